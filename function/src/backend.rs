@@ -1,8 +1,6 @@
 //! What every way of making a cluster has in common: [`Backend`], and [`Health`], the one vocabulary between
 //! a backend and the claim.
 
-pub(crate) mod ahead;
-pub(crate) mod brought;
 pub(crate) mod bundles;
 mod caas;
 pub mod cluster_api;
@@ -11,17 +9,19 @@ mod conditions;
 pub(crate) mod dependents;
 pub mod ephemeral_cluster;
 pub mod hypershift;
+pub(crate) mod last_accepted;
 mod namespaced;
 mod object;
 pub mod osac;
-mod published;
-pub(crate) mod taken;
+pub(crate) mod prerequisites;
+mod published_credentials;
 mod templated;
+pub(crate) mod tenant_credentials;
 
 pub use conditions::{BackendCondition, BackendConditions};
-pub(crate) use ephemeral_cluster::{namespace, watch};
-pub(crate) use namespaced::{placed, secret};
-pub(crate) use object::{known_secret, object, provider_config, whole};
+pub(crate) use ephemeral_cluster::{build_watch, remote_namespace};
+pub(crate) use namespaced::{adapt_to_namespace, secret_name};
+pub(crate) use object::{assemble_object, build_object, known_secret, provider_config_name};
 
 use std::borrow::Cow;
 
@@ -76,7 +76,7 @@ pub fn select_backend(request: &Validated) -> Option<&'static dyn Backend> {
 
 /// What must exist where nobody knows which backend it is: what was left from when that was known.
 pub fn orphaned_resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
-    templated::left(request, observed, &Health::default())
+    templated::orphaned_resources(request, observed, &Health::default())
 }
 
 /// What makes the clusters of a template.

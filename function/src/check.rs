@@ -12,7 +12,7 @@ use testplatform_apis::{
 
 use crate::{
     ClusterEvaluation,
-    fatal::{fatal, shown},
+    fatal::{build_fatal, repeat_conditions},
     intent::PrimaryAction,
     observed::{
         BUNDLES, BUNDLES_OBSERVER, CREDENTIALS, ENDED, EPHEMERAL_CLUSTER, HOSTED, OF_TEMPLATES, ORDER, OURS,
@@ -20,21 +20,21 @@ use crate::{
         tenant_credentials::{POOL, TENANT_RESOURCES},
     },
     proto::{Resource, RunFunctionRequest, RunFunctionResponse},
-    templates::Stand,
+    templates::Resolution,
 };
 
 /// The response, if it holds what every response must; a FATAL that says what it does not hold otherwise.
-pub fn checked(
+pub fn check_response(
     response: RunFunctionResponse,
     request: &RunFunctionRequest,
     judged: &ClusterEvaluation,
 ) -> RunFunctionResponse {
-    let violated = violation(&response, request, judged);
-    unless(violated, response, request)
+    let violated = find_violation(&response, request, judged);
+    fatal_if_violated(violated, response, request)
 }
 
 /// The response, unless something is violated.
-pub(crate) fn unless(
+pub(crate) fn fatal_if_violated(
     violated: Option<String>,
     response: RunFunctionResponse,
     request: &RunFunctionRequest,
@@ -43,13 +43,13 @@ pub(crate) fn unless(
         None => response,
         Some(violated) => {
             let why = format!("internal error, nothing is changed: {violated}");
-            fatal(request, FatalReason::InternalError.as_str(), why, shown(request))
+            build_fatal(request, FatalReason::InternalError.as_str(), why, repeat_conditions(request))
         }
     }
 }
 
 /// Which of ours was observed and is missing. Each comes with whether it is left out on purpose.
-pub(crate) fn missing<'n>(
+pub(crate) fn find_missing<'n>(
     ours: impl IntoIterator<Item = (&'n str, bool)>,
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
@@ -63,31 +63,31 @@ pub(crate) fn missing<'n>(
 }
 
 /// What the response violates.
-pub fn violation(
+pub fn find_violation(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
     judged: &ClusterEvaluation,
 ) -> Option<String> {
-    dropped(response, request, judged)
-        .or_else(|| leaked(response, request, judged))
-        .or_else(|| foreign(response, request, &OURS))
-        .or_else(|| repeated(response))
-        .or_else(|| forgotten(judged))
+    find_dropped(response, request, judged)
+        .or_else(|| find_leak(response, request, judged))
+        .or_else(|| find_changed_foreign(response, request, &OURS))
+        .or_else(|| find_repeated_condition(response))
+        .or_else(|| find_forgotten_cluster(judged))
 }
 
 /// Nothing is called over unseen: a cluster that was made is looked for first.
-fn forgotten(judged: &ClusterEvaluation) -> Option<String> {
+fn find_forgotten_cluster(judged: &ClusterEvaluation) -> Option<String> {
     let observed = &judged.observed;
     let nothing = |reason: &str| reason == JobCompleted::NothingToTearDown.as_str();
     let over = judged.plan.lifecycle.completion.as_ref().is_some_and(|o| nothing(&o.reason));
     let shown = observed.composite.shown(ConditionType::ProwJobCompleted);
     let before = shown.is_some_and(ObservedCondition::is_true);
-    (over && !before && observed.primary.is_none() && observed.left_behind())
+    (over && !before && observed.primary.is_none() && observed.cluster_may_exist())
         .then(|| "a cluster that may be there would count as nothing".to_owned())
 }
 
 /// Nothing of ours that exists is dropped.
-fn dropped(
+fn find_dropped(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
     judged: &ClusterEvaluation,
@@ -101,7 +101,8 @@ fn dropped(
     let judged_of = judged.plan.request.as_ref().ok();
     let never_made = judged.observed.primary.as_ref().is_some_and(|writer| !writer.remote_may_exist());
     let elsewhere = never_made && judged_of.is_some_and(|r| r.intent.action == PrimaryAction::Relocate);
-    let whole = judged_of.and_then(|r| r.templated()).filter(|t| matches!(t.stand, Stand::Whole(_)));
+    let whole =
+        judged_of.and_then(|r| r.templated()).filter(|t| matches!(t.resolution, Resolution::Resolved(_)));
     let groups = whole.and_then(|t| t.effective.as_ref()?.node_groups.as_ref());
     // A group goes when the claim does not ask for it any more: never because nobody knows what it asks for.
     let unasked = |group: &str| groups.is_some_and(|groups| groups.iter().all(|g| g.name != group));
@@ -122,7 +123,7 @@ fn dropped(
     let of_template = |name: &str| OF_TEMPLATES.contains(&name);
     let ended = judged.observed.completion_record.is_some();
     let brought = &judged.observed.tenant_credentials;
-    let observed_only = judged.observed.transfer.hides();
+    let observed_only = judged.observed.transfer.hides_primary();
     let known = |name: &&str| match *name {
         ENDED => ended,
         name if TENANT_RESOURCES.contains(&name) => brought.contains_key(name),
@@ -141,14 +142,14 @@ fn dropped(
         };
         (name, on_purpose)
     });
-    missing(ours.chain(parts), response, request)
+    find_missing(ours.chain(parts), response, request)
 }
 
 /// Up to this many bytes are looked for without tables, which take longer to make than a search does.
 const PROBE: usize = 32;
 
 /// Secrets travel as connection details only.
-fn leaked(
+fn find_leak(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
     judged: &ClusterEvaluation,
@@ -197,7 +198,7 @@ fn leaked(
 }
 
 /// What is not ours passes through byte for byte.
-pub(crate) fn foreign(
+pub(crate) fn find_changed_foreign(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
     ours: &[&str],
@@ -211,7 +212,7 @@ pub(crate) fn foreign(
 }
 
 /// Core takes the last of two conditions of one type.
-pub(crate) fn repeated(response: &RunFunctionResponse) -> Option<String> {
+pub(crate) fn find_repeated_condition(response: &RunFunctionResponse) -> Option<String> {
     let conditions = &response.conditions;
     // There are a dozen or two.
     let before = |at: usize| conditions[..at].iter().map(|c| &c.r#type);

@@ -31,8 +31,8 @@ use testplatform_apis::{
     pool_status::PoolPhase,
 };
 
-pub use check::violation;
-pub use explain::explain;
+pub use check::find_violation;
+pub use explain::explain_response;
 pub use observed::{ObservedPool, PeerPool, PoolState};
 pub use sizing::PoolSize;
 pub use validate::{PoolAdmissionIssue, PoolPlan};
@@ -90,13 +90,16 @@ pub fn handles_kind(request: &RunFunctionRequest) -> bool {
 pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> RunFunctionResponse {
     match evaluate(request, now) {
         Ok(judged) => {
-            let response = respond::respond(request, &judged, options, now);
-            let violated = check::violation(&response, request, &judged);
-            crate::check::unless(violated, response, request)
+            let response = respond::build_response(request, &judged, options, now);
+            let violated = check::find_violation(&response, request, &judged);
+            crate::check::fatal_if_violated(violated, response, request)
         }
-        Err(unusable) => {
-            fatal::fatal(request, unusable.reason(), unusable.to_string(), fatal::shown(request))
-        }
+        Err(unusable) => fatal::build_fatal(
+            request,
+            unusable.reason(),
+            unusable.to_string(),
+            fatal::repeat_conditions(request),
+        ),
     }
 }
 
@@ -106,9 +109,9 @@ pub fn evaluate(request: &RunFunctionRequest, now: Timestamp) -> Result<PoolEval
     let mut observed = PoolState::decode(request)?;
     // Nobody needs it but as what it was read to.
     let spec = std::mem::take(&mut observed.composite.spec);
-    let wanted = validate::validate(spec, &observed, now);
-    let resources = resources::resources(wanted.as_ref().ok(), &observed);
-    let phase = status::phase(&observed, wanted.as_ref());
+    let wanted = validate::validate_pool(spec, &observed, now);
+    let resources = resources::build_resources(wanted.as_ref().ok(), &observed);
+    let phase = status::decide_phase(&observed, wanted.as_ref());
     Ok(PoolEvaluation { settings, observed, plan: wanted, resources, phase })
 }
 
@@ -126,7 +129,7 @@ impl PoolEvaluation {
         if wanted.drain {
             away.push(POOL);
         }
-        if wanted.spec.admins.is_empty() || self.drain_stage() == DrainStage::Gone {
+        if wanted.spec.admins.is_empty() || self.drain_stage() == DrainStage::Complete {
             away.push(ADMINS);
         }
         // It never has the policy Delete, so taking it away touches nothing on the hub.

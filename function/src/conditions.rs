@@ -3,7 +3,7 @@
 mod requested;
 mod templated;
 
-pub(crate) use requested::refusal;
+pub(crate) use requested::find_refusal;
 use testplatform_apis::{
     condition::{
         ClusterReady, Condition, ConditionStatus, ConditionType, Credentials, JobCompleted, Remote,
@@ -22,22 +22,22 @@ use crate::{
 };
 
 /// The conditions, in their order.
-pub fn conditions(judged: &ClusterEvaluation) -> Vec<Condition> {
-    let mut all = vec![phase_word(judged), job_url(judged)];
+pub fn build_conditions(judged: &ClusterEvaluation) -> Vec<Condition> {
+    let mut all = vec![phase_condition(judged), job_url(judged)];
     all.extend(judged.plan.health.mirrored.iter().cloned());
     all.extend([
         cluster_ready(judged),
         job_completed(judged),
         credentials_published(judged),
-        requested::accepted(judged),
+        requested::accepted_condition(judged),
         remote_consistent(judged),
     ]);
-    all.extend(templated::conditions(judged));
+    all.extend(templated::template_conditions(judged));
     all
 }
 
 /// `_EphemeralClusterPhase`: one sighting of `Failed` ends a Tekton task for good.
-fn phase_word(judged: &ClusterEvaluation) -> Condition {
+fn phase_condition(judged: &ClusterEvaluation) -> Condition {
     let plan = &judged.plan;
     let hub = plan.health.phase_word.as_str();
     let word = match plan.lifecycle.phase {
@@ -75,8 +75,9 @@ fn cluster_ready(judged: &ClusterEvaluation) -> Condition {
     use ClusterReady as R;
     use ConditionStatus::{False, True};
     let Lifecycle { phase, is_expiring: expiring, is_late: late, .. } = judged.plan.lifecycle;
-    let given =
-        judged.plan.lifecycle.ever_ready && judged.plan.lifecycle.details.is_some() && !undelivered(judged);
+    let given = judged.plan.lifecycle.ever_ready
+        && judged.plan.lifecycle.details.is_some()
+        && !is_undelivered(judged);
     let waiting = judged.plan.health.stage == Stage::Ready && !judged.plan.lifecycle.in_quiet_period;
     let set_up = judged.plan.health.set_up;
     let (status, reason) = match phase {
@@ -96,12 +97,17 @@ fn cluster_ready(judged: &ClusterEvaluation) -> Condition {
         Phase::Deprovisioned => (False, R::Deprovisioned),
         Phase::Failed => (False, R::Failed),
     };
-    Condition::new(ConditionType::ClusterReady, status, reason.as_str(), crate::status::sentence(judged))
+    Condition::new(
+        ConditionType::ClusterReady,
+        status,
+        reason.as_str(),
+        crate::status::status_message(judged),
+    )
 }
 
 /// Whether the kubeconfig is published and never came to the tenant: core cannot write the claim's Secret.
-pub(crate) fn undelivered(judged: &ClusterEvaluation) -> bool {
-    judged.observed.claim_secret.refused().is_some_and(|refused| !refused.written_before)
+pub(crate) fn is_undelivered(judged: &ClusterEvaluation) -> bool {
+    judged.observed.claim_secret.refusal().is_some_and(|refused| !refused.written_before)
 }
 
 fn job_completed(judged: &ClusterEvaluation) -> Condition {
@@ -128,10 +134,10 @@ fn job_completed(judged: &ClusterEvaluation) -> Condition {
             (JobCompleted::Running, "the cluster is paid for".to_owned())
         }
         Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed => {
-            let message = if let Some(why) = crate::status::unheard(judged) {
+            let message = if let Some(why) = crate::status::undelivered_teardown(judged) {
                 format!("the cluster is paid for: the hub was not told to tear it down: {why}")
             } else {
-                let vain = crate::status::vain(judged);
+                let vain = crate::status::teardown_failure_text(judged);
                 format!("the hub was told to tear the cluster down and is not done{vain}")
             };
             (JobCompleted::TearingDown, message)
@@ -154,12 +160,14 @@ fn credentials_published(judged: &ClusterEvaluation) -> Condition {
         return Condition::new(type_, False, R::NotRunning.as_str(), message);
     }
     if let Some(details) = course.details.as_ref().filter(|d| d.has_kubeconfig()) {
-        if let Some(refused) = judged.observed.claim_secret.refused() {
+        if let Some(refused) = judged.observed.claim_secret.refusal() {
             return Condition::new(type_, False, refused.reason().as_str(), refused.to_string());
         }
         let composite = &judged.observed.composite;
         let whose = match (&composite.flavour, &composite.claim) {
-            (Flavour::Namespaced(_), _) => format!("Secret {}", crate::backend::secret(&judged.observed)),
+            (Flavour::Namespaced(_), _) => {
+                format!("Secret {}", crate::backend::secret_name(&judged.observed))
+            }
             (Flavour::Claimed | Flavour::Homeless, Some(_)) => "the claim's Secret".to_owned(),
             (Flavour::Claimed | Flavour::Homeless, None) => "the composite's Secret".to_owned(),
         };
@@ -202,22 +210,22 @@ fn credentials_published(judged: &ClusterEvaluation) -> Condition {
         };
         return Condition::new(type_, False, reason.as_str(), UNNAMED);
     };
-    if judged.observed.credentials.as_ref().is_some_and(crate::observed::Credentials::refused) {
-        let own = crate::backend::secret(&judged.observed);
+    if judged.observed.credentials.as_ref().is_some_and(crate::observed::Credentials::is_target_foreign) {
+        let own = crate::backend::secret_name(&judged.observed);
         let message = format!(
             "Secret {own} is there already and not this composite's, so nothing is written into it; delete or rename it"
         );
         return Condition::new(type_, False, R::SecretTaken.as_str(), message);
     }
     if course.details.is_some() {
-        let own = crate::backend::secret(&judged.observed);
+        let own = crate::backend::secret_name(&judged.observed);
         let message = format!("Secret {own} is gone or has no kubeconfig any more, and is written anew");
         return Condition::new(type_, False, R::SecretMissing.as_str(), message);
     }
     let named = judged.observed.credentials.as_ref().filter(|c| c.secret_name() == secret);
     let (reason, what) = match named {
         None => (R::SecretMissing, "was just named and is not read yet"),
-        Some(credentials) if credentials.of(secret).is_some() => {
+        Some(credentials) if credentials.details_of(secret).is_some() => {
             let awaited = if judged.plan.health.set_up.is_some() {
                 "is read; its kubeconfig is published once the cluster is set up"
             } else {
@@ -225,7 +233,7 @@ fn credentials_published(judged: &ClusterEvaluation) -> Condition {
             };
             (R::NotRunning, awaited)
         }
-        Some(credentials) => unpublished(credentials),
+        Some(credentials) => unpublished_reason(credentials),
     };
     Condition::new(type_, False, reason.as_str(), format!("Secret {secret} {what}"))
 }
@@ -233,17 +241,17 @@ fn credentials_published(judged: &ClusterEvaluation) -> Condition {
 const UNNAMED: &str = "the hub has not named a Secret yet";
 
 /// Why the Secret on the hub gives no kubeconfig, as far as its Object tells.
-fn unpublished(credentials: &crate::observed::Credentials) -> (Credentials, &'static str) {
+fn unpublished_reason(credentials: &crate::observed::Credentials) -> (Credentials, &'static str) {
     use Credentials as R;
-    let has = |words: &[&str]| words.iter().any(|w| credentials.trouble().contains(w));
+    let has = |words: &[&str]| words.iter().any(|w| credentials.sync_error().contains(w));
     let synced = condition(&credentials.object.status.conditions, "Synced");
-    if credentials.unwritable() {
+    if credentials.is_unwritable() {
         (R::SecretMissing, "is read, and the Secret into which its kubeconfig goes cannot be written")
     } else if has(&["does not exist", "not found"]) {
         (R::SecretMissing, "does not exist on the hub")
     } else if has(&["no such field"]) || synced.is_some_and(ObservedCondition::is_true) {
         (R::KeyMissing, "has no kubeconfig yet")
-    } else if credentials.unreadable() {
+    } else if credentials.is_unreadable() {
         (R::SecretMissing, "may not be read: the hub does not let this cluster's identity get and patch it")
     } else {
         (R::SecretMissing, "is not read yet")
@@ -261,13 +269,13 @@ fn remote_consistent(judged: &ClusterEvaluation) -> Condition {
     };
     let Some(writer) = &judged.observed.primary else {
         let removed = plan.primary_resource.is_some_and(is_ended_by_removal);
-        if removed && judged.observed.made_before() && plan.lifecycle.is_complete() {
+        if removed && judged.observed.was_made_before() && plan.lifecycle.is_complete() {
             return made(True, R::InSync, "nothing is left on the hub".into());
         }
-        if let Some(placeless) = crate::status::placeless(judged) {
+        if let Some(placeless) = crate::status::lost_placement_message(judged) {
             return made(Unknown, R::PlaceUnknown, placeless);
         }
-        if judged.observed.made_before() && !plan.lifecycle.is_complete() {
+        if judged.observed.was_made_before() && !plan.lifecycle.is_complete() {
             return made(Unknown, R::NotObserved, "what was asked of the hub is being looked for".into());
         }
         return made(Unknown, R::NotObserved, "nothing was asked of the hub yet".into());

@@ -77,7 +77,7 @@ impl Function {
                 let place = panics::take_place().map(|place| format!(" at {place}")).unwrap_or_default();
                 let message = format!("internal error: the function panicked{place}; nothing was changed");
                 // What panicked once may do so again.
-                let shown = catch_unwind(AssertUnwindSafe(|| crate::fatal::shown(request)));
+                let shown = catch_unwind(AssertUnwindSafe(|| crate::fatal::repeat_conditions(request)));
                 fatal(request, message, shown.unwrap_or_default())
             });
         let mut bytes = response.encoded_len();
@@ -89,7 +89,7 @@ impl Function {
                  Crossplane receives at most {MAX_RESPONSE_BYTES}, so nothing was changed"
             );
             // Not those of this answer: they would tell of what was not done.
-            response = fatal(request, message, crate::fatal::shown(request));
+            response = fatal(request, message, crate::fatal::repeat_conditions(request));
             bytes = response.encoded_len();
         }
         self.metrics.observe(&response, bytes);
@@ -104,7 +104,8 @@ fn fatal(
     message: String,
     conditions: Vec<proto::Condition>,
 ) -> RunFunctionResponse {
-    let mut response = crate::fatal::fatal(request, FatalReason::InternalError.as_str(), message, conditions);
+    let mut response =
+        crate::fatal::build_fatal(request, FatalReason::InternalError.as_str(), message, conditions);
     // A request has no size limit at core. What arrives with a FATAL is not applied, so it may be left out.
     if response.encoded_len() > MAX_RESPONSE_BYTES {
         (response.desired, response.context) = (None, None);

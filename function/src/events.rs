@@ -28,7 +28,7 @@ pub struct Event {
 }
 
 /// What changed between the conditions that are shown and those of this pass.
-pub fn events(judged: &ClusterEvaluation, conditions: &[Condition]) -> Vec<Event> {
+pub fn find_events(judged: &ClusterEvaluation, conditions: &[Condition]) -> Vec<Event> {
     let transition = |type_: ConditionType| {
         let new = conditions.iter().find(|c| c.type_ == type_.as_str())?;
         let old = match condition(&judged.observed.composite.conditions, type_.as_str()) {
@@ -40,54 +40,52 @@ pub fn events(judged: &ClusterEvaluation, conditions: &[Condition]) -> Vec<Event
     let mut events = Vec::new();
     if let Some((old, new)) = transition(ConditionType::RequestAccepted)
         && differs(old, new)
-        && !unanswered(judged)
+        && !is_unfetched(judged)
     {
-        events.extend(request(old, new));
+        events.extend(request_event(old, new));
     }
     if let Some((old, new)) = transition(ConditionType::ProwJobUrl)
         && !new.message.is_empty()
         && old.is_none_or(|o| o.message != new.message)
     {
-        events.push(normal(EventReason::ProwJobCreated, &new.message));
+        events.push(normal_event(EventReason::ProwJobCreated, &new.message));
     }
     if let Some((old, new)) = transition(ConditionType::ClusterReady)
         && differs(old, new)
     {
-        events.extend(cluster(judged, new));
+        events.extend(cluster_event(judged, new));
     }
     if let Some((old, new)) = transition(ConditionType::CredentialsPublished)
         && differs(old, new)
     {
         if new.status == ConditionStatus::True {
-            events.push(normal(EventReason::CredentialsPublished, &new.message));
-        } else if judged.observed.claim_secret.refused().is_some() && !judged.plan.lifecycle.is_complete() {
-            events.push(warning(EventReason::CredentialsNotDelivered, &new.message));
+            events.push(normal_event(EventReason::CredentialsPublished, &new.message));
+        } else if judged.observed.claim_secret.refusal().is_some() && !judged.plan.lifecycle.is_complete() {
+            events.push(warning_event(EventReason::CredentialsNotDelivered, &new.message));
         }
     }
     if let Some((old, new)) = transition(ConditionType::ProwJobCompleted)
         && differs(old, new)
     {
-        events.extend(job(judged, new));
+        events.extend(job_event(judged, new));
     }
     if let Some((old, new)) = transition(ConditionType::RemoteConsistent)
         && differs(old, new)
         && !judged.plan.lifecycle.is_complete()
         && judged.plan.lifecycle.phase != Phase::Failed
     {
-        events.extend(remote(old, new));
+        events.extend(remote_event(old, new));
     }
     events
 }
 
 /// Whether something that the claim needs was not fetched yet: this answer is not the last.
-fn unanswered(judged: &ClusterEvaluation) -> bool {
+fn is_unfetched(judged: &ClusterEvaluation) -> bool {
     let observed = &judged.observed;
     let (pool, template) = match judged.plan.request.as_ref().map(|r| &r.block) {
-        Ok(Block::ClusterClaim(_)) => (observed.pool_is_open(), false),
-        Ok(Block::CiOperator(_)) => {
-            (judged.settings.quotas_for_ci_operator && observed.pool_is_open(), false)
-        }
-        Ok(Block::Template(_)) => (observed.pool_is_open(), true),
+        Ok(Block::ClusterClaim(_)) => (observed.is_unplaced(), false),
+        Ok(Block::CiOperator(_)) => (judged.settings.quotas_for_ci_operator && observed.is_unplaced(), false),
+        Ok(Block::Template(_)) => (observed.is_unplaced(), true),
         Err(_) => (false, false),
     };
     observed.environment == Environment::NotFetched
@@ -99,10 +97,10 @@ fn differs(old: Option<&ObservedCondition>, new: &Condition) -> bool {
     old.is_none_or(|o| o.status != new.status.as_str() || o.reason != new.reason)
 }
 
-fn request(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
+fn request_event(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
     match (new.status, new.reason.as_str()) {
         (ConditionStatus::False, "InvalidClaim") => {
-            Some(warning(EventReason::ValidationFailed, &new.message))
+            Some(warning_event(EventReason::ValidationFailed, &new.message))
         }
         (ConditionStatus::False, reason) => Request::parse(reason).map(|refusal| Event {
             warning: true,
@@ -110,13 +108,13 @@ fn request(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
             message: new.message.clone(),
         }),
         (_, "Accepted" | "NoTenant") => {
-            old.filter(|o| o.is_false()).map(|_| normal(EventReason::RequestAccepted, &new.message))
+            old.filter(|o| o.is_false()).map(|_| normal_event(EventReason::RequestAccepted, &new.message))
         }
-        _ => Some(warning(EventReason::RequestAdjusted, &new.message)),
+        _ => Some(warning_event(EventReason::RequestAdjusted, &new.message)),
     }
 }
 
-fn cluster(judged: &ClusterEvaluation, new: &Condition) -> Option<Event> {
+fn cluster_event(judged: &ClusterEvaluation, new: &Condition) -> Option<Event> {
     let (is_warning, reason) = match (judged.plan.lifecycle.phase, new.reason.as_str()) {
         (Phase::Pending | Phase::Provisioning, "Late") => (true, EventReason::ProvisioningLate),
         (Phase::Pending, _) => return None,
@@ -142,27 +140,27 @@ fn cluster(judged: &ClusterEvaluation, new: &Condition) -> Option<Event> {
     Some(Event { warning: is_warning, reason: reason.as_str(), message: new.message.clone() })
 }
 
-fn job(judged: &ClusterEvaluation, new: &Condition) -> Option<Event> {
+fn job_event(judged: &ClusterEvaluation, new: &Condition) -> Option<Event> {
     let done = new.status == ConditionStatus::True && judged.plan.lifecycle.phase == Phase::Failed;
     // Only news when the failure was told before; in every other phase the phase itself is the news.
     let later = judged.observed.composite.status.phase == Some(Phase::Failed);
-    (done && later).then(|| normal(EventReason::TornDown, "nothing is left that costs money"))
+    (done && later).then(|| normal_event(EventReason::TornDown, "nothing is left that costs money"))
 }
 
-fn remote(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
+fn remote_event(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
     match new.status {
-        ConditionStatus::False => Some(warning(EventReason::RemoteUnavailable, &new.message)),
+        ConditionStatus::False => Some(warning_event(EventReason::RemoteUnavailable, &new.message)),
         ConditionStatus::True => {
-            old.filter(|o| o.is_false()).map(|_| normal(EventReason::RemoteAvailable, &new.message))
+            old.filter(|o| o.is_false()).map(|_| normal_event(EventReason::RemoteAvailable, &new.message))
         }
         ConditionStatus::Unknown => None,
     }
 }
 
-fn normal(reason: EventReason, message: &str) -> Event {
+fn normal_event(reason: EventReason, message: &str) -> Event {
     Event { warning: false, reason: reason.as_str(), message: message.to_owned() }
 }
 
-fn warning(reason: EventReason, message: &str) -> Event {
+fn warning_event(reason: EventReason, message: &str) -> Event {
     Event { warning: true, reason: reason.as_str(), message: message.to_owned() }
 }

@@ -25,21 +25,21 @@ use crate::{
 };
 
 /// The reasons behind a response, most important first.
-pub fn explain(judged: &ClusterEvaluation, response: &RunFunctionResponse) -> Vec<String> {
+pub fn explain_response(judged: &ClusterEvaluation, response: &RunFunctionResponse) -> Vec<String> {
     let fatal = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal));
     if let Some(fatal) = fatal {
         return vec![format!("fatal: {}", fatal.message)];
     }
-    let mut lines = vec![phase::line(judged)];
-    lines.extend(latched(judged));
+    let mut lines = vec![phase::phase_line(judged)];
+    lines.extend(latch_lines(judged));
     match &judged.plan.request {
         Ok(request) => {
-            lines.push(writer(judged, request));
-            lines.extend(pin(judged, request));
-            lines.push(credentials(judged, request, response));
-            lines.extend(composite(judged, response));
-            lines.push(connection(judged));
-            lines.extend(deadlines(judged, request));
+            lines.push(primary_line(judged, request));
+            lines.extend(pin_line(judged, request));
+            lines.push(credentials_line(judged, request, response));
+            lines.extend(composite_line(judged, response));
+            lines.push(connection_line(judged));
+            lines.extend(deadline_lines(judged, request));
             lines.extend(request.issues.iter().map(|r| format!("remark: {}: {}", r.reason, r.message)));
         }
         Err(problems) => {
@@ -47,7 +47,7 @@ pub fn explain(judged: &ClusterEvaluation, response: &RunFunctionResponse) -> Ve
             lines.push("writer: not created, because the claim is invalid".into());
         }
     }
-    lines.extend(next::change(judged));
+    lines.extend(next::next_change_lines(judged));
     if let Some(ttl) = response.meta.as_ref().and_then(|m| m.ttl.as_ref()) {
         lines.push(format!("answer: good for {} s", ttl.seconds));
     }
@@ -55,7 +55,7 @@ pub fn explain(judged: &ClusterEvaluation, response: &RunFunctionResponse) -> Ve
 }
 
 /// What stays as it is because it was said before, and who remembers.
-fn latched(judged: &ClusterEvaluation) -> Vec<String> {
+fn latch_lines(judged: &ClusterEvaluation) -> Vec<String> {
     let observed = &judged.observed;
     let course = &judged.plan.lifecycle;
     let note = match course.phase {
@@ -76,7 +76,7 @@ fn latched(judged: &ClusterEvaluation) -> Vec<String> {
     let ready = [
         (given, observed.details.has_kubeconfig()),
         ("status.readyAt", observed.composite.status.ready_at.is_some()),
-        (ours::READY_AT, observed.note(ours::READY_AT).is_some()),
+        (ours::READY_AT, observed.annotation(ours::READY_AT).is_some()),
         ("condition Ready", observed.composite.is_ready()),
     ];
     let ready: Vec<&str> = ready.into_iter().filter(|(_, holds)| *holds).map(|(what, _)| what).collect();
@@ -93,14 +93,14 @@ fn latched(judged: &ClusterEvaluation) -> Vec<String> {
     lines
 }
 
-fn writer(judged: &ClusterEvaluation, request: &Validated) -> String {
+fn primary_line(judged: &ClusterEvaluation, request: &Validated) -> String {
     let observed = &judged.observed;
     let course = &judged.plan.lifecycle;
     let what = match &request.intent.action {
         PrimaryAction::Omit => {
             let why = if course.teardown {
                 "its end was asked for before anything was made"
-            } else if observed.made_before() {
+            } else if observed.was_made_before() {
                 "a cluster was made for this composite before, and none is made twice"
             } else if request.blocked_by.is_some() {
                 "the request is held"
@@ -113,7 +113,7 @@ fn writer(judged: &ClusterEvaluation, request: &Validated) -> String {
         PrimaryAction::Probe { .. } if observed.primary.as_ref().is_some_and(PrimaryObject::is_deleting) => {
             "on its way out, and desired again so that it is seen until the cluster is gone".into()
         }
-        PrimaryAction::Probe { .. } if observed.ending() => {
+        PrimaryAction::Probe { .. } if observed.is_teardown_recorded() => {
             "taken away, and made anew to see whether the remote object is gone; it cannot make one".into()
         }
         PrimaryAction::Relocate => {
@@ -123,7 +123,7 @@ fn writer(judged: &ClusterEvaluation, request: &Validated) -> String {
         PrimaryAction::Create => "created, because nothing was asked of the hub before".into(),
         PrimaryAction::Probe { .. } => "gone, and made anew to look for the remote object; it cannot make one".into(),
         PrimaryAction::Recreate { .. } => "kept, and asks for the remote object a second and last time".into(),
-        PrimaryAction::Update(ManagementPolicies::ObserveDelete) if request.intent.teardown_deferred && !observed.is_preceded() => {
+        PrimaryAction::Update(ManagementPolicies::ObserveDelete) if request.intent.teardown_deferred && !observed.awaits_pre_delete() => {
             "kept with what the hub has in place of what it may refuse, which could not be deleted; then it is taken away"
                 .into()
         }
@@ -134,7 +134,7 @@ fn writer(judged: &ClusterEvaluation, request: &Validated) -> String {
         PrimaryAction::Update(_) if course.pending_failure.is_some() => {
             "kept as it is until it is noted why the claim Failed; then it is taken away".into()
         }
-        PrimaryAction::Update(policies) => format!("kept with {}", allowed(judged, *policies)),
+        PrimaryAction::Update(policies) => format!("kept with {}", policies_text(judged, *policies)),
     };
     let told = request.intent.teardown && !request.intent.teardown_deferred;
     let teardown = match (&request.intent.action, told) {
@@ -150,7 +150,7 @@ fn writer(judged: &ClusterEvaluation, request: &Validated) -> String {
     format!("writer {name}: {what}{teardown}")
 }
 
-fn allowed(judged: &ClusterEvaluation, policies: ManagementPolicies) -> &'static str {
+fn policies_text(judged: &ClusterEvaluation, policies: ManagementPolicies) -> &'static str {
     let course = &judged.plan.lifecycle;
     match policies {
         ManagementPolicies::Full => match course.phase {
@@ -176,7 +176,7 @@ fn allowed(judged: &ClusterEvaluation, policies: ManagementPolicies) -> &'static
     }
 }
 
-fn pin(judged: &ClusterEvaluation, request: &Validated) -> Option<String> {
+fn pin_line(judged: &ClusterEvaluation, request: &Validated) -> Option<String> {
     let uid = match &request.intent.action {
         PrimaryAction::Update(_) => judged.observed.primary.as_ref().and_then(PrimaryObject::remote_uid)?,
         PrimaryAction::Recreate { vanished } => {
@@ -190,9 +190,13 @@ fn pin(judged: &ClusterEvaluation, request: &Validated) -> Option<String> {
     Some(format!("pin: the manifest carries uid {uid}, so that no other object is made or taken for it"))
 }
 
-fn credentials(judged: &ClusterEvaluation, request: &Validated, response: &RunFunctionResponse) -> String {
+fn credentials_line(
+    judged: &ClusterEvaluation,
+    request: &Validated,
+    response: &RunFunctionResponse,
+) -> String {
     let course = &judged.plan.lifecycle;
-    let what = match (emitted(response, CREDENTIALS), &course.secret) {
+    let what = match (emitted_resource(response, CREDENTIALS), &course.secret) {
         (None, _) if request.intent.wants_credentials && judged.plan.primary_resource.is_none() => {
             "not there, because this claim has no backend".into()
         }
@@ -201,7 +205,7 @@ fn credentials(judged: &ClusterEvaluation, request: &Validated, response: &RunFu
         }
         (None, _) if request.intent.wants_credentials => "not there, because no pool is chosen yet".into(),
         (None, _) => "left out, because there is nothing left that they open".into(),
-        (Some(object), _) if paused(&object) => "paused, because the hub has not named a Secret".into(),
+        (Some(object), _) if is_paused(&object) => "paused, because the hub has not named a Secret".into(),
         (Some(_), Some(secret)) => match judged.plan.health.secret {
             None if judged.plan.health.publishes_admin => {
                 format!("reads no key of Secret {secret}, which is the admin's by now")
@@ -214,17 +218,17 @@ fn credentials(judged: &ClusterEvaluation, request: &Validated, response: &RunFu
     format!("{CREDENTIALS}: {what}")
 }
 
-fn emitted(response: &RunFunctionResponse, name: &str) -> Option<Resource> {
+fn emitted_resource(response: &RunFunctionResponse, name: &str) -> Option<Resource> {
     let bytes = response.desired.as_ref()?.resources.get(name)?;
     Resource::decode(bytes.clone()).ok()
 }
 
-fn paused(resource: &Resource) -> bool {
+fn is_paused(resource: &Resource) -> bool {
     wire::to_value(&resource.resource)
         .is_ok_and(|object| object["metadata"]["annotations"][crossplane::PAUSED] == "true")
 }
 
-fn composite(judged: &ClusterEvaluation, response: &RunFunctionResponse) -> Option<String> {
+fn composite_line(judged: &ClusterEvaluation, response: &RunFunctionResponse) -> Option<String> {
     let course = &judged.plan.lifecycle;
     let composite = response.desired.as_ref()?.composite.as_ref()?;
     let ready = composite.ready() == Ready::True;
@@ -250,13 +254,13 @@ fn composite(judged: &ClusterEvaluation, response: &RunFunctionResponse) -> Opti
     Some(format!("composite: {}, {why}", if ready { "ready" } else { "not ready" }))
 }
 
-fn connection(judged: &ClusterEvaluation) -> String {
+fn connection_line(judged: &ClusterEvaluation) -> String {
     let (whose, gone) = match judged.observed.composite.flavour {
         Flavour::Claimed | Flavour::Homeless => {
             ("connection Secret".to_owned(), "both keys present and empty")
         }
         Flavour::Namespaced(_) => (
-            format!("Secret {}, by credentials", crate::backend::secret(&judged.observed)),
+            format!("Secret {}, by credentials", crate::backend::secret_name(&judged.observed)),
             "deleted with credentials",
         ),
     };
@@ -275,16 +279,16 @@ fn connection(judged: &ClusterEvaluation) -> String {
     format!("{whose}: {what}")
 }
 
-fn deadlines(judged: &ClusterEvaluation, request: &Validated) -> Vec<String> {
+fn deadline_lines(judged: &ClusterEvaluation, request: &Validated) -> Vec<String> {
     let course = &judged.plan.lifecycle;
     let mut lines = Vec::new();
-    lines.push(format!("environment: {}", environment(judged)));
-    lines.extend(pool::lines(judged, request));
+    lines.push(format!("environment: {}", environment_text(judged)));
+    lines.extend(pool::pool_lines(judged, request));
     if let Some(at) = course.estimated_ready_at.filter(|_| !course.ever_ready) {
         lines.push(format!("estimate: nine in ten of its kind are ready by {at}"));
     }
     let lifetime = match (request.lifetime.effective, course.expires_at) {
-        _ if judged.observed.transfer.let_go() => "that of whoever has the cluster now".into(),
+        _ if judged.observed.transfer.is_released() => "that of whoever has the cluster now".into(),
         (None, _) => "none, it lives until it is torn down".into(),
         (Some(life), None) => format!("{life}, counted from when it is ready"),
         (Some(life), Some(end)) => format!("{life}, ends at {end}"),
@@ -294,7 +298,7 @@ fn deadlines(judged: &ClusterEvaluation, request: &Validated) -> Vec<String> {
     lines
 }
 
-fn environment(judged: &ClusterEvaluation) -> String {
+fn environment_text(judged: &ClusterEvaluation) -> String {
     let name = &judged.settings.environment_config;
     let still = match judged.observed.primary {
         Some(_) => "; what was asked for is repeated as it is observed",

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A FATAL that leaves everything as it came in, and says why.
-pub fn fatal(
+pub fn build_fatal(
     request: &RunFunctionRequest,
     reason: &str,
     message: String,
@@ -39,7 +39,7 @@ pub fn fatal(
 }
 
 /// The conditions of ours that the composite shows, to be said again. None where it cannot be read.
-pub fn shown(request: &RunFunctionRequest) -> Vec<Condition> {
+pub fn repeat_conditions(request: &RunFunctionRequest) -> Vec<Condition> {
     let composite = request.observed.as_ref().and_then(|o| o.composite.as_ref());
     let Some(Ok(composite)) = composite.map(|c| Composite::decode(&c.resource)) else { return vec![] };
     let target = if composite.claim.is_some() { Target::CompositeAndClaim } else { Target::Composite };

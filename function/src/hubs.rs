@@ -24,19 +24,21 @@ use testplatform_apis::{
     template::Backend,
 };
 
-pub use failover::{AFTER, Failover, MOST, excluded, failover, note};
+pub use failover::{
+    FAILOVER_DELAY, Failover, MAX_EXCLUDED, decide_failover, excluded_annotation, read_excluded,
+};
 pub use filter::Rejection;
 pub(crate) use required::NEIGHBOUR_NAMES;
-pub use required::{Hubs, requirements};
+pub use required::{Hubs, hub_requirements};
 
 use crate::text::bounded;
 
 /// The most hubs of which a refusal tells.
-const TOLD: usize = 10;
+const MAX_LISTED: usize = 10;
 
 /// What a claim asks of its hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct PlacementRequest {
     /// What makes its cluster; the catalogue entry says so.
     pub backend: Backend,
     /// Namespace of the claim; none: an administrator's composite.
@@ -44,7 +46,7 @@ pub struct Wish {
     /// Uid of the composite.
     pub uid: String,
     /// The hub that the claim names.
-    pub pin: Option<Pin>,
+    pub pin: Option<HubPin>,
     /// Labels that the catalogue entry asks for. Naming a hub does not set them aside.
     pub required: BTreeMap<String, String>,
     /// Labels that the claim asks for. Of no account where it names the hub.
@@ -63,7 +65,7 @@ pub struct Wish {
 
 /// A hub that a claim names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pin {
+pub struct HubPin {
     /// Name of its ProviderConfig.
     pub name: String,
     /// Whether it is taken even if it is full.
@@ -92,7 +94,7 @@ pub struct Choice<'a> {
 
 /// Why a claim has no hub yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct HubRefusal {
     /// As one word.
     pub reason: NoHub,
     /// The hub that the claim names, if it names one.
@@ -101,7 +103,7 @@ pub struct Refusal {
     pub digest: Vec<String>,
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for HubRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let pinned = self.pinned.as_deref().unwrap_or_default();
         f.write_str(match self.reason {
@@ -122,7 +124,7 @@ impl std::fmt::Display for Refusal {
 
 /// The hub that a claim has, of which nothing is asked again: that of its writer, as observed, else that of an earlier answer, unless
 /// it was given up.
-pub fn kept<'a>(
+pub fn recorded_hub<'a>(
     writer: Option<&'a str>,
     status: Option<&'a str>,
     excluded: &BTreeSet<String>,
@@ -135,9 +137,13 @@ pub fn kept<'a>(
 ///
 /// # Errors
 /// If none fits or takes a new cluster now; never for good, since an administrator or time can lift it.
-pub fn choose<'a>(wish: &Wish, hubs: Option<&'a Hubs>, now: Timestamp) -> Result<Choice<'a>, Refusal> {
+pub fn choose_hub<'a>(
+    wish: &PlacementRequest,
+    hubs: Option<&'a Hubs>,
+    now: Timestamp,
+) -> Result<Choice<'a>, HubRefusal> {
     let Some(hubs) = hubs else {
-        return Err(Refusal { reason: NoHub::HubsNotRead, pinned: None, digest: vec![] });
+        return Err(HubRefusal { reason: NoHub::HubsNotRead, pinned: None, digest: vec![] });
     };
     let mut fit = Vec::new();
     let mut rejected: Vec<(&str, Rejection)> = Vec::new();
@@ -147,7 +153,7 @@ pub fn choose<'a>(wish: &Wish, hubs: Option<&'a Hubs>, now: Timestamp) -> Result
     }
     for hub in hubs.hubs.iter().filter(|hub| meant(&hub.name)) {
         let known = known(&hub.name, &hubs.mirrors, now);
-        match filter::reject(wish, hub, known.facts()) {
+        match filter::find_rejection(wish, hub, known.facts()) {
             Some(rejection) => rejected.push((&hub.name, rejection)),
             None => fit.push(Candidate { hub, known }),
         }
@@ -161,9 +167,9 @@ pub fn choose<'a>(wish: &Wish, hubs: Option<&'a Hubs>, now: Timestamp) -> Result
         (None, _) => Selected::MostRoom,
     };
     let all: Vec<&Candidate<'a>> = fit.iter().collect();
-    match score::best(wish, &all, &hubs.neighbours) {
+    match score::best_candidate(wish, &all, &hubs.neighbours) {
         Some(Candidate { hub, known }) => Ok(Choice { hub, reason, known: known.clone() }),
-        None => Err(refusal(wish, rejected)),
+        None => Err(build_refusal(wish, rejected)),
     }
 }
 
@@ -173,15 +179,15 @@ struct Candidate<'a> {
     known: Known,
 }
 
-fn refusal(wish: &Wish, mut rejected: Vec<(&str, Rejection)>) -> Refusal {
+fn build_refusal(wish: &PlacementRequest, mut rejected: Vec<(&str, Rejection)>) -> HubRefusal {
     gather::sort_few(&mut rejected, |(a, x), (b, y)| y.reason().cmp(&x.reason()).then(a.cmp(b)));
     let missing = if wish.pin.is_some() { NoHub::PinnedHubMissing } else { NoHub::NoHubMatches };
     let reason = rejected.first().map_or(missing, |(_, nearest)| nearest.reason());
-    let shown = if rejected.len() > TOLD { TOLD - 1 } else { TOLD };
+    let shown = if rejected.len() > MAX_LISTED { MAX_LISTED - 1 } else { MAX_LISTED };
     let mut digest: Vec<String> =
         rejected.iter().take(shown).map(|(hub, why)| bounded(&format!("{hub}: {why}"), 256)).collect();
     if rejected.len() > shown {
         digest.push(format!("and {} hubs more", rejected.len() - shown));
     }
-    Refusal { reason, pinned: wish.pin.as_ref().map(|pin| pin.name.clone()), digest }
+    HubRefusal { reason, pinned: wish.pin.as_ref().map(|pin| pin.name.clone()), digest }
 }

@@ -18,7 +18,6 @@ pub mod edge;
 pub mod events;
 pub mod explain;
 pub mod fatal;
-pub mod handover;
 pub mod hubs;
 pub mod intent;
 pub mod observed;
@@ -31,6 +30,7 @@ pub mod serve;
 pub mod space;
 pub mod status;
 pub mod templates;
+pub mod transfer;
 pub mod validate;
 pub mod wire;
 
@@ -69,10 +69,15 @@ pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> R
         return space::run(request, options);
     }
     match evaluate(request, now, ci_operator::schema()) {
-        Ok(judged) => check::checked(respond::respond(request, &judged, options, now), request, &judged),
-        Err(unusable) => {
-            fatal::fatal(request, unusable.reason(), unusable.to_string(), fatal::shown(request))
+        Ok(judged) => {
+            check::check_response(respond::build_response(request, &judged, options, now), request, &judged)
         }
+        Err(unusable) => fatal::build_fatal(
+            request,
+            unusable.reason(),
+            unusable.to_string(),
+            fatal::repeat_conditions(request),
+        ),
     }
 }
 
@@ -106,18 +111,18 @@ impl Evaluation {
         request: &RunFunctionRequest,
     ) -> Option<String> {
         match self {
-            Self::Cluster(judged) => check::violation(response, request, judged),
-            Self::Pool(judged) => cluster_pool::violation(response, request, judged),
-            Self::Space(judged) => space::violation(response, request, judged),
+            Self::Cluster(judged) => check::find_violation(response, request, judged),
+            Self::Pool(judged) => cluster_pool::find_violation(response, request, judged),
+            Self::Space(judged) => space::find_violation(response, request, judged),
         }
     }
 
     /// The reasons behind a response.
     pub fn explain_response(&self, response: &RunFunctionResponse) -> Vec<String> {
         match self {
-            Self::Cluster(judged) => explain::explain(judged, response),
-            Self::Pool(judged) => cluster_pool::explain(judged, response),
-            Self::Space(judged) => space::explain(judged, response),
+            Self::Cluster(judged) => explain::explain_response(judged, response),
+            Self::Pool(judged) => cluster_pool::explain_response(judged, response),
+            Self::Space(judged) => space::explain_response(judged, response),
         }
     }
 }
@@ -143,14 +148,14 @@ pub fn evaluate(
     let observed = Observed::decode(request, &settings, now)?;
     let validated = validate::validate(&observed, settings.clone(), schema);
     // What is refused has nothing desired, and here that would be a cluster. It comes from the incumbent, which takes longer names.
-    if let (Err(problems), true) = (&validated, observed.primary.is_some() || observed.left_behind()) {
+    if let (Err(problems), true) = (&validated, observed.primary.is_some() || observed.cluster_may_exist()) {
         let why =
             problems.iter().map(|p| format!("{} {}", p.field, p.sentence)).collect::<Vec<_>>().join("; ");
         let part = "the composite, for which a cluster was made".into();
         return Err(Unusable::Unreadable { part, why });
     }
     // It could not be repeated, and to leave it out would be to end its cluster.
-    if validated.as_ref().is_ok_and(Validated::is_placeless) && observed.primary.is_some() {
+    if validated.as_ref().is_ok_and(Validated::is_pool_unknown) && observed.primary.is_some() {
         let part = "the Object with the ClusterClaim".into();
         let why = "it names no pool, and nothing else tells which one it was; put clusterPoolName back into its manifest".into();
         return Err(Unusable::Unreadable { part, why });

@@ -38,7 +38,7 @@ use testplatform_apis::{
 };
 
 pub use bundles::{BUNDLES, BUNDLES_OBSERVER, BundleObjects};
-pub use claim_secret::{ClaimSecret, Refused};
+pub use claim_secret::{ClaimSecret, WriteRefusal};
 pub use composite::{ClaimRef, Composite, Flavour, UNREADABLE};
 pub use credentials::Credentials;
 pub use details::Details;
@@ -54,17 +54,19 @@ pub use primary_object::{
     CLUSTER_CLAIM, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, INSTANCE, OF_TEMPLATES, ORDER, PrimaryObject, Remote,
     TOPOLOGY, is_ended_by_removal,
 };
-use required::WRITER;
-pub(crate) use required::{Names, PEER_NAMES, fetched, selector};
-pub use required::{Wants, requirements};
+use required::PRIMARY_OBJECT;
+pub(crate) use required::{PEER_NAMES, RequirementNames, fetched_resources, selector};
+pub use required::{RequirementOptions, requirements};
 pub use sync_state::SyncState;
 pub(crate) use sync_state::{began_to_create, found_none, read_sync_state};
-pub use templates::{Listed, Templates};
-pub(crate) use transfer::OTHER;
-pub use transfer::{Giving, Handover, Other, Place, Receiver, Taking, Watching};
+pub use templates::{TemplateEntry, Templates};
+pub(crate) use transfer::COUNTERPART;
+pub use transfer::{
+    Counterpart, ObjectRef, Receiver, Transfer, TransferSource, TransferTarget, WatchedRemote,
+};
 
 use crate::{
-    hubs::{Hubs, excluded},
+    hubs::{Hubs, read_excluded},
     proto::{Resource, RunFunctionRequest},
     wire,
 };
@@ -170,7 +172,7 @@ pub struct Observed {
     /// What remembers that it has ended; of a composite in a namespace.
     pub completion_record: Option<Metadata>,
     /// Whether its cluster goes to another composite, or comes from one.
-    pub transfer: Handover,
+    pub transfer: Transfer,
     /// When this is. It only decides whether a point in time has passed.
     pub now: Timestamp,
 }
@@ -225,7 +227,7 @@ impl Observed {
             prerequisites: tenant_credentials::ObservedObjects::new(),
             bundles: BundleObjects::default(),
             completion_record: None,
-            transfer: Handover::None,
+            transfer: Transfer::None,
             now,
         };
         for (name, bytes) in &state.resources {
@@ -300,7 +302,7 @@ impl Observed {
             Flavour::Claimed | Flavour::Homeless => observed.discard_pending_secret(),
             Flavour::Namespaced(_) => observed.adopt_written_secret(),
         }
-        observed.see_handover(request);
+        observed.observe_transfer(request);
         Ok(observed)
     }
 
@@ -323,10 +325,12 @@ impl Observed {
     /// The writer, where the composite does not refer to it: core reads composites from a cache, which may show the one of before its cluster was
     /// asked for. That would be asked for anew then, of a hub that has more room by now perhaps, and the first cluster be left behind.
     fn fetch_unreferenced_primary(&mut self, request: &RunFunctionRequest) -> Result<(), Unusable> {
-        let Some(found) = fetched(request, &WRITER).and_then(|found| found.items.first()) else {
+        let Some(found) = fetched_resources(request, &PRIMARY_OBJECT).and_then(|found| found.items.first())
+        else {
             return Ok(());
         };
-        let object = wire::to_value(&found.resource).map_err(|e| unreadable_resource(WRITER.dynamic(), e))?;
+        let object =
+            wire::to_value(&found.resource).map_err(|e| unreadable_resource(PRIMARY_OBJECT.dynamic(), e))?;
         let metadata = &object["metadata"];
         let own = self.composite.metadata.uid.as_ref().map(Uid::as_str);
         let mut owners = metadata["ownerReferences"].as_array().into_iter().flatten();
@@ -344,7 +348,7 @@ impl Observed {
         let hub = &writer.object.spec.provider_config_ref.name;
         // The status of the pass that left it out is stored by the next one, and the note on `credentials` before it.
         let given_up = self.composite.status.hub.as_ref().is_some_and(|told| told.excluded.contains(hub))
-            || excluded(self.note(testplatform_apis::names::hub::EXCLUDED)).contains(hub);
+            || read_excluded(self.annotation(testplatform_apis::names::hub::EXCLUDED)).contains(hub);
         if made_nothing || given_up {
             return Ok(());
         }
@@ -359,7 +363,7 @@ impl Observed {
     fn adopt_written_secret(&mut self) {
         self.details = Details::default();
         let Some(credentials) = &mut self.credentials else { return };
-        let wrote = credentials.has_finalizer() && !credentials.refused();
+        let wrote = credentials.has_finalizer() && !credentials.is_target_foreign();
         credentials.details = if wrote { credentials.details.presence() } else { Details::default() };
         self.details = credentials.details.clone();
     }

@@ -10,8 +10,8 @@ pub use lifecycle::{Completion, Lifecycle};
 
 use crate::{
     backend::{self, Backend, Desired, Health, Job, TeardownMethod},
-    handover,
     observed::Observed,
+    transfer,
     validate::{AdmissionIssue, Problem, Validated},
 };
 
@@ -31,7 +31,7 @@ pub struct Plan {
     /// Composition resource name of the writer.
     pub primary_resource: Option<&'static str>,
     /// How far the handing over of its cluster is, if that is asked for.
-    pub transfer: Option<handover::Giving>,
+    pub transfer: Option<transfer::TransferDecision>,
 }
 
 impl Plan {
@@ -61,23 +61,23 @@ pub fn plan_pass(request: Result<Validated, Vec<Problem>>, observed: &Observed, 
     let backend = backend::select_backend(&request);
     let mut health = backend.map(|b| b.assess_health(&request, observed)).unwrap_or_default();
     remember_job(&mut health, observed);
-    backend::bundles::remember(&mut health, observed);
-    backend::ahead::remember(&mut health, observed);
+    backend::bundles::restore_setup_condition(&mut health, observed);
+    backend::prerequisites::restore_conditions(&mut health, observed);
     let removal = backend.is_some_and(|b| b.teardown_method() == TeardownMethod::DeleteObject);
     let course = lifecycle::evaluate_lifecycle(&request, observed, &health, removal, now);
     request.intent = policies::decide_intent(&request, observed, &health, &course, removal, now);
-    let giving = handover::giving(&request, observed, &course);
-    handover::bind(&mut request.intent, giving.as_ref(), observed);
+    let giving = transfer::decide_transfer(&request, observed, &course);
+    transfer::apply_transfer(&mut request.intent, giving.as_ref(), observed);
     let mut resources = match backend {
         Some(backend) => backend.build_resources(&request, observed, &health),
         None => backend::orphaned_resources(&request, observed),
     };
-    resources.extend(backend::brought::resources(&request, observed));
-    resources.extend(backend::ahead::resources(&request, observed));
-    resources.extend(backend::bundles::resources(&request, observed));
-    resources.extend(backend::watch(&request, observed).filter(|_| !course.is_complete()));
-    backend::dependents::held(&mut resources, observed);
-    let resources = backend::placed(resources, &request, observed);
+    resources.extend(backend::tenant_credentials::build_resources(&request, observed));
+    resources.extend(backend::prerequisites::build_resources(&request, observed));
+    resources.extend(backend::bundles::build_resources(&request, observed));
+    resources.extend(backend::build_watch(&request, observed).filter(|_| !course.is_complete()));
+    backend::dependents::add_finalizers(&mut resources, observed);
+    let resources = backend::adapt_to_namespace(resources, &request, observed);
     Plan {
         request: Ok(request),
         health,

@@ -25,7 +25,7 @@ use crate::{
 
 /// Where the cluster of a claim comes from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct PoolRef {
     /// Name of the hub's ProviderConfig.
     pub hub: String,
     /// Namespace of the pool, and so of the ClusterClaim.
@@ -46,7 +46,7 @@ pub struct Place {
     pub max_lifetime: Option<GoDuration>,
 }
 
-impl Place {
+impl PoolRef {
     /// A pool of the catalogue as a place.
     pub fn of(pool: &Pool, hub: &Hub, settings: &Settings, reason: &'static str) -> Self {
         let own = hub.credentials_namespace.as_ref().map(ObjectName::as_str);
@@ -66,26 +66,26 @@ impl Place {
 
 /// The pool for a claim for which nothing was asked of a hub yet; why there is none, otherwise. `brings`: whether it brings its own
 /// credentials, and so gets a pool of its own like that of the catalogue's entry.
-pub fn choose(
+pub fn choose_pool(
     wanted: &ClusterClaim,
     brings: bool,
     tenant: Option<&str>,
     observed: &Observed,
     settings: &Settings,
-) -> Result<Place, AdmissionIssue> {
-    let catalogue = catalogue(observed, settings)?;
-    let peers = counted(tenant, observed)?;
-    let candidates = matching::candidates(catalogue, wanted, brings, tenant);
+) -> Result<PoolRef, AdmissionIssue> {
+    let catalogue = read_catalogue(observed, settings)?;
+    let peers = counted_peers(tenant, observed)?;
+    let candidates = matching::find_candidates(catalogue, wanted, brings, tenant);
     if candidates.is_empty() {
-        return Err(matching::refusal(&observed.pools, catalogue, (wanted, brings), tenant));
+        return Err(matching::build_refusal(&observed.pools, catalogue, (wanted, brings), tenant));
     }
     let metadata = &observed.composite.metadata;
     let age = (metadata.creation_timestamp, observed.composite.ordinal());
-    let load = load::Load { catalogue, peers, age: &age, tenant };
+    let load = load::PeerLoad { catalogue, peers, age: &age, tenant };
     let affordable = load.within_quota(&candidates)?;
     let open: Vec<_> = affordable.iter().copied().filter(|pool| load.has_room(pool)).collect();
     let uid = metadata.uid.as_ref().map_or(metadata.name.as_str(), |u| u.as_str());
-    let Some(pool) = rendezvous::choose(uid, &open, wanted.pool.is_some()) else {
+    let Some(pool) = rendezvous::choose_by_weight(uid, &open, wanted.pool.is_some()) else {
         return Err(AdmissionIssue::new(
             Request::HubFull,
             "every hub with a pool that fits is full or takes no new claims; this claim is served once there is room, after those that were made before it",
@@ -98,7 +98,7 @@ pub fn choose(
         (false, ..) => Chosen::Weight,
     };
     match catalogue.hub(pool) {
-        Some(hub) => Ok(Place::of(pool, hub, settings, reason.as_str())),
+        Some(hub) => Ok(PoolRef::of(pool, hub, settings, reason.as_str())),
         // Excluded when the catalogue was read.
         None => Err(AdmissionIssue::new(
             Request::CatalogueInvalid,
@@ -109,7 +109,7 @@ pub fn choose(
 
 /// Whether a claim for a cluster that comes from no pool is within the quota of its namespace: the same table, and the same queue.
 /// Without a catalogue of pools there are no quotas.
-pub fn afford(
+pub fn check_quota(
     cost: u32,
     tenant: Option<&str>,
     observed: &Observed,
@@ -118,15 +118,18 @@ pub fn afford(
     if observed.pools == Pools::Missing {
         return Ok(());
     }
-    let catalogue = catalogue(observed, settings)?;
-    let peers = counted(tenant, observed)?;
+    let catalogue = read_catalogue(observed, settings)?;
+    let peers = counted_peers(tenant, observed)?;
     let metadata = &observed.composite.metadata;
     let age = (metadata.creation_timestamp, observed.composite.ordinal());
-    load::Load { catalogue, peers, age: &age, tenant }.affords(cost)
+    load::PeerLoad { catalogue, peers, age: &age, tenant }.check_quota(cost)
 }
 
 /// The other claims, where the limit of the tenant is known.
-fn counted<'a>(tenant: Option<&str>, observed: &'a Observed) -> Result<&'a [PeerCluster], AdmissionIssue> {
+fn counted_peers<'a>(
+    tenant: Option<&str>,
+    observed: &'a Observed,
+) -> Result<&'a [PeerCluster], AdmissionIssue> {
     let Some(peers) = &observed.peers else {
         return Err(AdmissionIssue::new(Request::PoolsMissing, "the other claims were not counted yet"));
     };
@@ -142,7 +145,7 @@ fn counted<'a>(tenant: Option<&str>, observed: &'a Observed) -> Result<&'a [Peer
 }
 
 /// The place that an earlier pass chose, as the catalogue describes it now. None: it has no such entry any more.
-pub fn entry<'a>(
+pub fn find_entry<'a>(
     catalogue: &'a Catalogue,
     hub: &str,
     namespace: &str,
@@ -168,7 +171,7 @@ fn quota_flaw<'a>(observed: &'a Observed, tenant: &str) -> Option<&'a Flaw> {
     flaws.iter().filter(|f| f.entry.starts_with("quotas[")).find(concerns)
 }
 
-fn catalogue<'a>(observed: &'a Observed, settings: &Settings) -> Result<&'a Catalogue, AdmissionIssue> {
+fn read_catalogue<'a>(observed: &'a Observed, settings: &Settings) -> Result<&'a Catalogue, AdmissionIssue> {
     let name = &settings.pools;
     match &observed.pools {
         Pools::Found(catalogue, _) => Ok(catalogue),

@@ -14,15 +14,16 @@ use testplatform_apis::{
 use crate::{
     ClusterEvaluation, Options,
     backend::Desired,
-    conditions::conditions,
-    events::{Event, events},
-    fatal::{fatal, shown},
-    handover, hubs,
-    observed::{ClaimSecret, Credentials, Details, Flavour, Wants, requirements as required},
+    conditions::build_conditions,
+    events::{Event, find_events},
+    fatal::{build_fatal, repeat_conditions},
+    hubs,
+    observed::{ClaimSecret, Credentials, Details, Flavour, RequirementOptions, requirements as required},
     proto::{
         self, Ready, Resource, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, State, Target,
     },
-    status::status,
+    status::build_status,
+    transfer,
     validate::{Block, Validated},
     wire,
 };
@@ -38,7 +39,7 @@ const DELIVERY_TTL: SignedDuration = SignedDuration::from_secs(2);
 
 /// The full response. What earlier steps want of other resources passes through byte for byte; what they set of the composite
 /// stays beside what we set.
-pub fn respond(
+pub fn build_response(
     request: &RunFunctionRequest,
     judged: &ClusterEvaluation,
     options: &Options,
@@ -48,27 +49,32 @@ pub fn respond(
         Some(_) => Target::CompositeAndClaim,
         None => Target::Composite,
     };
-    let conditions = conditions(judged);
-    let results = events(judged, &conditions).into_iter().map(|e| result(e, target)).collect();
-    let desired = match desired(request, judged) {
+    let conditions = build_conditions(judged);
+    let results = find_events(judged, &conditions).into_iter().map(|e| encode_event(e, target)).collect();
+    let desired = match build_desired(request, judged) {
         Ok(desired) => desired,
         Err(error) => {
             let why = format!("cannot encode the desired state: {error}; nothing is changed");
-            return fatal(request, FatalReason::InternalError.as_str(), why, shown(request));
+            return build_fatal(
+                request,
+                FatalReason::InternalError.as_str(),
+                why,
+                repeat_conditions(request),
+            );
         }
     };
     RunFunctionResponse {
-        meta: Some(meta(request, Some(ttl(judged, options, now)))),
+        meta: Some(response_meta(request, Some(choose_ttl(judged, options, now)))),
         desired: Some(desired),
         results,
         context: request.context.clone(),
-        requirements: requirements(request, judged),
-        conditions: conditions.into_iter().map(|c| condition(c, target)).collect(),
+        requirements: build_requirements(request, judged),
+        conditions: conditions.into_iter().map(|c| encode_condition(c, target)).collect(),
         output: None,
     }
 }
 
-pub(crate) fn meta(request: &RunFunctionRequest, ttl: Option<SignedDuration>) -> ResponseMeta {
+pub(crate) fn response_meta(request: &RunFunctionRequest, ttl: Option<SignedDuration>) -> ResponseMeta {
     ResponseMeta {
         tag: request.meta.as_ref().map(|m| m.tag.clone()).unwrap_or_default(),
         ttl: ttl.map(|t| prost_types::Duration { seconds: t.as_secs(), nanos: t.subsec_nanos() }),
@@ -77,19 +83,19 @@ pub(crate) fn meta(request: &RunFunctionRequest, ttl: Option<SignedDuration>) ->
 
 /// What is configured, but no later than the next deadline asks for: 0.9 of what remains, at least a second.
 /// Core adds up to a tenth.
-fn ttl(judged: &ClusterEvaluation, options: &Options, now: Timestamp) -> SignedDuration {
+fn choose_ttl(judged: &ClusterEvaluation, options: &Options, now: Timestamp) -> SignedDuration {
     let configured = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
     // Nobody tells core that it was written anew.
     let wanted = judged.plan.request.as_ref().is_ok_and(|r| r.intent.wants_credentials);
-    let missed = wanted && judged.observed.credentials.as_ref().is_some_and(Credentials::gone);
+    let missed = wanted && judged.observed.credentials.as_ref().is_some_and(Credentials::is_secret_deleted);
     let sooner = [
         judged.plan.blocked_by().map(|_| UNSETTLED_TTL),
-        handover::in_hand(judged).then_some(handover::IN_HAND_TTL),
+        transfer::is_in_progress(judged).then_some(transfer::IN_PROGRESS_TTL),
         missed.then_some(MISSED_TTL),
         undelivered_ttl(judged),
     ];
     let configured = sooner.into_iter().flatten().fold(configured, SignedDuration::min);
-    wake(configured, judged.plan.lifecycle.next_deadline, now)
+    ttl_until(configured, judged.plan.lifecycle.next_deadline, now)
 }
 
 /// When the claim is to be looked at whose Secret core is to write, or cannot.
@@ -112,7 +118,7 @@ fn undelivered_ttl(judged: &ClusterEvaluation) -> Option<SignedDuration> {
 }
 
 /// What is configured, but no later than the deadline asks for.
-pub(crate) fn wake(
+pub(crate) fn ttl_until(
     configured: SignedDuration,
     deadline: Option<Timestamp>,
     now: Timestamp,
@@ -125,10 +131,10 @@ pub(crate) fn wake(
     configured.min(wake)
 }
 
-fn desired(request: &RunFunctionRequest, judged: &ClusterEvaluation) -> Result<State, wire::Error> {
+fn build_desired(request: &RunFunctionRequest, judged: &ClusterEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
     for resource in &judged.plan.resources {
-        let message = composed(resource)?;
+        let message = encode_resource(resource)?;
         desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
     let composite = &judged.observed.composite;
@@ -137,7 +143,7 @@ fn desired(request: &RunFunctionRequest, judged: &ClusterEvaluation) -> Result<S
     body["apiVersion"] = composite.api_version.as_str().into();
     body["kind"] = composite.kind.as_str().into();
     composite.require_version(&mut body);
-    overlay(&mut body["status"], json!(status(judged)));
+    merge_fields(&mut body["status"], json!(build_status(judged)));
     // A composite in a namespace has no connection Secret: the Object `credentials` writes the tenant's itself.
     let given = judged.plan.lifecycle.details.as_ref().filter(|_| composite.flavour == Flavour::Claimed);
     let ours = given.map(Details::entries).unwrap_or_default();
@@ -149,13 +155,13 @@ fn desired(request: &RunFunctionRequest, judged: &ClusterEvaluation) -> Result<S
     desired.composite = Some(Resource {
         resource: wire::json_to_struct(&body)?,
         connection_details,
-        ready: if ready(judged) { Ready::True } else { Ready::False }.into(),
+        ready: if is_ready(judged) { Ready::True } else { Ready::False }.into(),
     });
     Ok(desired)
 }
 
 /// A composed resource on the wire.
-pub(crate) fn composed(resource: &Desired) -> Result<Resource, wire::Error> {
+pub(crate) fn encode_resource(resource: &Desired) -> Result<Resource, wire::Error> {
     let ready = if resource.ready { Ready::True } else { Ready::False };
     Ok(Resource {
         resource: wire::json_to_struct(&resource.object)?,
@@ -165,7 +171,7 @@ pub(crate) fn composed(resource: &Desired) -> Result<Resource, wire::Error> {
 }
 
 /// Puts fields over those of an earlier step. What it sets beside them stays: core takes away what is left out.
-fn overlay(before: &mut Value, ours: Value) {
+fn merge_fields(before: &mut Value, ours: Value) {
     match (before, ours) {
         (Value::Object(before), Value::Object(ours)) => before.extend(ours),
         (before, ours) => *before = ours,
@@ -173,7 +179,7 @@ fn overlay(before: &mut Value, ours: Value) {
 }
 
 /// Whether the composite is ready: only then does its Secret reach the tenant, the emptied one included.
-fn ready(judged: &ClusterEvaluation) -> bool {
+fn is_ready(judged: &ClusterEvaluation) -> bool {
     use testplatform_apis::phase::Phase;
     let course = &judged.plan.lifecycle;
     let composite = &judged.observed.composite;
@@ -191,37 +197,40 @@ fn ready(judged: &ClusterEvaluation) -> bool {
     }
 }
 
-fn requirements(request: &RunFunctionRequest, judged: &ClusterEvaluation) -> Option<proto::Requirements> {
+fn build_requirements(
+    request: &RunFunctionRequest,
+    judged: &ClusterEvaluation,
+) -> Option<proto::Requirements> {
     let settings = &judged.settings;
     let ask = |wants| required(request, &judged.observed, settings, wants);
     let composite = &judged.observed.composite;
     // Read off the claim, and not off what the catalogue makes of it: that was fetched.
     let likes = composite.spec["hub"]["affinity"].is_string();
     // Beside what a choice of hub needs: the other side of a handover.
-    let none = || handover::requirements(&judged.observed, settings);
-    let sought = judged.plan.request.as_ref().ok().filter(|_| judged.observed.seeks_writer());
-    let writer = || sought.map(Validated::writer_name);
+    let none = || transfer::counterpart_requirements(&judged.observed, settings);
+    let sought = judged.plan.request.as_ref().ok().filter(|_| judged.observed.looks_up_primary());
+    let writer = || sought.map(Validated::primary_name);
     match judged.plan.request.as_ref().map(|r| &r.block) {
         Ok(Block::CiOperator(_)) => {
             // Its hub does not depend on who else is there, and core is to be asked but once.
             let pools = settings.quotas_for_ci_operator;
-            ask(Wants { pools, templates: false, hubs: none(), writer: None })
+            ask(RequirementOptions { pools, templates: false, hubs: none(), primary_object: None })
         }
         Ok(Block::ClusterClaim(_)) => {
-            ask(Wants { pools: true, templates: false, hubs: none(), writer: writer() })
+            ask(RequirementOptions { pools: true, templates: false, hubs: none(), primary_object: writer() })
         }
         Ok(Block::Template(templated)) => {
-            let wanted = templated.wants_hubs(&judged.observed);
+            let wanted = templated.needs_hubs(&judged.observed);
             let mut hubs =
-                if wanted { hubs::requirements(composite, likes, settings) } else { BTreeMap::new() };
+                if wanted { hubs::hub_requirements(composite, likes, settings) } else { BTreeMap::new() };
             hubs.extend(none());
-            ask(Wants { pools: true, templates: true, hubs, writer: writer() })
+            ask(RequirementOptions { pools: true, templates: true, hubs, primary_object: writer() })
         }
         Err(_) => None,
     }
 }
 
-pub(crate) fn result(event: Event, target: Target) -> proto::Result {
+pub(crate) fn encode_event(event: Event, target: Target) -> proto::Result {
     proto::Result {
         severity: if event.warning { Severity::Warning } else { Severity::Normal }.into(),
         message: event.message,
@@ -230,7 +239,7 @@ pub(crate) fn result(event: Event, target: Target) -> proto::Result {
     }
 }
 
-pub(crate) fn condition(condition: Condition, target: Target) -> proto::Condition {
+pub(crate) fn encode_condition(condition: Condition, target: Target) -> proto::Condition {
     let status = match condition.status {
         ConditionStatus::True => proto::Status::ConditionTrue,
         ConditionStatus::False => proto::Status::ConditionFalse,

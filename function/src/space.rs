@@ -29,9 +29,9 @@ use testplatform_apis::{
     space::{GROUP, SPACE_KIND},
 };
 
-pub use check::violation;
+pub use check::find_violation;
 pub use observed::{SpaceCredentials, SpaceObject, SpaceState};
-pub use state::State;
+pub use state::SpaceProgress;
 
 use crate::{
     Options,
@@ -108,7 +108,7 @@ pub struct SpaceEvaluation {
     /// The credentials, all of them or none.
     pub details: Option<SpaceCredentials>,
     /// Where it stands.
-    pub state: State,
+    pub state: SpaceProgress,
 }
 
 #[derive(Default, Deserialize)]
@@ -129,13 +129,16 @@ pub fn handles_kind(request: &RunFunctionRequest) -> bool {
 pub fn run(request: &RunFunctionRequest, options: &Options) -> RunFunctionResponse {
     match evaluate(request) {
         Ok(judged) => {
-            let response = respond::respond(request, &judged, options);
-            let violated = check::violation(&response, request, &judged);
-            crate::check::unless(violated, response, request)
+            let response = respond::build_response(request, &judged, options);
+            let violated = check::find_violation(&response, request, &judged);
+            crate::check::fatal_if_violated(violated, response, request)
         }
-        Err(unusable) => {
-            fatal::fatal(request, unusable.reason(), unusable.to_string(), fatal::shown(request))
-        }
+        Err(unusable) => fatal::build_fatal(
+            request,
+            unusable.reason(),
+            unusable.to_string(),
+            fatal::repeat_conditions(request),
+        ),
     }
 }
 
@@ -146,14 +149,14 @@ pub fn evaluate(request: &RunFunctionRequest) -> Result<SpaceEvaluation, Unusabl
     let namespace = observed.namespace();
     let resources = namespace
         .as_ref()
-        .map_or_else(Vec::new, |namespace| resources::resources(namespace, &settings, &observed));
+        .map_or_else(Vec::new, |namespace| resources::build_resources(namespace, &settings, &observed));
     let details = namespace.as_ref().and_then(|namespace| observed.credentials(namespace));
-    let state = state::state(namespace.as_deref(), &resources, details.is_some(), &observed);
+    let state = state::read_progress(namespace.as_deref(), &resources, details.is_some(), &observed);
     Ok(SpaceEvaluation { settings, observed, namespace, resources, details, state })
 }
 
 /// The reasons behind a response, most important first.
-pub fn explain(judged: &SpaceEvaluation, response: &RunFunctionResponse) -> Vec<String> {
+pub fn explain_response(judged: &SpaceEvaluation, response: &RunFunctionResponse) -> Vec<String> {
     use crate::proto::Severity;
     if let Some(fatal) = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal)) {
         return vec![format!("fatal: {}", fatal.message)];
@@ -165,7 +168,7 @@ pub fn explain(judged: &SpaceEvaluation, response: &RunFunctionResponse) -> Vec<
         let what = match (judged.observed.objects.get(name), wanted) {
             (None, false) => continue,
             (None, true) => "asked for now",
-            (Some(item), true) if item.is_there() => "is there",
+            (Some(item), true) if item.exists() => "is there",
             (Some(_), true) => "asked for",
             (Some(_), false) => "taken away: it never was on the hub",
         };

@@ -13,20 +13,20 @@ use testplatform_apis::{
 use crate::{
     ClusterEvaluation,
     backend::{Desired, Stage},
-    conditions::{self, refusal},
-    handover,
+    conditions::{self, find_refusal},
     intent::PrimaryAction,
     observed::{Details, SyncState, prerequisites::PREREQUISITE_RESOURCES},
-    templates::{Stand, Templated},
+    templates::{Resolution, Templated},
     text::bounded,
-    validate::{Block, Claimed, Validated},
+    transfer,
+    validate::{Block, PoolClaim, Validated},
 };
 
 /// A text of the status.
 type Field = fn(&TestPlatformClusterStatus) -> &Option<String>;
 
 /// The status of this pass.
-pub fn status(judged: &ClusterEvaluation) -> TestPlatformClusterStatus {
+pub fn build_status(judged: &ClusterEvaluation) -> TestPlatformClusterStatus {
     let ClusterEvaluation { plan, observed, .. } = judged;
     let (course, health) = (&plan.lifecycle, &plan.health);
     let settled = course.is_complete();
@@ -34,7 +34,7 @@ pub fn status(judged: &ClusterEvaluation) -> TestPlatformClusterStatus {
         (true, true) => Some(CredentialsState::Withdrawn),
         // There never were any, and there will be none.
         (true, false) => None,
-        (false, _) if conditions::undelivered(judged) => Some(CredentialsState::Pending),
+        (false, _) if conditions::is_undelivered(judged) => Some(CredentialsState::Pending),
         (false, _) if course.details.as_ref().is_some_and(Details::has_kubeconfig) => {
             Some(CredentialsState::Published)
         }
@@ -49,9 +49,9 @@ pub fn status(judged: &ClusterEvaluation) -> TestPlatformClusterStatus {
     let templated = plan.request.as_ref().ok().and_then(Validated::templated);
     TestPlatformClusterStatus {
         phase: Some(course.phase),
-        message: Some(sentence(judged)),
-        backend: backend(judged),
-        hub: hub(judged),
+        message: Some(status_message(judged)),
+        backend: backend_status(judged),
+        hub: hub_status_of(judged),
         prow_job: (!job.id.is_empty() || !job.url.is_empty())
             .then(|| ProwJobStatus { id: some(&job.id), url: some(&job.url) }),
         api_server_url: of_cluster(&health.api_server_url, |s| &s.api_server_url),
@@ -60,7 +60,7 @@ pub fn status(judged: &ClusterEvaluation) -> TestPlatformClusterStatus {
         version_desired: health.version_desired.clone(),
         credentials: state.map(|state| CredentialsStatus {
             state: Some(state),
-            secret_name: secret_name(judged),
+            secret_name: credentials_secret_name(judged),
             mode: plan.request.as_ref().ok().and_then(|r| r.access.as_ref()).map(|_| Mode::ServiceAccount),
         }),
         started_at: course.started_at,
@@ -70,19 +70,19 @@ pub fn status(judged: &ClusterEvaluation) -> TestPlatformClusterStatus {
         queue: health.queue.clone(),
         // Of a remote object that is gone it is all that is left.
         diagnostics: health.diagnostics.clone().or_else(|| observed.composite.status.diagnostics.clone()),
-        template: templated.map(|t| template(t, observed.composite.status.template.as_ref())),
+        template: templated.map(|t| template_status(t, observed.composite.status.template.as_ref())),
         effective: templated.and_then(|t| t.effective.clone()),
         nodes: health.conditions.nodes.clone().filter(|_| !settled),
         progress: health.conditions.progress.clone().filter(|_| !settled),
         last_error: health.conditions.last_error.clone(),
         applied_generation: health.conditions.applied_generation,
-        handed_over: handover::handed_over(judged),
-        take_over: handover::take_over(&judged.observed),
+        handed_over: transfer::handed_over_status(judged),
+        take_over: transfer::take_over_status(&judged.observed),
     }
 }
 
 /// What is known of the template. What it costs is what other claims of the namespace count.
-fn template(templated: &Templated, before: Option<&TemplateStatus>) -> TemplateStatus {
+fn template_status(templated: &Templated, before: Option<&TemplateStatus>) -> TemplateStatus {
     let terms = &templated.terms;
     TemplateStatus {
         name: Some(bounded(&templated.template, 253)).filter(|name| !name.is_empty()),
@@ -94,7 +94,7 @@ fn template(templated: &Templated, before: Option<&TemplateStatus>) -> TemplateS
 }
 
 /// Where they were read from; after the end, where they had been.
-fn secret_name(judged: &ClusterEvaluation) -> Option<String> {
+fn credentials_secret_name(judged: &ClusterEvaluation) -> Option<String> {
     if judged.plan.lifecycle.in_quiet_period {
         return None;
     }
@@ -103,7 +103,7 @@ fn secret_name(judged: &ClusterEvaluation) -> Option<String> {
     course.secret.clone().or_else(|| before().filter(|_| course.is_complete()))
 }
 
-fn backend(judged: &ClusterEvaluation) -> Option<BackendStatus> {
+fn backend_status(judged: &ClusterEvaluation) -> Option<BackendStatus> {
     let kind = judged.plan.kind?.to_owned();
     let writer = judged.observed.primary.as_ref();
     let of_manifest =
@@ -112,16 +112,18 @@ fn backend(judged: &ClusterEvaluation) -> Option<BackendStatus> {
     let attempt = if judged.plan.lifecycle.recreates { 2 } else { judged.observed.attempt() };
     let request = judged.plan.request.as_ref().ok()?;
     let name = request.name.as_str().to_owned();
-    let place = request.place();
-    let site = request.templated().and_then(|t| t.site.as_ref()).map(|site| site.name.clone());
+    let place = request.pool();
+    let site = request.templated().and_then(|t| t.placement.as_ref()).map(|site| site.name.clone());
     let namespace = match request.block {
         Block::ClusterClaim(_) => place.map(|p| p.namespace.clone()),
-        Block::Template(ref templated) => match &templated.stand {
-            _ if templated.site.is_some() => templated.site.as_ref().map(|site| site.namespace.clone()),
-            Stand::Whole(whole) => whole.namespace.as_ref().map(ToString::to_string),
-            Stand::Held | Stand::Kept { .. } => None,
+        Block::Template(ref templated) => match &templated.resolution {
+            _ if templated.placement.is_some() => {
+                templated.placement.as_ref().map(|site| site.namespace.clone())
+            }
+            Resolution::Resolved(whole) => whole.namespace.as_ref().map(ToString::to_string),
+            Resolution::Blocked | Resolution::Frozen { .. } => None,
         },
-        Block::CiOperator(_) => Some(crate::backend::namespace(request, &judged.observed).to_owned()),
+        Block::CiOperator(_) => Some(crate::backend::remote_namespace(request, &judged.observed).to_owned()),
     };
     Some(BackendStatus {
         kind: Some(kind),
@@ -134,7 +136,7 @@ fn backend(judged: &ClusterEvaluation) -> Option<BackendStatus> {
     })
 }
 
-pub(crate) fn hub(judged: &ClusterEvaluation) -> Option<HubStatus> {
+pub(crate) fn hub_status_of(judged: &ClusterEvaluation) -> Option<HubStatus> {
     judged.plan.kind?;
     let request = judged.plan.request.as_ref().ok()?;
     if let Block::ClusterClaim(claimed) = &request.block {
@@ -143,7 +145,7 @@ pub(crate) fn hub(judged: &ClusterEvaluation) -> Option<HubStatus> {
     if let Some(templated) = request.templated() {
         return hub_of_template(judged, templated);
     }
-    let name = crate::backend::provider_config(request, &judged.observed).to_owned();
+    let name = crate::backend::provider_config_name(request, &judged.observed).to_owned();
     Some(hub_status(Some(name), Chosen::OnlyHub.as_str()))
 }
 
@@ -153,11 +155,11 @@ fn hub_of_template(judged: &ClusterEvaluation, templated: &Templated) -> Option<
     // A place for what is brought along, and what comes ahead, is asked for before the cluster.
     let ahead = |desired: &Desired| PREREQUISITE_RESOURCES.contains(&desired.name.as_ref());
     let asks = write == Some(&PrimaryAction::Create)
-        || templated.home.is_some()
+        || templated.tenant_namespace.is_some()
         || judged.plan.resources.iter().any(ahead);
-    let asked = templated.site.as_ref().filter(|site| site.kept || asks);
+    let asked = templated.placement.as_ref().filter(|site| site.is_recorded || asks);
     let leaves = write == Some(&PrimaryAction::Relocate);
-    let excluded: Vec<String> = templated.given_up(leaves).into_iter().collect();
+    let excluded: Vec<String> = templated.excluded_hubs(leaves).into_iter().collect();
     let asked = asked.filter(|_| !leaves);
     (asked.is_some() || !excluded.is_empty()).then(|| HubStatus {
         name: asked.map(|site| site.hub.clone()),
@@ -167,9 +169,9 @@ fn hub_of_template(judged: &ClusterEvaluation, templated: &Templated) -> Option<
 }
 
 /// The hub of the pool, and why it was chosen; before that, why none was.
-fn hub_of_pool(judged: &ClusterEvaluation, claimed: &Claimed) -> Option<HubStatus> {
+fn hub_of_pool(judged: &ClusterEvaluation, claimed: &PoolClaim) -> Option<HubStatus> {
     let before = judged.observed.composite.status.hub.clone();
-    if let Some(place) = &claimed.place {
+    if let Some(place) = &claimed.pool {
         let same = before.filter(|b| b.name.as_deref() == Some(&place.hub)).and_then(|b| b.reason);
         let reason = same.or_else(|| judged.observed.hub_reason());
         let reason = reason.unwrap_or_else(|| place.reason.to_owned());
@@ -185,18 +187,18 @@ fn hub_status(name: Option<String>, reason: &str) -> HubStatus {
 }
 
 /// What an administrator has to do for a cluster of which nothing is left that tells where it is.
-pub fn placeless(judged: &ClusterEvaluation) -> Option<String> {
+pub fn lost_placement_message(judged: &ClusterEvaluation) -> Option<String> {
     let request = judged.plan.request.as_ref().ok()?;
-    let pooled = matches!(request.block, Block::ClusterClaim(_)) && request.place().is_none();
+    let pooled = matches!(request.block, Block::ClusterClaim(_)) && request.pool().is_none();
     let templated =
-        judged.plan.primary_resource.is_some() && request.templated().is_some_and(|t| t.site.is_none());
+        judged.plan.primary_resource.is_some() && request.templated().is_some_and(|t| t.placement.is_none());
     let name = &request.name;
-    if templated && judged.observed.made_before() && !judged.plan.lifecycle.is_complete() {
+    if templated && judged.observed.was_made_before() && !judged.plan.lifecycle.is_complete() {
         return Some(format!(
             "nothing is left that tells on which hub the cluster is: an administrator has to restore Object managed-{name} or credentials-{name}, or delete what was made for {name} on its hub and then this claim"
         ));
     }
-    (pooled && judged.observed.made_before() && !judged.plan.lifecycle.is_complete()).then(|| {
+    (pooled && judged.observed.was_made_before() && !judged.plan.lifecycle.is_complete()).then(|| {
         format!(
             "nothing is left that tells in which pool and on which hub the cluster is: an administrator has to restore Object managed-{name} or credentials-{name}, or delete ClusterClaim {name} on its hub and then this claim"
         )
@@ -204,8 +206,8 @@ pub fn placeless(judged: &ClusterEvaluation) -> Option<String> {
 }
 
 /// One sentence: where it stands, and what it waits for. The important words come last, where tools cut least.
-pub fn sentence(judged: &ClusterEvaluation) -> String {
-    if let Some(placeless) = placeless(judged) {
+pub fn status_message(judged: &ClusterEvaluation) -> String {
+    if let Some(placeless) = lost_placement_message(judged) {
         return placeless;
     }
     let plan = &judged.plan;
@@ -213,7 +215,7 @@ pub fn sentence(judged: &ClusterEvaluation) -> String {
     let url = if health.job.url.is_empty() { String::new() } else { format!("; see {}", health.job.url) };
     let said = |words: &str| if words.is_empty() { String::new() } else { format!(": {words}") };
     let text = match plan.lifecycle.phase {
-        Phase::Failed => failed(judged, &url),
+        Phase::Failed => failure_message(judged, &url),
         Phase::Pending => match &plan.request {
             Ok(request) => match (&request.blocked_by, &judged.observed.primary) {
                 (Some(hold), None) => format!("waiting: {}", hold.message),
@@ -222,7 +224,7 @@ pub fn sentence(judged: &ClusterEvaluation) -> String {
                     SyncState::Refused(words) => format!("the hub refuses the request for now: {words}"),
                     SyncState::Unavailable(outage) => outage.to_string(),
                     SyncState::UnknownField(_) if writer.remote_uid().is_none() => {
-                        format!("waiting: {}", refused(judged))
+                        format!("waiting: {}", refusal_message(judged))
                     }
                     _ if plan.lifecycle.recreates => {
                         "the request vanished on the hub and is made once more".into()
@@ -245,11 +247,11 @@ pub fn sentence(judged: &ClusterEvaluation) -> String {
             _ if plan.lifecycle.in_quiet_period => "the cluster is being made".into(),
             _ => format!("the cluster is being made{url}"),
         },
-        Phase::Ready | Phase::Degraded if judged.observed.transfer.let_go() => {
-            handover::told(&judged.observed)
+        Phase::Ready | Phase::Degraded if judged.observed.transfer.is_released() => {
+            transfer::released_message(&judged.observed)
         }
-        Phase::Ready | Phase::Degraded if conditions::undelivered(judged) => {
-            let why = judged.observed.claim_secret.refused().map(ToString::to_string).unwrap_or_default();
+        Phase::Ready | Phase::Degraded if conditions::is_undelivered(judged) => {
+            let why = judged.observed.claim_secret.refusal().map(ToString::to_string).unwrap_or_default();
             format!("the cluster is there, and its kubeconfig cannot be delivered: {why}")
         }
         Phase::Ready if plan.lifecycle.is_expiring => {
@@ -262,7 +264,7 @@ pub fn sentence(judged: &ClusterEvaluation) -> String {
             }
             _ => "the cluster was ready; the hub does not report it ready now".into(),
         },
-        Phase::Deprovisioning => tearing_down(judged),
+        Phase::Deprovisioning => teardown_message(judged),
         Phase::Deprovisioned => match plan.lifecycle.completion.as_ref().map(|o| o.reason.as_str()) {
             Some("NothingToTearDown") => "there was nothing to tear down".into(),
             _ if plan.lifecycle.lifetime_ended => "its lifetime was over, the cluster is gone".into(),
@@ -280,16 +282,20 @@ pub fn sentence(judged: &ClusterEvaluation) -> String {
     bounded(&text, 1024)
 }
 
-fn tearing_down(judged: &ClusterEvaluation) -> String {
+fn teardown_message(judged: &ClusterEvaluation) -> String {
     let over = if judged.plan.lifecycle.lifetime_ended { "its lifetime is over, " } else { "" };
-    match unheard(judged) {
+    match undelivered_teardown(judged) {
         Some(why) => format!("{over}the cluster runs on: the hub was not told to tear it down: {why}"),
-        None => format!("{over}the cluster is being torn down{}{}", before(judged), vain(judged)),
+        None => format!(
+            "{over}the cluster is being torn down{}{}",
+            pre_delete_text(judged),
+            teardown_failure_text(judged)
+        ),
     }
 }
 
 /// Why the hub was not told that the cluster is to be torn down. The cluster is paid for until then.
-pub(crate) fn unheard(judged: &ClusterEvaluation) -> Option<String> {
+pub(crate) fn undelivered_teardown(judged: &ClusterEvaluation) -> Option<String> {
     let writer = judged.observed.primary.as_ref().filter(|_| !judged.plan.health.teardown_arrived)?;
     match &writer.sync {
         SyncState::Unavailable(outage) => Some(outage.to_string()),
@@ -301,23 +307,23 @@ pub(crate) fn unheard(judged: &ClusterEvaluation) -> Option<String> {
 }
 
 /// What is done inside the cluster before it goes.
-fn before(judged: &ClusterEvaluation) -> String {
+fn pre_delete_text(judged: &ClusterEvaluation) -> String {
     let waits = judged.plan.health.teardown_waits_for.as_ref();
     waits.map(|what| format!("; it {what}")).unwrap_or_default()
 }
 
 /// What keeps a cluster from being torn down: it costs money until somebody helps.
-pub(crate) fn vain(judged: &ClusterEvaluation) -> String {
+pub(crate) fn teardown_failure_text(judged: &ClusterEvaluation) -> String {
     let fails = judged.plan.health.teardown_failure.as_ref();
     fails.map(|why| format!("; the hub cannot destroy it and goes on trying: {why}")).unwrap_or_default()
 }
 
 /// What `RequestAccepted` says of why it is not.
-fn refused(judged: &ClusterEvaluation) -> String {
-    refusal(judged).map(|refusal| refusal.message).unwrap_or_default()
+fn refusal_message(judged: &ClusterEvaluation) -> String {
+    find_refusal(judged).map(|refusal| refusal.message).unwrap_or_default()
 }
 
-fn failed(judged: &ClusterEvaluation, url: &str) -> String {
+fn failure_message(judged: &ClusterEvaluation, url: &str) -> String {
     let words = match &judged.plan.health.stage {
         Stage::Ended { words, .. } | Stage::Refused { words, .. } | Stage::Failing(words)
             if !words.is_empty() =>
@@ -328,19 +334,28 @@ fn failed(judged: &ClusterEvaluation, url: &str) -> String {
     };
     let rest = match judged.plan.lifecycle.completion {
         Some(_) => String::new(),
-        None => match unheard(judged) {
+        None => match undelivered_teardown(judged) {
             Some(why) => format!("; the hub was not told to tear down what is left: {why}"),
-            None => format!("; what is left is being torn down{}{}", before(judged), vain(judged)),
+            None => format!(
+                "; what is left is being torn down{}{}",
+                pre_delete_text(judged),
+                teardown_failure_text(judged)
+            ),
         },
     };
     let why = match judged.plan.lifecycle.failure.unwrap_or(Failure::Earlier) {
         // In full, because it is all that many ever see.
-        Failure::InvalidClaim => format!("the claim is invalid: {}", refused(judged)),
-        Failure::UnknownField => refused(judged),
+        Failure::InvalidClaim => format!("the claim is invalid: {}", refusal_message(judged)),
+        Failure::UnknownField => refusal_message(judged),
         Failure::HubRefused => format!("the hub refused the request{words}"),
         Failure::ProwJobFailed => format!("the job that makes the cluster failed{words}{url}"),
-        Failure::ProvisionTimeout if judged.observed.never_asked() && refusal(judged).is_some() => {
-            format!("not ready within the provision timeout; no cluster was asked for: {}", refused(judged))
+        Failure::ProvisionTimeout
+            if judged.observed.was_never_requested() && find_refusal(judged).is_some() =>
+        {
+            format!(
+                "not ready within the provision timeout; no cluster was asked for: {}",
+                refusal_message(judged)
+            )
         }
         Failure::ProvisionTimeout if !judged.plan.health.waiting.is_empty() => {
             format!("not ready within the provision timeout: {}", judged.plan.health.waiting)

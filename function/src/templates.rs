@@ -14,15 +14,15 @@
 //! **Invariant:** nothing here can lose a cluster. Where it cannot be said what is to be, it stays as it was asked for
 //! ([`Stand::Kept`]), and the backend repeats what is observed.
 
+mod catalogue;
 mod change;
-mod find;
+mod claim_spec;
 mod groups;
 mod network;
-mod order;
+mod placement;
 mod refusal;
 mod resolve;
-mod site;
-mod words;
+mod spec;
 
 use std::collections::BTreeSet;
 
@@ -36,14 +36,17 @@ use testplatform_apis::{
     template::{Backend, effective::Effective, entry::Entry, version::Version},
 };
 
-pub use order::{Asked, Brings, Bundles, Chosen, Group, Order, Setting, Size, Whole};
-pub use site::Site;
-pub use words::{COMPANIONS, Words};
+pub use claim_spec::{COMPANIONS, ClaimSpec};
+pub use placement::Placement;
+pub use spec::{
+    AnyBackendSpec, BackendSpec, BroughtCredentials, BundleSelection, NodeCount, NodeGroupSpec, ResolvedSpec,
+    SelectedRelease, Setting,
+};
 
-use refusal::{Refusal, listed, said};
+use refusal::{FieldRefusal, combine_refusals, join_problems};
 
 use crate::{
-    backend::{self, taken},
+    backend::{self, last_accepted},
     observed::{Observed, tenant_credentials::TenantNamespace},
     text::bounded,
     validate::{AdmissionIssue, Problem},
@@ -57,39 +60,39 @@ pub struct Templated {
     /// What makes the cluster. None: not known, and nothing was made yet.
     pub backend: Option<Backend>,
     /// What is to be.
-    pub stand: Stand,
+    pub resolution: Resolution,
     /// What is asked for, with every default filled in; of a cluster that is kept, what was asked for. For status and writer.
     pub effective: Option<Effective>,
     /// What the hub last took, where that is something else.
-    pub taken: Option<Effective>,
+    pub last_accepted: Option<Effective>,
     /// What the entry says about any of its clusters.
     pub terms: Terms,
     /// Where it is made. None: nowhere yet, or it is not known any more.
-    pub site: Option<Site>,
+    pub placement: Option<Placement>,
     /// The hubs that were given up for it.
     pub excluded: BTreeSet<String>,
     /// Whether its hub is to be given up: it cannot be reached, and nothing can have been made there.
-    pub gives_up: bool,
+    pub abandons_hub: bool,
     /// From when on it is, if its hub is not reached until then.
-    pub gives_up_at: Option<Timestamp>,
+    pub abandons_hub_at: Option<Timestamp>,
     /// Where it brings its own credentials, if that was decided in this pass.
-    pub home: Option<TenantNamespace>,
+    pub tenant_namespace: Option<TenantNamespace>,
     /// Whether all of that was decided in this pass: what comes ahead of the cluster may be asked for.
-    pub begins: bool,
+    pub may_begin: bool,
     /// Whether what was asked for ahead of the cluster is for another one than the claim asks for now, and no cluster was asked for yet: then
     /// none is.
-    pub strays: bool,
+    pub has_mismatched_prerequisites: bool,
 }
 
 /// What is to be.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Stand {
+pub enum Resolution {
     /// Nothing was made, and nothing can be asked for: [`Validated::hold`](crate::validate::Validated::hold) says why.
-    Held,
+    Blocked,
     /// All is known: the backend renders it.
-    Whole(Box<Whole>),
+    Resolved(Box<ResolvedSpec>),
     /// A cluster is there and stays as it was asked for: the backend repeats the observed manifests.
-    Kept {
+    Frozen {
         /// The reason of `SpecApplied`.
         reason: SpecLevel,
         /// A sentence.
@@ -116,39 +119,41 @@ pub struct Terms {
 
 impl Templated {
     /// Judges a claim. Problems: what an API server would have refused, of a claim for which nothing was made.
-    pub fn of(
+    pub fn resolve(
         spec: &Value,
         tenant: Option<&str>,
         observed: &Observed,
     ) -> Result<(Self, Option<AdmissionIssue>), Vec<Problem>> {
-        let made = observed.primary.is_some() || observed.left_behind();
-        let memory = if made { remembered(observed) } else { None };
+        let made = observed.primary.is_some() || observed.cluster_may_exist();
+        let memory = if made { recorded_request(observed) } else { None };
         let template = match &spec["template"] {
             Value::String(name) => name.clone(),
             _ => memory.as_ref().and_then(|m| m.template.clone()).unwrap_or_default(),
         };
-        let told = made_by(observed, None);
+        let told = backend_of(observed, None);
         let kept = |reason, message: &str, memory: Option<Effective>, terms| Self {
             backend: memory.as_ref().and_then(|m| m.backend).or(told),
-            taken: memory.as_ref().and_then(|asked| taken::taken(observed, asked, asked)),
+            last_accepted: memory
+                .as_ref()
+                .and_then(|asked| last_accepted::find_last_accepted(observed, asked, asked)),
             effective: memory,
             terms,
-            ..Self::bare(&template, Stand::Kept { reason, message: bounded(message, 2048) })
+            ..Self::unresolved(&template, Resolution::Frozen { reason, message: bounded(message, 2048) })
         };
-        let words = match Words::read(spec, tenant) {
+        let words = match ClaimSpec::read(spec, tenant) {
             Ok(words) => words,
             Err(problems) if made => {
-                let listed = listed(problems.iter().map(|p| (&p.field, &p.sentence)));
+                let listed = join_problems(problems.iter().map(|p| (&p.field, &p.sentence)));
                 return Ok((kept(SpecLevel::Rejected, &listed, memory, Terms::default()), None));
             }
             Err(problems) => return Err(problems),
         };
-        let back = memory.as_ref().and_then(|_| taken::back(observed));
+        let back = memory.as_ref().and_then(|_| last_accepted::find_rollback(observed));
         // From what the hub refuses nothing goes on, but from what it has.
-        let taken = back.as_ref().and_then(|back| back.taken.as_ref());
+        let taken = back.as_ref().and_then(|back| back.last_accepted.as_ref());
         let meant = |m: &Effective| m.template.as_ref() == Some(&template);
         let moves = memory.as_ref().is_some_and(|m| !meant(m) && !taken.is_some_and(meant));
-        let entry = match find::entry(&observed.templates, &template, tenant, made && !moves) {
+        let entry = match catalogue::find_entry(&observed.templates, &template, tenant, made && !moves) {
             Ok(entry) => entry,
             Err(refusal) if made => {
                 let terms = Terms { provision: words.timeouts.provision, ..Terms::default() };
@@ -156,7 +161,7 @@ impl Templated {
             }
             Err(refusal) => {
                 // Asked for, and not seen yet: what is there all the same is its backend's to repeat.
-                let memory = remembered(observed);
+                let memory = recorded_request(observed);
                 let noted = memory.as_ref().and_then(|m| m.backend);
                 // What is being set up ahead of it has the time that it was given.
                 let effective = memory.filter(|_| !observed.prerequisites.is_empty());
@@ -165,12 +170,12 @@ impl Templated {
                     backend: noted.or(told),
                     effective,
                     terms: Terms { provision: words.timeouts.provision.or(given), ..Terms::default() },
-                    ..Self::bare(&template, Stand::Held)
+                    ..Self::unresolved(&template, Resolution::Blocked)
                 };
                 return Ok((held, Some(refusal)));
             }
         };
-        let terms = terms(&entry, &words);
+        let terms = read_terms(&entry, &words);
         if made && memory.is_none() {
             let message = "what was asked for is not remembered, so nothing of it can be changed; an administrator has to restore annotation testplatform.ci.openshift.org/effective of the Object";
             let kept = kept(SpecLevel::NotObserved, message, None, terms);
@@ -186,51 +191,60 @@ impl Templated {
             );
             return Ok((kept(SpecLevel::Immutable, &message, memory, terms), None));
         }
-        let of = |stand, effective, terms| Self { backend, effective, terms, ..Self::bare(&template, stand) };
-        let cluster = change::Cluster {
-            left_at: back.as_ref().and_then(|back| back.left_at.as_ref()),
-            numbered_groups: taken::numbered_groups(observed),
+        let of = |stand, effective, terms| Self {
+            backend,
+            effective,
+            terms,
+            ..Self::unresolved(&template, stand)
         };
-        match resolve::judged(&entry, &words, taken.or(memory.as_ref()), &cluster) {
+        let cluster = change::ExistingCluster {
+            blocked_at_version: back.as_ref().and_then(|back| back.blocked_at_version.as_ref()),
+            numbered_groups: last_accepted::numbered_groups(observed),
+        };
+        match resolve::resolve_claim(&entry, &words, taken.or(memory.as_ref()), &cluster) {
             Ok((whole, effective)) => {
                 let terms = Terms { release_deprecated: whole.release.deprecated.clone(), ..terms };
                 let goes_back = back.is_some() && memory.as_ref() != Some(&effective);
-                let stand = Stand::Whole(Box::new(Whole { back: goes_back, ..whole }));
-                let taken = memory.as_ref().and_then(|asked| taken::taken(observed, asked, &effective));
-                Ok((Self { taken, ..of(stand, Some(effective), terms) }, None))
+                let stand = Resolution::Resolved(Box::new(ResolvedSpec { is_rollback: goes_back, ..whole }));
+                let taken = memory
+                    .as_ref()
+                    .and_then(|asked| last_accepted::find_last_accepted(observed, asked, &effective));
+                Ok((Self { last_accepted: taken, ..of(stand, Some(effective), terms) }, None))
             }
-            Err(Judgement::Refused(refusals)) if made => {
-                Ok((kept(SpecLevel::Rejected, &said(&refusals).message, memory, terms), None))
+            Err(ResolveError::Refused(refusals)) if made => {
+                Ok((kept(SpecLevel::Rejected, &combine_refusals(&refusals).message, memory, terms), None))
             }
-            Err(Judgement::Refused(refusals)) => Ok((of(Stand::Held, None, terms), Some(said(&refusals)))),
-            Err(Judgement::Unchangeable(changes)) => {
-                let (reason, message) = change::said(&changes);
+            Err(ResolveError::Refused(refusals)) => {
+                Ok((of(Resolution::Blocked, None, terms), Some(combine_refusals(&refusals))))
+            }
+            Err(ResolveError::Unchangeable(changes)) => {
+                let (reason, message) = change::combine_changes(&changes);
                 Ok((kept(reason, &message, memory, terms), None))
             }
         }
     }
 
     /// With nothing known but this.
-    fn bare(template: &str, stand: Stand) -> Self {
+    fn unresolved(template: &str, stand: Resolution) -> Self {
         Self {
             template: template.to_owned(),
             backend: None,
-            stand,
-            taken: None,
+            resolution: stand,
+            last_accepted: None,
             effective: None,
             terms: Terms::default(),
-            site: None,
+            placement: None,
             excluded: BTreeSet::new(),
-            gives_up: false,
-            gives_up_at: None,
-            home: None,
-            begins: false,
-            strays: false,
+            abandons_hub: false,
+            abandons_hub_at: None,
+            tenant_namespace: None,
+            may_begin: false,
+            has_mismatched_prerequisites: false,
         }
     }
 
     /// What its owner should know although the request is accepted.
-    pub fn remarks(&self) -> Vec<AdmissionIssue> {
+    pub fn collect_issues(&self) -> Vec<AdmissionIssue> {
         let template = bounded(&self.template, 253);
         let old = |what: String, why: &String| {
             let words = format!("{what} should not be used any more: {}", bounded(why, 512));
@@ -242,23 +256,23 @@ impl Templated {
             .release_deprecated
             .as_ref()
             .map(|why| old(format!("this version of template {template}"), why));
-        let kept = match &self.stand {
-            Stand::Kept { reason: SpecLevel::Immutable | SpecLevel::Rejected, message } => {
+        let kept = match &self.resolution {
+            Resolution::Frozen { reason: SpecLevel::Immutable | SpecLevel::Rejected, message } => {
                 Some(AdmissionIssue::new(Request::ChangeIgnored, message.clone()))
             }
-            Stand::Kept { .. } | Stand::Whole(_) | Stand::Held => None,
+            Resolution::Frozen { .. } | Resolution::Resolved(_) | Resolution::Blocked => None,
         };
         kept.into_iter().chain(of_template).chain(of_release).collect()
     }
 }
 
 /// Why there is nothing to render.
-enum Judgement {
-    Refused(Vec<Refusal>),
-    Unchangeable(Vec<change::Change>),
+enum ResolveError {
+    Refused(Vec<FieldRefusal>),
+    Unchangeable(Vec<change::ForbiddenChange>),
 }
 
-fn terms(entry: &Entry, words: &Words) -> Terms {
+fn read_terms(entry: &Entry, words: &ClaimSpec) -> Terms {
     let document = &entry.document;
     Terms {
         cost: Some(entry.cost()),
@@ -271,24 +285,24 @@ fn terms(entry: &Entry, words: &Words) -> Terms {
 }
 
 /// What makes the cluster: the writer's own name tells it, whatever was lost or altered beside it; else what is `noted`, else status.
-fn made_by(observed: &Observed, noted: Option<Backend>) -> Option<Backend> {
+fn backend_of(observed: &Observed, noted: Option<Backend>) -> Option<Backend> {
     let by_name = observed.primary.as_ref().and_then(backend::backend_of_primary);
     by_name.or(noted).or_else(|| observed.composite.status.template.as_ref()?.backend)
 }
 
 /// What was asked for, as the writer remembers it, else as `credentials` or status do.
-fn remembered(observed: &Observed) -> Option<Effective> {
+fn recorded_request(observed: &Observed) -> Option<Effective> {
     let whole = |noted: Effective| {
-        let asked = Effective { backend: made_by(observed, noted.backend), ..noted };
-        is_whole(&asked).then_some(asked)
+        let asked = Effective { backend: backend_of(observed, noted.backend), ..noted };
+        is_complete(&asked).then_some(asked)
     };
-    let noted = observed.notes(ours::EFFECTIVE).filter_map(Effective::read).find_map(whole);
+    let noted = observed.annotations(ours::EFFECTIVE).filter_map(Effective::read).find_map(whole);
     noted.or_else(|| whole(observed.composite.status.effective.clone()?))
 }
 
 /// Whether a memory has all without which a cluster that is there would change by itself, or could not change any more. Without the groups, nodes
 /// of those would go that the template does not give by itself.
-pub(crate) fn is_whole(asked: &Effective) -> bool {
+pub(crate) fn is_complete(asked: &Effective) -> bool {
     let (image, version) = (asked.release_image.as_deref(), asked.version.as_deref());
     let dated = version.is_some_and(|version| Version::parse(version).is_ok());
     // An image that tells its version has that noted beside it. What else a claim brings along may have none.
@@ -314,17 +328,17 @@ pub fn is_templated(observed: &Observed) -> bool {
     let spec = &observed.composite.spec;
     let alone = spec["ciOperator"].is_null() && spec["clusterClaim"].is_null();
     // What a claim says of what was made is the claim's to change, and not what was made.
-    let told = observed.composite.status.template.is_some() || observed.note(ours::EFFECTIVE).is_some();
+    let told = observed.composite.status.template.is_some() || observed.annotation(ours::EFFECTIVE).is_some();
     // Nothing else has something beside its writer.
-    let known = told || observed.is_followed();
-    if observed.left_behind() && (known || observed.out_of_a_pool().is_some()) {
+    let known = told || observed.has_dependents();
+    if observed.cluster_may_exist() && (known || observed.came_from_pool().is_some()) {
         return known;
     }
     !spec["template"].is_null() && alone
 }
 
 /// Why nothing more than the request keeps it from being asked for: what it costs, and whether anybody makes it.
-pub fn hold(
+pub fn blocked_by(
     templated: &Templated,
     tenant: Option<&str>,
     observed: &Observed,
@@ -334,5 +348,5 @@ pub fn hold(
         return Some(missing);
     }
     let cost = templated.terms.cost.unwrap_or(1);
-    crate::pools::afford(cost, tenant, observed, settings).err()
+    crate::pools::check_quota(cost, tenant, observed, settings).err()
 }

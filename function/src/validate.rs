@@ -4,8 +4,8 @@
 //! from the observed writer, whatever the claim says by now.
 
 mod access;
-mod claimed;
 mod lifetime;
+mod pool_claim;
 pub(crate) mod size;
 
 use jiff::Timestamp;
@@ -21,10 +21,10 @@ use testplatform_apis::{
     names::{ShortName, Uid, ephemeral_cluster as annotations, name_within, ours},
 };
 
-pub use claimed::Claimed;
-pub(crate) use claimed::{brought, own_namespace};
 pub use lifetime::Lifetime;
 pub(crate) use lifetime::{HIVE_ENDS_IT, HIVES_END};
+pub use pool_claim::PoolClaim;
+pub(crate) use pool_claim::{check_tenant_credentials, tenant_namespace_name};
 
 use lifetime::Limits;
 
@@ -32,8 +32,8 @@ use crate::{
     backend,
     intent::Intent,
     observed::{CLUSTER_CLAIM, Environment, Flavour, Observed},
-    pools::Place,
-    templates::{self, COMPANIONS, Stand, Templated},
+    pools::PoolRef,
+    templates::{self, COMPANIONS, Resolution, Templated},
     text::bounded,
 };
 
@@ -55,7 +55,7 @@ pub struct Validated {
     /// When it is torn down because nobody needs it any more; that is for who noted it to do.
     pub cleanup_at: Option<Timestamp>,
     /// Annotations of the claim that travel to the remote object: key and legal value.
-    pub run_names: Vec<(&'static str, ShortName)>,
+    pub run_annotations: Vec<(&'static str, ShortName)>,
     /// The step's input, with every default filled in.
     pub settings: Settings,
     /// A refusal that an administrator can lift: nothing is created while it stands.
@@ -68,42 +68,42 @@ pub struct Validated {
 
 impl Validated {
     /// From which pool the cluster comes, where it comes from one and that is known.
-    pub fn place(&self) -> Option<&Place> {
+    pub fn pool(&self) -> Option<&PoolRef> {
         match &self.block {
-            Block::ClusterClaim(claimed) => claimed.place.as_ref(),
+            Block::ClusterClaim(claimed) => claimed.pool.as_ref(),
             Block::CiOperator(_) | Block::Template(_) => None,
         }
     }
 
     /// Name of the Object that carries what is asked for.
-    pub(crate) fn writer_name(&self) -> String {
+    pub(crate) fn primary_name(&self) -> String {
         format!("managed-{}", self.name)
     }
 
     /// Whether it comes from a pool, and from which is not known.
-    pub(crate) fn is_placeless(&self) -> bool {
-        matches!(&self.block, Block::ClusterClaim(claimed) if claimed.place.is_none())
+    pub(crate) fn is_pool_unknown(&self) -> bool {
+        matches!(&self.block, Block::ClusterClaim(claimed) if claimed.pool.is_none())
     }
 
     /// Name of the hub's ProviderConfig, where there is a choice and that is known.
-    pub fn hub(&self) -> Option<&str> {
-        let site = || self.templated()?.site.as_ref().map(|site| site.hub.as_str());
-        self.place().map(|place| place.hub.as_str()).or_else(site)
+    pub fn hub_name(&self) -> Option<&str> {
+        let site = || self.templated()?.placement.as_ref().map(|site| site.hub.as_str());
+        self.pool().map(|place| place.hub.as_str()).or_else(site)
     }
 
     /// Namespace of published credentials on that hub.
     pub fn credentials_namespace(&self) -> Option<&str> {
-        let site = || self.templated()?.site.as_ref().map(|site| site.credentials_namespace.as_str());
-        self.place().map(|place| place.credentials_namespace.as_str()).or_else(site)
+        let site = || self.templated()?.placement.as_ref().map(|site| site.credentials_namespace.as_str());
+        self.pool().map(|place| place.credentials_namespace.as_str()).or_else(site)
     }
 
     /// Whether the field at this path of the remote object is the tenant's own. All others are written by the catalogue's entry or by this version.
-    pub fn wrote(&self, path: &str) -> bool {
+    pub fn is_tenant_field(&self, path: &str) -> bool {
         matches!(self.block, Block::CiOperator(_)) && path.starts_with("spec.ciOperator.")
     }
 
     /// Who wrote the fields of the remote object that are not the tenant's.
-    pub fn author(&self) -> String {
+    pub fn author_name(&self) -> String {
         match &self.block {
             Block::Template(templated) => format!("template {}", bounded(&templated.template, 253)),
             Block::CiOperator(_) | Block::ClusterClaim(_) => "function-testplatform".to_owned(),
@@ -125,7 +125,7 @@ pub enum Block {
     /// An EphemeralCluster: what is handed to the hub.
     CiOperator(Map<String, Value>),
     /// A Hive ClusterClaim.
-    ClusterClaim(Box<Claimed>),
+    ClusterClaim(Box<PoolClaim>),
     /// What the catalogue of templates says.
     Template(Box<Templated>),
 }
@@ -161,15 +161,21 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
     let mut remarks = Vec::new();
     let mut problems = Vec::new();
 
-    let name = ShortName::try_from(name_of(observed))
+    let name = ShortName::try_from(name_for_objects(observed))
         .map_err(|e| problems.push(Problem { field: "metadata.name".into(), sentence: e.to_string() }));
     let tenant = observed.composite.tenant().map(str::to_owned);
     let mut refused = None;
     let block = match &observed.primary {
-        _ if templates::is_templated(observed) => match Templated::of(spec, tenant.as_deref(), observed) {
+        _ if templates::is_templated(observed) => match Templated::resolve(spec, tenant.as_deref(), observed)
+        {
             Ok((templated, refusal)) => {
                 refused = refusal;
-                remarks.extend(templated.remarks().into_iter().chain(backend::brought::remarks(observed)));
+                remarks.extend(
+                    templated
+                        .collect_issues()
+                        .into_iter()
+                        .chain(backend::tenant_credentials::collect_issues(observed)),
+                );
                 Some(Block::Template(Box::new(templated)))
             }
             Err(mut wrong) => {
@@ -179,14 +185,15 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         },
         // Whatever the claim says by now: the cluster exists, and its request cannot change.
         Some(writer) if writer.name == CLUSTER_CLAIM => {
-            let kept = Claimed::kept(writer, observed, &settings, &mut remarks);
+            let kept = PoolClaim::from_primary(writer, observed, &settings, &mut remarks);
             Some(Block::ClusterClaim(Box::new(kept)))
         }
-        Some(writer) => Some(kept(&writer.manifest()["spec"]["ciOperator"], spec, &mut remarks)),
-        None if observed.left_behind() => Some(sought(observed, spec, schema, &mut remarks)),
-        None => asked(spec, schema, &mut problems).map(|block| match block {
+        Some(writer) => Some(keep_request(&writer.manifest()["spec"]["ciOperator"], spec, &mut remarks)),
+        None if observed.cluster_may_exist() => Some(restore_request(observed, spec, schema, &mut remarks)),
+        None => read_request(spec, schema, &mut problems).map(|block| match block {
             Block::ClusterClaim(claimed) if !spec["byoc"].is_null() => {
-                let claimed = claimed.bringing(&spec["byoc"], tenant.as_deref(), &mut problems);
+                let claimed =
+                    claimed.with_tenant_credentials(&spec["byoc"], tenant.as_deref(), &mut problems);
                 Block::ClusterClaim(Box::new(claimed))
             }
             block => block,
@@ -194,25 +201,26 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
     };
     // Beside another block it would be left out without a word.
     let beside = observed.primary.is_none() && spec["clusterClaim"].is_null() && !spec["byoc"].is_null();
-    if beside && !observed.left_behind() && !templates::is_templated(observed) {
+    if beside && !observed.cluster_may_exist() && !templates::is_templated(observed) {
         problems.push(Problem { field: "spec.byoc".into(), sentence: BESIDE_OTHERS.into() });
     }
-    let access = access::access(observed, &mut problems, &mut remarks);
+    let access = access::resolve_access(observed, &mut problems, &mut remarks);
     let (Ok(name), Some(mut block), true) = (name, block, problems.is_empty()) else { return Err(problems) };
     if let Block::Template(templated) = &mut block {
-        templated.look_back(name.as_str(), tenant.as_deref(), observed, &settings);
+        templated.restore_placement(name.as_str(), tenant.as_deref(), observed, &settings);
     }
     // One that is to take a cluster over never makes one.
-    let waits = crate::handover::waits(observed);
-    let hold =
-        waits.or(refused).or_else(|| hold(&mut block, name.as_str(), tenant.as_deref(), observed, &settings));
+    let waits = crate::transfer::transfer_blocked_by(observed);
+    let hold = waits
+        .or(refused)
+        .or_else(|| find_blocker(&mut block, name.as_str(), tenant.as_deref(), observed, &settings));
 
     if let Block::CiOperator(forwarded) = &block {
         let unknown = ci_operator::unknown_fields(schema, forwarded);
         if !unknown.is_empty() {
             remarks.push(AdmissionIssue::new(
                 Request::UnknownFieldForwarded,
-                format!("handed to the hub as they are, unknown to this version: {}", paths(&unknown)),
+                format!("handed to the hub as they are, unknown to this version: {}", claim_paths(&unknown)),
             ));
         }
     }
@@ -228,11 +236,11 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         }
     };
     // What was let go is not this composite's to end.
-    let let_go = observed.transfer.let_go();
+    let let_go = observed.transfer.is_released();
     let teardown = teardown.map(|asked| asked && !let_go);
     let limits = Limits::of(&block, &settings);
     let lifetime = Lifetime::of(&spec["lifetime"], observed, &limits, &mut remarks);
-    let run_names = run_names(observed, &mut remarks);
+    let run_names = collect_run_annotations(observed, &mut remarks);
     if matches!(cleanup::kept(spec), Some(Err(_))) {
         remarks.push(AdmissionIssue::new(
             Request::ChangeIgnored,
@@ -258,7 +266,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         lifetime,
         access,
         cleanup_at,
-        run_names,
+        run_annotations: run_names,
         settings,
         blocked_by: hold,
         issues: remarks,
@@ -269,7 +277,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
 /// Under what the composite's Objects and what is made for it on a hub are known. Composites in namespaces share the names of others,
 /// also with ones that were there before, whose clusters may still be on their way out: theirs are kept apart by a hash. Once there
 /// is an Object its name rules, because after a restore a composite has another uid.
-fn name_of(observed: &Observed) -> String {
+fn name_for_objects(observed: &Observed) -> String {
     let metadata = &observed.composite.metadata;
     let Flavour::Namespaced(namespace) = &observed.composite.flavour else { return metadata.name.clone() };
     let of_writer = observed.primary.as_ref().and_then(|w| w.object.metadata.name.strip_prefix("managed-"));
@@ -282,7 +290,7 @@ fn name_of(observed: &Observed) -> String {
 }
 
 /// Paths within the block as paths within the claim. The last may be a count of those that are left out.
-fn paths(unknown: &[String]) -> String {
+fn claim_paths(unknown: &[String]) -> String {
     let path = |p: &String| if p.starts_with("and ") { p.clone() } else { format!("spec.ciOperator.{p}") };
     unknown.iter().map(path).collect::<Vec<_>>().join(", ")
 }
@@ -301,7 +309,7 @@ pub(crate) fn is_within(value: &Value, depth: usize) -> bool {
 }
 
 /// The block of a claim for which nothing was made yet.
-fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Block> {
+fn read_request(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Block> {
     let mut problem = |field: &str, sentence: String| {
         problems.push(Problem { field: field.to_owned(), sentence });
         None
@@ -320,7 +328,7 @@ fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Bl
             problem("spec", "sets none of ciOperator, clusterClaim and template; set one of them".into())
         }
         (Value::Null, block @ Value::Object(_)) => {
-            Claimed::asked(block, problems).map(|asked| Block::ClusterClaim(Box::new(asked)))
+            PoolClaim::read_claim(block, problems).map(|asked| Block::ClusterClaim(Box::new(asked)))
         }
         (Value::Null, _) => problem("spec.clusterClaim", "is not an object".into()),
         (Value::Object(block), Value::Null) => {
@@ -350,9 +358,14 @@ fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Bl
 
 /// The block of a claim for which something was made that has to be looked for. What is wrong with it by now, because the schema became
 /// stricter, takes nothing away from that.
-fn sought(observed: &Observed, spec: &Value, schema: &Value, remarks: &mut Vec<AdmissionIssue>) -> Block {
+fn restore_request(
+    observed: &Observed,
+    spec: &Value,
+    schema: &Value,
+    remarks: &mut Vec<AdmissionIssue>,
+) -> Block {
     let mut problems = Vec::new();
-    let asked = asked(spec, schema, &mut problems);
+    let asked = read_request(spec, schema, &mut problems);
     if let Some(Problem { field, sentence }) = problems.first() {
         remarks.push(AdmissionIssue::new(
             Request::ChangeIgnored,
@@ -360,15 +373,15 @@ fn sought(observed: &Observed, spec: &Value, schema: &Value, remarks: &mut Vec<A
         ));
     }
     let otherwise = !spec["clusterClaim"].is_null() && !spec["ciOperator"].is_object();
-    match (observed.out_of_a_pool().unwrap_or(otherwise), asked) {
+    match (observed.came_from_pool().unwrap_or(otherwise), asked) {
         (true, Some(block @ Block::ClusterClaim(_))) | (false, Some(block @ Block::CiOperator(_))) => block,
-        (true, _) => Block::ClusterClaim(Box::new(Claimed::unknown())),
+        (true, _) => Block::ClusterClaim(Box::new(PoolClaim::unknown())),
         (false, _) => Block::CiOperator(spec["ciOperator"].as_object().cloned().unwrap_or_default()),
     }
 }
 
 /// The block of a claim for which something was made.
-fn kept(manifest: &Value, spec: &Value, remarks: &mut Vec<AdmissionIssue>) -> Block {
+fn keep_request(manifest: &Value, spec: &Value, remarks: &mut Vec<AdmissionIssue>) -> Block {
     let kept = manifest.as_object().cloned().unwrap_or_default();
     let same = |asked: &Map<String, Value>| {
         *asked == kept || CiOperator(asked.clone()).forwarded() == CiOperator(kept.clone()).forwarded()
@@ -382,7 +395,10 @@ fn kept(manifest: &Value, spec: &Value, remarks: &mut Vec<AdmissionIssue>) -> Bl
     Block::CiOperator(kept)
 }
 
-fn run_names(observed: &Observed, remarks: &mut Vec<AdmissionIssue>) -> Vec<(&'static str, ShortName)> {
+fn collect_run_annotations(
+    observed: &Observed,
+    remarks: &mut Vec<AdmissionIssue>,
+) -> Vec<(&'static str, ShortName)> {
     let mut legal = Vec::new();
     for key in [annotations::PIPELINE_RUN_NAME, annotations::TASK_RUN_NAME] {
         let Some(value) = observed.composite.metadata.annotation(key) else { continue };
@@ -397,7 +413,7 @@ fn run_names(observed: &Observed, remarks: &mut Vec<AdmissionIssue>) -> Vec<(&'s
     legal
 }
 
-fn hold(
+fn find_blocker(
     block: &mut Block,
     name: &str,
     tenant: Option<&str>,
@@ -406,15 +422,17 @@ fn hold(
 ) -> Option<AdmissionIssue> {
     match block {
         Block::CiOperator(_) => missing_environment(&observed.environment, settings).or_else(|| {
-            let counts = settings.quotas_for_ci_operator && observed.pool_is_open();
-            counts.then(|| crate::pools::afford(1, tenant, observed, settings).err()).flatten()
+            let counts = settings.quotas_for_ci_operator && observed.is_unplaced();
+            counts.then(|| crate::pools::check_quota(1, tenant, observed, settings).err()).flatten()
         }),
-        Block::ClusterClaim(claimed) => claimed.place(name, tenant, observed, settings).err(),
+        Block::ClusterClaim(claimed) => claimed.choose_pool(name, tenant, observed, settings).err(),
         Block::Template(templated) => {
-            let open = matches!(templated.stand, Stand::Whole(_)) && observed.pool_is_open();
-            let held = open.then(|| templates::hold(templated, tenant, observed, settings)).flatten();
+            let open = matches!(templated.resolution, Resolution::Resolved(_)) && observed.is_unplaced();
+            let held = open.then(|| templates::blocked_by(templated, tenant, observed, settings)).flatten();
             // A hub is chosen last, with everything else in place: from then on it counts this one.
-            held.or_else(|| open.then(|| templated.choose(name, tenant, observed, settings).err()).flatten())
+            held.or_else(|| {
+                open.then(|| templated.choose_placement(name, tenant, observed, settings).err()).flatten()
+            })
         }
     }
 }

@@ -23,20 +23,20 @@ use crate::{
     observed::{
         BUNDLES, BUNDLES_OBSERVER, Observed, SyncState, observer, tenant_credentials::ObservedObject,
     },
-    templates::{Bundles, Site, Stand, Templated},
+    templates::{BundleSelection, Placement, Resolution, Templated},
     text::bounded,
     validate::Validated,
 };
 
 /// Noted on the one that looks: that the hub had the ConfigMap, and its Object was taken away.
-const TAKEN: &str = "true";
+const REMOVED: &str = "true";
 /// The same where nobody saw that Object.
-const SEEN: &str = "seen";
+const OBSERVED: &str = "seen";
 
 /// What there is to be.
-pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
-    let order = order(request, observed).map(|(manifest, policies)| {
-        let mut spec = spec(request, observed, manifest);
+pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
+    let order = build_request(request, observed).map(|(manifest, policies)| {
+        let mut spec = object_spec(request, observed, manifest);
         let state = |state: State| {
             format!("object.metadata.annotations['{}'].contains('\"state\":\"{state:?}\"')", bundle::REPORT)
         };
@@ -46,19 +46,19 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
             bundle::REPORT, state(State::Applied),
         ) });
         spec["references"] = json!([{ "dependsOn": {
-            "apiVersion": foreign::API_VERSION, "kind": foreign::KIND, "name": request.writer_name(),
+            "apiVersion": foreign::API_VERSION, "kind": foreign::KIND, "name": request.primary_name(),
         } }]);
-        composing::bound(&mut spec, policies);
-        composed(BUNDLES, request, spec)
+        composing::set_policies(&mut spec, policies);
+        compose_object(BUNDLES, request, spec)
     });
-    let undone = undone(request, observed).map(|manifest| {
-        let mut spec = spec(request, observed, manifest);
+    let undone = observer_manifest(request, observed).map(|manifest| {
+        let mut spec = object_spec(request, observed, manifest);
         // Never ready, so that it looks every 30 s.
         spec["readiness"] = json!({ "policy": "DeriveFromCelQuery", "celQuery": foreign::NEVER });
-        composing::bound(&mut spec, ManagementPolicies::Observe);
-        let mut made = composed(BUNDLES_OBSERVER, request, spec);
+        composing::set_policies(&mut spec, ManagementPolicies::Observe);
+        let mut made = compose_object(BUNDLES_OBSERVER, request, spec);
         if observed.bundles.was_created() {
-            let how = if is_taken(observed) { TAKEN } else { SEEN };
+            let how = if is_removed(observed) { REMOVED } else { OBSERVED };
             made.object["metadata"]["annotations"] = json!({ ours::BUNDLES_ASKED: how });
         }
         made
@@ -67,32 +67,37 @@ pub(crate) fn resources(request: &Validated, observed: &Observed) -> Vec<Desired
 }
 
 /// Whether any were asked for with the cluster, noted on writer and `credentials`.
-pub(super) fn note(request: &Validated, observed: &Observed) -> Option<(String, Value)> {
+pub(super) fn requested_annotation(request: &Validated, observed: &Observed) -> Option<(String, Value)> {
     let begins = request.intent.action == PrimaryAction::Create
-        && !chosen(request).is_none_or(Bundles::nothing_inside);
-    let noted = observed.note(ours::BUNDLES_ASKED).is_some();
+        && !selected_bundles(request).is_none_or(BundleSelection::has_no_cluster_bundles);
+    let noted = observed.annotation(ours::BUNDLES_ASKED).is_some();
     (begins || noted).then(|| (ours::BUNDLES_ASKED.to_owned(), "true".into()))
 }
 
 /// Whether something is still being done inside the cluster before it may go.
-pub(super) fn hold(request: &Validated, observed: &Observed) -> bool {
-    observed.bundles.was_created() && undone(request, observed).is_some() && !observed.bundles.is_deleted()
+pub(super) fn awaits_pre_delete(request: &Validated, observed: &Observed) -> bool {
+    observed.bundles.was_created()
+        && observer_manifest(request, observed).is_some()
+        && !observed.bundles.is_deleted()
 }
 
 /// What of the template is set up, and what is not. None: nothing of it is.
-pub(super) fn level(templated: &Templated, observed: &Observed) -> Option<BackendCondition<SetupLevel>> {
+pub(super) fn setup_condition(
+    templated: &Templated,
+    observed: &Observed,
+) -> Option<BackendCondition<SetupLevel>> {
     use ConditionStatus::{False, True};
     let bundles = &observed.bundles;
     let report = bundles.report().unwrap_or_default();
     if report.state == Some(State::BeforeDeletion) || bundles.observer.is_some() {
-        return Some(at_the_end(&report, observed));
+        return Some(teardown_condition(&report, observed));
     }
     let Some(order) = &bundles.request else {
-        let none = match &templated.stand {
-            Stand::Whole(whole) => whole.bundles.post_install.is_empty(),
-            Stand::Held | Stand::Kept { .. } => false,
+        let none = match &templated.resolution {
+            Resolution::Resolved(whole) => whole.bundles.post_install.is_empty(),
+            Resolution::Blocked | Resolution::Frozen { .. } => false,
         };
-        let waits = observed.note(ours::BUNDLES_ASKED).is_some() && !none;
+        let waits = observed.annotation(ours::BUNDLES_ASKED).is_some() && !none;
         return waits.then(|| {
             BackendCondition::of(
                 False,
@@ -105,19 +110,23 @@ pub(super) fn level(templated: &Templated, observed: &Observed) -> Option<Backen
         return None;
     }
     if let (SyncState::Refused(words), None) = (&order.sync, report.state) {
-        let words =
-            format!("the hub refuses ConfigMap {} with the bundles: {words}", name_of(order.manifest()));
+        let words = format!(
+            "the hub refuses ConfigMap {} with the bundles: {words}",
+            namespaced_name(order.manifest())
+        );
         return Some(BackendCondition::of(False, SetupLevel::SetupFailed, words));
     }
     Some(match report.state {
         Some(State::Applied) => {
             BackendCondition::of(True, SetupLevel::Applied, "what the template sets up is there")
         }
-        Some(State::SetupFailed) => {
-            BackendCondition::of(False, SetupLevel::SetupFailed, words("was not ready in time", &report))
-        }
+        Some(State::SetupFailed) => BackendCondition::of(
+            False,
+            SetupLevel::SetupFailed,
+            bundle_message("was not ready in time", &report),
+        ),
         Some(State::Running | State::BeforeDeletion) => {
-            BackendCondition::of(False, SetupLevel::Running, words("is being set up", &report))
+            BackendCondition::of(False, SetupLevel::Running, bundle_message("is being set up", &report))
         }
         None => {
             BackendCondition::of(False, SetupLevel::Running, "bundles are applied once the cluster answers")
@@ -126,11 +135,11 @@ pub(super) fn level(templated: &Templated, observed: &Observed) -> Option<Backen
 }
 
 /// What it failed for stays told also while its writer is not seen, between being taken away and being looked at.
-pub(crate) fn remember(health: &mut Health, observed: &Observed) {
+pub(crate) fn restore_setup_condition(health: &mut Health, observed: &Observed) {
     if observed.bundles.observer.is_none() || health.conditions.setup.is_some() {
         return;
     }
-    let level = at_the_end(&observed.bundles.report().unwrap_or_default(), observed);
+    let level = teardown_condition(&observed.bundles.report().unwrap_or_default(), observed);
     if level.reason == SetupLevel::SetupFailed && health.waiting.is_empty() {
         health.waiting.clone_from(&level.message);
     }
@@ -138,7 +147,7 @@ pub(crate) fn remember(health: &mut Health, observed: &Observed) {
 }
 
 /// On the way out. What it failed for stays told.
-fn at_the_end(report: &Report, observed: &Observed) -> BackendCondition<SetupLevel> {
+fn teardown_condition(report: &Report, observed: &Observed) -> BackendCondition<SetupLevel> {
     let shown = observed.composite.of_template(TemplateConditionType::TemplateApplied);
     let failed = shown.filter(|c| c.is_false() && c.reason == SetupLevel::SetupFailed.as_str());
     match (failed, report.state) {
@@ -146,7 +155,7 @@ fn at_the_end(report: &Report, observed: &Observed) -> BackendCondition<SetupLev
             BackendCondition::of(ConditionStatus::False, SetupLevel::SetupFailed, shown.message.clone())
         }
         (None, Some(State::BeforeDeletion)) => {
-            let words = words("is being done before the end", report);
+            let words = bundle_message("is being done before the end", report);
             BackendCondition::of(ConditionStatus::False, SetupLevel::Running, words)
         }
         (None, _) => BackendCondition::of(
@@ -158,70 +167,71 @@ fn at_the_end(report: &Report, observed: &Observed) -> BackendCondition<SetupLev
 }
 
 /// What the end waits for, in a sentence without a subject.
-pub(super) fn awaited(observed: &Observed) -> Option<String> {
+pub(super) fn teardown_waits_for(observed: &Observed) -> Option<String> {
     let bundles = &observed.bundles;
     if bundles.is_deleted() {
         return None;
     }
     if let Some(report) = bundles.report().filter(|report| report.state == Some(State::BeforeDeletion)) {
-        return Some(format!("waits for {}", said(&report)));
+        return Some(format!("waits for {}", report_text(&report)));
     }
     // It is there, and nothing tells what is still to be done.
     let seen = bundles.observer.as_ref().filter(|looks| looks.object.status.at_provider.manifest.is_some());
-    seen.map(|looks| format!("waits until ConfigMap {} is gone", name_of(looks.manifest())))
+    seen.map(|looks| format!("waits until ConfigMap {} is gone", namespaced_name(looks.manifest())))
 }
 
 /// What a report is about, and why: bundle, object, reason and message, as far as it says.
-pub(super) fn said(report: &Report) -> String {
+pub(super) fn report_text(report: &Report) -> String {
     let parts = [&report.bundle, &report.object, &report.reason, &report.message];
     let parts: Vec<String> = parts.into_iter().flatten().map(|part| bounded(part, 256)).collect();
     parts.join(": ")
 }
 
-fn words(what: &str, report: &Report) -> String {
+fn bundle_message(what: &str, report: &Report) -> String {
     let bundle = report.bundle.as_deref().map_or_else(|| "a bundle".to_owned(), |name| bounded(name, 96));
     let rest = Report { bundle: None, ..report.clone() };
-    let rest = said(&rest);
+    let rest = report_text(&rest);
     if rest.is_empty() { format!("{bundle} {what}") } else { format!("{bundle} {what}: {rest}") }
 }
 
 /// What the entry chooses for the claim, where that is known.
-fn chosen(request: &Validated) -> Option<&Bundles> {
-    match &request.templated()?.stand {
-        Stand::Whole(whole) => Some(&whole.bundles),
-        Stand::Held | Stand::Kept { .. } => None,
+fn selected_bundles(request: &Validated) -> Option<&BundleSelection> {
+    match &request.templated()?.resolution {
+        Resolution::Resolved(whole) => Some(&whole.bundles),
+        Resolution::Blocked | Resolution::Frozen { .. } => None,
     }
 }
 
 /// The ConfigMap that tells, and what may be done to it.
-fn order(request: &Validated, observed: &Observed) -> Option<(Value, ManagementPolicies)> {
-    if goes(request) {
-        return orphan(request, observed).map(|manifest| (manifest, ManagementPolicies::ObserveDelete));
+fn build_request(request: &Validated, observed: &Observed) -> Option<(Value, ManagementPolicies)> {
+    if is_ending(request) {
+        return adopted_request(request, observed)
+            .map(|manifest| (manifest, ManagementPolicies::ObserveDelete));
     }
     match &observed.bundles.request {
-        Some(order) if is_taken_up(order) => {
+        Some(order) if is_adopted(order) => {
             Some((order.manifest().clone(), ManagementPolicies::ObserveDelete))
         }
         Some(order) => Some((order.manifest().clone(), ManagementPolicies::Full)),
-        None => begun(request, observed).map(|manifest| (manifest, ManagementPolicies::Full)),
+        None => initial_request(request, observed).map(|manifest| (manifest, ManagementPolicies::Full)),
     }
 }
 
 /// The same at birth: once it is known that the cluster is ours, and that it was asked for with bundles.
-fn begun(request: &Validated, observed: &Observed) -> Option<Value> {
-    observed.note(ours::BUNDLES_ASKED)?;
-    let (chosen, site) = (chosen(request)?, request.templated()?.site.as_ref()?);
+fn initial_request(request: &Validated, observed: &Observed) -> Option<Value> {
+    observed.annotation(ours::BUNDLES_ASKED)?;
+    let (chosen, site) = (selected_bundles(request)?, request.templated()?.placement.as_ref()?);
     let writer = observed.primary.as_ref()?;
     let seen = writer.remote().is_some() && writer.remote_uid().is_some();
     let may =
         request.intent.action == PrimaryAction::Update(ManagementPolicies::Full) && !request.intent.teardown;
-    if chosen.nothing_inside() || !seen || !may {
+    if chosen.has_no_cluster_bundles() || !seen || !may {
         return None;
     }
     let remote = writer.manifest();
     let (group, _) = remote["apiVersion"].as_str()?.split_once('/')?;
     let tenant = request.tenant.as_deref().unwrap_or_default();
-    let words = site.words(tenant);
+    let words = site.placeholders(tenant);
     let made = |all: &[BundleDocument]| all.iter().map(|bundle| bundle.made(&words)).collect();
     let order = Order {
         cluster: Cluster {
@@ -232,7 +242,7 @@ fn begun(request: &Validated, observed: &Observed) -> Option<Value> {
         post_install: made(&chosen.post_install),
         pre_delete: made(&chosen.pre_delete),
     };
-    let mut manifest = place(site);
+    let mut manifest = config_map_at(site);
     manifest["metadata"]["labels"] = json!({ bundle::LABEL: "true" });
     manifest["data"] = json!({ bundle::ORDER: serde_json::to_string(&order).ok()? });
     Some(manifest)
@@ -240,13 +250,13 @@ fn begun(request: &Validated, observed: &Observed) -> Option<Value> {
 
 /// The same of an Object that was lost: taken up by one that can only delete it, until provider-kubernetes has that, and so deletes it when it
 /// is taken away. The ConfigMap has to be there, and to be ours by all that it says, and it is meant by its uid: Delete goes by name.
-fn orphan(request: &Validated, observed: &Observed) -> Option<Value> {
+fn adopted_request(request: &Validated, observed: &Observed) -> Option<Value> {
     let looks = observed.bundles.observer.as_ref().filter(|looks| looks.is_synced())?;
     let seen = looks.live_remote()?;
     let labelled = seen.labels.get(bundle::LABEL).is_some_and(|label| label == "true");
-    let of_cluster = |begun: &str| observed.sought_uid().is_some_and(|uid| uid.as_str() == begun);
+    let of_cluster = |begun: &str| observed.expected_uid().is_some_and(|uid| uid.as_str() == begun);
     let own = labelled && seen.annotation(bundle::CLUSTER).is_none_or(of_cluster);
-    if !own || is_taken(observed) || !looks_on(request, observed) {
+    if !own || is_removed(observed) || !is_observing(request, observed) {
         return None;
     }
     let metadata = &looks.manifest()["metadata"];
@@ -256,17 +266,17 @@ fn orphan(request: &Validated, observed: &Observed) -> Option<Value> {
 }
 
 /// Whether its Object was taken away, or is to be: what is seen of the ConfigMap after that is the last of it.
-fn is_taken(observed: &Observed) -> bool {
+fn is_removed(observed: &Observed) -> bool {
     let bundles = &observed.bundles;
     if let Some(order) = &bundles.request {
-        return !is_taken_up(order) || has_finalizer(order);
+        return !is_adopted(order) || has_finalizer(order);
     }
     let looks = bundles.observer.as_ref().map(|looks| &looks.object.metadata);
-    looks.and_then(|metadata| metadata.annotation(ours::BUNDLES_ASKED)) == Some(TAKEN)
+    looks.and_then(|metadata| metadata.annotation(ours::BUNDLES_ASKED)) == Some(REMOVED)
 }
 
 /// Whether the Object was made anew only to be taken away.
-fn is_taken_up(order: &ObservedObject) -> bool {
+fn is_adopted(order: &ObservedObject) -> bool {
     observer::is_observer(&order.object)
 }
 
@@ -276,8 +286,8 @@ fn has_finalizer(order: &ObservedObject) -> bool {
 }
 
 /// The ConfigMap that is looked at on its way out.
-fn undone(request: &Validated, observed: &Observed) -> Option<Value> {
-    if !looks_on(request, observed) {
+fn observer_manifest(request: &Validated, observed: &Observed) -> Option<Value> {
+    if !is_observing(request, observed) {
         return None;
     }
     let bundles = &observed.bundles;
@@ -288,20 +298,20 @@ fn undone(request: &Validated, observed: &Observed) -> Option<Value> {
         let metadata = &order.manifest()["metadata"];
         return Some(config_map(&metadata["name"], &metadata["namespace"]));
     }
-    observed.note(ours::BUNDLES_ASKED)?;
-    request.templated()?.site.as_ref().map(place)
+    observed.annotation(ours::BUNDLES_ASKED)?;
+    request.templated()?.placement.as_ref().map(config_map_at)
 }
 
 /// Whether its way out is looked at. What looks does so until nothing is left, also where what stands for the cluster is gone before that; where
 /// nobody asks for an end, because one was taken back before anybody noted it, there is nothing to look at.
-fn looks_on(request: &Validated, observed: &Observed) -> bool {
+fn is_observing(request: &Validated, observed: &Observed) -> bool {
     let intent = &request.intent;
-    let looks = goes(request) || (intent.teardown && observed.bundles.observer.is_some());
+    let looks = is_ending(request) || (intent.teardown && observed.bundles.observer.is_some());
     looks && intent.completion.is_none() && !matches!(intent.action, PrimaryAction::Relocate)
 }
 
 /// Whether it goes: before the cluster, with it, or because there is none any more.
-fn goes(request: &Validated) -> bool {
+fn is_ending(request: &Validated) -> bool {
     let intent = &request.intent;
     match intent.action {
         PrimaryAction::Remove | PrimaryAction::Relocate => true,
@@ -313,7 +323,7 @@ fn goes(request: &Validated) -> bool {
     }
 }
 
-fn place(site: &Site) -> Value {
+fn config_map_at(site: &Placement) -> Value {
     config_map(&format!("{}{}", site.name, bundle::SUFFIX).into(), &site.namespace.as_str().into())
 }
 
@@ -321,25 +331,25 @@ fn config_map(name: &Value, namespace: &Value) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name, "namespace": namespace } })
 }
 
-fn name_of(manifest: &Value) -> String {
+fn namespaced_name(manifest: &Value) -> String {
     let text = |field: &str| manifest["metadata"][field].as_str().unwrap_or_default();
     format!("{}/{}", text("namespace"), text("name"))
 }
 
 /// On the hub on which it is, whatever becomes of the writer.
-fn spec(request: &Validated, observed: &Observed, manifest: Value) -> Value {
+fn object_spec(request: &Validated, observed: &Observed, manifest: Value) -> Value {
     let before = observed.bundles.request.as_ref().or(observed.bundles.observer.as_ref());
     let before = before.map(|part| part.object.spec.provider_config_ref.name.as_str());
     let hub = before.filter(|hub| !hub.is_empty());
-    let hub = hub.unwrap_or_else(|| composing::provider_config(request, observed));
+    let hub = hub.unwrap_or_else(|| composing::provider_config_name(request, observed));
     let mut spec = json!({ "forProvider": {}, "providerConfigRef": { "name": hub } });
     spec["forProvider"]["manifest"] = manifest;
     spec
 }
 
-fn composed(name: &'static str, request: &Validated, spec: Value) -> Desired {
+fn compose_object(name: &'static str, request: &Validated, spec: Value) -> Desired {
     // The name of a part has no dot, so no two of any composites have the same.
-    let mut object = composing::object(&format!("{name}.{}", request.name), Map::new(), spec);
+    let mut object = composing::build_object(&format!("{name}.{}", request.name), Map::new(), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     Desired { name: name.into(), object, ready: request.intent.primary_ready }
 }

@@ -4,12 +4,12 @@
 //! ([`HOSTED`](crate::observed::HOSTED)), and the end is not told before it is gone.
 
 mod chart;
+mod cluster_conditions;
 mod facts;
+mod failures;
+mod health;
 mod instance;
-mod levels;
-mod reader;
-mod report;
-mod trouble;
+mod observer;
 
 use serde_json::Map;
 use testplatform_apis::{
@@ -19,11 +19,11 @@ use testplatform_apis::{
 
 use super::{
     Backend, Desired, Health, TeardownMethod,
-    templated::{self, Composed},
+    templated::{self, ComposedCluster},
 };
 use crate::{
     observed::{INSTANCE, Observed},
-    templates::{Asked, Templated},
+    templates::{AnyBackendSpec, Templated},
     validate::Validated,
 };
 
@@ -37,13 +37,13 @@ object.status.conditions.exists(c, c.type == 'ClusterInstallSucceeded' && c.stat
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations";
 
 /// What is asked of CaaS, where all is known.
-type Wanted<'a> = templated::Wanted<'a, kind::Caas>;
+type CaasRequest<'a> = templated::BackendRequest<'a, kind::Caas>;
 
-impl<'a> Wanted<'a> {
-    fn of(templated: &'a Templated) -> Option<Self> {
-        Self::within(templated, |asked| match asked {
-            Asked::Caas(order) => Some(order),
-            Asked::HyperShift(_) | Asked::ClusterApi(_) | Asked::Osac(_) => None,
+impl<'a> CaasRequest<'a> {
+    fn from_request(templated: &'a Templated) -> Option<Self> {
+        Self::from_templated(templated, |asked| match asked {
+            AnyBackendSpec::Caas(order) => Some(order),
+            AnyBackendSpec::HyperShift(_) | AnyBackendSpec::ClusterApi(_) | AnyBackendSpec::Osac(_) => None,
         })
     }
 }
@@ -62,21 +62,21 @@ impl Backend for Caas {
     }
 
     fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        templated::resources(self, CEL, (request, observed, health), |templated, _| {
-            let wanted = Wanted::of(templated);
-            Composed {
+        templated::build_resources(self, CEL, (request, observed, health), |templated, _| {
+            let wanted = CaasRequest::from_request(templated);
+            ComposedCluster {
                 api_version: API_VERSION,
                 annotations: Map::new(),
-                spec: instance::spec(observed, wanted),
-                notes: Map::new(),
-                parts: reader::reader(request, observed, wanted).into_iter().collect(),
+                spec: instance::build_spec(observed, wanted),
+                primary_annotations: Map::new(),
+                parts: observer::build_observer(request, observed, wanted).into_iter().collect(),
             }
         })
     }
 
     fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         match request.templated() {
-            Some(templated) => report::health(templated, request, observed),
+            Some(templated) => health::assess_health(templated, request, observed),
             None => Health::default(),
         }
     }

@@ -3,11 +3,11 @@
 //! **Invariant:** a version is asked for only once the one before is there, and no minor version is left out.
 
 mod cluster;
+mod cluster_conditions;
 mod facts;
-mod levels;
-mod report;
+mod failures;
+mod health;
 pub(super) mod rollout;
-mod trouble;
 mod workers;
 
 use serde_json::Map;
@@ -18,11 +18,11 @@ use testplatform_apis::{
 
 use super::{
     Backend, Desired, Health, TeardownMethod,
-    templated::{self, Composed},
+    templated::{self, ComposedCluster},
 };
 use crate::{
     observed::{Observed, TOPOLOGY},
-    templates::{Asked, Templated},
+    templates::{AnyBackendSpec, Templated},
     validate::Validated,
 };
 
@@ -37,13 +37,13 @@ object.status.conditions.exists(c, c.type == 'TopologyReconciled' && c.status ==
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations";
 
 /// What is asked of Cluster API, where all is known.
-type Wanted<'a> = templated::Wanted<'a, kind::ClusterApi>;
+type ClusterApiRequest<'a> = templated::BackendRequest<'a, kind::ClusterApi>;
 
-impl<'a> Wanted<'a> {
-    fn of(templated: &'a Templated) -> Option<Self> {
-        Self::within(templated, |asked| match asked {
-            Asked::ClusterApi(order) => Some(order),
-            Asked::HyperShift(_) | Asked::Caas(_) | Asked::Osac(_) => None,
+impl<'a> ClusterApiRequest<'a> {
+    fn from_request(templated: &'a Templated) -> Option<Self> {
+        Self::from_templated(templated, |asked| match asked {
+            AnyBackendSpec::ClusterApi(order) => Some(order),
+            AnyBackendSpec::HyperShift(_) | AnyBackendSpec::Caas(_) | AnyBackendSpec::Osac(_) => None,
         })
     }
 }
@@ -62,14 +62,14 @@ impl Backend for ClusterApi {
     }
 
     fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        templated::resources(self, CEL, (request, observed, health), |templated, _| {
-            let wanted = Wanted::of(templated);
-            let plan = wanted.map(|wanted| rollout::plan(observed, wanted));
-            Composed {
+        templated::build_resources(self, CEL, (request, observed, health), |templated, _| {
+            let wanted = ClusterApiRequest::from_request(templated);
+            let plan = wanted.map(|wanted| rollout::plan_rollout(observed, wanted));
+            ComposedCluster {
                 api_version: API_VERSION,
                 annotations: Map::new(),
-                spec: cluster::spec(observed, wanted.zip(plan.as_ref())),
-                notes: rollout::note(observed, plan),
+                spec: cluster::build_spec(observed, wanted.zip(plan.as_ref())),
+                primary_annotations: rollout::origin_annotation(observed, plan),
                 parts: vec![],
             }
         })
@@ -77,7 +77,7 @@ impl Backend for ClusterApi {
 
     fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         match request.templated() {
-            Some(templated) => report::health(templated, request, observed),
+            Some(templated) => health::assess_health(templated, request, observed),
             None => Health::default(),
         }
     }

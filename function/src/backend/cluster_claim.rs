@@ -5,9 +5,9 @@
 //! deletes, so it is desired again, as one that only looks: while it goes it is seen, and the one that is made after it proves that
 //! nothing is left. What has to be remembered beyond the writer is noted on `credentials`, which goes last.
 
-mod mirrored;
-mod report;
-mod words;
+mod health;
+mod hive_conditions;
+mod messages;
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
@@ -17,12 +17,12 @@ use testplatform_apis::{
     names::ours,
 };
 
-use super::{Backend, Desired, Health, TeardownMethod, brought, object};
+use super::{Backend, Desired, Health, TeardownMethod, object, tenant_credentials};
 use crate::{
     intent::PrimaryAction,
     observed::{CLUSTER_CLAIM, Observed, PrimaryObject, Remote},
-    pools::Place,
-    validate::{Block, Claimed, Validated},
+    pools::PoolRef,
+    validate::{Block, PoolClaim, Validated},
 };
 
 /// The backend of the `clusterClaim` block.
@@ -53,28 +53,33 @@ impl Backend for ClusterClaims {
 
     fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
         let Block::ClusterClaim(claimed) = &request.block else { return vec![] };
-        let Some(place) = request.place() else {
+        let Some(place) = request.pool() else {
             // Nothing tells any more whose they are. They stay where they are, with what they remember.
             let left = observed.credentials.as_ref().and_then(|_| {
-                object::credentials(request, observed, health, memory(request, observed, None))
+                object::build_credentials(
+                    request,
+                    observed,
+                    health,
+                    memory_annotations(request, observed, None),
+                )
             });
             return left.into_iter().collect();
         };
-        let manifest = manifest(request, observed, claimed, place);
-        let mut notes = credentials_namespace(request, place);
+        let manifest = build_manifest(request, observed, claimed, place);
+        let mut notes = credentials_namespace_annotation(request, place);
         let selected = object::hub_reason(observed, Some(place.reason));
         notes.extend(gather::texts([(ours::HUB_REASON, selected)]));
-        let writer = object::writer(CLUSTER_CLAIM, request, observed, manifest, CEL, notes);
-        let memory = memory(request, observed, Some(place));
-        let credentials = object::credentials(request, observed, health, memory);
+        let writer = object::build_primary(CLUSTER_CLAIM, request, observed, manifest, CEL, notes);
+        let memory = memory_annotations(request, observed, Some(place));
+        let credentials = object::build_credentials(request, observed, health, memory);
         writer.into_iter().chain(credentials).collect()
     }
 
     fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         match &request.block {
             Block::ClusterClaim(claimed) => {
-                let mut health = report::health(claimed, request, observed);
-                brought::left(&mut health, request, observed);
+                let mut health = health::assess_health(claimed, request, observed);
+                tenant_credentials::report_orphaned_pool(&mut health, request, observed);
                 health
             }
             Block::CiOperator(_) | Block::Template(_) => Health::default(),
@@ -83,30 +88,30 @@ impl Backend for ClusterClaims {
 }
 
 /// The ClusterClaim as we ask for it: never `spec.namespace`, which Hive writes, nor status.
-fn manifest(request: &Validated, observed: &Observed, claimed: &Claimed, place: &Place) -> Value {
+fn build_manifest(request: &Validated, observed: &Observed, claimed: &PoolClaim, place: &PoolRef) -> Value {
     let writer = observed.primary.as_ref();
     // Changing it would leave the claim behind and make another one.
     let name = writer.and_then(|w| w.manifest()["metadata"]["name"].as_str());
-    let mut annotations = object::notes(request, observed);
+    let mut annotations = object::remote_annotations(request, observed);
     annotations.insert(ours::RESUME.into(), claimed.resume.to_string().into());
-    annotations.extend(credentials_namespace(request, place));
+    annotations.extend(credentials_namespace_annotation(request, place));
     let mut metadata = json!({
         "name": name.unwrap_or(request.name.as_str()),
         "namespace": place.namespace,
     });
     metadata["annotations"] = Value::Object(annotations);
-    if let Some(uid) = object::pinned(request, observed) {
+    if let Some(uid) = object::pin_uid(request, observed) {
         metadata["uid"] = uid.as_str().into();
     }
     let spec = match writer {
-        Some(writer) => repeated(writer, place),
-        None => asked(request, place),
+        Some(writer) => repeat_spec(writer, place),
+        None => initial_spec(request, place),
     };
-    object::whole(API_VERSION, KIND, metadata, spec)
+    object::assemble_object(API_VERSION, KIND, metadata, spec)
 }
 
 /// The spec at birth. Of one that is only looked for, what it must have to be legal.
-fn asked(request: &Validated, place: &Place) -> Value {
+fn initial_spec(request: &Validated, place: &PoolRef) -> Value {
     let mut spec = json!({ "clusterPoolName": place.pool });
     if let Some(subject) = &place.subject {
         spec["subjects"] = json!([{
@@ -114,14 +119,14 @@ fn asked(request: &Validated, place: &Place) -> Value {
         }]);
     }
     let looks = matches!(request.intent.action, PrimaryAction::Probe { .. });
-    if let Some(lifetime) = backstop(request).filter(|_| !looks) {
+    if let Some(lifetime) = hub_lifetime(request).filter(|_| !looks) {
         spec["lifetime"] = lifetime.to_string().into();
     }
     spec
 }
 
 /// What was asked for, for ever: from the writer's manifest, and what a manifest that only looks does not have from the claim itself.
-fn repeated(writer: &PrimaryObject, place: &Place) -> Value {
+fn repeat_spec(writer: &PrimaryObject, place: &PoolRef) -> Value {
     let mut spec = json!({ "clusterPoolName": place.pool });
     let remote = match writer.remote() {
         Some(Remote::ClusterClaim(remote)) => Some(&remote.spec.value),
@@ -147,14 +152,14 @@ fn repeated(writer: &PrimaryObject, place: &Place) -> Value {
 }
 
 /// Hive's own end of the claim. It counts from the assignment, ours from Ready, and ours may be extended without a word to the hub.
-fn backstop(request: &Validated) -> Option<GoDuration> {
+fn hub_lifetime(request: &Validated) -> Option<GoDuration> {
     let life = &request.lifetime;
-    let provision = life.told_timeout.unwrap_or(GoDuration::ZERO);
-    Some(life.longest?.saturating_add(provision).saturating_add(GRACE))
+    let provision = life.reported_timeout.unwrap_or(GoDuration::ZERO);
+    Some(life.max?.saturating_add(provision).saturating_add(GRACE))
 }
 
 /// Where the credentials are on the hub, noted on the writer and, should that be lost, on the claim. What only looks does not know it.
-fn credentials_namespace(request: &Validated, place: &Place) -> Map<String, Value> {
+fn credentials_namespace_annotation(request: &Validated, place: &PoolRef) -> Map<String, Value> {
     let kept = !matches!(request.intent.action, PrimaryAction::Probe { .. });
     let note =
         kept.then(|| (ours::CREDENTIALS_NAMESPACE.to_owned(), place.credentials_namespace.as_str().into()));
@@ -162,7 +167,11 @@ fn credentials_namespace(request: &Validated, place: &Place) -> Map<String, Valu
 }
 
 /// What `credentials` remembers: where the cluster is, which one it is, and how it is ended.
-fn memory(request: &Validated, observed: &Observed, place: Option<&Place>) -> Map<String, Value> {
+fn memory_annotations(
+    request: &Validated,
+    observed: &Observed,
+    place: Option<&PoolRef>,
+) -> Map<String, Value> {
     let noted = || Some(observed.credentials.as_ref()?.object.metadata.annotation(ours::POOL)?.to_owned());
     let uid =
         observed.primary.as_ref().and_then(PrimaryObject::remote_uid).or_else(|| observed.remembered_uid());

@@ -16,12 +16,13 @@ use crate::observed::{BUNDLES, Observed};
 const REFERRED: &str = "kubernetes.crossplane.io/referred-by-object-";
 
 /// Says of every Object by whom it is held.
-pub(crate) fn held(resources: &mut [Desired], observed: &Observed) {
+pub(crate) fn add_finalizers(resources: &mut [Desired], observed: &Observed) {
     let mut by: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for desired in &*resources {
         // One that provider-kubernetes did not take up it would not let go of either.
         let taken = |metadata: &&Metadata| metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER);
-        let Some(uid) = metadata(observed, &desired.name).filter(taken).and_then(|m| m.uid.as_ref()) else {
+        let Some(uid) = metadata_of(observed, &desired.name).filter(taken).and_then(|m| m.uid.as_ref())
+        else {
             continue;
         };
         let references = desired.object["spec"]["references"].as_array().into_iter().flatten();
@@ -34,7 +35,7 @@ pub(crate) fn held(resources: &mut [Desired], observed: &Observed) {
     }
     for desired in resources {
         // None can be added to what is on its way out.
-        let goes = metadata(observed, &desired.name).is_some_and(|m| m.deletion_timestamp.is_some());
+        let goes = metadata_of(observed, &desired.name).is_some_and(|m| m.deletion_timestamp.is_some());
         let held = desired.object["metadata"]["name"].as_str().and_then(|name| by.remove(name));
         if let Some(mut finalizers) = held.filter(|_| !goes) {
             finalizers.sort();
@@ -45,14 +46,14 @@ pub(crate) fn held(resources: &mut [Desired], observed: &Observed) {
 
 /// Whether one is said to hold an Object that is not there any more, of these that may. Core says so once more where the one that depended went
 /// between what was read and what is written, and would not take it back of what is not desired again: nothing deletes it then.
-pub(crate) fn outlived<'o>(held: &Metadata, by: impl Iterator<Item = &'o Metadata>) -> bool {
+pub(crate) fn has_stale_finalizer<'o>(held: &Metadata, by: impl Iterator<Item = &'o Metadata>) -> bool {
     let there: Vec<&str> = by.filter_map(|dependent| Some(dependent.uid.as_ref()?.as_str())).collect();
     let holders = held.finalizers.iter().filter_map(|finalizer| finalizer.strip_prefix(REFERRED));
     held.deletion_timestamp.is_none() && holders.into_iter().any(|uid| !there.contains(&uid))
 }
 
 /// The Object of that composition resource name, where it may depend on another or another on it.
-fn metadata<'o>(observed: &'o Observed, name: &str) -> Option<&'o Metadata> {
+fn metadata_of<'o>(observed: &'o Observed, name: &str) -> Option<&'o Metadata> {
     let writer = observed.primary.as_ref().filter(|writer| writer.name == name).map(|w| &w.object.metadata);
     let group = || observed.node_pools.0.get(name).map(|part| &part.object.metadata);
     let bundles =

@@ -15,7 +15,9 @@ use testplatform_apis::{
     names::{ObjectName, ours},
 };
 
-use super::{Backend, Desired, Health, Job, Stage, TeardownMethod, object, published::ADMINS};
+use super::{
+    Backend, Desired, Health, Job, Stage, TeardownMethod, object, published_credentials::ADMIN_PUBLISHED,
+};
 use crate::{
     intent::ManagementPolicies,
     observed::{EPHEMERAL_CLUSTER, Observed, Remote},
@@ -56,28 +58,28 @@ impl Backend for EphemeralClusters {
     }
 
     fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        let manifest = manifest(request, observed);
-        let writer = object::writer(EPHEMERAL_CLUSTER, request, observed, manifest, CEL, Map::new());
-        let credentials = object::credentials(request, observed, health, Map::new());
+        let manifest = build_manifest(request, observed);
+        let writer = object::build_primary(EPHEMERAL_CLUSTER, request, observed, manifest, CEL, Map::new());
+        let credentials = object::build_credentials(request, observed, health, Map::new());
         writer.into_iter().chain(credentials).collect()
     }
 
     fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         let Block::CiOperator(block) = &request.block else { return Health::default() };
         let mut health = Health {
-            version_desired: version(block),
+            version_desired: requested_version(block),
             workflow: block.get("test").and_then(|t| t["workflow"].as_str()).map(str::to_owned),
             ..Health::default()
         };
         let Some(writer) = &observed.primary else { return health };
         let Some(Remote::EphemeralCluster(remote)) = writer.remote() else {
-            health.mirrored = mirrored(&[], observed);
+            health.mirrored = mirror_conditions(&[], observed);
             return health;
         };
         let before = observed.composite.status.prow_job.as_ref().is_some_and(|j| j.id.is_some());
         let status = &remote.status.value;
         let ready = condition(&status.conditions, conditions::CLUSTER_READY).filter(|c| c.is_true());
-        health.stage = stage(status, ready.is_some(), before || observed.ever_ready());
+        health.stage = read_stage(status, ready.is_some(), before || observed.ever_ready());
         health.phase_word.clone_from(&status.phase);
         // What cannot be read may well be bound; asking again would make a second one.
         health.has_cluster = !status.prow_job_id.is_empty() || before || remote.status.error.is_some();
@@ -88,21 +90,21 @@ impl Backend for EphemeralClusters {
         let account = mode == Some(Mode::ServiceAccount.as_str());
         health.publishes_admin = request.access.is_some() && !account && health.secret.is_some();
         if health.secret.take_if(|_| health.publishes_admin).is_some() {
-            health.blocking = Some((Credentials::SecretMissing, ADMINS.into()));
+            health.blocking = Some((Credentials::SecretMissing, ADMIN_PUBLISHED.into()));
         }
         health.revision = remote.metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
         health.job = Job { id: bounded(&status.prow_job_id, 253), url: bounded(&status.prow_job_url, 2048) };
-        health.mirrored = mirrored(&status.conditions, observed);
+        health.mirrored = mirror_conditions(&status.conditions, observed);
         health.diagnostics =
             remote.metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, super::MAX_DIAGNOSTICS));
-        health.waiting = trouble(status);
+        health.waiting = failure_message(status);
         health.unreadable = remote.status.error.clone().or_else(|| remote.spec.error.clone());
         health
     }
 }
 
 /// `taken`: a job was seen for it before, whatever the hub remembers.
-fn stage(status: &Status, ready: bool, taken: bool) -> Stage {
+fn read_stage(status: &Status, ready: bool, taken: bool) -> Stage {
     if let Some(done) = condition(&status.conditions, conditions::PROW_JOB_COMPLETED).filter(|c| c.is_true())
     {
         let success = match status.phase.as_str() {
@@ -115,7 +117,7 @@ fn stage(status: &Status, ready: bool, taken: bool) -> Stage {
     }
     match status.phase.as_str() {
         "Deprovisioned" => Stage::Ended { success: true, reason: String::new(), words: String::new() },
-        "Failed" => failing(status, taken),
+        "Failed" => failing_stage(status, taken),
         "Deprovisioning" => Stage::TearingDown,
         "Ready" if ready => Stage::Ready,
         // The upstream controller writes a phase once there is a ProwJob.
@@ -125,22 +127,22 @@ fn stage(status: &Status, ready: bool, taken: bool) -> Stage {
 }
 
 /// The upstream controller says Failed for much that it recovers from.
-fn failing(status: &Status, taken: bool) -> Stage {
+fn failing_stage(status: &Status, taken: bool) -> Stage {
     let creating = condition(&status.conditions, conditions::PROW_JOB_CREATING)
         .filter(|c| c.is_false() && TERMINAL_CREATE_REASONS.contains(&c.reason.as_str()))
         // A hub that lost its memory refuses what it took before.
         .filter(|_| !taken);
     if let Some(refused) = creating {
         let costs = refused.reason == TOO_MANY_PROW_JOBS || !status.prow_job_id.is_empty();
-        return Stage::Refused { words: said(refused), costs };
+        return Stage::Refused { words: condition_text(refused), costs };
     }
     let types = [conditions::CLUSTER_READY, conditions::TEST_COMPLETED, conditions::PROW_JOB_CREATING];
     let reported = types.iter().filter_map(|t| condition(&status.conditions, t)).find(|c| c.is_false());
-    Stage::Failing(reported.map(said).unwrap_or_default())
+    Stage::Failing(reported.map(condition_text).unwrap_or_default())
 }
 
 /// What keeps the cluster, other than that it takes its time. `ClusterReady` itself is not mirrored.
-fn trouble(status: &Status) -> String {
+fn failure_message(status: &Status) -> String {
     let kept = condition(&status.conditions, conditions::CLUSTER_READY)
         .filter(|c| c.is_false() && TROUBLES.contains(&c.reason.as_str()));
     // Without a phase the hub tries to create the ProwJob again and again.
@@ -151,7 +153,7 @@ fn trouble(status: &Status) -> String {
     kept.or_else(creating).map(|c| bounded(&c.message, 512)).unwrap_or_default()
 }
 
-fn said(condition: &ObservedCondition) -> String {
+fn condition_text(condition: &ObservedCondition) -> String {
     match (condition.reason.is_empty(), condition.message.is_empty()) {
         (_, true) => bounded(&condition.reason, 512),
         (true, false) => bounded(&condition.message, 512),
@@ -160,22 +162,22 @@ fn said(condition: &ObservedCondition) -> String {
 }
 
 /// The EphemeralCluster as we ask for it.
-fn manifest(request: &Validated, observed: &Observed) -> Value {
+fn build_manifest(request: &Validated, observed: &Observed) -> Value {
     let writer = observed.primary.as_ref();
     let known = |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str());
     // Changing it would leave the running cluster behind and ask for another one.
-    let taken = observed.transfer.place().map(|place| place.name.as_str());
+    let taken = observed.transfer.taken_over().map(|place| place.name.as_str());
     let name = known("name").or(taken).unwrap_or(request.name.as_str());
     let mut metadata = json!({
         "name": name,
-        "namespace": namespace(request, observed),
+        "namespace": remote_namespace(request, observed),
     });
-    let mut annotations = object::notes(request, observed);
+    let mut annotations = object::remote_annotations(request, observed);
     if let Some(at) = delivered_late(request, observed) {
         annotations.insert(ours::DELIVERED_AT.into(), at.to_string().into());
     }
     metadata["annotations"] = Value::Object(annotations);
-    if let Some(uid) = object::pinned(request, observed) {
+    if let Some(uid) = object::pin_uid(request, observed) {
         metadata["uid"] = uid.as_str().into();
     }
     let mut spec = Map::new();
@@ -187,7 +189,7 @@ fn manifest(request: &Validated, observed: &Observed) -> Value {
         (false, Some(asked)) => spec.insert("tearDownCluster".into(), asked.into()),
         (false, None) => None,
     };
-    object::whole(API_VERSION, KIND, metadata, Value::Object(spec))
+    object::assemble_object(API_VERSION, KIND, metadata, Value::Object(spec))
 }
 
 /// When the claim had its kubeconfig, if that was so long after the hub was ready that the hub's own end would come before the claim's. Once
@@ -206,8 +208,8 @@ fn delivered_late(request: &Validated, observed: &Observed) -> Option<Timestamp>
 }
 
 /// The Object by which the cluster of another composite is watched before it is taken over: it can neither change nor end anything.
-pub(crate) fn watch(request: &Validated, observed: &Observed) -> Option<Desired> {
-    let place = crate::handover::to_watch(observed)?;
+pub(crate) fn build_watch(request: &Validated, observed: &Observed) -> Option<Desired> {
+    let place = crate::transfer::watched_object(observed)?;
     let Block::CiOperator(block) = &request.block else { return None };
     let mut metadata = json!({ "name": place.name, "namespace": place.namespace, "uid": place.uid.as_str() });
     // No more than what the remote object has in any case: even what only watches tries what it would do.
@@ -215,7 +217,7 @@ pub(crate) fn watch(request: &Validated, observed: &Observed) -> Option<Desired>
         metadata["annotations"] = json!({ ours::CREDENTIALS_WISH: wish.to_string() });
     }
     let spec = json!({ "ciOperator": block });
-    let manifest = object::whole(API_VERSION, KIND, metadata, spec);
+    let manifest = object::assemble_object(API_VERSION, KIND, metadata, spec);
     let mut spec = json!({
         "forProvider": {},
         "providerConfigRef": { "name": place.hub },
@@ -223,25 +225,25 @@ pub(crate) fn watch(request: &Validated, observed: &Observed) -> Option<Desired>
         "watch": true,
     });
     spec["forProvider"]["manifest"] = manifest;
-    object::bound(&mut spec, ManagementPolicies::Observe);
+    object::set_policies(&mut spec, ManagementPolicies::Observe);
     let notes = gather::texts(
         request.intent.transfer_annotations.iter().map(|(key, value)| (*key, Some(value.clone()))),
     );
-    let object = object::object(&request.writer_name(), notes, spec);
+    let object = object::build_object(&request.primary_name(), notes, spec);
     Some(Desired { name: EPHEMERAL_CLUSTER.into(), object, ready: false })
 }
 
 /// Where it is, whatever the input says by now. Before anything was asked, what an earlier pass said is only what the input was.
-pub(crate) fn namespace<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
+pub(crate) fn remote_namespace<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
     let of_writer = observed.primary.as_ref().and_then(|w| w.manifest()["metadata"]["namespace"].as_str());
-    let status = observed.composite.status.backend.as_ref().filter(|_| observed.made_before());
+    let status = observed.composite.status.backend.as_ref().filter(|_| observed.was_made_before());
     let remembered = || status.and_then(|b| b.namespace.as_deref());
-    let taken = || Some(observed.transfer.place()?.namespace.as_str());
+    let taken = || Some(observed.transfer.taken_over()?.namespace.as_str());
     of_writer.or_else(taken).or_else(remembered).unwrap_or(&request.settings.namespace)
 }
 
 /// The hub's conditions, except what is reserved, ours, or said twice.
-fn mirrored(reported: &[ObservedCondition], observed: &Observed) -> Vec<Condition> {
+fn mirror_conditions(reported: &[ObservedCondition], observed: &Observed) -> Vec<Condition> {
     let mut shown: Vec<Condition> = Vec::new();
     for c in reported {
         let reserved = ["Ready", "Synced", "Healthy", "Responsive", "UpToDate"].contains(&c.type_.as_str())
@@ -284,7 +286,7 @@ fn mirrored(reported: &[ObservedCondition], observed: &Observed) -> Vec<Conditio
 }
 
 /// The OpenShift version that was asked for, as far as the claim says it.
-fn version(block: &Map<String, Value>) -> Option<String> {
+fn requested_version(block: &Map<String, Value>) -> Option<String> {
     let claim = block.get("test").map(|t| &t["clusterClaim"]["version"]);
     let latest = block.get("releases").map(|r| &r["latest"]);
     let paths = [("integration", "name"), ("candidate", "version"), ("release", "version")];

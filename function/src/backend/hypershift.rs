@@ -5,18 +5,18 @@
 //!
 //! **Invariant:** a NodePool is asked for only once the HostedCluster was seen, and goes only with its group or with the cluster.
 
-pub(super) mod behind;
 mod cluster;
+pub(super) mod cluster_conditions;
 mod document;
 pub(super) mod facts;
-pub(super) mod levels;
+pub(super) mod failures;
+pub(super) mod health;
 mod pool_spec;
 pub(super) mod pools;
-pub(super) mod report;
 pub(super) mod rollout;
-pub(super) mod trouble;
+pub(super) mod underlying;
 
-pub(super) use behind::Behind;
+pub(super) use underlying::UnderlyingCluster;
 
 use serde_json::Map;
 use testplatform_apis::{
@@ -27,11 +27,11 @@ use testplatform_apis::{
 
 use super::{
     Backend, Desired, Health, TeardownMethod,
-    templated::{self, Composed},
+    templated::{self, ComposedCluster},
 };
 use crate::{
     observed::{HOSTED_CLUSTER, Observed},
-    templates::{Asked, Templated},
+    templates::{AnyBackendSpec, Templated},
     validate::Validated,
 };
 
@@ -45,13 +45,13 @@ object.status.conditions.exists(c, c.type == 'Available' && c.status == 'True') 
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations";
 
 /// What is asked of HyperShift, where all is known.
-type Wanted<'a> = templated::Wanted<'a, kind::HyperShift>;
+type HyperShiftRequest<'a> = templated::BackendRequest<'a, kind::HyperShift>;
 
-impl<'a> Wanted<'a> {
-    fn of(templated: &'a Templated) -> Option<Self> {
-        Self::within(templated, |asked| match asked {
-            Asked::HyperShift(order) => Some(order),
-            Asked::ClusterApi(_) | Asked::Caas(_) | Asked::Osac(_) => None,
+impl<'a> HyperShiftRequest<'a> {
+    fn from_request(templated: &'a Templated) -> Option<Self> {
+        Self::from_templated(templated, |asked| match asked {
+            AnyBackendSpec::HyperShift(order) => Some(order),
+            AnyBackendSpec::ClusterApi(_) | AnyBackendSpec::Caas(_) | AnyBackendSpec::Osac(_) => None,
         })
     }
 }
@@ -70,22 +70,22 @@ impl Backend for HyperShift {
     }
 
     fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        templated::resources(self, CEL, (request, observed, health), |templated, site| {
-            let wanted = Wanted::of(templated);
-            Composed {
+        templated::build_resources(self, CEL, (request, observed, health), |templated, site| {
+            let wanted = HyperShiftRequest::from_request(templated);
+            ComposedCluster {
                 api_version: API_VERSION,
                 // HyperShift looks at it when the cluster is deleted, and copies it whenever it comes: clusters of before have it too.
                 annotations: gather::texts([(CLEANUP_CLOUD_RESOURCES, Some("true".to_owned()))]),
-                spec: cluster::spec(observed, wanted),
-                notes: Map::new(),
-                parts: pools::resources(request, observed, wanted, site),
+                spec: cluster::build_spec(observed, wanted),
+                primary_annotations: Map::new(),
+                parts: pools::build_resources(request, observed, wanted, site),
             }
         })
     }
 
     fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         match request.templated() {
-            Some(templated) => report::health(templated, request, observed),
+            Some(templated) => health::assess_health(templated, request, observed),
             None => Health::default(),
         }
     }

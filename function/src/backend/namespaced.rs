@@ -9,24 +9,28 @@ use testplatform_apis::{
     test_cluster::default_secret,
 };
 
-use super::{Desired, object, provider_config};
+use super::{Desired, object::build_object, provider_config_name};
 use crate::{
     observed::{ENDED, Flavour, OURS, Observed},
     validate::Validated,
 };
 
 /// The same resources, where the composite can have them: core takes nothing for a composite in a namespace that is not in it too.
-pub(crate) fn placed(mut resources: Vec<Desired>, request: &Validated, observed: &Observed) -> Vec<Desired> {
+pub(crate) fn adapt_to_namespace(
+    mut resources: Vec<Desired>,
+    request: &Validated,
+    observed: &Observed,
+) -> Vec<Desired> {
     match &observed.composite.flavour {
         Flavour::Claimed | Flavour::Homeless => {}
         Flavour::Namespaced(namespace) => {
-            let secret = secret(observed);
+            let secret = secret_name(observed);
             let remembered = resources.iter().any(|desired| OURS.contains(&desired.name.as_ref()));
             if observed.completion_record.is_some() || (request.intent.completion.is_some() && !remembered) {
-                resources.push(ended(request, observed));
+                resources.push(build_completion_record(request, observed));
             }
             for desired in &mut resources {
-                place(&mut desired.object, namespace, &secret);
+                move_to_namespace(&mut desired.object, namespace, &secret);
             }
         }
     }
@@ -34,7 +38,7 @@ pub(crate) fn placed(mut resources: Vec<Desired>, request: &Validated, observed:
 }
 
 /// Into which Secret the credentials are written: where they were first, whatever the spec says by now.
-pub(crate) fn secret(observed: &Observed) -> String {
+pub(crate) fn secret_name(observed: &Observed) -> String {
     let composite = &observed.composite;
     let before = observed.credentials.as_ref();
     let before = before.map(|c| c.object.spec.write_connection_secret_to_ref.name.as_str());
@@ -48,9 +52,9 @@ pub(crate) fn secret(observed: &Observed) -> String {
 /// What remembers an end after which nothing else of ours is left. Status alone would not do: a restore drops it, and the composite of
 /// a claim has its emptied keys besides. It does nothing: paused from birth, it is never looked at by provider-kubernetes, and goes with
 /// the composite.
-fn ended(request: &Validated, observed: &Observed) -> Desired {
+fn build_completion_record(request: &Validated, observed: &Observed) -> Desired {
     let intent = &request.intent;
-    let kept = |key: &str, now: Option<String>| now.or_else(|| observed.note(key).map(str::to_owned));
+    let kept = |key: &str, now: Option<String>| now.or_else(|| observed.annotation(key).map(str::to_owned));
     let notes = gather::texts([
         (crossplane::PAUSED, Some("true".to_owned())),
         (ours::OVER, kept(ours::OVER, intent.completion.clone())),
@@ -65,14 +69,14 @@ fn ended(request: &Validated, observed: &Observed) -> Desired {
                 "namespace": request.settings.credentials_namespace,
             },
         } },
-        "providerConfigRef": { "name": provider_config(request, observed) },
+        "providerConfigRef": { "name": provider_config_name(request, observed) },
     });
-    let mut object = object(&format!("{ENDED}-{}", request.name), notes, spec);
+    let mut object = build_object(&format!("{ENDED}-{}", request.name), notes, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: ENDED });
     Desired { name: ENDED.into(), object, ready: true }
 }
 
-fn place(object: &mut Value, namespace: &str, secret: &str) {
+fn move_to_namespace(object: &mut Value, namespace: &str, secret: &str) {
     object["apiVersion"] = NAMESPACED_API_VERSION.into();
     object["metadata"]["namespace"] = namespace.into();
     let spec = &mut object["spec"];

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The writer: the Object `managed-<composite>` around `manifest`, or nothing. `annotations` are the backend's own.
-pub(super) fn writer(
+pub(super) fn build_primary(
     name: &'static str,
     request: &Validated,
     observed: &Observed,
@@ -44,7 +44,9 @@ pub(super) fn writer(
             observed.primary.as_ref().is_some_and(PrimaryObject::may_set_watch),
         ),
     };
-    for (key, value) in tries(request, observed).into_iter().chain(asked_for(request)) {
+    for (key, value) in
+        attempt_annotations(request, observed).into_iter().chain(effective_annotation(request))
+    {
         annotate(key, &value);
     }
     if let Some(ending) = &intent.teardown_reason {
@@ -67,7 +69,7 @@ pub(super) fn writer(
     }
     let mut spec = json!({
         "forProvider": {},
-        "providerConfigRef": { "name": provider_config(request, observed) },
+        "providerConfigRef": { "name": provider_config_name(request, observed) },
         "readiness": { "policy": "DeriveFromCelQuery", "celQuery": cel },
     });
     // Moved: what stands in json! is copied.
@@ -75,8 +77,8 @@ pub(super) fn writer(
     if watch {
         spec["watch"] = true.into();
     }
-    bound(&mut spec, policies);
-    let mut object = object(&request.writer_name(), annotations, spec);
+    set_policies(&mut spec, policies);
+    let mut object = build_object(&request.primary_name(), annotations, spec);
     if name != EPHEMERAL_CLUSTER {
         object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     }
@@ -84,7 +86,7 @@ pub(super) fn writer(
 }
 
 /// Writes down what provider-kubernetes may do. If nothing is written down, everything.
-pub(super) fn bound(spec: &mut Value, policies: ManagementPolicies) {
+pub(super) fn set_policies(spec: &mut Value, policies: ManagementPolicies) {
     let some: &[&str] = match policies {
         ManagementPolicies::Full => return,
         ManagementPolicies::ObserveCreateDelete => &["Observe", "Create", "Delete"],
@@ -95,7 +97,7 @@ pub(super) fn bound(spec: &mut Value, policies: ManagementPolicies) {
 }
 
 /// Which try this is, from the second on: on the writer, and on `credentials`, should the writer be lost.
-fn tries(request: &Validated, observed: &Observed) -> Vec<(&'static str, String)> {
+fn attempt_annotations(request: &Validated, observed: &Observed) -> Vec<(&'static str, String)> {
     let (attempt, vanished) = match &request.intent.action {
         PrimaryAction::Recreate { vanished } => (2, Some(vanished.clone())),
         PrimaryAction::Omit
@@ -103,14 +105,14 @@ fn tries(request: &Validated, observed: &Observed) -> Vec<(&'static str, String)
         | PrimaryAction::Update(_)
         | PrimaryAction::Probe { .. }
         | PrimaryAction::Remove
-        | PrimaryAction::Relocate => (observed.attempt(), observed.vanished()),
+        | PrimaryAction::Relocate => (observed.attempt(), observed.vanished_uid()),
     };
     let attempt = (attempt > 1).then(|| (ours::ATTEMPT, attempt.to_string()));
     attempt.into_iter().chain(vanished.map(|uid| (ours::VANISHED_UID, uid.0))).collect()
 }
 
 /// What was asked for by a template: on the writer, and on `credentials`, should the writer be lost.
-fn asked_for(request: &Validated) -> Option<(&'static str, String)> {
+fn effective_annotation(request: &Validated) -> Option<(&'static str, String)> {
     let effective = request.templated()?.effective.as_ref()?;
     // Without nulls and with sorted keys: the same bytes in every pass.
     let value = serde_json::to_value(effective).ok()?;
@@ -119,7 +121,7 @@ fn asked_for(request: &Validated) -> Option<(&'static str, String)> {
 
 /// The Object that observes the Secret with the credentials. From birth on, paused while no Secret is named:
 /// an Observe-only Object for something absent is a permanent error.
-pub(super) fn credentials(
+pub(super) fn build_credentials(
     request: &Validated,
     observed: &Observed,
     health: &Health,
@@ -130,14 +132,14 @@ pub(super) fn credentials(
     }
     let ready = request.intent.credentials_ready;
     let known = known_secret(observed, health);
-    let unpaused = (known.is_some() && may_be_given(request, observed, health))
+    let unpaused = (known.is_some() && may_publish(request, observed, health))
         || observed.credentials.as_ref().is_some_and(super::super::observed::Credentials::has_finalizer);
     let secret = known.unwrap_or_else(|| format!("{}-credentials", request.name));
     if !unpaused {
         // One with a finalizer is never paused: it could not be deleted any more.
         annotations.insert(crossplane::PAUSED.into(), "true".into());
     }
-    let notes = tries(request, observed).into_iter().chain(asked_for(request));
+    let notes = attempt_annotations(request, observed).into_iter().chain(effective_annotation(request));
     annotations.extend(notes.map(|(key, value)| (key.into(), value.into())));
     if let Some(granted) = request.lifetime.granted {
         annotations.insert(ours::DEFAULT_LIFETIME.into(), granted.to_string().into());
@@ -158,7 +160,7 @@ pub(super) fn credentials(
     let before = observed
         .credentials
         .as_ref()
-        .filter(|c| hub_was_chosen || !c.paused())
+        .filter(|c| hub_was_chosen || !c.is_paused())
         .and_then(|c| c.object.spec.for_provider.manifest["metadata"]["namespace"].as_str());
     let namespace = match request.credentials_namespace() {
         // A hub has a namespace of its own for them, and where that is was found out with the hub.
@@ -177,7 +179,7 @@ pub(super) fn credentials(
         "forProvider": { "manifest": {
             "apiVersion": "v1", "kind": "Secret", "metadata": { "name": secret, "namespace": namespace },
         } },
-        "providerConfigRef": { "name": provider_config(request, observed) },
+        "providerConfigRef": { "name": provider_config_name(request, observed) },
         // The default, which provider-kubernetes would write down.
         "readiness": { "policy": "SuccessfulCreate" },
         "writeConnectionSecretToRef": {
@@ -189,7 +191,7 @@ pub(super) fn credentials(
         // Moved: what stands in json! is copied.
         spec["connectionDetails"] = vec![detail(keys::KUBECONFIG), detail(keys::KUBEADMIN_PASSWORD)].into();
     }
-    let mut object = object(&name, annotations, spec);
+    let mut object = build_object(&name, annotations, spec);
     // Of a composite in a namespace the finalizer is what tells that provider-kubernetes has written the tenant's Secret.
     let goes = observed.credentials.as_ref().is_some_and(|c| c.object.metadata.deletion_timestamp.is_some());
     // None can be added to what is on its way out.
@@ -202,7 +204,7 @@ pub(super) fn credentials(
 
 /// Whether what the Secret on the hub holds may reach the tenant. Of a claim the composite's readiness decides that later. Of a composite
 /// in a namespace this Object itself hands it over: not before all that was asked for is there, and never once that is over.
-fn may_be_given(request: &Validated, observed: &Observed, health: &Health) -> bool {
+fn may_publish(request: &Validated, observed: &Observed, health: &Health) -> bool {
     match observed.composite.flavour {
         Flavour::Claimed | Flavour::Homeless => true,
         Flavour::Namespaced(_) => {
@@ -215,7 +217,7 @@ fn may_be_given(request: &Validated, observed: &Observed, health: &Health) -> bo
 /// The Secret that the hub names, or named when it was last heard.
 pub(crate) fn known_secret(observed: &Observed, health: &Health) -> Option<String> {
     let last = || {
-        let credentials = observed.credentials.as_ref().filter(|c| !c.paused())?;
+        let credentials = observed.credentials.as_ref().filter(|c| !c.is_paused())?;
         let name = credentials.secret_name();
         (!name.is_empty() && name != PENDING).then(|| name.to_owned())
     };
@@ -223,12 +225,12 @@ pub(crate) fn known_secret(observed: &Observed, health: &Health) -> Option<Strin
 }
 
 /// The hub is the one on which the cluster is, whatever the input says by now.
-pub(crate) fn provider_config<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
+pub(crate) fn provider_config_name<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
     let of_writer = observed.primary.as_ref().map(|w| w.object.spec.provider_config_ref.name.as_str());
-    let taken = || Some(observed.transfer.place()?.hub.as_str());
-    let of_place = || request.hub();
+    let taken = || Some(observed.transfer.taken_over()?.hub.as_str());
+    let of_place = || request.hub_name();
     // With the writer gone, status remembers where it was. Before anything was asked, it tells what the input was.
-    let status = observed.composite.status.hub.as_ref().filter(|_| observed.made_before());
+    let status = observed.composite.status.hub.as_ref().filter(|_| observed.was_made_before());
     let remembered = || status.and_then(|h| h.name.as_deref());
     // Of a claim whose hub was given up, and that has no other yet, or whose pool nothing tells any more: it stays where it is.
     let of_credentials = || {
@@ -256,10 +258,10 @@ pub(super) fn hub_reason(observed: &Observed, selected: Option<&str>) -> Option<
 }
 
 /// The uid that pins the remote object.
-pub(super) fn pinned(request: &Validated, observed: &Observed) -> Option<Uid> {
+pub(super) fn pin_uid(request: &Validated, observed: &Observed) -> Option<Uid> {
     match &request.intent.action {
         // Of one that has lost it, such as from a backup, the one that is remembered: it would make a second one.
-        PrimaryAction::Update(_) => observed.sought_uid(),
+        PrimaryAction::Update(_) => observed.expected_uid(),
         PrimaryAction::Probe { uid } => uid.clone(),
         PrimaryAction::Omit
         | PrimaryAction::Create
@@ -270,7 +272,7 @@ pub(super) fn pinned(request: &Validated, observed: &Observed) -> Option<Uid> {
 }
 
 /// Annotations of the remote object: for whom it is, and how long it may take and live.
-pub(super) fn notes(request: &Validated, observed: &Observed) -> Map<String, Value> {
+pub(super) fn remote_annotations(request: &Validated, observed: &Observed) -> Map<String, Value> {
     let mut notes = Map::new();
     let mut note = |key: &str, value: &str| notes.insert(key.to_owned(), value.into());
     let writer = observed.primary.as_ref();
@@ -289,7 +291,7 @@ pub(super) fn notes(request: &Validated, observed: &Observed) -> Map<String, Val
     if let Some(tenant) = request.tenant.as_deref().or_else(said) {
         note(annotations::KONFLUX_TENANT, tenant);
     }
-    for (key, name) in &request.run_names {
+    for (key, name) in &request.run_annotations {
         note(key, name.as_str());
     }
     if let Some(wish) = &request.access {
@@ -302,8 +304,8 @@ pub(super) fn notes(request: &Validated, observed: &Observed) -> Map<String, Val
     }
     let durations = [
         (ours::LIFETIME, life.effective),
-        (ours::MAX_LIFETIME, life.longest),
-        (ours::PROVISION_TIMEOUT, life.told_timeout),
+        (ours::MAX_LIFETIME, life.max),
+        (ours::PROVISION_TIMEOUT, life.reported_timeout),
     ];
     for (key, duration) in durations {
         if let Some(duration) = duration {
@@ -314,22 +316,22 @@ pub(super) fn notes(request: &Validated, observed: &Observed) -> Map<String, Val
 }
 
 /// Whether another object has the name of the cluster's by now. Delete goes by name, so nothing around it may be deleted any more.
-pub(super) fn is_somebody_elses(request: &Validated, observed: &Observed) -> bool {
+pub(super) fn is_remote_replaced(request: &Validated, observed: &Observed) -> bool {
     let replaced = observed.primary.as_ref().is_some_and(|writer| writer.sync == SyncState::Replaced);
     replaced || request.intent.failure == Some(Failure::RemoteReplaced)
 }
 
 /// An Object around what it carries.
-pub(crate) fn object(name: &str, mut annotations: Map<String, Value>, spec: Value) -> Value {
+pub(crate) fn build_object(name: &str, mut annotations: Map<String, Value>, spec: Value) -> Value {
     let mut metadata = json!({ "name": name });
     // provider-kubernetes would add it, by a write of its own that core is told of.
     annotations.insert(crossplane::EXTERNAL_NAME.into(), name.into());
     metadata["annotations"] = Value::Object(annotations);
-    whole(API_VERSION, KIND, metadata, spec)
+    assemble_object(API_VERSION, KIND, metadata, spec)
 }
 
 /// An object of its parts, which are moved.
-pub(crate) fn whole(api_version: &str, kind: &str, metadata: Value, spec: Value) -> Value {
+pub(crate) fn assemble_object(api_version: &str, kind: &str, metadata: Value, spec: Value) -> Value {
     let mut object = json!({ "apiVersion": api_version, "kind": kind });
     object["metadata"] = metadata;
     object["spec"] = spec;

@@ -5,13 +5,13 @@
 //!
 //! **Invariant:** what is watched is never made, changed or deleted, and what cannot be watched keeps nobody from a cluster.
 
+mod cluster_conditions;
 mod facts;
-mod levels;
+mod failures;
+mod health;
 mod nodes;
+mod observers;
 pub(super) mod order;
-mod readers;
-mod report;
-mod trouble;
 
 use testplatform_apis::{
     foreign::osac::{API_VERSION, KIND, TENANT},
@@ -21,11 +21,11 @@ use testplatform_apis::{
 
 use super::{
     Backend, Desired, Health, TeardownMethod,
-    templated::{self, Composed},
+    templated::{self, ComposedCluster},
 };
 use crate::{
     observed::{ORDER, Observed},
-    templates::{Asked, Templated},
+    templates::{AnyBackendSpec, Templated},
     validate::Validated,
 };
 
@@ -40,13 +40,13 @@ object.status.conditions.exists(c, c.type == 'ClusterAvailable' && c.status == '
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations";
 
 /// What is asked of OSAC, where all is known.
-type Wanted<'a> = templated::Wanted<'a, kind::Osac>;
+type OsacRequest<'a> = templated::BackendRequest<'a, kind::Osac>;
 
-impl<'a> Wanted<'a> {
-    fn of(templated: &'a Templated) -> Option<Self> {
-        Self::within(templated, |asked| match asked {
-            Asked::Osac(order) => Some(order),
-            Asked::HyperShift(_) | Asked::ClusterApi(_) | Asked::Caas(_) => None,
+impl<'a> OsacRequest<'a> {
+    fn from_request(templated: &'a Templated) -> Option<Self> {
+        Self::from_templated(templated, |asked| match asked {
+            AnyBackendSpec::Osac(order) => Some(order),
+            AnyBackendSpec::HyperShift(_) | AnyBackendSpec::ClusterApi(_) | AnyBackendSpec::Caas(_) => None,
         })
     }
 }
@@ -65,24 +65,24 @@ impl Backend for Osac {
     }
 
     fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        templated::resources(self, CEL, (request, observed, health), |templated, site| {
-            let wanted = Wanted::of(templated);
-            let mut notes = nodes::annotation(observed, wanted);
-            notes.extend(trouble::note(observed));
-            Composed {
+        templated::build_resources(self, CEL, (request, observed, health), |templated, site| {
+            let wanted = OsacRequest::from_request(templated);
+            let mut notes = nodes::classes_annotation(observed, wanted);
+            notes.extend(failures::failed_jobs_annotation(observed));
+            ComposedCluster {
                 api_version: API_VERSION,
                 // All orders of a hub are in one namespace: that tells them apart for OSAC.
                 annotations: gather::texts([(TENANT, request.tenant.clone())]),
-                spec: order::spec(observed, wanted),
-                notes,
-                parts: readers::resources(request, observed, wanted, site),
+                spec: order::build_spec(observed, wanted),
+                primary_annotations: notes,
+                parts: observers::build_resources(request, observed, wanted, site),
             }
         })
     }
 
     fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         match request.templated() {
-            Some(templated) => report::health(templated, request, observed),
+            Some(templated) => health::assess_health(templated, request, observed),
             None => Health::default(),
         }
     }

@@ -1,16 +1,16 @@
 //! What all backends of templates have in common. Their cluster ends by taking its writer away: what is on its way out is desired again
 //! as one that only looks, and what has to be remembered beyond it is noted on `credentials`.
 
-mod left;
+mod failure;
 pub(super) mod members;
+mod orphans;
 mod sentence;
-mod sight;
-mod trouble;
+mod status;
 
-pub(super) use left::{hosted, left, query};
+pub(super) use failure::{FailureCondition, is_network_error};
+pub(super) use orphans::{orphaned_resources, readiness_query, repeat_hosted};
 pub(super) use sentence::Sentence;
-pub(super) use sight::{Sight, unseen};
-pub(super) use trouble::{Trouble, of_the_network};
+pub(super) use status::{BackendStatus, unobserved_health};
 
 use std::borrow::Cow;
 
@@ -23,12 +23,12 @@ use testplatform_apis::{
     yaml::sorted,
 };
 
-use super::{Backend, Desired, Health, brought, bundles, object};
+use super::{Backend, Desired, Health, bundles, object, tenant_credentials};
 use crate::{
     hubs,
     intent::{ManagementPolicies, PrimaryAction},
     observed::{Observed, PrimaryObject, SyncState},
-    templates::{Asked, Order, Site, Stand, Templated, Whole},
+    templates::{AnyBackendSpec, BackendSpec, Placement, Resolution, ResolvedSpec, Templated},
     validate::Validated,
 };
 
@@ -36,47 +36,53 @@ use crate::{
 const OVERDUE: SignedDuration = SignedDuration::from_hours(1);
 
 /// What is asked for in the words of a backend, where all is known.
-pub(super) struct Wanted<'a, K: Kind> {
-    pub whole: &'a Whole,
-    pub order: &'a Order<K>,
+pub(super) struct BackendRequest<'a, K: Kind> {
+    pub spec: &'a ResolvedSpec,
+    pub backend_spec: &'a BackendSpec<K>,
     /// Where, if that is known.
-    pub site: Option<&'a Site>,
+    pub placement: Option<&'a Placement>,
 }
 
 #[expect(clippy::expl_impl_clone_on_copy, reason = "derived, it would ask the same of the kind")]
-impl<K: Kind> Clone for Wanted<'_, K> {
+impl<K: Kind> Clone for BackendRequest<'_, K> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<K: Kind> Copy for Wanted<'_, K> {}
+impl<K: Kind> Copy for BackendRequest<'_, K> {}
 
-impl<'a, K: Kind> Wanted<'a, K> {
+impl<'a, K: Kind> BackendRequest<'a, K> {
     /// `order`: what is asked for, if it is in the backend's words.
-    pub fn within(templated: &'a Templated, order: fn(&Asked) -> Option<&Order<K>>) -> Option<Self> {
-        match &templated.stand {
-            Stand::Whole(whole) => {
-                Some(Self { whole, order: order(&whole.order)?, site: templated.site.as_ref() })
-            }
-            Stand::Held | Stand::Kept { .. } => None,
+    pub fn from_templated(
+        templated: &'a Templated,
+        order: fn(&AnyBackendSpec) -> Option<&BackendSpec<K>>,
+    ) -> Option<Self> {
+        match &templated.resolution {
+            Resolution::Resolved(whole) => Some(Self {
+                spec: whole,
+                backend_spec: order(&whole.backend_spec)?,
+                placement: templated.placement.as_ref(),
+            }),
+            Resolution::Blocked | Resolution::Frozen { .. } => None,
         }
     }
 }
 
-impl<K: Kind> Wanted<'_, K> {
+impl<K: Kind> BackendRequest<'_, K> {
     /// What the hub has of what was asked for, where it refuses that and the claim comes to something else by now. Of what it refuses
     /// nothing may be left, and what others wrote beside it is theirs.
-    pub fn standing(self, observed: &Observed) -> Option<Map<String, Value>> {
-        let writer = observed.primary.as_ref().filter(|writer| self.whole.back && writer.is_refused())?;
+    pub fn accepted_spec(self, observed: &Observed) -> Option<Map<String, Value>> {
+        let writer =
+            observed.primary.as_ref().filter(|writer| self.spec.is_rollback && writer.is_refused())?;
         let there = writer.hub_spec()?.as_object()?;
-        Some(shared(writer.manifest()["spec"].as_object()?, there))
+        Some(shared_members(writer.manifest()["spec"].as_object()?, there))
     }
 
     /// What an entry says, with what the words in braces stand for in its texts.
-    pub fn filled(self, document: &Map<String, Value>) -> Map<String, Value> {
+    pub fn fill_placeholders(self, document: &Map<String, Value>) -> Map<String, Value> {
         let mut filled = document.clone();
-        if let Some(site) = self.site {
+        if let Some(site) = self.placement {
             let words = [("name", site.name.as_str()), ("namespace", site.namespace.as_str())];
             filled.values_mut().for_each(|member| fill(member, &words));
         }
@@ -85,11 +91,11 @@ impl<K: Kind> Wanted<'_, K> {
 }
 
 /// The members of what was asked for that are there, as they are there.
-fn shared(asked: &Map<String, Value>, there: &Map<String, Value>) -> Map<String, Value> {
+fn shared_members(asked: &Map<String, Value>, there: &Map<String, Value>) -> Map<String, Value> {
     let both = asked.iter().filter_map(|(member, asked)| {
         let there = there.get(member)?;
         let value = match (asked, there) {
-            (Value::Object(asked), Value::Object(there)) => Value::Object(shared(asked, there)),
+            (Value::Object(asked), Value::Object(there)) => Value::Object(shared_members(asked, there)),
             _ => there.clone(),
         };
         Some((member.clone(), value))
@@ -98,7 +104,7 @@ fn shared(asked: &Map<String, Value>, there: &Map<String, Value>) -> Map<String,
 }
 
 /// What a backend makes of a request.
-pub(super) struct Composed {
+pub(super) struct ComposedCluster {
     /// apiVersion of the object that stands for the cluster.
     pub api_version: &'static str,
     /// Annotations of its own on that object.
@@ -106,52 +112,55 @@ pub(super) struct Composed {
     /// Its spec.
     pub spec: Map<String, Value>,
     /// What the backend notes on the writer and, should that be lost, on `credentials`.
-    pub notes: Map<String, Value>,
+    pub primary_annotations: Map<String, Value>,
     /// What there is beside the writer.
     pub parts: Vec<Desired>,
 }
 
 /// The writer with all that belongs to it, and `credentials`. `cel`: readiness of the writer.
-pub(super) fn resources(
+pub(super) fn build_resources(
     backend: &dyn Backend,
     cel: &str,
     (request, observed, health): (&Validated, &Observed, &Health),
-    compose: impl FnOnce(&Templated, &Site) -> Composed,
+    compose: impl FnOnce(&Templated, &Placement) -> ComposedCluster,
 ) -> Vec<Desired> {
     let Some(templated) = request.templated() else { return vec![] };
-    let Some(site) = &templated.site else { return left(request, observed, health) };
-    let Composed { api_version, annotations, spec, notes: own, parts } = compose(templated, site);
+    let Some(site) = &templated.placement else { return orphaned_resources(request, observed, health) };
+    let ComposedCluster { api_version, annotations, spec, primary_annotations: own, parts } =
+        compose(templated, site);
     // What was lost, or is on its way out, says what it said before, and not what the catalogue says by now. It has to say it: an apply
     // without is refused, and provider-kubernetes neither sees nor deletes what it could not apply.
-    let instead = taken_back(request, observed);
-    let remembers = writes(request) || instead.is_some();
+    let instead = spec_to_restore(request, observed);
+    let remembers = applies_request(request) || instead.is_some();
     let spec = match instead {
         Some(of_hub) => of_hub.clone(),
-        None if writes(request) => spec,
-        None => asked(observed).map_or(spec, Cow::into_owned),
+        None if applies_request(request) => spec,
+        None => requested_spec(observed).map_or(spec, Cow::into_owned),
     };
-    let memory = memory(request, observed, remembers.then_some(&spec), &own);
-    let manifest = manifest((api_version, backend.kind()), request, observed, site, (annotations, spec));
-    let mut notes = notes(request, observed, templated);
+    let memory = memory_annotations(request, observed, remembers.then_some(&spec), &own);
+    let manifest =
+        build_manifest((api_version, backend.kind()), request, observed, site, (annotations, spec));
+    let mut notes = primary_annotations(request, observed, templated);
     notes.extend(own);
-    notes.extend(bundles::note(request, observed));
-    let mut writer = object::writer(backend.primary_resource(), request, observed, manifest, cel, notes);
+    notes.extend(bundles::requested_annotation(request, observed));
+    let mut writer =
+        object::build_primary(backend.primary_resource(), request, observed, manifest, cel, notes);
     if let Some(writer) = &mut writer {
-        brought::bind(writer, request, observed);
+        tenant_credentials::add_namespace_reference(writer, request, observed);
     }
-    let credentials = object::credentials(request, observed, health, memory);
+    let credentials = object::build_credentials(request, observed, health, memory);
     writer.into_iter().chain(parts).chain(credentials).collect()
 }
 
 /// The object that stands for the cluster.
-fn manifest(
+fn build_manifest(
     (api_version, kind): (&str, &str),
     request: &Validated,
     observed: &Observed,
-    site: &Site,
+    site: &Placement,
     (own, spec): (Map<String, Value>, Map<String, Value>),
 ) -> Value {
-    let mut annotations = object::notes(request, observed);
+    let mut annotations = object::remote_annotations(request, observed);
     annotations.extend(own);
     if !matches!(request.intent.action, PrimaryAction::Probe { .. }) {
         annotations.insert(ours::CREDENTIALS_NAMESPACE.into(), site.credentials_namespace.as_str().into());
@@ -161,10 +170,10 @@ fn manifest(
     }
     let mut metadata = json!({ "name": site.name, "namespace": site.namespace });
     metadata["annotations"] = Value::Object(annotations);
-    if let Some(uid) = object::pinned(request, observed) {
+    if let Some(uid) = object::pin_uid(request, observed) {
         metadata["uid"] = uid.as_str().into();
     }
-    object::whole(api_version, kind, metadata, Value::Object(spec))
+    object::assemble_object(api_version, kind, metadata, Value::Object(spec))
 }
 
 /// The time by which the claim has ended its cluster: its creation and the longest provisioning, or a later delivery, plus the longest lifetime
@@ -173,16 +182,16 @@ fn latest_end(request: &Validated, observed: &Observed) -> Option<Timestamp> {
     let life = &request.lifetime;
     let created = observed.composite.metadata.creation_timestamp.filter(|_| !life.lost)?;
     life.effective?;
-    let provisioned = created.checked_add(life.told_timeout?.get()).ok()?;
+    let provisioned = created.checked_add(life.reported_timeout?.get()).ok()?;
     let ready = request.intent.ready_at.or(observed.composite.status.ready_at);
     let begins = ready.map_or(provisioned, |ready| ready.max(provisioned));
-    let end = begins.checked_add(life.longest?.get().checked_add(OVERDUE)?).ok()?;
+    let end = begins.checked_add(life.max?.get().checked_add(OVERDUE)?).ok()?;
     let before = observed.primary.as_ref().and_then(|writer| writer.manifest_annotation(ours::LATEST_END));
     Some(before.and_then(|at| at.parse().ok()).map_or(end, |before: Timestamp| before.max(end)))
 }
 
 /// Whether what is composed is what is asked of the hub.
-fn writes(request: &Validated) -> bool {
+fn applies_request(request: &Validated) -> bool {
     match request.intent.action {
         PrimaryAction::Create | PrimaryAction::Update(_) | PrimaryAction::Recreate { .. } => {
             !request.intent.teardown_deferred
@@ -196,7 +205,7 @@ fn writes(request: &Validated) -> bool {
 
 /// The spec that the hub has, where that is to be said in place of what was asked for, which the hub refuses, or may: nothing could be deleted.
 /// It is noted like what is asked for, so that it is said until the end.
-fn taken_back<'o>(request: &Validated, observed: &'o Observed) -> Option<&'o Map<String, Value>> {
+fn spec_to_restore<'o>(request: &Validated, observed: &'o Observed) -> Option<&'o Map<String, Value>> {
     let writer = observed.primary.as_ref()?;
     let goes = match request.intent.action {
         // The next pass takes it away.
@@ -218,22 +227,22 @@ fn taken_back<'o>(request: &Validated, observed: &'o Observed) -> Option<&'o Map
 }
 
 /// The spec that was asked for: as the writer has it, unless that was made anew to look; else as `credentials` remembers it.
-fn asked(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
+fn requested_spec(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
     let told =
         observed.primary.as_ref().filter(|w| w.manifest_annotation(ours::CREDENTIALS_NAMESPACE).is_some());
     let told = told.and_then(|writer| writer.manifest()["spec"].as_object());
-    let noted = || json::read_text(observed.credentials_note(ours::REMOTE_SPEC)?).ok();
+    let noted = || json::read_text(observed.credentials_annotation(ours::REMOTE_SPEC)?).ok();
     told.map(Cow::Borrowed).or_else(|| noted().map(Cow::Owned))
 }
 
 /// The spec that was asked for.
-pub(super) struct Before<'o> {
+pub(super) struct PreviousSpec<'o> {
     /// As the writer has it or `credentials` remembers it; where both were lost, as the hub has it.
     pub spec: Cow<'o, Map<String, Value>>,
     of_hub: bool,
 }
 
-impl<'o> Before<'o> {
+impl<'o> PreviousSpec<'o> {
     /// `seen`: the spec on the hub. `complete`: whether a spec is one that was asked for.
     pub fn of(
         observed: &'o Observed,
@@ -241,14 +250,14 @@ impl<'o> Before<'o> {
         complete: impl Fn(&Map<String, Value>) -> bool,
     ) -> Option<Self> {
         observed.primary.as_ref()?;
-        let asked = asked(observed).filter(|spec| complete(spec));
+        let asked = requested_spec(observed).filter(|spec| complete(spec));
         let of_hub = asked.is_none();
         let seen = || seen?.as_object().filter(|spec| complete(spec)).map(Cow::Borrowed);
         asked.or_else(seen).map(|spec| Self { spec, of_hub })
     }
 
     /// What is left of it where others write into what is on the hub.
-    pub fn own(&self, members: &[&str]) -> Map<String, Value> {
+    pub fn own_members(&self, members: &[&str]) -> Map<String, Value> {
         let own = self.spec.iter().filter(|(member, _)| !self.of_hub || members.contains(&member.as_str()));
         gather::object(own.map(|(member, value)| (member.clone(), value.clone())))
     }
@@ -256,13 +265,17 @@ impl<'o> Before<'o> {
 
 /// Noted on the writer: where the credentials are on the hub, which what only looks does not know, why that hub was selected, which hubs were given
 /// up, and what the hub last took.
-fn notes(request: &Validated, observed: &Observed, templated: &Templated) -> Map<String, Value> {
+fn primary_annotations(
+    request: &Validated,
+    observed: &Observed,
+    templated: &Templated,
+) -> Map<String, Value> {
     let looks = matches!(request.intent.action, PrimaryAction::Probe { .. });
-    let site = templated.site.as_ref().filter(|_| !looks);
+    let site = templated.placement.as_ref().filter(|_| !looks);
     let published = site.map(|site| (ours::CREDENTIALS_NAMESPACE, site.credentials_namespace.clone()));
     let selected = object::hub_reason(observed, site.map(|site| site.reason.as_str()));
-    let given_up = hubs::note(&templated.excluded).map(|note| (hub::EXCLUDED, note));
-    let taken = templated.taken.as_ref().filter(|taken| Some(*taken) != templated.effective.as_ref());
+    let given_up = hubs::excluded_annotation(&templated.excluded).map(|note| (hub::EXCLUDED, note));
+    let taken = templated.last_accepted.as_ref().filter(|taken| Some(*taken) != templated.effective.as_ref());
     // Without nulls and with sorted keys: the same bytes in every pass.
     let taken = taken.and_then(|taken| Some(sorted(&serde_json::to_value(taken).ok()?).to_string()));
     let all = published.into_iter().chain(given_up).chain(taken.map(|taken| (ours::TAKEN, taken)));
@@ -271,7 +284,7 @@ fn notes(request: &Validated, observed: &Observed, templated: &Templated) -> Map
 
 /// What `credentials` remembers: where the cluster is, which one it is, how it is ended, and which hubs were given up. `own`: what the backend
 /// notes.
-fn memory(
+fn memory_annotations(
     request: &Validated,
     observed: &Observed,
     spec: Option<&Map<String, Value>>,
@@ -279,25 +292,25 @@ fn memory(
 ) -> Map<String, Value> {
     let Some(templated) = request.templated() else { return Map::new() };
     let leaves = request.intent.action == PrimaryAction::Relocate;
-    let excluded = templated.given_up(leaves);
+    let excluded = templated.excluded_hubs(leaves);
     let asked = observed.primary.is_some()
-        || observed.made_before()
+        || observed.was_made_before()
         || request.intent.action == PrimaryAction::Create;
-    let place = |site: &Site| format!("{}/{}", site.namespace, site.name);
+    let place = |site: &Placement| format!("{}/{}", site.namespace, site.name);
     // Sorted: the same bytes in every pass.
     let text = |spec: &Map<String, Value>| sorted(&Value::Object(spec.clone())).to_string();
-    let spec = spec.map(text).or_else(|| Some(text(&*self::asked(observed)?)));
+    let spec = spec.map(text).or_else(|| Some(text(&*self::requested_spec(observed)?)));
     let uid =
         observed.primary.as_ref().and_then(PrimaryObject::remote_uid).or_else(|| observed.remembered_uid());
-    let asks = bundles::note(request, observed);
+    let asks = bundles::requested_annotation(request, observed);
     let mut notes = gather::texts([
-        (ours::REMOTE, templated.site.as_ref().filter(|_| asked && !leaves).map(place)),
+        (ours::REMOTE, templated.placement.as_ref().filter(|_| asked && !leaves).map(place)),
         (ours::REMOTE_SPEC, spec.filter(|_| asked && !leaves)),
         (ours::REMOTE_UID, uid.map(|u| u.0)),
         (ours::ENDING, request.intent.teardown_reason.clone()),
         (ours::FAILED, request.intent.failure.map(|f| f.as_str().to_owned())),
         (ours::READY_AT, request.intent.ready_at.map(|at| at.to_string())),
-        (hub::EXCLUDED, hubs::note(&excluded)),
+        (hub::EXCLUDED, hubs::excluded_annotation(&excluded)),
     ]);
     notes.extend(asks);
     if asked && !leaves {

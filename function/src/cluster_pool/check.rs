@@ -2,18 +2,18 @@
 
 use super::{OURS, PoolEvaluation};
 use crate::{
-    check::{foreign, missing, repeated},
+    check::{find_changed_foreign, find_missing, find_repeated_condition},
     proto::{RunFunctionRequest, RunFunctionResponse},
 };
 
 /// What the response violates.
-pub fn violation(
+pub fn find_violation(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
     judged: &PoolEvaluation,
 ) -> Option<String> {
     let away = judged.removed_resources();
-    missing(OURS.map(|name| (name, away.contains(&name))), response, request)
-        .or_else(|| foreign(response, request, &OURS))
-        .or_else(|| repeated(response))
+    find_missing(OURS.map(|name| (name, away.contains(&name))), response, request)
+        .or_else(|| find_changed_foreign(response, request, &OURS))
+        .or_else(|| find_repeated_condition(response))
 }

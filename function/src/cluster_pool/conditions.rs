@@ -1,7 +1,7 @@
 //! Judged → the conditions of a pool, all of them in every pass that sees it: one that is left out would keep its last value.
 
+pub(super) mod messages;
 mod renewal;
-pub(super) mod words;
 
 use testplatform_apis::{
     condition::{
@@ -12,47 +12,52 @@ use testplatform_apis::{
     pool_status::PoolPhase,
 };
 
-use self::renewal::{recommended, refreshing, releasable};
+use self::renewal::{recommended_condition, refreshing_condition, releasable_condition};
 use super::{PoolEvaluation, observed::PoolState, validate::PoolAdmissionIssue};
 use crate::{observed::SyncState, text::bounded, validate::Problem};
 
 use ConditionStatus::{False, True, Unknown};
 
 /// The conditions, in their order.
-pub(super) fn conditions(judged: &PoolEvaluation) -> Vec<Condition> {
+pub(super) fn build_conditions(judged: &PoolEvaluation) -> Vec<Condition> {
     if judged.phase == PoolPhase::Draining && judged.observed.pool.is_none() {
         // Core shows nothing of it in this pass. What the others said still holds, and what is left out keeps its value.
-        return vec![drained(judged)];
+        return vec![drained_condition(judged)];
     }
     vec![
-        accepted(judged),
-        consistent(judged),
-        healthy(judged),
-        mirrored(judged, Type::CapacityAvailable, hive::CAPACITY_AVAILABLE),
-        mirrored(judged, Type::PoolCurrent, hive::ALL_CLUSTERS_CURRENT),
-        unique(judged),
-        refreshing(judged),
-        recommended(judged),
-        releasable(judged),
-        drained(judged),
+        accepted_condition(judged),
+        consistent_condition(judged),
+        healthy_condition(judged),
+        mirror_condition(judged, Type::CapacityAvailable, hive::CAPACITY_AVAILABLE),
+        mirror_condition(judged, Type::PoolCurrent, hive::ALL_CLUSTERS_CURRENT),
+        unique_condition(judged),
+        refreshing_condition(judged),
+        recommended_condition(judged),
+        releasable_condition(judged),
+        drained_condition(judged),
     ]
 }
 
-fn condition(type_: Type, status: ConditionStatus, reason: impl AsRef<str>, message: &str) -> Condition {
+fn build_condition(
+    type_: Type,
+    status: ConditionStatus,
+    reason: impl AsRef<str>,
+    message: &str,
+) -> Condition {
     Condition::of_pool(type_, status, bounded(reason.as_ref(), 256), bounded(message, 2048))
 }
 
 /// Every problem by field, the first ten in full.
-pub(super) fn invalid(problems: &[Problem]) -> String {
+pub(super) fn join_problems(problems: &[Problem]) -> String {
     let shown: Vec<_> = problems.iter().take(10).map(|p| format!("{}: {}", p.field, p.sentence)).collect();
     let more = problems.len().saturating_sub(shown.len());
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     format!("{}{more}", shown.join("; "))
 }
 
-fn accepted(judged: &PoolEvaluation) -> Condition {
+fn accepted_condition(judged: &PoolEvaluation) -> Condition {
     let make = |status, reason: PoolRequested, message: &str| {
-        condition(Type::RequestAccepted, status, reason.as_str(), message)
+        build_condition(Type::RequestAccepted, status, reason.as_str(), message)
     };
     let wanted = match &judged.plan {
         Ok(wanted) => wanted,
@@ -62,10 +67,10 @@ fn accepted(judged: &PoolEvaluation) -> Condition {
             } else {
                 ""
             };
-            return make(False, PoolRequested::InvalidPool, &format!("{}{kept}", invalid(problems)));
+            return make(False, PoolRequested::InvalidPool, &format!("{}{kept}", join_problems(problems)));
         }
     };
-    match judged.observed.pool.as_ref().map(|p| &p.link) {
+    match judged.observed.pool.as_ref().map(|p| &p.sync) {
         Some(SyncState::UnknownField(path)) => {
             return make(
                 False,
@@ -96,9 +101,9 @@ fn accepted(judged: &PoolEvaluation) -> Condition {
     }
 }
 
-fn consistent(judged: &PoolEvaluation) -> Condition {
+fn consistent_condition(judged: &PoolEvaluation) -> Condition {
     let make = |status, reason: Remote, message: &str| {
-        condition(Type::RemoteConsistent, status, reason.as_str(), message)
+        build_condition(Type::RemoteConsistent, status, reason.as_str(), message)
     };
     let Some(pool) = &judged.observed.pool else {
         return match judged.phase {
@@ -115,7 +120,7 @@ fn consistent(judged: &PoolEvaluation) -> Condition {
             &format!("what the hub reports cannot be read: {}", bounded(why, 512)),
         );
     }
-    match &pool.link {
+    match &pool.sync {
         SyncState::InSync => make(True, Remote::InSync, "the hub has what was asked for"),
         SyncState::Unknown => make(Unknown, Remote::NotObserved, "asked for; the hub has not answered yet"),
         // A pool is not pinned, so these are never said; should they be, they say what they mean.
@@ -133,7 +138,7 @@ fn consistent(judged: &PoolEvaluation) -> Condition {
 }
 
 /// What keeps the pool from doing its work.
-pub(super) fn trouble(observed: &PoolState) -> Option<(PoolHealth, String)> {
+pub(super) fn find_failure(observed: &PoolState) -> Option<(PoolHealth, String)> {
     let pool = observed.pool.as_ref()?;
     let says = |type_: &str| pool.condition(type_);
     if let Some(missing) = says(hive::MISSING_DEPENDENCIES).filter(|c| c.is_true()) {
@@ -164,11 +169,11 @@ pub(super) fn trouble(observed: &PoolState) -> Option<(PoolHealth, String)> {
     })
 }
 
-fn healthy(judged: &PoolEvaluation) -> Condition {
+fn healthy_condition(judged: &PoolEvaluation) -> Condition {
     let make = |status, reason: PoolHealth, message: &str| {
-        condition(Type::PoolHealthy, status, reason.as_str(), message)
+        build_condition(Type::PoolHealthy, status, reason.as_str(), message)
     };
-    match trouble(&judged.observed) {
+    match find_failure(&judged.observed) {
         Some((reason, message)) => make(False, reason, &message),
         None if judged.observed.remote().is_none() => {
             make(Unknown, PoolHealth::NotObserved, "the pool was not seen on the hub yet")
@@ -178,7 +183,7 @@ fn healthy(judged: &PoolEvaluation) -> Condition {
 }
 
 /// A condition of Hive's in its own words.
-fn mirrored(judged: &PoolEvaluation, type_: Type, theirs: &str) -> Condition {
+fn mirror_condition(judged: &PoolEvaluation, type_: Type, theirs: &str) -> Condition {
     match judged.observed.pool.as_ref().and_then(|p| p.condition(theirs)) {
         Some(said) => {
             let status = if said.is_true() {
@@ -191,9 +196,9 @@ fn mirrored(judged: &PoolEvaluation, type_: Type, theirs: &str) -> Condition {
             let reason = Some(said.reason.as_str())
                 .filter(|r| is_word(r))
                 .unwrap_or(PoolCurrency::NotReported.as_str());
-            condition(type_, status, reason, &bounded(&said.message, 1024))
+            build_condition(type_, status, reason, &bounded(&said.message, 1024))
         }
-        None => condition(type_, Unknown, PoolCurrency::NotReported.as_str(), "Hive has not said"),
+        None => build_condition(type_, Unknown, PoolCurrency::NotReported.as_str(), "Hive has not said"),
     }
 }
 
@@ -201,7 +206,7 @@ fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
-fn unique(judged: &PoolEvaluation) -> Condition {
+fn unique_condition(judged: &PoolEvaluation) -> Condition {
     let taken = judged
         .plan
         .as_ref()
@@ -209,11 +214,11 @@ fn unique(judged: &PoolEvaluation) -> Condition {
         .and_then(|w| w.blocked_by.as_ref())
         .filter(|h| h.reason == PoolRequested::NameTaken);
     if let Some(taken) = taken {
-        return condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &taken.message);
+        return build_condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &taken.message);
     }
     let namesakes = judged.observed.report().map(|r| r.namesakes.as_slice()).unwrap_or_default();
     if namesakes.is_empty() {
-        return condition(
+        return build_condition(
             Type::PoolNameUnique,
             True,
             NameUnique::Unique.as_str(),
@@ -224,22 +229,23 @@ fn unique(judged: &PoolEvaluation) -> Condition {
         "the hub has another pool of this name, in namespace {}; Hive lets the administrators of either into the clusters of both",
         bounded(&namesakes.join(", "), 512)
     );
-    condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &message)
+    build_condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &message)
 }
 
-fn drained(judged: &PoolEvaluation) -> Condition {
-    let make =
-        |status, reason: Drained, message: &str| condition(Type::Drained, status, reason.as_str(), message);
+fn drained_condition(judged: &PoolEvaluation) -> Condition {
+    let make = |status, reason: Drained, message: &str| {
+        build_condition(Type::Drained, status, reason.as_str(), message)
+    };
     match (judged.phase, &judged.observed.pool) {
         (PoolPhase::Drained, _) => make(True, Drained::Gone, "the pool is gone, as asked"),
         (PoolPhase::Draining, pool) => {
-            let held = pool.as_ref().is_some_and(|pool| !super::status::holding(pool).is_empty());
+            let held = pool.as_ref().is_some_and(|pool| !super::status::holding_clusters(pool).is_empty());
             let reason = match (judged.plan.as_ref().is_ok_and(|w| w.drain), held) {
                 (false, _) => Drained::DeletedOnTheHub,
                 (true, false) => Drained::Draining,
                 (true, true) => Drained::ClaimsHoldIt,
             };
-            make(False, reason, &words::draining(judged))
+            make(False, reason, &messages::draining_message(judged))
         }
         _ => make(False, Drained::NotAsked, "the pool is wanted"),
     }
@@ -258,6 +264,6 @@ pub(super) fn is_good(type_: Type, status: &str, reason: &str) -> bool {
 }
 
 /// Whether a condition that is shown is still what it will be, as far as its reason goes.
-pub(super) fn same(shown: &ObservedCondition, new: &Condition) -> bool {
+pub(super) fn is_same(shown: &ObservedCondition, new: &Condition) -> bool {
     shown.status == new.status.as_str() && shown.reason == new.reason
 }

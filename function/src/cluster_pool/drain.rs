@@ -13,34 +13,34 @@ use crate::observed::observer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DrainStage {
     /// It is to stay.
-    Not,
+    NotDraining,
     /// Its Object is taken away.
-    TakenAway,
+    Removed,
     /// Its Object was taken away, and is looked at until it is gone.
-    Watched,
+    Observed,
     /// Nothing is left, or nothing was ever made.
-    Gone,
+    Complete,
 }
 
 /// How far it is. Only what was seen of ours is looked for again: what is there under the name of a pool that was never made is another's.
 pub(super) fn drain_stage(drain: bool, observed: &PoolState) -> DrainStage {
     if !drain {
-        return DrainStage::Not;
+        return DrainStage::NotDraining;
     }
     let Some(pool) = &observed.pool else {
         // The status may be of before it was taken away: what was on the hub is looked for.
         return match observed.shown {
-            Some(PoolPhase::Ready | PoolPhase::Degraded | PoolPhase::Draining) => DrainStage::Watched,
-            None | Some(PoolPhase::Pending | PoolPhase::Drained) => DrainStage::Gone,
+            Some(PoolPhase::Ready | PoolPhase::Degraded | PoolPhase::Draining) => DrainStage::Observed,
+            None | Some(PoolPhase::Pending | PoolPhase::Drained) => DrainStage::Complete,
         };
     };
     let object = &pool.object;
     if object.metadata.deletion_timestamp.is_some() {
-        return DrainStage::Watched;
+        return DrainStage::Observed;
     }
     match (observer::is_observer(object), observer::found_nothing(object)) {
-        (true, true) => DrainStage::Gone,
-        (true, false) => DrainStage::Watched,
-        (false, _) => DrainStage::TakenAway,
+        (true, true) => DrainStage::Complete,
+        (true, false) => DrainStage::Observed,
+        (false, _) => DrainStage::Removed,
     }
 }

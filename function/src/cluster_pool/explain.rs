@@ -6,11 +6,11 @@ use super::{POOL, PoolEvaluation, drain::DrainStage, sizing::PoolSize, validate:
 use crate::proto::{RunFunctionResponse, Severity};
 
 /// The reasons behind a response, most important first.
-pub fn explain(judged: &PoolEvaluation, response: &RunFunctionResponse) -> Vec<String> {
+pub fn explain_response(judged: &PoolEvaluation, response: &RunFunctionResponse) -> Vec<String> {
     if let Some(fatal) = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal)) {
         return vec![format!("fatal: {}", fatal.message)];
     }
-    let status = super::status::status(judged);
+    let status = super::status::build_status(judged);
     let mut lines =
         vec![format!("phase {}: {}", judged.phase, status["message"].as_str().unwrap_or_default())];
     match &judged.plan {
@@ -25,7 +25,7 @@ pub fn explain(judged: &PoolEvaluation, response: &RunFunctionResponse) -> Vec<S
                 }
             ));
         }
-        Ok(wanted) => lines.extend(wants(judged, wanted)),
+        Ok(wanted) => lines.extend(plan_lines(judged, wanted)),
     }
     if let Some(ttl) = response.meta.as_ref().and_then(|m| m.ttl.as_ref()) {
         lines.push(format!("answer: good for {} s", ttl.seconds));
@@ -33,23 +33,23 @@ pub fn explain(judged: &PoolEvaluation, response: &RunFunctionResponse) -> Vec<S
     lines
 }
 
-fn wants(judged: &PoolEvaluation, wanted: &PoolPlan) -> Vec<String> {
+fn plan_lines(judged: &PoolEvaluation, wanted: &PoolPlan) -> Vec<String> {
     let place = format!(
         "{}/{} on the hub of ProviderConfig {}",
         wanted.namespace, wanted.name, wanted.provider_config
     );
     let what = match (judged.drain_stage(), &wanted.blocked_by, &judged.observed.pool) {
-        (DrainStage::TakenAway | DrainStage::Watched, _, _) => {
+        (DrainStage::Removed | DrainStage::Observed, _, _) => {
             format!("{place}: taken away, as asked; Hive holds it until its claimed clusters are given back")
         }
-        (DrainStage::Gone, _, _) => format!("{place}: not made, because it is to drain"),
-        (DrainStage::Not, Some(hold), None) => format!("{place}: not made: {}", hold.message),
-        (DrainStage::Not, None, None) => format!("{place}: made"),
-        (DrainStage::Not, _, Some(_)) => format!("{place}: kept"),
+        (DrainStage::Complete, _, _) => format!("{place}: not made, because it is to drain"),
+        (DrainStage::NotDraining, Some(hold), None) => format!("{place}: not made: {}", hold.message),
+        (DrainStage::NotDraining, None, None) => format!("{place}: made"),
+        (DrainStage::NotDraining, _, Some(_)) => format!("{place}: kept"),
     };
     let mut lines = vec![format!("{POOL}: {what}")];
     if judged.phase != PoolPhase::Drained {
-        lines.extend(sizes(wanted));
+        lines.extend(size_lines(wanted));
         lines.extend(wanted.credentials.as_ref().map(|name| {
             let asked = wanted.spec.credentials_ref.as_ref().is_some_and(|c| c.name == *name);
             let why = if asked { "" } else { ", until the pool is empty" };
@@ -60,7 +60,7 @@ fn wants(judged: &PoolEvaluation, wanted: &PoolPlan) -> Vec<String> {
     lines
 }
 
-fn sizes(wanted: &PoolPlan) -> Vec<String> {
+fn size_lines(wanted: &PoolPlan) -> Vec<String> {
     let Some(size) = wanted.size else { return vec!["size: not known, because of the schedule".into()] };
     let words = |size: PoolSize| {
         let number = |n: Option<i64>| n.map_or_else(|| "none given".to_owned(), |n| n.to_string());

@@ -21,15 +21,15 @@ use testplatform_apis::{
 use super::{ADMINS, POOL, SIZE};
 use crate::{
     observed::{
-        Composite, Names, SyncState, Unusable, decode_resource, fetched, read_sync_state, refuse_newer,
-        selector, unreadable_resource,
+        Composite, RequirementNames, SyncState, Unusable, decode_resource, fetched_resources,
+        read_sync_state, refuse_newer, selector, unreadable_resource,
     },
     proto::{MatchLabels, Requirements, RunFunctionRequest, resource_selector::Match},
     wire,
 };
 
 /// All pools in Git. Never bootstrapped: they are needed until the pool is made, and not after.
-const PEERS: Names = Names::new("cluster-pools", None);
+const PEERS: RequirementNames = RequirementNames::new("cluster-pools", None);
 
 /// The picture of one pool.
 #[derive(Debug)]
@@ -52,12 +52,12 @@ pub struct PoolState {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RawStatus {
-    status: Lenient<ToldStatus>,
+    status: Lenient<RawPhase>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct ToldStatus {
+struct RawPhase {
     phase: Option<PoolPhase>,
 }
 
@@ -67,7 +67,7 @@ pub struct ObservedPool {
     /// The Object.
     pub object: Object<ClusterPool>,
     /// How the ClusterPool stands to it.
-    pub link: SyncState,
+    pub sync: SyncState,
     /// What the hub-side provider says of the ClusterPool; none: it says nothing.
     pub report: Option<PoolStatus>,
     /// Why what the hub says cannot be read.
@@ -84,7 +84,7 @@ impl ObservedPool {
             remote.and_then(|r| r.metadata.annotation(ours::POOL_STATUS)).map(PoolStatus::read).transpose();
         let unreadable = said.as_ref().err().map(|e| format!("annotation {}: {e}", ours::POOL_STATUS));
         let unreadable = unreadable.or_else(|| remote.and_then(|r| r.status.error.clone()));
-        Ok(Self { report: said.unwrap_or_default(), object, link, unreadable })
+        Ok(Self { report: said.unwrap_or_default(), object, sync: link, unreadable })
     }
 
     /// The ClusterPool as it was last observed.
@@ -98,7 +98,7 @@ impl ObservedPool {
     }
 
     /// Whether it is going, on our side or the hub's.
-    pub fn is_going(&self) -> bool {
+    pub fn is_deleting(&self) -> bool {
         let remote = self.remote().is_some_and(|r| r.metadata.deletion_timestamp.is_some());
         self.object.metadata.deletion_timestamp.is_some() || remote
     }
@@ -130,15 +130,15 @@ impl PoolState {
         let state = request.observed.as_ref().ok_or(Unusable::NoComposite)?;
         let resource = state.composite.as_ref().ok_or(Unusable::NoComposite)?;
         let composite = Composite::decode(&resource.resource)?;
-        let peers = peers(request, &composite.metadata.name);
+        let peers = decode_peers(request, &composite.metadata.name);
         let told: RawStatus = wire::from_struct(&resource.resource).unwrap_or_default();
         let shown = told.status.value.phase;
         let mut observed = Self { composite, pool: None, admins: None, size: None, peers, shown };
         for (name, bytes) in &state.resources {
             match name.as_str() {
                 POOL => observed.pool = Some(ObservedPool::decode(&decode_resource(name, bytes)?.resource)?),
-                ADMINS => observed.admins = Some(object(name, bytes)?),
-                SIZE => observed.size = Some(object(name, bytes)?),
+                ADMINS => observed.admins = Some(decode_object(name, bytes)?),
+                SIZE => observed.size = Some(decode_object(name, bytes)?),
                 _ => refuse_newer(name, bytes)?,
             }
         }
@@ -156,12 +156,12 @@ impl PoolState {
     }
 }
 
-fn object<R: Default + DeserializeOwned>(name: &str, bytes: &Bytes) -> Result<Object<R>, Unusable> {
+fn decode_object<R: Default + DeserializeOwned>(name: &str, bytes: &Bytes) -> Result<Object<R>, Unusable> {
     wire::from_struct(&decode_resource(name, bytes)?.resource).map_err(|e| unreadable_resource(name, e))
 }
 
-fn peers(request: &RunFunctionRequest, own: &str) -> Option<Vec<PeerPool>> {
-    let items = &fetched(request, &PEERS)?.items;
+fn decode_peers(request: &RunFunctionRequest, own: &str) -> Option<Vec<PeerPool>> {
+    let items = &fetched_resources(request, &PEERS)?.items;
     let read = items.iter().filter_map(|item| Composite::decode(&item.resource).ok());
     // One that is gone, as asked, has no name until it is wanted again.
     let gone = |c: &Composite| {
@@ -169,12 +169,12 @@ fn peers(request: &RunFunctionRequest, own: &str) -> Option<Vec<PeerPool>> {
         c.spec["drain"] == true && drained.is_some_and(ObservedCondition::is_true)
     };
     let other = |c: &Composite| c.kind == POOL_KIND && c.metadata.name != own && !gone(c);
-    let mut peers: Vec<PeerPool> = read.filter(other).map(peer).collect();
+    let mut peers: Vec<PeerPool> = read.filter(other).map(read_peer).collect();
     peers.sort_by(|a, b| a.age.cmp(&b.age));
     Some(peers)
 }
 
-fn peer(composite: Composite) -> PeerPool {
+fn read_peer(composite: Composite) -> PeerPool {
     let text = |key: &str| composite.spec[key].as_str().unwrap_or_default().to_owned();
     let own = composite.spec["name"].as_str().unwrap_or(&composite.metadata.name).to_owned();
     PeerPool {
@@ -190,7 +190,7 @@ fn peer(composite: Composite) -> PeerPool {
 }
 
 /// What to ask core for: the other pools, until this one is made. A function of what is observed, never of what was fetched.
-pub fn requirements(request: &RunFunctionRequest, observed: &PoolState) -> Option<Requirements> {
+pub fn peer_requirements(request: &RunFunctionRequest, observed: &PoolState) -> Option<Requirements> {
     if observed.pool.is_some() {
         return None;
     }

@@ -32,7 +32,7 @@ use super::{
     validate::PoolPlan,
 };
 use crate::{
-    backend::{Desired, object},
+    backend::{Desired, build_object},
     observed::{SyncState, found_none, observer},
 };
 
@@ -42,18 +42,21 @@ const RESUME_TIMEOUT: i64 = 20;
 const INSTALL_ATTEMPTS: i32 = 1;
 
 /// Everything that is to exist. None wanted: what is observed is repeated as it was last asked for.
-pub(super) fn resources(wanted: Option<&PoolPlan>, observed: &PoolState) -> Vec<Desired> {
+pub(super) fn build_resources(wanted: Option<&PoolPlan>, observed: &PoolState) -> Vec<Desired> {
     let Some(wanted) = wanted else {
-        let mut kept: Vec<_> = observed.pool.iter().map(|p| repeated(POOL, &p.object)).collect();
-        kept.extend(observed.admins.iter().map(|o| repeated(ADMINS, o)));
-        kept.extend(observed.size.iter().map(|o| repeated(SIZE, o)));
+        let mut kept: Vec<_> = observed.pool.iter().map(|p| repeat_object(POOL, &p.object)).collect();
+        kept.extend(observed.admins.iter().map(|o| repeat_object(ADMINS, o)));
+        kept.extend(observed.size.iter().map(|o| repeat_object(SIZE, o)));
         return kept;
     };
-    [pool(wanted, observed), admins(wanted, observed), size(wanted, observed)].into_iter().flatten().collect()
+    [build_pool(wanted, observed), build_admins(wanted, observed), build_size(wanted, observed)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The Object as it was last asked for.
-fn repeated<R>(name: &'static str, observed: &Object<R>) -> Desired {
+fn repeat_object<R>(name: &'static str, observed: &Object<R>) -> Desired {
     let mut spec = json!({
         "forProvider": { "manifest": observed.spec.for_provider.manifest },
         "providerConfigRef": { "name": observed.spec.provider_config_ref.name },
@@ -62,15 +65,15 @@ fn repeated<R>(name: &'static str, observed: &Object<R>) -> Desired {
     if !policies.is_empty() && policies != &["*"] {
         spec["managementPolicies"] = json!(policies);
     }
-    composed(name, &observed.metadata.name, spec, is_synced(observed))
+    compose_object(name, &observed.metadata.name, spec, is_synced(observed))
 }
 
-fn composed(name: &'static str, object_name: &str, mut spec: Value, ready: bool) -> Desired {
+fn compose_object(name: &'static str, object_name: &str, mut spec: Value, ready: bool) -> Desired {
     // Without it a poll of ten minutes is all that sees a change on the hub. The RoleBinding concerns nobody that fast.
     if name == POOL && spec.get("watch").is_none() {
         spec["watch"] = true.into();
     }
-    let mut object = object(object_name, Map::new(), spec);
+    let mut object = build_object(object_name, Map::new(), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     Desired { name: name.into(), object, ready }
 }
@@ -79,21 +82,21 @@ fn is_synced<R>(object: &Object<R>) -> bool {
     condition(&object.status.conditions, "Synced").is_some_and(ObservedCondition::is_true)
 }
 
-fn pool(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
+fn build_pool(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
     let going = drain_stage(wanted.drain, observed);
-    if matches!(going, DrainStage::TakenAway | DrainStage::Gone)
+    if matches!(going, DrainStage::Removed | DrainStage::Complete)
         || (!wanted.drain && wanted.blocked_by.is_some() && observed.pool.is_none())
     {
         return None;
     }
-    let Some(manifest) = manifest(wanted, observed) else {
-        return observed.pool.as_ref().map(|pool| repeated(POOL, &pool.object));
+    let Some(manifest) = build_manifest(wanted, observed) else {
+        return observed.pool.as_ref().map(|pool| repeat_object(POOL, &pool.object));
     };
     let mut spec = json!({
         "forProvider": { "manifest": manifest },
         "providerConfigRef": { "name": wanted.provider_config },
     });
-    if going == DrainStage::Watched {
+    if going == DrainStage::Observed {
         // It tries what it would do, so the manifest has to be legal; and may do nothing of it. What the hub has is, whatever it refused since.
         if let Some(of_hub) = observed.remote().map(|remote| &remote.spec).filter(|spec| spec.is_object()) {
             spec["forProvider"]["manifest"]["spec"] = of_hub.clone();
@@ -101,12 +104,12 @@ fn pool(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
         spec["managementPolicies"] = json!(["Observe", "Delete"]);
         spec["watch"] = observed.pool.as_ref().is_some_and(|p| observer::may_set_watch(&p.object)).into();
     }
-    let there = observed.pool.as_ref().is_some_and(|p| p.link == SyncState::InSync && p.remote().is_some());
-    Some(composed(POOL, &format!("managed-{}", observed.composite.metadata.name), spec, there))
+    let there = observed.pool.as_ref().is_some_and(|p| p.sync == SyncState::InSync && p.remote().is_some());
+    Some(compose_object(POOL, &format!("managed-{}", observed.composite.metadata.name), spec, there))
 }
 
 /// The ClusterPool, only what we own of it.
-fn manifest(wanted: &PoolPlan, observed: &PoolState) -> Option<Value> {
+fn build_manifest(wanted: &PoolPlan, observed: &PoolState) -> Option<Value> {
     let asked = &wanted.spec;
     // Of one that only looks, any that is legal.
     let own = || wanted.drain.then(|| PoolSize::of(asked, None, wanted.platform.always_runs()));
@@ -122,8 +125,11 @@ fn manifest(wanted: &PoolPlan, observed: &PoolState) -> Option<Value> {
     let external = asked.scaling_mode == Some(ScalingMode::External);
     set("baseDomain", Some(asked.base_domain.clone().into()));
     set("imageSetRef", Some(name(&asked.image_set_ref)));
-    set("platform", Some(platform(wanted)));
-    set("size", (!external || !let_go(observed)).then(|| kept(size, external, observed).into()));
+    set("platform", Some(build_platform(wanted)));
+    set(
+        "size",
+        (!external || !is_size_released(observed)).then(|| size_to_write(size, external, observed).into()),
+    );
     set("runningCount", size.running_count.map(Value::from));
     set("maxSize", size.max_size.map(Value::from));
     set("maxConcurrent", asked.max_concurrent.map(Value::from));
@@ -150,13 +156,13 @@ fn manifest(wanted: &PoolPlan, observed: &PoolState) -> Option<Value> {
     if !asked.labels.is_empty() {
         metadata["labels"] = json!(asked.labels);
     }
-    if let Ok(request) = request(wanted, external).write() {
+    if let Ok(request) = build_request(wanted, external).write() {
         metadata["annotations"] = json!({ ours::POOL_REQUEST: request });
     }
     Some(json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec }))
 }
 
-fn platform(wanted: &PoolPlan) -> Value {
+fn build_platform(wanted: &PoolPlan) -> Value {
     let mut block = wanted.spec.platform.only().map(|(_, block)| block.clone()).unwrap_or_default();
     if let Some(name) = &wanted.credentials {
         block.insert("credentialsSecretRef".into(), json!({ "name": name }));
@@ -165,7 +171,7 @@ fn platform(wanted: &PoolPlan) -> Value {
 }
 
 /// What the hub-side provider is asked to do.
-fn request(wanted: &PoolPlan, external: bool) -> PoolRequest {
+fn build_request(wanted: &PoolPlan, external: bool) -> PoolRequest {
     use testplatform_apis::pool::RefreshStrategy::{Recreate, Rolling};
     let refresh = wanted.spec.refresh.clone().unwrap_or_default();
     let rotation = wanted.spec.credentials_rotation.unwrap_or_default();
@@ -189,7 +195,7 @@ fn request(wanted: &PoolPlan, external: bool) -> PoolRequest {
 
 /// Whether the hub wants the size from here again: the pool that had one is gone, and none is made without. Whichever of the two Objects
 /// looks first is the one that tells.
-fn is_wanted_again(observed: &PoolState) -> bool {
+fn hub_requires_size(observed: &PoolState) -> bool {
     let refused = |c: &ObservedCondition| c.is_false() && c.message.contains("spec.size: Required value");
     let first = observed.pool.as_ref().and_then(|p| condition(&p.object.status.conditions, "Synced"));
     let second = observed.size.as_ref().and_then(|o| condition(&o.status.conditions, "Synced"));
@@ -197,56 +203,59 @@ fn is_wanted_again(observed: &PoolState) -> bool {
 }
 
 /// Whether the first owner of the size may leave it out, or has already.
-fn let_go(observed: &PoolState) -> bool {
+fn is_size_released(observed: &PoolState) -> bool {
     let already = observed
         .pool
         .as_ref()
-        .is_some_and(|p| p.manifest()["spec"].is_object() && PoolSize::asked(p.manifest()).is_none());
+        .is_some_and(|p| p.manifest()["spec"].is_object() && PoolSize::requested(p.manifest()).is_none());
     let second = observed.size.as_ref().is_some_and(|o| {
         let current = condition(&o.status.conditions, "Synced")
             .is_some_and(|c| c.is_true() && c.observed_generation.is_none_or(|g| g == o.metadata.generation));
         current && o.status.at_provider.manifest.is_some()
     });
-    observed.pool.is_some() && (already || second) && !is_wanted_again(observed)
+    observed.pool.is_some() && (already || second) && !hub_requires_size(observed)
 }
 
 /// Whether the size is still ours although somebody else is to have it. The second owner writes until provider-kubernetes has taken up that
 /// it only watches: who scales before that is undone.
-pub(super) fn hands_over(spec: &TestPlatformClusterPoolSpec, observed: &PoolState) -> bool {
-    let handed = || let_go(observed) && observed.size.as_ref().is_none_or(is_watched);
+pub(super) fn is_handing_over(spec: &TestPlatformClusterPoolSpec, observed: &PoolState) -> bool {
+    let handed = || is_size_released(observed) && observed.size.as_ref().is_none_or(is_observe_only);
     spec.scaling_mode == Some(ScalingMode::External) && observed.remote().is_some() && !handed()
 }
 
 /// Whether an Object only looks at what it stands for, and provider-kubernetes knows so.
-fn is_watched(object: &Object<ClusterPool>) -> bool {
+fn is_observe_only(object: &Object<ClusterPool>) -> bool {
     let known = |c: &ObservedCondition| c.observed_generation.is_none_or(|g| g == object.metadata.generation);
     object.spec.management_policies == ["Observe"]
         && condition(&object.status.conditions, "Synced").is_some_and(known)
 }
 
 /// The size on the hub, as it was seen last. Who took it over sees it too, while the pool's own Object is lost.
-fn standing(observed: &PoolState) -> Option<i64> {
+fn hub_size(observed: &PoolState) -> Option<i64> {
     let of = |pool: &ClusterPool| pool.spec["size"].as_i64();
     let second = || observed.size.as_ref()?.status.at_provider.manifest.as_ref().and_then(of);
     observed.remote().and_then(of).or_else(second)
 }
 
 /// What stands on the hub stays until it is let go of; the definition's size is that of the beginning.
-fn kept(size: PoolSize, external: bool, observed: &PoolState) -> i64 {
-    standing(observed).filter(|_| external).unwrap_or(size.size)
+fn size_to_write(size: PoolSize, external: bool, observed: &PoolState) -> i64 {
+    hub_size(observed).filter(|_| external).unwrap_or(size.size)
 }
 
 /// The second owner of the size, and later nobody's. Without Create and Delete it can neither make a pool nor take one away.
-fn size(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
+fn build_size(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
     if wanted.spec.scaling_mode != Some(ScalingMode::External) || wanted.drain {
         return None;
     }
-    let there = standing(observed);
+    let there = hub_size(observed);
     // While the pool's own Object is lost it stays as it is: only a pool that is drained or scaled from here again has none.
-    let held =
-        observed.size.as_ref().and_then(|o| PoolSize::asked(&o.spec.for_provider.manifest)).map(|s| s.size);
+    let held = observed
+        .size
+        .as_ref()
+        .and_then(|o| PoolSize::requested(&o.spec.for_provider.manifest))
+        .map(|s| s.size);
     let looked = || observed.size.as_ref().is_some_and(|o| o.spec.management_policies == ["Observe"]);
-    let gone = let_go(observed) || (observed.pool.is_none() && looked());
+    let gone = is_size_released(observed) || (observed.pool.is_none() && looked());
     // Two that write different sizes would undo each other's work; of one that only watches it does not matter.
     let size = if gone { held.or(there) } else { there.or(held) }?;
     let metadata = json!({ "name": wanted.name, "namespace": wanted.namespace });
@@ -259,14 +268,14 @@ fn size(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
     });
     let name = format!("size-{}", observed.composite.metadata.name);
     let ready = observed.size.as_ref().is_some_and(is_synced);
-    Some(composed(SIZE, &name, spec, ready))
+    Some(compose_object(SIZE, &name, spec, ready))
 }
 
 /// Who may debug the pool: Hive hands this role on into the namespaces of its clusters. It outlives the pool that drains.
-fn admins(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
+fn build_admins(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
     let unmade = observed.pool.is_none() && observed.admins.is_none();
     let held = !wanted.drain && wanted.blocked_by.is_some();
-    let gone = drain_stage(wanted.drain, observed) == DrainStage::Gone;
+    let gone = drain_stage(wanted.drain, observed) == DrainStage::Complete;
     if wanted.spec.admins.is_empty() || gone || (unmade && held) {
         return None;
     }
@@ -274,17 +283,17 @@ fn admins(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
         "metadata": { "name": format!("{}-admins", wanted.name), "namespace": wanted.namespace },
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": ADMIN_ROLE },
-        "subjects": wanted.spec.admins.iter().map(subject).collect::<Vec<_>>(),
+        "subjects": wanted.spec.admins.iter().map(rbac_subject).collect::<Vec<_>>(),
     });
     let spec = json!({
         "forProvider": { "manifest": manifest },
         "providerConfigRef": { "name": wanted.provider_config },
     });
     let name = format!("admins-{}", observed.composite.metadata.name);
-    Some(composed(ADMINS, &name, spec, observed.admins.as_ref().is_some_and(is_synced)))
+    Some(compose_object(ADMINS, &name, spec, observed.admins.as_ref().is_some_and(is_synced)))
 }
 
-fn subject(admin: &Admin) -> Value {
+fn rbac_subject(admin: &Admin) -> Value {
     let group = "rbac.authorization.k8s.io";
     match admin.kind {
         AdminKind::Group => json!({ "kind": "Group", "apiGroup": group, "name": admin.name }),

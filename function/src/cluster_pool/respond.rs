@@ -12,60 +12,60 @@ use testplatform_apis::{
 
 use super::{
     PoolEvaluation,
-    conditions::{conditions, is_good, same},
-    observed::requirements,
-    sizing::{PoolSize, rotates},
-    status::status,
+    conditions::{build_conditions, is_good, is_same},
+    observed::peer_requirements,
+    sizing::{PoolSize, is_draining_for_rotation},
+    status::build_status,
 };
 use crate::{
     Options,
     events::Event,
-    fatal::{fatal, shown},
+    fatal::{build_fatal, repeat_conditions},
     proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse, State, Target},
     respond::{self as wires, UNSETTLED_TTL},
     wire,
 };
 
 /// The full response. What earlier steps want passes through byte for byte.
-pub(super) fn respond(
+pub(super) fn build_response(
     request: &RunFunctionRequest,
     judged: &PoolEvaluation,
     options: &Options,
     now: Timestamp,
 ) -> RunFunctionResponse {
-    let conditions = conditions(judged);
-    let events = events(judged, &conditions);
-    let desired = match desired(request, judged) {
+    let conditions = build_conditions(judged);
+    let events = find_events(judged, &conditions);
+    let desired = match build_desired(request, judged) {
         Ok(desired) => desired,
         Err(error) => {
             let why = format!("cannot encode the desired state: {error}; nothing is changed");
-            return fatal(request, "InternalError", why, shown(request));
+            return build_fatal(request, "InternalError", why, repeat_conditions(request));
         }
     };
     let configured = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
     let wanted = judged.plan.as_ref().ok();
     let held = wanted.is_some_and(|w| w.blocked_by.is_some());
     let configured = if held { configured.min(UNSETTLED_TTL) } else { configured };
-    let ttl = wires::wake(configured, wanted.and_then(|w| w.moment.next), now);
+    let ttl = wires::ttl_until(configured, wanted.and_then(|w| w.moment.next), now);
     RunFunctionResponse {
-        meta: Some(wires::meta(request, Some(ttl))),
+        meta: Some(wires::response_meta(request, Some(ttl))),
         desired: Some(desired),
-        results: events.into_iter().map(|e| wires::result(e, Target::Composite)).collect(),
+        results: events.into_iter().map(|e| wires::encode_event(e, Target::Composite)).collect(),
         context: request.context.clone(),
-        requirements: requirements(request, &judged.observed),
-        conditions: conditions.into_iter().map(|c| wires::condition(c, Target::Composite)).collect(),
+        requirements: peer_requirements(request, &judged.observed),
+        conditions: conditions.into_iter().map(|c| wires::encode_condition(c, Target::Composite)).collect(),
         output: None,
     }
 }
 
-fn desired(request: &RunFunctionRequest, judged: &PoolEvaluation) -> Result<State, wire::Error> {
+fn build_desired(request: &RunFunctionRequest, judged: &PoolEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
     for resource in &judged.resources {
-        let message = wires::composed(resource)?;
+        let message = wires::encode_resource(resource)?;
         desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
     let composite = &judged.observed.composite;
-    let body = composite.status_body(json!(status(judged)));
+    let body = composite.status_body(json!(build_status(judged)));
     let ready = match judged.phase {
         PoolPhase::Ready | PoolPhase::Drained => Ready::True,
         PoolPhase::Pending | PoolPhase::Degraded | PoolPhase::Draining => Ready::False,
@@ -80,7 +80,7 @@ fn desired(request: &RunFunctionRequest, judged: &PoolEvaluation) -> Result<Stat
 
 /// Transitions: only in the pass in which what is shown differs from what will be. A failed pass (Unknown/FatalError) says nothing about
 /// what was shown before, and the first pass has nothing to compare with but what is wrong.
-fn events(judged: &PoolEvaluation, conditions: &[Condition]) -> Vec<Event> {
+fn find_events(judged: &PoolEvaluation, conditions: &[Condition]) -> Vec<Event> {
     let shown = &judged.observed.composite.conditions;
     let mut events = Vec::new();
     // Before the other pools were read the answer is not the last one.
@@ -92,7 +92,7 @@ fn events(judged: &PoolEvaluation, conditions: &[Condition]) -> Vec<Event> {
         let good = is_good(type_, new.status.as_str(), &new.reason);
         let news = match condition(shown, &new.type_) {
             Some(old) if old.status == "Unknown" && old.reason == "FatalError" => false,
-            Some(old) => !same(old, new),
+            Some(old) => !is_same(old, new),
             None => !good,
         };
         if news {
@@ -103,16 +103,17 @@ fn events(judged: &PoolEvaluation, conditions: &[Condition]) -> Vec<Event> {
             });
         }
     }
-    events.extend(scaled_to_zero(judged));
+    events.extend(scaled_to_zero_event(judged));
     events
 }
 
 /// Not of a refresh, which takes clusters away for as long as installing others takes, nor of a size that is somebody else's.
-fn scaled_to_zero(judged: &PoolEvaluation) -> Option<Event> {
-    let before = PoolSize::asked(judged.observed.pool.as_ref()?.manifest())?.size;
+fn scaled_to_zero_event(judged: &PoolEvaluation) -> Option<Event> {
+    let before = PoolSize::requested(judged.observed.pool.as_ref()?.manifest())?.size;
     let wanted = judged.plan.as_ref().ok().filter(|w| !w.drain)?;
     let ours = wanted.spec.scaling_mode != Some(ScalingMode::External);
-    let rotates = || judged.observed.report().is_some_and(|report| rotates(&wanted.spec, report));
+    let rotates =
+        || judged.observed.report().is_some_and(|report| is_draining_for_rotation(&wanted.spec, report));
     let zero = before > 0 && wanted.size?.size == 0;
     let lasts = || wanted.usual.is_some_and(|usual| usual.size == 0) || rotates();
     (ours && zero && lasts()).then(|| Event {

@@ -37,7 +37,7 @@ impl PoolSize {
     }
 
     /// As it was last asked for.
-    pub fn asked(manifest: &Value) -> Option<Self> {
+    pub fn requested(manifest: &Value) -> Option<Self> {
         let number = |key: &str| manifest["spec"][key].as_i64();
         let (running_count, max_size) = (number("runningCount"), number("maxSize"));
         Some(Self { size: number("size")?, running_count, max_size })
@@ -45,7 +45,7 @@ impl PoolSize {
 
     /// No more than what is left of it for now.
     #[must_use]
-    pub fn below(self, ceiling: Ceiling, always_runs: bool) -> Self {
+    pub fn capped_by(self, ceiling: Ceiling, always_runs: bool) -> Self {
         let size = self.size.min(ceiling.size.max(0));
         let running = self.running_count.map(|r| r.min(size).min(ceiling.running_count.unwrap_or(r).max(0)));
         Self { size, running_count: if always_runs { Some(size) } else { running }, ..self }
@@ -54,7 +54,7 @@ impl PoolSize {
 
 /// What a refresh or a rotation leaves of the size, as long as it is asked for: to take back what asks for it is how an administrator ends one
 /// whose provider is away.
-pub fn ceiling(spec: &TestPlatformClusterPoolSpec, report: Option<&PoolStatus>) -> Option<Ceiling> {
+pub fn size_ceiling(spec: &TestPlatformClusterPoolSpec, report: Option<&PoolStatus>) -> Option<Ceiling> {
     let report = report.filter(|_| spec.scaling_mode != Some(ScalingMode::External))?;
     let refresh = spec.refresh.clone().unwrap_or_default();
     let refreshes = report.refresh.as_ref().is_some_and(|r| {
@@ -63,11 +63,11 @@ pub fn ceiling(spec: &TestPlatformClusterPoolSpec, report: Option<&PoolStatus>) 
             && r.nonce.starts_with(ARTIFACT_REFRESH);
         (asked || by_itself) && !r.phase.over()
     });
-    report.ceiling.filter(|_| refreshes || rotates(spec, report))
+    report.ceiling.filter(|_| refreshes || is_draining_for_rotation(spec, report))
 }
 
 /// Whether a rotation empties the pool.
-pub fn rotates(spec: &TestPlatformClusterPoolSpec, report: &PoolStatus) -> bool {
+pub fn is_draining_for_rotation(spec: &TestPlatformClusterPoolSpec, report: &PoolStatus) -> bool {
     spec.credentials_rotation.unwrap_or_default().mode == Some(RotationMode::Drain)
         && report.rotation.as_ref().is_some_and(|r| {
             let meant = spec.credentials_ref.as_ref().is_some_and(|c| c.name == r.name);

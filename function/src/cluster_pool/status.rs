@@ -12,7 +12,7 @@ use testplatform_apis::{
 
 use super::{
     PoolEvaluation,
-    conditions::{trouble, words},
+    conditions::{find_failure, messages},
     drain::{DrainStage, drain_stage},
     observed::{ObservedPool, PoolState},
     validate::PoolPlan,
@@ -20,19 +20,19 @@ use super::{
 use crate::{text::bounded, validate::Problem};
 
 /// The most names that a status lists.
-const MOST: usize = 50;
+const MAX_NAMES: usize = 50;
 
 /// Where the pool stands.
-pub(super) fn phase(observed: &PoolState, wanted: Result<&PoolPlan, &Vec<Problem>>) -> PoolPhase {
+pub(super) fn decide_phase(observed: &PoolState, wanted: Result<&PoolPlan, &Vec<Problem>>) -> PoolPhase {
     match drain_stage(wanted.is_ok_and(|w| w.drain), observed) {
-        DrainStage::TakenAway | DrainStage::Watched => return PoolPhase::Draining,
-        DrainStage::Gone => return PoolPhase::Drained,
-        DrainStage::Not => {}
+        DrainStage::Removed | DrainStage::Observed => return PoolPhase::Draining,
+        DrainStage::Complete => return PoolPhase::Drained,
+        DrainStage::NotDraining => {}
     }
     match &observed.pool {
-        Some(pool) if pool.is_going() => PoolPhase::Draining,
+        Some(pool) if pool.is_deleting() => PoolPhase::Draining,
         Some(pool) if pool.remote().is_some() => {
-            if trouble(observed).is_some() {
+            if find_failure(observed).is_some() {
                 PoolPhase::Degraded
             } else {
                 PoolPhase::Ready
@@ -43,7 +43,7 @@ pub(super) fn phase(observed: &PoolState, wanted: Result<&PoolPlan, &Vec<Problem
 }
 
 /// The whole status.
-pub(super) fn status(judged: &PoolEvaluation) -> Value {
+pub(super) fn build_status(judged: &PoolEvaluation) -> Value {
     let observed = &judged.observed;
     let pool = observed.pool.as_ref();
     let counts = observed.remote().map(|r| &r.status.value);
@@ -52,25 +52,25 @@ pub(super) fn status(judged: &PoolEvaluation) -> Value {
     let said = report.unwrap_or(&nothing);
     let status = TestPlatformClusterPoolStatus {
         phase: Some(judged.phase),
-        message: Some(message(judged)),
-        pool: place(judged),
-        hub: hub(judged),
+        message: Some(status_message(judged)),
+        pool: pool_place(judged),
+        hub: pool_hub(judged),
         size: counts.map(|c| c.size.max(0)),
         standby: counts.map(|c| c.standby.max(0)),
         ready: counts.map(|c| c.ready.max(0)),
         installing: counts.map(|c| (c.size - c.standby - c.ready).max(0)),
         claimed: said.claimed.filter(|c| *c >= 0),
-        claimed_clusters: pool.map(holding).unwrap_or_default(),
-        rollout: pool.and_then(rollout),
-        schedule: schedule(judged),
-        refresh: refresh(judged, said),
-        rotation: rotation(said),
-        last_provision_failure: said.last_provision_failure.as_ref().map(failure),
+        claimed_clusters: pool.map(holding_clusters).unwrap_or_default(),
+        rollout: pool.and_then(rollout_status),
+        schedule: schedule_status(judged),
+        refresh: refresh_status(judged, said),
+        rotation: rotation_status(said),
+        last_provision_failure: said.last_provision_failure.as_ref().map(bounded_failure),
     };
     serde_json::to_value(status).unwrap_or_default()
 }
 
-fn place(judged: &PoolEvaluation) -> Option<PoolPlace> {
+fn pool_place(judged: &PoolEvaluation) -> Option<PoolPlace> {
     if let Ok(wanted) = &judged.plan {
         return Some(PoolPlace { name: wanted.name.to_string(), namespace: wanted.namespace.clone() });
     }
@@ -79,65 +79,65 @@ fn place(judged: &PoolEvaluation) -> Option<PoolPlace> {
     Some(PoolPlace { name: text("name"), namespace: text("namespace") })
 }
 
-fn hub(judged: &PoolEvaluation) -> Option<PoolHub> {
+fn pool_hub(judged: &PoolEvaluation) -> Option<PoolHub> {
     let of_object = || judged.observed.pool.as_ref().map(|p| p.object.spec.provider_config_ref.name.clone());
     let name = judged.plan.as_ref().ok().map(|w| w.provider_config.clone()).or_else(of_object);
     name.map(|name| PoolHub { name: Some(name), reason: None })
 }
 
 /// The sentence: what is wrong or going on, else how many there are.
-fn message(judged: &PoolEvaluation) -> String {
+fn status_message(judged: &PoolEvaluation) -> String {
     let problems = match &judged.plan {
-        Err(problems) => Some(super::conditions::invalid(problems)),
+        Err(problems) => Some(super::conditions::join_problems(problems)),
         Ok(_) => None,
     };
     let held = || judged.plan.as_ref().ok().and_then(|w| w.blocked_by.as_ref()).map(|h| h.message.clone());
     let text = match judged.phase {
-        PoolPhase::Draining => words::draining(judged),
+        PoolPhase::Draining => messages::draining_message(judged),
         PoolPhase::Drained => "the pool is gone, as asked".into(),
         PoolPhase::Pending => problems
             .or_else(held)
             .unwrap_or_else(|| "the pool was asked for; the hub has not answered yet".into()),
         PoolPhase::Degraded | PoolPhase::Ready => {
-            let trouble = trouble(&judged.observed).map(|(_, words)| words);
-            problems.or(trouble).unwrap_or_else(|| words::counts(judged))
+            let trouble = find_failure(&judged.observed).map(|(_, words)| words);
+            problems.or(trouble).unwrap_or_else(|| messages::counts_message(judged))
         }
     };
     bounded(&text, 1024)
 }
 
 /// The claimed clusters that hold a pool which is going, as Hive names them.
-pub(super) fn holding(pool: &ObservedPool) -> Vec<String> {
-    let held = pool.condition(conditions::DELETION_POSSIBLE).filter(|c| c.is_false() && pool.is_going());
-    held.map(|c| listed(&c.message)).unwrap_or_default()
+pub(super) fn holding_clusters(pool: &ObservedPool) -> Vec<String> {
+    let held = pool.condition(conditions::DELETION_POSSIBLE).filter(|c| c.is_false() && pool.is_deleting());
+    held.map(|c| parse_names(&c.message)).unwrap_or_default()
 }
 
 /// Names at the end of a sentence of Hive's: `…: a, b`.
-fn listed(message: &str) -> Vec<String> {
+fn parse_names(message: &str) -> Vec<String> {
     let (_, list) = message.rsplit_once(": ").unwrap_or(("", message));
     let names = list.split([',', ' ']).map(|name| name.trim_matches(['[', ']', '"', '.']));
     let legal =
         |name: &&str| testplatform_apis::names::ObjectName::try_from(*name).is_ok() && name.contains('-');
-    names.filter(legal).take(MOST).map(str::to_owned).collect()
+    names.filter(legal).take(MAX_NAMES).map(str::to_owned).collect()
 }
 
-fn rollout(pool: &ObservedPool) -> Option<Rollout> {
+fn rollout_status(pool: &ObservedPool) -> Option<Rollout> {
     let current = pool.condition(conditions::ALL_CLUSTERS_CURRENT)?;
-    let stale = if current.is_true() { vec![] } else { listed(&current.message) };
+    let stale = if current.is_true() { vec![] } else { parse_names(&current.message) };
     let size = pool.remote()?.status.value.size.max(0);
     let counted = (current.is_true() || !stale.is_empty())
         .then(|| (size - i64::try_from(stale.len()).unwrap_or(0)).max(0));
     Some(Rollout { current: counted, stale, up_to_date: current.is_true() })
 }
 
-fn schedule(judged: &PoolEvaluation) -> Option<ScheduleStatus> {
+fn schedule_status(judged: &PoolEvaluation) -> Option<ScheduleStatus> {
     let wanted = judged.plan.as_ref().ok()?;
     wanted.spec.schedule.as_ref()?;
     let moment = &wanted.moment;
     Some(ScheduleStatus { active_window: moment.window.clone(), next_transition: moment.next })
 }
 
-fn refresh(judged: &PoolEvaluation, said: &PoolStatus) -> Option<RefreshStatus> {
+fn refresh_status(judged: &PoolEvaluation, said: &PoolStatus) -> Option<RefreshStatus> {
     let asked = judged.plan.as_ref().ok().and_then(|w| w.spec.refresh.as_ref()?.nonce.clone());
     let report = said.refresh.as_ref().filter(|r| asked.as_ref().is_none_or(|nonce| r.covers(nonce)));
     let nonce = report.map(|r| r.nonce.clone()).or(asked)?;
@@ -148,17 +148,17 @@ fn refresh(judged: &PoolEvaluation, said: &PoolStatus) -> Option<RefreshStatus> 
     })
 }
 
-fn rotation(said: &PoolStatus) -> Option<RotationStatus> {
+fn rotation_status(said: &PoolStatus) -> Option<RotationStatus> {
     let report = said.rotation.as_ref()?;
     Some(RotationStatus {
         secret_name: Some(bounded(&report.name, 253)),
         phase: Some(report.phase),
-        clusters_on_old: report.clusters_on_old.iter().take(MOST).map(|n| bounded(n, 253)).collect(),
+        clusters_on_old: report.clusters_on_old.iter().take(MAX_NAMES).map(|n| bounded(n, 253)).collect(),
         claimed_on_old: Some(report.claimed_on_old).filter(|n| *n >= 0),
     })
 }
 
-fn failure(failure: &PoolFailure) -> PoolFailure {
+fn bounded_failure(failure: &PoolFailure) -> PoolFailure {
     PoolFailure {
         cluster_deployment: bounded(&failure.cluster_deployment, 253),
         reason: bounded(&failure.reason, 256),

@@ -12,8 +12,8 @@ use testplatform_apis::{
 
 use super::{
     observed::PoolState,
-    schedule::{self, Moment, ScheduleError},
-    sizing::{PoolSize, ceiling},
+    schedule::{self, ScheduleError, ScheduleState},
+    sizing::{PoolSize, size_ceiling},
 };
 use crate::{text::bounded, validate::Problem};
 
@@ -35,7 +35,7 @@ pub struct PoolPlan {
     /// How large it is to be now.
     pub size: Option<PoolSize>,
     /// Which part of the schedule holds.
-    pub moment: Moment,
+    pub moment: ScheduleState,
     /// The Secret with the credentials to use now: the old one while a rotation empties the pool.
     pub credentials: Option<String>,
     /// Whether it is to go.
@@ -56,19 +56,19 @@ pub struct PoolAdmissionIssue {
 }
 
 /// All problems, not the first. `spec`: that of the composite.
-pub fn validate(spec: Value, observed: &PoolState, now: Timestamp) -> Result<PoolPlan, Vec<Problem>> {
+pub fn validate_pool(spec: Value, observed: &PoolState, now: Timestamp) -> Result<PoolPlan, Vec<Problem>> {
     let own = &observed.composite.metadata.name;
     let spec = TestPlatformClusterPoolSpec::read(spec)
-        .map_err(|e| vec![problem("spec", bounded(&e.to_string(), 256))])?;
+        .map_err(|e| vec![build_problem("spec", bounded(&e.to_string(), 256))])?;
     let mut problems = Vec::new();
     let mut remarks = Vec::new();
     let name = spec.name.as_deref().unwrap_or(own);
     let field = if spec.name.is_some() { "spec.name" } else { "metadata.name" };
-    let name = ShortName::try_from(name).map_err(|e| problems.push(problem(field, e.to_string())));
-    let platform = platform(&spec, &mut problems);
-    always_running(&spec, platform, &mut problems);
+    let name = ShortName::try_from(name).map_err(|e| problems.push(build_problem(field, e.to_string())));
+    let platform = check_platform(&spec, &mut problems);
+    check_running(&spec, platform, &mut problems);
     if spec.scaling_mode == Some(ScalingMode::External) && spec.schedule.is_some() {
-        problems.push(problem(
+        problems.push(build_problem(
             "spec.schedule",
             "scalingMode External leaves the size to somebody else; remove one of them".into(),
         ));
@@ -76,18 +76,19 @@ pub fn validate(spec: Value, observed: &PoolState, now: Timestamp) -> Result<Poo
     for (index, admin) in spec.admins.iter().enumerate() {
         if (admin.kind == AdminKind::ServiceAccount) != admin.namespace.is_some() {
             let sentence = "a ServiceAccount has a namespace, and nobody else has one";
-            problems.push(problem(&format!("spec.admins[{index}]"), sentence.into()));
+            problems.push(build_problem(&format!("spec.admins[{index}]"), sentence.into()));
         }
     }
     let (Ok(name), Some(platform), true) = (name, platform, problems.is_empty()) else {
         return Err(problems);
     };
 
-    let (name, namespace, provider_config) = place(name, &spec, observed, &mut remarks);
-    let mut hold = taken(&name, &namespace, &provider_config, observed);
+    let (name, namespace, provider_config) = resolve_place(name, &spec, observed, &mut remarks);
+    let mut hold = name_taken_issue(&name, &namespace, &provider_config, observed);
     let drain = spec.drain == Some(true);
     let runs = platform.always_runs();
-    let scheduled = spec.schedule.as_ref().map_or(Ok(Moment::default()), |s| schedule::at(s, now));
+    let scheduled =
+        spec.schedule.as_ref().map_or(Ok(ScheduleState::default()), |s| schedule::schedule_at(s, now));
     let (moment, usual) = match scheduled {
         Ok(moment) => {
             let usual = PoolSize::of(&spec, moment.sizing, runs);
@@ -96,8 +97,8 @@ pub fn validate(spec: Value, observed: &PoolState, now: Timestamp) -> Result<Poo
         // What runs is kept; what was not made yet waits.
         Err(ScheduleError { reason, message }) => {
             // What the hub has, where the size was let go of.
-            let there = || PoolSize::asked(&json!({ "spec": observed.remote()?.spec }));
-            let asked = observed.pool.as_ref().and_then(|p| PoolSize::asked(p.manifest()).or_else(there));
+            let there = || PoolSize::requested(&json!({ "spec": observed.remote()?.spec }));
+            let asked = observed.pool.as_ref().and_then(|p| PoolSize::requested(p.manifest()).or_else(there));
             let kept = if asked.is_some() {
                 "the pool keeps its size until that is corrected"
             } else {
@@ -108,13 +109,13 @@ pub fn validate(spec: Value, observed: &PoolState, now: Timestamp) -> Result<Poo
                 hold = Some(remark.clone());
             }
             remarks.push(remark);
-            (Moment::default(), asked)
+            (ScheduleState::default(), asked)
         }
     };
-    let ceiling = ceiling(&spec, observed.report());
-    let size = usual.map(|usual| ceiling.map_or(usual, |c| usual.below(c, runs)));
-    let credentials = credentials(&spec, platform, observed);
-    if super::resources::hands_over(&spec, observed) {
+    let ceiling = size_ceiling(&spec, observed.report());
+    let size = usual.map(|usual| ceiling.map_or(usual, |c| usual.capped_by(c, runs)));
+    let credentials = current_credentials(&spec, platform, observed);
+    if super::resources::is_handing_over(&spec, observed) {
         let message = "the size is about to be left to whatever scales the pool on the hub; until then it is kept as it is";
         remarks.push(PoolAdmissionIssue { reason: PoolRequested::HandingOver, message: message.into() });
     }
@@ -135,21 +136,21 @@ pub fn validate(spec: Value, observed: &PoolState, now: Timestamp) -> Result<Poo
     })
 }
 
-fn problem(field: &str, sentence: String) -> Problem {
+fn build_problem(field: &str, sentence: String) -> Problem {
     Problem { field: field.to_owned(), sentence }
 }
 
 /// Exactly one, with credentials that are named in one place.
-fn platform(spec: &TestPlatformClusterPoolSpec, problems: &mut Vec<Problem>) -> Option<PlatformKind> {
+fn check_platform(spec: &TestPlatformClusterPoolSpec, problems: &mut Vec<Problem>) -> Option<PlatformKind> {
     let Some((kind, block)) = spec.platform.only() else {
         let sentence =
             "set exactly one of aws, azure, gcp, openstack and vsphere, for which Hive builds pools";
-        problems.push(problem("spec.platform", sentence.into()));
+        problems.push(build_problem("spec.platform", sentence.into()));
         return None;
     };
     if block.contains_key("credentialsSecretRef") {
         let field = format!("spec.platform.{kind}.credentialsSecretRef");
-        problems.push(problem(&field, "use spec.credentialsRef, which is what is rotated".into()));
+        problems.push(build_problem(&field, "use spec.credentialsRef, which is what is rotated".into()));
     }
     let assumes =
         kind == PlatformKind::Aws && block.get("credentialsAssumeRole").is_some_and(|r| !r.is_null());
@@ -159,13 +160,13 @@ fn platform(spec: &TestPlatformClusterPoolSpec, problems: &mut Vec<Problem>) -> 
         } else {
             "is needed: the Secret with the credentials for the cloud"
         };
-        problems.push(problem("spec.credentialsRef", sentence.into()));
+        problems.push(build_problem("spec.credentialsRef", sentence.into()));
     }
     Some(kind)
 }
 
 /// Hive does nothing at all for a pool of clusters that cannot hibernate unless all of them run.
-fn always_running(
+fn check_running(
     spec: &TestPlatformClusterPoolSpec,
     platform: Option<PlatformKind>,
     problems: &mut Vec<Problem>,
@@ -173,7 +174,7 @@ fn always_running(
     let Some(kind) = platform.filter(|p| p.always_runs()) else { return };
     let mut must = |field: String, running: Option<i32>, size: i32| {
         if running.is_some_and(|r| r != size) {
-            problems.push(problem(
+            problems.push(build_problem(
                 &field,
                 format!("must be equal to size ({size}): clusters on {kind} cannot hibernate"),
             ));
@@ -189,7 +190,7 @@ fn always_running(
         }
     }
     if spec.scaling_mode == Some(ScalingMode::External) {
-        problems.push(problem(
+        problems.push(build_problem(
             "spec.scalingMode",
             format!("External cannot be had on {kind}, where runningCount has to follow size"),
         ));
@@ -197,7 +198,7 @@ fn always_running(
 }
 
 /// A pool that was asked for stays where it is.
-fn place(
+fn resolve_place(
     name: ShortName,
     spec: &TestPlatformClusterPoolSpec,
     observed: &PoolState,
@@ -220,7 +221,7 @@ fn place(
 }
 
 /// Hive lets the administrators of one pool into the clusters of every pool of that name on the hub.
-fn taken(
+fn name_taken_issue(
     name: &ShortName,
     namespace: &str,
     provider_config: &str,
@@ -248,7 +249,7 @@ fn taken(
 }
 
 /// The Secret to use now. While a rotation empties the pool that is the old one.
-fn credentials(
+fn current_credentials(
     spec: &TestPlatformClusterPoolSpec,
     platform: PlatformKind,
     observed: &PoolState,

@@ -14,10 +14,10 @@ use crate::{
     validate::{AdmissionIssue, Block, HIVE_ENDS_IT, HIVES_END, Problem, Validated},
 };
 
-pub(super) fn accepted(judged: &ClusterEvaluation) -> Condition {
-    let refusal = refusal(judged);
+pub(super) fn accepted_condition(judged: &ClusterEvaluation) -> Condition {
+    let refusal = find_refusal(judged);
     let status = if refusal.is_some() { ConditionStatus::False } else { ConditionStatus::True };
-    let remarks = refusal.map_or_else(|| remarks(judged), |r| vec![r]);
+    let remarks = refusal.map_or_else(|| collect_issues(judged), |r| vec![r]);
     let reason = remarks.first().map_or(Request::Accepted, |r| r.reason);
     let message = match remarks.as_slice() {
         [] => "the request was accepted".to_owned(),
@@ -27,11 +27,11 @@ pub(super) fn accepted(judged: &ClusterEvaluation) -> Condition {
 }
 
 /// Why what the claim asks for cannot be had, if so.
-pub(crate) fn refusal(judged: &ClusterEvaluation) -> Option<AdmissionIssue> {
+pub(crate) fn find_refusal(judged: &ClusterEvaluation) -> Option<AdmissionIssue> {
     let plan = &judged.plan;
     let request = match &plan.request {
         Ok(request) => request,
-        Err(problems) => return Some(AdmissionIssue::new(Request::InvalidClaim, invalid(problems))),
+        Err(problems) => return Some(AdmissionIssue::new(Request::InvalidClaim, join_problems(problems))),
     };
     if let Stage::Refused { words, .. } = &plan.health.stage {
         return Some(AdmissionIssue::new(
@@ -46,36 +46,38 @@ pub(crate) fn refusal(judged: &ClusterEvaluation) -> Option<AdmissionIssue> {
             Request::UnknownField,
             format!("the hub does not know the field {path}; remove it in a new claim"),
         )),
-        (Some(Failure::UnknownField), _) => Some(said_before(
+        (Some(Failure::UnknownField), _) => Some(shown_before(
             judged,
             Request::UnknownField,
             "the hub does not know a field of the request; remove it in a new claim",
         )),
         (Some(Failure::HubRefused), _) => {
-            Some(said_before(judged, Request::HubRefused, "the hub refused the request"))
+            Some(shown_before(judged, Request::HubRefused, "the hub refused the request"))
         }
-        _ if plan.lifecycle.phase == Phase::Failed && judged.observed.never_asked() => unanswered(judged),
+        _ if plan.lifecycle.phase == Phase::Failed && judged.observed.was_never_requested() => {
+            timed_out_refusal(judged)
+        }
         // A refusal that can be lifted stands only while nothing was asked of the hub.
         _ if judged.plan.lifecycle.is_complete() => None,
         _ if judged.observed.primary.is_none() => request.blocked_by.clone(),
-        _ if waits => not_declared(request, judged).or_else(|| plan.health.blocked_by.clone()),
+        _ if waits => undeclared_field_issue(request, judged).or_else(|| plan.health.blocked_by.clone()),
         _ => None,
     }
 }
 
 /// A field that is not the tenant's to take out keeps the remote object from being made.
-fn not_declared(request: &Validated, judged: &ClusterEvaluation) -> Option<AdmissionIssue> {
+fn undeclared_field_issue(request: &Validated, judged: &ClusterEvaluation) -> Option<AdmissionIssue> {
     let writer = judged.observed.primary.as_ref().filter(|writer| writer.remote_uid().is_none())?;
     let SyncState::UnknownField(path) = &writer.sync else { return None };
     let message = format!(
         "the hub does not know the field {path}, which {} writes and not the claim; it goes on by itself once the administrators have corrected that or updated the hub",
-        request.author()
+        request.author_name()
     );
     Some(AdmissionIssue::new(Request::FieldNotDeclared, message))
 }
 
 /// What was waited for until that had taken too long, and no cluster was asked for. It is final then, though it may have been lifted since.
-fn unanswered(judged: &ClusterEvaluation) -> Option<AdmissionIssue> {
+fn timed_out_refusal(judged: &ClusterEvaluation) -> Option<AdmissionIssue> {
     let shown = judged.observed.composite.shown(ConditionType::RequestAccepted);
     let before = || {
         let shown = shown.filter(|c| c.is_false())?;
@@ -87,19 +89,19 @@ fn unanswered(judged: &ClusterEvaluation) -> Option<AdmissionIssue> {
 }
 
 /// What was said when it was still to be seen, as long as it is remembered.
-fn said_before(judged: &ClusterEvaluation, reason: Request, otherwise: &str) -> AdmissionIssue {
+fn shown_before(judged: &ClusterEvaluation, reason: Request, otherwise: &str) -> AdmissionIssue {
     let shown = judged.observed.composite.shown(ConditionType::RequestAccepted);
     let before = shown.filter(|c| c.reason == reason.as_str() && !c.message.is_empty());
     AdmissionIssue::new(reason, before.map_or(otherwise, |c| c.message.as_str()))
 }
 
-fn remarks(judged: &ClusterEvaluation) -> Vec<AdmissionIssue> {
+fn collect_issues(judged: &ClusterEvaluation) -> Vec<AdmissionIssue> {
     let Ok(request) = &judged.plan.request else { return vec![] };
     let mut remarks = request.issues.clone();
-    if let Some(remark) = crate::handover::remark(judged) {
+    if let Some(remark) = crate::transfer::transfer_issue(judged) {
         remarks.insert(0, remark);
     }
-    if let Some(remark) = beyond_hub(judged, request) {
+    if let Some(remark) = hub_lifetime_issue(judged, request) {
         remarks.push(remark);
         gather::sort_few(&mut remarks, |a, b| a.reason.cmp(&b.reason));
     }
@@ -107,7 +109,7 @@ fn remarks(judged: &ClusterEvaluation) -> Vec<AdmissionIssue> {
 }
 
 /// Whether the hub, or Hive, may end the cluster before its lifetime does.
-fn beyond_hub(judged: &ClusterEvaluation, request: &Validated) -> Option<AdmissionIssue> {
+fn hub_lifetime_issue(judged: &ClusterEvaluation, request: &Validated) -> Option<AdmissionIssue> {
     let hub = judged.settings.hub_max_lifetime;
     let there = matches!(request.block, Block::CiOperator(_));
     let life = &request.lifetime;
@@ -120,7 +122,7 @@ fn beyond_hub(judged: &ClusterEvaluation, request: &Validated) -> Option<Admissi
     } else if request.block.before_hive().is_some_and(|before| lifetime > before) {
         // It was promised by a version that knew nothing of that.
         (HIVE_ENDS_IT, HIVES_END)
-    } else if beyond && life.longest.is_none() && !life.lost {
+    } else if beyond && life.max.is_none() && !life.lost {
         // The time of its job was set at birth.
         ("when the cluster was asked for the hub was told of none as long, and may end it after", hub)
     } else {
@@ -133,7 +135,7 @@ fn beyond_hub(judged: &ClusterEvaluation, request: &Validated) -> Option<Admissi
 }
 
 /// Every problem by field, the first ten in full.
-fn invalid(problems: &[Problem]) -> String {
+fn join_problems(problems: &[Problem]) -> String {
     let shown: Vec<String> =
         problems.iter().take(10).map(|p| format!("{}: {}", p.field, p.sentence)).collect();
     let more = problems.len().saturating_sub(shown.len());

@@ -12,12 +12,12 @@ use testplatform_apis::{
 use crate::{
     ClusterEvaluation,
     backend::{self, BackendCondition},
-    templates::Stand,
+    templates::Resolution,
     text::bounded,
 };
 
 /// None, for other claims.
-pub(super) fn conditions(judged: &ClusterEvaluation) -> Vec<Condition> {
+pub(super) fn template_conditions(judged: &ClusterEvaluation) -> Vec<Condition> {
     use TemplateConditionType as T;
     let spec = &judged.observed.composite.spec;
     let meant = match &judged.plan.request {
@@ -34,24 +34,29 @@ pub(super) fn conditions(judged: &ClusterEvaluation) -> Vec<Condition> {
     let untold = "the hub does not tell";
     let mut all = vec![
         hub_selected(judged),
-        shown(T::InfrastructureReady, levels.infrastructure.as_ref(), Infrastructure::NotObserved, unseen),
-        shown(
+        backend_condition(
+            T::InfrastructureReady,
+            levels.infrastructure.as_ref(),
+            Infrastructure::NotObserved,
+            unseen,
+        ),
+        backend_condition(
             T::ControlPlaneAvailable,
             levels.control_plane.as_ref(),
             ControlPlaneLevel::NotObserved,
             unseen,
         ),
-        shown(T::NodesReady, levels.nodes_ready.as_ref(), NodesLevel::NotReported, untold),
-        shown(T::TemplateApplied, levels.setup.as_ref(), SetupLevel::NotReported, untold),
+        backend_condition(T::NodesReady, levels.nodes_ready.as_ref(), NodesLevel::NotReported, untold),
+        backend_condition(T::TemplateApplied, levels.setup.as_ref(), SetupLevel::NotReported, untold),
     ];
     all.extend(platform_credentials(judged));
-    all.extend([spec_applied(judged), tear_down(judged)]);
+    all.extend([spec_applied(judged), teardown_condition(judged)]);
     all
 }
 
 fn platform_credentials(judged: &ClusterEvaluation) -> Option<Condition> {
     let templated = judged.plan.request.as_ref().ok()?.templated()?;
-    let level = backend::ahead::credential(templated, &judged.observed)?;
+    let level = backend::prerequisites::credential_condition(templated, &judged.observed)?;
     let type_ = TemplateConditionType::PlatformCredentialsValid;
     Some(Condition::of_template(type_, level.status, level.reason.to_string(), bounded(&level.message, 1024)))
 }
@@ -62,9 +67,10 @@ fn hub_selected(judged: &ClusterEvaluation) -> Condition {
     };
     let request = judged.plan.request.as_ref().ok();
     // Named with the first thing that is asked of it.
-    if let (Some(named), Some(site)) =
-        (crate::status::hub(judged), request.and_then(|r| r.templated()).and_then(|t| t.site.as_ref()))
-        && named.name.as_deref() == Some(&site.hub)
+    if let (Some(named), Some(site)) = (
+        crate::status::hub_status_of(judged),
+        request.and_then(|r| r.templated()).and_then(|t| t.placement.as_ref()),
+    ) && named.name.as_deref() == Some(&site.hub)
     {
         return made(
             ConditionStatus::True,
@@ -85,7 +91,7 @@ fn hub_selected(judged: &ClusterEvaluation) -> Condition {
 }
 
 /// Condition of the backend, else Unknown.
-fn shown<R: std::fmt::Display>(
+fn backend_condition<R: std::fmt::Display>(
     type_: TemplateConditionType,
     level: Option<&BackendCondition<R>>,
     otherwise: R,
@@ -111,21 +117,23 @@ fn spec_applied(judged: &ClusterEvaluation) -> Condition {
     if course.is_complete() {
         return unknown("there is no cluster, and none is asked for");
     }
-    let stand = judged.plan.request.as_ref().ok().and_then(|r| r.templated()).map(|t| &t.stand);
+    let stand = judged.plan.request.as_ref().ok().and_then(|r| r.templated()).map(|t| &t.resolution);
     match stand {
-        Some(Stand::Kept { reason: SpecLevel::NotObserved, message }) => unknown(message),
-        Some(Stand::Kept { reason, message }) => made(ConditionStatus::False, *reason, message),
-        Some(Stand::Whole(_)) if judged.observed.primary.is_some() => shown(
+        Some(Resolution::Frozen { reason: SpecLevel::NotObserved, message }) => unknown(message),
+        Some(Resolution::Frozen { reason, message }) => made(ConditionStatus::False, *reason, message),
+        Some(Resolution::Resolved(_)) if judged.observed.primary.is_some() => backend_condition(
             TemplateConditionType::SpecApplied,
             judged.plan.health.conditions.spec.as_ref(),
             SpecLevel::NotObserved,
             "asked for; the hub has not said yet what it made of it",
         ),
-        Some(Stand::Whole(_) | Stand::Held) | None => unknown("nothing was asked of the hub yet"),
+        Some(Resolution::Resolved(_) | Resolution::Blocked) | None => {
+            unknown("nothing was asked of the hub yet")
+        }
     }
 }
 
-fn tear_down(judged: &ClusterEvaluation) -> Condition {
+fn teardown_condition(judged: &ClusterEvaluation) -> Condition {
     let type_ = TemplateConditionType::TearDownComplete;
     let course = &judged.plan.lifecycle;
     if let Some(over) = &course.completion {

@@ -10,20 +10,20 @@ use crate::{
 };
 
 /// What would change the phase, and the deadlines that stand.
-pub(super) fn change(judged: &ClusterEvaluation) -> Vec<String> {
+pub(super) fn next_change_lines(judged: &ClusterEvaluation) -> Vec<String> {
     let course = &judged.plan.lifecycle;
     let mut lines = Vec::new();
     if let Some(at) = course.provision_deadline {
         lines.push(format!("provision timeout: Failed if not ready by {at}"));
     }
-    lines.push(format!("next: {}", event(judged, course)));
+    lines.push(format!("next: {}", next_event(judged, course)));
     if let Some(at) = course.next_deadline {
         lines.push(format!("next deadline: {at}"));
     }
     lines
 }
 
-fn event(judged: &ClusterEvaluation, course: &Lifecycle) -> String {
+fn next_event(judged: &ClusterEvaluation, course: &Lifecycle) -> String {
     let link = judged.observed.primary.as_ref().map(|w| &w.sync);
     match course.phase {
         Phase::Pending => match (link, &judged.plan.request) {
@@ -43,7 +43,7 @@ fn event(judged: &ClusterEvaluation, course: &Lifecycle) -> String {
             Stage::Ready => "Ready, with the kubeconfig".into(),
             _ => "Ready, once the hub says so and the kubeconfig is there".into(),
         },
-        Phase::Ready if judged.observed.transfer.let_go() => {
+        Phase::Ready if judged.observed.transfer.is_released() => {
             "Deprovisioned, once whoever has the cluster now has ended it".into()
         }
         Phase::Ready => "Deprovisioning, by spec.tearDownCluster or the end of its lifetime".into(),

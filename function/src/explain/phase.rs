@@ -5,26 +5,26 @@ use testplatform_apis::{condition::Failure, phase::Phase};
 use crate::{ClusterEvaluation, backend::Stage, observed::SyncState, plan::Lifecycle, validate::Validated};
 
 /// The phase, and why it is that one.
-pub(super) fn line(judged: &ClusterEvaluation) -> String {
+pub(super) fn phase_line(judged: &ClusterEvaluation) -> String {
     let course = &judged.plan.lifecycle;
     let why = match course.phase {
-        Phase::Pending => pending(judged),
-        Phase::Provisioning => provisioning(judged),
-        Phase::Ready => format!("the hub says {} and the kubeconfig is there", word(judged)),
-        Phase::Degraded => format!("it was ready before, and the hub now says {}", word(judged)),
+        Phase::Pending => pending_reason(judged),
+        Phase::Provisioning => provisioning_reason(judged),
+        Phase::Ready => format!("the hub says {} and the kubeconfig is there", hub_phase(judged)),
+        Phase::Degraded => format!("it was ready before, and the hub now says {}", hub_phase(judged)),
         Phase::Deprovisioning => {
-            format!("{}; the hub says {} and is not done", ending(judged), word(judged))
+            format!("{}; the hub says {} and is not done", teardown_reason(judged), hub_phase(judged))
         }
         Phase::Deprovisioned => match &course.completion {
-            Some(over) => format!("{}, and nothing is left ({})", ending(judged), over.reason),
-            None => ending(judged).into(),
+            Some(over) => format!("{}, and nothing is left ({})", teardown_reason(judged), over.reason),
+            None => teardown_reason(judged).into(),
         },
-        Phase::Failed => failed(course).into(),
+        Phase::Failed => failure_reason(course).into(),
     };
     format!("phase {}: {why}", course.phase)
 }
 
-fn pending(judged: &ClusterEvaluation) -> String {
+fn pending_reason(judged: &ClusterEvaluation) -> String {
     match (&judged.observed.primary, &judged.plan.request) {
         (None, Ok(Validated { blocked_by: Some(hold), .. })) => hold.message.clone(),
         (None, _) => "nothing was asked of the hub before".into(),
@@ -45,7 +45,7 @@ fn pending(judged: &ClusterEvaluation) -> String {
     }
 }
 
-fn provisioning(judged: &ClusterEvaluation) -> String {
+fn provisioning_reason(judged: &ClusterEvaluation) -> String {
     match &judged.plan.health.stage {
         _ if judged.plan.health.set_up.is_some() => judged.plan.health.waiting.clone(),
         Stage::Ready => "the hub says Ready, but the kubeconfig is not there yet".into(),
@@ -59,13 +59,13 @@ fn provisioning(judged: &ClusterEvaluation) -> String {
         | Stage::TearingDown
         | Stage::Refused { .. }
         | Stage::Ended { .. } => {
-            format!("the hub says {}", word(judged))
+            format!("the hub says {}", hub_phase(judged))
         }
     }
 }
 
 /// What ends the cluster.
-fn ending(judged: &ClusterEvaluation) -> &'static str {
+fn teardown_reason(judged: &ClusterEvaluation) -> &'static str {
     let asked = judged.plan.request.as_ref().is_ok_and(|r| r.teardown == Some(true));
     match judged.plan.lifecycle {
         Lifecycle { lifetime_ended: true, .. } => "its lifetime is over",
@@ -75,7 +75,7 @@ fn ending(judged: &ClusterEvaluation) -> &'static str {
     }
 }
 
-fn failed(course: &Lifecycle) -> &'static str {
+fn failure_reason(course: &Lifecycle) -> &'static str {
     match course.failure.unwrap_or(Failure::Earlier) {
         Failure::InvalidClaim => "the claim is invalid in what cannot change",
         Failure::UnknownField => "the hub does not know a field, and nothing was made",
@@ -92,7 +92,7 @@ fn failed(course: &Lifecycle) -> &'static str {
     }
 }
 
-fn word(judged: &ClusterEvaluation) -> &str {
+fn hub_phase(judged: &ClusterEvaluation) -> &str {
     match judged.plan.health.phase_word.as_str() {
         "" => "nothing",
         word => word,

@@ -18,9 +18,9 @@ use testplatform_apis::{
 use crate::observed::{SyncState, began_to_create};
 
 /// The most hubs that are given up for one claim.
-pub const MOST: usize = 3;
+pub const MAX_EXCLUDED: usize = 3;
 /// For how long a hub must not have been reached, from the making of the writer on.
-pub const AFTER: SignedDuration = SignedDuration::from_mins(5);
+pub const FAILOVER_DELAY: SignedDuration = SignedDuration::from_mins(5);
 
 /// Whether the hub of an observed writer may be given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,26 +30,26 @@ pub enum Failover {
     /// There is no need.
     NotNow,
     /// From then on, if nothing changes until then.
-    From(Timestamp),
+    At(Timestamp),
     /// Never: why, as a part of a sentence.
     Never(&'static str),
 }
 
 /// Judges an observed writer. `pinned`: the claim names its hub; `excluded`: the hubs that were given up before.
-pub fn failover<R>(
+pub fn decide_failover<R>(
     writer: &Object<R>,
     link: &SyncState,
     pinned: bool,
     excluded: &BTreeSet<String>,
     now: Timestamp,
 ) -> Failover {
-    if let Some(trace) = trace(writer) {
+    if let Some(trace) = creation_trace(writer) {
         return Failover::Never(trace);
     }
     if pinned {
         return Failover::Never("the claim names its hub");
     }
-    if excluded.len() >= MOST {
+    if excluded.len() >= MAX_EXCLUDED {
         return Failover::Never("as many hubs as may be were given up already");
     }
     let unreachable = match link {
@@ -66,15 +66,15 @@ pub fn failover<R>(
     // Without a trace it was never reached since the writer was made. Synced does not say since when: its time moves with every word
     // of its message, which quotes the port of each connection that was reset.
     let since = writer.metadata.creation_timestamp.filter(|_| fails && unreachable);
-    match since.and_then(|since| since.checked_add(AFTER).ok()) {
+    match since.and_then(|since| since.checked_add(FAILOVER_DELAY).ok()) {
         Some(at) if at <= now => Failover::Allowed,
-        Some(at) => Failover::From(at),
+        Some(at) => Failover::At(at),
         None => Failover::NotNow,
     }
 }
 
 /// What shows that something may have been made. provider-kubernetes sets its finalizer first, then notes that it creates, then does.
-fn trace<R>(writer: &Object<R>) -> Option<&'static str> {
+fn creation_trace<R>(writer: &Object<R>) -> Option<&'static str> {
     let metadata = &writer.metadata;
     if began_to_create(metadata) {
         return Some("provider-kubernetes began to make something there");
@@ -92,12 +92,12 @@ fn trace<R>(writer: &Object<R>) -> Option<&'static str> {
 }
 
 /// The hubs in a note ([`EXCLUDED`](testplatform_apis::names::hub::EXCLUDED)) on the writer.
-pub fn excluded(note: Option<&str>) -> BTreeSet<String> {
+pub fn read_excluded(note: Option<&str>) -> BTreeSet<String> {
     let names = note.unwrap_or_default().split(',').map(str::trim);
     gather::set(names.filter(|name| !name.is_empty()).map(str::to_owned))
 }
 
 /// That note; none, where no hub was given up.
-pub fn note(excluded: &BTreeSet<String>) -> Option<String> {
+pub fn excluded_annotation(excluded: &BTreeSet<String>) -> Option<String> {
     (!excluded.is_empty()).then(|| excluded.iter().map(String::as_str).collect::<Vec<_>>().join(","))
 }

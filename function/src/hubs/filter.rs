@@ -7,7 +7,7 @@ use testplatform_apis::{
     template::Backend,
 };
 
-use super::Wish;
+use super::PlacementRequest;
 
 /// Why a hub is not taken, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,11 +106,11 @@ impl fmt::Display for Rejection {
 }
 
 /// The first thing that stands against a hub. What lasts comes first, so that what is left is what time can lift.
-pub(super) fn reject(wish: &Wish, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
-    lasting(wish, hub, facts).or_else(|| passing(wish, hub, facts))
+pub(super) fn find_rejection(wish: &PlacementRequest, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
+    lasting_rejection(wish, hub, facts).or_else(|| transient_rejection(wish, hub, facts))
 }
 
-fn lasting(wish: &Wish, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
+fn lasting_rejection(wish: &PlacementRequest, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
     if !hub.serves(wish.backend) {
         return Some(Rejection::Backend(wish.backend));
     }
@@ -134,7 +134,7 @@ fn lasting(wish: &Wish, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
     version.map(|version| Rejection::Version(version.clone()))
 }
 
-fn passing(wish: &Wish, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
+fn transient_rejection(wish: &PlacementRequest, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
     if wish.excluded.contains(&hub.name) && wish.pin.is_none() {
         return Some(Rejection::GivenUp);
     }
@@ -149,13 +149,15 @@ fn passing(wish: &Wish, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
     if let Some(problem) = backend.and_then(|b| b.problem.clone()) {
         return Some(Rejection::Unwell(problem));
     }
-    if let Some(too_few) = wish.classes.iter().find_map(|(class, asked)| too_few(facts, class, *asked)) {
+    if let Some(too_few) =
+        wish.classes.iter().find_map(|(class, asked)| free_nodes_rejection(facts, class, *asked))
+    {
         return Some(too_few);
     }
     if wish.pin.as_ref().is_some_and(|pin| pin.force) {
         return None;
     }
-    let (load, reserved) = (load(hub, facts, wish.backend), hub.reserved_percent);
+    let (load, reserved) = (cluster_count(hub, facts, wish.backend), hub.reserved_percent);
     let full = |max: &u32| {
         let usable = i128::from(*max) * i128::from(100_u32.saturating_sub(reserved));
         (i128::from(load) + 1) * 100 > usable
@@ -169,7 +171,7 @@ fn passing(wish: &Wish, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
 }
 
 /// How many clusters a hub has: counted there, else by the Objects that go by its ProviderConfig, else none that are known of.
-pub(super) fn load(hub: &Hub, facts: Option<&Facts>, backend: Backend) -> i64 {
+pub(super) fn cluster_count(hub: &Hub, facts: Option<&Facts>, backend: Backend) -> i64 {
     let told = facts.and_then(Facts::load);
     told.or_else(|| hub.estimate(backend).map(i64::from)).unwrap_or(0)
 }
@@ -185,7 +187,7 @@ fn has_class(hub: &Hub, facts: Option<&Facts>, class: &str) -> bool {
     }
 }
 
-fn too_few(facts: Option<&Facts>, class: &str, asked: u32) -> Option<Rejection> {
+fn free_nodes_rejection(facts: Option<&Facts>, class: &str, asked: u32) -> Option<Rejection> {
     let free = facts?.classes.get(class)?.free?;
     (free < i64::from(asked)).then(|| Rejection::Free { class: class.to_owned(), free, asked })
 }

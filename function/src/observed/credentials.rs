@@ -27,7 +27,7 @@ impl Credentials {
     }
 
     /// Whether it is paused by annotation.
-    pub fn paused(&self) -> bool {
+    pub fn is_paused(&self) -> bool {
         self.object.metadata.annotation(crossplane::PAUSED) == Some("true")
     }
 
@@ -37,36 +37,36 @@ impl Credentials {
     }
 
     /// What tells that its connection Secret is lost, if it is: provider-kubernetes writes it before it says Synced.
-    pub fn lost(&self) -> Option<&ObservedCondition> {
+    pub fn loss_condition(&self) -> Option<&ObservedCondition> {
         let read = self.details.has_kubeconfig_key() && self.object.status.at_provider.manifest.is_some();
         condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_true() && !read)
     }
 
     /// Whether it is lost because that Secret is gone. Of one that is there only the look was forgotten, and a status tells of the next.
-    pub fn gone(&self) -> bool {
-        self.lost().is_some() && !self.details.has_kubeconfig_key()
+    pub fn is_secret_deleted(&self) -> bool {
+        self.loss_condition().is_some() && !self.details.has_kubeconfig_key()
     }
 
     /// Whether provider-kubernetes looked at the Secret `name` and found no kubeconfig, or has nowhere to write it.
-    pub fn looked_in_vain(&self, name: &str) -> bool {
+    pub fn read_without_kubeconfig(&self, name: &str) -> bool {
         let Some(synced) = condition(&self.object.status.conditions, "Synced") else { return false };
         let missing =
             ["does not exist", "not found", "no such field"].iter().any(|w| synced.message.contains(w));
         self.secret_name() == name
             && !self.details.has_kubeconfig()
-            && self.lost().is_none()
-            && (synced.is_true() || missing || self.refused())
+            && self.loss_condition().is_none()
+            && (synced.is_true() || missing || self.is_target_foreign())
     }
 
     /// Since when the kubeconfig of the Secret `name` cannot get here because the hub does not let it be read, or a right, a quota or a webhook
     /// keeps it from being written. That passes once somebody mends it, or never.
     pub fn withheld_since(&self, name: &str) -> Option<Timestamp> {
-        self.withheld_first(name).filter(|_| self.is_withheld())
+        self.withheld_or_unknown_since(name).filter(|_| self.is_withheld())
     }
 
     /// The same, also while something else is said, such as that the hub does not answer: whether it was mended nobody sees then. It is noted,
     /// because Synced has another time with everything that it says in other words.
-    pub fn withheld_first(&self, name: &str) -> Option<Timestamp> {
+    pub fn withheld_or_unknown_since(&self, name: &str) -> Option<Timestamp> {
         let synced =
             condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_false())?;
         let now = synced.last_transition_time.filter(|_| self.is_withheld());
@@ -77,7 +77,7 @@ impl Credentials {
     }
 
     fn is_withheld(&self) -> bool {
-        self.unreadable() || self.unwritable()
+        self.is_unreadable() || self.is_unwritable()
     }
 
     /// Since when the Secret is read and written here without a word of trouble.
@@ -87,33 +87,33 @@ impl Credentials {
     }
 
     /// Whether the hub does not let it be read as it is now.
-    pub fn unreadable(&self) -> bool {
-        self.trouble().starts_with("observe failed: ") && self.trouble().contains("is forbidden")
+    pub fn is_unreadable(&self) -> bool {
+        self.sync_error().starts_with("observe failed: ") && self.sync_error().contains("is forbidden")
     }
 
     /// Whether it is read, and the connection Secret cannot be written: that is no matter of the hub's.
-    pub fn unwritable(&self) -> bool {
-        self.trouble().starts_with("cannot create or update connection secret")
+    pub fn is_unwritable(&self) -> bool {
+        self.sync_error().starts_with("cannot create or update connection secret")
     }
 
     /// What provider-kubernetes says of what it could not do.
-    pub fn trouble(&self) -> &str {
+    pub fn sync_error(&self) -> &str {
         let synced = condition(&self.object.status.conditions, "Synced");
         synced.filter(|synced| synced.is_false()).map_or("", |synced| synced.message.as_str())
     }
 
     /// Whether the Secret into which it is to write is something else's.
-    pub fn refused(&self) -> bool {
-        is_anothers(self.trouble())
+    pub fn is_target_foreign(&self) -> bool {
+        is_anothers(self.sync_error())
     }
 
     /// The kubeconfig and password of the Secret `name`, once they are really that Secret's: provider-kubernetes
     /// writes connection details before status, so what it last observed must be this Secret.
-    pub fn of(&self, name: &str) -> Option<&Details> {
+    pub fn details_of(&self, name: &str) -> Option<&Details> {
         let observed = self.object.status.at_provider.manifest.as_ref()?;
         let is_its =
             self.secret_name() == name && observed.metadata.name == name && self.details.has_kubeconfig();
         // Also where the connection Secret is something else's, the observation is stored.
-        (is_its && !self.refused()).then_some(&self.details)
+        (is_its && !self.is_target_foreign()).then_some(&self.details)
     }
 }

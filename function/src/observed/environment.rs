@@ -6,7 +6,7 @@ use serde::Deserialize;
 use testplatform_apis::{duration::GoDuration, foreign::meta::Lenient, gather};
 
 use super::Unusable;
-use super::required::{ENVIRONMENT, fetched};
+use super::required::{ENVIRONMENT, fetched_resources};
 use crate::{
     proto::{Resources, RunFunctionRequest},
     wire,
@@ -36,7 +36,7 @@ pub struct EnvironmentConfig {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Raw {
+struct RawEnvironmentConfig {
     data: Data,
 }
 
@@ -50,11 +50,12 @@ struct Data {
 
 impl Environment {
     pub(super) fn decode(request: &RunFunctionRequest, name: &str) -> Result<Self, Unusable> {
-        let Some(Resources { items }) = fetched(request, &ENVIRONMENT) else { return Ok(Self::NotFetched) };
+        let Some(Resources { items }) = fetched_resources(request, &ENVIRONMENT) else {
+            return Ok(Self::NotFetched);
+        };
         let Some(item) = items.first() else { return Ok(Self::Missing) };
-        let raw: Raw = wire::from_struct(&item.resource).map_err(|e| Unusable::Unreadable {
-            part: format!("EnvironmentConfig {name}"),
-            why: e.to_string(),
+        let raw: RawEnvironmentConfig = wire::from_struct(&item.resource).map_err(|e| {
+            Unusable::Unreadable { part: format!("EnvironmentConfig {name}"), why: e.to_string() }
         })?;
         let estimates = raw.data.provision_p90.value.into_iter();
         let provision_p90 = gather::map(estimates.filter_map(|(workflow, d)| Some((workflow, d.value?))));

@@ -18,7 +18,7 @@ use testplatform_apis::{
 
 use super::{
     Composite,
-    required::{PEERS, PEERS_BESIDE, fetched},
+    required::{PEERS, PEERS_OTHER_FLAVOUR, fetched_resources},
 };
 use crate::{
     proto::RunFunctionRequest,
@@ -136,9 +136,13 @@ pub(super) fn decode(
     settings: &Settings,
     now: Timestamp,
 ) -> Option<Vec<PeerCluster>> {
-    let items = &fetched(request, &PEERS)?.items;
+    let items = &fetched_resources(request, &PEERS)?.items;
     // Half of them would be a wrong count.
-    let beside = if settings.both_flavours { fetched(request, &PEERS_BESIDE)?.items.as_slice() } else { &[] };
+    let beside = if settings.both_flavours {
+        fetched_resources(request, &PEERS_OTHER_FLAVOUR)?.items.as_slice()
+    } else {
+        &[]
+    };
     let all = items.iter().chain(beside);
     let read = all.filter_map(|item| counted_fields(&item.resource));
     let others = read.filter(|c| !own.is(&c.metadata));

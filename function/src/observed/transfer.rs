@@ -16,84 +16,84 @@ use testplatform_apis::{
 
 use super::{
     Composite, EPHEMERAL_CLUSTER, Flavour, Observed, PrimaryObject, SyncState, found_none,
-    required::{Names, fetched},
+    required::{RequirementNames, fetched_resources},
 };
 use crate::{proto::RunFunctionRequest, text::bounded};
 
 /// The other side of a handover.
-pub(crate) const OTHER: Names = Names::new("handover", None);
+pub(crate) const COUNTERPART: RequirementNames = RequirementNames::new("handover", None);
 
 /// Ends the giver's note once the cluster was seen to be taken.
-const TAKEN: &str = "/taken";
+const TAKEN_OVER_SUFFIX: &str = "/taken";
 
 /// Whether the cluster of a composite goes to another, or comes from one.
 #[derive(Debug, Default)]
-pub enum Handover {
+pub enum Transfer {
     /// Neither.
     #[default]
     None,
     /// It is to go, or went.
-    Gives(Box<Giving>),
+    Source(Box<TransferSource>),
     /// It is to come, or came.
-    Takes(Box<Taking>),
+    Target(Box<TransferTarget>),
 }
 
 /// What is known where a cluster goes.
 #[derive(Debug)]
-pub struct Giving {
+pub struct TransferSource {
     /// To which TestCluster; none: the annotation cannot be read.
     pub to: Option<Receiver>,
     /// Whether it was let go: the note says so, and nothing else is believed.
-    pub let_go: bool,
+    pub released: bool,
     /// Whether it is seen that the writer only watches: then nothing of this composite can end the cluster any more.
-    pub powerless: bool,
+    pub is_read_only: bool,
     /// Whether the cluster was seen to be taken.
-    pub taken: bool,
+    pub taken_over: bool,
     /// What there is under the name of that TestCluster.
-    pub taker: Other<Box<Composite>>,
+    pub target: Counterpart<Box<Composite>>,
 }
 
 /// What is known where a cluster comes.
 #[derive(Debug)]
-pub struct Taking {
+pub struct TransferTarget {
     /// Name of the composite from which.
     pub from: String,
     /// That composite.
-    pub giver: Other<Box<Composite>>,
+    pub source: Counterpart<Box<Composite>>,
     /// The writer that only watches, if there is one.
-    pub watching: Option<Watching>,
+    pub watched: Option<WatchedRemote>,
     /// Whether a writer is there that is kept from the planner. It ends nothing by going.
-    pub hides: bool,
+    pub hides_primary: bool,
     /// Where the cluster is, once it is taken.
-    pub taken: Option<Place>,
+    pub taken_over: Option<ObjectRef>,
     /// Whether it was taken by an earlier pass: then nobody else is asked for. What this pass makes of what was fetched must not decide what is
     /// fetched.
-    pub was_taken: bool,
+    pub was_taken_over: bool,
 }
 
 /// A writer that only watches what is another composite's.
 #[derive(Debug)]
-pub struct Watching {
+pub struct WatchedRemote {
     /// What it watches.
-    pub place: Place,
+    pub object: ObjectRef,
     /// Who made it, as it is noted: name of the giver, and uid of the TestCluster.
     pub note: String,
     /// Whether this very TestCluster made it. One that was restored from a backup has another uid, and by the time of that backup the
     /// cluster may have been somebody else's.
-    pub mine: bool,
+    pub is_own: bool,
     /// Whether it sees it.
-    pub seen: bool,
+    pub is_observed: bool,
 }
 
 /// Something that was asked for by name.
 #[derive(Debug)]
-pub enum Other<T> {
+pub enum Counterpart<T> {
     /// Nobody looked.
     NotFetched,
     /// There is none.
-    Gone,
+    Missing,
     /// It is there.
-    There(T),
+    Found(T),
 }
 
 /// A TestCluster as an annotation names it.
@@ -117,7 +117,7 @@ impl Receiver {
     }
 
     /// As the giver tells it. None: something is missing.
-    fn told(status: &HandedOverStatus) -> Option<Self> {
+    fn from_status(status: &HandedOverStatus) -> Option<Self> {
         let HandedOverStatus { namespace: Some(namespace), name: Some(name), uid: Some(uid) } = status else {
             return None;
         };
@@ -125,7 +125,7 @@ impl Receiver {
     }
 
     /// Whether it is this composite.
-    pub fn is(&self, composite: &Composite) -> bool {
+    pub fn is_composite(&self, composite: &Composite) -> bool {
         let own = &composite.metadata;
         composite.flavour == Flavour::Namespaced(self.namespace.clone())
             && own.name == self.name
@@ -141,7 +141,7 @@ impl fmt::Display for Receiver {
 
 /// Where a remote object is, and which it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ObjectRef {
     /// Name of the hub's ProviderConfig.
     pub hub: String,
     /// Its namespace.
@@ -152,9 +152,9 @@ pub struct Place {
     pub uid: Uid,
 }
 
-impl Place {
+impl ObjectRef {
     /// Where a cluster is, as status tells it.
-    pub fn told(status: &TestPlatformClusterStatus) -> Option<Self> {
+    pub fn from_status(status: &TestPlatformClusterStatus) -> Option<Self> {
         let (backend, hub) = (status.backend.clone()?, status.hub.as_ref()?.name.clone()?);
         Some(Self { hub, namespace: backend.namespace?, name: backend.name?, uid: Uid(backend.uid?) })
     }
@@ -170,7 +170,7 @@ impl Place {
     }
 
     /// What a writer carries.
-    fn of(writer: &PrimaryObject) -> Option<Self> {
+    fn of_primary(writer: &PrimaryObject) -> Option<Self> {
         let metadata = &writer.manifest()["metadata"];
         let text = |field: &str| metadata[field].as_str().map(str::to_owned);
         let hub = writer.object.spec.provider_config_ref.name.clone();
@@ -178,52 +178,52 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ObjectRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}/{}/{}", self.hub, self.namespace, self.name, self.uid)
     }
 }
 
-impl Handover {
+impl Transfer {
     /// Whether the cluster was let go, and is another composite's to end.
-    pub fn let_go(&self) -> bool {
-        matches!(self, Self::Gives(giving) if giving.let_go)
+    pub fn is_released(&self) -> bool {
+        matches!(self, Self::Source(giving) if giving.released)
     }
 
     /// Where the cluster is that was taken over.
-    pub fn place(&self) -> Option<&Place> {
+    pub fn taken_over(&self) -> Option<&ObjectRef> {
         match self {
-            Self::Takes(taking) => taking.taken.as_ref(),
-            Self::None | Self::Gives(_) => None,
+            Self::Target(taking) => taking.taken_over.as_ref(),
+            Self::None | Self::Source(_) => None,
         }
     }
 
     /// Whether a writer is there that only watches what another composite may end, and is kept from the planner.
-    pub fn hides(&self) -> bool {
-        matches!(self, Self::Takes(taking) if taking.hides)
+    pub fn hides_primary(&self) -> bool {
+        matches!(self, Self::Target(taking) if taking.hides_primary)
     }
 }
 
 impl Observed {
     /// Sees whether the cluster goes or comes. After everything else: it may keep the writer from the planner.
-    pub(super) fn see_handover(&mut self, request: &RunFunctionRequest) {
+    pub(super) fn observe_transfer(&mut self, request: &RunFunctionRequest) {
         self.transfer = match &self.composite.flavour {
-            Flavour::Claimed => self.gives(request),
-            Flavour::Namespaced(_) => self.takes(request),
-            Flavour::Homeless => Handover::None,
+            Flavour::Claimed => self.observe_source(request),
+            Flavour::Namespaced(_) => self.observe_target(request),
+            Flavour::Homeless => Transfer::None,
         };
     }
 
-    fn gives(&mut self, request: &RunFunctionRequest) -> Handover {
-        let told = || Some(Receiver::told(self.composite.status.handed_over.as_ref()?)?.to_string());
-        let noted = self.note(ours::HANDED_OVER).map(str::to_owned).or_else(told);
+    fn observe_source(&mut self, request: &RunFunctionRequest) -> Transfer {
+        let told = || Some(Receiver::from_status(self.composite.status.handed_over.as_ref()?)?.to_string());
+        let noted = self.annotation(ours::HANDED_OVER).map(str::to_owned).or_else(told);
         let asked = self.composite.metadata.annotation(ours::HAND_OVER).filter(|text| !text.is_empty());
         let let_go = noted.is_some();
-        let Some(text) = noted.or_else(|| asked.map(str::to_owned)) else { return Handover::None };
-        let noted_taken = text.strip_suffix(TAKEN);
+        let Some(text) = noted.or_else(|| asked.map(str::to_owned)) else { return Transfer::None };
+        let noted_taken = text.strip_suffix(TAKEN_OVER_SUFFIX);
         let to = Receiver::parse(noted_taken.unwrap_or(&text));
         let powerless =
-            self.primary.as_ref().is_some_and(|writer| writes_nothing(writer) && !writer.is_deleting());
+            self.primary.as_ref().is_some_and(|writer| is_observe_only(writer) && !writer.is_deleting());
         if let_go && let Some(writer) = &mut self.primary {
             // What only watches says so, where one that may write would be told by its pin.
             let synced = condition(&writer.object.status.conditions, "Synced");
@@ -231,16 +231,22 @@ impl Observed {
                 writer.sync = SyncState::Deleted;
             }
         }
-        let named = other(request);
+        let named = decode_counterpart(request);
         let own = self.composite.metadata.name.as_str();
         // Also one that was restored from a backup, and has another uid since, goes on with what it took.
         let taken = (let_go && noted_taken.is_some())
-            || matches!(&named, Other::There(t) if stage(t, own) == Some(TakeOverStage::Taken));
-        Handover::Gives(Box::new(Giving { to, let_go, powerless, taken, taker: named }))
+            || matches!(&named, Counterpart::Found(t) if transfer_stage(t, own) == Some(TakeOverStage::Taken));
+        Transfer::Source(Box::new(TransferSource {
+            to,
+            released: let_go,
+            is_read_only: powerless,
+            taken_over: taken,
+            target: named,
+        }))
     }
 
-    fn takes(&mut self, request: &RunFunctionRequest) -> Handover {
-        let note = self.note(ours::TAKE_OVER).map(str::to_owned);
+    fn observe_target(&mut self, request: &RunFunctionRequest) -> Transfer {
+        let note = self.annotation(ours::TAKE_OVER).map(str::to_owned);
         let before = self.composite.status.take_over.as_ref().and_then(|t| t.from.clone());
         // Only from its first pass on: one that came to make a cluster of its own goes on with that.
         let newborn =
@@ -249,50 +255,60 @@ impl Observed {
         // What is no name is waited for in vain: a cluster was not asked for either.
         let name = |text: &str| bounded(text.split('/').next().unwrap_or_default(), ObjectName::MAX);
         let Some(from) = note.as_deref().map(name).or(before).or_else(|| asked.map(name)) else {
-            return Handover::None;
+            return Transfer::None;
         };
-        let taken = self.note(ours::TAKEN_OVER).and_then(Place::parse);
+        let taken = self.annotation(ours::TAKEN_OVER).and_then(ObjectRef::parse);
         // Its policies tell too: what may write was taken.
-        let taken = taken.or_else(|| Place::of(self.primary.as_ref().filter(|w| !writes_nothing(w))?));
-        let shown = || Some(&self.composite).filter(|c| stage(c, &from) == Some(TakeOverStage::Taken));
-        let taken = taken.or_else(|| Place::told(&shown()?.status));
+        let taken =
+            taken.or_else(|| ObjectRef::of_primary(self.primary.as_ref().filter(|w| !is_observe_only(w))?));
+        let shown =
+            || Some(&self.composite).filter(|c| transfer_stage(c, &from) == Some(TakeOverStage::Taken));
+        let taken = taken.or_else(|| ObjectRef::from_status(&shown()?.status));
         // What may write, and nobody can tell where, is no cluster of another composite.
-        let quiet = |w: &PrimaryObject| w.name == EPHEMERAL_CLUSTER && writes_nothing(w);
+        let quiet = |w: &PrimaryObject| w.name == EPHEMERAL_CLUSTER && is_observe_only(w);
         if taken.is_none() && !self.primary.as_ref().is_none_or(quiet) {
-            return Handover::None;
+            return Transfer::None;
         }
-        let giver = other(request);
+        let giver = decode_counterpart(request);
         let was_taken = taken.is_some();
-        let mut taking = Taking { from, giver, watching: None, hides: false, taken, was_taken };
-        if taking.taken.is_none() {
-            taking.watching = self.primary.as_ref().and_then(|writer| self.watching(writer));
-            if self.may_take(&taking) {
-                taking.taken = taking.watching.take().map(|watching| watching.place);
+        let mut taking = TransferTarget {
+            from,
+            source: giver,
+            watched: None,
+            hides_primary: false,
+            taken_over: taken,
+            was_taken_over: was_taken,
+        };
+        if taking.taken_over.is_none() {
+            taking.watched = self.primary.as_ref().and_then(|writer| self.observe_watched(writer));
+            if self.may_take_over(&taking) {
+                taking.taken_over = taking.watched.take().map(|watching| watching.object);
             } else {
-                taking.hides = self.primary.take().is_some();
+                taking.hides_primary = self.primary.take().is_some();
             }
         }
-        Handover::Takes(Box::new(taking))
+        Transfer::Target(Box::new(taking))
     }
 
     /// Since when the tenant has had the kubeconfig of the cluster that is taken over: as the giver tells it, and later as it is noted.
     pub(crate) fn in_use_since(&self) -> Option<Timestamp> {
-        let Handover::Takes(taking) = &self.transfer else { return None };
-        let recorded = self.notes(ours::IN_USE_SINCE).find_map(|at| at.parse().ok());
-        recorded.or(match &taking.giver {
-            Other::There(giver) => giver.status.ready_at,
-            Other::NotFetched | Other::Gone => None,
+        let Transfer::Target(taking) = &self.transfer else { return None };
+        let recorded = self.annotations(ours::IN_USE_SINCE).find_map(|at| at.parse().ok());
+        recorded.or(match &taking.source {
+            Counterpart::Found(giver) => giver.status.ready_at,
+            Counterpart::NotFetched | Counterpart::Missing => None,
         })
     }
 
     /// Whether the kubeconfig of a cluster that was taken over is delivered in this pass at the earliest: then its lifetime does not end yet.
     pub(crate) fn is_delivered_now(&self) -> bool {
-        let was_reported = self.composite.status.ready_at.is_some() || self.note(ours::READY_AT).is_some();
-        self.transfer.place().is_some() && !was_reported
+        let was_reported =
+            self.composite.status.ready_at.is_some() || self.annotation(ours::READY_AT).is_some();
+        self.transfer.taken_over().is_some() && !was_reported
     }
 
-    fn watching(&self, writer: &PrimaryObject) -> Option<Watching> {
-        let place = Place::of(writer)?;
+    fn observe_watched(&self, writer: &PrimaryObject) -> Option<WatchedRemote> {
+        let place = ObjectRef::of_primary(writer)?;
         let note = writer.object.metadata.annotation(ours::TAKE_OVER)?;
         let own = self.composite.metadata.uid.as_ref().map(Uid::as_str);
         let mine = own.is_some() && note.split('/').nth(1) == own;
@@ -300,58 +316,59 @@ impl Observed {
         let seen = writer.sync == SyncState::InSync
             && writer.remote().is_some_and(|remote| remote.metadata().uid.as_ref() == Some(&place.uid))
             && !writer.is_deleting();
-        Some(Watching { place, note: note.to_owned(), mine, seen })
+        Some(WatchedRemote { object: place, note: note.to_owned(), is_own: mine, is_observed: seen })
     }
 
     /// Whether nobody else may end the cluster any more: its giver shows that nothing of it can, or is gone with all that it had. One that
     /// has come to its own end takes nothing, because the giver takes its cluster back then.
-    fn may_take(&self, taking: &Taking) -> bool {
-        let sees = taking.watching.as_ref().is_some_and(|watching| watching.mine && watching.seen);
-        let free = match &taking.giver {
-            Other::NotFetched => false,
-            Other::Gone => true,
-            Other::There(giver) => giver
-                .status
-                .handed_over
-                .as_ref()
-                .is_some_and(|to| Receiver::told(to).is_some_and(|to| to.is(&self.composite))),
+    fn may_take_over(&self, taking: &TransferTarget) -> bool {
+        let sees = taking.watched.as_ref().is_some_and(|watching| watching.is_own && watching.is_observed);
+        let free = match &taking.source {
+            Counterpart::NotFetched => false,
+            Counterpart::Missing => true,
+            Counterpart::Found(giver) => giver.status.handed_over.as_ref().is_some_and(|to| {
+                Receiver::from_status(to).is_some_and(|to| to.is_composite(&self.composite))
+            }),
         };
         sees && free && !self.is_final()
     }
 }
 
-impl Giving {
+impl TransferSource {
     /// Whether the TestCluster will never take the cluster: it is gone, or has come to its end before it took it. Neither is ever undone.
-    pub fn in_vain(&self, own: &str) -> bool {
-        let Other::There(taker) = &self.taker else {
-            return !self.taken && matches!(self.taker, Other::Gone);
+    pub fn cannot_complete(&self, own: &str) -> bool {
+        let Counterpart::Found(taker) = &self.target else {
+            return !self.taken_over && matches!(self.target, Counterpart::Missing);
         };
-        let same = self.to.as_ref().is_some_and(|to| to.is(taker));
+        let same = self.to.as_ref().is_some_and(|to| to.is_composite(taker));
         let over = matches!(taker.status.phase, Some(Phase::Deprovisioned | Phase::Failed));
         // Another of its name may be the same one, restored: it says first whether it had taken the cluster by then.
         let answered = taker.status.phase.is_some();
-        !self.taken && stage(taker, own) != Some(TakeOverStage::Taken) && if same { over } else { answered }
+        !self.taken_over
+            && transfer_stage(taker, own) != Some(TakeOverStage::Taken)
+            && if same { over } else { answered }
     }
 
     /// What is noted of it.
-    pub fn note(&self, to: &Receiver) -> String {
-        format!("{to}{}", if self.taken { TAKEN } else { "" })
+    pub fn annotation_value(&self, to: &Receiver) -> String {
+        format!("{to}{}", if self.taken_over { TAKEN_OVER_SUFFIX } else { "" })
     }
 }
 
 /// How far a TestCluster is with taking over the cluster of `giver`.
-fn stage(taker: &Composite, giver: &str) -> Option<TakeOverStage> {
+fn transfer_stage(taker: &Composite, giver: &str) -> Option<TakeOverStage> {
     taker.status.take_over.as_ref().filter(|t| t.from.as_deref() == Some(giver))?.stage
 }
 
 /// Whether it can only watch: not even its own end ends what it carries.
-fn writes_nothing(writer: &PrimaryObject) -> bool {
+fn is_observe_only(writer: &PrimaryObject) -> bool {
     writer.object.spec.management_policies == ["Observe"]
 }
 
-fn other(request: &RunFunctionRequest) -> Other<Box<Composite>> {
-    let Some(found) = fetched(request, &OTHER) else { return Other::NotFetched };
-    let Some(item) = found.items.first() else { return Other::Gone };
+fn decode_counterpart(request: &RunFunctionRequest) -> Counterpart<Box<Composite>> {
+    let Some(found) = fetched_resources(request, &COUNTERPART) else { return Counterpart::NotFetched };
+    let Some(item) = found.items.first() else { return Counterpart::Missing };
     // What cannot be read is not gone.
-    Composite::decode(&item.resource).map_or(Other::NotFetched, |composite| Other::There(Box::new(composite)))
+    Composite::decode(&item.resource)
+        .map_or(Counterpart::NotFetched, |composite| Counterpart::Found(Box::new(composite)))
 }

@@ -137,7 +137,7 @@ fn has_credentials_failure(observed: &Observed, health: &Health) -> bool {
     let is_early =
         |reason: &Reason| matches!(reason, Reason::NotAssigned | Reason::NotRunning | Reason::SecretMissing);
     let of_object =
-        observed.credentials.as_ref().filter(|c| !c.paused()).is_some_and(|c| !c.trouble().is_empty());
+        observed.credentials.as_ref().filter(|c| !c.is_paused()).is_some_and(|c| !c.sync_error().is_empty());
     of_object
         || health.publishes_admin
         || health.blocking.as_ref().is_some_and(|(reason, _)| !is_early(reason))
@@ -150,7 +150,7 @@ fn expiring_since(ready: Timestamp, end: Timestamp) -> Option<Timestamp> {
 /// Whether the hub does not know a field that the tenant wrote. One of the platform's own is for administrators to put right.
 fn is_tenant_field_unknown(request: &Validated, writer: Option<&PrimaryObject>) -> bool {
     match writer.map(|writer| &writer.sync) {
-        Some(SyncState::UnknownField(path)) => request.wrote(path),
+        Some(SyncState::UnknownField(path)) => request.is_tenant_field(path),
         _ => false,
     }
 }
@@ -167,7 +167,7 @@ pub(super) fn evaluate_lifecycle(
     let secret = known_secret(observed, health);
     // What the last name leads to is no longer what was asked for.
     let named = secret.as_deref().filter(|_| !health.publishes_admin);
-    let fresh = named.and_then(|name| observed.credentials.as_ref()?.of(name));
+    let fresh = named.and_then(|name| observed.credentials.as_ref()?.details_of(name));
     let was_ready = observed.ever_ready();
     let final_before = phase::was_final(observed);
     let ever_ready = was_ready || (!final_before && health.stage == Stage::Ready && fresh.is_some());
@@ -179,9 +179,9 @@ pub(super) fn evaluate_lifecycle(
     let ours = ready_at.zip(life).and_then(|(at, life)| at.checked_add(life.get()).ok());
     let hubs = health.ends_at.filter(|_| ready_at.is_some());
     let expires_at = [ours, hubs].into_iter().flatten().min();
-    let ending = observed.note(ours::ENDING);
+    let ending = observed.annotation(ours::ENDING);
     // What was let go is another composite's to end.
-    let let_go = observed.transfer.let_go();
+    let let_go = observed.transfer.is_released();
     let is_over = passed(expires_at.filter(|_| !observed.is_delivered_now())) || passed(health.ends_at);
     let expired = !let_go && (is_over || ending == Some(JobCompleted::Expired.as_str()));
     // Of what it lives in all, whoever ends it.
@@ -205,7 +205,7 @@ pub(super) fn evaluate_lifecycle(
         .or_else(|| health.ready_since.or(started_at).filter(|_| unnamed))
         .and_then(|since| since.checked_add(WITHHELD).ok())
         .map(|until| provision_deadline.map_or(until, |deadline| deadline.max(until)));
-    let looked = read.is_some_and(|(s, c)| c.looked_in_vain(s)) || passed(withheld_until);
+    let looked = read.is_some_and(|(s, c)| c.read_without_kubeconfig(s)) || passed(withheld_until);
     let facts = PhaseInputs {
         ends_by_removal: removal,
         unknown_to_hub: is_tenant_field_unknown(request, writer),
@@ -244,7 +244,7 @@ pub(super) fn evaluate_lifecycle(
         expiring_at.filter(|_| !settled && !asked && !let_go),
         expires_at.filter(|_| !settled && !asked && !let_go),
         withheld_until.filter(|_| waiting),
-        request.templated().and_then(|t| t.gives_up_at).filter(|_| phase == Phase::Pending),
+        request.templated().and_then(|t| t.abandons_hub_at).filter(|_| phase == Phase::Pending),
         health.changes_at.filter(|_| !settled),
     ];
     Lifecycle {
@@ -285,7 +285,7 @@ pub(super) fn evaluate_lifecycle(
 /// it, then the hub's own condition, then the time at which core first showed ours.
 fn ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
     let shown = observed.composite.shown(ConditionType::ClusterReady).filter(|c| c.is_true());
-    let noted = || observed.notes(ours::READY_AT).find_map(|at| at.parse().ok());
+    let noted = || observed.annotations(ours::READY_AT).find_map(|at| at.parse().ok());
     observed
         .composite
         .status
@@ -299,7 +299,7 @@ fn ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
 /// on the hub say.
 fn usable_since(observed: &Observed, health: &Health) -> Option<Timestamp> {
     let up = health.ready_since?;
-    if observed.transfer.place().is_some() {
+    if observed.transfer.taken_over().is_some() {
         // A cluster that was taken over is older than the composite, and was used before its credentials came here.
         return observed.in_use_since().or(Some(up));
     }

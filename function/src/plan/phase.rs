@@ -33,7 +33,7 @@ impl PhaseInputs<'_> {
     /// Phase, why it Failed, and whether to ask again. Latches first: what was final stays final.
     pub fn decide_phase(&self) -> (Phase, Option<Failure>, bool) {
         let status = &self.observed.composite.status;
-        let note = |key| self.observed.note(key);
+        let note = |key| self.observed.annotation(key);
         let noted = note(ours::FAILED).map(|f| Failure::parse(f).unwrap_or(Failure::Earlier));
         if noted.is_some() || status.phase == Some(Phase::Failed) {
             // Without a writer the reason was never noted: it is found again, or was said before.
@@ -57,16 +57,16 @@ impl PhaseInputs<'_> {
         let plain = |phase| (phase, None, false);
         let ending = self.teardown_requested || self.expired;
         let Some(writer) = &self.observed.primary else {
-            let left_behind = self.observed.left_behind();
+            let left_behind = self.observed.cluster_may_exist();
             // What the deadline did to one for which nothing was made it does again, if core lost what was told of it.
-            if self.timed_out && !ending && !left_behind && self.observed.waited() {
+            if self.timed_out && !ending && !left_behind && self.observed.was_pending() {
                 return failed(Failure::ProvisionTimeout);
             }
             // Emptied keys are those of an end that was seen.
-            if self.ends_by_removal && self.observed.made_before() && !left_behind {
+            if self.ends_by_removal && self.observed.was_made_before() && !left_behind {
                 return plain(Phase::Deprovisioned);
             }
-            return match (self.observed.made_before(), ending, self.timed_out) {
+            return match (self.observed.was_made_before(), ending, self.timed_out) {
                 // Its writer is gone; whether it is too has to be found out.
                 (true, true, _) if left_behind => plain(Phase::Deprovisioning),
                 (true, false, _) if self.ever_ready => plain(Phase::Degraded),
@@ -80,16 +80,16 @@ impl PhaseInputs<'_> {
             return if ending { plain(Phase::Deprovisioned) } else { failed(Failure::WriterLost) };
         }
         match &writer.sync {
-            SyncState::Deleted if ending || self.observed.transfer.let_go() => {
+            SyncState::Deleted if ending || self.observed.transfer.is_released() => {
                 return plain(Phase::Deprovisioned);
             }
             SyncState::Deleted
                 if !self.health.has_cluster
                     && !self.ever_ready
-                    && self.observed.is_first_try(writer)
+                    && self.observed.is_first_attempt(writer)
                     && !self.timed_out
                     // What was taken over was somebody's already.
-                    && self.observed.transfer.place().is_none() =>
+                    && self.observed.transfer.taken_over().is_none() =>
             {
                 return (Phase::Pending, None, true);
             }
@@ -181,12 +181,12 @@ impl PhaseInputs<'_> {
             Some(_) if matches!(failure, Some(Failure::WriterLost | Failure::RemoteDeleted)) => {
                 Some(JobCompleted::RemoteDeleted)
             }
-            Some(_) if self.ever_ready || self.observed.left_behind() => Some(self.teardown_reason()),
+            Some(_) if self.ever_ready || self.observed.cluster_may_exist() => Some(self.teardown_reason()),
             // It has to be looked for first.
-            None if self.observed.left_behind() => None,
+            None if self.observed.cluster_may_exist() => None,
             None if self.ends_by_removal
-                && self.observed.made_before()
-                && !self.observed.nothing_was_made() =>
+                && self.observed.was_made_before()
+                && !self.observed.nothing_was_created() =>
             {
                 Some(self.teardown_reason())
             }
@@ -200,18 +200,18 @@ impl PhaseInputs<'_> {
         // What was made all the same has to be looked for, whatever was remembered.
         let remembered = self.observed.completion_record.as_ref().and_then(|e| e.annotation(ours::OVER));
         let remembered = remembered
-            .filter(|reason| writer.is_none() && !(*reason == nothing && self.observed.left_behind()));
+            .filter(|reason| writer.is_none() && !(*reason == nothing && self.observed.cluster_may_exist()));
         let remembered = || remembered.map(|r| Completion { reason: r.to_owned(), words: String::new() });
         ended.or(shown).or_else(remembered).or_else(|| gone.map(Completion::from))
     }
 
     /// Whether the writer was taken away, which is how the cluster is ended.
     fn is_removed(&self) -> bool {
-        self.ends_by_removal && self.observed.ending()
+        self.ends_by_removal && self.observed.is_teardown_recorded()
     }
 
     fn teardown_reason(&self) -> JobCompleted {
-        let noted = self.observed.note(ours::ENDING).and_then(JobCompleted::parse);
+        let noted = self.observed.annotation(ours::ENDING).and_then(JobCompleted::parse);
         if let Some(noted) = noted.filter(|r| matches!(r, JobCompleted::TornDown | JobCompleted::Expired)) {
             return noted;
         }

@@ -49,7 +49,7 @@ pub(super) fn decide_intent(
     let ending = if course.lifetime_ended { JobCompleted::Expired } else { JobCompleted::TornDown };
     let ending = ends.then_some(ending);
     // Said first is said for good: an owner's teardown does not become an expiry because it takes long.
-    let noted = observed.note(ours::ENDING).map(str::to_owned);
+    let noted = observed.annotation(ours::ENDING).map(str::to_owned);
     Intent {
         action: write,
         teardown_reason: noted.or_else(|| ending.map(|e| e.as_str().to_owned())),
@@ -62,7 +62,9 @@ pub(super) fn decide_intent(
             .ready_at
             .filter(|_| removal || request.lifetime.effective.is_some() || is_at_end(course)),
         reread_at: observed.credentials.as_ref().and_then(|c| reread_at(c, observed, now)),
-        withheld_since: course.known_credentials(observed).and_then(|(secret, c)| c.withheld_first(secret)),
+        withheld_since: course
+            .known_credentials(observed)
+            .and_then(|(secret, c)| c.withheld_or_unknown_since(secret)),
         wants_credentials: keeps_credentials(course),
         primary_ready: course.ever_ready || over.is_some(),
         credentials_ready: course.ever_ready && course.details.is_some(),
@@ -80,7 +82,7 @@ fn is_at_end(course: &Lifecycle) -> bool {
 /// One that is lost is asked for again and again, each time in other words: only a change makes provider-kubernetes look, and one look may
 /// be in vain. It goes by a cache that can still show the Secret that is gone, and what it wrote can be gone before anybody saw it.
 fn reread_at(credentials: &Credentials, observed: &Observed, now: Timestamp) -> Option<Timestamp> {
-    let synced = credentials.lost()?;
+    let synced = credentials.loss_condition()?;
     // Steps from a time that was observed: which have passed is all that the clock tells.
     let since =
         synced.last_transition_time.or(observed.composite.metadata.creation_timestamp).unwrap_or_default();
@@ -109,8 +111,8 @@ fn decide_action(
         if course.is_complete() {
             return PrimaryAction::Omit;
         }
-        if observed.made_before() {
-            return PrimaryAction::Probe { uid: observed.sought_uid() };
+        if observed.was_made_before() {
+            return PrimaryAction::Probe { uid: observed.expected_uid() };
         }
         // The only place where a cluster can begin.
         let may = course.phase == Phase::Pending && request.blocked_by.is_none();
@@ -119,7 +121,7 @@ fn decide_action(
     if let (true, Some(vanished)) = (course.recreates, writer.remote_uid()) {
         return PrimaryAction::Recreate { vanished };
     }
-    let gives_up = request.templated().is_some_and(|t| t.gives_up) && !writer.remote_may_exist();
+    let gives_up = request.templated().is_some_and(|t| t.abandons_hub) && !writer.remote_may_exist();
     // What the composite does not refer to core does not delete.
     if gives_up && course.phase == Phase::Pending && !course.teardown && !observed.is_primary_unreferenced {
         return PrimaryAction::Relocate;
@@ -129,10 +131,10 @@ fn decide_action(
         // One that is on its way out is desired again, because core would not show it otherwise. It is not taken away a
         // second time, nor is one that still looks: each time would undo the other, without end.
         if writer.is_searching() || (ends && writer.is_deleting()) {
-            return PrimaryAction::Probe { uid: observed.sought_uid() };
+            return PrimaryAction::Probe { uid: observed.expected_uid() };
         }
         // What holds a writer that is taken away may stand on it by our word alone, which is taken back with it.
-        if ends && !observed.is_preceded() {
+        if ends && !observed.awaits_pre_delete() {
             // What is not desired any more cannot be changed. So what the hub may refuse is taken back before: it could not be deleted.
             let taken_back = PrimaryAction::Update(ManagementPolicies::ObserveDelete);
             return if observed.is_deletable() { PrimaryAction::Remove } else { taken_back };
@@ -153,10 +155,10 @@ fn ends_by_removal(observed: &Observed, course: &Lifecycle, removal: bool) -> bo
 /// writes, and a pass can end in between.
 pub(super) fn records_failure_first(observed: &Observed) -> bool {
     let said =
-        observed.composite.status.phase == Some(Phase::Failed) || observed.note(ours::FAILED).is_some();
+        observed.composite.status.phase == Some(Phase::Failed) || observed.annotation(ours::FAILED).is_some();
     let whole =
         |writer: &PrimaryObject| remote_remains(writer) && !writer.is_searching() && !writer.is_deleting();
-    !said && !observed.is_preceded() && observed.primary.as_ref().is_some_and(whole)
+    !said && !observed.awaits_pre_delete() && observed.primary.as_ref().is_some_and(whole)
 }
 
 /// What is gone, or somebody else's, is not ours to end; what is over has ended.

@@ -7,14 +7,14 @@ use testplatform_apis::{
     condition::Request,
 };
 
-use super::{entry, matching::candidates};
+use super::{find_entry, matching::find_candidates};
 use crate::{
     observed::{PeerCluster, PeerRequest, PeerState},
     validate::AdmissionIssue,
 };
 
 /// The claim among its peers.
-pub(super) struct Load<'a> {
+pub(super) struct PeerLoad<'a> {
     pub catalogue: &'a Catalogue,
     pub peers: &'a [PeerCluster],
     /// When the composite was made, and its name.
@@ -22,12 +22,12 @@ pub(super) struct Load<'a> {
     pub tenant: Option<&'a str>,
 }
 
-impl<'a> Load<'a> {
+impl<'a> PeerLoad<'a> {
     /// Those of the pools of which one cluster more is within the tenant's quota.
     pub fn within_quota(&self, pools: &[&'a Pool]) -> Result<Vec<&'a Pool>, AdmissionIssue> {
         let quota = self.tenant.and_then(|tenant| self.catalogue.quota(tenant));
         let Some((quota, tenant)) = quota.zip(self.tenant) else { return Ok(pools.to_vec()) };
-        let (taken, spent) = self.taken(quota);
+        let (taken, spent) = self.quota_usage(quota);
         let affordable: Vec<&Pool> = pools
             .iter()
             .copied()
@@ -35,28 +35,31 @@ impl<'a> Load<'a> {
             .collect();
         if quota.max_concurrent.is_some_and(|max| taken >= max) || affordable.is_empty() {
             let cheapest = pools.iter().map(|p| p.cost).min().unwrap_or(1);
-            let words = exceeded(quota, tenant, cheapest, " from pools");
+            let words = exceeded_message(quota, tenant, cheapest, " from pools");
             return Err(AdmissionIssue::new(Request::QuotaExceeded, words));
         }
         Ok(affordable)
     }
 
     /// Whether one cluster more that comes from no pool is within the tenant's quota.
-    pub fn affords(&self, cost: u32) -> Result<(), AdmissionIssue> {
+    pub fn check_quota(&self, cost: u32) -> Result<(), AdmissionIssue> {
         let quota = self.tenant.and_then(|tenant| self.catalogue.quota(tenant));
         let Some((quota, tenant)) = quota.zip(self.tenant) else { return Ok(()) };
-        let (taken, spent) = self.taken(quota);
+        let (taken, spent) = self.quota_usage(quota);
         let beyond = quota.budget.is_some_and(|budget| spent.saturating_add(cost) > budget);
         if beyond || quota.max_concurrent.is_some_and(|max| taken >= max) {
-            return Err(AdmissionIssue::new(Request::QuotaExceeded, exceeded(quota, tenant, cost, "")));
+            return Err(AdmissionIssue::new(
+                Request::QuotaExceeded,
+                exceeded_message(quota, tenant, cost, ""),
+            ));
         }
         Ok(())
     }
 
     /// How many clusters come before this one, and what they cost.
-    fn taken(&self, quota: &Quota) -> (u32, u32) {
+    fn quota_usage(&self, quota: &Quota) -> (u32, u32) {
         let ahead: Vec<&PeerCluster> = self.peers.iter().filter(|p| self.takes_quota(p, quota)).collect();
-        let spent = ahead.iter().map(|p| self.cost(p)).fold(0, u32::saturating_add);
+        let spent = ahead.iter().map(|p| self.peer_cost(p)).fold(0, u32::saturating_add);
         (u32::try_from(ahead.len()).unwrap_or(u32::MAX), spent)
     }
 
@@ -66,7 +69,9 @@ impl<'a> Load<'a> {
         let Some(max) = hub.max_clusters else { return true };
         let on_it = |peer: &&PeerCluster| match &peer.state {
             PeerState::Holds { hub: taken, .. } => taken == hub.provider_config(),
-            PeerState::WaitsForHub if self.before(peer) => self.may_go_to(peer, hub.provider_config()),
+            PeerState::WaitsForHub if self.is_served_before(peer) => {
+                self.may_go_to(peer, hub.provider_config())
+            }
             PeerState::WaitsForHub | PeerState::WaitsForQuota | PeerState::HoldsElsewhere => false,
         };
         self.peers.iter().filter(on_it).count() < usize::try_from(max).unwrap_or(usize::MAX)
@@ -79,57 +84,58 @@ impl<'a> Load<'a> {
             // One that can never be afforded is not waited for.
             PeerState::WaitsForHub | PeerState::WaitsForQuota => {
                 let ever = |cost| quota.budget.is_none_or(|budget| cost <= budget);
-                self.before(peer) && self.cheapest(peer).is_some_and(ever)
+                self.is_served_before(peer) && self.min_cost(peer).is_some_and(ever)
             }
         }
     }
 
     /// What a peer's cluster costs; one that waits counts with the cheapest that it may get.
-    fn cost(&self, peer: &PeerCluster) -> u32 {
+    fn peer_cost(&self, peer: &PeerCluster) -> u32 {
         let cost = match &peer.state {
             // The pool of one that brings its own credentials is its own, and no entry.
             PeerState::Holds { .. } if matches!(peer.request, PeerRequest::Pool { brings: true, .. }) => {
-                self.cheapest(peer)
+                self.min_cost(peer)
             }
             PeerState::Holds { hub, namespace, pool } => {
-                entry(self.catalogue, hub, namespace, pool).map(|(pool, _)| pool.cost)
+                find_entry(self.catalogue, hub, namespace, pool).map(|(pool, _)| pool.cost)
             }
             PeerState::WaitsForHub | PeerState::WaitsForQuota | PeerState::HoldsElsewhere => {
-                self.cheapest(peer)
+                self.min_cost(peer)
             }
         };
         cost.unwrap_or(1)
     }
 
-    fn cheapest(&self, peer: &PeerCluster) -> Option<u32> {
+    fn min_cost(&self, peer: &PeerCluster) -> Option<u32> {
         let (wanted, brings) = match &peer.request {
             PeerRequest::Pool { wanted, brings } => (wanted, *brings),
             PeerRequest::Template(cost) => return Some(*cost),
             PeerRequest::CiOperator => return Some(1),
         };
-        let own = candidates(self.catalogue, wanted, brings, peer.tenant.as_deref());
+        let own = find_candidates(self.catalogue, wanted, brings, peer.tenant.as_deref());
         own.iter().map(|p| p.cost).min()
     }
 
     fn may_go_to(&self, peer: &PeerCluster, hub: &str) -> bool {
         let PeerRequest::Pool { wanted, brings } = &peer.request else { return false };
-        let own = candidates(self.catalogue, wanted, *brings, peer.tenant.as_deref());
+        let own = find_candidates(self.catalogue, wanted, *brings, peer.tenant.as_deref());
         own.iter().any(|p| self.catalogue.hub(p).is_some_and(|h| h.provider_config() == hub))
     }
 
     /// One without a time is one that was never stored, and the youngest.
-    fn before(&self, peer: &PeerCluster) -> bool {
+    fn is_served_before(&self, peer: &PeerCluster) -> bool {
         let age = |(made, name): &(Option<Timestamp>, String)| (made.unwrap_or(Timestamp::MAX), name.clone());
         age(&peer.age) < age(self.age)
     }
 }
 
-fn counted(number: u32, what: &str) -> String {
+fn count_text(number: u32, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-fn exceeded(quota: &Quota, tenant: &str, cheapest: u32, origin: &str) -> String {
-    let clusters = quota.max_concurrent.map(|max| format!("{}{origin} at a time", counted(max, "cluster")));
+fn exceeded_message(quota: &Quota, tenant: &str, cheapest: u32, origin: &str) -> String {
+    let clusters =
+        quota.max_concurrent.map(|max| format!("{}{origin} at a time", count_text(max, "cluster")));
     if let Some(budget) = quota.budget.filter(|budget| cheapest > *budget) {
         return format!(
             "a cluster that fits costs {cheapest}, and namespace {tenant} has a budget of {budget} in all; ask the platform team for more"

@@ -6,27 +6,27 @@ use testplatform_apis::space::keys;
 
 use super::{OURS, SECRET, SpaceCredentials, SpaceEvaluation};
 use crate::{
-    check::{foreign, missing, repeated},
+    check::{find_changed_foreign, find_missing, find_repeated_condition},
     proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse},
 };
 
 /// What the response violates.
-pub fn violation(
+pub fn find_violation(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
     judged: &SpaceEvaluation,
 ) -> Option<String> {
     // What carries nothing, because its name is none, does not exist.
     let nothing = |name: &str| name == SECRET && !judged.observed.is_legacy();
-    missing(OURS.map(|name| (name, nothing(name))), response, request)
-        .or_else(|| half_given(response))
-        .or_else(|| leaked(response, request, judged))
-        .or_else(|| foreign(response, request, &OURS))
-        .or_else(|| repeated(response))
+    find_missing(OURS.map(|name| (name, nothing(name))), response, request)
+        .or_else(|| find_partial_credentials(response))
+        .or_else(|| find_leak(response, request, judged))
+        .or_else(|| find_changed_foreign(response, request, &OURS))
+        .or_else(|| find_repeated_condition(response))
 }
 
 /// All keys or none; and ready with all of them alone.
-fn half_given(response: &RunFunctionResponse) -> Option<String> {
+fn find_partial_credentials(response: &RunFunctionResponse) -> Option<String> {
     let composite = response.desired.as_ref()?.composite.as_ref()?;
     let details = &composite.connection_details;
     let whole = SpaceCredentials::new(details).is_complete() && details.len() == keys::EVERY.len();
@@ -36,7 +36,7 @@ fn half_given(response: &RunFunctionResponse) -> Option<String> {
 }
 
 /// Secrets travel as connection details only. What the request itself shows in the open is none.
-fn leaked(
+fn find_leak(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
     judged: &SpaceEvaluation,

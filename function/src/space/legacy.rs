@@ -11,14 +11,14 @@ use testplatform_apis::{
 use super::{SECRET, SpaceCredentials, SpaceState};
 
 /// Whether its Object carries something. In its first pass the incumbent writes `<no value>` for the name, which no hub takes.
-pub(super) fn is_made(object: &Object<AnyRemote>) -> bool {
+pub(super) fn carries_token(object: &Object<AnyRemote>) -> bool {
     let manifest = &object.spec.for_provider.manifest;
     manifest["metadata"]["name"].as_str().is_some_and(|name| ObjectName::try_from(name).is_ok())
 }
 
 /// The credentials, put together as the incumbent does once token and URL are known. Those that the tenant has are repeated to the byte while
 /// they say the same.
-pub(super) fn details(observed: &SpaceState, namespace: &str) -> Option<SpaceCredentials> {
+pub(super) fn legacy_credentials(observed: &SpaceState, namespace: &str) -> Option<SpaceCredentials> {
     if !observed.is_legacy() {
         return None;
     }

@@ -44,7 +44,7 @@ pub struct SpaceObject {
     /// The Object.
     pub object: Object<AnyRemote>,
     /// How the remote object stands to it.
-    pub link: SyncState,
+    pub sync: SyncState,
     /// What its connection Secret holds.
     pub details: SpaceCredentials,
 }
@@ -61,13 +61,13 @@ impl SpaceObject {
     }
 
     /// Whether the remote object was seen on the hub and is not going.
-    pub fn is_there(&self) -> bool {
+    pub fn exists(&self) -> bool {
         self.remote().is_some_and(|m| m.deletion_timestamp.is_none())
     }
 
     /// Whether it is there as asked for.
-    pub fn is_settled(&self) -> bool {
-        self.is_there() && self.link == SyncState::InSync
+    pub fn is_synced(&self) -> bool {
+        self.exists() && self.sync == SyncState::InSync
     }
 }
 
@@ -135,7 +135,7 @@ impl SpaceState {
             let resource = decode_resource(name, bytes)?;
             let object: Object<AnyRemote> =
                 wire::from_struct(&resource.resource).map_err(|e| unreadable_resource(name, e))?;
-            if own == SECRET && legacy::is_made(&object) {
+            if own == SECRET && legacy::carries_token(&object) {
                 let whole: RawObject =
                     wire::from_struct(&resource.resource).map_err(|e| unreadable_resource(name, e))?;
                 observed.secret = Some(whole.spec);
@@ -143,7 +143,7 @@ impl SpaceState {
             let link =
                 read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|m| &m.metadata));
             let details = SpaceCredentials::new(&resource.connection_details);
-            observed.objects.insert(own, SpaceObject { object, link, details });
+            observed.objects.insert(own, SpaceObject { object, sync: link, details });
         }
         Ok(observed)
     }
@@ -154,22 +154,22 @@ impl SpaceState {
     }
 
     /// The namespace's Object.
-    pub fn home(&self) -> Option<&SpaceObject> {
+    pub fn namespace_object(&self) -> Option<&SpaceObject> {
         self.objects.get(NAMESPACE)
     }
 
     /// Whether nothing shows yet that the namespace was made for this space: what is found under its name may be anybody's. Core lets tenants choose
     /// the name of a composite, and so of the namespace.
-    pub fn is_newborn(&self) -> bool {
-        let Some(home) = self.home() else {
+    pub fn is_ownership_unproven(&self) -> bool {
+        let Some(home) = self.namespace_object() else {
             return self.objects.is_empty() && self.details.get(keys::NAMESPACE).is_none();
         };
         home.object.spec.management_policies == NEWBORN && !began_to_create(&home.object.metadata)
     }
 
     /// Whether the hub has a namespace of the name that was not made for this space.
-    pub fn is_taken(&self) -> bool {
-        self.is_newborn() && self.home().is_some_and(|home| home.remote().is_some())
+    pub fn is_foreign(&self) -> bool {
+        self.is_ownership_unproven() && self.namespace_object().is_some_and(|home| home.remote().is_some())
     }
 
     /// Name of the namespace on the hub. A space does not move: what was asked for before wins.
@@ -182,13 +182,13 @@ impl SpaceState {
             let others = self.objects.iter().filter(|(name, _)| ![NAMESPACE, CREDENTIALS].contains(name));
             others.filter_map(|(_, item)| inside(item)).find(legal)
         };
-        let known = self.home().and_then(named).filter(legal).or_else(before);
+        let known = self.namespace_object().and_then(named).filter(legal).or_else(before);
         known.or_else(|| Some(namespace_of(&self.composite.metadata.name)).filter(legal))
     }
 
     /// Revision of the published credentials, as the hub-side provider noted it on the namespace.
     pub fn revision(&self) -> Option<&str> {
-        self.home()?.remote()?.annotation(ours::CREDENTIALS_REVISION)
+        self.namespace_object()?.remote()?.annotation(ours::CREDENTIALS_REVISION)
     }
 
     /// The credentials of the space, all of them or none: those that are published, those of the incumbent's token, or those that the
@@ -196,7 +196,7 @@ impl SpaceState {
     pub fn credentials(&self, namespace: &str) -> Option<SpaceCredentials> {
         self.published(namespace)
             .cloned()
-            .or_else(|| legacy::details(self, namespace))
+            .or_else(|| legacy::legacy_credentials(self, namespace))
             .or_else(|| Some(self.details.clone()).filter(SpaceCredentials::is_complete))
     }
 
@@ -208,7 +208,7 @@ impl SpaceState {
         let is_it = item.manifest()["metadata"]["name"] == remote.name.as_str();
         let of = item.details.get(keys::NAMESPACE).is_some_and(|n| n == namespace.as_bytes());
         let owner = remote.labels.get(ours::OWNER_UID);
-        let home = self.home().and_then(SpaceObject::remote).and_then(|m| m.uid.as_ref());
+        let home = self.namespace_object().and_then(SpaceObject::remote).and_then(|m| m.uid.as_ref());
         // Of one that was made anew the old credentials may still be there.
         let same = owner.zip(home).is_none_or(|(owner, home)| owner == home.as_str());
         (is_it && of && same && item.details.is_complete()).then_some(&item.details)

@@ -12,7 +12,7 @@ use super::{SpaceCredentials, SpaceEvaluation};
 use crate::{
     Options,
     events::Event,
-    fatal::{fatal, shown},
+    fatal::{build_fatal, repeat_conditions},
     proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse, State, Target},
     respond as wires,
     text::bounded,
@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The full response. What earlier steps want passes through byte for byte. Nothing is asked for: all that is needed is observed or set.
-pub(super) fn respond(
+pub(super) fn build_response(
     request: &RunFunctionRequest,
     judged: &SpaceEvaluation,
     options: &Options,
@@ -29,31 +29,36 @@ pub(super) fn respond(
         Some(_) => Target::CompositeAndClaim,
         None => Target::Composite,
     };
-    let desired = match desired(request, judged) {
+    let desired = match build_desired(request, judged) {
         Ok(desired) => desired,
         Err(error) => {
             let why = format!("cannot encode the desired state: {error}; nothing is changed");
-            return fatal(request, FatalReason::InternalError.as_str(), why, shown(request));
+            return build_fatal(
+                request,
+                FatalReason::InternalError.as_str(),
+                why,
+                repeat_conditions(request),
+            );
         }
     };
-    let ready = ready(judged);
-    let event = event(judged, &ready);
+    let ready = ready_condition(judged);
+    let event = find_event(judged, &ready);
     let ttl = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
     RunFunctionResponse {
-        meta: Some(wires::meta(request, Some(ttl))),
+        meta: Some(wires::response_meta(request, Some(ttl))),
         desired: Some(desired),
-        results: event.into_iter().map(|e| wires::result(e, target)).collect(),
+        results: event.into_iter().map(|e| wires::encode_event(e, target)).collect(),
         context: request.context.clone(),
         requirements: None,
-        conditions: vec![wires::condition(ready, target)],
+        conditions: vec![wires::encode_condition(ready, target)],
         output: None,
     }
 }
 
-fn desired(request: &RunFunctionRequest, judged: &SpaceEvaluation) -> Result<State, wire::Error> {
+fn build_desired(request: &RunFunctionRequest, judged: &SpaceEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
     for resource in &judged.resources {
-        let message = wires::composed(resource)?;
+        let message = wires::encode_resource(resource)?;
         desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
     let composite = &judged.observed.composite;
@@ -73,7 +78,7 @@ fn desired(request: &RunFunctionRequest, judged: &SpaceEvaluation) -> Result<Sta
     Ok(desired)
 }
 
-fn ready(judged: &SpaceEvaluation) -> Condition {
+fn ready_condition(judged: &SpaceEvaluation) -> Condition {
     let status = match judged.state.reason {
         SpaceReady::SpaceAvailable => ConditionStatus::True,
         SpaceReady::SpaceNameInvalid
@@ -94,7 +99,7 @@ fn ready(judged: &SpaceEvaluation) -> Condition {
 }
 
 /// A transition to something that somebody wants to know. A failed pass says nothing of what was shown before it.
-fn event(judged: &SpaceEvaluation, new: &Condition) -> Option<Event> {
+fn find_event(judged: &SpaceEvaluation, new: &Condition) -> Option<Event> {
     let waits = match judged.state.reason {
         SpaceReady::SpaceNamespacePending
         | SpaceReady::SpaceContentPending

@@ -7,7 +7,7 @@ use crate::{backend::Desired, observed::SyncState};
 
 /// Where the space stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct SpaceProgress {
     /// Why.
     pub reason: SpaceReady,
     /// The same in a sentence.
@@ -26,13 +26,13 @@ impl SpaceEvaluation {
 }
 
 /// Where the space stands: the first thing that is not as it should be.
-pub(super) fn state(
+pub(super) fn read_progress(
     namespace: Option<&str>,
     resources: &[Desired],
     given: bool,
     observed: &SpaceState,
-) -> State {
-    let is = |reason, message: String| State { reason, message };
+) -> SpaceProgress {
+    let is = |reason, message: String| SpaceProgress { reason, message };
     let Some(namespace) = namespace else {
         let name = &observed.composite.metadata.name;
         let message = format!(
@@ -40,22 +40,26 @@ pub(super) fn state(
         );
         return is(SpaceReady::SpaceNameInvalid, message);
     };
-    if observed.home().and_then(SpaceObject::remote).is_some_and(|m| m.deletion_timestamp.is_some()) {
+    if observed
+        .namespace_object()
+        .and_then(SpaceObject::remote)
+        .is_some_and(|m| m.deletion_timestamp.is_some())
+    {
         let message =
             format!("namespace {namespace} is being deleted on the hub; it is made anew once it is gone");
         return is(SpaceReady::SpaceTerminating, message);
     }
-    if observed.is_taken() {
+    if observed.is_foreign() {
         let message = format!(
             "the hub has a namespace {namespace} that was not made for this claim, and it is not taken over"
         );
         return is(SpaceReady::SpaceRefused, message);
     }
-    let trouble = observed.objects.iter().find_map(|(name, item)| Some((name, trouble(&item.link)?)));
+    let trouble = observed.objects.iter().find_map(|(name, item)| Some((name, sync_problem(&item.sync)?)));
     if let Some((name, (reason, words))) = trouble {
         return is(reason, format!("{name}: {words}"));
     }
-    if !observed.home().is_some_and(SpaceObject::is_there) {
+    if !observed.namespace_object().is_some_and(SpaceObject::exists) {
         return is(SpaceReady::SpaceNamespacePending, format!("the hub makes namespace {namespace}"));
     }
     let unready = |r: &&Desired| r.name != CREDENTIALS && !r.ready;
@@ -81,7 +85,7 @@ pub(super) fn state(
 }
 
 /// What an administrator has to look at.
-fn trouble(link: &SyncState) -> Option<(SpaceReady, String)> {
+fn sync_problem(link: &SyncState) -> Option<(SpaceReady, String)> {
     Some(match link {
         SyncState::Unknown | SyncState::InSync => return None,
         SyncState::Deleted | SyncState::Replaced => {

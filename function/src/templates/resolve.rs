@@ -15,31 +15,32 @@ use testplatform_apis::{
 };
 
 use super::{
-    Brings, Bundles, Chosen, Judgement, Refusal, Whole, Words, change, find, groups, network, order,
+    BroughtCredentials, BundleSelection, ClaimSpec, FieldRefusal, ResolveError, ResolvedSpec,
+    SelectedRelease, catalogue, change, groups, network, spec,
 };
 
 /// What is in the way.
-pub(super) struct Refusals(pub Vec<Refusal>);
+pub(super) struct Refusals(pub Vec<FieldRefusal>);
 
 impl Refusals {
     pub(super) fn add(&mut self, reason: Request, path: impl Into<String>, sentence: impl Into<String>) {
-        self.0.push(Refusal { reason, path: path.into(), sentence: sentence.into() });
+        self.0.push(FieldRefusal { reason, path: path.into(), sentence: sentence.into() });
     }
 }
 
 /// Judges a claim. `memory`: what was asked for before, as far as the hub took it.
-pub(super) fn judged(
+pub(super) fn resolve_claim(
     entry: &Entry,
-    words: &Words,
+    words: &ClaimSpec,
     memory: Option<&Effective>,
-    cluster: &change::Cluster<'_>,
-) -> Result<(Whole, Effective), Judgement> {
+    cluster: &change::ExistingCluster<'_>,
+) -> Result<(ResolvedSpec, Effective), ResolveError> {
     let offer = entry.made.offer();
     let mut refusals = Refusals(vec![]);
     let before = memory.and_then(|m| m.parameters.clone()).unwrap_or_default();
     let fresh = memory.is_none_or(|m| m.template.as_ref() != Some(&entry.name));
-    let release = release(entry, words, (memory, cluster.left_at), &mut refusals);
-    let (parameters, shown) = settings(
+    let release = resolve_release(entry, words, (memory, cluster.blocked_at_version), &mut refusals);
+    let (parameters, shown) = resolve_parameters(
         ("spec.parameters", "parameter"),
         &offer.parameters(),
         &words.parameters,
@@ -47,14 +48,14 @@ pub(super) fn judged(
         Request::InvalidParameter,
         &mut refusals,
     );
-    let (groups, node_groups) = groups::groups(entry, words, memory, &mut refusals);
-    let control_plane = control_plane(entry, words, memory, &mut refusals);
-    let network = networks(entry, words, memory, &mut refusals);
+    let (groups, node_groups) = groups::resolve_groups(entry, words, memory, &mut refusals);
+    let control_plane = resolve_control_plane(entry, words, memory, &mut refusals);
+    let network = resolve_network(entry, words, memory, &mut refusals);
     let hub = words.hub.clone().or_else(|| memory.and_then(|m| m.hub.clone()));
-    let timeouts = timeouts(entry, words, memory);
-    let brings = words.byoc.as_ref().and_then(|byoc| brings(entry, byoc, &mut refusals));
+    let timeouts = resolve_timeouts(entry, words, memory);
+    let brings = words.byoc.as_ref().and_then(|byoc| resolve_tenant_credentials(entry, byoc, &mut refusals));
     if !refusals.0.is_empty() {
-        return Err(Judgement::Refused(refusals.0));
+        return Err(ResolveError::Refused(refusals.0));
     }
     let some = |values: &Values| (!values.is_empty()).then(|| values.clone());
     let effective = Effective {
@@ -70,18 +71,18 @@ pub(super) fn judged(
         timeouts: (timeouts != Timeouts::default()).then_some(timeouts),
     };
     if let Some(memory) = memory {
-        let changes = change::changes(entry, cluster, memory, &effective);
+        let changes = change::find_forbidden_changes(entry, cluster, memory, &effective);
         if !changes.is_empty() {
-            return Err(Judgement::Unchangeable(changes));
+            return Err(ResolveError::Unchangeable(changes));
         }
     }
     let document = &entry.document;
     let before = memory.and_then(|m| m.template.clone());
-    let whole = Whole {
+    let whole = ResolvedSpec {
         release,
         template: entry.name.clone(),
         moved_from: before.filter(|before| *before != entry.name),
-        back: false,
+        is_rollback: false,
         releases: if entry.backend().capabilities().walks { entry.releases.clone() } else { vec![] },
         control_plane,
         network,
@@ -91,15 +92,19 @@ pub(super) fn judged(
         namespace: document.namespace.clone(),
         password: document.password.unwrap_or(true),
         observes: document.observes,
-        bundles: Bundles::chosen(document, &parameters),
-        brings,
-        order: order::placed(&entry.made, groups, parameters),
+        bundles: BundleSelection::select(document, &parameters),
+        tenant_credentials: brings,
+        backend_spec: spec::build_backend_spec(&entry.made, groups, parameters),
     };
     Ok((whole, effective))
 }
 
 /// What the claim brings along, as far as the entry takes it.
-fn brings(entry: &Entry, block: &Value, refusals: &mut Refusals) -> Option<Brings> {
+fn resolve_tenant_credentials(
+    entry: &Entry,
+    block: &Value,
+    refusals: &mut Refusals,
+) -> Option<BroughtCredentials> {
     let mut refuse = |field: &str, what: &str| {
         let sentence = format!("cannot be served: template {} {what}", entry.name);
         refusals.add(Request::FieldRefused, format!("spec.byoc{field}"), sentence);
@@ -111,23 +116,23 @@ fn brings(entry: &Entry, block: &Value, refusals: &mut Refusals) -> Option<Bring
     if !terms.ssh_key && !block[SSH_KEY].is_null() {
         refuse(&format!(".{SSH_KEY}"), "takes no SSH key");
     }
-    Some(Brings { byoc: block.clone(), terms: terms.clone() })
+    Some(BroughtCredentials { byoc: block.clone(), terms: terms.clone() })
 }
 
 /// What the cluster is to run. What it was asked to run stays, as long as the claim means it and the template is the same: a
 /// catalogue that changes upgrades no cluster. But for one that the hub refuses: its image may have been repaired.
-fn release(
+fn resolve_release(
     entry: &Entry,
-    words: &Words,
+    words: &ClaimSpec,
     (memory, left_at): (Option<&Effective>, Option<&Version>),
     refusals: &mut Refusals,
-) -> Chosen {
+) -> SelectedRelease {
     let own = memory.filter(|m| m.template.as_ref() == Some(&entry.name));
     let held = own.and_then(|m| Version::parse(m.version.as_deref()?).ok());
     let listed = held.as_ref().and_then(|held| entry.releases.iter().find(|r| r.version == *held));
     let refused = left_at.is_some_and(|left_at| held.as_ref() != Some(left_at));
     let repaired = || listed.filter(|_| refused)?.image.clone();
-    let kept = || Chosen {
+    let kept = || SelectedRelease {
         version: held.clone(),
         image: repaired().or_else(|| own.and_then(|m| m.release_image.clone())),
         deprecated: listed.and_then(|r| r.deprecated.clone()),
@@ -139,7 +144,7 @@ fn release(
         release.into()
     };
     if let Some(image) = &words.release_image {
-        return brought(entry, image, own, refusals);
+        return resolve_image(entry, image, own, refusals);
     }
     let Some(asked) = &words.version else {
         if own.is_some() {
@@ -153,7 +158,7 @@ fn release(
             "spec.version",
             "cannot be asked for of this template, which has its own",
         );
-        return Chosen::default();
+        return SelectedRelease::default();
     }
     if held.as_ref().is_some_and(|held| held.is_meant_by(asked)) {
         return kept();
@@ -162,22 +167,28 @@ fn release(
         let mut enabled: Vec<&Release> = entry.releases.iter().filter(|r| r.enabled).collect();
         gather::sort_few(&mut enabled, |a, b| b.version.cmp(&a.version));
         let names: Vec<String> = enabled.iter().map(|r| r.version.to_string()).collect();
-        let sentence = format!("is none of the template's: set one that is: {}", find::first_ten(&names));
+        let sentence =
+            format!("is none of the template's: set one that is: {}", catalogue::first_ten(&names));
         refusals.add(Request::VersionUnsupported, "spec.version", sentence);
-        return Chosen::default();
+        return SelectedRelease::default();
     };
     of(release)
 }
 
 /// An image that the claim brings along.
-fn brought(entry: &Entry, image: &str, own: Option<&Effective>, refusals: &mut Refusals) -> Chosen {
+fn resolve_image(
+    entry: &Entry,
+    image: &str,
+    own: Option<&Effective>,
+    refusals: &mut Refusals,
+) -> SelectedRelease {
     let listed = entry.releases.iter().find(|r| r.enabled && r.image.as_deref() == Some(image));
     if let Some(release) = listed {
         return release.into();
     }
     if let Some(own) = own.filter(|m| m.release_image.as_deref() == Some(image)) {
         let version = own.version.clone().and_then(|v| Version::try_from(v).ok());
-        return Chosen { version, image: Some(image.to_owned()), deprecated: None };
+        return SelectedRelease { version, image: Some(image.to_owned()), deprecated: None };
     }
     let path = "spec.releaseImage";
     if !entry.backend().capabilities().release_image {
@@ -191,20 +202,20 @@ fn brought(entry: &Entry, image: &str, own: Option<&Effective>, refusals: &mut R
         let what = if allowed.is_empty() {
             "is not left to claims by this template; set version instead".to_owned()
         } else {
-            format!("must begin with one of: {}", find::first_ten(allowed))
+            format!("must begin with one of: {}", catalogue::first_ten(allowed))
         };
         refusals.add(Request::VersionUnsupported, path, what);
     } else if !image.chars().all(|c| c.is_ascii_graphic()) || !image.contains(['@', ':']) {
         refusals.add(Request::VersionUnsupported, path, "is no image with a tag or a digest");
     }
-    Chosen { version: Version::of_tag(image), image: Some(image.to_owned()), deprecated: None }
+    SelectedRelease { version: Version::of_tag(image), image: Some(image.to_owned()), deprecated: None }
 }
 
 /// Parameters with their values: the claim's, else what was asked for before, else the default. The second is what may be shown.
 ///
 /// `fresh`: by this template nothing was asked for before. Otherwise what was left out then stays left out, whatever the entry says by
 /// now; of a Secret nothing is remembered, so that has its default.
-pub(super) fn settings(
+pub(super) fn resolve_parameters(
     (path, what): (&str, &str),
     known: &Rules<'_>,
     asked: &Values,
@@ -219,7 +230,7 @@ pub(super) fn settings(
     }
     for name in asked.0.keys().filter(|name| known.iter().all(|(k, _)| k != name)) {
         let names: Vec<String> = known.iter().map(|(name, _)| (*name).to_owned()).collect();
-        let none = if names.is_empty() { "none".into() } else { find::first_ten(&names) };
+        let none = if names.is_empty() { "none".into() } else { catalogue::first_ten(&names) };
         refusals.add(reason, under(path, name), format!("is no {what} of this template; it has {none}"));
     }
     let (mut settings, mut shown) = (Vec::new(), Values::default());
@@ -248,9 +259,9 @@ pub(super) fn settings(
     (settings, shown)
 }
 
-fn control_plane(
+fn resolve_control_plane(
     entry: &Entry,
-    words: &Words,
+    words: &ClaimSpec,
     memory: Option<&Effective>,
     refusals: &mut Refusals,
 ) -> ControlPlane {
@@ -277,7 +288,7 @@ fn control_plane(
         let sentence = if names.is_empty() {
             "cannot be chosen: this template has no classes of control planes".into()
         } else {
-            format!("must be one of {}", find::first_ten(&names))
+            format!("must be one of {}", catalogue::first_ten(&names))
         };
         refusals.add(Request::FieldRefused, "spec.controlPlane.class", sentence);
     }
@@ -289,13 +300,18 @@ fn control_plane(
 }
 
 /// What the claim says; of a cluster that is there what it was asked for with, where the claim says nothing.
-fn networks(entry: &Entry, words: &Words, memory: Option<&Effective>, refusals: &mut Refusals) -> Network {
+fn resolve_network(
+    entry: &Entry,
+    words: &ClaimSpec,
+    memory: Option<&Effective>,
+    refusals: &mut Refusals,
+) -> Network {
     let before = memory.and_then(|m| m.network.clone()).unwrap_or_default();
     let own = &words.network;
     if memory.is_none() {
         let can = entry.backend().capabilities();
         let allowed = &entry.document.limits.network;
-        refusals.0.extend(network::refusals(own, allowed, &can, &entry.made.offer().networks()));
+        refusals.0.extend(network::check_networks(own, allowed, &can, &entry.made.offer().networks()));
     }
     Network {
         pod_cidr: own.pod_cidr.clone().or(before.pod_cidr),
@@ -311,7 +327,7 @@ fn networks(entry: &Entry, words: &Words, memory: Option<&Effective>, refusals: 
     }
 }
 
-fn timeouts(entry: &Entry, words: &Words, memory: Option<&Effective>) -> Timeouts {
+fn resolve_timeouts(entry: &Entry, words: &ClaimSpec, memory: Option<&Effective>) -> Timeouts {
     let before = memory.and_then(|m| m.timeouts).unwrap_or_default();
     let (own, of_entry) = (&words.timeouts, &entry.document.timeouts);
     let of_entry = if memory.is_some() { &Timeouts::default() } else { of_entry };

@@ -10,7 +10,7 @@ use super::{AdmissionIssue, Problem};
 use crate::observed::Observed;
 
 /// The ServiceAccount that is wished for; none where the admin's credentials are.
-pub(super) fn access(
+pub(super) fn resolve_access(
     observed: &Observed,
     problems: &mut Vec<Problem>,
     remarks: &mut Vec<AdmissionIssue>,
@@ -22,7 +22,7 @@ pub(super) fn access(
     };
     let Some(writer) = &observed.primary else {
         return asked.unwrap_or_else(|(path, sentence)| {
-            if observed.left_behind() {
+            if observed.cluster_may_exist() {
                 // It has to be looked for all the same, and what nobody understands is no wish for the admin's.
                 ignored();
                 return Some(Wish { cluster_role: DEFAULT_ROLE.to_owned(), generation: 0 });

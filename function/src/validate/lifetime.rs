@@ -5,7 +5,7 @@ use serde_json::Value;
 use testplatform_apis::{condition::Request, duration::GoDuration, input::Settings, names::ours};
 
 use super::{AdmissionIssue, Block};
-use crate::observed::{Handover, Observed, PrimaryObject};
+use crate::observed::{Observed, PrimaryObject, Transfer};
 
 /// When Hive destroys a cluster that ci-operator claims from a pool, from when it was assigned on. Source: `acquireCluster`,
 /// openshift/ci-tools, `pkg/steps/cluster_claim.go`; nothing in a ci-operator configuration changes it.
@@ -21,11 +21,11 @@ pub struct Lifetime {
     /// From Ready on; none: no end.
     pub effective: Option<GoDuration>,
     /// The longest that it may ever become. Written at birth, constant: the hub's backstops are built on it.
-    pub longest: Option<GoDuration>,
+    pub max: Option<GoDuration>,
     /// The default that the claim was born with, noted on the writer.
     pub granted: Option<GoDuration>,
     /// How long provisioning may take, as the hub was told at birth.
-    pub told_timeout: Option<GoDuration>,
+    pub reported_timeout: Option<GoDuration>,
     /// Whether what held at birth is not known for now: the writer is lost, and the remote object was not seen since. Nothing
     /// of today's takes its place, and the remote object is told nothing.
     pub lost: bool,
@@ -44,7 +44,7 @@ pub(super) struct Limits {
     /// How long provisioning may take.
     timeout: GoDuration,
     /// The same, if the hub is told.
-    told_timeout: Option<GoDuration>,
+    reported_timeout: Option<GoDuration>,
     /// The longest by which Hive has not ended it yet, where ci-operator claims it from a pool.
     before_hive: Option<GoDuration>,
 }
@@ -70,20 +70,20 @@ impl Limits {
             max_lifetime: settings.max_lifetime,
             reachable: settings.hub_max_lifetime,
             timeout: settings.default_provision_timeout,
-            told_timeout: settings.told_provision_timeout,
+            reported_timeout: settings.told_provision_timeout,
             before_hive: block.before_hive(),
         };
         let (of_place, of_claim) = match block {
             Block::CiOperator(_) => {
                 // What Hive ends has an end, whether or not one is asked for.
-                let most = of_input.before_hive.and(of_input.most());
+                let most = of_input.before_hive.and(of_input.max_allowed());
                 let default = of_input.default_lifetime.or(most).map(|d| most.map_or(d, |most| d.min(most)));
                 return Self { default_lifetime: default, ..of_input };
             }
             Block::ClusterClaim(claimed) => {
-                let place = claimed.place.as_ref();
+                let place = claimed.pool.as_ref();
                 let spans = (place.and_then(|p| p.default_lifetime), place.and_then(|p| p.max_lifetime));
-                (spans, claimed.wanted.timeout)
+                (spans, claimed.spec.timeout)
             }
             Block::Template(templated) => {
                 let terms = &templated.terms;
@@ -101,13 +101,13 @@ impl Limits {
             max_lifetime,
             timeout,
             // The claim says it once, and the manifest remembers it.
-            told_timeout: Some(timeout),
+            reported_timeout: Some(timeout),
             ..of_input
         }
     }
 
     /// The longest that may be had.
-    fn most(&self) -> Option<GoDuration> {
+    fn max_allowed(&self) -> Option<GoDuration> {
         [self.max_lifetime, self.before_hive].into_iter().flatten().min()
     }
 }
@@ -125,19 +125,22 @@ impl Lifetime {
         limits: &Limits,
         remarks: &mut Vec<AdmissionIssue>,
     ) -> Self {
-        let born = observed.primary.is_none() && (!observed.made_before() || observed.waited());
+        let born = observed.primary.is_none() && (!observed.was_made_before() || observed.was_pending());
         let lost = !born && observed.primary.as_ref().is_none_or(PrimaryObject::is_searching);
-        let before = told(observed, ours::LIFETIME);
-        let longest = if born { limits.most() } else { told(observed, ours::MAX_LIFETIME) };
+        let before = reported_duration(observed, ours::LIFETIME);
+        let longest =
+            if born { limits.max_allowed() } else { reported_duration(observed, ours::MAX_LIFETIME) };
         // A default is granted at birth. A later one ends no cluster that was promised none, or a longer one, and what is taken over was born
         // with another: what the hub was told then.
         let granted = match (&observed.transfer, born) {
-            (Handover::Takes(_), true) => None,
-            (Handover::Takes(_), false) => before,
-            (Handover::None | Handover::Gives(_), true) => limits.default_lifetime,
-            (Handover::None | Handover::Gives(_), false) => granted_before(observed, asked.is_null(), before),
+            (Transfer::Target(_), true) => None,
+            (Transfer::Target(_), false) => before,
+            (Transfer::None | Transfer::Source(_), true) => limits.default_lifetime,
+            (Transfer::None | Transfer::Source(_), false) => {
+                granted_at_creation(observed, asked.is_null(), before)
+            }
         };
-        let wanted = if let Ok(own) = parse(asked) {
+        let wanted = if let Ok(own) = parse_lifetime(asked) {
             own.or(granted)
         } else {
             remarks.push(AdmissionIssue::new(
@@ -173,34 +176,41 @@ impl Lifetime {
             let longest = longest.or(effective.map(|e| e.max(limits.reachable)));
             return Self {
                 effective,
-                longest,
+                max: longest,
                 granted,
-                told_timeout: limits.told_timeout,
+                reported_timeout: limits.reported_timeout,
                 lost,
                 timeout: Some(limits.timeout),
             };
         }
         // What held at birth holds, whatever the input says by now.
-        let told_timeout = told(observed, ours::PROVISION_TIMEOUT);
+        let told_timeout = reported_duration(observed, ours::PROVISION_TIMEOUT);
         let otherwise = (!lost).then_some(Settings::PROVISION_TIMEOUT);
-        Self { effective, longest, granted, told_timeout, lost, timeout: told_timeout.or(otherwise) }
+        Self {
+            effective,
+            max: longest,
+            granted,
+            reported_timeout: told_timeout,
+            lost,
+            timeout: told_timeout.or(otherwise),
+        }
     }
 }
 
 /// What the hub was told: as the writer's manifest has it, and that of one which only looks has not, as the remote object has it.
-fn told(observed: &Observed, key: &str) -> Option<GoDuration> {
+fn reported_duration(observed: &Observed, key: &str) -> Option<GoDuration> {
     let writer = observed.primary.as_ref()?;
     let of_remote = || writer.remote()?.metadata().annotation(key);
     writer.manifest_annotation(key).or_else(of_remote)?.parse().ok()
 }
 
 /// The default that was granted at birth, as it was noted. With all notes lost, what a claim that asks for nothing was told to have.
-fn granted_before(observed: &Observed, silent: bool, told: Option<GoDuration>) -> Option<GoDuration> {
+fn granted_at_creation(observed: &Observed, silent: bool, told: Option<GoDuration>) -> Option<GoDuration> {
     let found = silent && observed.primary.as_ref().is_some_and(PrimaryObject::is_probing);
-    observed.notes(ours::DEFAULT_LIFETIME).find_map(|d| d.parse().ok()).or(told.filter(|_| found))
+    observed.annotations(ours::DEFAULT_LIFETIME).find_map(|d| d.parse().ok()).or(told.filter(|_| found))
 }
 
-fn parse(asked: &Value) -> Result<Option<GoDuration>, ()> {
+fn parse_lifetime(asked: &Value) -> Result<Option<GoDuration>, ()> {
     match asked {
         Value::Null => Ok(None),
         Value::String(text) => {

@@ -413,10 +413,10 @@ fn secrets_are_in_connection_details_only() {
     // And the check sees it if one day they are.
     let judged = evaluate(&request, world.now, ci_operator::schema()).unwrap();
     response.conditions[0].message = Some(format!("oops {PASSWORD}"));
-    assert!(check::violation(&response, &request, &judged).unwrap().contains("secret"));
+    assert!(check::find_violation(&response, &request, &judged).unwrap().contains("secret"));
     let mut dropped = run(&request, &Options::default(), world.now);
     dropped.desired.as_mut().unwrap().resources.remove("ec");
-    assert!(check::violation(&dropped, &request, &judged).unwrap().contains("\"ec\""));
+    assert!(check::find_violation(&dropped, &request, &judged).unwrap().contains("\"ec\""));
 }
 
 #[test]

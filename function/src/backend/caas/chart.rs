@@ -7,17 +7,17 @@
 use serde_json::Value;
 
 /// A value as the text by which it gets there. Helm makes numbers and booleans of those again.
-pub(super) fn text(value: &Value) -> String {
+pub(super) fn helm_value(value: &Value) -> String {
     match value {
-        Value::String(text) => escaped(text),
+        Value::String(text) => escape_value(text),
         // The catalogue has no others.
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            escaped(&value.to_string())
+            escape_value(&value.to_string())
         }
     }
 }
 
-fn escaped(text: &str) -> String {
+fn escape_value(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -50,6 +50,6 @@ mod tests {
     #[case(json!("$HOME"), "$$HOME")]
     #[case(json!("- mirrors:\n  - a\n"), "- mirrors:\n  - a\n")]
     fn a_value_sets_no_other(#[case] value: Value, #[case] expected: &str) {
-        assert_eq!(text(&value), expected);
+        assert_eq!(helm_value(&value), expected);
     }
 }

@@ -6,34 +6,34 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 use testplatform_apis::{gather, template::kind::ChartValue};
 
-use super::{Wanted, chart, facts};
-use crate::{backend::templated::Before, observed::Observed};
+use super::{CaasRequest, chart, facts};
+use crate::{backend::templated::PreviousSpec, observed::Observed};
 
 /// Its spec.
-pub(super) fn spec(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
-    match (before(observed), wanted) {
+pub(super) fn build_spec(observed: &Observed, wanted: Option<CaasRequest<'_>>) -> Map<String, Value> {
+    match (previous_spec(observed), wanted) {
         (Some(before), _) => before.into_owned(),
-        (None, Some(wanted)) => asked(wanted),
+        (None, Some(wanted)) => initial_spec(wanted),
         // Of what is only looked for nothing is known.
         (None, None) => Map::new(),
     }
 }
 
 /// What was asked for before.
-fn before(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
-    let seen = facts::remote(observed).map(|remote| &remote.spec);
-    Some(Before::of(observed, seen, |spec| spec.contains_key("clusterTemplateRef"))?.spec)
+fn previous_spec(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
+    let seen = facts::observed_instance(observed).map(|remote| &remote.spec);
+    Some(PreviousSpec::of(observed, seen, |spec| spec.contains_key("clusterTemplateRef"))?.spec)
 }
 
 /// At birth. Parameters are in the order of their charts and names, so that it is the same in every pass.
-fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
-    let Wanted { whole, order, .. } = wanted;
+fn initial_spec(wanted: CaasRequest<'_>) -> Map<String, Value> {
+    let CaasRequest { spec: whole, backend_spec: order, .. } = wanted;
     let base = &order.base;
     let own = |name: &Option<String>, value: Option<String>| Some(((None, name.clone()?), value?));
     let version = whole.release.version.as_ref().map(ToString::to_string);
     let settings = order.parameters.iter().map(|setting| {
         let ChartValue { name, setup } = setting.target.clone();
-        ((setup, name), chart::text(&setting.value))
+        ((setup, name), chart::helm_value(&setting.value))
     });
     let mut values = gather::map(settings);
     values.extend(own(&base.version_parameter, version));

@@ -12,7 +12,7 @@ use testplatform_apis::{
 use crate::observed::{Observed, Remote};
 
 /// The Cluster as it was last observed.
-pub(super) fn remote(observed: &Observed) -> Option<&Cluster> {
+pub(super) fn observed_cluster(observed: &Observed) -> Option<&Cluster> {
     match observed.primary.as_ref()?.remote()? {
         Remote::Topology(remote) => Some(remote),
         Remote::EphemeralCluster(_)
@@ -24,15 +24,15 @@ pub(super) fn remote(observed: &Observed) -> Option<&Cluster> {
 }
 
 /// The whole picture.
-pub(super) struct Facts<'a> {
+pub(super) struct TopologyFacts<'a> {
     pub remote: &'a Cluster,
     pub status: &'a ClusterStatus,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> TopologyFacts<'a> {
     /// None: nothing was seen yet.
-    pub fn of(observed: &'a Observed) -> Option<Self> {
-        let remote = remote(observed)?;
+    pub fn from_observed(observed: &'a Observed) -> Option<Self> {
+        let remote = observed_cluster(observed)?;
         Some(Self { remote, status: &remote.status.value })
     }
 
@@ -45,16 +45,16 @@ impl<'a> Facts<'a> {
     }
 
     /// A condition that is there and not True: what is not known is not there.
-    pub fn lacks(&self, type_: &str) -> Option<&'a ObservedCondition> {
+    pub fn not_true(&self, type_: &str) -> Option<&'a ObservedCondition> {
         self.condition(type_).filter(|c| !c.is_true())
     }
 
     /// A condition that is False.
-    pub fn denies(&self, type_: &str) -> Option<&'a ObservedCondition> {
+    pub fn is_false(&self, type_: &str) -> Option<&'a ObservedCondition> {
         self.condition(type_).filter(|c| c.is_false())
     }
 
-    pub fn answers(&self) -> bool {
+    pub fn api_answers(&self) -> bool {
         self.is_true(conditions::CONTROL_PLANE_AVAILABLE)
     }
 

@@ -11,52 +11,52 @@ use testplatform_apis::{
     template::kind::{Document, Platform, merge},
 };
 
-use super::{Wanted, document, facts, rollout};
+use super::{HyperShiftRequest, document, facts, rollout};
 use crate::{
     backend::templated::{
-        Before,
+        PreviousSpec,
         members::{default, set as set_member},
     },
     observed::Observed,
-    templates::Brings,
+    templates::BroughtCredentials,
 };
 
 /// Its spec.
-pub(super) fn spec(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
-    let standing = || wanted.and_then(|wanted| wanted.standing(observed)).map(Cow::Owned);
-    match (standing().or_else(|| before(observed)), wanted) {
+pub(super) fn build_spec(observed: &Observed, wanted: Option<HyperShiftRequest<'_>>) -> Map<String, Value> {
+    let standing = || wanted.and_then(|wanted| wanted.accepted_spec(observed)).map(Cow::Owned);
+    match (standing().or_else(|| previous_spec(observed)), wanted) {
         (Some(before), Some(wanted)) => {
             let mut spec = before.into_owned();
-            set(&mut spec, wanted, &rollout::cluster_image(observed, wanted));
+            set_changeable(&mut spec, wanted, &rollout::cluster_image(observed, wanted));
             spec
         }
         (Some(before), None) => before.into_owned(),
-        (None, Some(wanted)) => asked(wanted),
+        (None, Some(wanted)) => initial_spec(wanted),
         // Of what is only looked for nothing is known.
         (None, None) => Map::new(),
     }
 }
 
 /// What was asked for before.
-pub(super) fn before(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
-    let seen = facts::remote(observed).map(|remote| &remote.spec);
-    Some(Before::of(observed, seen, |spec| spec.contains_key("release"))?.spec)
+pub(super) fn previous_spec(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
+    let seen = facts::observed_cluster(observed).map(|remote| &remote.spec);
+    Some(PreviousSpec::of(observed, seen, |spec| spec.contains_key("release"))?.spec)
 }
 
 /// What may change, in what there is.
-fn set(spec: &mut Map<String, Value>, wanted: Wanted<'_>, image: &str) {
+fn set_changeable(spec: &mut Map<String, Value>, wanted: HyperShiftRequest<'_>, image: &str) {
     spec.insert("release".into(), json!({ "image": image }));
-    document::settings(spec, Document::HostedCluster, &wanted.order.parameters);
+    document::apply_settings(spec, Document::HostedCluster, &wanted.backend_spec.parameters);
 }
 
 /// At birth.
-fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
-    let Wanted { whole, order, .. } = wanted;
-    let mut spec = wanted.filled(&order.base.hosted_cluster);
-    document::platform(&mut spec, order.base.platform);
-    default(&mut spec, "etcd", document::etcd);
+fn initial_spec(wanted: HyperShiftRequest<'_>) -> Map<String, Value> {
+    let HyperShiftRequest { spec: whole, backend_spec: order, .. } = wanted;
+    let mut spec = wanted.fill_placeholders(&order.base.hosted_cluster);
+    document::set_platform(&mut spec, order.base.platform);
+    default(&mut spec, "etcd", document::default_etcd);
     if order.base.platform == Platform::KubeVirt {
-        default(&mut spec, "services", document::services);
+        default(&mut spec, "services", document::default_services);
     }
     default(&mut spec, "networking", || json!({}));
     let network = &whole.network;
@@ -74,9 +74,9 @@ fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
         let policy = if replicas == 1 { "SingleReplica" } else { "HighlyAvailable" };
         spec.insert("controllerAvailabilityPolicy".into(), policy.into());
     }
-    merge(&mut spec, wanted.filled(&order.overlay).get("hostedCluster"));
-    set(&mut spec, wanted, rollout::image(wanted));
-    if let Some(Brings { byoc, .. }) = &whole.brings {
+    merge(&mut spec, wanted.fill_placeholders(&order.overlay).get("hostedCluster"));
+    set_changeable(&mut spec, wanted, rollout::requested_image(wanted));
+    if let Some(BroughtCredentials { byoc, .. }) = &whole.tenant_credentials {
         // What the entry names is in a namespace of the entry's.
         for (member, field) in [("pullSecret", byoc::PULL_SECRET), ("sshKey", byoc::SSH_KEY)] {
             match byoc::on_the_hub(byoc, field) {

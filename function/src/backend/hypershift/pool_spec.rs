@@ -10,51 +10,55 @@ use testplatform_apis::{
     },
 };
 
-use super::{Wanted, document};
+use super::{HyperShiftRequest, document};
 use crate::{
     backend::templated::members::default,
     observed::NodePoolObject,
-    templates::{Group, Site, Size},
+    templates::{NodeCount, NodeGroupSpec, Placement},
 };
 
 /// What can change is set anew, and everything else repeated. `share`: what it has of the catalogue beside the group's own.
-pub(super) fn spec(
-    wanted: Wanted<'_>,
-    group: &Group<HyperShift>,
+pub(super) fn build_spec(
+    wanted: HyperShiftRequest<'_>,
+    group: &NodeGroupSpec<HyperShift>,
     part: Option<&NodePoolObject>,
     image: &str,
     share: &Map<String, Value>,
-    site: &Site,
+    site: &Placement,
 ) -> Map<String, Value> {
     let before = part.and_then(|part| part.manifest()["spec"].as_object());
     let mut spec = before.cloned().unwrap_or_else(|| {
-        let base = wanted.filled(&wanted.order.base.node_pool);
-        begun(base, group, site)
+        let base = wanted.fill_placeholders(&wanted.backend_spec.base.node_pool);
+        initial_spec(base, group, site)
     });
     let begins = part.is_none();
     let class = part.and_then(|part| part.object.metadata.annotation(ours::NODE_CLASS));
     // Of a class that the catalogue describes otherwise by now, nodes stay as they are, and of one that is forgotten.
     let other = before.is_none() || class.is_some_and(|class| class != group.class);
     if let Some(machine) = group.machine.as_ref().filter(|_| other) {
-        document::machine(&mut spec, machine);
+        document::set_machine(&mut spec, machine);
     }
     if begins {
-        merge(&mut spec, wanted.filled(&wanted.order.overlay).get("nodePool"));
+        merge(&mut spec, wanted.fill_placeholders(&wanted.backend_spec.overlay).get("nodePool"));
     }
     spec.insert("release".into(), json!({ "image": image }));
     let (member, opposite, nodes) = match group.size {
-        Size::Fixed(count) => ("replicas", "autoScaling", json!(count)),
-        Size::Between { min, max } => ("autoScaling", "replicas", json!({ "min": min, "max": max })),
+        NodeCount::Fixed(count) => ("replicas", "autoScaling", json!(count)),
+        NodeCount::Between { min, max } => ("autoScaling", "replicas", json!({ "min": min, "max": max })),
     };
     spec.remove(opposite);
     spec.insert(member.into(), nodes);
-    labels(&mut spec, share, group);
-    document::settings(&mut spec, Document::NodePool, &wanted.order.parameters);
-    document::settings(&mut spec, Document::NodePool, &group.parameters);
+    set_labels(&mut spec, share, group);
+    document::apply_settings(&mut spec, Document::NodePool, &wanted.backend_spec.parameters);
+    document::apply_settings(&mut spec, Document::NodePool, &group.parameters);
     spec
 }
 
-fn begun(mut spec: Map<String, Value>, group: &Group<HyperShift>, site: &Site) -> Map<String, Value> {
+fn initial_spec(
+    mut spec: Map<String, Value>,
+    group: &NodeGroupSpec<HyperShift>,
+    site: &Placement,
+) -> Map<String, Value> {
     default(&mut spec, "management", || json!({ "upgradeType": "Replace", "autoRepair": true }));
     // Without an end, one Pod that may not go keeps a node for ever.
     default(&mut spec, "nodeDrainTimeout", || "10m".into());
@@ -69,10 +73,13 @@ fn begun(mut spec: Map<String, Value>, group: &Group<HyperShift>, site: &Site) -
 }
 
 /// The labels and taints that a NodePool has of the catalogue: those with which it was made.
-pub(super) fn share(wanted: Wanted<'_>, part: Option<&NodePoolObject>) -> Map<String, Value> {
-    let base = &wanted.order.base.node_pool;
+pub(super) fn catalogue_members(
+    wanted: HyperShiftRequest<'_>,
+    part: Option<&NodePoolObject>,
+) -> Map<String, Value> {
+    let base = &wanted.backend_spec.base.node_pool;
     let Some(part) = part else {
-        let mut filled = wanted.filled(base);
+        let mut filled = wanted.fill_placeholders(base);
         filled.retain(|member, _| ["nodeLabels", "taints"].contains(&member.as_str()));
         return filled;
     };
@@ -94,7 +101,7 @@ pub(super) fn share(wanted: Wanted<'_>, part: Option<&NodePoolObject>) -> Map<St
 }
 
 /// Labels and taints: those of the catalogue, and the group's own.
-fn labels(spec: &mut Map<String, Value>, share: &Map<String, Value>, group: &Group<HyperShift>) {
+fn set_labels(spec: &mut Map<String, Value>, share: &Map<String, Value>, group: &NodeGroupSpec<HyperShift>) {
     let mut labels = share.get("nodeLabels").and_then(Value::as_object).cloned().unwrap_or_default();
     labels.extend(group.labels.iter().map(|(key, value)| (key.clone(), value.as_str().into())));
     let mut taints = share.get("taints").and_then(Value::as_array).cloned().unwrap_or_default();

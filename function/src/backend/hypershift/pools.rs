@@ -12,12 +12,12 @@ use testplatform_apis::{
     yaml,
 };
 
-use super::{Wanted, facts, pool_spec, rollout};
+use super::{HyperShiftRequest, facts, pool_spec, rollout};
 use crate::{
     backend::{Desired, bundles, object as composing},
     intent::{ManagementPolicies, PrimaryAction},
     observed::{NodePoolObject, Observed, SyncState, node_pool_resource_name},
-    templates::{Group, Site},
+    templates::{NodeGroupSpec, Placement},
     validate::Validated,
 };
 
@@ -25,20 +25,20 @@ use crate::{
 pub(in crate::backend) const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.conditions) && \
 object.status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')";
 /// The longest name of one: it becomes a label.
-const NAME: usize = 63;
+const MAX_NAME: usize = 63;
 
 /// All that are to exist.
-pub(super) fn resources(
+pub(super) fn build_resources(
     request: &Validated,
     observed: &Observed,
-    wanted: Option<Wanted<'_>>,
-    site: &Site,
+    wanted: Option<HyperShiftRequest<'_>>,
+    site: &Placement,
 ) -> Vec<Desired> {
     let parts = || observed.node_pools.0.values();
     let again = |part: &NodePoolObject, manifest: Value, policies: ManagementPolicies| {
         let noted = |key| (key, part.object.metadata.annotation(key).map(str::to_owned));
         let annotations = gather::texts([ours::NODE_BASE, ours::NODE_CLASS].map(noted));
-        composed(request, observed, &part.group, annotations, manifest, policies)
+        compose_object(request, observed, &part.group, annotations, manifest, policies)
     };
     let repeat =
         |part: &NodePoolObject, policies: ManagementPolicies| again(part, part.manifest().clone(), policies);
@@ -47,12 +47,14 @@ pub(super) fn resources(
     let stuck = |part: &&NodePoolObject| !part.is_deletable();
     let take_back =
         |part: &NodePoolObject| again(part, part.manifest_with_hub_spec(), ManagementPolicies::ObserveDelete);
-    if composing::is_somebody_elses(request, observed) {
+    if composing::is_remote_replaced(request, observed) {
         // By these names there are the NodePools of the other HostedCluster now, and Delete goes by name: they are let go of first.
-        let kept = |part: &&NodePoolObject| !ends(request) || part.can_delete();
+        let kept = |part: &&NodePoolObject| !is_ending(request) || part.can_delete();
         return parts().filter(kept).map(|part| repeat(part, ManagementPolicies::Observe)).collect();
     }
-    if request.intent.teardown_deferred || (ends(request) && bundles::hold(request, observed)) {
+    if request.intent.teardown_deferred
+        || (is_ending(request) && bundles::awaits_pre_delete(request, observed))
+    {
         if request.intent.action == PrimaryAction::Update(ManagementPolicies::ObserveDelete) {
             // With the writer.
             return parts().map(take_back).collect();
@@ -60,15 +62,15 @@ pub(super) fn resources(
         // What is done inside the cluster before it goes needs its nodes.
         return parts().map(|part| repeat(part, ManagementPolicies::Full)).collect();
     }
-    if ends(request) {
+    if is_ending(request) {
         return parts().filter(stuck).map(take_back).collect();
     }
     let policies =
-        if leaves_alone(observed) { ManagementPolicies::ObserveDelete } else { ManagementPolicies::Full };
+        if is_frozen(observed) { ManagementPolicies::ObserveDelete } else { ManagementPolicies::Full };
     let Some(wanted) = wanted else {
         return parts().map(|part| repeat(part, policies)).collect();
     };
-    let groups = sorted(wanted);
+    let groups = sorted_groups(wanted);
     let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
     // Before that nobody can tell whose the HostedCluster is.
     let seen = observed.primary.as_ref().is_some_and(|w| w.remote().is_some() && w.remote_uid().is_some());
@@ -82,27 +84,27 @@ pub(super) fn resources(
             return None;
         }
         let image = rollout::pool_image(observed, wanted, &group.name, &names);
-        let share = pool_spec::share(wanted, part);
-        let spec = pool_spec::spec(wanted, group, part, &image, &share, site);
-        let manifest = manifest(request, group, part, spec, site);
+        let share = pool_spec::catalogue_members(wanted, part);
+        let spec = pool_spec::build_spec(wanted, group, part, &image, &share, site);
+        let manifest = build_manifest(request, group, part, spec, site);
         // Sorted: the same bytes in every pass.
         let base = (!share.is_empty()).then(|| yaml::sorted(&Value::Object(share)).to_string());
         let notes = gather::texts([(ours::NODE_BASE, base), (ours::NODE_CLASS, Some(group.class.clone()))]);
-        Some(composed(request, observed, &group.name, notes, manifest, policies))
+        Some(compose_object(request, observed, &group.name, notes, manifest, policies))
     });
     let gone = parts().filter(|part| !names.contains(&part.group.as_str()));
     asked.chain(gone.filter(stuck).map(take_back)).collect()
 }
 
 /// The groups that are wanted, in the order of their names.
-pub(super) fn sorted(wanted: Wanted<'_>) -> Vec<&Group<HyperShift>> {
-    let mut groups: Vec<&Group<HyperShift>> = wanted.order.groups.iter().collect();
+pub(super) fn sorted_groups(wanted: HyperShiftRequest<'_>) -> Vec<&NodeGroupSpec<HyperShift>> {
+    let mut groups: Vec<&NodeGroupSpec<HyperShift>> = wanted.backend_spec.groups.iter().collect();
     gather::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
     groups
 }
 
 /// Whether they go: with the cluster, or because there is none any more.
-pub(in crate::backend) fn ends(request: &Validated) -> bool {
+pub(in crate::backend) fn is_ending(request: &Validated) -> bool {
     let intent = &request.intent;
     match intent.action {
         PrimaryAction::Remove | PrimaryAction::Omit | PrimaryAction::Relocate => true,
@@ -114,13 +116,14 @@ pub(in crate::backend) fn ends(request: &Validated) -> bool {
 }
 
 /// Whether nothing of them may be made anew: HyperShift is taking them away, or the HostedCluster is not there.
-fn leaves_alone(observed: &Observed) -> bool {
+fn is_frozen(observed: &Observed) -> bool {
     let gone = observed.primary.as_ref().is_none_or(|writer| writer.sync == SyncState::Deleted);
-    gone || facts::remote(observed).is_some_and(|remote| remote.metadata.deletion_timestamp.is_some())
+    gone || facts::observed_cluster(observed)
+        .is_some_and(|remote| remote.metadata.deletion_timestamp.is_some())
 }
 
 /// The Object around a manifest. It depends on the writer, which so outlives it.
-fn composed(
+fn compose_object(
     request: &Validated,
     observed: &Observed,
     group: &str,
@@ -130,38 +133,39 @@ fn composed(
 ) -> Desired {
     let mut spec = json!({
         "forProvider": {},
-        "providerConfigRef": { "name": composing::provider_config(request, observed) },
+        "providerConfigRef": { "name": composing::provider_config_name(request, observed) },
         "readiness": { "policy": "DeriveFromCelQuery", "celQuery": CEL },
         "references": [{ "dependsOn": {
-            "apiVersion": object::API_VERSION, "kind": object::KIND, "name": request.writer_name(),
+            "apiVersion": object::API_VERSION, "kind": object::KIND, "name": request.primary_name(),
         } }],
         "watch": true,
     });
     spec["forProvider"]["manifest"] = manifest;
-    composing::bound(&mut spec, policies);
+    composing::set_policies(&mut spec, policies);
     let name = node_pool_resource_name(group);
     // A group's name has no dot, so no two of any composites have the same.
-    let mut object = composing::object(&format!("{name}.{}", request.name), notes, spec);
+    let mut object = composing::build_object(&format!("{name}.{}", request.name), notes, spec);
     // A label holds less than a name.
     object["metadata"]["labels"] = json!({ ours::COMPONENT: "pool" });
     Desired { name: name.into(), object, ready: request.intent.primary_ready }
 }
 
-fn manifest(
+fn build_manifest(
     request: &Validated,
-    group: &Group<HyperShift>,
+    group: &NodeGroupSpec<HyperShift>,
     part: Option<&NodePoolObject>,
     spec: Map<String, Value>,
-    site: &Site,
+    site: &Placement,
 ) -> Value {
     let known = |field: &str| part.and_then(|p| p.manifest()["metadata"][field].as_str()).map(str::to_owned);
     let plain = format!("{}-{}", site.name, group.name);
     let whole = format!("{}/{}", request.name, group.name);
     // A room of 63 always holds what a name is shortened to.
-    let fitted = || if plain.len() <= NAME { Some(plain.clone()) } else { shortened(&plain, &whole, NAME) };
+    let fitted =
+        || if plain.len() <= MAX_NAME { Some(plain.clone()) } else { shortened(&plain, &whole, MAX_NAME) };
     let metadata = json!({
         "name": known("name").or_else(fitted).unwrap_or_default(),
         "namespace": known("namespace").unwrap_or_else(|| site.namespace.clone()),
     });
-    composing::whole(API_VERSION, KIND, metadata, Value::Object(spec))
+    composing::assemble_object(API_VERSION, KIND, metadata, Value::Object(spec))
 }

@@ -11,17 +11,17 @@ use testplatform_apis::{
 };
 
 use super::{
-    Wanted,
+    OsacRequest,
     nodes::{self, RequestName},
-    order, readers,
+    observers, order,
 };
 use crate::{
-    backend::hypershift::facts::{Facts as HostedFacts, Pool},
+    backend::hypershift::facts::{HostedClusterFacts as HostedFacts, NodeGroupFacts},
     observed::{HostedClusterObserver, NodePoolObject, Observed, Remote, SyncState},
 };
 
 /// The ClusterOrder as it was last observed.
-pub(super) fn remote(observed: &Observed) -> Option<&ClusterOrder> {
+pub(super) fn observed_order(observed: &Observed) -> Option<&ClusterOrder> {
     match observed.primary.as_ref()?.remote()? {
         Remote::Order(remote) => Some(remote),
         Remote::EphemeralCluster(_)
@@ -33,33 +33,33 @@ pub(super) fn remote(observed: &Observed) -> Option<&ClusterOrder> {
 }
 
 /// The last job that was to bring its spec about.
-pub(super) fn newest(status: &ClusterOrderStatus) -> Option<&Job> {
+pub(super) fn newest_job(status: &ClusterOrderStatus) -> Option<&Job> {
     status.provisioning_jobs.value.iter().rfind(|job| job.type_ == Job::PROVISION)
 }
 
 /// The whole picture.
-pub(super) struct Facts<'a> {
+pub(super) struct OrderFacts<'a> {
     pub remote: &'a ClusterOrder,
     pub status: &'a ClusterOrderStatus,
     /// What is behind it, as it is now; none: it is not seen.
     pub hosted: Option<HostedFacts<'a>>,
     /// What the order asks for.
-    pub asked: Map<String, Value>,
+    pub requested_spec: Map<String, Value>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> OrderFacts<'a> {
     /// None: nothing was seen yet.
-    pub fn of(observed: &'a Observed, wanted: Option<Wanted<'_>>) -> Option<Self> {
-        let remote = remote(observed)?;
-        let asked = order::spec(observed, wanted);
+    pub fn from_observed(observed: &'a Observed, wanted: Option<OsacRequest<'_>>) -> Option<Self> {
+        let remote = observed_order(observed)?;
+        let asked = order::build_spec(observed, wanted);
         let hosted = observed.hosted.as_ref().and_then(HostedClusterObserver::current_remote).map(|hosted| {
             HostedFacts {
                 remote: hosted,
                 status: &hosted.status.value,
-                pools: pools(remote, &asked, observed, wanted),
+                pools: read_groups(remote, &asked, observed, wanted),
             }
         });
-        Some(Self { remote, status: &remote.status.value, hosted, asked })
+        Some(Self { remote, status: &remote.status.value, hosted, requested_spec: asked })
     }
 
     pub fn condition(&self, type_: &str) -> Option<&'a ObservedCondition> {
@@ -71,17 +71,17 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether OSAC has looked at it.
-    pub fn begun(&self) -> bool {
+    pub fn has_started(&self) -> bool {
         !self.status.phase.is_empty() || !self.status.conditions.is_empty()
     }
 
     /// The last job that was to bring its spec about.
-    pub fn job(&self) -> Option<&'a Job> {
-        newest(self.status)
+    pub fn provision_job(&self) -> Option<&'a Job> {
+        newest_job(self.status)
     }
 
     /// The last job that was to take everything down.
-    pub fn last_job(&self) -> Option<&'a Job> {
+    pub fn deprovision_job(&self) -> Option<&'a Job> {
         self.status.provisioning_jobs.value.iter().rfind(|job| job.type_ == Job::DEPROVISION)
     }
 
@@ -94,13 +94,13 @@ impl<'a> Facts<'a> {
     /// Whether the automation has done all that the spec asks for. Where it is done by hand there is no job.
     pub fn is_set_up(&self) -> bool {
         let done = |job: &Job| job.is_done() && self.is_current(job);
-        self.status.phase == "Ready" && self.job().is_none_or(done)
+        self.status.phase == "Ready" && self.provision_job().is_none_or(done)
     }
 
     /// What the HostedCluster says now comes before what the order once said of it.
-    pub fn answers(&self) -> bool {
+    pub fn api_answers(&self) -> bool {
         match &self.hosted {
-            Some(hosted) => hosted.answers(),
+            Some(hosted) => hosted.api_answers(),
             None => self.is_true(conditions::CONTROL_PLANE_AVAILABLE),
         }
     }
@@ -110,21 +110,21 @@ impl<'a> Facts<'a> {
         let was_there = [conditions::CONTROL_PLANE_AVAILABLE, conditions::CLUSTER_AVAILABLE];
         self.is_set_up()
             && was_there.iter().all(|type_| self.is_true(type_))
-            && self.answers()
-            && self.lacking().is_none()
+            && self.api_answers()
+            && self.incomplete_group().is_none()
     }
 
     /// A group of nodes that is seen, and is not there in full.
-    pub fn lacking(&self) -> Option<&Pool<'a>> {
+    pub fn incomplete_group(&self) -> Option<&NodeGroupFacts<'a>> {
         let pools = self.hosted.iter().flat_map(|hosted| &hosted.pools);
         pools.into_iter().find(|pool| pool.is_known() && !pool.is_served())
     }
 
     /// How many nodes a group has or gets, as far as the hub has taken up its size.
-    pub fn size(&self, pool: &Pool<'_>) -> Option<i64> {
-        match pool.part {
+    pub fn hub_size(&self, pool: &NodeGroupFacts<'_>) -> Option<i64> {
+        match pool.node_pool {
             Some(part) => part.remote()?.spec["replicas"].as_i64(),
-            None => workers_of(self.status, &pool.name, |worker| !worker.is_leaving()),
+            None => count_workers(self.status, &pool.name, |worker| !worker.is_leaving()),
         }
     }
 
@@ -137,15 +137,15 @@ impl<'a> Facts<'a> {
 }
 
 /// The requests for nodes in an order. Groups of one resource class are one; a node set is a group.
-fn pools<'a>(
+fn read_groups<'a>(
     remote: &'a ClusterOrder,
     asked: &Map<String, Value>,
     observed: &'a Observed,
-    wanted: Option<Wanted<'_>>,
-) -> Vec<Pool<'a>> {
+    wanted: Option<OsacRequest<'_>>,
+) -> Vec<NodeGroupFacts<'a>> {
     let requests = asked.get("nodeRequests").and_then(Value::as_array);
-    let hosts = wanted.map(|wanted| nodes::hosts(observed, wanted)).unwrap_or_default();
-    let groups = || wanted.map(|wanted| wanted.order.groups.iter()).into_iter().flatten();
+    let hosts = wanted.map(|wanted| nodes::host_classes(observed, wanted)).unwrap_or_default();
+    let groups = || wanted.map(|wanted| wanted.backend_spec.groups.iter()).into_iter().flatten();
     let pool = |request: &Value| {
         let name = RequestName::of(request)?;
         let least = request["numberOfNodes"].as_i64().unwrap_or_default();
@@ -153,11 +153,17 @@ fn pools<'a>(
             .filter(|g| hosts.get(&g.class).is_some_and(|host| RequestName::of_group(host, &g.name) == name))
             .collect();
         let class = own.first().map(|group| group.class.clone());
-        let pool =
-            Pool { name: String::new(), class, least, desired: Some(least), part: None, reported: None };
+        let pool = NodeGroupFacts {
+            name: String::new(),
+            class,
+            min_nodes: least,
+            desired: Some(least),
+            node_pool: None,
+            reported: None,
+        };
         Some(match name {
             RequestName::ResourceClass(resource_class) => {
-                let node_pool = readers::node_pool(&remote.metadata.name, resource_class);
+                let node_pool = observers::node_pool_name(&remote.metadata.name, resource_class);
                 let seen = |part: &&NodePoolObject| {
                     part.manifest()["metadata"]["name"].as_str() == node_pool.as_deref()
                 };
@@ -169,16 +175,16 @@ fn pools<'a>(
                 }
                 names.sort_unstable();
                 let noted = || Some(parts().next()?.object.metadata.annotation(ours::NODE_CLASS)?.to_owned());
-                Pool {
+                NodeGroupFacts {
                     name: if names.is_empty() { resource_class.to_owned() } else { names.join(", ") },
                     class: pool.class.or_else(noted),
-                    part: parts().find(|part| part.sync == SyncState::InSync),
+                    node_pool: parts().find(|part| part.sync == SyncState::InSync),
                     ..pool
                 }
             }
-            RequestName::NodeSet(set) => Pool {
+            RequestName::NodeSet(set) => NodeGroupFacts {
                 name: set.to_owned(),
-                reported: workers_of(&remote.status.value, set, NodeSetWorker::is_ready),
+                reported: count_workers(&remote.status.value, set, NodeSetWorker::is_ready),
                 ..pool
             },
         })
@@ -187,7 +193,7 @@ fn pools<'a>(
 }
 
 /// How many machines of a node set are so. None: the order reports no machines yet.
-fn workers_of(status: &ClusterOrderStatus, set: &str, are: fn(&NodeSetWorker) -> bool) -> Option<i64> {
+fn count_workers(status: &ClusterOrderStatus, set: &str, are: fn(&NodeSetWorker) -> bool) -> Option<i64> {
     let workers = &status.workers.value;
     let count = || workers.iter().filter(|worker| worker.node_set == set && are(worker)).count();
     (!workers.is_empty()).then(|| i64::try_from(count()).unwrap_or(i64::MAX))

@@ -9,7 +9,7 @@ pub(in crate::backend) struct Sentence(String);
 
 impl Sentence {
     /// The words of it.
-    pub fn of(sentence: &str) -> Self {
+    pub fn parse(sentence: &str) -> Self {
         let mut words = String::with_capacity(sentence.len());
         for word in sentence.split(|c: char| c.is_whitespace() || AROUND.contains(&c)) {
             let word = word.trim_matches(['.', ':', '!', '?']);
@@ -28,7 +28,7 @@ impl Sentence {
     }
 
     /// Whether one of these is said, in small letters; a phrase has single spaces.
-    pub fn says(&self, any: &[&str]) -> bool {
+    pub fn contains_any(&self, any: &[&str]) -> bool {
         any.iter().any(|phrase| self.0.contains(phrase))
     }
 
@@ -38,7 +38,7 @@ impl Sentence {
     }
 
     /// Whether it is said of the way to a server, which heals.
-    pub fn of_the_network(&self) -> bool {
+    pub fn is_network_error(&self) -> bool {
         let symptoms = [
             "timeout",
             "timed out",
@@ -50,7 +50,8 @@ impl Sentence {
             "eof",
             "deadline exceeded",
         ];
-        self.says(&symptoms) || self.has_number(|number| matches!(number, 429 | 500 | 502 | 503 | 504))
+        self.contains_any(&symptoms)
+            || self.has_number(|number| matches!(number, 429 | 500 | 502 | 503 | 504))
     }
 }
 
@@ -76,12 +77,14 @@ mod tests {
     #[case("Machine \"tls-timeout-x7k2p\" (500-x) is refused-x", false)]
     #[case("503_a 503.b a/503 503-b x503", false)]
     fn names_say_nothing(#[case] sentence: &str, #[case] of_the_network: bool) {
-        assert_eq!(Sentence::of(sentence).of_the_network(), of_the_network);
+        assert_eq!(Sentence::parse(sentence).is_network_error(), of_the_network);
     }
 
     #[test]
     fn what_is_before_and_after_a_name_is_no_phrase() {
-        assert!(Sentence::of("Quota  exceeded (for 'cores').").says(&["quota exceeded", "for cores"]));
-        assert!(!Sentence::of("the limit pr-1 exceeded").says(&["limit exceeded"]));
+        assert!(
+            Sentence::parse("Quota  exceeded (for 'cores').").contains_any(&["quota exceeded", "for cores"])
+        );
+        assert!(!Sentence::parse("the limit pr-1 exceeded").contains_any(&["limit exceeded"]));
     }
 }

@@ -10,13 +10,13 @@ use testplatform_apis::{
     pool_report::{RefreshPhase, RotationPhase},
 };
 
-use super::{super::PoolEvaluation, condition, words};
+use super::{super::PoolEvaluation, build_condition, messages};
 use crate::text::bounded;
 
 /// How a refresh that was asked for gets on.
-pub(super) fn refreshing(judged: &PoolEvaluation) -> Condition {
+pub(super) fn refreshing_condition(judged: &PoolEvaluation) -> Condition {
     let make = |status, reason: Refreshing, message: &str| {
-        condition(Type::Refreshing, status, reason.as_str(), message)
+        build_condition(Type::Refreshing, status, reason.as_str(), message)
     };
     let wanted = judged.plan.as_ref().ok();
     let asked = wanted.and_then(|w| w.spec.refresh.as_ref()?.nonce.as_deref());
@@ -69,9 +69,9 @@ pub(super) fn refreshing(judged: &PoolEvaluation) -> Condition {
 }
 
 /// Whether clusters are of another release than they would be made of now.
-pub(super) fn recommended(judged: &PoolEvaluation) -> Condition {
+pub(super) fn recommended_condition(judged: &PoolEvaluation) -> Condition {
     let make = |status, reason: RefreshRecommended, message: &str| {
-        condition(Type::RefreshRecommended, status, reason.as_str(), message)
+        build_condition(Type::RefreshRecommended, status, reason.as_str(), message)
     };
     match judged.observed.report().and_then(|r| r.artifacts.as_ref()) {
         None => {
@@ -89,9 +89,9 @@ pub(super) fn recommended(judged: &PoolEvaluation) -> Condition {
 }
 
 /// Whether the credentials that were used before are still needed.
-pub(super) fn releasable(judged: &PoolEvaluation) -> Condition {
+pub(super) fn releasable_condition(judged: &PoolEvaluation) -> Condition {
     let make = |status, reason: Releasable, message: &str| {
-        condition(Type::OldCredentialsReleasable, status, reason.as_str(), message)
+        build_condition(Type::OldCredentialsReleasable, status, reason.as_str(), message)
     };
     let Some(rotation) = judged.observed.report().and_then(|r| r.rotation.as_ref()) else {
         return make(
@@ -100,7 +100,7 @@ pub(super) fn releasable(judged: &PoolEvaluation) -> Condition {
             "nobody on the hub watches which credentials clusters were made with",
         );
     };
-    let used = words::used(rotation);
+    let used = messages::old_credentials_text(rotation);
     let asked = judged.plan.as_ref().ok().and_then(|w| w.spec.credentials_ref.as_ref());
     if asked.is_some_and(|a| a.name != rotation.name) {
         return make(

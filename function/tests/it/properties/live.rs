@@ -67,7 +67,7 @@ fn live(now: Timestamp) -> Vec<(String, RunFunctionRequest)> {
         observed.primary.is_some()
             && !plan.lifecycle.teardown
             // It is another composite's to end.
-            && !observed.transfer.let_go()
+            && !observed.transfer.is_released()
             && matches!(
                 plan.lifecycle.phase,
                 Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded

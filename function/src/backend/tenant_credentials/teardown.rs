@@ -1,0 +1,97 @@
+//! How the pool goes that was made for one claim.
+//!
+//! Hive gives a claim only a cluster that runs, and lets go of a ClusterClaim that has none at once: one that is still being installed is the
+//! pool's alone by then, and is paid for. A deleted ClusterPool Hive keeps until the last of its clusters is destroyed, so the end is not
+//! told before that is gone. Its Object is taken away once the ClusterClaim is gone. Core shows nothing of what is not desired any more, so
+//! it is desired again, as one that only looks: while it goes it is seen, and the one that is made after it proves that nothing is left.
+//! Source: Hive, `pkg/controller/clusterclaim/clusterclaim_controller.go`, `cleanupResources`, and
+//! `pkg/controller/clusterpool/clusterpool_controller.go`, `reconcileDeletedPool`.
+
+use testplatform_apis::{condition::Failure, foreign::cluster_pool::KIND, names::ours};
+
+use super::build_pool_spec;
+use crate::{
+    backend::Health,
+    observed::{
+        Observed, PrimaryObject, SyncState, observer,
+        tenant_credentials::{POOL, read_tenant_namespace},
+    },
+    text::bounded,
+    validate::Validated,
+};
+
+/// How far the pool of a claim is whose end was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PoolTeardown {
+    /// It stays as it is, until the ClusterClaim is gone.
+    NotStarted,
+    /// Its Object is taken away.
+    Removed,
+    /// Its Object was taken away or lost, and is looked at until the pool is gone.
+    Observed,
+    /// Nothing is left of it.
+    Complete,
+}
+
+/// How far it is. One that is not seen was taken away, or is lost: none is made any more.
+pub(super) fn pool_teardown(observed: &Observed) -> PoolTeardown {
+    let Some(pool) = observed.tenant_credentials.get(POOL) else { return PoolTeardown::Observed };
+    let object = &pool.object;
+    if observer::found_nothing(object) {
+        return PoolTeardown::Complete;
+    }
+    if object.metadata.deletion_timestamp.is_some() {
+        return PoolTeardown::Observed;
+    }
+    let looks = observer::is_observer(object);
+    // One that looks sees the pool where the Object before it was lost, and would not forget it: the one after it is proof.
+    let saw = object.status.at_provider.manifest.is_some();
+    match (looks, is_claim_deleted(observed)) {
+        (false, true) => PoolTeardown::Removed,
+        (true, true) if saw => PoolTeardown::Removed,
+        (true, _) => PoolTeardown::Observed,
+        (false, false) => PoolTeardown::NotStarted,
+    }
+}
+
+/// Whether it was looked for the ClusterClaim, and there is none.
+fn is_claim_deleted(observed: &Observed) -> bool {
+    observed
+        .primary
+        .as_ref()
+        .is_some_and(|writer| writer.found_nothing() || writer.sync == SyncState::Deleted)
+}
+
+/// Says what is left of the cluster of a claim with credentials of its own once the ClusterClaim is gone.
+pub(crate) fn report_orphaned_pool(health: &mut Health, request: &Validated, observed: &Observed) {
+    // Where there is no writer, what is left is looked for with it, or was.
+    let Some(home) =
+        read_tenant_namespace(&observed.tenant_credentials).filter(|_| observed.primary.is_some())
+    else {
+        return;
+    };
+    let pooled = observed.tenant_credentials.get(POOL);
+    // What is around somebody else's claim by now is let go of, and what is not known cannot be looked for.
+    let sought = pooled.is_some() || build_pool_spec(&home.request).is_some();
+    let going = pool_teardown(observed);
+    if is_claim_replaced(observed) || !sought || going == PoolTeardown::Complete {
+        return;
+    }
+    let which = bounded(&format!("{KIND} {}/{}", home.namespace, request.name), 320);
+    let waits = format!("waits until {which} is gone, and with it every cluster that it made");
+    health.orphaned = Some(waits.clone());
+    if going == PoolTeardown::NotStarted {
+        return;
+    }
+    health.teardown_waits_for = Some(waits);
+    if let Some(SyncState::Unavailable(outage)) = pooled.map(|pooled| &pooled.sync) {
+        health.teardown_failure = Some(format!("{which} cannot be looked at: {outage}"));
+    }
+}
+
+/// Whether another object has the name of the ClusterClaim's, as far as earlier passes and this one saw.
+fn is_claim_replaced(observed: &Observed) -> bool {
+    let replaced = |writer: &PrimaryObject| writer.sync == SyncState::Replaced;
+    observed.primary.as_ref().is_some_and(replaced)
+        || observed.annotation(ours::FAILED).and_then(Failure::parse) == Some(Failure::RemoteReplaced)
+}

@@ -1,0 +1,291 @@
+//! What a backend renders from, in its own words.
+//!
+//! **Invariant:** nothing in it is left to be checked: every name, number and path in it is one that its entry allows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+use testplatform_apis::{
+    gather,
+    names::ObjectName,
+    template::{
+        companions::{Architecture, ControlPlane, HubChoice, Network, Selector, Taint, Timeouts},
+        entry::{BringYourOwn, BundleDocument, Document, Kit, Made, Observes, Parameter, Release},
+        kind::{Caas, ClusterApi, HyperShift, Kind, Osac},
+        version::Version,
+    },
+};
+
+use super::groups::{NodeGroupDraft, node_count};
+
+/// Everything that a backend renders from. Nothing in it is left to be checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResolvedSpec {
+    /// What the cluster is to run. Without a version or an image, what the backend has.
+    pub release: SelectedRelease,
+    /// The template.
+    pub template: String,
+    /// The template by which it was asked for before, if it was another one.
+    pub moved_from: Option<String>,
+    /// Whether the hub refuses what was last asked for, and this is something else.
+    pub is_rollback: bool,
+    /// All that the template has, for a backend that goes from one to another step by step.
+    pub releases: Vec<Release>,
+    /// Size of the control plane, as far as anybody says.
+    pub control_plane: ControlPlane,
+    /// Addresses and networks, as far as anybody says.
+    pub network: Network,
+    /// How long things may take.
+    pub timeouts: Timeouts,
+    /// What the claim says about the hub.
+    pub hub: HubChoice,
+    /// What the entry says about the hub.
+    pub hub_selector: Selector,
+    /// Namespace on the hub in which the objects are made; none: the hub's own for the backend.
+    pub namespace: Option<ObjectName>,
+    /// Whether there is a password for kubeadmin.
+    pub password: bool,
+    /// Whose object tells how the cluster does, beside the backend's own.
+    pub observes: Option<Observes>,
+    /// What is done inside the cluster.
+    pub bundles: BundleSelection,
+    /// What the claim brings along, and the entry takes.
+    pub tenant_credentials: Option<BroughtCredentials>,
+    /// The rest, in the words of the backend.
+    pub backend_spec: AnyBackendSpec,
+}
+
+/// What a claim brings along.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BroughtCredentials {
+    /// `spec.byoc`.
+    pub byoc: Value,
+    /// What the entry says of it.
+    pub terms: BringYourOwn,
+}
+
+/// What is done for a cluster on the hub and inside it: what the entry chooses for the claim.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BundleSelection {
+    /// On the hub, before it is asked for and until it is gone.
+    pub prerequisites: Vec<BundleDocument>,
+    /// There after them, once.
+    pub pre_create: Vec<BundleDocument>,
+    /// Once it is there.
+    pub post_install: Vec<BundleDocument>,
+    /// Before it goes.
+    pub pre_delete: Vec<BundleDocument>,
+}
+
+impl BundleSelection {
+    /// Whether there is none for the hub.
+    pub const fn has_no_hub_bundles(&self) -> bool {
+        self.prerequisites.is_empty() && self.pre_create.is_empty()
+    }
+
+    /// Whether there is none for the cluster.
+    pub const fn has_no_cluster_bundles(&self) -> bool {
+        self.post_install.is_empty() && self.pre_delete.is_empty()
+    }
+
+    /// Those that are meant by the values of a claim.
+    pub(super) fn select(document: &Document, parameters: &[(String, Value)]) -> Self {
+        let meant = |all: &[BundleDocument]| {
+            all.iter().filter(|bundle| bundle.is_meant_by(parameters)).cloned().collect()
+        };
+        Self {
+            prerequisites: meant(&document.prerequisites),
+            pre_create: meant(&document.pre_create),
+            post_install: meant(&document.post_install),
+            pre_delete: meant(&document.pre_delete),
+        }
+    }
+}
+
+/// What the cluster is to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SelectedRelease {
+    /// The version; none: the claim brought an image along, or the backend has a version of its own.
+    pub version: Option<Version>,
+    /// The image, where there is one.
+    pub image: Option<String>,
+    /// Why it should not be used any more.
+    pub deprecated: Option<String>,
+}
+
+impl From<&Release> for SelectedRelease {
+    fn from(release: &Release) -> Self {
+        Self {
+            version: Some(release.version.clone()),
+            image: release.image.clone(),
+            deprecated: release.deprecated.clone(),
+        }
+    }
+}
+
+/// An order in the words of its backend.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyBackendSpec {
+    /// For HyperShift.
+    HyperShift(BackendSpec<HyperShift>),
+    /// For Cluster API.
+    ClusterApi(BackendSpec<ClusterApi>),
+    /// For CaaS.
+    Caas(BackendSpec<Caas>),
+    /// For OSAC.
+    Osac(BackendSpec<Osac>),
+}
+
+impl AnyBackendSpec {
+    /// How many nodes of each class it asks for; of a group that scales, the least.
+    pub fn nodes_per_class(&self) -> BTreeMap<String, u32> {
+        match self {
+            Self::HyperShift(order) => order.nodes_per_class(),
+            Self::ClusterApi(order) => order.nodes_per_class(),
+            Self::Caas(order) => order.nodes_per_class(),
+            Self::Osac(order) => order.nodes_per_class(),
+        }
+    }
+
+    /// Zones in which it asks for nodes.
+    pub fn zones(&self) -> BTreeSet<String> {
+        match self {
+            Self::HyperShift(order) => order.zones(),
+            Self::ClusterApi(order) => order.zones(),
+            Self::Caas(order) => order.zones(),
+            Self::Osac(order) => order.zones(),
+        }
+    }
+}
+
+impl<K: Kind> BackendSpec<K> {
+    fn of(kit: &Kit<K>, groups: Vec<NodeGroupDraft>, parameters: Vec<(String, Value)>) -> Self {
+        let group = |NodeGroupDraft { group, parameters }: NodeGroupDraft| NodeGroupSpec {
+            machine: kit.classes.get(&group.class).map(|class| class.machine.clone()),
+            size: node_count(&group),
+            name: group.name,
+            class: group.class,
+            arch: group.arch,
+            failure_domain: group.failure_domain,
+            labels: group.labels.into_iter().collect(),
+            taints: group.taints,
+            parameters: parameter_settings(&kit.node_parameters, parameters),
+        };
+        Self {
+            base: kit.base.clone(),
+            overlay: kit.overlay.clone(),
+            groups: groups.into_iter().map(group).collect(),
+            parameters: parameter_settings(&kit.parameters, parameters),
+        }
+    }
+
+    fn nodes_per_class(&self) -> BTreeMap<String, u32> {
+        let mut classes = BTreeMap::new();
+        for group in &self.groups {
+            let count: &mut u32 = classes.entry(group.class.clone()).or_default();
+            *count = count.saturating_add(group.size.min_nodes());
+        }
+        classes
+    }
+
+    fn zones(&self) -> BTreeSet<String> {
+        gather::set(self.groups.iter().filter_map(|group| group.failure_domain.clone()))
+    }
+}
+
+/// What may be asked for, in the words of its backend.
+pub(super) fn build_backend_spec(
+    made: &Made,
+    groups: Vec<NodeGroupDraft>,
+    parameters: Vec<(String, Value)>,
+) -> AnyBackendSpec {
+    match made {
+        Made::HyperShift(kit) => AnyBackendSpec::HyperShift(BackendSpec::of(kit, groups, parameters)),
+        Made::ClusterApi(kit) => AnyBackendSpec::ClusterApi(BackendSpec::of(kit, groups, parameters)),
+        Made::Caas(kit) => AnyBackendSpec::Caas(BackendSpec::of(kit, groups, parameters)),
+        Made::Osac(kit) => AnyBackendSpec::Osac(BackendSpec::of(kit, groups, parameters)),
+    }
+}
+
+/// With their targets. What the entry does not have was refused before.
+fn parameter_settings<T: Clone>(
+    known: &BTreeMap<String, Parameter<T>>,
+    values: Vec<(String, Value)>,
+) -> Vec<Setting<T>> {
+    let placed = |(name, value): (String, Value)| {
+        let target = known.get(&name)?.target.clone()?;
+        Some(Setting { name, target, value })
+    };
+    values.into_iter().filter_map(placed).collect()
+}
+
+/// What is asked of a backend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BackendSpec<K: Kind> {
+    /// What is the same for all clusters of the entry.
+    pub base: K,
+    /// What is merged over what is made of that.
+    pub overlay: Map<String, Value>,
+    /// The node groups, in the claim's order.
+    pub groups: Vec<NodeGroupSpec<K>>,
+    /// Parameters with a value, by name.
+    pub parameters: Vec<Setting<K::Target>>,
+}
+
+/// A node group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeGroupSpec<K: Kind> {
+    /// Its name, a DNS label.
+    pub name: String,
+    /// Name of its class.
+    pub class: String,
+    /// What its nodes are; none: the class is not offered any more, and they stay what they are.
+    pub machine: Option<K::Machine>,
+    /// How many there are to be.
+    pub size: NodeCount,
+    /// Their architecture, if anybody says.
+    pub arch: Option<Architecture>,
+    /// Where they are, if anybody says.
+    pub failure_domain: Option<String>,
+    /// Their labels, by key.
+    pub labels: Vec<(String, String)>,
+    /// Their taints.
+    pub taints: Vec<Taint>,
+    /// Their parameters with a value, by name.
+    pub parameters: Vec<Setting<K::Target>>,
+}
+
+/// How many nodes there are to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeCount {
+    /// So many.
+    Fixed(u32),
+    /// As the load says, between.
+    Between {
+        /// The fewest.
+        min: u32,
+        /// The most.
+        max: u32,
+    },
+}
+
+impl NodeCount {
+    /// The fewest.
+    pub const fn min_nodes(self) -> u32 {
+        match self {
+            Self::Fixed(count) => count,
+            Self::Between { min, .. } => min,
+        }
+    }
+}
+
+/// A value, and where it goes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting<T> {
+    /// Name of the parameter.
+    pub name: String,
+    /// Where it goes.
+    pub target: T,
+    /// The value.
+    pub value: Value,
+}
