@@ -1,5 +1,4 @@
-//! What every way of making a cluster has in common: [`Backend`], and [`Health`], the one vocabulary between
-//! a backend and the claim.
+//! Interface of all ways to create a cluster: [`Backend`] and [`Health`], the shared vocabulary between a backend and the claim.
 
 pub(crate) mod bundles;
 mod caas;
@@ -39,14 +38,14 @@ use crate::{
     validate::{AdmissionIssue, Block, Validated},
 };
 
-/// What a status holds of diagnostics, in bytes.
+/// Maximum size of `status.diagnostics`, in bytes.
 const MAX_DIAGNOSTICS: usize = 16 * 1024;
 
 /// A way of making clusters. Implementations hold no state and do no I/O.
 pub trait Backend: Sync {
     /// Resources that must exist. Infallible: everything that can fail was checked before. `health` is what [`Self::health`] says.
     fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired>;
-    /// What the observed resources mean to the claim's owner.
+    /// Interprets the observed resources for the claim's owner.
     fn assess_health(&self, request: &Validated, observed: &Observed) -> Health;
     /// The kind of the remote object, as status shows it.
     fn kind(&self) -> &'static str;
@@ -74,12 +73,12 @@ pub fn select_backend(request: &Validated) -> Option<&'static dyn Backend> {
     }
 }
 
-/// What must exist where nobody knows which backend it is: what was left from when that was known.
+/// Resources that must exist while the backend is unknown: those left from when it was known.
 pub fn orphaned_resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
     templated::orphaned_resources(request, observed, &Health::default())
 }
 
-/// What makes the clusters of a template.
+/// Backend of a template.
 pub fn backend_of_template(backend: template::Backend) -> &'static dyn Backend {
     match backend {
         template::Backend::HyperShift => &hypershift::HyperShift,
@@ -89,11 +88,11 @@ pub fn backend_of_template(backend: template::Backend) -> &'static dyn Backend {
     }
 }
 
-/// What makes clusters by template, by the writer that carries one.
-pub(crate) fn backend_of_primary(writer: &PrimaryObject) -> Option<template::Backend> {
+/// Backend of a primary Object that carries a cluster by template.
+pub(crate) fn backend_of_primary(primary: &PrimaryObject) -> Option<template::Backend> {
     template::Backend::ALL
         .into_iter()
-        .find(|backend| backend_of_template(*backend).primary_resource() == writer.name)
+        .find(|backend| backend_of_template(*backend).primary_resource() == primary.name)
 }
 
 /// A composed resource that is to exist.
@@ -128,7 +127,7 @@ pub enum Stage {
     /// The hub refused it for good.
     Refused {
         /// In these words.
-        words: String,
+        message: String,
         /// Whether something that costs money may be running all the same.
         costs: bool,
     },
@@ -139,7 +138,7 @@ pub enum Stage {
         /// The hub's reason.
         reason: String,
         /// The hub's words.
-        words: String,
+        message: String,
     },
 }
 
@@ -160,7 +159,7 @@ impl Stage {
     }
 }
 
-/// What the observed resources mean to the claim's owner.
+/// State of the observed resources, in terms of the claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
     /// How far it is.
@@ -171,11 +170,11 @@ pub struct Health {
     pub has_cluster: bool,
     /// Whether the remote object itself shows that its end was asked for.
     pub teardown_arrived: bool,
-    /// What of its cluster is there still although the remote object is gone, in a sentence: until that is gone too, it has not ended.
+    /// Remains of the cluster after the remote object is gone, in a sentence. The claim has not ended while they exist.
     pub orphaned: Option<String>,
     /// How far that is which keeps a cluster that is there from being served: what the template sets up in it.
     pub set_up: Option<SetupLevel>,
-    /// What its end waits for, in a sentence without a subject.
+    /// Condition that teardown waits for, in a sentence without a subject.
     pub teardown_waits_for: Option<String>,
     /// Why its end does not come about, in the hub's words.
     pub teardown_failure: Option<String>,
@@ -191,23 +190,23 @@ pub struct Health {
     pub job: Job,
     /// The hub's own conditions, to be shown beside ours.
     pub mirrored: Vec<Condition>,
-    /// What of the remote object could not be read.
+    /// Parse error of the remote object's status, if any.
     pub unreadable: Option<String>,
     /// The version that was asked for, in the claim's words.
     pub version_desired: Option<String>,
-    /// What the hub noted when it failed.
+    /// Diagnostics that the hub recorded when the cluster failed.
     pub diagnostics: Option<String>,
-    /// What nine in ten of its kind are counted by.
+    /// Workflow by which the 90th percentile of provisioning times is looked up.
     pub workflow: Option<String>,
     /// When the hub ends it by itself.
     pub ends_at: Option<Timestamp>,
-    /// What it waits for, in words; empty where the phase says it all.
+    /// Current wait reason; empty where the phase is explanation enough.
     pub waiting: String,
-    /// What keeps it from being served, and an administrator can lift.
+    /// Issue that blocks the claim and that an administrator can resolve.
     pub blocked_by: Option<AdmissionIssue>,
     /// Why there are no credentials, or why those that are there are not brought up to date, where the hub says it.
     pub blocking: Option<(Credentials, String)>,
-    /// Where it stands in a queue.
+    /// Position in the hub's queue.
     pub queue: Option<QueueStatus>,
     /// The version that it runs.
     pub version: Option<String>,
@@ -226,6 +225,6 @@ pub struct Health {
 pub struct Job {
     /// Its name.
     pub id: String,
-    /// Where it can be watched.
+    /// URL of its log.
     pub url: String,
 }

@@ -27,9 +27,9 @@ use crate::{
 pub fn check_response(
     response: RunFunctionResponse,
     request: &RunFunctionRequest,
-    judged: &ClusterEvaluation,
+    evaluation: &ClusterEvaluation,
 ) -> RunFunctionResponse {
-    let violated = find_violation(&response, request, judged);
+    let violated = find_violation(&response, request, evaluation);
     fatal_if_violated(violated, response, request)
 }
 
@@ -56,30 +56,30 @@ pub(crate) fn find_missing<'n>(
 ) -> Option<String> {
     let observed = request.observed.as_ref()?;
     ours.into_iter().find_map(|(name, on_purpose)| {
-        let kept = response.desired.as_ref().is_some_and(|d| d.resources.contains_key(name));
-        (observed.resources.contains_key(name) && !kept && !on_purpose)
+        let is_desired = response.desired.as_ref().is_some_and(|d| d.resources.contains_key(name));
+        (observed.resources.contains_key(name) && !is_desired && !on_purpose)
             .then(|| format!("observed resource {name:?} is missing from the desired state"))
     })
 }
 
-/// What the response violates.
+/// Finds an invariant that the response violates.
 pub fn find_violation(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
-    judged: &ClusterEvaluation,
+    evaluation: &ClusterEvaluation,
 ) -> Option<String> {
-    find_dropped(response, request, judged)
-        .or_else(|| find_leak(response, request, judged))
+    find_dropped(response, request, evaluation)
+        .or_else(|| find_leak(response, request, evaluation))
         .or_else(|| find_changed_foreign(response, request, &OURS))
         .or_else(|| find_repeated_condition(response))
-        .or_else(|| find_forgotten_cluster(judged))
+        .or_else(|| find_forgotten_cluster(evaluation))
 }
 
 /// Nothing is called over unseen: a cluster that was made is looked for first.
-fn find_forgotten_cluster(judged: &ClusterEvaluation) -> Option<String> {
-    let observed = &judged.observed;
+fn find_forgotten_cluster(evaluation: &ClusterEvaluation) -> Option<String> {
+    let observed = &evaluation.observed;
     let nothing = |reason: &str| reason == JobCompleted::NothingToTearDown.as_str();
-    let over = judged.plan.lifecycle.completion.as_ref().is_some_and(|o| nothing(&o.reason));
+    let over = evaluation.plan.lifecycle.completion.as_ref().is_some_and(|o| nothing(&o.reason));
     let shown = observed.composite.shown(ConditionType::ProwJobCompleted);
     let before = shown.is_some_and(ObservedCondition::is_true);
     (over && !before && observed.primary.is_none() && observed.cluster_may_exist())
@@ -90,40 +90,41 @@ fn find_forgotten_cluster(judged: &ClusterEvaluation) -> Option<String> {
 fn find_dropped(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
-    judged: &ClusterEvaluation,
+    evaluation: &ClusterEvaluation,
 ) -> Option<String> {
-    let course = &judged.plan.lifecycle;
-    let over = matches!(course.phase, Phase::Deprovisioned | Phase::Failed) && course.completion.is_some();
+    let lifecycle = &evaluation.plan.lifecycle;
+    let over =
+        matches!(lifecycle.phase, Phase::Deprovisioned | Phase::Failed) && lifecycle.completion.is_some();
     // Taking this one away is how its cluster is ended, and nothing else may have meant it.
-    let ends = course.teardown
-        && course.completion.is_none()
-        && matches!(course.phase, Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed);
-    let judged_of = judged.plan.request.as_ref().ok();
-    let never_made = judged.observed.primary.as_ref().is_some_and(|writer| !writer.remote_may_exist());
+    let ends = lifecycle.teardown
+        && lifecycle.completion.is_none()
+        && matches!(lifecycle.phase, Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed);
+    let judged_of = evaluation.plan.request.as_ref().ok();
+    let never_made = evaluation.observed.primary.as_ref().is_some_and(|primary| !primary.remote_may_exist());
     let elsewhere = never_made && judged_of.is_some_and(|r| r.intent.action == PrimaryAction::Relocate);
-    let whole =
+    let resolved =
         judged_of.and_then(|r| r.templated()).filter(|t| matches!(t.resolution, Resolution::Resolved(_)));
-    let groups = whole.and_then(|t| t.effective.as_ref()?.node_groups.as_ref());
+    let groups = resolved.and_then(|t| t.effective.as_ref()?.node_groups.as_ref());
     // A group goes when the claim does not ask for it any more: never because nobody knows what it asks for.
     let unasked = |group: &str| groups.is_some_and(|groups| groups.iter().all(|g| g.name != group));
-    let goes = ends || elsewhere || course.completion.is_some();
-    let parts = judged.observed.node_pools.0.iter();
+    let goes = ends || elsewhere || lifecycle.completion.is_some();
+    let parts = evaluation.observed.node_pools.0.iter();
     let parts = parts.map(|(name, part)| (name.as_str(), goes || unasked(&part.group)));
     // An order's own end tells when the cluster is gone. An instance ends earlier: what looks behind it stays until nothing is left.
-    let hosted_goes = if judged.plan.primary_resource == Some(ORDER) { goes } else { over || elsewhere };
-    let parts = parts.chain(judged.observed.hosted.iter().map(|_| (HOSTED, hosted_goes)));
-    // What tells the hub goes with the cluster, and what looks at that stays until nothing is left, or nobody asks for the end any more.
-    let bundles = &judged.observed.bundles;
-    let told = bundles.request.iter().map(|_| (BUNDLES, goes));
-    let undone_goes = course.completion.is_some() || elsewhere || !course.teardown;
+    let hosted_goes = if evaluation.plan.primary_resource == Some(ORDER) { goes } else { over || elsewhere };
+    let parts = parts.chain(evaluation.observed.hosted.iter().map(|_| (HOSTED, hosted_goes)));
+    // The bundle request goes with the cluster. Its observer stays until nothing is left, or until teardown is no longer requested.
+    let bundles = &evaluation.observed.bundles;
+    let bundle_requests = bundles.request.iter().map(|_| (BUNDLES, goes));
+    let undone_goes = lifecycle.completion.is_some() || elsewhere || !lifecycle.teardown;
     let undone = bundles.observer.iter().map(|_| (BUNDLES_OBSERVER, undone_goes));
-    let ahead = judged.observed.prerequisites.keys().map(|name| (*name, course.completion.is_some()));
-    let parts = parts.chain(told).chain(undone).chain(ahead);
-    let own = judged.observed.primary.as_ref().map(|writer| writer.name);
+    let ahead = evaluation.observed.prerequisites.keys().map(|name| (*name, lifecycle.completion.is_some()));
+    let parts = parts.chain(bundle_requests).chain(undone).chain(ahead);
+    let own = evaluation.observed.primary.as_ref().map(|primary| primary.name);
     let of_template = |name: &str| OF_TEMPLATES.contains(&name);
-    let ended = judged.observed.completion_record.is_some();
-    let brought = &judged.observed.tenant_credentials;
-    let observed_only = judged.observed.transfer.hides_primary();
+    let ended = evaluation.observed.completion_record.is_some();
+    let brought = &evaluation.observed.tenant_credentials;
+    let observed_only = evaluation.observed.transfer.hides_primary();
     let known = |name: &&str| match *name {
         ENDED => ended,
         name if TENANT_RESOURCES.contains(&name) => brought.contains_key(name),
@@ -132,12 +133,12 @@ fn find_dropped(
     let ours = OURS.into_iter().filter(known).map(|name| {
         let on_purpose = match name {
             CREDENTIALS => over,
-            // What only watched another composite's cluster ends nothing by going.
+            // An Object that only watched another composite's cluster ends nothing by going.
             EPHEMERAL_CLUSTER if observed_only => true,
             // A cluster that no ClusterClaim has ends with the pool, which goes before the rest.
             POOL if ends => true,
             // They outlive the cluster, and go once nothing is left of it.
-            name if TENANT_RESOURCES.contains(&name) => course.completion.is_some(),
+            name if TENANT_RESOURCES.contains(&name) => lifecycle.completion.is_some(),
             _ => is_ended_by_removal(name) && (ends || (elsewhere && of_template(name))),
         };
         (name, on_purpose)
@@ -152,9 +153,9 @@ const PROBE: usize = 32;
 fn find_leak(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
-    judged: &ClusterEvaluation,
+    evaluation: &ClusterEvaluation,
 ) -> Option<String> {
-    let observed = &judged.observed;
+    let observed = &evaluation.observed;
     let of_credentials = observed.credentials.as_ref().map(|c| &c.details);
     let values = [Some(&observed.details), of_credentials]
         .into_iter()
@@ -173,7 +174,7 @@ fn find_leak(
     let texts = response.results.iter().map(|r| r.message.as_bytes());
     let shown = response.conditions.iter().filter_map(|c| c.message.as_deref()).map(str::as_bytes);
     let open: Vec<&[u8]> = objects.chain(composite).chain(texts).chain(shown).collect();
-    // What has a secret in it has its end in it.
+    // A text that contains the secret contains the end of the secret.
     let within = |texts: &[&[u8]], value: &[u8]| {
         let end = memmem::Finder::new(&value[value.len().saturating_sub(PROBE)..]);
         texts.iter().any(|text| end.find(text).is_some() && memmem::find(text, value).is_some())
@@ -189,7 +190,7 @@ fn find_leak(
         let public: Vec<&[u8]> = public.iter().map(AsRef::as_ref).collect();
         within(&public, value)
     };
-    // What is longer than all of them, as a kubeconfig mostly is, is in none.
+    // A value longer than every text, as most kubeconfigs are, is in none of them.
     let longest = open.iter().map(|text| text.len()).max().unwrap_or_default();
     let mut values = values.into_iter().filter(|value| value.len() <= longest);
     values
@@ -197,7 +198,7 @@ fn find_leak(
         .then(|| "a secret would leave through something other than connection details".to_owned())
 }
 
-/// What is not ours passes through byte for byte.
+/// Resources of other steps must pass through byte for byte.
 pub(crate) fn find_changed_foreign(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,

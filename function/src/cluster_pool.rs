@@ -89,9 +89,9 @@ pub fn handles_kind(request: &RunFunctionRequest) -> bool {
 /// Runs the function once for a pool.
 pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> RunFunctionResponse {
     match evaluate(request, now) {
-        Ok(judged) => {
-            let response = respond::build_response(request, &judged, options, now);
-            let violated = check::find_violation(&response, request, &judged);
+        Ok(evaluation) => {
+            let response = respond::build_response(request, &evaluation, options, now);
+            let violated = check::find_violation(&response, request, &evaluation);
             crate::check::fatal_if_violated(violated, response, request)
         }
         Err(unusable) => fatal::build_fatal(
@@ -121,7 +121,7 @@ impl PoolEvaluation {
         drain::drain_stage(self.plan.as_ref().is_ok_and(|w| w.drain), &self.observed)
     }
 
-    /// What may be missing from the desired state although it is observed, because it is taken away on purpose.
+    /// Observed resources that may be missing from the desired state, because they are removed on purpose.
     pub(crate) fn removed_resources(&self) -> Vec<&'static str> {
         let Ok(wanted) = &self.plan else { return vec![] };
         let external = wanted.spec.scaling_mode == Some(ScalingMode::External);

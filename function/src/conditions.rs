@@ -22,23 +22,23 @@ use crate::{
 };
 
 /// The conditions, in their order.
-pub fn build_conditions(judged: &ClusterEvaluation) -> Vec<Condition> {
-    let mut all = vec![phase_condition(judged), job_url(judged)];
-    all.extend(judged.plan.health.mirrored.iter().cloned());
+pub fn build_conditions(evaluation: &ClusterEvaluation) -> Vec<Condition> {
+    let mut all = vec![phase_condition(evaluation), job_url(evaluation)];
+    all.extend(evaluation.plan.health.mirrored.iter().cloned());
     all.extend([
-        cluster_ready(judged),
-        job_completed(judged),
-        credentials_published(judged),
-        requested::accepted_condition(judged),
-        remote_consistent(judged),
+        cluster_ready(evaluation),
+        job_completed(evaluation),
+        credentials_published(evaluation),
+        requested::accepted_condition(evaluation),
+        remote_consistent(evaluation),
     ]);
-    all.extend(templated::template_conditions(judged));
+    all.extend(templated::template_conditions(evaluation));
     all
 }
 
 /// `_EphemeralClusterPhase`: one sighting of `Failed` ends a Tekton task for good.
-fn phase_condition(judged: &ClusterEvaluation) -> Condition {
-    let plan = &judged.plan;
+fn phase_condition(evaluation: &ClusterEvaluation) -> Condition {
+    let plan = &evaluation.plan;
     let hub = plan.health.phase_word.as_str();
     let word = match plan.lifecycle.phase {
         Phase::Ready | Phase::Degraded => "Ready",
@@ -53,7 +53,7 @@ fn phase_condition(judged: &ClusterEvaluation) -> Condition {
         }
         // The hub says Failed for much that it recovers from: then the last other word stays.
         Phase::Pending | Phase::Provisioning if matches!(plan.health.stage, Stage::Failing(_)) => {
-            let shown = judged.observed.composite.shown(ConditionType::EphemeralClusterPhase);
+            let shown = evaluation.observed.composite.shown(ConditionType::EphemeralClusterPhase);
             shown
                 .map(|c| c.message.as_str())
                 .filter(|w| !w.is_empty() && *w != "Failed")
@@ -67,19 +67,24 @@ fn phase_condition(judged: &ClusterEvaluation) -> Condition {
     Condition::new(ConditionType::EphemeralClusterPhase, ConditionStatus::True, "", bounded(word, 64))
 }
 
-fn job_url(judged: &ClusterEvaluation) -> Condition {
-    Condition::new(ConditionType::ProwJobUrl, ConditionStatus::True, "", judged.plan.health.job.url.clone())
+fn job_url(evaluation: &ClusterEvaluation) -> Condition {
+    Condition::new(
+        ConditionType::ProwJobUrl,
+        ConditionStatus::True,
+        "",
+        evaluation.plan.health.job.url.clone(),
+    )
 }
 
-fn cluster_ready(judged: &ClusterEvaluation) -> Condition {
+fn cluster_ready(evaluation: &ClusterEvaluation) -> Condition {
     use ClusterReady as R;
     use ConditionStatus::{False, True};
-    let Lifecycle { phase, is_expiring: expiring, is_late: late, .. } = judged.plan.lifecycle;
-    let given = judged.plan.lifecycle.ever_ready
-        && judged.plan.lifecycle.details.is_some()
-        && !is_undelivered(judged);
-    let waiting = judged.plan.health.stage == Stage::Ready && !judged.plan.lifecycle.in_quiet_period;
-    let set_up = judged.plan.health.set_up;
+    let Lifecycle { phase, is_expiring: expiring, is_late: late, .. } = evaluation.plan.lifecycle;
+    let given = evaluation.plan.lifecycle.ever_ready
+        && evaluation.plan.lifecycle.details.is_some()
+        && !is_undelivered(evaluation);
+    let waiting = evaluation.plan.health.stage == Stage::Ready && !evaluation.plan.lifecycle.in_quiet_period;
+    let set_up = evaluation.plan.health.set_up;
     let (status, reason) = match phase {
         Phase::Provisioning if set_up == Some(SetupLevel::SetupFailed) => (False, R::SetupFailed),
         Phase::Pending if late => (False, R::Late),
@@ -101,23 +106,23 @@ fn cluster_ready(judged: &ClusterEvaluation) -> Condition {
         ConditionType::ClusterReady,
         status,
         reason.as_str(),
-        crate::status::status_message(judged),
+        crate::status::status_message(evaluation),
     )
 }
 
 /// Whether the kubeconfig is published and never came to the tenant: core cannot write the claim's Secret.
-pub(crate) fn is_undelivered(judged: &ClusterEvaluation) -> bool {
-    judged.observed.claim_secret.refusal().is_some_and(|refused| !refused.written_before)
+pub(crate) fn is_undelivered(evaluation: &ClusterEvaluation) -> bool {
+    evaluation.observed.claim_secret.refusal().is_some_and(|refused| !refused.written_before)
 }
 
-fn job_completed(judged: &ClusterEvaluation) -> Condition {
+fn job_completed(evaluation: &ClusterEvaluation) -> Condition {
     use ConditionStatus::{False, True};
     let type_ = ConditionType::ProwJobCompleted;
-    let course = &judged.plan.lifecycle;
-    if let Some(over) = &course.completion {
-        let words = if over.words.is_empty() { "nothing is left that costs money" } else { &over.words };
+    let lifecycle = &evaluation.plan.lifecycle;
+    if let Some(over) = &lifecycle.completion {
+        let words = if over.message.is_empty() { "nothing is left that costs money" } else { &over.message };
         let how = if over.reason.is_empty() { JobCompleted::TornDown.as_str() } else { &over.reason };
-        let is_well = course.phase == Phase::Deprovisioned
+        let is_well = lifecycle.phase == Phase::Deprovisioned
             || matches!(
                 JobCompleted::parse(how),
                 Some(JobCompleted::TornDown | JobCompleted::Expired | JobCompleted::NothingToTearDown)
@@ -128,16 +133,16 @@ fn job_completed(judged: &ClusterEvaluation) -> Condition {
         }
         return Condition::new(type_, True, bounded(how, 256), words);
     }
-    let (reason, message) = match course.phase {
+    let (reason, message) = match lifecycle.phase {
         Phase::Pending => (JobCompleted::NotStarted, "nothing has begun yet".to_owned()),
         Phase::Provisioning | Phase::Ready | Phase::Degraded => {
             (JobCompleted::Running, "the cluster is paid for".to_owned())
         }
         Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed => {
-            let message = if let Some(why) = crate::status::undelivered_teardown(judged) {
+            let message = if let Some(why) = crate::status::undelivered_teardown(evaluation) {
                 format!("the cluster is paid for: the hub was not told to tear it down: {why}")
             } else {
-                let vain = crate::status::teardown_failure_text(judged);
+                let vain = crate::status::teardown_failure_text(evaluation);
                 format!("the hub was told to tear the cluster down and is not done{vain}")
             };
             (JobCompleted::TearingDown, message)
@@ -146,32 +151,32 @@ fn job_completed(judged: &ClusterEvaluation) -> Condition {
     Condition::new(type_, False, reason.as_str(), message)
 }
 
-fn credentials_published(judged: &ClusterEvaluation) -> Condition {
+fn credentials_published(evaluation: &ClusterEvaluation) -> Condition {
     use ConditionStatus::{False, True};
     use Credentials as R;
     let type_ = ConditionType::CredentialsPublished;
-    let course = &judged.plan.lifecycle;
-    if course.is_complete() {
-        let message = if course.ever_ready {
+    let lifecycle = &evaluation.plan.lifecycle;
+    if lifecycle.is_complete() {
+        let message = if lifecycle.ever_ready {
             "kubeconfig and kubeAdminPassword were taken back"
         } else {
             "there will be no kubeconfig"
         };
         return Condition::new(type_, False, R::NotRunning.as_str(), message);
     }
-    if let Some(details) = course.details.as_ref().filter(|d| d.has_kubeconfig()) {
-        if let Some(refused) = judged.observed.claim_secret.refusal() {
+    if let Some(details) = lifecycle.details.as_ref().filter(|d| d.has_kubeconfig()) {
+        if let Some(refused) = evaluation.observed.claim_secret.refusal() {
             return Condition::new(type_, False, refused.reason().as_str(), refused.to_string());
         }
-        let composite = &judged.observed.composite;
+        let composite = &evaluation.observed.composite;
         let whose = match (&composite.flavour, &composite.claim) {
             (Flavour::Namespaced(_), _) => {
-                format!("Secret {}", crate::backend::secret_name(&judged.observed))
+                format!("Secret {}", crate::backend::secret_name(&evaluation.observed))
             }
             (Flavour::Claimed | Flavour::Homeless, Some(_)) => "the claim's Secret".to_owned(),
             (Flavour::Claimed | Flavour::Homeless, None) => "the composite's Secret".to_owned(),
         };
-        let account = judged.plan.request.as_ref().is_ok_and(|request| request.access.is_some());
+        let account = evaluation.plan.request.as_ref().is_ok_and(|request| request.access.is_some());
         let (reason, message) = if account {
             let what = "kubeconfig with a token of a ServiceAccount, which is replaced before it ends,";
             let message = format!("{what} is in {whose}; there is no kubeAdminPassword");
@@ -182,23 +187,23 @@ fn credentials_published(judged: &ClusterEvaluation) -> Condition {
             let message = format!("kubeconfig is in {whose}; there is no kubeAdminPassword");
             (R::PublishedWithoutPassword, message)
         };
-        // What was given stays, and does not last for ever: a token ends, and so does what was rotated.
-        let message = match &judged.plan.health.blocking {
+        // Published credentials stay but expire: tokens end, and rotated credentials become invalid.
+        let message = match &evaluation.plan.health.blocking {
             Some((_, why)) => format!("{message}; it is not brought up to date: {why}"),
             None => message,
         };
         return Condition::new(type_, True, reason.as_str(), message);
     }
-    if course.in_quiet_period && course.details.is_none() {
+    if lifecycle.in_quiet_period && lifecycle.details.is_none() {
         return Condition::new(type_, False, R::NotAssigned.as_str(), UNNAMED);
     }
-    // What was named before is no use where nothing of it may be taken.
-    let named = course.secret.as_ref().filter(|_| !judged.plan.health.publishes_admin);
+    // An earlier Secret name is useless if nothing in that Secret may be read.
+    let named = lifecycle.secret.as_ref().filter(|_| !evaluation.plan.health.publishes_admin);
     let Some(secret) = named else {
-        if let Some((reason, message)) = &judged.plan.health.blocking {
+        if let Some((reason, message)) = &evaluation.plan.health.blocking {
             return Condition::new(type_, False, reason.as_str(), message.clone());
         }
-        let reason = match judged.plan.health.stage {
+        let reason = match evaluation.plan.health.stage {
             Stage::NotObserved | Stage::Queued => R::NotAssigned,
             Stage::Provisioning
             | Stage::Ready
@@ -210,23 +215,23 @@ fn credentials_published(judged: &ClusterEvaluation) -> Condition {
         };
         return Condition::new(type_, False, reason.as_str(), UNNAMED);
     };
-    if judged.observed.credentials.as_ref().is_some_and(crate::observed::Credentials::is_target_foreign) {
-        let own = crate::backend::secret_name(&judged.observed);
+    if evaluation.observed.credentials.as_ref().is_some_and(crate::observed::Credentials::is_target_foreign) {
+        let own = crate::backend::secret_name(&evaluation.observed);
         let message = format!(
             "Secret {own} is there already and not this composite's, so nothing is written into it; delete or rename it"
         );
         return Condition::new(type_, False, R::SecretTaken.as_str(), message);
     }
-    if course.details.is_some() {
-        let own = crate::backend::secret_name(&judged.observed);
+    if lifecycle.details.is_some() {
+        let own = crate::backend::secret_name(&evaluation.observed);
         let message = format!("Secret {own} is gone or has no kubeconfig any more, and is written anew");
         return Condition::new(type_, False, R::SecretMissing.as_str(), message);
     }
-    let named = judged.observed.credentials.as_ref().filter(|c| c.secret_name() == secret);
+    let named = evaluation.observed.credentials.as_ref().filter(|c| c.secret_name() == secret);
     let (reason, what) = match named {
         None => (R::SecretMissing, "was just named and is not read yet"),
         Some(credentials) if credentials.details_of(secret).is_some() => {
-            let awaited = if judged.plan.health.set_up.is_some() {
+            let awaited = if evaluation.plan.health.set_up.is_some() {
                 "is read; its kubeconfig is published once the cluster is set up"
             } else {
                 "is read; its kubeconfig is published once the cluster is ready"
@@ -243,7 +248,7 @@ const UNNAMED: &str = "the hub has not named a Secret yet";
 /// Why the Secret on the hub gives no kubeconfig, as far as its Object tells.
 fn unpublished_reason(credentials: &crate::observed::Credentials) -> (Credentials, &'static str) {
     use Credentials as R;
-    let has = |words: &[&str]| words.iter().any(|w| credentials.sync_error().contains(w));
+    let has = |message: &[&str]| message.iter().any(|w| credentials.sync_error().contains(w));
     let synced = condition(&credentials.object.status.conditions, "Synced");
     if credentials.is_unwritable() {
         (R::SecretMissing, "is read, and the Secret into which its kubeconfig goes cannot be written")
@@ -260,22 +265,22 @@ fn unpublished_reason(credentials: &crate::observed::Credentials) -> (Credential
 
 const HUB_AWAITED: &str = "asked for; the hub has not answered yet";
 
-fn remote_consistent(judged: &ClusterEvaluation) -> Condition {
+fn remote_consistent(evaluation: &ClusterEvaluation) -> Condition {
     use ConditionStatus::{False, True, Unknown};
     use Remote as R;
-    let plan = &judged.plan;
+    let plan = &evaluation.plan;
     let made = |status, reason: R, message: String| {
         Condition::new(ConditionType::RemoteConsistent, status, reason.as_str(), message)
     };
-    let Some(writer) = &judged.observed.primary else {
+    let Some(primary) = &evaluation.observed.primary else {
         let removed = plan.primary_resource.is_some_and(is_ended_by_removal);
-        if removed && judged.observed.was_made_before() && plan.lifecycle.is_complete() {
+        if removed && evaluation.observed.was_made_before() && plan.lifecycle.is_complete() {
             return made(True, R::InSync, "nothing is left on the hub".into());
         }
-        if let Some(placeless) = crate::status::lost_placement_message(judged) {
-            return made(Unknown, R::PlaceUnknown, placeless);
+        if let Some(lost) = crate::status::lost_placement_message(evaluation) {
+            return made(Unknown, R::PlaceUnknown, lost);
         }
-        if judged.observed.was_made_before() && !plan.lifecycle.is_complete() {
+        if evaluation.observed.was_made_before() && !plan.lifecycle.is_complete() {
             return made(Unknown, R::NotObserved, "what was asked of the hub is being looked for".into());
         }
         return made(Unknown, R::NotObserved, "nothing was asked of the hub yet".into());
@@ -294,7 +299,7 @@ fn remote_consistent(judged: &ClusterEvaluation) -> Condition {
             bounded(&format!("what the hub reports cannot be read: {why}"), 512),
         );
     }
-    match &writer.sync {
+    match &primary.sync {
         // With the next step, which changes other conditions too.
         SyncState::InSync if plan.lifecycle.in_quiet_period && plan.lifecycle.phase == Phase::Pending => {
             made(Unknown, R::NotObserved, HUB_AWAITED.into())
@@ -304,12 +309,12 @@ fn remote_consistent(judged: &ClusterEvaluation) -> Condition {
             Some(testplatform_apis::condition::Failure::RemoteDeleted) => {
                 made(False, R::RemoteDeleted, "the remote object is gone".into())
             }
-            _ if writer.is_silent(judged.observed.now) => made(
+            _ if primary.is_silent(evaluation.observed.now) => made(
                 False,
                 R::Unreadable,
                 format!(
                     "the remote object was made, and Object {} does not say how it stands: it may be too large to be stored; ask the platform team to look at the Object's events",
-                    writer.object.metadata.name
+                    primary.object.metadata.name
                 ),
             ),
             _ => made(True, R::InSync, "the hub has what was asked for".into()),

@@ -76,7 +76,7 @@ impl Function {
                 self.metrics.panics.inc();
                 let place = panics::take_place().map(|place| format!(" at {place}")).unwrap_or_default();
                 let message = format!("internal error: the function panicked{place}; nothing was changed");
-                // What panicked once may do so again.
+                // A request that caused a panic once may do so again.
                 let shown = catch_unwind(AssertUnwindSafe(|| crate::fatal::repeat_conditions(request)));
                 fatal(request, message, shown.unwrap_or_default())
             });
@@ -106,7 +106,7 @@ fn fatal(
 ) -> RunFunctionResponse {
     let mut response =
         crate::fatal::build_fatal(request, FatalReason::InternalError.as_str(), message, conditions);
-    // A request has no size limit at core. What arrives with a FATAL is not applied, so it may be left out.
+    // A request has no size limit at core. Core does not apply the desired state of a FATAL, so it may be left out.
     if response.encoded_len() > MAX_RESPONSE_BYTES {
         (response.desired, response.context) = (None, None);
     }
@@ -116,7 +116,7 @@ fn fatal(
     response
 }
 
-/// Who was asked for, and nothing more of them.
+/// Names from a request's metadata, and nothing else of it.
 #[derive(Default, Deserialize)]
 struct Identity<'a> {
     #[serde(default, rename = "apiVersion")]

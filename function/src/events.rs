@@ -27,12 +27,12 @@ pub struct Event {
     pub message: String,
 }
 
-/// What changed between the conditions that are shown and those of this pass.
-pub fn find_events(judged: &ClusterEvaluation, conditions: &[Condition]) -> Vec<Event> {
+/// Differences between the shown conditions and those of this pass.
+pub fn find_events(evaluation: &ClusterEvaluation, conditions: &[Condition]) -> Vec<Event> {
     let transition = |type_: ConditionType| {
         let new = conditions.iter().find(|c| c.type_ == type_.as_str())?;
-        let old = match condition(&judged.observed.composite.conditions, type_.as_str()) {
-            Some(_) => Some(judged.observed.composite.shown(type_)?),
+        let old = match condition(&evaluation.observed.composite.conditions, type_.as_str()) {
+            Some(_) => Some(evaluation.observed.composite.shown(type_)?),
             None => None,
         };
         Some((old, new))
@@ -40,7 +40,7 @@ pub fn find_events(judged: &ClusterEvaluation, conditions: &[Condition]) -> Vec<
     let mut events = Vec::new();
     if let Some((old, new)) = transition(ConditionType::RequestAccepted)
         && differs(old, new)
-        && !is_unfetched(judged)
+        && !is_unfetched(evaluation)
     {
         events.extend(request_event(old, new));
     }
@@ -53,26 +53,28 @@ pub fn find_events(judged: &ClusterEvaluation, conditions: &[Condition]) -> Vec<
     if let Some((old, new)) = transition(ConditionType::ClusterReady)
         && differs(old, new)
     {
-        events.extend(cluster_event(judged, new));
+        events.extend(cluster_event(evaluation, new));
     }
     if let Some((old, new)) = transition(ConditionType::CredentialsPublished)
         && differs(old, new)
     {
         if new.status == ConditionStatus::True {
             events.push(normal_event(EventReason::CredentialsPublished, &new.message));
-        } else if judged.observed.claim_secret.refusal().is_some() && !judged.plan.lifecycle.is_complete() {
+        } else if evaluation.observed.claim_secret.refusal().is_some()
+            && !evaluation.plan.lifecycle.is_complete()
+        {
             events.push(warning_event(EventReason::CredentialsNotDelivered, &new.message));
         }
     }
     if let Some((old, new)) = transition(ConditionType::ProwJobCompleted)
         && differs(old, new)
     {
-        events.extend(job_event(judged, new));
+        events.extend(job_event(evaluation, new));
     }
     if let Some((old, new)) = transition(ConditionType::RemoteConsistent)
         && differs(old, new)
-        && !judged.plan.lifecycle.is_complete()
-        && judged.plan.lifecycle.phase != Phase::Failed
+        && !evaluation.plan.lifecycle.is_complete()
+        && evaluation.plan.lifecycle.phase != Phase::Failed
     {
         events.extend(remote_event(old, new));
     }
@@ -80,11 +82,13 @@ pub fn find_events(judged: &ClusterEvaluation, conditions: &[Condition]) -> Vec<
 }
 
 /// Whether something that the claim needs was not fetched yet: this answer is not the last.
-fn is_unfetched(judged: &ClusterEvaluation) -> bool {
-    let observed = &judged.observed;
-    let (pool, template) = match judged.plan.request.as_ref().map(|r| &r.block) {
+fn is_unfetched(evaluation: &ClusterEvaluation) -> bool {
+    let observed = &evaluation.observed;
+    let (pool, template) = match evaluation.plan.request.as_ref().map(|r| &r.block) {
         Ok(Block::ClusterClaim(_)) => (observed.is_unplaced(), false),
-        Ok(Block::CiOperator(_)) => (judged.settings.quotas_for_ci_operator && observed.is_unplaced(), false),
+        Ok(Block::CiOperator(_)) => {
+            (evaluation.settings.quotas_for_ci_operator && observed.is_unplaced(), false)
+        }
         Ok(Block::Template(_)) => (observed.is_unplaced(), true),
         Err(_) => (false, false),
     };
@@ -114,36 +118,38 @@ fn request_event(old: Option<&ObservedCondition>, new: &Condition) -> Option<Eve
     }
 }
 
-fn cluster_event(judged: &ClusterEvaluation, new: &Condition) -> Option<Event> {
-    let (is_warning, reason) = match (judged.plan.lifecycle.phase, new.reason.as_str()) {
+fn cluster_event(evaluation: &ClusterEvaluation, new: &Condition) -> Option<Event> {
+    let (is_warning, reason) = match (evaluation.plan.lifecycle.phase, new.reason.as_str()) {
         (Phase::Pending | Phase::Provisioning, "Late") => (true, EventReason::ProvisioningLate),
         (Phase::Pending, _) => return None,
-        (Phase::Provisioning, _) if judged.plan.health.stage == Stage::Ready => return None,
+        (Phase::Provisioning, _) if evaluation.plan.health.stage == Stage::Ready => return None,
         (Phase::Provisioning, _) => (false, EventReason::Provisioning),
         (Phase::Ready, "Expiring") => (true, EventReason::Expiring),
         (Phase::Ready, _) => (false, EventReason::ClusterReady),
         (Phase::Degraded, _) => (true, EventReason::ClusterDegraded),
-        (Phase::Deprovisioning, _) if judged.plan.lifecycle.lifetime_ended => (false, EventReason::Expired),
+        (Phase::Deprovisioning, _) if evaluation.plan.lifecycle.lifetime_ended => {
+            (false, EventReason::Expired)
+        }
         (Phase::Deprovisioning, _) => (false, EventReason::TearingDown),
         (Phase::Deprovisioned, _) => (false, EventReason::TornDown),
-        (Phase::Failed, _) => match judged.plan.lifecycle.failure {
+        (Phase::Failed, _) => match evaluation.plan.lifecycle.failure {
             Some(
                 Failure::RemoteDeleted
                 | Failure::RemoteReplaced
                 | Failure::WriterLost
                 | Failure::ClusterDeleted,
             ) => (true, EventReason::ClusterLost),
-            _ if judged.plan.lifecycle.ever_ready => (true, EventReason::ClusterFailed),
+            _ if evaluation.plan.lifecycle.ever_ready => (true, EventReason::ClusterFailed),
             _ => (true, EventReason::ProvisioningFailed),
         },
     };
     Some(Event { warning: is_warning, reason: reason.as_str(), message: new.message.clone() })
 }
 
-fn job_event(judged: &ClusterEvaluation, new: &Condition) -> Option<Event> {
-    let done = new.status == ConditionStatus::True && judged.plan.lifecycle.phase == Phase::Failed;
+fn job_event(evaluation: &ClusterEvaluation, new: &Condition) -> Option<Event> {
+    let done = new.status == ConditionStatus::True && evaluation.plan.lifecycle.phase == Phase::Failed;
     // Only news when the failure was told before; in every other phase the phase itself is the news.
-    let later = judged.observed.composite.status.phase == Some(Phase::Failed);
+    let later = evaluation.observed.composite.status.phase == Some(Phase::Failed);
     (done && later).then(|| normal_event(EventReason::TornDown, "nothing is left that costs money"))
 }
 

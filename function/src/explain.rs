@@ -25,21 +25,21 @@ use crate::{
 };
 
 /// The reasons behind a response, most important first.
-pub fn explain_response(judged: &ClusterEvaluation, response: &RunFunctionResponse) -> Vec<String> {
+pub fn explain_response(evaluation: &ClusterEvaluation, response: &RunFunctionResponse) -> Vec<String> {
     let fatal = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal));
     if let Some(fatal) = fatal {
         return vec![format!("fatal: {}", fatal.message)];
     }
-    let mut lines = vec![phase::phase_line(judged)];
-    lines.extend(latch_lines(judged));
-    match &judged.plan.request {
+    let mut lines = vec![phase::phase_line(evaluation)];
+    lines.extend(latch_lines(evaluation));
+    match &evaluation.plan.request {
         Ok(request) => {
-            lines.push(primary_line(judged, request));
-            lines.extend(pin_line(judged, request));
-            lines.push(credentials_line(judged, request, response));
-            lines.extend(composite_line(judged, response));
-            lines.push(connection_line(judged));
-            lines.extend(deadline_lines(judged, request));
+            lines.push(primary_line(evaluation, request));
+            lines.extend(pin_line(evaluation, request));
+            lines.push(credentials_line(evaluation, request, response));
+            lines.extend(composite_line(evaluation, response));
+            lines.push(connection_line(evaluation));
+            lines.extend(deadline_lines(evaluation, request));
             lines.extend(request.issues.iter().map(|r| format!("remark: {}: {}", r.reason, r.message)));
         }
         Err(problems) => {
@@ -47,26 +47,26 @@ pub fn explain_response(judged: &ClusterEvaluation, response: &RunFunctionRespon
             lines.push("writer: not created, because the claim is invalid".into());
         }
     }
-    lines.extend(next::next_change_lines(judged));
+    lines.extend(next::next_change_lines(evaluation));
     if let Some(ttl) = response.meta.as_ref().and_then(|m| m.ttl.as_ref()) {
         lines.push(format!("answer: good for {} s", ttl.seconds));
     }
     lines
 }
 
-/// What stays as it is because it was said before, and who remembers.
-fn latch_lines(judged: &ClusterEvaluation) -> Vec<String> {
-    let observed = &judged.observed;
-    let course = &judged.plan.lifecycle;
-    let note = match course.phase {
+/// Latched states and where they are recorded.
+fn latch_lines(evaluation: &ClusterEvaluation) -> Vec<String> {
+    let observed = &evaluation.observed;
+    let lifecycle = &evaluation.plan.lifecycle;
+    let note = match lifecycle.phase {
         Phase::Failed => Some(ours::FAILED),
         Phase::Deprovisioned => Some(ours::OVER),
         Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded | Phase::Deprovisioning => None,
     };
-    let noted =
+    let is_recorded =
         |key: &&str| observed.primary.as_ref().is_some_and(|w| w.object.metadata.annotation(key).is_some());
-    let shown = observed.composite.status.phase == Some(course.phase);
-    let last = note.map(|key| [shown.then_some("status.phase"), Some(key).filter(noted)]);
+    let shown = observed.composite.status.phase == Some(lifecycle.phase);
+    let last = note.map(|key| [shown.then_some("status.phase"), Some(key).filter(is_recorded)]);
     let last: Vec<&str> = last.into_iter().flatten().flatten().collect();
 
     let given = match observed.composite.flavour {
@@ -83,22 +83,22 @@ fn latch_lines(judged: &ClusterEvaluation) -> Vec<String> {
 
     let mut lines = Vec::new();
     if !last.is_empty() {
-        lines.push(format!("latch {}: remembered by {}", course.phase, last.join(" and ")));
+        lines.push(format!("latch {}: remembered by {}", lifecycle.phase, last.join(" and ")));
     }
-    if course.ever_ready && !observed.ever_ready() {
+    if lifecycle.ever_ready && !observed.ever_ready() {
         lines.push("latch ready: from this pass on".into());
-    } else if course.ever_ready {
+    } else if lifecycle.ever_ready {
         lines.push(format!("latch ready: remembered by {}", ready.join(" and ")));
     }
     lines
 }
 
-fn primary_line(judged: &ClusterEvaluation, request: &Validated) -> String {
-    let observed = &judged.observed;
-    let course = &judged.plan.lifecycle;
+fn primary_line(evaluation: &ClusterEvaluation, request: &Validated) -> String {
+    let observed = &evaluation.observed;
+    let lifecycle = &evaluation.plan.lifecycle;
     let what = match &request.intent.action {
         PrimaryAction::Omit => {
-            let why = if course.teardown {
+            let why = if lifecycle.teardown {
                 "its end was asked for before anything was made"
             } else if observed.was_made_before() {
                 "a cluster was made for this composite before, and none is made twice"
@@ -131,13 +131,13 @@ fn primary_line(judged: &ClusterEvaluation, request: &Validated) -> String {
             "kept as it is until what comes before the end is done inside the cluster; then it is taken away"
                 .into()
         }
-        PrimaryAction::Update(_) if course.pending_failure.is_some() => {
+        PrimaryAction::Update(_) if lifecycle.pending_failure.is_some() => {
             "kept as it is until it is noted why the claim Failed; then it is taken away".into()
         }
-        PrimaryAction::Update(policies) => format!("kept with {}", policies_text(judged, *policies)),
+        PrimaryAction::Update(policies) => format!("kept with {}", policies_text(evaluation, *policies)),
     };
-    let told = request.intent.teardown && !request.intent.teardown_deferred;
-    let teardown = match (&request.intent.action, told) {
+    let tears_down = request.intent.teardown && !request.intent.teardown_deferred;
+    let teardown = match (&request.intent.action, tears_down) {
         (
             PrimaryAction::Create
             | PrimaryAction::Recreate { .. }
@@ -146,14 +146,14 @@ fn primary_line(judged: &ClusterEvaluation, request: &Validated) -> String {
         ) => ", and tells the hub to tear down",
         _ => "",
     };
-    let name = judged.plan.primary_resource.unwrap_or(EPHEMERAL_CLUSTER);
+    let name = evaluation.plan.primary_resource.unwrap_or(EPHEMERAL_CLUSTER);
     format!("writer {name}: {what}{teardown}")
 }
 
-fn policies_text(judged: &ClusterEvaluation, policies: ManagementPolicies) -> &'static str {
-    let course = &judged.plan.lifecycle;
+fn policies_text(evaluation: &ClusterEvaluation, policies: ManagementPolicies) -> &'static str {
+    let lifecycle = &evaluation.plan.lifecycle;
     match policies {
-        ManagementPolicies::Full => match course.phase {
+        ManagementPolicies::Full => match lifecycle.phase {
             Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed => {
                 "full policies, because the cluster is still to be ended"
             }
@@ -167,7 +167,7 @@ fn policies_text(judged: &ClusterEvaluation, policies: ManagementPolicies) -> &'
         ManagementPolicies::ObserveDelete => {
             "policies Observe and Delete, because nothing may make the remote object anew"
         }
-        ManagementPolicies::Observe if judged.plan.transfer.is_some() => {
+        ManagementPolicies::Observe if evaluation.plan.transfer.is_some() => {
             "policy Observe alone, because the cluster goes to a TestCluster, which ends it"
         }
         ManagementPolicies::Observe => {
@@ -176,9 +176,11 @@ fn policies_text(judged: &ClusterEvaluation, policies: ManagementPolicies) -> &'
     }
 }
 
-fn pin_line(judged: &ClusterEvaluation, request: &Validated) -> Option<String> {
+fn pin_line(evaluation: &ClusterEvaluation, request: &Validated) -> Option<String> {
     let uid = match &request.intent.action {
-        PrimaryAction::Update(_) => judged.observed.primary.as_ref().and_then(PrimaryObject::remote_uid)?,
+        PrimaryAction::Update(_) => {
+            evaluation.observed.primary.as_ref().and_then(PrimaryObject::remote_uid)?
+        }
         PrimaryAction::Recreate { vanished } => {
             return Some(format!("pin: left out once, {vanished} vanished"));
         }
@@ -191,13 +193,13 @@ fn pin_line(judged: &ClusterEvaluation, request: &Validated) -> Option<String> {
 }
 
 fn credentials_line(
-    judged: &ClusterEvaluation,
+    evaluation: &ClusterEvaluation,
     request: &Validated,
     response: &RunFunctionResponse,
 ) -> String {
-    let course = &judged.plan.lifecycle;
-    let what = match (emitted_resource(response, CREDENTIALS), &course.secret) {
-        (None, _) if request.intent.wants_credentials && judged.plan.primary_resource.is_none() => {
+    let lifecycle = &evaluation.plan.lifecycle;
+    let what = match (emitted_resource(response, CREDENTIALS), &lifecycle.secret) {
+        (None, _) if request.intent.wants_credentials && evaluation.plan.primary_resource.is_none() => {
             "not there, because this claim has no backend".into()
         }
         (None, _) if request.intent.wants_credentials && request.templated().is_some() => {
@@ -206,8 +208,8 @@ fn credentials_line(
         (None, _) if request.intent.wants_credentials => "not there, because no pool is chosen yet".into(),
         (None, _) => "left out, because there is nothing left that they open".into(),
         (Some(object), _) if is_paused(&object) => "paused, because the hub has not named a Secret".into(),
-        (Some(_), Some(secret)) => match judged.plan.health.secret {
-            None if judged.plan.health.publishes_admin => {
+        (Some(_), Some(secret)) => match evaluation.plan.health.secret {
+            None if evaluation.plan.health.publishes_admin => {
                 format!("reads no key of Secret {secret}, which is the admin's by now")
             }
             Some(_) => format!("reads Secret {secret}, which the hub names"),
@@ -228,23 +230,23 @@ fn is_paused(resource: &Resource) -> bool {
         .is_ok_and(|object| object["metadata"]["annotations"][crossplane::PAUSED] == "true")
 }
 
-fn composite_line(judged: &ClusterEvaluation, response: &RunFunctionResponse) -> Option<String> {
-    let course = &judged.plan.lifecycle;
+fn composite_line(evaluation: &ClusterEvaluation, response: &RunFunctionResponse) -> Option<String> {
+    let lifecycle = &evaluation.plan.lifecycle;
     let composite = response.desired.as_ref()?.composite.as_ref()?;
     let ready = composite.ready() == Ready::True;
-    let why = match (course.phase, ready) {
-        (Phase::Pending, _) => match &judged.plan.request {
-            Ok(Validated { blocked_by: Some(_), .. }) if judged.observed.primary.is_none() => {
+    let why = match (lifecycle.phase, ready) {
+        (Phase::Pending, _) => match &evaluation.plan.request {
+            Ok(Validated { blocked_by: Some(_), .. }) if evaluation.observed.primary.is_none() => {
                 "waits for what holds the request".into()
             }
             _ => "waits for the hub".into(),
         },
-        (Phase::Provisioning, _) => match (&judged.plan.health.stage, &course.secret) {
+        (Phase::Provisioning, _) => match (&evaluation.plan.health.stage, &lifecycle.secret) {
             (Stage::Ready, Some(secret)) => format!("waits for the kubeconfig of Secret {secret}"),
             (Stage::Ready, None) => "waits for the hub to name the Secret with the kubeconfig".into(),
             _ => "waits for the hub to be ready".into(),
         },
-        (Phase::Failed, false) if course.ever_ready => "waits for what is left to be torn down".into(),
+        (Phase::Failed, false) if lifecycle.ever_ready => "waits for what is left to be torn down".into(),
         (_, false) => "it never was".into(),
         (Phase::Ready | Phase::Degraded | Phase::Deprovisioning, true) => "it has its kubeconfig".into(),
         (Phase::Deprovisioned | Phase::Failed, true) => {
@@ -254,22 +256,22 @@ fn composite_line(judged: &ClusterEvaluation, response: &RunFunctionResponse) ->
     Some(format!("composite: {}, {why}", if ready { "ready" } else { "not ready" }))
 }
 
-fn connection_line(judged: &ClusterEvaluation) -> String {
-    let (whose, gone) = match judged.observed.composite.flavour {
+fn connection_line(evaluation: &ClusterEvaluation) -> String {
+    let (whose, gone) = match evaluation.observed.composite.flavour {
         Flavour::Claimed | Flavour::Homeless => {
             ("connection Secret".to_owned(), "both keys present and empty")
         }
         Flavour::Namespaced(_) => (
-            format!("Secret {}, by credentials", crate::backend::secret_name(&judged.observed)),
+            format!("Secret {}, by credentials", crate::backend::secret_name(&evaluation.observed)),
             "deleted with credentials",
         ),
     };
-    let what = match &judged.plan.lifecycle.details {
+    let what = match &evaluation.plan.lifecycle.details {
         None => "not written, there are no credentials yet".into(),
-        Some(details) if !details.has_kubeconfig() && !judged.plan.lifecycle.is_complete() => {
+        Some(details) if !details.has_kubeconfig() && !evaluation.plan.lifecycle.is_complete() => {
             "missed, and written anew".into()
         }
-        Some(details) if !details.has_kubeconfig() && judged.plan.lifecycle.ever_ready => {
+        Some(details) if !details.has_kubeconfig() && evaluation.plan.lifecycle.ever_ready => {
             format!("{gone}, which takes the credentials back")
         }
         Some(details) if !details.has_kubeconfig() => format!("{gone}, there will be no credentials"),
@@ -279,32 +281,32 @@ fn connection_line(judged: &ClusterEvaluation) -> String {
     format!("{whose}: {what}")
 }
 
-fn deadline_lines(judged: &ClusterEvaluation, request: &Validated) -> Vec<String> {
-    let course = &judged.plan.lifecycle;
+fn deadline_lines(evaluation: &ClusterEvaluation, request: &Validated) -> Vec<String> {
+    let lifecycle = &evaluation.plan.lifecycle;
     let mut lines = Vec::new();
-    lines.push(format!("environment: {}", environment_text(judged)));
-    lines.extend(pool::pool_lines(judged, request));
-    if let Some(at) = course.estimated_ready_at.filter(|_| !course.ever_ready) {
+    lines.push(format!("environment: {}", environment_text(evaluation)));
+    lines.extend(pool::pool_lines(evaluation, request));
+    if let Some(at) = lifecycle.estimated_ready_at.filter(|_| !lifecycle.ever_ready) {
         lines.push(format!("estimate: nine in ten of its kind are ready by {at}"));
     }
-    let lifetime = match (request.lifetime.effective, course.expires_at) {
-        _ if judged.observed.transfer.is_released() => "that of whoever has the cluster now".into(),
+    let lifetime = match (request.lifetime.effective, lifecycle.expires_at) {
+        _ if evaluation.observed.transfer.is_released() => "that of whoever has the cluster now".into(),
         (None, _) => "none, it lives until it is torn down".into(),
         (Some(life), None) => format!("{life}, counted from when it is ready"),
         (Some(life), Some(end)) => format!("{life}, ends at {end}"),
     };
     lines.push(format!("lifetime: {lifetime}"));
-    lines.extend(course.cleanup_at.map(|at| format!("cleanup: nobody needs it, to be torn down at {at}")));
+    lines.extend(lifecycle.cleanup_at.map(|at| format!("cleanup: nobody needs it, to be torn down at {at}")));
     lines
 }
 
-fn environment_text(judged: &ClusterEvaluation) -> String {
-    let name = &judged.settings.environment_config;
-    let still = match judged.observed.primary {
+fn environment_text(evaluation: &ClusterEvaluation) -> String {
+    let name = &evaluation.settings.environment_config;
+    let still = match evaluation.observed.primary {
         Some(_) => "; what was asked for is repeated as it is observed",
         None => "",
     };
-    match &judged.observed.environment {
+    match &evaluation.observed.environment {
         Environment::Found(config) => {
             format!("EnvironmentConfig {name} names this cluster {}", config.cluster_name)
         }

@@ -36,10 +36,10 @@ use crate::text::bounded;
 /// The most hubs of which a refusal tells.
 const MAX_LISTED: usize = 10;
 
-/// What a claim asks of its hub.
+/// Requirements of a claim on its hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacementRequest {
-    /// What makes its cluster; the catalogue entry says so.
+    /// Backend of its cluster, from the catalogue entry.
     pub backend: Backend,
     /// Namespace of the claim; none: an administrator's composite.
     pub tenant: Option<String>,
@@ -88,7 +88,7 @@ pub struct Choice<'a> {
     pub hub: &'a Hub,
     /// Why this one.
     pub reason: Selected,
-    /// What it tells of itself.
+    /// The hub's own report.
     pub known: Known,
 }
 
@@ -125,12 +125,12 @@ impl std::fmt::Display for HubRefusal {
 /// The hub that a claim has, of which nothing is asked again: that of its writer, as observed, else that of an earlier answer, unless
 /// it was given up.
 pub fn recorded_hub<'a>(
-    writer: Option<&'a str>,
+    primary: Option<&'a str>,
     status: Option<&'a str>,
     excluded: &BTreeSet<String>,
 ) -> Option<&'a str> {
     let named = |name: &&str| !name.is_empty();
-    writer.filter(named).or_else(|| status.filter(named).filter(|name| !excluded.contains(*name)))
+    primary.filter(named).or_else(|| status.filter(named).filter(|name| !excluded.contains(*name)))
 }
 
 /// The hub for a claim that has none.
@@ -138,7 +138,7 @@ pub fn recorded_hub<'a>(
 /// # Errors
 /// If none fits or takes a new cluster now; never for good, since an administrator or time can lift it.
 pub fn choose_hub<'a>(
-    wish: &PlacementRequest,
+    request: &PlacementRequest,
     hubs: Option<&'a Hubs>,
     now: Timestamp,
 ) -> Result<Choice<'a>, HubRefusal> {
@@ -147,18 +147,18 @@ pub fn choose_hub<'a>(
     };
     let mut fit = Vec::new();
     let mut rejected: Vec<(&str, Rejection)> = Vec::new();
-    let meant = |name: &str| wish.pin.as_ref().is_none_or(|pin| pin.name == name);
-    for flaw in hubs.flaws.iter().filter(|flaw| meant(&flaw.hub)) {
+    let is_candidate = |name: &str| request.pin.as_ref().is_none_or(|pin| pin.name == name);
+    for flaw in hubs.flaws.iter().filter(|flaw| is_candidate(&flaw.hub)) {
         rejected.push((&flaw.hub, Rejection::Broken(flaw.why.clone())));
     }
-    for hub in hubs.hubs.iter().filter(|hub| meant(&hub.name)) {
+    for hub in hubs.hubs.iter().filter(|hub| is_candidate(&hub.name)) {
         let known = known(&hub.name, &hubs.mirrors, now);
-        match filter::find_rejection(wish, hub, known.facts()) {
+        match filter::find_rejection(request, hub, known.facts()) {
             Some(rejection) => rejected.push((&hub.name, rejection)),
             None => fit.push(Candidate { hub, known }),
         }
     }
-    let reason = match (&wish.pin, fit.len()) {
+    let reason = match (&request.pin, fit.len()) {
         (Some(_), _) => Selected::HubNamed,
         (None, 1) if rejected.iter().any(|(_, r)| r.reason() == NoHub::NoCapacity) => {
             Selected::OnlyHubWithRoom
@@ -167,9 +167,9 @@ pub fn choose_hub<'a>(
         (None, _) => Selected::MostRoom,
     };
     let all: Vec<&Candidate<'a>> = fit.iter().collect();
-    match score::best_candidate(wish, &all, &hubs.neighbours) {
+    match score::best_candidate(request, &all, &hubs.neighbours) {
         Some(Candidate { hub, known }) => Ok(Choice { hub, reason, known: known.clone() }),
-        None => Err(build_refusal(wish, rejected)),
+        None => Err(build_refusal(request, rejected)),
     }
 }
 
@@ -179,9 +179,9 @@ struct Candidate<'a> {
     known: Known,
 }
 
-fn build_refusal(wish: &PlacementRequest, mut rejected: Vec<(&str, Rejection)>) -> HubRefusal {
+fn build_refusal(request: &PlacementRequest, mut rejected: Vec<(&str, Rejection)>) -> HubRefusal {
     gather::sort_few(&mut rejected, |(a, x), (b, y)| y.reason().cmp(&x.reason()).then(a.cmp(b)));
-    let missing = if wish.pin.is_some() { NoHub::PinnedHubMissing } else { NoHub::NoHubMatches };
+    let missing = if request.pin.is_some() { NoHub::PinnedHubMissing } else { NoHub::NoHubMatches };
     let reason = rejected.first().map_or(missing, |(_, nearest)| nearest.reason());
     let shown = if rejected.len() > MAX_LISTED { MAX_LISTED - 1 } else { MAX_LISTED };
     let mut digest: Vec<String> =
@@ -189,5 +189,5 @@ fn build_refusal(wish: &PlacementRequest, mut rejected: Vec<(&str, Rejection)>) 
     if rejected.len() > shown {
         digest.push(format!("and {} hubs more", rejected.len() - shown));
     }
-    HubRefusal { reason, pinned: wish.pin.as_ref().map(|pin| pin.name.clone()), digest }
+    HubRefusal { reason, pinned: request.pin.as_ref().map(|pin| pin.name.clone()), digest }
 }

@@ -1,9 +1,9 @@
-//! What the planner tells a backend to do.
+//! Instructions of the planner for a backend.
 
 use jiff::Timestamp;
 use testplatform_apis::{condition::Failure, names::Uid};
 
-/// What to do, decided before any resource is built: nothing is left to choose after it.
+/// Action on the primary Object, decided before any resource is built, so that no choice is left afterwards.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum PrimaryAction {
     /// No writer: none is wanted, or none may be made any more.
@@ -29,7 +29,7 @@ pub enum PrimaryAction {
     },
 }
 
-/// What provider-kubernetes may do to the remote object.
+/// Permissions of provider-kubernetes on the remote object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManagementPolicies {
     /// Everything.
@@ -42,10 +42,10 @@ pub enum ManagementPolicies {
     Observe,
 }
 
-/// What the backend is told to do.
+/// Instructions for the backend.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Intent {
-    /// What to do about the writer.
+    /// Action on the primary Object.
     pub action: PrimaryAction,
     /// Whether the remote object is told to end.
     pub teardown: bool,
@@ -70,6 +70,6 @@ pub struct Intent {
     pub primary_ready: bool,
     /// Whether the credentials count as ready.
     pub credentials_ready: bool,
-    /// What is remembered of a cluster that goes from one composite to another: on the writer, and on the credentials.
+    /// Annotations about a transfer between composites: on the primary Object, and on the credentials.
     pub transfer_annotations: Vec<(&'static str, String)>,
 }

@@ -47,7 +47,7 @@ use plan::Plan;
 use proto::{RunFunctionRequest, RunFunctionResponse};
 use validate::Validated;
 
-/// What the command line sets for every call.
+/// Command line settings for every call.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How long an answer is good when the step's input does not say; core re-runs the composite after it.
@@ -69,9 +69,11 @@ pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> R
         return space::run(request, options);
     }
     match evaluate(request, now, ci_operator::schema()) {
-        Ok(judged) => {
-            check::check_response(respond::build_response(request, &judged, options, now), request, &judged)
-        }
+        Ok(evaluation) => check::check_response(
+            respond::build_response(request, &evaluation, options, now),
+            request,
+            &evaluation,
+        ),
         Err(unusable) => fatal::build_fatal(
             request,
             unusable.reason(),
@@ -81,7 +83,7 @@ pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> R
     }
 }
 
-/// What was thought of a request, whichever composite it is for.
+/// Evaluation of a request, for any kind of composite.
 #[derive(Debug)]
 pub enum Evaluation {
     /// A cluster.
@@ -104,25 +106,25 @@ impl Evaluation {
         Ok(Self::Cluster(Box::new(evaluate(request, now, ci_operator::schema())?)))
     }
 
-    /// What a response violates.
+    /// Finds an invariant that a response violates.
     pub fn find_violation(
         &self,
         response: &RunFunctionResponse,
         request: &RunFunctionRequest,
     ) -> Option<String> {
         match self {
-            Self::Cluster(judged) => check::find_violation(response, request, judged),
-            Self::Pool(judged) => cluster_pool::find_violation(response, request, judged),
-            Self::Space(judged) => space::find_violation(response, request, judged),
+            Self::Cluster(evaluation) => check::find_violation(response, request, evaluation),
+            Self::Pool(evaluation) => cluster_pool::find_violation(response, request, evaluation),
+            Self::Space(evaluation) => space::find_violation(response, request, evaluation),
         }
     }
 
     /// The reasons behind a response.
     pub fn explain_response(&self, response: &RunFunctionResponse) -> Vec<String> {
         match self {
-            Self::Cluster(judged) => explain::explain_response(judged, response),
-            Self::Pool(judged) => cluster_pool::explain_response(judged, response),
-            Self::Space(judged) => space::explain_response(judged, response),
+            Self::Cluster(evaluation) => explain::explain_response(evaluation, response),
+            Self::Pool(evaluation) => cluster_pool::explain_response(evaluation, response),
+            Self::Space(evaluation) => space::explain_response(evaluation, response),
         }
     }
 }
@@ -134,7 +136,7 @@ pub struct ClusterEvaluation {
     pub settings: Settings,
     /// What is there.
     pub observed: Observed,
-    /// What is to be there, and where the claim stands.
+    /// Desired state and phase of the claim.
     pub plan: Plan,
 }
 
@@ -147,7 +149,8 @@ pub fn evaluate(
     let settings = read_settings(request)?;
     let observed = Observed::decode(request, &settings, now)?;
     let validated = validate::validate(&observed, settings.clone(), schema);
-    // What is refused has nothing desired, and here that would be a cluster. It comes from the incumbent, which takes longer names.
+    // A refused request has no desired state, which would delete the cluster here. Such a claim comes from the incumbent, which accepts
+    // longer names.
     if let (Err(problems), true) = (&validated, observed.primary.is_some() || observed.cluster_may_exist()) {
         let why =
             problems.iter().map(|p| format!("{} {}", p.field, p.sentence)).collect::<Vec<_>>().join("; ");

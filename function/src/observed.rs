@@ -139,7 +139,7 @@ impl Unusable {
 pub struct Observed {
     /// The composite itself.
     pub composite: Composite,
-    /// What its connection Secret holds.
+    /// Content of its connection Secret.
     pub details: Details,
     /// Whether the claim's Secret was written.
     pub claim_secret: ClaimSecret,
@@ -149,7 +149,7 @@ pub struct Observed {
     pub is_primary_unreferenced: bool,
     /// The Object that observes the credentials.
     pub credentials: Option<Credentials>,
-    /// What names this Konflux cluster.
+    /// Configuration that names this Konflux cluster.
     pub environment: Environment,
     /// The catalogue of pools.
     pub pools: Pools,
@@ -163,13 +163,13 @@ pub struct Observed {
     pub hosted: Option<HostedClusterObserver>,
     /// The hubs of claims with a template; none: not fetched.
     pub hubs: Option<Hubs>,
-    /// What is on the hub beside the cluster, for a claim that brings its own credentials.
+    /// Other Objects on the hub of a claim with tenant credentials.
     pub tenant_credentials: tenant_credentials::ObservedObjects,
-    /// What comes ahead of the cluster on the hub, by composition resource name.
+    /// Prerequisites of the cluster on the hub, by composition resource name.
     pub prerequisites: tenant_credentials::ObservedObjects,
-    /// What tells the hub what to do inside the cluster.
+    /// Bundle request to the hub.
     pub bundles: BundleObjects,
-    /// What remembers that it has ended; of a composite in a namespace.
+    /// Record of its end; only of a composite in a namespace.
     pub completion_record: Option<Metadata>,
     /// Whether its cluster goes to another composite, or comes from one.
     pub transfer: Transfer,
@@ -185,12 +185,12 @@ impl Observed {
     /// The end of the quiet period, in which conditions do not follow the steps to the first readiness; none if it is over. Both clocks are of
     /// this Konflux cluster.
     pub(crate) fn quiet_until(&self) -> Option<Timestamp> {
-        let writer =
+        let primary =
             self.primary.as_ref().filter(|w| matches!(w.sync, SyncState::InSync | SyncState::Unknown))?;
-        // One that was made anew around a remote object has not created it, and steps of its cluster were told before.
-        let is_first = writer.remote().is_none() || sync_state::began_to_create(&writer.object.metadata);
-        let metadata = &writer.object.metadata;
-        let (made, ends) = (metadata.creation_timestamp?, writer.requests_teardown());
+        // An Object that was recreated around a remote object has not created it, and the cluster's steps were reported before.
+        let is_first = primary.remote().is_none() || sync_state::began_to_create(&primary.object.metadata);
+        let metadata = &primary.object.metadata;
+        let (made, ends) = (metadata.creation_timestamp?, primary.requests_teardown());
         let (begin, end) = (made.checked_sub(MAX_CLOCK_SKEW).ok()?, made.checked_add(QUIET_PERIOD).ok()?);
         (begin <= self.now && self.now < end && is_first && !ends && !self.ever_ready()).then_some(end)
     }
@@ -307,11 +307,11 @@ impl Observed {
     }
 
     /// A composite has one cluster, and so one writer.
-    fn set_primary(&mut self, mut writer: PrimaryObject) -> Result<(), Unusable> {
-        if writer.found_foreign_remote(&self.composite) {
-            writer.sync = SyncState::Replaced;
+    fn set_primary(&mut self, mut primary: PrimaryObject) -> Result<(), Unusable> {
+        if primary.found_foreign_remote(&self.composite) {
+            primary.sync = SyncState::Replaced;
         }
-        match self.primary.replace(writer) {
+        match self.primary.replace(primary) {
             None => Ok(()),
             Some(_) => Err(Unusable::Unreadable {
                 part: "the observed resources".into(),
@@ -337,15 +337,15 @@ impl Observed {
         if own.is_none() || !owners.any(|owner| owner["uid"].as_str() == own) {
             return Ok(());
         }
-        let writer = match metadata["labels"][ours::COMPONENT].as_str() {
+        let primary = match metadata["labels"][ours::COMPONENT].as_str() {
             Some(CLUSTER_CLAIM) => PrimaryObject::cluster_claim(&found.resource)?,
             Some(name) if OF_TEMPLATES.contains(&name) => PrimaryObject::of_template(name, &found.resource)?,
             Some(_) | None => return Ok(()),
         };
         // One whose hub was given up goes, or is gone and still in a cache. It made nothing.
-        let Metadata { finalizers, .. } = &writer.object.metadata;
-        let made_nothing = writer.is_deleting() && !finalizers.iter().any(|f| f == crossplane::FINALIZER);
-        let hub = &writer.object.spec.provider_config_ref.name;
+        let Metadata { finalizers, .. } = &primary.object.metadata;
+        let made_nothing = primary.is_deleting() && !finalizers.iter().any(|f| f == crossplane::FINALIZER);
+        let hub = &primary.object.spec.provider_config_ref.name;
         // The status of the pass that left it out is stored by the next one, and the note on `credentials` before it.
         let given_up = self.composite.status.hub.as_ref().is_some_and(|told| told.excluded.contains(hub))
             || read_excluded(self.annotation(testplatform_apis::names::hub::EXCLUDED)).contains(hub);
@@ -353,13 +353,13 @@ impl Observed {
             return Ok(());
         }
         self.is_primary_unreferenced = true;
-        self.set_primary(writer)
+        self.set_primary(primary)
     }
 
-    /// Of a composite in a namespace, `credentials` itself writes the tenant's Secret: what it wrote is what the tenant has. That it
-    /// did is told by its finalizer, which provider-kubernetes sets after the first writing; what is in a Secret of that name before
-    /// is somebody else's. Only that there is something is kept, never what: a secret that is not here cannot get out, and the
-    /// tenant, whose Secret it is, may write what they like into it.
+    /// Takes the written Secret as the tenant's. For a composite in a namespace `credentials` itself writes that Secret. Its finalizer
+    /// proves the write, because provider-kubernetes sets it after the first one; an earlier Secret of that name belongs to somebody else.
+    /// Only the presence of the keys is kept: a secret that is not here cannot leak, and the tenant may write anything into their own
+    /// Secret.
     fn adopt_written_secret(&mut self) {
         self.details = Details::default();
         let Some(credentials) = &mut self.credentials else { return };
@@ -368,8 +368,8 @@ impl Observed {
         self.details = credentials.details.clone();
     }
 
-    /// The incumbent reads credentials that it does not know yet from one Secret `pending`, shared by all claims.
-    /// What came from there is somebody else's: it was never given here, and is not passed on.
+    /// The incumbent reads credentials that it does not know yet from one Secret `pending`, shared by all claims. Its content belongs to
+    /// another claim: it was never published here, and is not passed on.
     fn discard_pending_secret(&mut self) {
         let read =
             |c: &Credentials| c.object.status.at_provider.manifest.as_ref().map(|m| m.metadata.name.clone());

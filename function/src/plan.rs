@@ -20,11 +20,11 @@ use crate::{
 pub struct Plan {
     /// The request with its intent; the problems, when it is invalid.
     pub request: Result<Validated, Vec<Problem>>,
-    /// What the hub says.
+    /// State that the hub reports.
     pub health: Health,
     /// Where the claim stands.
     pub lifecycle: Lifecycle,
-    /// What is to exist.
+    /// Desired resources.
     pub resources: Vec<Desired>,
     /// Kind of the remote object.
     pub kind: Option<&'static str>,
@@ -35,7 +35,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What an administrator, or somebody else, has to do before a cluster is asked for.
+    /// Action that an administrator, or somebody else, has to take before a cluster is requested.
     pub fn blocked_by(&self) -> Option<&AdmissionIssue> {
         self.request.as_ref().ok()?.blocked_by.as_ref()
     }
@@ -46,11 +46,11 @@ pub fn plan_pass(request: Result<Validated, Vec<Problem>>, observed: &Observed, 
     let mut request = match request {
         Ok(request) => request,
         Err(problems) => {
-            let course = lifecycle::invalid_lifecycle(observed);
+            let lifecycle = lifecycle::invalid_lifecycle(observed);
             return Plan {
                 request: Err(problems),
                 health: Health::default(),
-                lifecycle: course,
+                lifecycle,
                 resources: vec![],
                 kind: None,
                 primary_resource: None,
@@ -64,10 +64,10 @@ pub fn plan_pass(request: Result<Validated, Vec<Problem>>, observed: &Observed, 
     backend::bundles::restore_setup_condition(&mut health, observed);
     backend::prerequisites::restore_conditions(&mut health, observed);
     let removal = backend.is_some_and(|b| b.teardown_method() == TeardownMethod::DeleteObject);
-    let course = lifecycle::evaluate_lifecycle(&request, observed, &health, removal, now);
-    request.intent = policies::decide_intent(&request, observed, &health, &course, removal, now);
-    let giving = transfer::decide_transfer(&request, observed, &course);
-    transfer::apply_transfer(&mut request.intent, giving.as_ref(), observed);
+    let lifecycle = lifecycle::evaluate_lifecycle(&request, observed, &health, removal, now);
+    request.intent = policies::decide_intent(&request, observed, &health, &lifecycle, removal, now);
+    let source = transfer::decide_transfer(&request, observed, &lifecycle);
+    transfer::apply_transfer(&mut request.intent, source.as_ref(), observed);
     let mut resources = match backend {
         Some(backend) => backend.build_resources(&request, observed, &health),
         None => backend::orphaned_resources(&request, observed),
@@ -75,17 +75,17 @@ pub fn plan_pass(request: Result<Validated, Vec<Problem>>, observed: &Observed, 
     resources.extend(backend::tenant_credentials::build_resources(&request, observed));
     resources.extend(backend::prerequisites::build_resources(&request, observed));
     resources.extend(backend::bundles::build_resources(&request, observed));
-    resources.extend(backend::build_watch(&request, observed).filter(|_| !course.is_complete()));
+    resources.extend(backend::build_watch(&request, observed).filter(|_| !lifecycle.is_complete()));
     backend::dependents::add_finalizers(&mut resources, observed);
     let resources = backend::adapt_to_namespace(resources, &request, observed);
     Plan {
         request: Ok(request),
         health,
-        lifecycle: course,
+        lifecycle,
         resources,
         kind: backend.map(Backend::kind),
         primary_resource: backend.map(Backend::primary_resource),
-        transfer: giving,
+        transfer: source,
     }
 }
 

@@ -34,11 +34,11 @@ pub struct PoolRef {
     pub pool: String,
     /// Namespace of published credentials on the hub.
     pub credentials_namespace: String,
-    /// Who is let into the cluster's namespace. None: said by the writer, or not known any more.
+    /// Subject with access to the cluster's namespace. None: the primary Object has it, or it is no longer known.
     pub subject: Option<Subject>,
     /// Why this one, as one word.
     pub reason: &'static str,
-    /// What the pool of a claim that brings its own credentials is made with.
+    /// Settings for the own pool of a claim with tenant credentials.
     pub own: Option<BringYourOwn>,
     /// Lifetime of claims that ask for none.
     pub default_lifetime: Option<GoDuration>,

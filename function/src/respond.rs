@@ -37,21 +37,20 @@ const MISSED_TTL: SignedDuration = SignedDuration::from_secs(15);
 /// How soon a claim is looked at whose Secret core is about to write: that takes it well below a second.
 const DELIVERY_TTL: SignedDuration = SignedDuration::from_secs(2);
 
-/// The full response. What earlier steps want of other resources passes through byte for byte; what they set of the composite
-/// stays beside what we set.
+/// Builds the full response. Resources of earlier steps pass through byte for byte, and their fields of the composite stay.
 pub fn build_response(
     request: &RunFunctionRequest,
-    judged: &ClusterEvaluation,
+    evaluation: &ClusterEvaluation,
     options: &Options,
     now: Timestamp,
 ) -> RunFunctionResponse {
-    let target = match judged.observed.composite.claim {
+    let target = match evaluation.observed.composite.claim {
         Some(_) => Target::CompositeAndClaim,
         None => Target::Composite,
     };
-    let conditions = build_conditions(judged);
-    let results = find_events(judged, &conditions).into_iter().map(|e| encode_event(e, target)).collect();
-    let desired = match build_desired(request, judged) {
+    let conditions = build_conditions(evaluation);
+    let results = find_events(evaluation, &conditions).into_iter().map(|e| encode_event(e, target)).collect();
+    let desired = match build_desired(request, evaluation) {
         Ok(desired) => desired,
         Err(error) => {
             let why = format!("cannot encode the desired state: {error}; nothing is changed");
@@ -64,11 +63,11 @@ pub fn build_response(
         }
     };
     RunFunctionResponse {
-        meta: Some(response_meta(request, Some(choose_ttl(judged, options, now)))),
+        meta: Some(response_meta(request, Some(choose_ttl(evaluation, options, now)))),
         desired: Some(desired),
         results,
         context: request.context.clone(),
-        requirements: build_requirements(request, judged),
+        requirements: build_requirements(request, evaluation),
         conditions: conditions.into_iter().map(|c| encode_condition(c, target)).collect(),
         output: None,
     }
@@ -81,26 +80,27 @@ pub(crate) fn response_meta(request: &RunFunctionRequest, ttl: Option<SignedDura
     }
 }
 
-/// What is configured, but no later than the next deadline asks for: 0.9 of what remains, at least a second.
-/// Core adds up to a tenth.
-fn choose_ttl(judged: &ClusterEvaluation, options: &Options, now: Timestamp) -> SignedDuration {
-    let configured = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
+/// The configured TTL, but no later than the next deadline requires: 0.9 of the remaining time, at least a second. Core adds up to a tenth.
+fn choose_ttl(evaluation: &ClusterEvaluation, options: &Options, now: Timestamp) -> SignedDuration {
+    let configured =
+        evaluation.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
     // Nobody tells core that it was written anew.
-    let wanted = judged.plan.request.as_ref().is_ok_and(|r| r.intent.wants_credentials);
-    let missed = wanted && judged.observed.credentials.as_ref().is_some_and(Credentials::is_secret_deleted);
+    let wanted = evaluation.plan.request.as_ref().is_ok_and(|r| r.intent.wants_credentials);
+    let missed =
+        wanted && evaluation.observed.credentials.as_ref().is_some_and(Credentials::is_secret_deleted);
     let sooner = [
-        judged.plan.blocked_by().map(|_| UNSETTLED_TTL),
-        transfer::is_in_progress(judged).then_some(transfer::IN_PROGRESS_TTL),
+        evaluation.plan.blocked_by().map(|_| UNSETTLED_TTL),
+        transfer::is_in_progress(evaluation).then_some(transfer::IN_PROGRESS_TTL),
         missed.then_some(MISSED_TTL),
-        undelivered_ttl(judged),
+        undelivered_ttl(evaluation),
     ];
     let configured = sooner.into_iter().flatten().fold(configured, SignedDuration::min);
-    ttl_until(configured, judged.plan.lifecycle.next_deadline, now)
+    ttl_until(configured, evaluation.plan.lifecycle.next_deadline, now)
 }
 
 /// When the claim is to be looked at whose Secret core is to write, or cannot.
-fn undelivered_ttl(judged: &ClusterEvaluation) -> Option<SignedDuration> {
-    let ClusterEvaluation { observed, plan, .. } = judged;
+fn undelivered_ttl(evaluation: &ClusterEvaluation) -> Option<SignedDuration> {
+    let ClusterEvaluation { observed, plan, .. } = evaluation;
     let has_kubeconfig = plan.lifecycle.details.as_ref().is_some_and(Details::has_kubeconfig);
     let claimed = observed.composite.claim.is_some() && !plan.lifecycle.is_complete();
     if !claimed || !has_kubeconfig {
@@ -117,7 +117,7 @@ fn undelivered_ttl(judged: &ClusterEvaluation) -> Option<SignedDuration> {
     }
 }
 
-/// What is configured, but no later than the deadline asks for.
+/// The configured TTL, but no later than the deadline requires.
 pub(crate) fn ttl_until(
     configured: SignedDuration,
     deadline: Option<Timestamp>,
@@ -131,31 +131,31 @@ pub(crate) fn ttl_until(
     configured.min(wake)
 }
 
-fn build_desired(request: &RunFunctionRequest, judged: &ClusterEvaluation) -> Result<State, wire::Error> {
+fn build_desired(request: &RunFunctionRequest, evaluation: &ClusterEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
-    for resource in &judged.plan.resources {
+    for resource in &evaluation.plan.resources {
         let message = encode_resource(resource)?;
         desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
-    let composite = &judged.observed.composite;
+    let composite = &evaluation.observed.composite;
     let before = desired.composite.take().unwrap_or_default();
     let mut body = if before.resource.is_empty() { json!({}) } else { wire::to_value(&before.resource)? };
     body["apiVersion"] = composite.api_version.as_str().into();
     body["kind"] = composite.kind.as_str().into();
     composite.require_version(&mut body);
-    merge_fields(&mut body["status"], json!(build_status(judged)));
+    merge_fields(&mut body["status"], json!(build_status(evaluation)));
     // A composite in a namespace has no connection Secret: the Object `credentials` writes the tenant's itself.
-    let given = judged.plan.lifecycle.details.as_ref().filter(|_| composite.flavour == Flavour::Claimed);
+    let given = evaluation.plan.lifecycle.details.as_ref().filter(|_| composite.flavour == Flavour::Claimed);
     let ours = given.map(Details::entries).unwrap_or_default();
-    let told = |key: &str| ours.iter().any(|e| e.key == key);
+    let is_ours = |key: &str| ours.iter().any(|e| e.key == key);
     let mut connection_details = before.connection_details;
-    connection_details.retain(|e| !told(&e.key));
+    connection_details.retain(|e| !is_ours(&e.key));
     connection_details.extend(ours.iter().cloned());
     gather::sort_few(&mut connection_details, |a, b| a.key.cmp(&b.key));
     desired.composite = Some(Resource {
         resource: wire::json_to_struct(&body)?,
         connection_details,
-        ready: if is_ready(judged) { Ready::True } else { Ready::False }.into(),
+        ready: if is_ready(evaluation) { Ready::True } else { Ready::False }.into(),
     });
     Ok(desired)
 }
@@ -170,7 +170,7 @@ pub(crate) fn encode_resource(resource: &Desired) -> Result<Resource, wire::Erro
     })
 }
 
-/// Puts fields over those of an earlier step. What it sets beside them stays: core takes away what is left out.
+/// Puts fields over those of an earlier step. Its other fields stay: core removes omitted ones.
 fn merge_fields(before: &mut Value, ours: Value) {
     match (before, ours) {
         (Value::Object(before), Value::Object(ours)) => before.extend(ours),
@@ -179,52 +179,52 @@ fn merge_fields(before: &mut Value, ours: Value) {
 }
 
 /// Whether the composite is ready: only then does its Secret reach the tenant, the emptied one included.
-fn is_ready(judged: &ClusterEvaluation) -> bool {
+fn is_ready(evaluation: &ClusterEvaluation) -> bool {
     use testplatform_apis::phase::Phase;
-    let course = &judged.plan.lifecycle;
-    let composite = &judged.observed.composite;
+    let lifecycle = &evaluation.plan.lifecycle;
+    let composite = &evaluation.observed.composite;
     // After a restore nothing but the hub may know that credentials were published. A status that remembers a phase would know it too.
     let unknown = composite.status.phase.is_none() || composite.is_ready();
-    let given = course.ever_ready || (unknown && judged.plan.health.ready_since.is_some());
-    match course.phase {
+    let given = lifecycle.ever_ready || (unknown && evaluation.plan.health.ready_since.is_some());
+    match lifecycle.phase {
         Phase::Pending | Phase::Provisioning => false,
         // A ready composite makes core replace the tenant's Secret as a whole: never by nothing.
         Phase::Ready | Phase::Degraded | Phase::Deprovisioning => {
-            course.ever_ready && course.details.is_some()
+            lifecycle.ever_ready && lifecycle.details.is_some()
         }
         Phase::Deprovisioned => given,
-        Phase::Failed => given && course.completion.is_some(),
+        Phase::Failed => given && lifecycle.completion.is_some(),
     }
 }
 
 fn build_requirements(
     request: &RunFunctionRequest,
-    judged: &ClusterEvaluation,
+    evaluation: &ClusterEvaluation,
 ) -> Option<proto::Requirements> {
-    let settings = &judged.settings;
-    let ask = |wants| required(request, &judged.observed, settings, wants);
-    let composite = &judged.observed.composite;
+    let settings = &evaluation.settings;
+    let ask = |wants| required(request, &evaluation.observed, settings, wants);
+    let composite = &evaluation.observed.composite;
     // Read off the claim, and not off what the catalogue makes of it: that was fetched.
     let likes = composite.spec["hub"]["affinity"].is_string();
     // Beside what a choice of hub needs: the other side of a handover.
-    let none = || transfer::counterpart_requirements(&judged.observed, settings);
-    let sought = judged.plan.request.as_ref().ok().filter(|_| judged.observed.looks_up_primary());
-    let writer = || sought.map(Validated::primary_name);
-    match judged.plan.request.as_ref().map(|r| &r.block) {
+    let none = || transfer::counterpart_requirements(&evaluation.observed, settings);
+    let sought = evaluation.plan.request.as_ref().ok().filter(|_| evaluation.observed.looks_up_primary());
+    let primary = || sought.map(Validated::primary_name);
+    match evaluation.plan.request.as_ref().map(|r| &r.block) {
         Ok(Block::CiOperator(_)) => {
             // Its hub does not depend on who else is there, and core is to be asked but once.
             let pools = settings.quotas_for_ci_operator;
             ask(RequirementOptions { pools, templates: false, hubs: none(), primary_object: None })
         }
         Ok(Block::ClusterClaim(_)) => {
-            ask(RequirementOptions { pools: true, templates: false, hubs: none(), primary_object: writer() })
+            ask(RequirementOptions { pools: true, templates: false, hubs: none(), primary_object: primary() })
         }
         Ok(Block::Template(templated)) => {
-            let wanted = templated.needs_hubs(&judged.observed);
+            let wanted = templated.needs_hubs(&evaluation.observed);
             let mut hubs =
                 if wanted { hubs::hub_requirements(composite, likes, settings) } else { BTreeMap::new() };
             hubs.extend(none());
-            ask(RequirementOptions { pools: true, templates: true, hubs, primary_object: writer() })
+            ask(RequirementOptions { pools: true, templates: true, hubs, primary_object: primary() })
         }
         Err(_) => None,
     }

@@ -44,8 +44,8 @@ use crate::{
 
 /// Composition resource name of the Object that carries the namespace.
 pub const NAMESPACE: &str = "namespace";
-/// What may be done to a namespace of which nothing shows yet that it was made here: neither is one that was there before changed, nor does it go
-/// with the claim.
+/// Permissions on a namespace that is not proven to be created here: a namespace that existed before is neither changed nor deleted with
+/// the claim.
 const NEWBORN: [&str; 2] = ["Observe", "Create"];
 /// Of the one that carries the quota of everything.
 pub const QUOTA: &str = "quota";
@@ -68,7 +68,7 @@ pub const SECRET: &str = "secret";
 /// Of the one that observes the published credentials.
 pub const CREDENTIALS: &str = "credentials";
 
-/// What is made as soon as there is a namespace: all of it before anybody gets rights.
+/// Objects that are created as soon as the namespace exists, all of them before anybody gets rights.
 pub const CONTENT: [&str; 7] = [
     FROM_OPENSHIFT,
     SAME_NAMESPACE,
@@ -103,7 +103,7 @@ pub struct SpaceEvaluation {
     pub observed: SpaceState,
     /// Name of the namespace on the hub; none: the composite's name makes none.
     pub namespace: Option<String>,
-    /// What is to exist.
+    /// Desired resources.
     pub resources: Vec<Desired>,
     /// The credentials, all of them or none.
     pub details: Option<SpaceCredentials>,
@@ -128,9 +128,9 @@ pub fn handles_kind(request: &RunFunctionRequest) -> bool {
 /// Runs the function once for a space.
 pub fn run(request: &RunFunctionRequest, options: &Options) -> RunFunctionResponse {
     match evaluate(request) {
-        Ok(judged) => {
-            let response = respond::build_response(request, &judged, options);
-            let violated = check::find_violation(&response, request, &judged);
+        Ok(evaluation) => {
+            let response = respond::build_response(request, &evaluation, options);
+            let violated = check::find_violation(&response, request, &evaluation);
             crate::check::fatal_if_violated(violated, response, request)
         }
         Err(unusable) => fatal::build_fatal(
@@ -156,16 +156,16 @@ pub fn evaluate(request: &RunFunctionRequest) -> Result<SpaceEvaluation, Unusabl
 }
 
 /// The reasons behind a response, most important first.
-pub fn explain_response(judged: &SpaceEvaluation, response: &RunFunctionResponse) -> Vec<String> {
+pub fn explain_response(evaluation: &SpaceEvaluation, response: &RunFunctionResponse) -> Vec<String> {
     use crate::proto::Severity;
     if let Some(fatal) = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal)) {
         return vec![format!("fatal: {}", fatal.message)];
     }
-    let mut lines = vec![format!("phase {}: {}", judged.phase(), judged.state.message)];
-    lines.push(format!("reason: {}", judged.state.reason));
+    let mut lines = vec![format!("phase {}: {}", evaluation.phase(), evaluation.state.message)];
+    lines.push(format!("reason: {}", evaluation.state.reason));
     for name in OURS {
-        let wanted = judged.resources.iter().any(|r| r.name == name);
-        let what = match (judged.observed.objects.get(name), wanted) {
+        let wanted = evaluation.resources.iter().any(|r| r.name == name);
+        let what = match (evaluation.observed.objects.get(name), wanted) {
             (None, false) => continue,
             (None, true) => "asked for now",
             (Some(item), true) if item.exists() => "is there",
@@ -174,7 +174,7 @@ pub fn explain_response(judged: &SpaceEvaluation, response: &RunFunctionResponse
         };
         lines.push(format!("{name}: {what}"));
     }
-    let given = if judged.details.is_some() { "given" } else { "not given: not all of them are known" };
+    let given = if evaluation.details.is_some() { "given" } else { "not given: not all of them are known" };
     lines.push(format!("credentials: {given}"));
     lines
 }

@@ -57,17 +57,17 @@ use crate::{
 pub struct Templated {
     /// The name in `spec.template`.
     pub template: String,
-    /// What makes the cluster. None: not known, and nothing was made yet.
+    /// Backend of the cluster. None: not known, and nothing was created yet.
     pub backend: Option<Backend>,
-    /// What is to be.
+    /// Resolved request.
     pub resolution: Resolution,
-    /// What is asked for, with every default filled in; of a cluster that is kept, what was asked for. For status and writer.
+    /// Effective request, with every default filled in; of a frozen cluster, the original request. For status and primary Object.
     pub effective: Option<Effective>,
-    /// What the hub last took, where that is something else.
+    /// Last request that the hub accepted, if it differs.
     pub last_accepted: Option<Effective>,
-    /// What the entry says about any of its clusters.
+    /// Terms of the catalogue entry for any of its clusters.
     pub terms: Terms,
-    /// Where it is made. None: nowhere yet, or it is not known any more.
+    /// Placement of the cluster. None: not chosen yet, or no longer known.
     pub placement: Option<Placement>,
     /// The hubs that were given up for it.
     pub excluded: BTreeSet<String>,
@@ -75,7 +75,7 @@ pub struct Templated {
     pub abandons_hub: bool,
     /// From when on it is, if its hub is not reached until then.
     pub abandons_hub_at: Option<Timestamp>,
-    /// Where it brings its own credentials, if that was decided in this pass.
+    /// Namespace for the tenant's credentials, if it was chosen in this pass.
     pub tenant_namespace: Option<TenantNamespace>,
     /// Whether all of that was decided in this pass: what comes ahead of the cluster may be asked for.
     pub may_begin: bool,
@@ -84,7 +84,7 @@ pub struct Templated {
     pub has_mismatched_prerequisites: bool,
 }
 
-/// What is to be.
+/// Resolved request of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Resolution {
     /// Nothing was made, and nothing can be asked for: [`Validated::hold`](crate::validate::Validated::hold) says why.
@@ -100,10 +100,10 @@ pub enum Resolution {
     },
 }
 
-/// What an entry says about any of its clusters.
+/// Terms of a catalogue entry for any of its clusters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {
-    /// What one counts for in the budget of a quota.
+    /// Cost of one cluster in the budget of a quota.
     pub cost: Option<u32>,
     /// Why the template should not be used any more.
     pub deprecated: Option<String>,
@@ -130,9 +130,9 @@ impl Templated {
             Value::String(name) => name.clone(),
             _ => memory.as_ref().and_then(|m| m.template.clone()).unwrap_or_default(),
         };
-        let told = backend_of(observed, None);
-        let kept = |reason, message: &str, memory: Option<Effective>, terms| Self {
-            backend: memory.as_ref().and_then(|m| m.backend).or(told),
+        let made_by = backend_of(observed, None);
+        let frozen = |reason, message: &str, memory: Option<Effective>, terms| Self {
+            backend: memory.as_ref().and_then(|m| m.backend).or(made_by),
             last_accepted: memory
                 .as_ref()
                 .and_then(|asked| last_accepted::find_last_accepted(observed, asked, asked)),
@@ -140,46 +140,46 @@ impl Templated {
             terms,
             ..Self::unresolved(&template, Resolution::Frozen { reason, message: bounded(message, 2048) })
         };
-        let words = match ClaimSpec::read(spec, tenant) {
-            Ok(words) => words,
+        let claim = match ClaimSpec::read(spec, tenant) {
+            Ok(claim) => claim,
             Err(problems) if made => {
                 let listed = join_problems(problems.iter().map(|p| (&p.field, &p.sentence)));
-                return Ok((kept(SpecLevel::Rejected, &listed, memory, Terms::default()), None));
+                return Ok((frozen(SpecLevel::Rejected, &listed, memory, Terms::default()), None));
             }
             Err(problems) => return Err(problems),
         };
-        let back = memory.as_ref().and_then(|_| last_accepted::find_rollback(observed));
+        let rollback = memory.as_ref().and_then(|_| last_accepted::find_rollback(observed));
         // From what the hub refuses nothing goes on, but from what it has.
-        let taken = back.as_ref().and_then(|back| back.last_accepted.as_ref());
-        let meant = |m: &Effective| m.template.as_ref() == Some(&template);
-        let moves = memory.as_ref().is_some_and(|m| !meant(m) && !taken.is_some_and(meant));
+        let accepted = rollback.as_ref().and_then(|back| back.last_accepted.as_ref());
+        let is_named = |m: &Effective| m.template.as_ref() == Some(&template);
+        let moves = memory.as_ref().is_some_and(|m| !is_named(m) && !accepted.is_some_and(is_named));
         let entry = match catalogue::find_entry(&observed.templates, &template, tenant, made && !moves) {
             Ok(entry) => entry,
             Err(refusal) if made => {
-                let terms = Terms { provision: words.timeouts.provision, ..Terms::default() };
-                return Ok((kept(SpecLevel::TemplateNotFound, &refusal.message, memory, terms), None));
+                let terms = Terms { provision: claim.timeouts.provision, ..Terms::default() };
+                return Ok((frozen(SpecLevel::TemplateNotFound, &refusal.message, memory, terms), None));
             }
             Err(refusal) => {
                 // Asked for, and not seen yet: what is there all the same is its backend's to repeat.
                 let memory = recorded_request(observed);
-                let noted = memory.as_ref().and_then(|m| m.backend);
-                // What is being set up ahead of it has the time that it was given.
+                let recorded = memory.as_ref().and_then(|m| m.backend);
+                // Prerequisites that are being set up keep their original timeout.
                 let effective = memory.filter(|_| !observed.prerequisites.is_empty());
                 let given = effective.as_ref().and_then(|e| e.timeouts.as_ref()?.provision);
-                let held = Self {
-                    backend: noted.or(told),
+                let blocked = Self {
+                    backend: recorded.or(made_by),
                     effective,
-                    terms: Terms { provision: words.timeouts.provision.or(given), ..Terms::default() },
+                    terms: Terms { provision: claim.timeouts.provision.or(given), ..Terms::default() },
                     ..Self::unresolved(&template, Resolution::Blocked)
                 };
-                return Ok((held, Some(refusal)));
+                return Ok((blocked, Some(refusal)));
             }
         };
-        let terms = read_terms(&entry, &words);
+        let terms = read_terms(&entry, &claim);
         if made && memory.is_none() {
             let message = "what was asked for is not remembered, so nothing of it can be changed; an administrator has to restore annotation testplatform.ci.openshift.org/effective of the Object";
-            let kept = kept(SpecLevel::NotObserved, message, None, terms);
-            return Ok((Self { backend: kept.backend.or(Some(entry.backend())), ..kept }, None));
+            let frozen = frozen(SpecLevel::NotObserved, message, None, terms);
+            return Ok((Self { backend: frozen.backend.or(Some(entry.backend())), ..frozen }, None));
         }
         let backend = Some(entry.backend());
         if let Some(before) =
@@ -189,7 +189,7 @@ impl Templated {
                 "spec.template is for {}, and the cluster was made by {before}, which cannot change; the cluster stays as it was asked for",
                 entry.backend()
             );
-            return Ok((kept(SpecLevel::Immutable, &message, memory, terms), None));
+            return Ok((frozen(SpecLevel::Immutable, &message, memory, terms), None));
         }
         let of = |stand, effective, terms| Self {
             backend,
@@ -198,38 +198,38 @@ impl Templated {
             ..Self::unresolved(&template, stand)
         };
         let cluster = change::ExistingCluster {
-            blocked_at_version: back.as_ref().and_then(|back| back.blocked_at_version.as_ref()),
+            blocked_at_version: rollback.as_ref().and_then(|back| back.blocked_at_version.as_ref()),
             numbered_groups: last_accepted::numbered_groups(observed),
         };
-        match resolve::resolve_claim(&entry, &words, taken.or(memory.as_ref()), &cluster) {
-            Ok((whole, effective)) => {
-                let terms = Terms { release_deprecated: whole.release.deprecated.clone(), ..terms };
-                let goes_back = back.is_some() && memory.as_ref() != Some(&effective);
-                let stand = Resolution::Resolved(Box::new(ResolvedSpec { is_rollback: goes_back, ..whole }));
-                let taken = memory
+        match resolve::resolve_claim(&entry, &claim, accepted.or(memory.as_ref()), &cluster) {
+            Ok((resolved, effective)) => {
+                let terms = Terms { release_deprecated: resolved.release.deprecated.clone(), ..terms };
+                let is_rollback = rollback.is_some() && memory.as_ref() != Some(&effective);
+                let resolution = Resolution::Resolved(Box::new(ResolvedSpec { is_rollback, ..resolved }));
+                let last_accepted = memory
                     .as_ref()
                     .and_then(|asked| last_accepted::find_last_accepted(observed, asked, &effective));
-                Ok((Self { last_accepted: taken, ..of(stand, Some(effective), terms) }, None))
+                Ok((Self { last_accepted, ..of(resolution, Some(effective), terms) }, None))
             }
             Err(ResolveError::Refused(refusals)) if made => {
-                Ok((kept(SpecLevel::Rejected, &combine_refusals(&refusals).message, memory, terms), None))
+                Ok((frozen(SpecLevel::Rejected, &combine_refusals(&refusals).message, memory, terms), None))
             }
             Err(ResolveError::Refused(refusals)) => {
                 Ok((of(Resolution::Blocked, None, terms), Some(combine_refusals(&refusals))))
             }
             Err(ResolveError::Unchangeable(changes)) => {
                 let (reason, message) = change::combine_changes(&changes);
-                Ok((kept(reason, &message, memory, terms), None))
+                Ok((frozen(reason, &message, memory, terms), None))
             }
         }
     }
 
     /// With nothing known but this.
-    fn unresolved(template: &str, stand: Resolution) -> Self {
+    fn unresolved(template: &str, resolution: Resolution) -> Self {
         Self {
             template: template.to_owned(),
             backend: None,
-            resolution: stand,
+            resolution,
             last_accepted: None,
             effective: None,
             terms: Terms::default(),
@@ -243,12 +243,12 @@ impl Templated {
         }
     }
 
-    /// What its owner should know although the request is accepted.
+    /// Issues for the owner of an accepted request.
     pub fn collect_issues(&self) -> Vec<AdmissionIssue> {
         let template = bounded(&self.template, 253);
         let old = |what: String, why: &String| {
-            let words = format!("{what} should not be used any more: {}", bounded(why, 512));
-            AdmissionIssue::new(Request::TemplateDeprecated, words)
+            let message = format!("{what} should not be used any more: {}", bounded(why, 512));
+            AdmissionIssue::new(Request::TemplateDeprecated, message)
         };
         let terms = &self.terms;
         let of_template = terms.deprecated.as_ref().map(|why| old(format!("template {template}"), why));
@@ -256,13 +256,13 @@ impl Templated {
             .release_deprecated
             .as_ref()
             .map(|why| old(format!("this version of template {template}"), why));
-        let kept = match &self.resolution {
+        let frozen = match &self.resolution {
             Resolution::Frozen { reason: SpecLevel::Immutable | SpecLevel::Rejected, message } => {
                 Some(AdmissionIssue::new(Request::ChangeIgnored, message.clone()))
             }
             Resolution::Frozen { .. } | Resolution::Resolved(_) | Resolution::Blocked => None,
         };
-        kept.into_iter().chain(of_template).chain(of_release).collect()
+        frozen.into_iter().chain(of_template).chain(of_release).collect()
     }
 }
 
@@ -272,7 +272,7 @@ enum ResolveError {
     Unchangeable(Vec<change::ForbiddenChange>),
 }
 
-fn read_terms(entry: &Entry, words: &ClaimSpec) -> Terms {
+fn read_terms(entry: &Entry, claim: &ClaimSpec) -> Terms {
     let document = &entry.document;
     Terms {
         cost: Some(entry.cost()),
@@ -280,24 +280,24 @@ fn read_terms(entry: &Entry, words: &ClaimSpec) -> Terms {
         release_deprecated: None,
         default_lifetime: document.default_lifetime,
         max_lifetime: document.max_lifetime,
-        provision: words.timeouts.provision.or(document.timeouts.provision),
+        provision: claim.timeouts.provision.or(document.timeouts.provision),
     }
 }
 
-/// What makes the cluster: the writer's own name tells it, whatever was lost or altered beside it; else what is `noted`, else status.
+/// Backend of the cluster: by the primary Object's own name, whatever was lost or altered otherwise; else `noted`, else the status.
 fn backend_of(observed: &Observed, noted: Option<Backend>) -> Option<Backend> {
     let by_name = observed.primary.as_ref().and_then(backend::backend_of_primary);
     by_name.or(noted).or_else(|| observed.composite.status.template.as_ref()?.backend)
 }
 
-/// What was asked for, as the writer remembers it, else as `credentials` or status do.
+/// Original request, as the primary Object records it, else `credentials`, else the status.
 fn recorded_request(observed: &Observed) -> Option<Effective> {
-    let whole = |noted: Effective| {
-        let asked = Effective { backend: backend_of(observed, noted.backend), ..noted };
-        is_complete(&asked).then_some(asked)
+    let complete = |noted: Effective| {
+        let request = Effective { backend: backend_of(observed, noted.backend), ..noted };
+        is_complete(&request).then_some(request)
     };
-    let noted = observed.annotations(ours::EFFECTIVE).filter_map(Effective::read).find_map(whole);
-    noted.or_else(|| whole(observed.composite.status.effective.clone()?))
+    let recorded = observed.annotations(ours::EFFECTIVE).filter_map(Effective::read).find_map(complete);
+    recorded.or_else(|| complete(observed.composite.status.effective.clone()?))
 }
 
 /// Whether a memory has all without which a cluster that is there would change by itself, or could not change any more. Without the groups, nodes
@@ -305,13 +305,13 @@ fn recorded_request(observed: &Observed) -> Option<Effective> {
 pub(crate) fn is_complete(asked: &Effective) -> bool {
     let (image, version) = (asked.release_image.as_deref(), asked.version.as_deref());
     let dated = version.is_some_and(|version| Version::parse(version).is_ok());
-    // An image that tells its version has that noted beside it. What else a claim brings along may have none.
-    let told = |image| dated || Version::of_tag(image).is_none();
+    // An image whose tag has a version has that version recorded as well. Other images of claims may have none.
+    let has_version = |image| dated || Version::of_tag(image).is_none();
     let runs = match asked.backend {
-        Some(Backend::HyperShift) => image.is_some_and(told),
+        Some(Backend::HyperShift) => image.is_some_and(has_version),
         Some(Backend::ClusterApi) => dated,
         // There need be no release.
-        Some(Backend::Osac) => image.map_or(version.is_none(), told),
+        Some(Backend::Osac) => image.map_or(version.is_none(), has_version),
         Some(Backend::Caas) => true,
         None => false,
     };
@@ -321,16 +321,17 @@ pub(crate) fn is_complete(asked: &Effective) -> bool {
 
 /// Whether a composite is one with a template: what was made of another block stays of that block.
 pub fn is_templated(observed: &Observed) -> bool {
-    if let Some(writer) = &observed.primary {
-        // Whatever the claim says by now: the cluster exists.
-        return writer.is_templated();
+    if let Some(primary) = &observed.primary {
+        // The cluster exists, whatever the claim has now.
+        return primary.is_templated();
     }
     let spec = &observed.composite.spec;
     let alone = spec["ciOperator"].is_null() && spec["clusterClaim"].is_null();
-    // What a claim says of what was made is the claim's to change, and not what was made.
-    let told = observed.composite.status.template.is_some() || observed.annotation(ours::EFFECTIVE).is_some();
+    // The claim can change its own text about an existing cluster, but not the cluster.
+    let recorded =
+        observed.composite.status.template.is_some() || observed.annotation(ours::EFFECTIVE).is_some();
     // Nothing else has something beside its writer.
-    let known = told || observed.has_dependents();
+    let known = recorded || observed.has_dependents();
     if observed.cluster_may_exist() && (known || observed.came_from_pool().is_some()) {
         return known;
     }

@@ -39,7 +39,7 @@ use crate::{
 /// How soon the other side is looked at again: core ≤ 2.3 does not watch it.
 pub const IN_PROGRESS_TTL: SignedDuration = SignedDuration::from_secs(10);
 
-/// What a composite does about handing its cluster over.
+/// Decision about the transfer of a composite's cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransferDecision {
     /// Nothing yet: this is missing.
@@ -54,23 +54,23 @@ pub enum TransferDecision {
 pub(crate) fn decide_transfer(
     request: &Validated,
     observed: &Observed,
-    course: &Lifecycle,
+    lifecycle: &Lifecycle,
 ) -> Option<TransferDecision> {
-    let Transfer::Source(giving) = &observed.transfer else { return None };
-    match (&giving.to, giving.released) {
+    let Transfer::Source(source) = &observed.transfer else { return None };
+    match (&source.receiver, source.released) {
         (Some(_), true)
-            if giving.cannot_complete(&observed.composite.metadata.name) && !course.is_complete() =>
+            if source.cannot_complete(&observed.composite.metadata.name) && !lifecycle.is_complete() =>
         {
             Some(TransferDecision::Reclaim)
         }
         (Some(to), true) => Some(TransferDecision::Release(to.clone())),
-        (to, false) if !course.is_complete() => {
-            Some(match check_release(request, observed, course, to.as_ref(), giving) {
+        (to, false) if !lifecycle.is_complete() => {
+            Some(match check_release(request, observed, lifecycle, to.as_ref(), source) {
                 Ok(to) => TransferDecision::Release(to),
                 Err(missing) => TransferDecision::Wait(missing),
             })
         }
-        // What was let go to nobody knows whom stays so: nobody can be asked.
+        // A cluster released to an unknown receiver stays released: nobody can be asked.
         (None, true) | (_, false) => None,
     }
 }
@@ -86,9 +86,9 @@ impl Receiver {
 fn check_release(
     request: &Validated,
     observed: &Observed,
-    course: &Lifecycle,
+    lifecycle: &Lifecycle,
     to: Option<&Receiver>,
-    giving: &observed::TransferSource,
+    source: &observed::TransferSource,
 ) -> Result<Receiver, String> {
     let no = |why: &str| Err(why.to_owned());
     let Some(to) = to else {
@@ -105,15 +105,17 @@ fn check_release(
     if !request.settings.both_flavours {
         return no("the Composition's input does not say bothFlavours: true");
     }
-    let writer =
-        observed.primary.as_ref().filter(|writer| writer.sync == SyncState::InSync && !writer.is_deleting());
-    let Some(uid) = writer
+    let primary = observed
+        .primary
+        .as_ref()
+        .filter(|primary| primary.sync == SyncState::InSync && !primary.is_deleting());
+    let Some(uid) = primary
         .and_then(PrimaryObject::remote_uid)
-        .filter(|_| course.phase == Phase::Ready && !course.teardown)
+        .filter(|_| lifecycle.phase == Phase::Ready && !lifecycle.teardown)
     else {
         return no("the cluster has to be Ready, and not on its way out");
     };
-    let taker = match &giving.target {
+    let taker = match &source.target {
         Counterpart::NotFetched => return no("the TestCluster was not read yet"),
         Counterpart::Missing => return no("there is no TestCluster of that name and uid"),
         Counterpart::Found(taker) if !to.is_composite(taker) => {
@@ -126,7 +128,7 @@ fn check_release(
     if ends {
         return no("the TestCluster has come to its end");
     }
-    if is_past_lifetime(taker, course, observed.now) {
+    if is_past_lifetime(taker, lifecycle, observed.now) {
         return no(
             "the TestCluster has a lifetime that is over by now: it counts from when the claim had its kubeconfig",
         );
@@ -139,7 +141,7 @@ fn check_release(
     let Some(status) = status else {
         return no("the TestCluster was not made to take over this composite's cluster");
     };
-    // One that took it did so when it was let go, of which nothing here tells any more.
+    // A TestCluster in stage Taken took the cluster after an earlier release that nothing here records any more.
     let sees = matches!(status.stage, Some(TakeOverStage::Watching | TakeOverStage::Taken));
     if sees && status.uid.as_deref() == Some(uid.as_str()) {
         Ok(to.clone())
@@ -149,16 +151,16 @@ fn check_release(
 }
 
 /// Whether the lifetime that a TestCluster asks for is over already.
-fn is_past_lifetime(taker: &Composite, course: &Lifecycle, now: Timestamp) -> bool {
+fn is_past_lifetime(taker: &Composite, lifecycle: &Lifecycle, now: Timestamp) -> bool {
     let lifetime = taker.spec["lifetime"].as_str().and_then(|text| text.parse::<GoDuration>().ok());
-    let end = course.ready_at.zip(lifetime).and_then(|(at, lifetime)| at.checked_add(lifetime.get()).ok());
+    let end = lifecycle.ready_at.zip(lifetime).and_then(|(at, lifetime)| at.checked_add(lifetime.get()).ok());
     end.is_some_and(|end| end <= now)
 }
 
 /// Writes down what was decided, over what the rest of the plan wants.
-pub(crate) fn apply_transfer(intent: &mut Intent, giving: Option<&TransferDecision>, observed: &Observed) {
-    let lets_go = matches!(giving, Some(TransferDecision::Release(_)));
-    let unread = giving.is_none() && observed.transfer.is_released();
+pub(crate) fn apply_transfer(intent: &mut Intent, source: Option<&TransferDecision>, observed: &Observed) {
+    let lets_go = matches!(source, Some(TransferDecision::Release(_)));
+    let unread = source.is_none() && observed.transfer.is_released();
     if lets_go || unread {
         intent.action = if observed.primary.is_some() {
             PrimaryAction::Update(ManagementPolicies::Observe)
@@ -166,23 +168,24 @@ pub(crate) fn apply_transfer(intent: &mut Intent, giving: Option<&TransferDecisi
             PrimaryAction::Omit
         };
     }
-    match (&observed.transfer, giving) {
-        (Transfer::Source(giving), Some(TransferDecision::Release(to))) => {
-            intent.transfer_annotations = vec![(ours::HANDED_OVER, giving.annotation_value(to))];
+    match (&observed.transfer, source) {
+        (Transfer::Source(source), Some(TransferDecision::Release(to))) => {
+            intent.transfer_annotations = vec![(ours::HANDED_OVER, source.annotation_value(to))];
         }
         (Transfer::Source(_), _) if unread => {
             let note = observed.annotation(ours::HANDED_OVER).unwrap_or_default().to_owned();
             intent.transfer_annotations = vec![(ours::HANDED_OVER, note)];
         }
-        (Transfer::Target(taking), _) => {
+        (Transfer::Target(target), _) => {
             let own = observed.composite.metadata.uid.as_ref().map_or("", Uid::as_str);
-            // What another one watched stays another's until it is offered anew.
-            let kept = taking.watched.as_ref().filter(|w| !w.is_own && find_offer(taking, observed).is_err());
-            let note = kept.map_or_else(|| format!("{}/{own}", taking.from), |w| w.note.clone());
+            // An object that another TestCluster watched stays foreign until it is offered again.
+            let foreign =
+                target.watched.as_ref().filter(|w| !w.is_own && find_offer(target, observed).is_err());
+            let note = foreign.map_or_else(|| format!("{}/{own}", target.source_name), |w| w.note.clone());
             intent.transfer_annotations = vec![(ours::TAKE_OVER, note)];
             intent
                 .transfer_annotations
-                .extend(taking.taken_over.as_ref().map(|place| (ours::TAKEN_OVER, place.to_string())));
+                .extend(target.taken_over.as_ref().map(|place| (ours::TAKEN_OVER, place.to_string())));
             intent
                 .transfer_annotations
                 .extend(observed.in_use_since().map(|at| (ours::IN_USE_SINCE, at.to_string())));
@@ -193,16 +196,18 @@ pub(crate) fn apply_transfer(intent: &mut Intent, giving: Option<&TransferDecisi
 
 /// Why a TestCluster that is to take over has nothing yet.
 pub(crate) fn transfer_blocked_by(observed: &Observed) -> Option<AdmissionIssue> {
-    let Transfer::Target(taking) = &observed.transfer else { return None };
-    let none = taking.taken_over.is_none();
-    let why = match (&taking.watched, find_offer(taking, observed)) {
+    let Transfer::Target(target) = &observed.transfer else { return None };
+    let none = target.taken_over.is_none();
+    let why = match (&target.watched, find_offer(target, observed)) {
         (Some(watching), _) if watching.is_own && watching.is_observed => {
-            format!("composite {} has not let its cluster go yet", taking.from)
+            format!("composite {} has not let its cluster go yet", target.source_name)
         }
         (Some(watching), _) if watching.is_own => {
-            format!("the cluster of composite {} is not seen on its hub", taking.from)
+            format!("the cluster of composite {} is not seen on its hub", target.source_name)
         }
-        (_, Ok(_)) => format!("the cluster of composite {} is looked at for the first time", taking.from),
+        (_, Ok(_)) => {
+            format!("the cluster of composite {} is looked at for the first time", target.source_name)
+        }
         (_, Err(why)) => why,
     };
     none.then(|| {
@@ -213,19 +218,19 @@ pub(crate) fn transfer_blocked_by(observed: &Observed) -> Option<AdmissionIssue>
     })
 }
 
-/// The cluster that is offered. Who does not get to know of a composite hears the same of one that is there and of one that is not.
-fn find_offer(taking: &TransferTarget, observed: &Observed) -> Result<ObjectRef, String> {
+/// Finds the offered cluster. A tenant without access to a composite gets the same answer whether it exists or not.
+fn find_offer(target: &TransferTarget, observed: &Observed) -> Result<ObjectRef, String> {
     let own = &observed.composite;
-    let name = &taking.from;
-    let giver = match &taking.source {
+    let name = &target.source_name;
+    let giver = match &target.source {
         Counterpart::Found(giver) => giver,
         Counterpart::NotFetched => return Err(format!("composite {name} was not read yet")),
-        Counterpart::Missing => return Err(no_offer_message(taking, own)),
+        Counterpart::Missing => return Err(no_offer_message(target, own)),
     };
     let of_tenant = giver.claim.is_some() && giver.tenant() == own.tenant();
     let named = giver.metadata.annotation(ours::HAND_OVER).and_then(Receiver::parse);
     if !of_tenant || !named.is_some_and(|named| named.is_composite(own)) {
-        return Err(no_offer_message(taking, own));
+        return Err(no_offer_message(target, own));
     }
     let block = |c: &Composite| Some(CiOperator(c.spec["ciOperator"].as_object()?.clone()).forwarded());
     if block(giver).is_none() || block(giver) != block(own) {
@@ -243,23 +248,23 @@ fn find_offer(taking: &TransferTarget, observed: &Observed) -> Result<ObjectRef,
         .ok_or_else(|| format!("the cluster of composite {name} has to be Ready"))
 }
 
-fn no_offer_message(taking: &TransferTarget, own: &Composite) -> String {
+fn no_offer_message(target: &TransferTarget, own: &Composite) -> String {
     let uid = own.metadata.uid.as_ref().map_or("", Uid::as_str);
     format!(
         "no composite {} of this namespace hands its cluster over to {}/{uid}",
-        taking.from,
+        target.source_name,
         own.ordinal()
     )
 }
 
-/// What is to be watched: what is offered to this very TestCluster, else what was.
+/// Object to watch: the one offered to this very TestCluster, else the previous one.
 pub(crate) fn watched_object(observed: &Observed) -> Option<ObjectRef> {
-    let Transfer::Target(taking) = &observed.transfer else { return None };
-    if taking.taken_over.is_some() {
+    let Transfer::Target(target) = &observed.transfer else { return None };
+    if target.taken_over.is_some() {
         return None;
     }
-    let watched = taking.watched.as_ref();
-    let offered = || find_offer(taking, observed).ok();
+    let watched = target.watched.as_ref();
+    let offered = || find_offer(target, observed).ok();
     match watched {
         Some(watching) if watching.is_own => Some(watching.object.clone()),
         Some(watching) => offered().or_else(|| Some(watching.object.clone())),
@@ -280,13 +285,17 @@ pub(crate) fn counterpart_requirements(
     let (_, other) = observed.composite.kinds();
     match &observed.transfer {
         // A kind that core does not know fails the whole pass.
-        Transfer::Source(giving) if settings.both_flavours && !observed.is_final() => match &giving.to {
-            Some(to) if to.is_in_claim_namespace(observed) => by_name(other, Some(&to.namespace), &to.name),
-            Some(_) | None => BTreeMap::new(),
-        },
-        Transfer::Target(taking) if !taking.was_taken_over && !observed.is_final() => {
-            match ObjectName::try_from(taking.from.as_str()) {
-                Ok(_) => by_name(other, None, &taking.from),
+        Transfer::Source(source) if settings.both_flavours && !observed.is_final() => {
+            match &source.receiver {
+                Some(to) if to.is_in_claim_namespace(observed) => {
+                    by_name(other, Some(&to.namespace), &to.name)
+                }
+                Some(_) | None => BTreeMap::new(),
+            }
+        }
+        Transfer::Target(target) if !target.was_taken_over && !observed.is_final() => {
+            match ObjectName::try_from(target.source_name.as_str()) {
+                Ok(_) => by_name(other, None, &target.source_name),
                 Err(_) => BTreeMap::new(),
             }
         }
@@ -295,24 +304,24 @@ pub(crate) fn counterpart_requirements(
 }
 
 /// Whether it is on its way, and the other side is waited for.
-pub(crate) fn is_in_progress(judged: &ClusterEvaluation) -> bool {
-    let settled = judged.plan.lifecycle.is_complete();
-    match &judged.observed.transfer {
+pub(crate) fn is_in_progress(evaluation: &ClusterEvaluation) -> bool {
+    let settled = evaluation.plan.lifecycle.is_complete();
+    match &evaluation.observed.transfer {
         Transfer::None => false,
-        Transfer::Source(giving) => !settled && !giving.taken_over,
-        Transfer::Target(taking) => !settled && taking.taken_over.is_none(),
+        Transfer::Source(source) => !settled && !source.taken_over,
+        Transfer::Target(target) => !settled && target.taken_over.is_none(),
     }
 }
 
 /// `status.handedOver`: only once it is seen that nothing of this composite can end the cluster.
-pub(crate) fn handed_over_status(judged: &ClusterEvaluation) -> Option<HandedOverStatus> {
-    let (Transfer::Source(giving), Some(TransferDecision::Release(to))) =
-        (&judged.observed.transfer, &judged.plan.transfer)
+pub(crate) fn handed_over_status(evaluation: &ClusterEvaluation) -> Option<HandedOverStatus> {
+    let (Transfer::Source(source), Some(TransferDecision::Release(to))) =
+        (&evaluation.observed.transfer, &evaluation.plan.transfer)
     else {
         return None;
     };
-    let before = judged.observed.composite.status.handed_over.is_some();
-    (giving.released && (giving.is_read_only || before)).then(|| HandedOverStatus {
+    let before = evaluation.observed.composite.status.handed_over.is_some();
+    (source.released && (source.is_read_only || before)).then(|| HandedOverStatus {
         namespace: Some(to.namespace.clone()),
         name: Some(to.name.clone()),
         uid: Some(to.uid.0.clone()),
@@ -321,40 +330,40 @@ pub(crate) fn handed_over_status(judged: &ClusterEvaluation) -> Option<HandedOve
 
 /// `status.takeOver`.
 pub(crate) fn take_over_status(observed: &Observed) -> Option<TakeOverStatus> {
-    let Transfer::Target(taking) = &observed.transfer else { return None };
-    let watching = taking.watched.as_ref().filter(|watching| watching.is_own && watching.is_observed);
-    let (stage, place) = match (&taking.taken_over, watching) {
+    let Transfer::Target(target) = &observed.transfer else { return None };
+    let watching = target.watched.as_ref().filter(|watching| watching.is_own && watching.is_observed);
+    let (stage, place) = match (&target.taken_over, watching) {
         (Some(place), _) => (TakeOverStage::Taken, Some(place)),
         (None, Some(watching)) => (TakeOverStage::Watching, Some(&watching.object)),
         (None, None) => (TakeOverStage::Waiting, None),
     };
     let uid = place.map(|place| place.uid.0.clone());
-    Some(TakeOverStatus { from: Some(taking.from.clone()), stage: Some(stage), uid })
+    Some(TakeOverStatus { from: Some(target.source_name.clone()), stage: Some(stage), uid })
 }
 
 /// Where the cluster went, in a sentence.
 pub(crate) fn released_message(observed: &Observed) -> String {
-    let Transfer::Source(giving) = &observed.transfer else { return String::new() };
-    let to = giving.to.as_ref().map(|to| to.name.as_str()).unwrap_or_default();
-    if giving.taken_over {
+    let Transfer::Source(source) = &observed.transfer else { return String::new() };
+    let to = source.receiver.as_ref().map(|to| to.name.as_str()).unwrap_or_default();
+    if source.taken_over {
         format!("the cluster was handed over to TestCluster {to}, which ends it; delete this claim")
     } else {
         format!("the cluster was let go and waits for TestCluster {to} to take it; do not delete that")
     }
 }
 
-/// What the owner should know of it.
-pub(crate) fn transfer_issue(judged: &ClusterEvaluation) -> Option<AdmissionIssue> {
-    match judged.plan.transfer.as_ref() {
+/// Issue about a transfer for the owner.
+pub(crate) fn transfer_issue(evaluation: &ClusterEvaluation) -> Option<AdmissionIssue> {
+    match evaluation.plan.transfer.as_ref() {
         Some(TransferDecision::Wait(why)) => Some(AdmissionIssue::new(
             Request::HandOverWaits,
             format!("the cluster is not handed over: {why}"),
         )),
-        Some(TransferDecision::Release(_)) if judged.observed.transfer.is_released() => {
-            Some(AdmissionIssue::new(Request::HandedOver, released_message(&judged.observed)))
+        Some(TransferDecision::Release(_)) if evaluation.observed.transfer.is_released() => {
+            Some(AdmissionIssue::new(Request::HandedOver, released_message(&evaluation.observed)))
         }
         Some(TransferDecision::Release(_) | TransferDecision::Reclaim) => None,
-        None => ignored_annotation_issue(&judged.observed),
+        None => ignored_annotation_issue(&evaluation.observed),
     }
 }
 
@@ -364,7 +373,8 @@ fn ignored_annotation_issue(observed: &Observed) -> Option<AdmissionIssue> {
         && matches!(observed.composite.flavour, Flavour::Namespaced(_))
         && observed.composite.metadata.annotation(ours::TAKE_OVER).is_some();
     late.then(|| {
-        let words = format!("annotation {} counts only if the TestCluster is made with it", ours::TAKE_OVER);
-        AdmissionIssue::new(Request::ChangeIgnored, words)
+        let message =
+            format!("annotation {} counts only if the TestCluster is made with it", ours::TAKE_OVER);
+        AdmissionIssue::new(Request::ChangeIgnored, message)
     })
 }

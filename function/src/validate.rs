@@ -44,7 +44,7 @@ pub struct Validated {
     pub name: ShortName,
     /// Namespace of the claim; none for an administrator's composite.
     pub tenant: Option<String>,
-    /// What is asked for.
+    /// The request.
     pub block: Block,
     /// `spec.tearDownCluster`; absent is not false: it is repeated as it stands.
     pub teardown: Option<bool>,
@@ -60,9 +60,9 @@ pub struct Validated {
     pub settings: Settings,
     /// A refusal that an administrator can lift: nothing is created while it stands.
     pub blocked_by: Option<AdmissionIssue>,
-    /// What the owner should know although the request is accepted.
+    /// Issues for the owner of an accepted request.
     pub issues: Vec<AdmissionIssue>,
-    /// What to do; the planner sets it.
+    /// Instructions; set by the planner.
     pub intent: Intent,
 }
 
@@ -87,14 +87,15 @@ impl Validated {
 
     /// Name of the hub's ProviderConfig, where there is a choice and that is known.
     pub fn hub_name(&self) -> Option<&str> {
-        let site = || self.templated()?.placement.as_ref().map(|site| site.hub.as_str());
-        self.pool().map(|place| place.hub.as_str()).or_else(site)
+        let placement = || self.templated()?.placement.as_ref().map(|placement| placement.hub.as_str());
+        self.pool().map(|place| place.hub.as_str()).or_else(placement)
     }
 
     /// Namespace of published credentials on that hub.
     pub fn credentials_namespace(&self) -> Option<&str> {
-        let site = || self.templated()?.placement.as_ref().map(|site| site.credentials_namespace.as_str());
-        self.pool().map(|place| place.credentials_namespace.as_str()).or_else(site)
+        let placement =
+            || self.templated()?.placement.as_ref().map(|placement| placement.credentials_namespace.as_str());
+        self.pool().map(|place| place.credentials_namespace.as_str()).or_else(placement)
     }
 
     /// Whether the field at this path of the remote object is the tenant's own. All others are written by the catalogue's entry or by this version.
@@ -102,7 +103,7 @@ impl Validated {
         matches!(self.block, Block::CiOperator(_)) && path.starts_with("spec.ciOperator.")
     }
 
-    /// Who wrote the fields of the remote object that are not the tenant's.
+    /// Author of the remote object's fields that are not the tenant's.
     pub fn author_name(&self) -> String {
         match &self.block {
             Block::Template(templated) => format!("template {}", bounded(&templated.template, 253)),
@@ -110,7 +111,7 @@ impl Validated {
         }
     }
 
-    /// What is asked for by a template, or was.
+    /// Request of a claim with a template, if it is one.
     pub fn templated(&self) -> Option<&Templated> {
         match &self.block {
             Block::Template(templated) => Some(templated),
@@ -126,7 +127,7 @@ pub enum Block {
     CiOperator(Map<String, Value>),
     /// A Hive ClusterClaim.
     ClusterClaim(Box<PoolClaim>),
-    /// What the catalogue of templates says.
+    /// A cluster from the catalogue of templates.
     Template(Box<Templated>),
 }
 
@@ -146,7 +147,7 @@ impl AdmissionIssue {
     }
 }
 
-/// What is wrong with a field that cannot change any more.
+/// Problem with a field that cannot change any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Path of the field.
@@ -158,7 +159,7 @@ pub struct Problem {
 /// All problems, not the first.
 pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Result<Validated, Vec<Problem>> {
     let spec = &observed.composite.spec;
-    let mut remarks = Vec::new();
+    let mut issues = Vec::new();
     let mut problems = Vec::new();
 
     let name = ShortName::try_from(name_for_objects(observed))
@@ -170,7 +171,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         {
             Ok((templated, refusal)) => {
                 refused = refusal;
-                remarks.extend(
+                issues.extend(
                     templated
                         .collect_issues()
                         .into_iter()
@@ -183,13 +184,13 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
                 None
             }
         },
-        // Whatever the claim says by now: the cluster exists, and its request cannot change.
-        Some(writer) if writer.name == CLUSTER_CLAIM => {
-            let kept = PoolClaim::from_primary(writer, observed, &settings, &mut remarks);
-            Some(Block::ClusterClaim(Box::new(kept)))
+        // The cluster exists and its request cannot change, whatever the claim has now.
+        Some(primary) if primary.name == CLUSTER_CLAIM => {
+            let pool_claim = PoolClaim::from_primary(primary, observed, &settings, &mut issues);
+            Some(Block::ClusterClaim(Box::new(pool_claim)))
         }
-        Some(writer) => Some(keep_request(&writer.manifest()["spec"]["ciOperator"], spec, &mut remarks)),
-        None if observed.cluster_may_exist() => Some(restore_request(observed, spec, schema, &mut remarks)),
+        Some(primary) => Some(keep_request(&primary.manifest()["spec"]["ciOperator"], spec, &mut issues)),
+        None if observed.cluster_may_exist() => Some(restore_request(observed, spec, schema, &mut issues)),
         None => read_request(spec, schema, &mut problems).map(|block| match block {
             Block::ClusterClaim(claimed) if !spec["byoc"].is_null() => {
                 let claimed =
@@ -204,21 +205,21 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
     if beside && !observed.cluster_may_exist() && !templates::is_templated(observed) {
         problems.push(Problem { field: "spec.byoc".into(), sentence: BESIDE_OTHERS.into() });
     }
-    let access = access::resolve_access(observed, &mut problems, &mut remarks);
+    let access = access::resolve_access(observed, &mut problems, &mut issues);
     let (Ok(name), Some(mut block), true) = (name, block, problems.is_empty()) else { return Err(problems) };
     if let Block::Template(templated) = &mut block {
         templated.restore_placement(name.as_str(), tenant.as_deref(), observed, &settings);
     }
-    // One that is to take a cluster over never makes one.
+    // A transfer target never creates a cluster.
     let waits = crate::transfer::transfer_blocked_by(observed);
-    let hold = waits
+    let blocker = waits
         .or(refused)
         .or_else(|| find_blocker(&mut block, name.as_str(), tenant.as_deref(), observed, &settings));
 
     if let Block::CiOperator(forwarded) = &block {
         let unknown = ci_operator::unknown_fields(schema, forwarded);
         if !unknown.is_empty() {
-            remarks.push(AdmissionIssue::new(
+            issues.push(AdmissionIssue::new(
                 Request::UnknownFieldForwarded,
                 format!("handed to the hub as they are, unknown to this version: {}", claim_paths(&unknown)),
             ));
@@ -228,36 +229,36 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         Value::Bool(asked) => Some(*asked),
         Value::Null => None,
         _ => {
-            remarks.push(AdmissionIssue::new(
+            issues.push(AdmissionIssue::new(
                 Request::ChangeIgnored,
                 "spec.tearDownCluster is neither true nor false and was ignored",
             ));
             None
         }
     };
-    // What was let go is not this composite's to end.
-    let let_go = observed.transfer.is_released();
-    let teardown = teardown.map(|asked| asked && !let_go);
+    // A released cluster is not this composite's to end.
+    let released = observed.transfer.is_released();
+    let teardown = teardown.map(|asked| asked && !released);
     let limits = Limits::of(&block, &settings);
-    let lifetime = Lifetime::of(&spec["lifetime"], observed, &limits, &mut remarks);
-    let run_names = collect_run_annotations(observed, &mut remarks);
+    let lifetime = Lifetime::of(&spec["lifetime"], observed, &limits, &mut issues);
+    let run_names = collect_run_annotations(observed, &mut issues);
     if matches!(cleanup::kept(spec), Some(Err(_))) {
-        remarks.push(AdmissionIssue::new(
+        issues.push(AdmissionIssue::new(
             Request::ChangeIgnored,
             "spec.cleanup.keepForDebug is no duration such as 30m, and spec.cleanup was ignored",
         ));
     }
     // Nobody ends it against somebody who said no.
-    let noted =
+    let recorded =
         observed.composite.metadata.annotation(ours::CLEANUP_SINCE).filter(|_| teardown != Some(false));
-    let cleanup_at = cleanup::due(spec, noted).filter(|_| !let_go);
+    let cleanup_at = cleanup::due(spec, recorded).filter(|_| !released);
     if tenant.is_none() {
-        remarks.push(AdmissionIssue::new(
+        issues.push(AdmissionIssue::new(
             Request::NoTenant,
             "no claim: an administrator's composite, provisioned without a tenant",
         ));
     }
-    gather::sort_few(&mut remarks, |a, b| a.reason.cmp(&b.reason));
+    gather::sort_few(&mut issues, |a, b| a.reason.cmp(&b.reason));
     Ok(Validated {
         name,
         tenant,
@@ -268,8 +269,8 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         cleanup_at,
         run_annotations: run_names,
         settings,
-        blocked_by: hold,
-        issues: remarks,
+        blocked_by: blocker,
+        issues,
         intent: Intent::default(),
     })
 }
@@ -356,24 +357,24 @@ fn read_request(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Op
     }
 }
 
-/// The block of a claim for which something was made that has to be looked for. What is wrong with it by now, because the schema became
-/// stricter, takes nothing away from that.
+/// Request of a claim whose cluster has to be searched for. Problems of its current spec, such as after a stricter schema, do not affect
+/// that.
 fn restore_request(
     observed: &Observed,
     spec: &Value,
     schema: &Value,
-    remarks: &mut Vec<AdmissionIssue>,
+    issues: &mut Vec<AdmissionIssue>,
 ) -> Block {
     let mut problems = Vec::new();
-    let asked = read_request(spec, schema, &mut problems);
+    let requested = read_request(spec, schema, &mut problems);
     if let Some(Problem { field, sentence }) = problems.first() {
-        remarks.push(AdmissionIssue::new(
+        issues.push(AdmissionIssue::new(
             Request::ChangeIgnored,
             format!("{field}: {sentence}; a cluster was made for this claim all the same, and is looked for"),
         ));
     }
     let otherwise = !spec["clusterClaim"].is_null() && !spec["ciOperator"].is_object();
-    match (observed.came_from_pool().unwrap_or(otherwise), asked) {
+    match (observed.came_from_pool().unwrap_or(otherwise), requested) {
         (true, Some(block @ Block::ClusterClaim(_))) | (false, Some(block @ Block::CiOperator(_))) => block,
         (true, _) => Block::ClusterClaim(Box::new(PoolClaim::unknown())),
         (false, _) => Block::CiOperator(spec["ciOperator"].as_object().cloned().unwrap_or_default()),
@@ -381,30 +382,30 @@ fn restore_request(
 }
 
 /// The block of a claim for which something was made.
-fn keep_request(manifest: &Value, spec: &Value, remarks: &mut Vec<AdmissionIssue>) -> Block {
-    let kept = manifest.as_object().cloned().unwrap_or_default();
+fn keep_request(manifest: &Value, spec: &Value, issues: &mut Vec<AdmissionIssue>) -> Block {
+    let frozen = manifest.as_object().cloned().unwrap_or_default();
     let same = |asked: &Map<String, Value>| {
-        *asked == kept || CiOperator(asked.clone()).forwarded() == CiOperator(kept.clone()).forwarded()
+        *asked == frozen || CiOperator(asked.clone()).forwarded() == CiOperator(frozen.clone()).forwarded()
     };
     if !spec["ciOperator"].as_object().is_some_and(same) {
-        remarks.push(AdmissionIssue::new(
+        issues.push(AdmissionIssue::new(
             Request::ChangeIgnored,
             "spec.ciOperator cannot change once a cluster was asked for; the cluster stays as it was asked for",
         ));
     }
-    Block::CiOperator(kept)
+    Block::CiOperator(frozen)
 }
 
 fn collect_run_annotations(
     observed: &Observed,
-    remarks: &mut Vec<AdmissionIssue>,
+    issues: &mut Vec<AdmissionIssue>,
 ) -> Vec<(&'static str, ShortName)> {
     let mut legal = Vec::new();
     for key in [annotations::PIPELINE_RUN_NAME, annotations::TASK_RUN_NAME] {
         let Some(value) = observed.composite.metadata.annotation(key) else { continue };
         match ShortName::try_from(value) {
             Ok(name) => legal.push((key, name)),
-            Err(error) => remarks.push(AdmissionIssue::new(
+            Err(error) => issues.push(AdmissionIssue::new(
                 Request::AnnotationIgnored,
                 format!("annotation {key} was left out, its value is {error}"),
             )),
@@ -428,9 +429,10 @@ fn find_blocker(
         Block::ClusterClaim(claimed) => claimed.choose_pool(name, tenant, observed, settings).err(),
         Block::Template(templated) => {
             let open = matches!(templated.resolution, Resolution::Resolved(_)) && observed.is_unplaced();
-            let held = open.then(|| templates::blocked_by(templated, tenant, observed, settings)).flatten();
+            let blocked =
+                open.then(|| templates::blocked_by(templated, tenant, observed, settings)).flatten();
             // A hub is chosen last, with everything else in place: from then on it counts this one.
-            held.or_else(|| {
+            blocked.or_else(|| {
                 open.then(|| templated.choose_placement(name, tenant, observed, settings).err()).flatten()
             })
         }

@@ -1,12 +1,13 @@
-//! What a template does inside its clusters: a ConfigMap beside the cluster's own object tells the hub-side provider, and is answered in.
+//! Bundles that a template applies inside its clusters. A ConfigMap beside the cluster's own object carries the request, and the hub-side
+//! provider answers in it.
 //!
-//! It is composed once the cluster's object was seen, from the catalogue and the claim, and from then on repeated as it was asked for: a
-//! catalogue that changes changes no cluster. The provider holds the ConfigMap until what comes before a deletion is done. Where the claim says
-//! that the cluster is to go, the ConfigMap leaves the desired state first and the writer after it is gone, which an Object that only looks shows.
-//! Where the claim itself is deleted nobody asks this function: there its Object depends on the writer, and so keeps it. Where that Object is lost
-//! nobody else deletes the ConfigMap, and the end takes it up anew, only to take it away.
+//! It is composed from the catalogue and the claim once the cluster's object was observed. From then on it is repeated unchanged: a
+//! catalogue change affects no existing cluster. The provider holds the ConfigMap until everything that precedes a deletion is done. When
+//! the claim requests teardown, the ConfigMap leaves the desired state first, and the primary Object follows once an observer Object shows
+//! that the ConfigMap is gone. When the claim itself is deleted nobody calls this function: the ConfigMap's Object depends on the primary
+//! Object and so keeps it. When that Object is lost nobody else deletes the ConfigMap, so teardown adopts it only to delete it.
 //!
-//! **Invariant:** a cluster that was asked for without bundles never gets any.
+//! **Invariant:** a cluster that was requested without bundles never gets any.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
@@ -33,7 +34,7 @@ const REMOVED: &str = "true";
 /// The same where nobody saw that Object.
 const OBSERVED: &str = "seen";
 
-/// What there is to be.
+/// Builds the desired resources.
 pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
     let order = build_request(request, observed).map(|(manifest, policies)| {
         let mut spec = object_spec(request, observed, manifest);
@@ -70,8 +71,8 @@ pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<D
 pub(super) fn requested_annotation(request: &Validated, observed: &Observed) -> Option<(String, Value)> {
     let begins = request.intent.action == PrimaryAction::Create
         && !selected_bundles(request).is_none_or(BundleSelection::has_no_cluster_bundles);
-    let noted = observed.annotation(ours::BUNDLES_ASKED).is_some();
-    (begins || noted).then(|| (ours::BUNDLES_ASKED.to_owned(), "true".into()))
+    let recorded = observed.annotation(ours::BUNDLES_ASKED).is_some();
+    (begins || recorded).then(|| (ours::BUNDLES_ASKED.to_owned(), "true".into()))
 }
 
 /// Whether something is still being done inside the cluster before it may go.
@@ -81,7 +82,7 @@ pub(super) fn awaits_pre_delete(request: &Validated, observed: &Observed) -> boo
         && !observed.bundles.is_deleted()
 }
 
-/// What of the template is set up, and what is not. None: nothing of it is.
+/// Condition of the template's setup. None: the template sets up nothing.
 pub(super) fn setup_condition(
     templated: &Templated,
     observed: &Observed,
@@ -94,7 +95,7 @@ pub(super) fn setup_condition(
     }
     let Some(order) = &bundles.request else {
         let none = match &templated.resolution {
-            Resolution::Resolved(whole) => whole.bundles.post_install.is_empty(),
+            Resolution::Resolved(resolved) => resolved.bundles.post_install.is_empty(),
             Resolution::Blocked | Resolution::Frozen { .. } => false,
         };
         let waits = observed.annotation(ours::BUNDLES_ASKED).is_some() && !none;
@@ -109,12 +110,12 @@ pub(super) fn setup_condition(
     if !bundles.has_post_install() {
         return None;
     }
-    if let (SyncState::Refused(words), None) = (&order.sync, report.state) {
-        let words = format!(
-            "the hub refuses ConfigMap {} with the bundles: {words}",
+    if let (SyncState::Refused(message), None) = (&order.sync, report.state) {
+        let message = format!(
+            "the hub refuses ConfigMap {} with the bundles: {message}",
             namespaced_name(order.manifest())
         );
-        return Some(BackendCondition::of(False, SetupLevel::SetupFailed, words));
+        return Some(BackendCondition::of(False, SetupLevel::SetupFailed, message));
     }
     Some(match report.state {
         Some(State::Applied) => {
@@ -134,7 +135,7 @@ pub(super) fn setup_condition(
     })
 }
 
-/// What it failed for stays told also while its writer is not seen, between being taken away and being looked at.
+/// Keeps a setup failure visible while the primary Object is not observed, between its removal and the observer's first result.
 pub(crate) fn restore_setup_condition(health: &mut Health, observed: &Observed) {
     if observed.bundles.observer.is_none() || health.conditions.setup.is_some() {
         return;
@@ -146,7 +147,7 @@ pub(crate) fn restore_setup_condition(health: &mut Health, observed: &Observed) 
     health.conditions.setup = Some(level);
 }
 
-/// On the way out. What it failed for stays told.
+/// Condition during teardown. An earlier setup failure stays visible.
 fn teardown_condition(report: &Report, observed: &Observed) -> BackendCondition<SetupLevel> {
     let shown = observed.composite.of_template(TemplateConditionType::TemplateApplied);
     let failed = shown.filter(|c| c.is_false() && c.reason == SetupLevel::SetupFailed.as_str());
@@ -155,8 +156,8 @@ fn teardown_condition(report: &Report, observed: &Observed) -> BackendCondition<
             BackendCondition::of(ConditionStatus::False, SetupLevel::SetupFailed, shown.message.clone())
         }
         (None, Some(State::BeforeDeletion)) => {
-            let words = bundle_message("is being done before the end", report);
-            BackendCondition::of(ConditionStatus::False, SetupLevel::Running, words)
+            let message = bundle_message("is being done before the end", report);
+            BackendCondition::of(ConditionStatus::False, SetupLevel::Running, message)
         }
         (None, _) => BackendCondition::of(
             ConditionStatus::Unknown,
@@ -166,7 +167,7 @@ fn teardown_condition(report: &Report, observed: &Observed) -> BackendCondition<
     }
 }
 
-/// What the end waits for, in a sentence without a subject.
+/// Condition that teardown waits for, in a sentence without a subject.
 pub(super) fn teardown_waits_for(observed: &Observed) -> Option<String> {
     let bundles = &observed.bundles;
     if bundles.is_deleted() {
@@ -176,11 +177,12 @@ pub(super) fn teardown_waits_for(observed: &Observed) -> Option<String> {
         return Some(format!("waits for {}", report_text(&report)));
     }
     // It is there, and nothing tells what is still to be done.
-    let seen = bundles.observer.as_ref().filter(|looks| looks.object.status.at_provider.manifest.is_some());
-    seen.map(|looks| format!("waits until ConfigMap {} is gone", namespaced_name(looks.manifest())))
+    let visible =
+        bundles.observer.as_ref().filter(|looks| looks.object.status.at_provider.manifest.is_some());
+    visible.map(|looks| format!("waits until ConfigMap {} is gone", namespaced_name(looks.manifest())))
 }
 
-/// What a report is about, and why: bundle, object, reason and message, as far as it says.
+/// Bundle, object, reason and message of a report, as far as it has them.
 pub(super) fn report_text(report: &Report) -> String {
     let parts = [&report.bundle, &report.object, &report.reason, &report.message];
     let parts: Vec<String> = parts.into_iter().flatten().map(|part| bounded(part, 256)).collect();
@@ -194,10 +196,10 @@ fn bundle_message(what: &str, report: &Report) -> String {
     if rest.is_empty() { format!("{bundle} {what}") } else { format!("{bundle} {what}: {rest}") }
 }
 
-/// What the entry chooses for the claim, where that is known.
+/// Bundles that the catalogue entry selects for the claim, where known.
 fn selected_bundles(request: &Validated) -> Option<&BundleSelection> {
     match &request.templated()?.resolution {
-        Resolution::Resolved(whole) => Some(&whole.bundles),
+        Resolution::Resolved(resolved) => Some(&resolved.bundles),
         Resolution::Blocked | Resolution::Frozen { .. } => None,
     }
 }
@@ -220,29 +222,29 @@ fn build_request(request: &Validated, observed: &Observed) -> Option<(Value, Man
 /// The same at birth: once it is known that the cluster is ours, and that it was asked for with bundles.
 fn initial_request(request: &Validated, observed: &Observed) -> Option<Value> {
     observed.annotation(ours::BUNDLES_ASKED)?;
-    let (chosen, site) = (selected_bundles(request)?, request.templated()?.placement.as_ref()?);
-    let writer = observed.primary.as_ref()?;
-    let seen = writer.remote().is_some() && writer.remote_uid().is_some();
+    let (chosen, placement) = (selected_bundles(request)?, request.templated()?.placement.as_ref()?);
+    let primary = observed.primary.as_ref()?;
+    let is_remote_known = primary.remote().is_some() && primary.remote_uid().is_some();
     let may =
         request.intent.action == PrimaryAction::Update(ManagementPolicies::Full) && !request.intent.teardown;
-    if chosen.has_no_cluster_bundles() || !seen || !may {
+    if chosen.has_no_cluster_bundles() || !is_remote_known || !may {
         return None;
     }
-    let remote = writer.manifest();
+    let remote = primary.manifest();
     let (group, _) = remote["apiVersion"].as_str()?.split_once('/')?;
     let tenant = request.tenant.as_deref().unwrap_or_default();
-    let words = site.placeholders(tenant);
-    let made = |all: &[BundleDocument]| all.iter().map(|bundle| bundle.made(&words)).collect();
+    let message = placement.placeholders(tenant);
+    let made = |all: &[BundleDocument]| all.iter().map(|bundle| bundle.made(&message)).collect();
     let order = Order {
         cluster: Cluster {
             group: group.to_owned(),
             kind: remote["kind"].as_str()?.to_owned(),
-            name: ObjectName::try_from(site.name.as_str()).ok()?,
+            name: ObjectName::try_from(placement.name.as_str()).ok()?,
         },
         post_install: made(&chosen.post_install),
         pre_delete: made(&chosen.pre_delete),
     };
-    let mut manifest = config_map_at(site);
+    let mut manifest = config_map_at(placement);
     manifest["metadata"]["labels"] = json!({ bundle::LABEL: "true" });
     manifest["data"] = json!({ bundle::ORDER: serde_json::to_string(&order).ok()? });
     Some(manifest)
@@ -252,16 +254,16 @@ fn initial_request(request: &Validated, observed: &Observed) -> Option<Value> {
 /// is taken away. The ConfigMap has to be there, and to be ours by all that it says, and it is meant by its uid: Delete goes by name.
 fn adopted_request(request: &Validated, observed: &Observed) -> Option<Value> {
     let looks = observed.bundles.observer.as_ref().filter(|looks| looks.is_synced())?;
-    let seen = looks.live_remote()?;
-    let labelled = seen.labels.get(bundle::LABEL).is_some_and(|label| label == "true");
+    let remote = looks.live_remote()?;
+    let labelled = remote.labels.get(bundle::LABEL).is_some_and(|label| label == "true");
     let of_cluster = |begun: &str| observed.expected_uid().is_some_and(|uid| uid.as_str() == begun);
-    let own = labelled && seen.annotation(bundle::CLUSTER).is_none_or(of_cluster);
+    let own = labelled && remote.annotation(bundle::CLUSTER).is_none_or(of_cluster);
     if !own || is_removed(observed) || !is_observing(request, observed) {
         return None;
     }
     let metadata = &looks.manifest()["metadata"];
     let mut manifest = config_map(&metadata["name"], &metadata["namespace"]);
-    manifest["metadata"]["uid"] = seen.uid.as_ref()?.as_str().into();
+    manifest["metadata"]["uid"] = remote.uid.as_ref()?.as_str().into();
     Some(manifest)
 }
 
@@ -302,8 +304,8 @@ fn observer_manifest(request: &Validated, observed: &Observed) -> Option<Value> 
     request.templated()?.placement.as_ref().map(config_map_at)
 }
 
-/// Whether its way out is looked at. What looks does so until nothing is left, also where what stands for the cluster is gone before that; where
-/// nobody asks for an end, because one was taken back before anybody noted it, there is nothing to look at.
+/// Whether the ConfigMap's deletion is observed. The observer stays until nothing is left, even if the cluster's object goes earlier.
+/// Without a teardown, because a request was withdrawn before anybody recorded it, nothing has to be observed.
 fn is_observing(request: &Validated, observed: &Observed) -> bool {
     let intent = &request.intent;
     let looks = is_ending(request) || (intent.teardown && observed.bundles.observer.is_some());
@@ -323,8 +325,8 @@ fn is_ending(request: &Validated) -> bool {
     }
 }
 
-fn config_map_at(site: &Placement) -> Value {
-    config_map(&format!("{}{}", site.name, bundle::SUFFIX).into(), &site.namespace.as_str().into())
+fn config_map_at(placement: &Placement) -> Value {
+    config_map(&format!("{}{}", placement.name, bundle::SUFFIX).into(), &placement.namespace.as_str().into())
 }
 
 fn config_map(name: &Value, namespace: &Value) -> Value {

@@ -36,12 +36,12 @@ const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status)
 object.status.conditions.exists(c, c.type == 'ClusterInstallSucceeded' && c.status == 'True') && has(object.metadata.annotations) && \
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations";
 
-/// What is asked of CaaS, where all is known.
+/// Request to CaaS, once fully resolved.
 type CaasRequest<'a> = templated::BackendRequest<'a, kind::Caas>;
 
 impl<'a> CaasRequest<'a> {
     fn from_request(templated: &'a Templated) -> Option<Self> {
-        Self::from_templated(templated, |asked| match asked {
+        Self::from_templated(templated, |requested| match requested {
             AnyBackendSpec::Caas(order) => Some(order),
             AnyBackendSpec::HyperShift(_) | AnyBackendSpec::ClusterApi(_) | AnyBackendSpec::Osac(_) => None,
         })

@@ -36,12 +36,12 @@ object.status.conditions.exists(c, c.type == 'Available' && c.status == 'True') 
 object.status.conditions.exists(c, c.type == 'TopologyReconciled' && c.status == 'True') && has(object.metadata.annotations) && \
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations";
 
-/// What is asked of Cluster API, where all is known.
+/// Request to Cluster API, once fully resolved.
 type ClusterApiRequest<'a> = templated::BackendRequest<'a, kind::ClusterApi>;
 
 impl<'a> ClusterApiRequest<'a> {
     fn from_request(templated: &'a Templated) -> Option<Self> {
-        Self::from_templated(templated, |asked| match asked {
+        Self::from_templated(templated, |requested| match requested {
             AnyBackendSpec::ClusterApi(order) => Some(order),
             AnyBackendSpec::HyperShift(_) | AnyBackendSpec::Caas(_) | AnyBackendSpec::Osac(_) => None,
         })

@@ -1,9 +1,9 @@
-//! Hive ClusterClaim on a hub: a pool gives a cluster that was installed in advance.
+//! Hive ClusterClaim on a hub: a pool provides a cluster that was installed in advance.
 //!
-//! The writer carries the claim, and taking it away ends the cluster: Hive keeps a deleted claim until its cluster is
-//! destroyed, and provider-kubernetes keeps a deleted Object until the claim is gone. Core does not show an Object any more that it
-//! deletes, so it is desired again, as one that only looks: while it goes it is seen, and the one that is made after it proves that
-//! nothing is left. What has to be remembered beyond the writer is noted on `credentials`, which goes last.
+//! The primary Object carries the claim, and its removal ends the cluster. Hive keeps a deleted claim until its cluster is destroyed, and
+//! provider-kubernetes keeps a deleted Object until the claim is gone. Core does not show an Object that it is deleting, so the Object is
+//! desired again as an observer: it shows the old one while that goes, and its successor proves that nothing is left. Everything that must
+//! outlive the primary Object is recorded on `credentials`, which goes last.
 
 mod health;
 mod hive_conditions;
@@ -35,7 +35,7 @@ const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status)
 (object.status.conditions.exists(c, c.type == 'ClusterRunning' && c.status == 'True') && has(object.metadata.annotations) && \
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations))";
 
-/// What Hive's own end comes later than ours.
+/// Delay of Hive's own end after the claim's end.
 const GRACE: GoDuration = GoDuration::from_mins(15);
 
 impl Backend for ClusterClaims {
@@ -55,7 +55,7 @@ impl Backend for ClusterClaims {
         let Block::ClusterClaim(claimed) = &request.block else { return vec![] };
         let Some(place) = request.pool() else {
             // Nothing tells any more whose they are. They stay where they are, with what they remember.
-            let left = observed.credentials.as_ref().and_then(|_| {
+            let orphaned = observed.credentials.as_ref().and_then(|_| {
                 object::build_credentials(
                     request,
                     observed,
@@ -63,16 +63,16 @@ impl Backend for ClusterClaims {
                     memory_annotations(request, observed, None),
                 )
             });
-            return left.into_iter().collect();
+            return orphaned.into_iter().collect();
         };
         let manifest = build_manifest(request, observed, claimed, place);
         let mut notes = credentials_namespace_annotation(request, place);
         let selected = object::hub_reason(observed, Some(place.reason));
         notes.extend(gather::texts([(ours::HUB_REASON, selected)]));
-        let writer = object::build_primary(CLUSTER_CLAIM, request, observed, manifest, CEL, notes);
+        let primary = object::build_primary(CLUSTER_CLAIM, request, observed, manifest, CEL, notes);
         let memory = memory_annotations(request, observed, Some(place));
         let credentials = object::build_credentials(request, observed, health, memory);
-        writer.into_iter().chain(credentials).collect()
+        primary.into_iter().chain(credentials).collect()
     }
 
     fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
@@ -89,9 +89,9 @@ impl Backend for ClusterClaims {
 
 /// The ClusterClaim as we ask for it: never `spec.namespace`, which Hive writes, nor status.
 fn build_manifest(request: &Validated, observed: &Observed, claimed: &PoolClaim, place: &PoolRef) -> Value {
-    let writer = observed.primary.as_ref();
+    let primary = observed.primary.as_ref();
     // Changing it would leave the claim behind and make another one.
-    let name = writer.and_then(|w| w.manifest()["metadata"]["name"].as_str());
+    let name = primary.and_then(|w| w.manifest()["metadata"]["name"].as_str());
     let mut annotations = object::remote_annotations(request, observed);
     annotations.insert(ours::RESUME.into(), claimed.resume.to_string().into());
     annotations.extend(credentials_namespace_annotation(request, place));
@@ -103,14 +103,14 @@ fn build_manifest(request: &Validated, observed: &Observed, claimed: &PoolClaim,
     if let Some(uid) = object::pin_uid(request, observed) {
         metadata["uid"] = uid.as_str().into();
     }
-    let spec = match writer {
-        Some(writer) => repeat_spec(writer, place),
+    let spec = match primary {
+        Some(primary) => repeat_spec(primary, place),
         None => initial_spec(request, place),
     };
     object::assemble_object(API_VERSION, KIND, metadata, spec)
 }
 
-/// The spec at birth. Of one that is only looked for, what it must have to be legal.
+/// Initial spec. For a search, the minimum that makes the object valid.
 fn initial_spec(request: &Validated, place: &PoolRef) -> Value {
     let mut spec = json!({ "clusterPoolName": place.pool });
     if let Some(subject) = &place.subject {
@@ -125,10 +125,10 @@ fn initial_spec(request: &Validated, place: &PoolRef) -> Value {
     spec
 }
 
-/// What was asked for, for ever: from the writer's manifest, and what a manifest that only looks does not have from the claim itself.
-fn repeat_spec(writer: &PrimaryObject, place: &PoolRef) -> Value {
+/// Spec as it was requested, for ever: from the primary Object's manifest, or from the claim itself where a searching manifest lacks it.
+fn repeat_spec(primary: &PrimaryObject, place: &PoolRef) -> Value {
     let mut spec = json!({ "clusterPoolName": place.pool });
-    let remote = match writer.remote() {
+    let remote = match primary.remote() {
         Some(Remote::ClusterClaim(remote)) => Some(&remote.spec.value),
         Some(
             Remote::EphemeralCluster(_)
@@ -139,7 +139,7 @@ fn repeat_spec(writer: &PrimaryObject, place: &PoolRef) -> Value {
         )
         | None => None,
     };
-    let before = &writer.manifest()["spec"];
+    let before = &primary.manifest()["spec"];
     let lifetime = before["lifetime"].as_str().or_else(|| remote?.lifetime.as_deref());
     if let Some(lifetime) = lifetime {
         spec["lifetime"] = lifetime.into();
@@ -158,11 +158,12 @@ fn hub_lifetime(request: &Validated) -> Option<GoDuration> {
     Some(life.max?.saturating_add(provision).saturating_add(GRACE))
 }
 
-/// Where the credentials are on the hub, noted on the writer and, should that be lost, on the claim. What only looks does not know it.
+/// Namespace of the credentials on the hub, recorded on the primary Object and, should that be lost, on the claim. A searching Object does
+/// not know it.
 fn credentials_namespace_annotation(request: &Validated, place: &PoolRef) -> Map<String, Value> {
-    let kept = !matches!(request.intent.action, PrimaryAction::Probe { .. });
-    let note =
-        kept.then(|| (ours::CREDENTIALS_NAMESPACE.to_owned(), place.credentials_namespace.as_str().into()));
+    let is_written = !matches!(request.intent.action, PrimaryAction::Probe { .. });
+    let note = is_written
+        .then(|| (ours::CREDENTIALS_NAMESPACE.to_owned(), place.credentials_namespace.as_str().into()));
     gather::object(note)
 }
 
@@ -172,12 +173,12 @@ fn memory_annotations(
     observed: &Observed,
     place: Option<&PoolRef>,
 ) -> Map<String, Value> {
-    let noted = || Some(observed.credentials.as_ref()?.object.metadata.annotation(ours::POOL)?.to_owned());
+    let recorded = || Some(observed.credentials.as_ref()?.object.metadata.annotation(ours::POOL)?.to_owned());
     let uid =
         observed.primary.as_ref().and_then(PrimaryObject::remote_uid).or_else(|| observed.remembered_uid());
     let at = request.intent.ready_at.map(|at| at.to_string());
     gather::texts([
-        (ours::POOL, place.map(|place| format!("{}/{}", place.namespace, place.pool)).or_else(noted)),
+        (ours::POOL, place.map(|place| format!("{}/{}", place.namespace, place.pool)).or_else(recorded)),
         (ours::REMOTE_UID, uid.map(|u| u.0)),
         (ours::ENDING, request.intent.teardown_reason.clone()),
         (ours::FAILED, request.intent.failure.map(|f| f.as_str().to_owned())),

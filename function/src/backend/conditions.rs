@@ -1,5 +1,5 @@
-//! How far each part of a cluster by template is: what a backend says in the conditions and status fields that only claims with a
-//! template have. What it does not say is shown as not observed.
+//! Conditions of each part of a cluster by template, for the conditions and status fields that only claims with a template have. A missing
+//! one is shown as not observed.
 
 use testplatform_apis::{
     condition::{
@@ -32,8 +32,8 @@ impl<R> BackendCondition<R> {
 
 impl BackendCondition<SpecLevel> {
     /// The hub refuses that for which `what` stands.
-    pub fn refused(what: &str, words: &str) -> Self {
-        Self::of(ConditionStatus::False, SpecLevel::Rejected, format!("{REFUSED} {what}: {words}"))
+    pub fn refused(what: &str, message: &str) -> Self {
+        Self::of(ConditionStatus::False, SpecLevel::Rejected, format!("{REFUSED} {what}: {message}"))
     }
 }
 
@@ -61,14 +61,14 @@ pub struct BackendConditions {
 }
 
 impl BackendConditions {
-    /// Of a backend whose templates set up nothing. `spec`: whether the cluster is what the claim asks for, where that is known.
+    /// Conditions of a backend whose templates set up nothing. `spec`: whether the cluster matches the claim, where known.
     pub(super) fn with_spec(spec: Option<BackendCondition<SpecLevel>>, observed: &Observed) -> Self {
         let applied = spec.as_ref().is_some_and(|level| level.status == ConditionStatus::True);
         let generation = observed.composite.metadata.generation;
         let before = observed.composite.status.applied_generation;
-        let words = "the template sets up nothing more";
+        let message = "the template sets up nothing more";
         Self {
-            setup: Some(BackendCondition::of(ConditionStatus::True, SetupLevel::NothingToApply, words)),
+            setup: Some(BackendCondition::of(ConditionStatus::True, SetupLevel::NothingToApply, message)),
             applied_generation: Some(generation).filter(|g| applied && *g > 0).or(before),
             spec,
             ..Self::default()
@@ -76,7 +76,7 @@ impl BackendConditions {
     }
 }
 
-/// What the hub is at.
+/// Current step of the hub.
 pub(super) fn progress_step(step: &str, message: impl Into<String>) -> ProgressStatus {
     ProgressStatus {
         step: Some(bounded(step, 63)),

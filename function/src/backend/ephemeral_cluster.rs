@@ -59,9 +59,9 @@ impl Backend for EphemeralClusters {
 
     fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
         let manifest = build_manifest(request, observed);
-        let writer = object::build_primary(EPHEMERAL_CLUSTER, request, observed, manifest, CEL, Map::new());
+        let primary = object::build_primary(EPHEMERAL_CLUSTER, request, observed, manifest, CEL, Map::new());
         let credentials = object::build_credentials(request, observed, health, Map::new());
-        writer.into_iter().chain(credentials).collect()
+        primary.into_iter().chain(credentials).collect()
     }
 
     fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
@@ -71,8 +71,8 @@ impl Backend for EphemeralClusters {
             workflow: block.get("test").and_then(|t| t["workflow"].as_str()).map(str::to_owned),
             ..Health::default()
         };
-        let Some(writer) = &observed.primary else { return health };
-        let Some(Remote::EphemeralCluster(remote)) = writer.remote() else {
+        let Some(primary) = &observed.primary else { return health };
+        let Some(Remote::EphemeralCluster(remote)) = primary.remote() else {
             health.mirrored = mirror_conditions(&[], observed);
             return health;
         };
@@ -81,7 +81,7 @@ impl Backend for EphemeralClusters {
         let ready = condition(&status.conditions, conditions::CLUSTER_READY).filter(|c| c.is_true());
         health.stage = read_stage(status, ready.is_some(), before || observed.ever_ready());
         health.phase_word.clone_from(&status.phase);
-        // What cannot be read may well be bound; asking again would make a second one.
+        // A status that cannot be read may belong to a running cluster; a second request would create a second one.
         health.has_cluster = !status.prow_job_id.is_empty() || before || remote.status.error.is_some();
         health.teardown_arrived = remote.spec.value.tear_down_cluster;
         health.ready_since = ready.and_then(|c| c.last_transition_time);
@@ -104,7 +104,7 @@ impl Backend for EphemeralClusters {
 }
 
 /// `taken`: a job was seen for it before, whatever the hub remembers.
-fn read_stage(status: &Status, ready: bool, taken: bool) -> Stage {
+fn read_stage(status: &Status, ready: bool, accepted: bool) -> Stage {
     if let Some(done) = condition(&status.conditions, conditions::PROW_JOB_COMPLETED).filter(|c| c.is_true())
     {
         let success = match status.phase.as_str() {
@@ -112,45 +112,45 @@ fn read_stage(status: &Status, ready: bool, taken: bool) -> Stage {
             "Failed" => false,
             _ => done.reason != "ProwJobFailure",
         };
-        let (how, words) = end(&done.reason, &done.message);
-        return Stage::Ended { success, reason: how.to_owned(), words: bounded(words, 512) };
+        let (how, message) = end(&done.reason, &done.message);
+        return Stage::Ended { success, reason: how.to_owned(), message: bounded(message, 512) };
     }
     match status.phase.as_str() {
-        "Deprovisioned" => Stage::Ended { success: true, reason: String::new(), words: String::new() },
-        "Failed" => failing_stage(status, taken),
+        "Deprovisioned" => Stage::Ended { success: true, reason: String::new(), message: String::new() },
+        "Failed" => failing_stage(status, accepted),
         "Deprovisioning" => Stage::TearingDown,
         "Ready" if ready => Stage::Ready,
         // The upstream controller writes a phase once there is a ProwJob.
-        "" if !taken && status.prow_job_id.is_empty() => Stage::Queued,
+        "" if !accepted && status.prow_job_id.is_empty() => Stage::Queued,
         _ => Stage::Provisioning,
     }
 }
 
 /// The upstream controller says Failed for much that it recovers from.
-fn failing_stage(status: &Status, taken: bool) -> Stage {
+fn failing_stage(status: &Status, accepted: bool) -> Stage {
     let creating = condition(&status.conditions, conditions::PROW_JOB_CREATING)
         .filter(|c| c.is_false() && TERMINAL_CREATE_REASONS.contains(&c.reason.as_str()))
         // A hub that lost its memory refuses what it took before.
-        .filter(|_| !taken);
+        .filter(|_| !accepted);
     if let Some(refused) = creating {
         let costs = refused.reason == TOO_MANY_PROW_JOBS || !status.prow_job_id.is_empty();
-        return Stage::Refused { words: condition_text(refused), costs };
+        return Stage::Refused { message: condition_text(refused), costs };
     }
     let types = [conditions::CLUSTER_READY, conditions::TEST_COMPLETED, conditions::PROW_JOB_CREATING];
     let reported = types.iter().filter_map(|t| condition(&status.conditions, t)).find(|c| c.is_false());
     Stage::Failing(reported.map(condition_text).unwrap_or_default())
 }
 
-/// What keeps the cluster, other than that it takes its time. `ClusterReady` itself is not mirrored.
+/// Failure that delays the cluster beyond its normal duration. `ClusterReady` itself is not mirrored.
 fn failure_message(status: &Status) -> String {
-    let kept = condition(&status.conditions, conditions::CLUSTER_READY)
+    let failing = condition(&status.conditions, conditions::CLUSTER_READY)
         .filter(|c| c.is_false() && TROUBLES.contains(&c.reason.as_str()));
     // Without a phase the hub tries to create the ProwJob again and again.
     let creating = || {
         condition(&status.conditions, conditions::PROW_JOB_CREATING)
             .filter(|c| c.is_false() && status.phase.is_empty() && status.prow_job_id.is_empty())
     };
-    kept.or_else(creating).map(|c| bounded(&c.message, 512)).unwrap_or_default()
+    failing.or_else(creating).map(|c| bounded(&c.message, 512)).unwrap_or_default()
 }
 
 fn condition_text(condition: &ObservedCondition) -> String {
@@ -163,11 +163,11 @@ fn condition_text(condition: &ObservedCondition) -> String {
 
 /// The EphemeralCluster as we ask for it.
 fn build_manifest(request: &Validated, observed: &Observed) -> Value {
-    let writer = observed.primary.as_ref();
-    let known = |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str());
+    let primary = observed.primary.as_ref();
+    let known = |field: &str| primary.and_then(|w| w.manifest()["metadata"][field].as_str());
     // Changing it would leave the running cluster behind and ask for another one.
-    let taken = observed.transfer.taken_over().map(|place| place.name.as_str());
-    let name = known("name").or(taken).unwrap_or(request.name.as_str());
+    let taken_over = observed.transfer.taken_over().map(|place| place.name.as_str());
+    let name = known("name").or(taken_over).unwrap_or(request.name.as_str());
     let mut metadata = json!({
         "name": name,
         "namespace": remote_namespace(request, observed),
@@ -186,7 +186,7 @@ fn build_manifest(request: &Validated, observed: &Observed) -> Value {
     }
     match (request.intent.teardown, request.teardown) {
         (true, _) => spec.insert("tearDownCluster".into(), true.into()),
-        (false, Some(asked)) => spec.insert("tearDownCluster".into(), asked.into()),
+        (false, Some(requested)) => spec.insert("tearDownCluster".into(), requested.into()),
         (false, None) => None,
     };
     object::assemble_object(API_VERSION, KIND, metadata, Value::Object(spec))
@@ -195,12 +195,12 @@ fn build_manifest(request: &Validated, observed: &Observed) -> Value {
 /// When the claim had its kubeconfig, if that was so long after the hub was ready that the hub's own end would come before the claim's. Once
 /// written it stays.
 fn delivered_late(request: &Validated, observed: &Observed) -> Option<Timestamp> {
-    let writer = observed.primary.as_ref()?;
-    if let Some(before) = writer.manifest_annotation(ours::DELIVERED_AT) {
+    let primary = observed.primary.as_ref()?;
+    if let Some(before) = primary.manifest_annotation(ours::DELIVERED_AT) {
         return before.parse().ok();
     }
     request.lifetime.effective.filter(|_| !request.lifetime.lost)?;
-    let Some(Remote::EphemeralCluster(remote)) = writer.remote() else { return None };
+    let Some(Remote::EphemeralCluster(remote)) = primary.remote() else { return None };
     let ready = condition(&remote.status.value.conditions, conditions::CLUSTER_READY)?;
     let on_hub = ready.last_transition_time.filter(|_| ready.is_true())?;
     let delivered = request.intent.ready_at.or(observed.composite.status.ready_at)?;
@@ -213,8 +213,8 @@ pub(crate) fn build_watch(request: &Validated, observed: &Observed) -> Option<De
     let Block::CiOperator(block) = &request.block else { return None };
     let mut metadata = json!({ "name": place.name, "namespace": place.namespace, "uid": place.uid.as_str() });
     // No more than what the remote object has in any case: even what only watches tries what it would do.
-    if let Some(wish) = &request.access {
-        metadata["annotations"] = json!({ ours::CREDENTIALS_WISH: wish.to_string() });
+    if let Some(access) = &request.access {
+        metadata["annotations"] = json!({ ours::CREDENTIALS_WISH: access.to_string() });
     }
     let spec = json!({ "ciOperator": block });
     let manifest = object::assemble_object(API_VERSION, KIND, metadata, spec);
@@ -233,13 +233,13 @@ pub(crate) fn build_watch(request: &Validated, observed: &Observed) -> Option<De
     Some(Desired { name: EPHEMERAL_CLUSTER.into(), object, ready: false })
 }
 
-/// Where it is, whatever the input says by now. Before anything was asked, what an earlier pass said is only what the input was.
+/// Namespace of the EphemeralCluster, whatever the input has now. Before the first request an earlier pass recorded only the input.
 pub(crate) fn remote_namespace<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
     let of_writer = observed.primary.as_ref().and_then(|w| w.manifest()["metadata"]["namespace"].as_str());
     let status = observed.composite.status.backend.as_ref().filter(|_| observed.was_made_before());
     let remembered = || status.and_then(|b| b.namespace.as_deref());
-    let taken = || Some(observed.transfer.taken_over()?.namespace.as_str());
-    of_writer.or_else(taken).or_else(remembered).unwrap_or(&request.settings.namespace)
+    let taken_over = || Some(observed.transfer.taken_over()?.namespace.as_str());
+    of_writer.or_else(taken_over).or_else(remembered).unwrap_or(&request.settings.namespace)
 }
 
 /// The hub's conditions, except what is reserved, ours, or said twice.

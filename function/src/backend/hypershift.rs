@@ -44,12 +44,12 @@ const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status)
 object.status.conditions.exists(c, c.type == 'Available' && c.status == 'True') && has(object.metadata.annotations) && \
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations";
 
-/// What is asked of HyperShift, where all is known.
+/// Request to HyperShift, once fully resolved.
 type HyperShiftRequest<'a> = templated::BackendRequest<'a, kind::HyperShift>;
 
 impl<'a> HyperShiftRequest<'a> {
     fn from_request(templated: &'a Templated) -> Option<Self> {
-        Self::from_templated(templated, |asked| match asked {
+        Self::from_templated(templated, |requested| match requested {
             AnyBackendSpec::HyperShift(order) => Some(order),
             AnyBackendSpec::ClusterApi(_) | AnyBackendSpec::Caas(_) | AnyBackendSpec::Osac(_) => None,
         })
@@ -70,7 +70,7 @@ impl Backend for HyperShift {
     }
 
     fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        templated::build_resources(self, CEL, (request, observed, health), |templated, site| {
+        templated::build_resources(self, CEL, (request, observed, health), |templated, placement| {
             let wanted = HyperShiftRequest::from_request(templated);
             ComposedCluster {
                 api_version: API_VERSION,
@@ -78,7 +78,7 @@ impl Backend for HyperShift {
                 annotations: gather::texts([(CLEANUP_CLOUD_RESOURCES, Some("true".to_owned()))]),
                 spec: cluster::build_spec(observed, wanted),
                 primary_annotations: Map::new(),
-                parts: pools::build_resources(request, observed, wanted, site),
+                parts: pools::build_resources(request, observed, wanted, placement),
             }
         })
     }

@@ -1,7 +1,8 @@
-//! What the hub last took of what was asked for by a template. Where it refuses what came after, that leads nowhere: the claim goes on from
-//! what was taken, as if nothing else had been asked for.
+//! Request that the hub last accepted for a cluster by template. If the hub refuses a later one, that one leads nowhere: the claim
+//! continues from the accepted request as if nothing else had been requested.
 //!
-//! It is noted on the writer as soon as something else is asked for, and until that is taken. A cluster that is on its way has left it.
+//! It is recorded on the primary Object as soon as another request is made, and until that is accepted. A cluster that is rolling out no
+//! longer matches it.
 
 use testplatform_apis::{
     names::ours,
@@ -18,28 +19,29 @@ use crate::{
 pub(crate) struct Rollback {
     /// The version that is there; none: not known, or it is not the version that is refused.
     pub blocked_at_version: Option<Version>,
-    /// What was last taken; none: nobody noted it, or it is not there any more.
+    /// Last accepted request; none: not recorded, or no longer in place.
     pub last_accepted: Option<Effective>,
 }
 
 /// None: nothing is refused.
 pub(crate) fn find_rollback(observed: &Observed) -> Option<Rollback> {
-    let writer = observed.primary.as_ref()?;
-    let left_at = match backend_of_primary(writer)? {
+    let primary = observed.primary.as_ref()?;
+    let blocked_at_version = match backend_of_primary(primary)? {
         Backend::HyperShift => hypershift::rollout::blocked_at_version(observed),
         Backend::ClusterApi => cluster_api::rollout::blocked_at_version(observed),
         Backend::Osac => osac::order::blocked_at_version(observed),
         // Nothing of it can be asked for otherwise.
         Backend::Caas => None,
     };
-    if left_at.is_none() && !writer.is_refused() {
+    if blocked_at_version.is_none() && !primary.is_refused() {
         return None;
     }
-    let taken = recorded_request(writer).filter(|taken| has_release(writer, observed, taken));
-    Some(Rollback { blocked_at_version: left_at, last_accepted: taken })
+    let last_accepted =
+        recorded_request(primary).filter(|last_accepted| has_release(primary, observed, last_accepted));
+    Some(Rollback { blocked_at_version, last_accepted })
 }
 
-/// Groups of nodes that their backend numbers by their place, in that order. One that goes would move those behind it.
+/// Node groups whose backend numbers them by position, in that order. Removing one would renumber those after it.
 pub(crate) fn numbered_groups(observed: &Observed) -> Vec<String> {
     match observed.primary.as_ref().and_then(backend_of_primary) {
         Some(Backend::Osac) => osac::order::node_sets(observed),
@@ -47,45 +49,46 @@ pub(crate) fn numbered_groups(observed: &Observed) -> Vec<String> {
     }
 }
 
-/// What was last taken, as far as anybody knows. `asked`: what was last asked for.
+/// Last accepted request, as far as known. `asked`: the last request.
 pub(crate) fn find_last_accepted(
     observed: &Observed,
-    asked: &Effective,
+    requested: &Effective,
     next: &Effective,
 ) -> Option<Effective> {
-    let writer = observed.primary.as_ref()?;
-    let noted = || recorded_request(writer);
-    if asked == next && noted().is_none() {
+    let primary = observed.primary.as_ref()?;
+    let recorded = || recorded_request(primary);
+    if requested == next && recorded().is_none() {
         return None;
     }
-    let steady = || noted().is_none() && observed.ever_ready() && find_rollback(observed).is_none();
-    let taken =
-        writer.is_accepted() && is_fully_requested(writer, observed) && has_release(writer, observed, asked);
-    if taken || steady() {
-        return Some(asked.clone());
+    let steady = || recorded().is_none() && observed.ever_ready() && find_rollback(observed).is_none();
+    let accepted = primary.is_accepted()
+        && is_fully_requested(primary, observed)
+        && has_release(primary, observed, requested);
+    if accepted || steady() {
+        return Some(requested.clone());
     }
     // By another template it may have become something else meanwhile, unseen.
-    let sure = |noted: &Effective| noted.template == asked.template || find_rollback(observed).is_some();
-    noted().filter(|noted| asked == next || sure(noted))
+    let sure = |noted: &Effective| noted.template == requested.template || find_rollback(observed).is_some();
+    recorded().filter(|noted| requested == next || sure(noted))
 }
 
-fn recorded_request(writer: &PrimaryObject) -> Option<Effective> {
-    writer.object.metadata.annotation(ours::TAKEN).and_then(Effective::read).filter(is_complete)
+fn recorded_request(primary: &PrimaryObject) -> Option<Effective> {
+    primary.object.metadata.annotation(ours::TAKEN).and_then(Effective::read).filter(is_complete)
 }
 
 /// Whether the release that is there is the one of what was asked for.
-fn has_release(writer: &PrimaryObject, observed: &Observed, asked: &Effective) -> bool {
-    match backend_of_primary(writer) {
-        Some(Backend::HyperShift) => hypershift::rollout::has_release(observed, asked),
-        Some(Backend::ClusterApi) => cluster_api::rollout::has_release(observed, asked),
-        Some(Backend::Osac) => osac::order::has_release(observed, asked),
+fn has_release(primary: &PrimaryObject, observed: &Observed, requested: &Effective) -> bool {
+    match backend_of_primary(primary) {
+        Some(Backend::HyperShift) => hypershift::rollout::has_release(observed, requested),
+        Some(Backend::ClusterApi) => cluster_api::rollout::has_release(observed, requested),
+        Some(Backend::Osac) => osac::order::has_release(observed, requested),
         Some(Backend::Caas) | None => false,
     }
 }
 
 /// Whether nothing of what was asked for is held back.
-fn is_fully_requested(writer: &PrimaryObject, observed: &Observed) -> bool {
-    match backend_of_primary(writer) {
+fn is_fully_requested(primary: &PrimaryObject, observed: &Observed) -> bool {
+    match backend_of_primary(primary) {
         // Nothing but a release, and then that is not there.
         Some(Backend::HyperShift) => true,
         Some(Backend::ClusterApi) => observed.annotation(ours::ROLLS_FROM).is_none(),

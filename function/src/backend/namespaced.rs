@@ -42,24 +42,25 @@ pub(crate) fn secret_name(observed: &Observed) -> String {
     let composite = &observed.composite;
     let before = observed.credentials.as_ref();
     let before = before.map(|c| c.object.spec.write_connection_secret_to_ref.name.as_str());
-    let asked = || composite.spec["writeConnectionSecretToRef"]["name"].as_str();
-    let named = before.filter(|name| !name.is_empty()).or_else(asked);
+    let requested = || composite.spec["writeConnectionSecretToRef"]["name"].as_str();
+    let named = before.filter(|name| !name.is_empty()).or_else(requested);
     // The schema holds what is no name; a file has not passed it.
     let legal = named.and_then(|name| ObjectName::try_from(name).ok());
     legal.map_or_else(|| default_secret(&composite.metadata.name), String::from)
 }
 
-/// What remembers an end after which nothing else of ours is left. Status alone would not do: a restore drops it, and the composite of
-/// a claim has its emptied keys besides. It does nothing: paused from birth, it is never looked at by provider-kubernetes, and goes with
-/// the composite.
+/// Record of an end after which no other Object of ours is left. Status alone is not enough: a restore drops it, and only the composite of
+/// a claim also has its emptied keys. It does nothing: it is paused from creation, provider-kubernetes never reconciles it, and it goes
+/// with the composite.
 fn build_completion_record(request: &Validated, observed: &Observed) -> Desired {
     let intent = &request.intent;
-    let kept = |key: &str, now: Option<String>| now.or_else(|| observed.annotation(key).map(str::to_owned));
+    let recorded =
+        |key: &str, now: Option<String>| now.or_else(|| observed.annotation(key).map(str::to_owned));
     let notes = gather::texts([
         (crossplane::PAUSED, Some("true".to_owned())),
-        (ours::OVER, kept(ours::OVER, intent.completion.clone())),
-        (ours::FAILED, kept(ours::FAILED, intent.failure.map(|f| f.as_str().to_owned()))),
-        (ours::READY_AT, kept(ours::READY_AT, intent.ready_at.map(|at| at.to_string()))),
+        (ours::OVER, recorded(ours::OVER, intent.completion.clone())),
+        (ours::FAILED, recorded(ours::FAILED, intent.failure.map(|f| f.as_str().to_owned()))),
+        (ours::READY_AT, recorded(ours::READY_AT, intent.ready_at.map(|at| at.to_string()))),
     ]);
     let spec = json!({
         "managementPolicies": ["Observe"],

@@ -111,7 +111,7 @@ fn attempt_annotations(request: &Validated, observed: &Observed) -> Vec<(&'stati
     attempt.into_iter().chain(vanished.map(|uid| (ours::VANISHED_UID, uid.0))).collect()
 }
 
-/// What was asked for by a template: on the writer, and on `credentials`, should the writer be lost.
+/// Effective request of a template: on the primary Object, and on `credentials`, should the former be lost.
 fn effective_annotation(request: &Validated) -> Option<(&'static str, String)> {
     let effective = request.templated()?.effective.as_ref()?;
     // Without nulls and with sorted keys: the same bytes in every pass.
@@ -192,7 +192,7 @@ pub(super) fn build_credentials(
         spec["connectionDetails"] = vec![detail(keys::KUBECONFIG), detail(keys::KUBEADMIN_PASSWORD)].into();
     }
     let mut object = build_object(&name, annotations, spec);
-    // Of a composite in a namespace the finalizer is what tells that provider-kubernetes has written the tenant's Secret.
+    // For a composite in a namespace the finalizer proves that provider-kubernetes has written the tenant's Secret.
     let goes = observed.credentials.as_ref().is_some_and(|c| c.object.metadata.deletion_timestamp.is_some());
     // None can be added to what is on its way out.
     if unpaused && !goes && !matches!(observed.composite.flavour, Flavour::Namespaced(_)) {
@@ -202,8 +202,8 @@ pub(super) fn build_credentials(
     Some(Desired { name: CREDENTIALS.into(), object, ready })
 }
 
-/// Whether what the Secret on the hub holds may reach the tenant. Of a claim the composite's readiness decides that later. Of a composite
-/// in a namespace this Object itself hands it over: not before all that was asked for is there, and never once that is over.
+/// Whether the content of the Secret on the hub may reach the tenant. For a claim the composite's readiness decides that later. For a
+/// composite in a namespace this Object publishes it: not before the whole request is fulfilled, and never after the end.
 fn may_publish(request: &Validated, observed: &Observed, health: &Health) -> bool {
     match observed.composite.flavour {
         Flavour::Claimed | Flavour::Homeless => true,
@@ -227,12 +227,12 @@ pub(crate) fn known_secret(observed: &Observed, health: &Health) -> Option<Strin
 /// The hub is the one on which the cluster is, whatever the input says by now.
 pub(crate) fn provider_config_name<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
     let of_writer = observed.primary.as_ref().map(|w| w.object.spec.provider_config_ref.name.as_str());
-    let taken = || Some(observed.transfer.taken_over()?.hub.as_str());
+    let taken_over = || Some(observed.transfer.taken_over()?.hub.as_str());
     let of_place = || request.hub_name();
     // With the writer gone, status remembers where it was. Before anything was asked, it tells what the input was.
     let status = observed.composite.status.hub.as_ref().filter(|_| observed.was_made_before());
     let remembered = || status.and_then(|h| h.name.as_deref());
-    // Of a claim whose hub was given up, and that has no other yet, or whose pool nothing tells any more: it stays where it is.
+    // A claim whose hub was given up and not replaced, or whose pool is unknown, stays where it is.
     let of_credentials = || {
         let hub_was_chosen = !matches!(request.block, Block::CiOperator(_));
         let credentials = observed.credentials.as_ref().filter(|_| hub_was_chosen)?;
@@ -240,7 +240,7 @@ pub(crate) fn provider_config_name<'a>(request: &'a Validated, observed: &'a Obs
     };
     let known = of_writer
         .filter(|n| !n.is_empty())
-        .or_else(taken)
+        .or_else(taken_over)
         .or_else(of_place)
         .or_else(remembered)
         .or_else(of_credentials);
@@ -251,7 +251,7 @@ pub(crate) fn provider_config_name<'a>(request: &'a Validated, observed: &'a Obs
 /// annotation is not written again for it.
 pub(super) fn hub_reason(observed: &Observed, selected: Option<&str>) -> Option<String> {
     let reason = match &observed.primary {
-        Some(writer) => writer.object.metadata.annotation(ours::HUB_REASON),
+        Some(primary) => primary.object.metadata.annotation(ours::HUB_REASON),
         None => selected.filter(|reason| *reason != HubSelection::Pinned.as_str()),
     };
     reason.map(str::to_owned)
@@ -260,7 +260,7 @@ pub(super) fn hub_reason(observed: &Observed, selected: Option<&str>) -> Option<
 /// The uid that pins the remote object.
 pub(super) fn pin_uid(request: &Validated, observed: &Observed) -> Option<Uid> {
     match &request.intent.action {
-        // Of one that has lost it, such as from a backup, the one that is remembered: it would make a second one.
+        // A manifest that lost its uid, such as from a backup, gets the remembered one: without it a second cluster would be created.
         PrimaryAction::Update(_) => observed.expected_uid(),
         PrimaryAction::Probe { uid } => uid.clone(),
         PrimaryAction::Omit
@@ -275,30 +275,30 @@ pub(super) fn pin_uid(request: &Validated, observed: &Observed) -> Option<Uid> {
 pub(super) fn remote_annotations(request: &Validated, observed: &Observed) -> Map<String, Value> {
     let mut notes = Map::new();
     let mut note = |key: &str, value: &str| notes.insert(key.to_owned(), value.into());
-    let writer = observed.primary.as_ref();
+    let primary = observed.primary.as_ref();
     // The hub authorises by it: what the running cluster was made for wins for the life of the claim.
-    let cluster = writer
+    let cluster = primary
         .and_then(PrimaryObject::remote)
         .and_then(|r| r.metadata().annotation(annotations::KONFLUX_CLUSTER))
-        .or_else(|| writer.and_then(|w| w.manifest_annotation(annotations::KONFLUX_CLUSTER)))
+        .or_else(|| primary.and_then(|w| w.manifest_annotation(annotations::KONFLUX_CLUSTER)))
         .or_else(|| observed.environment.cluster_name());
     if let Some(cluster) = cluster {
         note(annotations::KONFLUX_CLUSTER, cluster);
     }
     // An administrator's has none, and keeps what the incumbent said of it: the hub remembers for whom the cluster was made, and withdraws the
     // credentials of one that is said to be for somebody else.
-    let said = || writer.and_then(|w| w.manifest_annotation(annotations::KONFLUX_TENANT));
-    if let Some(tenant) = request.tenant.as_deref().or_else(said) {
+    let recorded = || primary.and_then(|w| w.manifest_annotation(annotations::KONFLUX_TENANT));
+    if let Some(tenant) = request.tenant.as_deref().or_else(recorded) {
         note(annotations::KONFLUX_TENANT, tenant);
     }
     for (key, name) in &request.run_annotations {
         note(key, name.as_str());
     }
-    if let Some(wish) = &request.access {
-        note(ours::CREDENTIALS_WISH, &wish.to_string());
+    if let Some(access) = &request.access {
+        note(ours::CREDENTIALS_WISH, &access.to_string());
     }
     let life = &request.lifetime;
-    // What is only looked for keeps what it was told when it was made.
+    // A search keeps the annotations of the original request.
     if life.lost || matches!(request.intent.action, PrimaryAction::Probe { .. }) {
         return notes;
     }
@@ -317,7 +317,7 @@ pub(super) fn remote_annotations(request: &Validated, observed: &Observed) -> Ma
 
 /// Whether another object has the name of the cluster's by now. Delete goes by name, so nothing around it may be deleted any more.
 pub(super) fn is_remote_replaced(request: &Validated, observed: &Observed) -> bool {
-    let replaced = observed.primary.as_ref().is_some_and(|writer| writer.sync == SyncState::Replaced);
+    let replaced = observed.primary.as_ref().is_some_and(|primary| primary.sync == SyncState::Replaced);
     replaced || request.intent.failure == Some(Failure::RemoteReplaced)
 }
 

@@ -1,9 +1,9 @@
-//! OSAC on a hub: a ClusterOrder, of which automation makes a HostedCluster in a namespace of its own.
+//! OSAC on a hub: a ClusterOrder, from which automation creates a HostedCluster in a namespace of its own.
 //!
-//! What an order says of itself turns True and never back, and `Ready` says that a job has done its work. So the HostedCluster and its
-//! NodePools are watched beside it, each through an Object that only looks: they are the truth of how the cluster does.
+//! The conditions of an order become True and never False again, and `Ready` only means that a job has finished. So observer Objects watch
+//! the HostedCluster and its NodePools as well: they are the source of truth for the cluster's state.
 //!
-//! **Invariant:** what is watched is never made, changed or deleted, and what cannot be watched keeps nobody from a cluster.
+//! **Invariant:** watched objects are never created, changed or deleted, and a failure to watch them blocks no cluster.
 
 mod cluster_conditions;
 mod facts;
@@ -39,12 +39,12 @@ object.status.phase == 'Ready' && has(object.status.conditions) && \
 object.status.conditions.exists(c, c.type == 'ClusterAvailable' && c.status == 'True') && has(object.metadata.annotations) && \
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations";
 
-/// What is asked of OSAC, where all is known.
+/// Request to OSAC, once fully resolved.
 type OsacRequest<'a> = templated::BackendRequest<'a, kind::Osac>;
 
 impl<'a> OsacRequest<'a> {
     fn from_request(templated: &'a Templated) -> Option<Self> {
-        Self::from_templated(templated, |asked| match asked {
+        Self::from_templated(templated, |requested| match requested {
             AnyBackendSpec::Osac(order) => Some(order),
             AnyBackendSpec::HyperShift(_) | AnyBackendSpec::ClusterApi(_) | AnyBackendSpec::Caas(_) => None,
         })
@@ -65,7 +65,7 @@ impl Backend for Osac {
     }
 
     fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        templated::build_resources(self, CEL, (request, observed, health), |templated, site| {
+        templated::build_resources(self, CEL, (request, observed, health), |templated, placement| {
             let wanted = OsacRequest::from_request(templated);
             let mut notes = nodes::classes_annotation(observed, wanted);
             notes.extend(failures::failed_jobs_annotation(observed));
@@ -75,7 +75,7 @@ impl Backend for Osac {
                 annotations: gather::texts([(TENANT, request.tenant.clone())]),
                 spec: order::build_spec(observed, wanted),
                 primary_annotations: notes,
-                parts: observers::build_resources(request, observed, wanted, site),
+                parts: observers::build_resources(request, observed, wanted, placement),
             }
         })
     }

@@ -1,13 +1,13 @@
-//! What comes ahead of a cluster by template, and goes after it: prerequisites on the hub, and a credential of the cloud of its own. Of either a
-//! ConfigMap beside the cluster's object tells the hub-side provider, and is answered in.
+//! Prerequisites of a cluster by template, which outlive it: bundles on the hub, and a cloud credential of its own. For each a ConfigMap
+//! beside the cluster's object carries the request, and the hub-side provider answers in it.
 //!
-//! They are composed from the catalogue and the claim once nothing else keeps a cluster from being asked for, and that is asked for once both
-//! are answered as they should. From then on they are repeated as they were, but for who asks for a credential and how often; one that is lost
-//! is not made again. Should the claim ask for another template before, or for other bundles, no cluster is asked for: it would be one on what was
-//! set up for another, and on a hub that its own template may be kept from. They cannot be taken away and made anew, because of what is not
-//! desired any more core tells nothing, so nobody would know when it is gone. They leave the desired state when nothing is left that costs
-//! money; that they outlive the cluster is not up to that, because the provider holds the ConfigMaps until its object is gone, also where the
-//! claim itself is deleted and nobody asks this function.
+//! They are composed from the catalogue and the claim once nothing else blocks the cluster. The cluster is requested once both have a
+//! positive answer. From then on they are repeated unchanged, except for the requester and the generation of a credential; a lost one is
+//! not created again. If the claim changes to another template or other bundles before that, no cluster is requested: it would run on a
+//! setup for another one, and on a hub that its own template may exclude. The prerequisites cannot be recreated, because core reports
+//! nothing about Objects that are no longer desired, so nobody would know when they are gone. They leave the desired state when nothing is
+//! left that costs money. Their order of deletion does not depend on that: the provider holds the ConfigMaps until the cluster's object is
+//! gone, even where the claim itself is deleted and nobody calls this function.
 
 mod status;
 
@@ -34,53 +34,63 @@ use crate::{
     validate::Validated,
 };
 
-/// What is noted on the Objects when they are asked for.
+/// Annotations that the Objects get when they are first requested.
 const ANNOTATIONS: [&str; 3] = [ours::CREDENTIALS_NAMESPACE, ours::TEMPLATE, ours::HUB_REASON];
 /// The longest name of whoever asks for a credential; a longer one is cut.
 const MAX_REQUESTER: usize = 253;
 
-/// What there is to be.
+/// Builds the desired resources.
 pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
     if request.intent.completion.is_some() {
         return vec![];
     }
     let make = |name: &'static str| {
         let (hub, notes, manifest) = if let Some(before) = observed.prerequisites.get(name) {
-            let noted = |key| before.object.metadata.annotation(key).map(str::to_owned);
+            let recorded = |key| before.object.metadata.annotation(key).map(str::to_owned);
             let mut manifest = before.manifest().clone();
             if name == CLOUD {
                 update_request(&mut manifest, observed);
             }
-            (before.object.spec.provider_config_ref.name.clone(), ANNOTATIONS.map(noted), manifest)
+            (before.object.spec.provider_config_ref.name.clone(), ANNOTATIONS.map(recorded), manifest)
         } else {
             let templated = request.templated()?;
-            let (site, whole) = initial_placement(templated, observed)?;
-            let manifest =
-                build_manifest(name, whole, site, templated.backend?, request.tenant.as_deref(), observed)?;
-            let notes = [site.credentials_namespace.clone(), templated.template.clone(), site.reason.clone()];
-            (site.hub.clone(), notes.map(Some), manifest)
+            let (placement, resolved) = initial_placement(templated, observed)?;
+            let manifest = build_manifest(
+                name,
+                resolved,
+                placement,
+                templated.backend?,
+                request.tenant.as_deref(),
+                observed,
+            )?;
+            let notes = [
+                placement.credentials_namespace.clone(),
+                templated.template.clone(),
+                placement.reason.clone(),
+            ];
+            (placement.hub.clone(), notes.map(Some), manifest)
         };
         Some(compose_object(name, request, observed, &hub, notes, manifest))
     };
     PREREQUISITE_RESOURCES.into_iter().filter_map(make).collect()
 }
 
-/// Whether one of them was asked for by another template, for another kind of cluster, or with other bundles than the claim chooses now. What a bundle
-/// of the same name says by now does not matter: a catalogue that changes changes nothing that was asked for. An entry that is missing or broken
-/// says nothing.
+/// Whether one of them was requested by another template, for another kind of cluster, or with other bundles than the claim selects now.
+/// Changes within a bundle of the same name do not matter: a catalogue change affects no existing request. A missing or broken entry proves
+/// nothing.
 pub(crate) fn is_for_another_cluster(
     templated: &Templated,
     tenant: Option<&str>,
     observed: &Observed,
 ) -> bool {
-    let (Resolution::Resolved(whole), Some(backend), Some(site)) =
+    let (Resolution::Resolved(resolved), Some(backend), Some(placement)) =
         (&templated.resolution, templated.backend, &templated.placement)
     else {
         return false;
     };
     observed.prerequisites.iter().any(|(name, part)| {
         let by = part.object.metadata.annotation(ours::TEMPLATE);
-        let now = build_manifest(name, whole, site, backend, tenant, observed);
+        let now = build_manifest(name, resolved, placement, backend, tenant, observed);
         by.is_some_and(|by| by != templated.template)
             || now.is_none_or(|now| summarize_request(part.manifest()) != summarize_request(&now))
     })
@@ -100,18 +110,25 @@ fn initial_placement<'a>(
     templated: &'a Templated,
     observed: &Observed,
 ) -> Option<(&'a Placement, &'a ResolvedSpec)> {
-    let Resolution::Resolved(whole) = &templated.resolution else { return None };
-    let site = templated.placement.as_ref().filter(|_| templated.may_begin && observed.primary.is_none())?;
-    Some((site, whole))
+    let Resolution::Resolved(resolved) = &templated.resolution else { return None };
+    let placement =
+        templated.placement.as_ref().filter(|_| templated.may_begin && observed.primary.is_none())?;
+    Some((placement, resolved))
 }
 
 /// Whether a claim is to have one.
-pub(super) fn is_wanted(name: &str, whole: &ResolvedSpec) -> bool {
-    if name == CLOUD { cloud_credential_of(whole).is_some() } else { !whole.bundles.has_no_hub_bundles() }
+pub(super) fn is_wanted(name: &str, resolved: &ResolvedSpec) -> bool {
+    if name == CLOUD {
+        cloud_credential_of(resolved).is_some()
+    } else {
+        !resolved.bundles.has_no_hub_bundles()
+    }
 }
 
-fn cloud_credential_of(whole: &ResolvedSpec) -> Option<&testplatform_apis::template::kind::CloudCredential> {
-    match &whole.backend_spec {
+fn cloud_credential_of(
+    resolved: &ResolvedSpec,
+) -> Option<&testplatform_apis::template::kind::CloudCredential> {
+    match &resolved.backend_spec {
         AnyBackendSpec::ClusterApi(order) => order.base.cloud_credential.as_ref(),
         AnyBackendSpec::HyperShift(_) | AnyBackendSpec::Caas(_) | AnyBackendSpec::Osac(_) => None,
     }
@@ -125,24 +142,24 @@ pub(super) fn credential_secret(observed: &Observed) -> Option<&str> {
 /// The ConfigMap as it is asked for at first.
 fn build_manifest(
     name: &str,
-    whole: &ResolvedSpec,
-    site: &Placement,
+    resolved: &ResolvedSpec,
+    placement: &Placement,
     backend: Backend,
     tenant: Option<&str>,
     observed: &Observed,
 ) -> Option<Value> {
-    if !is_wanted(name, whole) {
+    if !is_wanted(name, resolved) {
         return None;
     }
     let kind = backend.cluster_kind();
     let cluster = Cluster {
         group: kind.group.to_owned(),
         kind: kind.kind.to_owned(),
-        name: ObjectName::try_from(site.name.as_str()).ok()?,
+        name: ObjectName::try_from(placement.name.as_str()).ok()?,
     };
     let tenant = tenant.unwrap_or_default();
     let (map, label, order) = if name == CLOUD {
-        let (credential, composite) = (cloud_credential_of(whole)?, &observed.composite.metadata);
+        let (credential, composite) = (cloud_credential_of(resolved)?, &observed.composite.metadata);
         // A file that is rendered may have none.
         let uid = composite.uid.as_ref().filter(|uid| !uid.as_str().is_empty());
         let order = cloud::Order {
@@ -157,25 +174,26 @@ fn build_manifest(
         };
         (cloud::name(&order.cluster.name), cloud::LABEL, serde_json::to_string(&order))
     } else {
-        let words = site.placeholders(tenant);
-        let made = |all: &[BundleDocument]| all.iter().map(|bundle| bundle.made(&words)).collect();
+        let message = placement.placeholders(tenant);
+        let made = |all: &[BundleDocument]| all.iter().map(|bundle| bundle.made(&message)).collect();
         let order = prerequisites::Order {
-            prerequisites: made(&whole.bundles.prerequisites),
-            pre_create: made(&whole.bundles.pre_create),
+            prerequisites: made(&resolved.bundles.prerequisites),
+            pre_create: made(&resolved.bundles.pre_create),
             cluster,
         };
         (prerequisites::name(&order.cluster.name), prerequisites::LABEL, serde_json::to_string(&order))
     };
     let mut manifest = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
-    manifest["metadata"] = json!({ "name": map, "namespace": site.namespace, "labels": { label: "true" } });
+    manifest["metadata"] =
+        json!({ "name": map, "namespace": placement.namespace, "labels": { label: "true" } });
     manifest["data"] = json!({ cloud::ORDER: order.ok()? });
     Some(manifest)
 }
 
-/// Whoever asked for the cluster last, as an admission policy notes it.
+/// Last requester of the cluster, as recorded by an admission policy.
 fn read_requester(observed: &Observed) -> Option<String> {
-    let noted = observed.composite.metadata.annotation(ours::REQUESTED_BY).filter(|by| !by.is_empty());
-    noted.map(|by| bounded(by, MAX_REQUESTER))
+    let recorded = observed.composite.metadata.annotation(ours::REQUESTED_BY).filter(|by| !by.is_empty());
+    recorded.map(|by| bounded(by, MAX_REQUESTER))
 }
 
 /// For the how-manieth credential the claim asks. None: it does not say, or what it says is no number.
@@ -183,7 +201,7 @@ fn requested_generation(observed: &Observed) -> Option<i64> {
     observed.composite.metadata.annotation(ours::CLOUD_CREDENTIAL_GENERATION)?.parse().ok()
 }
 
-/// What may change of an order that was made. What is not said, or not understood here, stays.
+/// Updates the changeable part of an existing request. Members that the claim does not set or that are unknown here stay.
 fn update_request(manifest: &mut Value, observed: &Observed) {
     let Some(Ok(mut order)) =
         manifest["data"][cloud::ORDER].as_str().map(json::read_text::<Map<String, Value>>)
@@ -214,9 +232,9 @@ fn compose_object(
 ) -> Desired {
     // The answer is to be seen by the poll of those that are not ready: nobody may watch all ConfigMaps of a hub.
     let (report, answer) = if name == CLOUD {
-        let asked =
+        let requested =
             manifest["data"][cloud::ORDER].as_str().and_then(|order| json::read_text::<Value>(order).ok());
-        let generation = asked.and_then(|order| order["generation"].as_i64()).unwrap_or_default();
+        let generation = requested.and_then(|order| order["generation"].as_i64()).unwrap_or_default();
         (
             cloud::REPORT,
             format!(r#""state":"{}".*"generation":{generation}[,}}]"#, cloud::State::Valid.as_str()),

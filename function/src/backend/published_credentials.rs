@@ -1,5 +1,5 @@
-//! What the hub-side provider reports of credentials in annotation [`STATUS`](testplatform_apis::names::ours::STATUS): the same of every
-//! kind for which it publishes them.
+//! Report of the hub-side provider about credentials in annotation [`STATUS`](testplatform_apis::names::ours::STATUS). It is the same for
+//! every kind for which the provider publishes them.
 
 use testplatform_apis::{
     account::Mode,
@@ -22,10 +22,11 @@ pub(super) fn is_admin_published(report: &HiveStatus, account: bool) -> bool {
 /// The published Secret, and why there is none, or why it is not brought up to date.
 pub(super) type PublishedCredentials = (Option<ObjectName>, Option<(Credentials, String)>);
 
-/// What is told of the published Secret; None: nothing. Only the Secret that is this claim's by its name, `own`: who can
-/// write on the claim could else have another claim's read. `account`: not the admin's credentials were asked for, and those are never read then.
+/// Reads the published Secret; None: not reported. Only a Secret with this claim's own name, `own`, counts: otherwise anybody who can write
+/// the claim could read another claim's Secret. `account`: a ServiceAccount's credentials were requested, and the admin's are never read
+/// then.
 pub(super) fn read_published(report: &HiveStatus, own: &str, account: bool) -> Option<PublishedCredentials> {
-    let missing = |words: &str| Some((None, Some((Credentials::SecretMissing, words.to_owned()))));
+    let missing = |message: &str| Some((None, Some((Credentials::SecretMissing, message.to_owned()))));
     match (&report.credentials, &report.blocking_reason) {
         (Some(_), _) if is_admin_published(report, account) => missing(ADMIN_PUBLISHED),
         (Some(published), why) if published.secret_name == own => {

@@ -1,5 +1,5 @@
-//! What all backends of templates have in common. Their cluster ends by taking its writer away: what is on its way out is desired again
-//! as one that only looks, and what has to be remembered beyond it is noted on `credentials`.
+//! Common part of all template backends. Removing the primary Object ends the cluster. An Object that is being deleted is desired again as
+//! an observer, and everything that must outlive it is recorded on `credentials`.
 
 mod failure;
 pub(super) mod members;
@@ -35,7 +35,7 @@ use crate::{
 /// How long after the end of the longest lifetime the hub waits before it ends the cluster by itself.
 const OVERDUE: SignedDuration = SignedDuration::from_hours(1);
 
-/// What is asked for in the words of a backend, where all is known.
+/// Request in terms of a backend, once fully resolved.
 pub(super) struct BackendRequest<'a, K: Kind> {
     pub spec: &'a ResolvedSpec,
     pub backend_spec: &'a BackendSpec<K>,
@@ -70,40 +70,42 @@ impl<'a, K: Kind> BackendRequest<'a, K> {
 }
 
 impl<K: Kind> BackendRequest<'_, K> {
-    /// What the hub has of what was asked for, where it refuses that and the claim comes to something else by now. Of what it refuses
-    /// nothing may be left, and what others wrote beside it is theirs.
+    /// Spec of the hub, where it refuses the last request and the claim now resolves to another one. No member of the refused request may
+    /// remain, and members of others are theirs.
     pub fn accepted_spec(self, observed: &Observed) -> Option<Map<String, Value>> {
-        let writer =
-            observed.primary.as_ref().filter(|writer| self.spec.is_rollback && writer.is_refused())?;
-        let there = writer.hub_spec()?.as_object()?;
-        Some(shared_members(writer.manifest()["spec"].as_object()?, there))
+        let primary =
+            observed.primary.as_ref().filter(|primary| self.spec.is_rollback && primary.is_refused())?;
+        let hub_spec = primary.hub_spec()?.as_object()?;
+        Some(shared_members(primary.manifest()["spec"].as_object()?, hub_spec))
     }
 
-    /// What an entry says, with what the words in braces stand for in its texts.
+    /// A catalogue document with its placeholders filled in.
     pub fn fill_placeholders(self, document: &Map<String, Value>) -> Map<String, Value> {
         let mut filled = document.clone();
-        if let Some(site) = self.placement {
-            let words = [("name", site.name.as_str()), ("namespace", site.namespace.as_str())];
-            filled.values_mut().for_each(|member| fill(member, &words));
+        if let Some(placement) = self.placement {
+            let message = [("name", placement.name.as_str()), ("namespace", placement.namespace.as_str())];
+            filled.values_mut().for_each(|member| fill(member, &message));
         }
         filled
     }
 }
 
 /// The members of what was asked for that are there, as they are there.
-fn shared_members(asked: &Map<String, Value>, there: &Map<String, Value>) -> Map<String, Value> {
-    let both = asked.iter().filter_map(|(member, asked)| {
-        let there = there.get(member)?;
-        let value = match (asked, there) {
-            (Value::Object(asked), Value::Object(there)) => Value::Object(shared_members(asked, there)),
-            _ => there.clone(),
+fn shared_members(requested: &Map<String, Value>, there: &Map<String, Value>) -> Map<String, Value> {
+    let both = requested.iter().filter_map(|(member, requested)| {
+        let hub_value = there.get(member)?;
+        let value = match (requested, hub_value) {
+            (Value::Object(requested), Value::Object(there)) => {
+                Value::Object(shared_members(requested, there))
+            }
+            _ => hub_value.clone(),
         };
         Some((member.clone(), value))
     });
     gather::object(both)
 }
 
-/// What a backend makes of a request.
+/// Output of a backend for one request.
 pub(super) struct ComposedCluster {
     /// apiVersion of the object that stands for the cluster.
     pub api_version: &'static str,
@@ -111,9 +113,9 @@ pub(super) struct ComposedCluster {
     pub annotations: Map<String, Value>,
     /// Its spec.
     pub spec: Map<String, Value>,
-    /// What the backend notes on the writer and, should that be lost, on `credentials`.
+    /// Annotations of the backend on the primary Object and, should that be lost, on `credentials`.
     pub primary_annotations: Map<String, Value>,
-    /// What there is beside the writer.
+    /// Resources besides the primary Object.
     pub parts: Vec<Desired>,
 }
 
@@ -125,11 +127,11 @@ pub(super) fn build_resources(
     compose: impl FnOnce(&Templated, &Placement) -> ComposedCluster,
 ) -> Vec<Desired> {
     let Some(templated) = request.templated() else { return vec![] };
-    let Some(site) = &templated.placement else { return orphaned_resources(request, observed, health) };
+    let Some(placement) = &templated.placement else { return orphaned_resources(request, observed, health) };
     let ComposedCluster { api_version, annotations, spec, primary_annotations: own, parts } =
-        compose(templated, site);
-    // What was lost, or is on its way out, says what it said before, and not what the catalogue says by now. It has to say it: an apply
-    // without is refused, and provider-kubernetes neither sees nor deletes what it could not apply.
+        compose(templated, placement);
+    // An Object that was lost or is being deleted repeats its previous spec and not the catalogue's current one. It needs a spec: without
+    // it an apply is refused, and provider-kubernetes neither observes nor deletes an object that it could not apply.
     let instead = spec_to_restore(request, observed);
     let remembers = applies_request(request) || instead.is_some();
     let spec = match instead {
@@ -139,17 +141,17 @@ pub(super) fn build_resources(
     };
     let memory = memory_annotations(request, observed, remembers.then_some(&spec), &own);
     let manifest =
-        build_manifest((api_version, backend.kind()), request, observed, site, (annotations, spec));
+        build_manifest((api_version, backend.kind()), request, observed, placement, (annotations, spec));
     let mut notes = primary_annotations(request, observed, templated);
     notes.extend(own);
     notes.extend(bundles::requested_annotation(request, observed));
-    let mut writer =
+    let mut primary =
         object::build_primary(backend.primary_resource(), request, observed, manifest, cel, notes);
-    if let Some(writer) = &mut writer {
-        tenant_credentials::add_namespace_reference(writer, request, observed);
+    if let Some(primary) = &mut primary {
+        tenant_credentials::add_namespace_reference(primary, request, observed);
     }
     let credentials = object::build_credentials(request, observed, health, memory);
-    writer.into_iter().chain(parts).chain(credentials).collect()
+    primary.into_iter().chain(parts).chain(credentials).collect()
 }
 
 /// The object that stands for the cluster.
@@ -157,18 +159,19 @@ fn build_manifest(
     (api_version, kind): (&str, &str),
     request: &Validated,
     observed: &Observed,
-    site: &Placement,
+    placement: &Placement,
     (own, spec): (Map<String, Value>, Map<String, Value>),
 ) -> Value {
     let mut annotations = object::remote_annotations(request, observed);
     annotations.extend(own);
     if !matches!(request.intent.action, PrimaryAction::Probe { .. }) {
-        annotations.insert(ours::CREDENTIALS_NAMESPACE.into(), site.credentials_namespace.as_str().into());
+        annotations
+            .insert(ours::CREDENTIALS_NAMESPACE.into(), placement.credentials_namespace.as_str().into());
         if let Some(end) = latest_end(request, observed) {
             annotations.insert(ours::LATEST_END.into(), end.to_string().into());
         }
     }
-    let mut metadata = json!({ "name": site.name, "namespace": site.namespace });
+    let mut metadata = json!({ "name": placement.name, "namespace": placement.namespace });
     metadata["annotations"] = Value::Object(annotations);
     if let Some(uid) = object::pin_uid(request, observed) {
         metadata["uid"] = uid.as_str().into();
@@ -186,7 +189,7 @@ fn latest_end(request: &Validated, observed: &Observed) -> Option<Timestamp> {
     let ready = request.intent.ready_at.or(observed.composite.status.ready_at);
     let begins = ready.map_or(provisioned, |ready| ready.max(provisioned));
     let end = begins.checked_add(life.max?.get().checked_add(OVERDUE)?).ok()?;
-    let before = observed.primary.as_ref().and_then(|writer| writer.manifest_annotation(ours::LATEST_END));
+    let before = observed.primary.as_ref().and_then(|primary| primary.manifest_annotation(ours::LATEST_END));
     Some(before.and_then(|at| at.parse().ok()).map_or(end, |before: Timestamp| before.max(end)))
 }
 
@@ -206,13 +209,13 @@ fn applies_request(request: &Validated) -> bool {
 /// The spec that the hub has, where that is to be said in place of what was asked for, which the hub refuses, or may: nothing could be deleted.
 /// It is noted like what is asked for, so that it is said until the end.
 fn spec_to_restore<'o>(request: &Validated, observed: &'o Observed) -> Option<&'o Map<String, Value>> {
-    let writer = observed.primary.as_ref()?;
+    let primary = observed.primary.as_ref()?;
     let goes = match request.intent.action {
         // The next pass takes it away.
         PrimaryAction::Update(ManagementPolicies::ObserveDelete) => request.intent.teardown_deferred,
         // It goes already, by whomever it was taken away.
         PrimaryAction::Probe { .. } => {
-            matches!(writer.sync, SyncState::Refused(_) | SyncState::UnknownField(_))
+            matches!(primary.sync, SyncState::Refused(_) | SyncState::UnknownField(_))
         }
         PrimaryAction::Update(
             ManagementPolicies::Full | ManagementPolicies::ObserveCreateDelete | ManagementPolicies::Observe,
@@ -223,16 +226,16 @@ fn spec_to_restore<'o>(request: &Validated, observed: &'o Observed) -> Option<&'
         | PrimaryAction::Remove
         | PrimaryAction::Relocate => false,
     };
-    writer.hub_spec().filter(|_| goes)?.as_object()
+    primary.hub_spec().filter(|_| goes)?.as_object()
 }
 
 /// The spec that was asked for: as the writer has it, unless that was made anew to look; else as `credentials` remembers it.
 fn requested_spec(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
-    let told =
+    let remembering =
         observed.primary.as_ref().filter(|w| w.manifest_annotation(ours::CREDENTIALS_NAMESPACE).is_some());
-    let told = told.and_then(|writer| writer.manifest()["spec"].as_object());
-    let noted = || json::read_text(observed.credentials_annotation(ours::REMOTE_SPEC)?).ok();
-    told.map(Cow::Borrowed).or_else(|| noted().map(Cow::Owned))
+    let written = remembering.and_then(|primary| primary.manifest()["spec"].as_object());
+    let recorded = || json::read_text(observed.credentials_annotation(ours::REMOTE_SPEC)?).ok();
+    written.map(Cow::Borrowed).or_else(|| recorded().map(Cow::Owned))
 }
 
 /// The spec that was asked for.
@@ -246,17 +249,17 @@ impl<'o> PreviousSpec<'o> {
     /// `seen`: the spec on the hub. `complete`: whether a spec is one that was asked for.
     pub fn of(
         observed: &'o Observed,
-        seen: Option<&'o Value>,
+        observed_remote: Option<&'o Value>,
         complete: impl Fn(&Map<String, Value>) -> bool,
     ) -> Option<Self> {
         observed.primary.as_ref()?;
-        let asked = requested_spec(observed).filter(|spec| complete(spec));
-        let of_hub = asked.is_none();
-        let seen = || seen?.as_object().filter(|spec| complete(spec)).map(Cow::Borrowed);
-        asked.or_else(seen).map(|spec| Self { spec, of_hub })
+        let requested = requested_spec(observed).filter(|spec| complete(spec));
+        let of_hub = requested.is_none();
+        let of_hub_spec = || observed_remote?.as_object().filter(|spec| complete(spec)).map(Cow::Borrowed);
+        requested.or_else(of_hub_spec).map(|spec| Self { spec, of_hub })
     }
 
-    /// What is left of it where others write into what is on the hub.
+    /// Members that belong to this function, where others write into the hub's spec.
     pub fn own_members(&self, members: &[&str]) -> Map<String, Value> {
         let own = self.spec.iter().filter(|(member, _)| !self.of_hub || members.contains(&member.as_str()));
         gather::object(own.map(|(member, value)| (member.clone(), value.clone())))
@@ -271,14 +274,17 @@ fn primary_annotations(
     templated: &Templated,
 ) -> Map<String, Value> {
     let looks = matches!(request.intent.action, PrimaryAction::Probe { .. });
-    let site = templated.placement.as_ref().filter(|_| !looks);
-    let published = site.map(|site| (ours::CREDENTIALS_NAMESPACE, site.credentials_namespace.clone()));
-    let selected = object::hub_reason(observed, site.map(|site| site.reason.as_str()));
+    let placement = templated.placement.as_ref().filter(|_| !looks);
+    let published =
+        placement.map(|placement| (ours::CREDENTIALS_NAMESPACE, placement.credentials_namespace.clone()));
+    let selected = object::hub_reason(observed, placement.map(|placement| placement.reason.as_str()));
     let given_up = hubs::excluded_annotation(&templated.excluded).map(|note| (hub::EXCLUDED, note));
-    let taken = templated.last_accepted.as_ref().filter(|taken| Some(*taken) != templated.effective.as_ref());
+    let accepted =
+        templated.last_accepted.as_ref().filter(|taken| Some(*taken) != templated.effective.as_ref());
     // Without nulls and with sorted keys: the same bytes in every pass.
-    let taken = taken.and_then(|taken| Some(sorted(&serde_json::to_value(taken).ok()?).to_string()));
-    let all = published.into_iter().chain(given_up).chain(taken.map(|taken| (ours::TAKEN, taken)));
+    let accepted_text =
+        accepted.and_then(|taken| Some(sorted(&serde_json::to_value(taken).ok()?).to_string()));
+    let all = published.into_iter().chain(given_up).chain(accepted_text.map(|taken| (ours::TAKEN, taken)));
     gather::texts(all.map(|(key, text)| (key, Some(text))).chain([(ours::HUB_REASON, selected)]))
 }
 
@@ -293,10 +299,10 @@ fn memory_annotations(
     let Some(templated) = request.templated() else { return Map::new() };
     let leaves = request.intent.action == PrimaryAction::Relocate;
     let excluded = templated.excluded_hubs(leaves);
-    let asked = observed.primary.is_some()
+    let was_requested = observed.primary.is_some()
         || observed.was_made_before()
         || request.intent.action == PrimaryAction::Create;
-    let place = |site: &Placement| format!("{}/{}", site.namespace, site.name);
+    let place = |placement: &Placement| format!("{}/{}", placement.namespace, placement.name);
     // Sorted: the same bytes in every pass.
     let text = |spec: &Map<String, Value>| sorted(&Value::Object(spec.clone())).to_string();
     let spec = spec.map(text).or_else(|| Some(text(&*self::requested_spec(observed)?)));
@@ -304,8 +310,8 @@ fn memory_annotations(
         observed.primary.as_ref().and_then(PrimaryObject::remote_uid).or_else(|| observed.remembered_uid());
     let asks = bundles::requested_annotation(request, observed);
     let mut notes = gather::texts([
-        (ours::REMOTE, templated.placement.as_ref().filter(|_| asked && !leaves).map(place)),
-        (ours::REMOTE_SPEC, spec.filter(|_| asked && !leaves)),
+        (ours::REMOTE, templated.placement.as_ref().filter(|_| was_requested && !leaves).map(place)),
+        (ours::REMOTE_SPEC, spec.filter(|_| was_requested && !leaves)),
         (ours::REMOTE_UID, uid.map(|u| u.0)),
         (ours::ENDING, request.intent.teardown_reason.clone()),
         (ours::FAILED, request.intent.failure.map(|f| f.as_str().to_owned())),
@@ -313,7 +319,7 @@ fn memory_annotations(
         (hub::EXCLUDED, hubs::excluded_annotation(&excluded)),
     ]);
     notes.extend(asks);
-    if asked && !leaves {
+    if was_requested && !leaves {
         notes.extend(own.clone());
     }
     notes

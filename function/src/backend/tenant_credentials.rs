@@ -1,16 +1,17 @@
-//! What is made on a hub for a claim that brings its own credentials, beside its ClusterClaim or its cluster by template: a namespace of its own,
-//! a RoleBinding that lets the carrier in, a ConfigMap that tells the carrier what to bring and takes its answer, and for a ClusterClaim a
-//! ClusterPool of size 0 that makes the one cluster. The credentials of a cluster by template are in that namespace too, so a second
-//! RoleBinding lets in who publishes them.
+//! Resources on a hub for a claim with tenant credentials, besides its ClusterClaim or its cluster by template: a namespace of its own, a
+//! RoleBinding for the controller that copies Secrets, a ConfigMap with the request to it and its answer, and for a ClusterClaim a
+//! ClusterPool of size 0 that creates the one cluster. The credentials of a cluster by template are in that namespace too, so a second
+//! RoleBinding admits the provider that publishes them.
 //!
-//! In this order: the namespace; once the hub has it, what the carrier needs; once the carrier has said that the Secrets are there, the pool; and
-//! once that is there the ClusterClaim, or the cluster. Going it is the reverse. The cluster ends with its ClusterClaim, or with the pool, whose it is
-//! until it is assigned ([`ending`]). The rest leaves the desired state when nothing is left that costs money; the carrier takes the Secrets away then.
-//! The Object of the pool, or of the cluster by template, depends on the namespace's, so provider-kubernetes deletes the namespace, and with it
-//! the Secrets, only once that is gone, the pool being held by Hive until its last cluster is; also where the claim itself is deleted and nobody asks
-//! this function. What is in the namespace beside the pool is never deleted alone.
+//! Creation has this order: the namespace; once the hub has it, the resources that the copying controller needs; once it reports that the
+//! Secrets exist, the pool; then the ClusterClaim, or the cluster. Deletion has the reverse order. The cluster ends with its ClusterClaim,
+//! or with the pool, which owns it until it is assigned ([`teardown`]). The rest leaves the desired state when nothing is left that costs
+//! money; the copying controller then removes the Secrets. The Object of the pool, or of the cluster by template, depends on the
+//! namespace's Object. So provider-kubernetes deletes the namespace and its Secrets only after that is gone, and Hive holds the pool until
+//! its last cluster is gone. This also holds where the claim itself is deleted and nobody calls this function. Nothing else in the
+//! namespace is deleted on its own.
 //!
-//! Nothing of it changes once it was asked for: what is observed is repeated.
+//! No resource changes once it was requested: observed resources are repeated.
 
 mod admission;
 mod teardown;
@@ -55,16 +56,16 @@ pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<D
     // Delete takes everything along: where somebody else's cluster is in it by now, the namespace is let go of.
     let lets_go = composing::is_remote_replaced(request, observed);
     let goes = request.intent.completion.is_some();
-    let Some(home) = read_tenant_namespace(&observed.tenant_credentials)
+    let Some(tenant_namespace) = read_tenant_namespace(&observed.tenant_credentials)
         .or(chosen)
         .filter(|_| lets_go || !goes || is_namespace_held(observed))
     else {
         return vec![];
     };
-    let going =
+    let teardown =
         if request.intent.teardown && !lets_go { pool_teardown(observed) } else { PoolTeardown::NotStarted };
     let wanted = |name: &str| {
-        let is_there =
+        let has_namespace =
             observed.tenant_credentials.get(NAMESPACE).is_some_and(|part| part.live_remote().is_some());
         match name {
             NAMESPACE => true,
@@ -72,22 +73,24 @@ pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<D
                 observed.primary.is_some()
                     || read_report(&observed.tenant_credentials).is_some_and(|r| r.carried)
             }
-            _ => is_there,
+            _ => has_namespace,
         }
     };
     let make = |name: &'static str| {
         let before = observed.tenant_credentials.get(name);
-        let looks = name == POOL && matches!(going, PoolTeardown::Observed | PoolTeardown::Complete);
-        if name == POOL && going == PoolTeardown::Removed {
+        let looks = name == POOL && matches!(teardown, PoolTeardown::Observed | PoolTeardown::Complete);
+        if name == POOL && teardown == PoolTeardown::Removed {
             return None;
         }
         let manifest = match before {
             Some(part) => part.manifest().clone(),
-            None if looks || (wanted(name) && !goes) => build_manifest(name, request, observed, &home)?,
+            None if looks || (wanted(name) && !goes) => {
+                build_manifest(name, request, observed, &tenant_namespace)?
+            }
             None => return None,
         };
         let ready = request.intent.primary_ready || before.is_some_and(ObservedObject::is_synced);
-        let mut object = compose_object(name, request, &home, manifest);
+        let mut object = compose_object(name, request, &tenant_namespace, manifest);
         if lets_go {
             composing::set_policies(&mut object["spec"], ManagementPolicies::Observe);
         } else if looks {
@@ -104,39 +107,40 @@ pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<D
 /// Whether the namespace would not go, because one that is gone is still said to hold it. That is taken back by asking for it once more.
 fn is_namespace_held(observed: &Observed) -> bool {
     let pool = observed.tenant_credentials.get(POOL).map(|part| &part.object.metadata);
-    let writer = observed.primary.as_ref().map(|writer| &writer.object.metadata);
+    let primary = observed.primary.as_ref().map(|primary| &primary.object.metadata);
     let namespace = observed.tenant_credentials.get(NAMESPACE).map(|part| &part.object.metadata);
-    namespace.is_some_and(|held| dependents::has_stale_finalizer(held, pool.into_iter().chain(writer)))
+    namespace.is_some_and(|blocked| dependents::has_stale_finalizer(blocked, pool.into_iter().chain(primary)))
 }
 
-/// What is asked of the hub for the first time.
+/// Manifest of the first request.
 fn build_manifest(
     name: &str,
     request: &Validated,
     observed: &Observed,
-    home: &TenantNamespace,
+    tenant_namespace: &TenantNamespace,
 ) -> Option<Value> {
-    let asked = &home.request;
+    let requested = &tenant_namespace.request;
     let of = |api_version: &str, kind: &str, name: &str, more: &[(&str, Value)]| {
         let mut object = json!({ "apiVersion": api_version, "kind": kind });
-        object["metadata"] = json!({ "name": name, "namespace": home.namespace });
+        object["metadata"] = json!({ "name": name, "namespace": tenant_namespace.namespace });
         object.as_object_mut()?.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
         Some(object)
     };
     if name == NAMESPACE {
-        // Whose it is. What may change, and what a tenant wrote, has no place in what is never written again.
+        // Owner of the namespace. Changeable values and tenant input are excluded, because this manifest is never written again.
         let mut notes = composing::remote_annotations(request, observed);
         notes.retain(|key, _| [KONFLUX_CLUSTER, KONFLUX_TENANT].contains(&key.as_str()));
-        let metadata = json!({ "name": home.namespace, "labels": { LABEL: "true" }, "annotations": notes });
+        let metadata =
+            json!({ "name": tenant_namespace.namespace, "labels": { LABEL: "true" }, "annotations": notes });
         return Some(json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": metadata }));
     }
     // Nothing half known: without what was asked for there is nothing to ask for.
-    asked.as_object()?;
+    requested.as_object()?;
     match name {
         ACCESS | PROVIDER => {
             let (of_whom, role) =
                 if name == ACCESS { ("carrier", CARRIER_ROLE) } else { ("provider", PUBLISHER_ROLE) };
-            let account = asked[of_whom].as_object()?;
+            let account = requested[of_whom].as_object()?;
             let subjects = json!([{
                 "kind": "ServiceAccount", "name": account.get("name"), "namespace": account.get("namespace"),
             }]);
@@ -144,7 +148,7 @@ fn build_manifest(
             of(&format!("{RBAC}/v1"), "RoleBinding", role, &[("roleRef", reference), ("subjects", subjects)])
         }
         REQUEST => {
-            let parcels = json!(byoc::parcels(&asked["byoc"])).to_string();
+            let parcels = json!(byoc::parcels(&requested["byoc"])).to_string();
             let data = json!({
                 TENANT: request.tenant, COMPOSITE: observed.composite.metadata.name, PARCELS: parcels,
             });
@@ -154,21 +158,21 @@ fn build_manifest(
             cluster_pool::API_VERSION,
             cluster_pool::KIND,
             request.name.as_str(),
-            &[("spec", build_pool_spec(asked)?)],
+            &[("spec", build_pool_spec(requested)?)],
         ),
         _ => None,
     }
 }
 
 /// A pool that makes a cluster only when it is claimed, and never a second one.
-fn build_pool_spec(asked: &Value) -> Option<Value> {
-    let byoc = &asked["byoc"];
+fn build_pool_spec(requested: &Value) -> Option<Value> {
+    let byoc = &requested["byoc"];
     let (cloud, inside) = byoc::cloud(byoc)?;
     let named = |field: &str| byoc::on_the_hub(byoc, field).map(|name| json!({ "name": name }));
     let mut inside = inside.clone();
     inside["credentialsSecretRef"] = named("credentialsSecretRef")?;
     let mut spec = json!({
-        "baseDomain": byoc["baseDomain"], "imageSetRef": { "name": asked["image"] },
+        "baseDomain": byoc["baseDomain"], "imageSetRef": { "name": requested["image"] },
         // A cluster whose installation fails is replaced, so one try is enough.
         "size": 0, "maxSize": 1, "installAttemptsLimit": 1,
     });
@@ -184,7 +188,7 @@ fn object_name(part: &str, request: &Validated) -> String {
     format!("{part}.{}", request.name)
 }
 
-/// What an Object has that goes before the namespace.
+/// Reference of an Object that must go before the namespace.
 fn namespace_reference(request: &Validated) -> Value {
     json!([{ "dependsOn": {
         "apiVersion": object::API_VERSION, "kind": object::KIND, "name": object_name(NAMESPACE, request),
@@ -193,17 +197,22 @@ fn namespace_reference(request: &Validated) -> Value {
 
 /// The same of the writer of a cluster by template, also where that only looks: one that stops depending on its way out leaves its finalizer behind,
 /// and whether one is on its way out core does not show. So the namespace, in which no Secret is any more by then, goes with the last of them.
-pub(super) fn add_namespace_reference(writer: &mut Desired, request: &Validated, observed: &Observed) {
-    let before = observed.primary.as_ref().map(|writer| writer.object.spec.references.clone());
+pub(super) fn add_namespace_reference(primary: &mut Desired, request: &Validated, observed: &Observed) {
+    let before = observed.primary.as_ref().map(|primary| primary.object.spec.references.clone());
     let own = || read_tenant_namespace(&observed.tenant_credentials).map(|_| namespace_reference(request));
     let references = before.filter(Value::is_array).or_else(own).unwrap_or_default();
     if references.is_array() {
-        writer.object["spec"]["references"] = references;
+        primary.object["spec"]["references"] = references;
     }
 }
 
-fn compose_object(name: &'static str, request: &Validated, home: &TenantNamespace, manifest: Value) -> Value {
-    let mut spec = json!({ "forProvider": {}, "providerConfigRef": { "name": home.hub } });
+fn compose_object(
+    name: &'static str,
+    request: &Validated,
+    tenant_namespace: &TenantNamespace,
+    manifest: Value,
+) -> Value {
+    let mut spec = json!({ "forProvider": {}, "providerConfigRef": { "name": tenant_namespace.hub } });
     match name {
         NAMESPACE => {}
         POOL => spec["references"] = namespace_reference(request),
@@ -222,7 +231,10 @@ fn compose_object(name: &'static str, request: &Validated, home: &TenantNamespac
         });
     }
     spec["forProvider"]["manifest"] = manifest;
-    let note = home.request.as_object().map(|asked| (ours::BYOC.to_owned(), json!(asked).to_string().into()));
+    let note = tenant_namespace
+        .request
+        .as_object()
+        .map(|requested| (ours::BYOC.to_owned(), json!(requested).to_string().into()));
     let mut object = composing::build_object(&object_name(name, request), gather::object(note), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     object

@@ -6,13 +6,13 @@ use crate::{
     proto::{RunFunctionRequest, RunFunctionResponse},
 };
 
-/// What the response violates.
+/// Finds an invariant that the response violates.
 pub fn find_violation(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
-    judged: &PoolEvaluation,
+    evaluation: &PoolEvaluation,
 ) -> Option<String> {
-    let away = judged.removed_resources();
+    let away = evaluation.removed_resources();
     find_missing(OURS.map(|name| (name, away.contains(&name))), response, request)
         .or_else(|| find_changed_foreign(response, request, &OURS))
         .or_else(|| find_repeated_condition(response))

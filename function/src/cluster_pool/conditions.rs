@@ -19,22 +19,22 @@ use crate::{observed::SyncState, text::bounded, validate::Problem};
 use ConditionStatus::{False, True, Unknown};
 
 /// The conditions, in their order.
-pub(super) fn build_conditions(judged: &PoolEvaluation) -> Vec<Condition> {
-    if judged.phase == PoolPhase::Draining && judged.observed.pool.is_none() {
-        // Core shows nothing of it in this pass. What the others said still holds, and what is left out keeps its value.
-        return vec![drained_condition(judged)];
+pub(super) fn build_conditions(evaluation: &PoolEvaluation) -> Vec<Condition> {
+    if evaluation.phase == PoolPhase::Draining && evaluation.observed.pool.is_none() {
+        // Core does not show the pool in this pass. The other conditions still hold, and omitted ones keep their value.
+        return vec![drained_condition(evaluation)];
     }
     vec![
-        accepted_condition(judged),
-        consistent_condition(judged),
-        healthy_condition(judged),
-        mirror_condition(judged, Type::CapacityAvailable, hive::CAPACITY_AVAILABLE),
-        mirror_condition(judged, Type::PoolCurrent, hive::ALL_CLUSTERS_CURRENT),
-        unique_condition(judged),
-        refreshing_condition(judged),
-        recommended_condition(judged),
-        releasable_condition(judged),
-        drained_condition(judged),
+        accepted_condition(evaluation),
+        consistent_condition(evaluation),
+        healthy_condition(evaluation),
+        mirror_condition(evaluation, Type::CapacityAvailable, hive::CAPACITY_AVAILABLE),
+        mirror_condition(evaluation, Type::PoolCurrent, hive::ALL_CLUSTERS_CURRENT),
+        unique_condition(evaluation),
+        refreshing_condition(evaluation),
+        recommended_condition(evaluation),
+        releasable_condition(evaluation),
+        drained_condition(evaluation),
     ]
 }
 
@@ -55,22 +55,22 @@ pub(super) fn join_problems(problems: &[Problem]) -> String {
     format!("{}{more}", shown.join("; "))
 }
 
-fn accepted_condition(judged: &PoolEvaluation) -> Condition {
+fn accepted_condition(evaluation: &PoolEvaluation) -> Condition {
     let make = |status, reason: PoolRequested, message: &str| {
         build_condition(Type::RequestAccepted, status, reason.as_str(), message)
     };
-    let wanted = match &judged.plan {
+    let wanted = match &evaluation.plan {
         Ok(wanted) => wanted,
         Err(problems) => {
-            let kept = if judged.observed.pool.is_some() {
+            let suffix = if evaluation.observed.pool.is_some() {
                 "; what is on the hub stays as it was last asked for"
             } else {
                 ""
             };
-            return make(False, PoolRequested::InvalidPool, &format!("{}{kept}", join_problems(problems)));
+            return make(False, PoolRequested::InvalidPool, &format!("{}{suffix}", join_problems(problems)));
         }
     };
-    match judged.observed.pool.as_ref().map(|p| &p.sync) {
+    match evaluation.observed.pool.as_ref().map(|p| &p.sync) {
         Some(SyncState::UnknownField(path)) => {
             return make(
                 False,
@@ -101,12 +101,12 @@ fn accepted_condition(judged: &PoolEvaluation) -> Condition {
     }
 }
 
-fn consistent_condition(judged: &PoolEvaluation) -> Condition {
+fn consistent_condition(evaluation: &PoolEvaluation) -> Condition {
     let make = |status, reason: Remote, message: &str| {
         build_condition(Type::RemoteConsistent, status, reason.as_str(), message)
     };
-    let Some(pool) = &judged.observed.pool else {
-        return match judged.phase {
+    let Some(pool) = &evaluation.observed.pool else {
+        return match evaluation.phase {
             PoolPhase::Drained => make(True, Remote::InSync, "nothing is left on the hub"),
             PoolPhase::Pending | PoolPhase::Ready | PoolPhase::Degraded | PoolPhase::Draining => {
                 make(Unknown, Remote::NotObserved, "nothing was asked of the hub yet")
@@ -137,18 +137,18 @@ fn consistent_condition(judged: &PoolEvaluation) -> Condition {
     }
 }
 
-/// What keeps the pool from doing its work.
+/// Failure that keeps the pool from its work.
 pub(super) fn find_failure(observed: &PoolState) -> Option<(PoolHealth, String)> {
     let pool = observed.pool.as_ref()?;
-    let says = |type_: &str| pool.condition(type_);
-    if let Some(missing) = says(hive::MISSING_DEPENDENCIES).filter(|c| c.is_true()) {
+    let condition_of = |type_: &str| pool.condition(type_);
+    if let Some(missing) = condition_of(hive::MISSING_DEPENDENCIES).filter(|c| c.is_true()) {
         let message = format!(
             "the pool lacks something that it needs to install clusters: {}",
             bounded(&missing.message, 768)
         );
         return Some((PoolHealth::MissingDependencies, message));
     }
-    if let Some(broken) = says(hive::INVENTORY_VALID).filter(|c| c.is_false()) {
+    if let Some(broken) = condition_of(hive::INVENTORY_VALID).filter(|c| c.is_false()) {
         let message =
             format!("entries of the inventory are missing or broken: {}", bounded(&broken.message, 768));
         return Some((PoolHealth::InventoryInvalid, message));
@@ -169,13 +169,13 @@ pub(super) fn find_failure(observed: &PoolState) -> Option<(PoolHealth, String)>
     })
 }
 
-fn healthy_condition(judged: &PoolEvaluation) -> Condition {
+fn healthy_condition(evaluation: &PoolEvaluation) -> Condition {
     let make = |status, reason: PoolHealth, message: &str| {
         build_condition(Type::PoolHealthy, status, reason.as_str(), message)
     };
-    match find_failure(&judged.observed) {
+    match find_failure(&evaluation.observed) {
         Some((reason, message)) => make(False, reason, &message),
-        None if judged.observed.remote().is_none() => {
+        None if evaluation.observed.remote().is_none() => {
             make(Unknown, PoolHealth::NotObserved, "the pool was not seen on the hub yet")
         }
         None => make(True, PoolHealth::Healthy, "nothing is known to be wrong with the pool"),
@@ -183,8 +183,8 @@ fn healthy_condition(judged: &PoolEvaluation) -> Condition {
 }
 
 /// A condition of Hive's in its own words.
-fn mirror_condition(judged: &PoolEvaluation, type_: Type, theirs: &str) -> Condition {
-    match judged.observed.pool.as_ref().and_then(|p| p.condition(theirs)) {
+fn mirror_condition(evaluation: &PoolEvaluation, type_: Type, theirs: &str) -> Condition {
+    match evaluation.observed.pool.as_ref().and_then(|p| p.condition(theirs)) {
         Some(said) => {
             let status = if said.is_true() {
                 True
@@ -206,17 +206,17 @@ fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
-fn unique_condition(judged: &PoolEvaluation) -> Condition {
-    let taken = judged
+fn unique_condition(evaluation: &PoolEvaluation) -> Condition {
+    let name_taken = evaluation
         .plan
         .as_ref()
         .ok()
         .and_then(|w| w.blocked_by.as_ref())
         .filter(|h| h.reason == PoolRequested::NameTaken);
-    if let Some(taken) = taken {
+    if let Some(taken) = name_taken {
         return build_condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &taken.message);
     }
-    let namesakes = judged.observed.report().map(|r| r.namesakes.as_slice()).unwrap_or_default();
+    let namesakes = evaluation.observed.report().map(|r| r.namesakes.as_slice()).unwrap_or_default();
     if namesakes.is_empty() {
         return build_condition(
             Type::PoolNameUnique,
@@ -232,20 +232,21 @@ fn unique_condition(judged: &PoolEvaluation) -> Condition {
     build_condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &message)
 }
 
-fn drained_condition(judged: &PoolEvaluation) -> Condition {
+fn drained_condition(evaluation: &PoolEvaluation) -> Condition {
     let make = |status, reason: Drained, message: &str| {
         build_condition(Type::Drained, status, reason.as_str(), message)
     };
-    match (judged.phase, &judged.observed.pool) {
+    match (evaluation.phase, &evaluation.observed.pool) {
         (PoolPhase::Drained, _) => make(True, Drained::Gone, "the pool is gone, as asked"),
         (PoolPhase::Draining, pool) => {
-            let held = pool.as_ref().is_some_and(|pool| !super::status::holding_clusters(pool).is_empty());
-            let reason = match (judged.plan.as_ref().is_ok_and(|w| w.drain), held) {
+            let has_claims =
+                pool.as_ref().is_some_and(|pool| !super::status::holding_clusters(pool).is_empty());
+            let reason = match (evaluation.plan.as_ref().is_ok_and(|w| w.drain), has_claims) {
                 (false, _) => Drained::DeletedOnTheHub,
                 (true, false) => Drained::Draining,
                 (true, true) => Drained::ClaimsHoldIt,
             };
-            make(False, reason, &messages::draining_message(judged))
+            make(False, reason, &messages::draining_message(evaluation))
         }
         _ => make(False, Drained::NotAsked, "the pool is wanted"),
     }

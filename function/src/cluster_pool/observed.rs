@@ -48,7 +48,7 @@ pub struct PoolState {
     pub shown: Option<PoolPhase>,
 }
 
-/// What is read of the status.
+/// Part of the status that is read.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RawStatus {
@@ -68,7 +68,7 @@ pub struct ObservedPool {
     pub object: Object<ClusterPool>,
     /// How the ClusterPool stands to it.
     pub sync: SyncState,
-    /// What the hub-side provider says of the ClusterPool; none: it says nothing.
+    /// Report of the hub-side provider about the ClusterPool; none: no report.
     pub report: Option<PoolStatus>,
     /// Why what the hub says cannot be read.
     pub unreadable: Option<String>,
@@ -79,12 +79,12 @@ impl ObservedPool {
         let object: Object<ClusterPool> =
             wire::from_struct(bytes).map_err(|e| unreadable_resource(POOL, e))?;
         let remote = object.status.at_provider.manifest.as_ref();
-        let link = read_sync_state(&object, remote.map(|r| &r.metadata));
-        let said =
+        let sync = read_sync_state(&object, remote.map(|r| &r.metadata));
+        let report =
             remote.and_then(|r| r.metadata.annotation(ours::POOL_STATUS)).map(PoolStatus::read).transpose();
-        let unreadable = said.as_ref().err().map(|e| format!("annotation {}: {e}", ours::POOL_STATUS));
+        let unreadable = report.as_ref().err().map(|e| format!("annotation {}: {e}", ours::POOL_STATUS));
         let unreadable = unreadable.or_else(|| remote.and_then(|r| r.status.error.clone()));
-        Ok(Self { report: said.unwrap_or_default(), object, sync: link, unreadable })
+        Ok(Self { report: report.unwrap_or_default(), object, sync, unreadable })
     }
 
     /// The ClusterPool as it was last observed.
@@ -92,7 +92,7 @@ impl ObservedPool {
         self.object.status.at_provider.manifest.as_ref()
     }
 
-    /// What was last asked for.
+    /// Manifest of the previous request.
     pub fn manifest(&self) -> &Value {
         &self.object.spec.for_provider.manifest
     }
@@ -131,8 +131,8 @@ impl PoolState {
         let resource = state.composite.as_ref().ok_or(Unusable::NoComposite)?;
         let composite = Composite::decode(&resource.resource)?;
         let peers = decode_peers(request, &composite.metadata.name);
-        let told: RawStatus = wire::from_struct(&resource.resource).unwrap_or_default();
-        let shown = told.status.value.phase;
+        let raw: RawStatus = wire::from_struct(&resource.resource).unwrap_or_default();
+        let shown = raw.status.value.phase;
         let mut observed = Self { composite, pool: None, admins: None, size: None, peers, shown };
         for (name, bytes) in &state.resources {
             match name.as_str() {
@@ -150,7 +150,7 @@ impl PoolState {
         self.pool.as_ref()?.remote()
     }
 
-    /// What the hub-side provider says.
+    /// Report of the hub-side provider.
     pub fn report(&self) -> Option<&PoolStatus> {
         self.pool.as_ref()?.report.as_ref()
     }
@@ -163,12 +163,12 @@ fn decode_object<R: Default + DeserializeOwned>(name: &str, bytes: &Bytes) -> Re
 fn decode_peers(request: &RunFunctionRequest, own: &str) -> Option<Vec<PeerPool>> {
     let items = &fetched_resources(request, &PEERS)?.items;
     let read = items.iter().filter_map(|item| Composite::decode(&item.resource).ok());
-    // One that is gone, as asked, has no name until it is wanted again.
-    let gone = |c: &Composite| {
+    // A drained pool has no name until it is wanted again.
+    let is_drained = |c: &Composite| {
         let drained = condition(&c.conditions, PoolConditionType::Drained.as_str());
         c.spec["drain"] == true && drained.is_some_and(ObservedCondition::is_true)
     };
-    let other = |c: &Composite| c.kind == POOL_KIND && c.metadata.name != own && !gone(c);
+    let other = |c: &Composite| c.kind == POOL_KIND && c.metadata.name != own && !is_drained(c);
     let mut peers: Vec<PeerPool> = read.filter(other).map(read_peer).collect();
     peers.sort_by(|a, b| a.age.cmp(&b.age));
     Some(peers)
@@ -189,7 +189,8 @@ fn read_peer(composite: Composite) -> PeerPool {
     }
 }
 
-/// What to ask core for: the other pools, until this one is made. A function of what is observed, never of what was fetched.
+/// Resources to request from core: the other pools, until this one is created. This depends on observed state only, never on fetched
+/// resources.
 pub fn peer_requirements(request: &RunFunctionRequest, observed: &PoolState) -> Option<Requirements> {
     if observed.pool.is_some() {
         return None;

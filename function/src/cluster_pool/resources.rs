@@ -44,10 +44,10 @@ const INSTALL_ATTEMPTS: i32 = 1;
 /// Everything that is to exist. None wanted: what is observed is repeated as it was last asked for.
 pub(super) fn build_resources(wanted: Option<&PoolPlan>, observed: &PoolState) -> Vec<Desired> {
     let Some(wanted) = wanted else {
-        let mut kept: Vec<_> = observed.pool.iter().map(|p| repeat_object(POOL, &p.object)).collect();
-        kept.extend(observed.admins.iter().map(|o| repeat_object(ADMINS, o)));
-        kept.extend(observed.size.iter().map(|o| repeat_object(SIZE, o)));
-        return kept;
+        let mut repeated: Vec<_> = observed.pool.iter().map(|p| repeat_object(POOL, &p.object)).collect();
+        repeated.extend(observed.admins.iter().map(|o| repeat_object(ADMINS, o)));
+        repeated.extend(observed.size.iter().map(|o| repeat_object(SIZE, o)));
+        return repeated;
     };
     [build_pool(wanted, observed), build_admins(wanted, observed), build_size(wanted, observed)]
         .into_iter()
@@ -83,8 +83,8 @@ fn is_synced<R>(object: &Object<R>) -> bool {
 }
 
 fn build_pool(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
-    let going = drain_stage(wanted.drain, observed);
-    if matches!(going, DrainStage::Removed | DrainStage::Complete)
+    let stage = drain_stage(wanted.drain, observed);
+    if matches!(stage, DrainStage::Removed | DrainStage::Complete)
         || (!wanted.drain && wanted.blocked_by.is_some() && observed.pool.is_none())
     {
         return None;
@@ -96,23 +96,24 @@ fn build_pool(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
         "forProvider": { "manifest": manifest },
         "providerConfigRef": { "name": wanted.provider_config },
     });
-    if going == DrainStage::Observed {
-        // It tries what it would do, so the manifest has to be legal; and may do nothing of it. What the hub has is, whatever it refused since.
+    if stage == DrainStage::Observed {
+        // An observer tries the write that it may not do, so its manifest has to be valid. The hub's own spec is valid, whatever the hub
+        // refused since.
         if let Some(of_hub) = observed.remote().map(|remote| &remote.spec).filter(|spec| spec.is_object()) {
             spec["forProvider"]["manifest"]["spec"] = of_hub.clone();
         }
         spec["managementPolicies"] = json!(["Observe", "Delete"]);
         spec["watch"] = observed.pool.as_ref().is_some_and(|p| observer::may_set_watch(&p.object)).into();
     }
-    let there = observed.pool.as_ref().is_some_and(|p| p.sync == SyncState::InSync && p.remote().is_some());
-    Some(compose_object(POOL, &format!("managed-{}", observed.composite.metadata.name), spec, there))
+    let ready = observed.pool.as_ref().is_some_and(|p| p.sync == SyncState::InSync && p.remote().is_some());
+    Some(compose_object(POOL, &format!("managed-{}", observed.composite.metadata.name), spec, ready))
 }
 
 /// The ClusterPool, only what we own of it.
 fn build_manifest(wanted: &PoolPlan, observed: &PoolState) -> Option<Value> {
-    let asked = &wanted.spec;
-    // Of one that only looks, any that is legal.
-    let own = || wanted.drain.then(|| PoolSize::of(asked, None, wanted.platform.always_runs()));
+    let definition = &wanted.spec;
+    // An observer accepts any valid size.
+    let own = || wanted.drain.then(|| PoolSize::of(definition, None, wanted.platform.always_runs()));
     let size = wanted.size.or_else(own)?;
     let mut spec = Map::new();
     let mut set = |key: &str, value: Option<Value>| {
@@ -122,9 +123,9 @@ fn build_manifest(wanted: &PoolPlan, observed: &PoolState) -> Option<Value> {
     };
     let span = |span: Option<GoDuration>| span.map(|s| Value::from(s.to_string()));
     let name = |name: &NameRef| json!({ "name": name.name });
-    let external = asked.scaling_mode == Some(ScalingMode::External);
-    set("baseDomain", Some(asked.base_domain.clone().into()));
-    set("imageSetRef", Some(name(&asked.image_set_ref)));
+    let external = definition.scaling_mode == Some(ScalingMode::External);
+    set("baseDomain", Some(definition.base_domain.clone().into()));
+    set("imageSetRef", Some(name(&definition.image_set_ref)));
     set("platform", Some(build_platform(wanted)));
     set(
         "size",
@@ -132,29 +133,33 @@ fn build_manifest(wanted: &PoolPlan, observed: &PoolState) -> Option<Value> {
     );
     set("runningCount", size.running_count.map(Value::from));
     set("maxSize", size.max_size.map(Value::from));
-    set("maxConcurrent", asked.max_concurrent.map(Value::from));
-    set("pullSecretRef", asked.pull_secret_ref.as_ref().map(name));
-    set("installConfigSecretTemplateRef", asked.install_config_template_ref.as_ref().map(name));
+    set("maxConcurrent", definition.max_concurrent.map(Value::from));
+    set("pullSecretRef", definition.pull_secret_ref.as_ref().map(name));
+    set("installConfigSecretTemplateRef", definition.install_config_template_ref.as_ref().map(name));
     // With a template Hive's own machine pools would contradict it.
-    let skip = asked.skip_machine_pools.or(asked.install_config_template_ref.as_ref().map(|_| true));
+    let skip =
+        definition.skip_machine_pools.or(definition.install_config_template_ref.as_ref().map(|_| true));
     set("skipMachinePools", skip.map(Value::from));
-    set("hibernateAfter", span(asked.hibernate_after));
-    let resume = asked.resume_timeout.unwrap_or(GoDuration::from_mins(RESUME_TIMEOUT));
+    set("hibernateAfter", span(definition.hibernate_after));
+    let resume = definition.resume_timeout.unwrap_or(GoDuration::from_mins(RESUME_TIMEOUT));
     set("hibernationConfig", Some(json!({ "resumeTimeout": resume.to_string() })));
-    set("installAttemptsLimit", Some(asked.install_attempts_limit.unwrap_or(INSTALL_ATTEMPTS).into()));
+    set("installAttemptsLimit", Some(definition.install_attempts_limit.unwrap_or(INSTALL_ATTEMPTS).into()));
     let mut lifetime = Map::new();
     for (key, value) in
-        asked.claim_lifetime.iter().flat_map(|l| [("default", l.default), ("maximum", l.maximum)])
+        definition.claim_lifetime.iter().flat_map(|l| [("default", l.default), ("maximum", l.maximum)])
     {
         lifetime.extend(span(value).map(|value| (key.to_owned(), value)));
     }
     set("claimLifetime", (!lifetime.is_empty()).then_some(Value::Object(lifetime)));
-    set("inventory", (!asked.inventory.is_empty()).then(|| asked.inventory.iter().map(name).collect()));
-    set("labels", (!asked.cluster_labels.is_empty()).then(|| json!(asked.cluster_labels)));
+    set(
+        "inventory",
+        (!definition.inventory.is_empty()).then(|| definition.inventory.iter().map(name).collect()),
+    );
+    set("labels", (!definition.cluster_labels.is_empty()).then(|| json!(definition.cluster_labels)));
 
     let mut metadata = json!({ "name": wanted.name, "namespace": wanted.namespace });
-    if !asked.labels.is_empty() {
-        metadata["labels"] = json!(asked.labels);
+    if !definition.labels.is_empty() {
+        metadata["labels"] = json!(definition.labels);
     }
     if let Ok(request) = build_request(wanted, external).write() {
         metadata["annotations"] = json!({ ours::POOL_REQUEST: request });
@@ -170,13 +175,13 @@ fn build_platform(wanted: &PoolPlan) -> Value {
     json!({ wanted.platform.as_str(): block })
 }
 
-/// What the hub-side provider is asked to do.
+/// Request to the hub-side provider.
 fn build_request(wanted: &PoolPlan, external: bool) -> PoolRequest {
     use testplatform_apis::pool::RefreshStrategy::{Recreate, Rolling};
     let refresh = wanted.spec.refresh.clone().unwrap_or_default();
     let rotation = wanted.spec.credentials_rotation.unwrap_or_default();
     PoolRequest {
-        size: wanted.usual.filter(|_| !external).map(|usual| usual.size),
+        size: wanted.steady_size.filter(|_| !external).map(|usual| usual.size),
         refresh: refresh.nonce.map(|nonce| RefreshRequest {
             nonce,
             max_unavailable: match refresh.strategy.unwrap_or_default() {
@@ -230,14 +235,14 @@ fn is_observe_only(object: &Object<ClusterPool>) -> bool {
         && condition(&object.status.conditions, "Synced").is_some_and(known)
 }
 
-/// The size on the hub, as it was seen last. Who took it over sees it too, while the pool's own Object is lost.
+/// Last observed size on the hub. The second owner sees it too, while the pool's own Object is lost.
 fn hub_size(observed: &PoolState) -> Option<i64> {
     let of = |pool: &ClusterPool| pool.spec["size"].as_i64();
     let second = || observed.size.as_ref()?.status.at_provider.manifest.as_ref().and_then(of);
     observed.remote().and_then(of).or_else(second)
 }
 
-/// What stands on the hub stays until it is let go of; the definition's size is that of the beginning.
+/// The hub's size stays until it is released; the definition has only the initial size.
 fn size_to_write(size: PoolSize, external: bool, observed: &PoolState) -> i64 {
     hub_size(observed).filter(|_| external).unwrap_or(size.size)
 }
@@ -247,23 +252,23 @@ fn build_size(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
     if wanted.spec.scaling_mode != Some(ScalingMode::External) || wanted.drain {
         return None;
     }
-    let there = hub_size(observed);
+    let on_hub = hub_size(observed);
     // While the pool's own Object is lost it stays as it is: only a pool that is drained or scaled from here again has none.
-    let held = observed
+    let written = observed
         .size
         .as_ref()
         .and_then(|o| PoolSize::requested(&o.spec.for_provider.manifest))
         .map(|s| s.size);
     let looked = || observed.size.as_ref().is_some_and(|o| o.spec.management_policies == ["Observe"]);
-    let gone = is_size_released(observed) || (observed.pool.is_none() && looked());
+    let released = is_size_released(observed) || (observed.pool.is_none() && looked());
     // Two that write different sizes would undo each other's work; of one that only watches it does not matter.
-    let size = if gone { held.or(there) } else { there.or(held) }?;
+    let size = if released { written.or(on_hub) } else { on_hub.or(written) }?;
     let metadata = json!({ "name": wanted.name, "namespace": wanted.namespace });
     let mut manifest = json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata });
     manifest["spec"] = json!({ "size": size });
     let spec = json!({
         "forProvider": { "manifest": manifest },
-        "managementPolicies": if gone { json!(["Observe"]) } else { json!(["Observe", "Update"]) },
+        "managementPolicies": if released { json!(["Observe"]) } else { json!(["Observe", "Update"]) },
         "providerConfigRef": { "name": wanted.provider_config },
     });
     let name = format!("size-{}", observed.composite.metadata.name);
@@ -271,12 +276,12 @@ fn build_size(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
     Some(compose_object(SIZE, &name, spec, ready))
 }
 
-/// Who may debug the pool: Hive hands this role on into the namespaces of its clusters. It outlives the pool that drains.
+/// Administrators who may debug the pool: Hive passes this role on to the namespaces of its clusters. It outlives a draining pool.
 fn build_admins(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
     let unmade = observed.pool.is_none() && observed.admins.is_none();
-    let held = !wanted.drain && wanted.blocked_by.is_some();
-    let gone = drain_stage(wanted.drain, observed) == DrainStage::Complete;
-    if wanted.spec.admins.is_empty() || gone || (unmade && held) {
+    let blocked = !wanted.drain && wanted.blocked_by.is_some();
+    let drained = drain_stage(wanted.drain, observed) == DrainStage::Complete;
+    if wanted.spec.admins.is_empty() || drained || (unmade && blocked) {
         return None;
     }
     let manifest = json!({

@@ -26,47 +26,48 @@ use crate::{
     wire,
 };
 
-/// The full response. What earlier steps want passes through byte for byte.
+/// Builds the full response. Resources of earlier steps pass through byte for byte.
 pub(super) fn build_response(
     request: &RunFunctionRequest,
-    judged: &PoolEvaluation,
+    evaluation: &PoolEvaluation,
     options: &Options,
     now: Timestamp,
 ) -> RunFunctionResponse {
-    let conditions = build_conditions(judged);
-    let events = find_events(judged, &conditions);
-    let desired = match build_desired(request, judged) {
+    let conditions = build_conditions(evaluation);
+    let events = find_events(evaluation, &conditions);
+    let desired = match build_desired(request, evaluation) {
         Ok(desired) => desired,
         Err(error) => {
             let why = format!("cannot encode the desired state: {error}; nothing is changed");
             return build_fatal(request, "InternalError", why, repeat_conditions(request));
         }
     };
-    let configured = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
-    let wanted = judged.plan.as_ref().ok();
-    let held = wanted.is_some_and(|w| w.blocked_by.is_some());
-    let configured = if held { configured.min(UNSETTLED_TTL) } else { configured };
-    let ttl = wires::ttl_until(configured, wanted.and_then(|w| w.moment.next), now);
+    let configured =
+        evaluation.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
+    let wanted = evaluation.plan.as_ref().ok();
+    let blocked = wanted.is_some_and(|w| w.blocked_by.is_some());
+    let configured = if blocked { configured.min(UNSETTLED_TTL) } else { configured };
+    let ttl = wires::ttl_until(configured, wanted.and_then(|w| w.schedule.next), now);
     RunFunctionResponse {
         meta: Some(wires::response_meta(request, Some(ttl))),
         desired: Some(desired),
         results: events.into_iter().map(|e| wires::encode_event(e, Target::Composite)).collect(),
         context: request.context.clone(),
-        requirements: peer_requirements(request, &judged.observed),
+        requirements: peer_requirements(request, &evaluation.observed),
         conditions: conditions.into_iter().map(|c| wires::encode_condition(c, Target::Composite)).collect(),
         output: None,
     }
 }
 
-fn build_desired(request: &RunFunctionRequest, judged: &PoolEvaluation) -> Result<State, wire::Error> {
+fn build_desired(request: &RunFunctionRequest, evaluation: &PoolEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
-    for resource in &judged.resources {
+    for resource in &evaluation.resources {
         let message = wires::encode_resource(resource)?;
         desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
-    let composite = &judged.observed.composite;
-    let body = composite.status_body(json!(build_status(judged)));
-    let ready = match judged.phase {
+    let composite = &evaluation.observed.composite;
+    let body = composite.status_body(json!(build_status(evaluation)));
+    let ready = match evaluation.phase {
         PoolPhase::Ready | PoolPhase::Drained => Ready::True,
         PoolPhase::Pending | PoolPhase::Degraded | PoolPhase::Draining => Ready::False,
     };
@@ -80,11 +81,11 @@ fn build_desired(request: &RunFunctionRequest, judged: &PoolEvaluation) -> Resul
 
 /// Transitions: only in the pass in which what is shown differs from what will be. A failed pass (Unknown/FatalError) says nothing about
 /// what was shown before, and the first pass has nothing to compare with but what is wrong.
-fn find_events(judged: &PoolEvaluation, conditions: &[Condition]) -> Vec<Event> {
-    let shown = &judged.observed.composite.conditions;
+fn find_events(evaluation: &PoolEvaluation, conditions: &[Condition]) -> Vec<Event> {
+    let shown = &evaluation.observed.composite.conditions;
     let mut events = Vec::new();
     // Before the other pools were read the answer is not the last one.
-    if judged.observed.pool.is_none() && judged.observed.peers.is_none() {
+    if evaluation.observed.pool.is_none() && evaluation.observed.peers.is_none() {
         return events;
     }
     for new in conditions {
@@ -103,19 +104,19 @@ fn find_events(judged: &PoolEvaluation, conditions: &[Condition]) -> Vec<Event> 
             });
         }
     }
-    events.extend(scaled_to_zero_event(judged));
+    events.extend(scaled_to_zero_event(evaluation));
     events
 }
 
 /// Not of a refresh, which takes clusters away for as long as installing others takes, nor of a size that is somebody else's.
-fn scaled_to_zero_event(judged: &PoolEvaluation) -> Option<Event> {
-    let before = PoolSize::requested(judged.observed.pool.as_ref()?.manifest())?.size;
-    let wanted = judged.plan.as_ref().ok().filter(|w| !w.drain)?;
+fn scaled_to_zero_event(evaluation: &PoolEvaluation) -> Option<Event> {
+    let before = PoolSize::requested(evaluation.observed.pool.as_ref()?.manifest())?.size;
+    let wanted = evaluation.plan.as_ref().ok().filter(|w| !w.drain)?;
     let ours = wanted.spec.scaling_mode != Some(ScalingMode::External);
     let rotates =
-        || judged.observed.report().is_some_and(|report| is_draining_for_rotation(&wanted.spec, report));
+        || evaluation.observed.report().is_some_and(|report| is_draining_for_rotation(&wanted.spec, report));
     let zero = before > 0 && wanted.size?.size == 0;
-    let lasts = || wanted.usual.is_some_and(|usual| usual.size == 0) || rotates();
+    let lasts = || wanted.steady_size.is_some_and(|usual| usual.size == 0) || rotates();
     (ours && zero && lasts()).then(|| Event {
         warning: true,
         reason: "ScaledToZero",

@@ -1,8 +1,8 @@
-//! A schedule at a moment: which window holds, and when that changes. A pure function of the two.
+//! A schedule at a point in time: the active window, and the next change. A pure function of the two.
 //!
-//! What counts is what time it is, so no boundary can be missed. Walls have odd clocks: a time that a change of the clocks skips is the moment
-//! of the change, and of one that comes twice the first counts. So times of the week and moments have the same order, and what does not overlap
-//! on the wall does not overlap at all.
+//! The current time alone decides, so no boundary can be missed. Daylight saving moves wall clocks: a skipped time maps to the moment of
+//! the change, and of a repeated time the first one counts. So times of the week and moments have the same order, and windows that do not
+//! overlap on the wall clock never overlap.
 
 use std::{collections::BTreeSet, sync::OnceLock};
 
@@ -20,12 +20,12 @@ use testplatform_apis::{
 const DAY: i64 = 24 * 60;
 const WEEK: i64 = 7 * DAY;
 
-/// What holds, and until when.
+/// Active part of a schedule, and its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScheduleState {
     /// Name of the window; none outside all windows.
     pub window: Option<String>,
-    /// What it says; none: the pool's own.
+    /// Sizing of the window; none: the pool's own.
     pub sizing: Option<Sizing>,
     /// When another part begins; none if there are no windows.
     pub next: Option<Timestamp>,
@@ -44,7 +44,7 @@ fn invalid_schedule(message: String) -> ScheduleError {
     ScheduleError { reason: PoolRequested::ScheduleInvalid, message }
 }
 
-/// What holds at `now`.
+/// Evaluates the schedule at `now`.
 pub fn schedule_at(schedule: &Schedule, now: Timestamp) -> Result<ScheduleState, ScheduleError> {
     let zone = find_zone(&schedule.time_zone)?;
     let spans = window_spans(&schedule.windows)?;

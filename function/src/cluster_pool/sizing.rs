@@ -6,10 +6,10 @@ use testplatform_apis::{
     pool_report::{Ceiling, PoolStatus, RotationPhase},
 };
 
-/// What the hub-side provider calls a refresh that it began by itself.
+/// Prefix of refreshes that the hub-side provider starts by itself.
 pub const ARTIFACT_REFRESH: &str = "artifact:";
 
-/// What the ClusterPool says about its size.
+/// Size fields of the ClusterPool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolSize {
     /// Clusters that nobody has claimed.
@@ -52,16 +52,16 @@ impl PoolSize {
     }
 }
 
-/// What a refresh or a rotation leaves of the size, as long as it is asked for: to take back what asks for it is how an administrator ends one
-/// whose provider is away.
+/// Limit that a refresh or a rotation puts on the size, as long as it is requested. An administrator ends one whose provider is down by
+/// withdrawing the request.
 pub fn size_ceiling(spec: &TestPlatformClusterPoolSpec, report: Option<&PoolStatus>) -> Option<Ceiling> {
     let report = report.filter(|_| spec.scaling_mode != Some(ScalingMode::External))?;
     let refresh = spec.refresh.clone().unwrap_or_default();
     let refreshes = report.refresh.as_ref().is_some_and(|r| {
-        let asked = refresh.nonce.as_deref() == Some(r.nonce.as_str());
+        let requested = refresh.nonce.as_deref() == Some(r.nonce.as_str());
         let by_itself = refresh.on_artifact_change == Some(OnArtifactChange::Rolling)
             && r.nonce.starts_with(ARTIFACT_REFRESH);
-        (asked || by_itself) && !r.phase.over()
+        (requested || by_itself) && !r.phase.over()
     });
     report.ceiling.filter(|_| refreshes || is_draining_for_rotation(spec, report))
 }
@@ -70,7 +70,7 @@ pub fn size_ceiling(spec: &TestPlatformClusterPoolSpec, report: Option<&PoolStat
 pub fn is_draining_for_rotation(spec: &TestPlatformClusterPoolSpec, report: &PoolStatus) -> bool {
     spec.credentials_rotation.unwrap_or_default().mode == Some(RotationMode::Drain)
         && report.rotation.as_ref().is_some_and(|r| {
-            let meant = spec.credentials_ref.as_ref().is_some_and(|c| c.name == r.name);
-            meant && matches!(r.phase, RotationPhase::Draining | RotationPhase::Switching)
+            let is_current = spec.credentials_ref.as_ref().is_some_and(|c| c.name == r.name);
+            is_current && matches!(r.phase, RotationPhase::Draining | RotationPhase::Switching)
         })
 }

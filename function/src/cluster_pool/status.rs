@@ -43,64 +43,66 @@ pub(super) fn decide_phase(observed: &PoolState, wanted: Result<&PoolPlan, &Vec<
 }
 
 /// The whole status.
-pub(super) fn build_status(judged: &PoolEvaluation) -> Value {
-    let observed = &judged.observed;
+pub(super) fn build_status(evaluation: &PoolEvaluation) -> Value {
+    let observed = &evaluation.observed;
     let pool = observed.pool.as_ref();
     let counts = observed.remote().map(|r| &r.status.value);
     let report = observed.report();
     let nothing = PoolStatus::default();
-    let said = report.unwrap_or(&nothing);
+    let pool_report = report.unwrap_or(&nothing);
     let status = TestPlatformClusterPoolStatus {
-        phase: Some(judged.phase),
-        message: Some(status_message(judged)),
-        pool: pool_place(judged),
-        hub: pool_hub(judged),
+        phase: Some(evaluation.phase),
+        message: Some(status_message(evaluation)),
+        pool: pool_place(evaluation),
+        hub: pool_hub(evaluation),
         size: counts.map(|c| c.size.max(0)),
         standby: counts.map(|c| c.standby.max(0)),
         ready: counts.map(|c| c.ready.max(0)),
         installing: counts.map(|c| (c.size - c.standby - c.ready).max(0)),
-        claimed: said.claimed.filter(|c| *c >= 0),
+        claimed: pool_report.claimed.filter(|c| *c >= 0),
         claimed_clusters: pool.map(holding_clusters).unwrap_or_default(),
         rollout: pool.and_then(rollout_status),
-        schedule: schedule_status(judged),
-        refresh: refresh_status(judged, said),
-        rotation: rotation_status(said),
-        last_provision_failure: said.last_provision_failure.as_ref().map(bounded_failure),
+        schedule: schedule_status(evaluation),
+        refresh: refresh_status(evaluation, pool_report),
+        rotation: rotation_status(pool_report),
+        last_provision_failure: pool_report.last_provision_failure.as_ref().map(bounded_failure),
     };
     serde_json::to_value(status).unwrap_or_default()
 }
 
-fn pool_place(judged: &PoolEvaluation) -> Option<PoolPlace> {
-    if let Ok(wanted) = &judged.plan {
+fn pool_place(evaluation: &PoolEvaluation) -> Option<PoolPlace> {
+    if let Ok(wanted) = &evaluation.plan {
         return Some(PoolPlace { name: wanted.name.to_string(), namespace: wanted.namespace.clone() });
     }
-    let metadata = &judged.observed.pool.as_ref()?.manifest()["metadata"];
+    let metadata = &evaluation.observed.pool.as_ref()?.manifest()["metadata"];
     let text = |key: &str| metadata[key].as_str().unwrap_or_default().to_owned();
     Some(PoolPlace { name: text("name"), namespace: text("namespace") })
 }
 
-fn pool_hub(judged: &PoolEvaluation) -> Option<PoolHub> {
-    let of_object = || judged.observed.pool.as_ref().map(|p| p.object.spec.provider_config_ref.name.clone());
-    let name = judged.plan.as_ref().ok().map(|w| w.provider_config.clone()).or_else(of_object);
+fn pool_hub(evaluation: &PoolEvaluation) -> Option<PoolHub> {
+    let of_object =
+        || evaluation.observed.pool.as_ref().map(|p| p.object.spec.provider_config_ref.name.clone());
+    let name = evaluation.plan.as_ref().ok().map(|w| w.provider_config.clone()).or_else(of_object);
     name.map(|name| PoolHub { name: Some(name), reason: None })
 }
 
 /// The sentence: what is wrong or going on, else how many there are.
-fn status_message(judged: &PoolEvaluation) -> String {
-    let problems = match &judged.plan {
+fn status_message(evaluation: &PoolEvaluation) -> String {
+    let problems = match &evaluation.plan {
         Err(problems) => Some(super::conditions::join_problems(problems)),
         Ok(_) => None,
     };
-    let held = || judged.plan.as_ref().ok().and_then(|w| w.blocked_by.as_ref()).map(|h| h.message.clone());
-    let text = match judged.phase {
-        PoolPhase::Draining => messages::draining_message(judged),
+    let blocked =
+        || evaluation.plan.as_ref().ok().and_then(|w| w.blocked_by.as_ref()).map(|h| h.message.clone());
+    let text = match evaluation.phase {
+        PoolPhase::Draining => messages::draining_message(evaluation),
         PoolPhase::Drained => "the pool is gone, as asked".into(),
         PoolPhase::Pending => problems
-            .or_else(held)
+            .or_else(blocked)
             .unwrap_or_else(|| "the pool was asked for; the hub has not answered yet".into()),
         PoolPhase::Degraded | PoolPhase::Ready => {
-            let trouble = find_failure(&judged.observed).map(|(_, words)| words);
-            problems.or(trouble).unwrap_or_else(|| messages::counts_message(judged))
+            let trouble = find_failure(&evaluation.observed).map(|(_, message)| message);
+            problems.or(trouble).unwrap_or_else(|| messages::counts_message(evaluation))
         }
     };
     bounded(&text, 1024)
@@ -108,8 +110,9 @@ fn status_message(judged: &PoolEvaluation) -> String {
 
 /// The claimed clusters that hold a pool which is going, as Hive names them.
 pub(super) fn holding_clusters(pool: &ObservedPool) -> Vec<String> {
-    let held = pool.condition(conditions::DELETION_POSSIBLE).filter(|c| c.is_false() && pool.is_deleting());
-    held.map(|c| parse_names(&c.message)).unwrap_or_default()
+    let blocking =
+        pool.condition(conditions::DELETION_POSSIBLE).filter(|c| c.is_false() && pool.is_deleting());
+    blocking.map(|c| parse_names(&c.message)).unwrap_or_default()
 }
 
 /// Names at the end of a sentence of Hive's: `…: a, b`.
@@ -130,17 +133,17 @@ fn rollout_status(pool: &ObservedPool) -> Option<Rollout> {
     Some(Rollout { current: counted, stale, up_to_date: current.is_true() })
 }
 
-fn schedule_status(judged: &PoolEvaluation) -> Option<ScheduleStatus> {
-    let wanted = judged.plan.as_ref().ok()?;
+fn schedule_status(evaluation: &PoolEvaluation) -> Option<ScheduleStatus> {
+    let wanted = evaluation.plan.as_ref().ok()?;
     wanted.spec.schedule.as_ref()?;
-    let moment = &wanted.moment;
+    let moment = &wanted.schedule;
     Some(ScheduleStatus { active_window: moment.window.clone(), next_transition: moment.next })
 }
 
-fn refresh_status(judged: &PoolEvaluation, said: &PoolStatus) -> Option<RefreshStatus> {
-    let asked = judged.plan.as_ref().ok().and_then(|w| w.spec.refresh.as_ref()?.nonce.clone());
-    let report = said.refresh.as_ref().filter(|r| asked.as_ref().is_none_or(|nonce| r.covers(nonce)));
-    let nonce = report.map(|r| r.nonce.clone()).or(asked)?;
+fn refresh_status(evaluation: &PoolEvaluation, said: &PoolStatus) -> Option<RefreshStatus> {
+    let requested = evaluation.plan.as_ref().ok().and_then(|w| w.spec.refresh.as_ref()?.nonce.clone());
+    let report = said.refresh.as_ref().filter(|r| requested.as_ref().is_none_or(|nonce| r.covers(nonce)));
+    let nonce = report.map(|r| r.nonce.clone()).or(requested)?;
     Some(RefreshStatus {
         nonce: Some(bounded(&nonce, 128)),
         phase: report.map(|r| r.phase),

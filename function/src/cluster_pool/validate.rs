@@ -31,18 +31,18 @@ pub struct PoolPlan {
     /// Which cloud.
     pub platform: PlatformKind,
     /// How large it is when nothing else is going on; none: that cannot be told, and nothing was made yet.
-    pub usual: Option<PoolSize>,
+    pub steady_size: Option<PoolSize>,
     /// How large it is to be now.
     pub size: Option<PoolSize>,
     /// Which part of the schedule holds.
-    pub moment: ScheduleState,
+    pub schedule: ScheduleState,
     /// The Secret with the credentials to use now: the old one while a rotation empties the pool.
     pub credentials: Option<String>,
     /// Whether it is to go.
     pub drain: bool,
     /// Why nothing may be made.
     pub blocked_by: Option<PoolAdmissionIssue>,
-    /// What the administrators should know.
+    /// Issues for the administrators.
     pub issues: Vec<PoolAdmissionIssue>,
 }
 
@@ -61,7 +61,7 @@ pub fn validate_pool(spec: Value, observed: &PoolState, now: Timestamp) -> Resul
     let spec = TestPlatformClusterPoolSpec::read(spec)
         .map_err(|e| vec![build_problem("spec", bounded(&e.to_string(), 256))])?;
     let mut problems = Vec::new();
-    let mut remarks = Vec::new();
+    let mut issues = Vec::new();
     let name = spec.name.as_deref().unwrap_or(own);
     let field = if spec.name.is_some() { "spec.name" } else { "metadata.name" };
     let name = ShortName::try_from(name).map_err(|e| problems.push(build_problem(field, e.to_string())));
@@ -83,8 +83,8 @@ pub fn validate_pool(spec: Value, observed: &PoolState, now: Timestamp) -> Resul
         return Err(problems);
     };
 
-    let (name, namespace, provider_config) = resolve_place(name, &spec, observed, &mut remarks);
-    let mut hold = name_taken_issue(&name, &namespace, &provider_config, observed);
+    let (name, namespace, provider_config) = resolve_place(name, &spec, observed, &mut issues);
+    let mut blocker = name_taken_issue(&name, &namespace, &provider_config, observed);
     let drain = spec.drain == Some(true);
     let runs = platform.always_runs();
     let scheduled =
@@ -94,22 +94,23 @@ pub fn validate_pool(spec: Value, observed: &PoolState, now: Timestamp) -> Resul
             let usual = PoolSize::of(&spec, moment.sizing, runs);
             (moment, Some(usual))
         }
-        // What runs is kept; what was not made yet waits.
+        // A running pool keeps its size; a new one waits.
         Err(ScheduleError { reason, message }) => {
-            // What the hub has, where the size was let go of.
-            let there = || PoolSize::requested(&json!({ "spec": observed.remote()?.spec }));
-            let asked = observed.pool.as_ref().and_then(|p| PoolSize::requested(p.manifest()).or_else(there));
-            let kept = if asked.is_some() {
+            // Size on the hub, where this function released it.
+            let hub_size = || PoolSize::requested(&json!({ "spec": observed.remote()?.spec }));
+            let requested =
+                observed.pool.as_ref().and_then(|p| PoolSize::requested(p.manifest()).or_else(hub_size));
+            let consequence = if requested.is_some() {
                 "the pool keeps its size until that is corrected"
             } else {
                 "the pool is made once that is corrected"
             };
-            let remark = PoolAdmissionIssue { reason, message: format!("{message}; {kept}") };
-            if asked.is_none() && hold.is_none() {
-                hold = Some(remark.clone());
+            let issue = PoolAdmissionIssue { reason, message: format!("{message}; {consequence}") };
+            if requested.is_none() && blocker.is_none() {
+                blocker = Some(issue.clone());
             }
-            remarks.push(remark);
-            (ScheduleState::default(), asked)
+            issues.push(issue);
+            (ScheduleState::default(), requested)
         }
     };
     let ceiling = size_ceiling(&spec, observed.report());
@@ -117,22 +118,22 @@ pub fn validate_pool(spec: Value, observed: &PoolState, now: Timestamp) -> Resul
     let credentials = current_credentials(&spec, platform, observed);
     if super::resources::is_handing_over(&spec, observed) {
         let message = "the size is about to be left to whatever scales the pool on the hub; until then it is kept as it is";
-        remarks.push(PoolAdmissionIssue { reason: PoolRequested::HandingOver, message: message.into() });
+        issues.push(PoolAdmissionIssue { reason: PoolRequested::HandingOver, message: message.into() });
     }
-    gather::sort_few(&mut remarks, |a, b| a.reason.cmp(&b.reason));
+    gather::sort_few(&mut issues, |a, b| a.reason.cmp(&b.reason));
     Ok(PoolPlan {
         name,
         namespace,
         provider_config,
         spec,
         platform,
-        usual,
+        steady_size: usual,
         size,
-        moment,
+        schedule: moment,
         credentials,
         drain,
-        blocked_by: hold,
-        issues: remarks,
+        blocked_by: blocker,
+        issues,
     })
 }
 
@@ -202,22 +203,22 @@ fn resolve_place(
     name: ShortName,
     spec: &TestPlatformClusterPoolSpec,
     observed: &PoolState,
-    remarks: &mut Vec<PoolAdmissionIssue>,
+    issues: &mut Vec<PoolAdmissionIssue>,
 ) -> (ShortName, String, String) {
-    let asked = (name, spec.namespace.clone(), spec.provider_config.clone());
-    let Some(pool) = &observed.pool else { return asked };
+    let requested = (name, spec.namespace.clone(), spec.provider_config.clone());
+    let Some(pool) = &observed.pool else { return requested };
     let text = |key: &str| pool.manifest()["metadata"][key].as_str().unwrap_or_default();
     let hub = &pool.object.spec.provider_config_ref.name;
-    let Ok(name) = ShortName::try_from(text("name")) else { return asked };
-    let there = (name, text("namespace").to_owned(), hub.clone());
-    if there != asked {
-        let (name, namespace, hub) = &there;
+    let Ok(name) = ShortName::try_from(text("name")) else { return requested };
+    let existing = (name, text("namespace").to_owned(), hub.clone());
+    if existing != requested {
+        let (name, namespace, hub) = &existing;
         let message = format!(
             "a pool does not move: it stays {namespace}/{name} on the hub of ProviderConfig {hub}; create another pool"
         );
-        remarks.push(PoolAdmissionIssue { reason: PoolRequested::ChangeIgnored, message });
+        issues.push(PoolAdmissionIssue { reason: PoolRequested::ChangeIgnored, message });
     }
-    there
+    existing
 }
 
 /// Hive lets the administrators of one pool into the clusters of every pool of that name on the hub.

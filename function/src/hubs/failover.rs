@@ -37,13 +37,13 @@ pub enum Failover {
 
 /// Judges an observed writer. `pinned`: the claim names its hub; `excluded`: the hubs that were given up before.
 pub fn decide_failover<R>(
-    writer: &Object<R>,
-    link: &SyncState,
+    primary: &Object<R>,
+    sync: &SyncState,
     pinned: bool,
     excluded: &BTreeSet<String>,
     now: Timestamp,
 ) -> Failover {
-    if let Some(trace) = creation_trace(writer) {
+    if let Some(trace) = creation_trace(primary) {
         return Failover::Never(trace);
     }
     if pinned {
@@ -52,7 +52,7 @@ pub fn decide_failover<R>(
     if excluded.len() >= MAX_EXCLUDED {
         return Failover::Never("as many hubs as may be were given up already");
     }
-    let unreachable = match link {
+    let unreachable = match sync {
         SyncState::Unavailable(_) => true,
         SyncState::Unknown
         | SyncState::InSync
@@ -62,10 +62,10 @@ pub fn decide_failover<R>(
         | SyncState::Refused(_)
         | SyncState::Paused => false,
     };
-    let fails = condition(&writer.status.conditions, "Synced").is_some_and(ObservedCondition::is_false);
+    let fails = condition(&primary.status.conditions, "Synced").is_some_and(ObservedCondition::is_false);
     // Without a trace it was never reached since the writer was made. Synced does not say since when: its time moves with every word
     // of its message, which quotes the port of each connection that was reset.
-    let since = writer.metadata.creation_timestamp.filter(|_| fails && unreachable);
+    let since = primary.metadata.creation_timestamp.filter(|_| fails && unreachable);
     match since.and_then(|since| since.checked_add(FAILOVER_DELAY).ok()) {
         Some(at) if at <= now => Failover::Allowed,
         Some(at) => Failover::At(at),
@@ -73,19 +73,19 @@ pub fn decide_failover<R>(
     }
 }
 
-/// What shows that something may have been made. provider-kubernetes sets its finalizer first, then notes that it creates, then does.
-fn creation_trace<R>(writer: &Object<R>) -> Option<&'static str> {
-    let metadata = &writer.metadata;
+/// Evidence that something may have been created. provider-kubernetes sets its finalizer first, then records the creation, then creates.
+fn creation_trace<R>(primary: &Object<R>) -> Option<&'static str> {
+    let metadata = &primary.metadata;
     if began_to_create(metadata) {
         return Some("provider-kubernetes began to make something there");
     }
     if metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER) {
         return Some("provider-kubernetes was about to make something there");
     }
-    if writer.status.at_provider.manifest.is_some() {
+    if primary.status.at_provider.manifest.is_some() {
         return Some("something was seen there");
     }
-    if writer.spec.for_provider.manifest["metadata"]["uid"].is_string() {
+    if primary.spec.for_provider.manifest["metadata"]["uid"].is_string() {
         return Some("its cluster was seen there");
     }
     metadata.deletion_timestamp.is_some().then_some("its writer is going")

@@ -1,4 +1,4 @@
-//! What core fetches for the choice of a hub. Asked for only while a claim has none.
+//! Resources that core fetches for the choice of a hub. They are requested only while a claim has none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ const CLAIM_NAMESPACE: &str = "crossplane.io/claim-namespace";
 /// The known hubs.
 #[derive(Clone, Debug, Default)]
 pub struct Hubs {
-    /// Those that can be used.
+    /// Usable hubs.
     pub hubs: Vec<Hub>,
     /// Those that cannot.
     pub flaws: Vec<Flaw>,
@@ -48,8 +48,8 @@ pub struct Hubs {
     pub neighbours: BTreeSet<String>,
 }
 
-/// What to ask for, by our names: a function of the claim and the input alone. `likes`: whether the claim has an affinity, which is
-/// counted by the tenant's other claims.
+/// Resources to request, by our names: a function of the claim and the input alone. `likes`: whether the claim has an affinity, which is
+/// computed from the tenant's other claims.
 pub fn hub_requirements(
     composite: &Composite,
     likes: bool,
@@ -106,7 +106,7 @@ impl Hubs {
         Some(Self {
             hubs,
             flaws: [flaws, unreadable].concat(),
-            // One that cannot be read tells nothing, which is what is made of it.
+            // An unreadable mirror reports nothing, and its absence means the same.
             mirrors: decode_all(mirrors),
             neighbours: [NEIGHBOURS, NEIGHBOURS_BESIDE]
                 .iter()
@@ -131,8 +131,8 @@ fn tenant_hubs(resources: &Resources, own: &Composite) -> BTreeSet<String> {
         )
         | None => false,
     };
-    let told = others.map(|n| TestPlatformClusterStatus::read(n.status));
-    told.filter(|told| !over(told.phase)).filter_map(|told| told.hub?.name).collect()
+    let statuses = others.map(|n| TestPlatformClusterStatus::read(n.status));
+    statuses.filter(|told| !over(told.phase)).filter_map(|told| told.hub?.name).collect()
 }
 
 #[derive(Default, Deserialize)]

@@ -14,27 +14,27 @@ const HALF_FULL_LOAD: i128 = 100;
 
 /// The hub to take. Those of weight 0 only where there is no other.
 pub(super) fn best_candidate<'a, 'h>(
-    wish: &PlacementRequest,
+    request: &PlacementRequest,
     fit: &[&'a Candidate<'h>],
     neighbours: &BTreeSet<String>,
 ) -> Option<&'a Candidate<'h>> {
     let weighty: Vec<&Candidate<'_>> = fit.iter().copied().filter(|c| c.hub.weight > 0).collect();
     let open = if weighty.is_empty() { fit } else { &weighty };
-    let score = |candidate: &Candidate<'_>| score_candidate(wish, candidate, neighbours);
+    let score = |candidate: &Candidate<'_>| score_candidate(request, candidate, neighbours);
     let highest = open.iter().map(|candidate| score(candidate)).max()?;
     let equal: Vec<&Candidate<'_>> = open.iter().copied().filter(|c| score(c) == highest).collect();
-    rendezvous::choose(&equal, |candidate| Some(draw(&[&wish.uid, &candidate.hub.name], 0)))
+    rendezvous::choose(&equal, |candidate| Some(draw(&[&request.uid, &candidate.hub.name], 0)))
 }
 
 fn score_candidate(
-    wish: &PlacementRequest,
+    request: &PlacementRequest,
     candidate: &Candidate<'_>,
     neighbours: &BTreeSet<String>,
 ) -> i128 {
     let hub = candidate.hub;
     let weight = i128::from(hub.weight.max(1));
-    let room = free_share(hub, cluster_count(hub, candidate.known.facts(), wish.backend));
-    let likes = match (wish.affinity, neighbours.contains(&hub.name)) {
+    let room = free_share(hub, cluster_count(hub, candidate.known.facts(), request.backend));
+    let likes = match (request.affinity, neighbours.contains(&hub.name)) {
         (Some(Affinity::Pack), true) => EMPTY_HUB_SCORE / 2,
         (Some(Affinity::Spread), true) => -EMPTY_HUB_SCORE / 2,
         (None, _) | (_, false) => 0,

@@ -1,4 +1,4 @@
-//! What earlier passes left to remember them by: status, which a restore may lose, and beside it the notes on writer and `credentials`.
+//! Memory of earlier passes: the status, which a restore may lose, and the annotations of primary Object and `credentials`.
 
 use testplatform_apis::{
     foreign::{cluster_claim, meta::Metadata},
@@ -16,12 +16,12 @@ impl Observed {
     /// the composite's own connection details hold a kubeconfig, it is noted on the writer when it became ready, or the
     /// composite is Ready and a kubeconfig is or was there. Ready alone is not believed: ready means that the kubeconfig is there.
     pub fn ever_ready(&self) -> bool {
-        let seen = self.details.has_kubeconfig_key()
+        let had_kubeconfig = self.details.has_kubeconfig_key()
             || self.credentials.as_ref().is_some_and(|c| c.details.has_kubeconfig());
         self.details.has_kubeconfig()
             || self.composite.status.ready_at.is_some()
             || self.annotation(ours::READY_AT).is_some()
-            || (self.composite.is_ready() && seen)
+            || (self.composite.is_ready() && had_kubeconfig)
     }
 
     /// Whether a cluster was made for this composite although no writer is observed: then none is made again.
@@ -44,12 +44,12 @@ impl Observed {
 
     /// Whether what it became is to be looked for once more: what stood for the cluster was seen to be gone. While that is not known it is as before.
     pub fn needs_reobservation(&self) -> bool {
-        let gone = |writer: &PrimaryObject| {
-            writer.found_nothing() || matches!(writer.sync, SyncState::Deleted | SyncState::Replaced)
+        let is_missing = |primary: &PrimaryObject| {
+            primary.found_nothing() || matches!(primary.sync, SyncState::Deleted | SyncState::Replaced)
         };
         let before = self.hosted.as_ref().is_some_and(HostedClusterObserver::is_reobserving);
         match &self.primary {
-            Some(writer) => gone(writer) || (before && writer.is_searching()),
+            Some(primary) => is_missing(primary) || (before && primary.is_searching()),
             None => before,
         }
     }
@@ -57,8 +57,8 @@ impl Observed {
     /// Why the hub of the cluster was selected, read from the annotations of the first Objects: the writer, or prerequisites and Secrets before it.
     pub fn hub_reason(&self) -> Option<String> {
         let annotation = |metadata: &Metadata| metadata.annotation(ours::HUB_REASON).map(str::to_owned);
-        let writer = self.primary.as_ref().and_then(|writer| annotation(&writer.object.metadata));
-        writer
+        let primary = self.primary.as_ref().and_then(|primary| annotation(&primary.object.metadata));
+        primary
             .or_else(|| self.prerequisites.values().find_map(|part| annotation(&part.object.metadata)))
             .or_else(|| {
                 tenant_credentials::read_tenant_namespace(&self.tenant_credentials)?.request["hubReason"]
@@ -86,15 +86,15 @@ impl Observed {
 
     /// Whether what was made for this composite is a claim for a cluster out of a pool, as status or `credentials` remember it.
     pub fn came_from_pool(&self) -> Option<bool> {
-        let told = self.composite.status.backend.as_ref().and_then(|b| b.kind.as_deref());
-        let noted = self.credentials_annotation(ours::POOL).map(|_| true);
-        told.map(|kind| kind == cluster_claim::KIND).or(noted)
+        let reported = self.composite.status.backend.as_ref().and_then(|b| b.kind.as_deref());
+        let recorded = self.credentials_annotation(ours::POOL).map(|_| true);
+        reported.map(|kind| kind == cluster_claim::KIND).or(recorded)
     }
 
     /// Whether it is still open from which pool the cluster comes: nothing was asked of a hub, and nothing is over.
     pub fn is_unplaced(&self) -> bool {
         let over = matches!(self.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed));
-        // One that takes a cluster over never asks for one, whether its writer is kept from the planner or not.
+        // A transfer target never requests a cluster, whether its primary Object is hidden from the planner or not.
         let takes = matches!(self.transfer, Transfer::Target(_));
         self.primary.is_none() && !self.was_made_before() && !over && !takes
     }
@@ -107,11 +107,12 @@ impl Observed {
 
     /// The uid of the remote object, as status, the `credentials` Object or `hosted` remember it.
     pub fn remembered_uid(&self) -> Option<Uid> {
-        let told = self.composite.status.backend.as_ref().and_then(|b| b.uid.clone());
-        let noted = || self.credentials_annotation(ours::REMOTE_UID).map(str::to_owned).map(Uid);
+        let reported = self.composite.status.backend.as_ref().and_then(|b| b.uid.clone());
+        let recorded = || self.credentials_annotation(ours::REMOTE_UID).map(str::to_owned).map(Uid);
         let of_hosted = || self.hosted.as_ref()?.uid();
-        told.map(Uid)
-            .or_else(noted)
+        reported
+            .map(Uid)
+            .or_else(recorded)
             .or_else(of_hosted)
             .or_else(|| Some(self.transfer.taken_over()?.uid.clone()))
     }
@@ -124,9 +125,9 @@ impl Observed {
 
     /// Which try at the remote object this is: the last that the writer, status or `credentials` know of.
     pub fn attempt(&self) -> i64 {
-        let told = self.composite.status.backend.as_ref().and_then(|b| b.attempt);
-        let noted = self.credentials_annotation(ours::ATTEMPT).and_then(|a| a.parse().ok());
-        told.max(noted).max(self.primary.as_ref().map(PrimaryObject::attempt)).unwrap_or(1)
+        let reported = self.composite.status.backend.as_ref().and_then(|b| b.attempt);
+        let recorded = self.credentials_annotation(ours::ATTEMPT).and_then(|a| a.parse().ok());
+        reported.max(recorded).max(self.primary.as_ref().map(PrimaryObject::attempt)).unwrap_or(1)
     }
 
     /// Uid of the first try, which vanished, of a second one.
@@ -136,8 +137,8 @@ impl Observed {
 
     /// Whether what the writer carries is the first try. Caches lag: `credentials` may show the second one before the writer does, which then still
     /// has the uid that vanished. Status, which shows it earlier still, is not asked.
-    pub fn is_first_attempt(&self, writer: &PrimaryObject) -> bool {
-        writer.attempt() < 2 && self.vanished_uid().is_none_or(|uid| writer.remote_uid() == Some(uid))
+    pub fn is_first_attempt(&self, primary: &PrimaryObject) -> bool {
+        primary.attempt() < 2 && self.vanished_uid().is_none_or(|uid| primary.remote_uid() == Some(uid))
     }
 
     /// A note of ours, on the writer or, where the writer's removal is the end of the cluster, on `credentials`; after that end, on
@@ -148,10 +149,10 @@ impl Observed {
 
     /// A note of ours wherever it is, in the same order.
     pub fn annotations(&self, key: &str) -> impl Iterator<Item = &str> {
-        let writer = self.primary.as_ref().map(|w| &w.object.metadata);
+        let primary = self.primary.as_ref().map(|w| &w.object.metadata);
         let credentials = self.credentials.as_ref().map(|c| &c.object.metadata);
         // One after the other: the first mostly has it.
-        let all = [writer, credentials, self.completion_record.as_ref()].into_iter().flatten();
+        let all = [primary, credentials, self.completion_record.as_ref()].into_iter().flatten();
         all.filter_map(move |metadata| metadata.annotation(key))
     }
 
@@ -183,7 +184,7 @@ impl Observed {
     pub fn awaits_pre_delete(&self) -> bool {
         match &self.bundles.observer {
             Some(_) if self.bundles.was_created() => !self.bundles.is_deleted(),
-            // What is looked for because nobody saw it may be there until somebody looked.
+            // An unobserved ConfigMap may exist until an observer has looked for it.
             Some(_) => self.annotation(ours::BUNDLES_ASKED).is_some() && !self.bundles.has_observation(),
             None => self.bundles.has_pre_delete() || self.may_have_unobserved_bundles(),
         }
@@ -194,8 +195,12 @@ impl Observed {
     fn may_have_unobserved_bundles(&self) -> bool {
         let begun =
             || self.is_teardown_recorded() || self.primary.as_ref().is_some_and(|w| w.remote().is_some());
-        // One that was taken up only to be taken away tells nothing of it either.
-        let told = self.bundles.request.as_ref().is_some_and(|order| !observer::is_observer(&order.object));
-        !told && self.bundles.observer.is_none() && self.annotation(ours::BUNDLES_ASKED).is_some() && begun()
+        // A request that was adopted only for its deletion proves nothing either.
+        let has_request =
+            self.bundles.request.as_ref().is_some_and(|order| !observer::is_observer(&order.object));
+        !has_request
+            && self.bundles.observer.is_none()
+            && self.annotation(ours::BUNDLES_ASKED).is_some()
+            && begun()
     }
 }

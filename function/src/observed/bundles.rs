@@ -46,25 +46,25 @@ impl BundleObjects {
 
     fn request_matches(&self, what: impl FnOnce(BundleRequestSummary) -> bool) -> bool {
         let order = self.request.as_ref().and_then(|order| order.manifest()["data"][bundle::ORDER].as_str());
-        // What is not understood here may be by the hub.
+        // The hub may understand a request that this version does not.
         order.is_some_and(|text| serde_json::from_str(text).map_or(true, what))
     }
 
-    /// What the hub-side provider tells. None: nothing yet.
+    /// Report of the hub-side provider. None: nothing yet.
     pub fn report(&self) -> Option<Report> {
-        let seen = |part: &Option<ObservedObject>| part.as_ref().and_then(metadata).and_then(report);
-        let (order, undone) = (seen(&self.request), seen(&self.observer));
+        let report_of = |part: &Option<ObservedObject>| part.as_ref().and_then(metadata).and_then(report);
+        let (order, undone) = (report_of(&self.request), report_of(&self.observer));
         // The one that looks sees more of the end.
         undone.filter(|report| report.state == Some(State::BeforeDeletion)).or(order)
     }
 
     /// Whether the ConfigMap was ever there: where the hub never took it, nothing is done inside the cluster. The one that looks remembers.
     pub fn was_created(&self) -> bool {
-        let seen = |part: &Option<ObservedObject>| part.as_ref().and_then(metadata).is_some();
-        let noted = self.observer.as_ref().map(|undone| &undone.object.metadata);
-        seen(&self.request)
-            || seen(&self.observer)
-            || noted.is_some_and(|noted| noted.annotation(ours::BUNDLES_ASKED).is_some())
+        let has_remote = |part: &Option<ObservedObject>| part.as_ref().and_then(metadata).is_some();
+        let observer = self.observer.as_ref().map(|undone| &undone.object.metadata);
+        has_remote(&self.request)
+            || has_remote(&self.observer)
+            || observer.is_some_and(|noted| noted.annotation(ours::BUNDLES_ASKED).is_some())
     }
 
     /// Whether there is no such ConfigMap any more.
@@ -77,7 +77,7 @@ impl BundleObjects {
         self.last_observation().is_some()
     }
 
-    /// What came of the last look, of the one that looks as it is now.
+    /// Last result of the observer in its current generation.
     fn last_observation(&self) -> Option<&ObservedCondition> {
         let object = &self.observer.as_ref()?.object;
         let synced = condition(&object.status.conditions, "Synced")?;

@@ -59,7 +59,7 @@ pub struct WriteRefusal {
     /// Whether it is there and something else's.
     pub is_foreign: bool,
     /// Core's words.
-    pub words: String,
+    pub message: String,
     /// Whether it was ever written: then an older kubeconfig of this cluster may be in it.
     pub written_before: bool,
 }
@@ -88,12 +88,12 @@ impl ClaimSecret {
         };
         let conditions = Lenient::<Vec<ObservedCondition>>::read(claim["status"]["conditions"].clone()).value;
         let synced = condition(&conditions, "Synced").filter(|synced| synced.is_false());
-        if let Some(words) = synced.and_then(|s| s.message.strip_prefix(PROPAGATE)?.strip_prefix(WRITE)) {
+        if let Some(message) = synced.and_then(|s| s.message.strip_prefix(PROPAGATE)?.strip_prefix(WRITE)) {
             let name = claim["spec"]["writeConnectionSecretToRef"]["name"].as_str();
             return Self::Refused(WriteRefusal {
                 secret: name.unwrap_or_default().to_owned(),
-                is_foreign: is_anothers(words),
-                words: words.to_owned(),
+                is_foreign: is_anothers(message),
+                message: message.to_owned(),
                 written_before: claim["status"]["connectionDetails"]["lastPublishedTime"].is_string(),
             });
         }
@@ -112,15 +112,15 @@ impl ClaimSecret {
 
 impl fmt::Display for WriteRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { secret, is_foreign: anothers, words, written_before } = self;
-        let (secret, words) = (bounded(secret, 253), bounded(words, 512));
+        let Self { secret, is_foreign: anothers, message, written_before } = self;
+        let (secret, message) = (bounded(secret, 253), bounded(message, 512));
         if *anothers {
             write!(
                 f,
                 "Secret {secret} is there already and not this claim's, so nothing is written into it; delete or rename it, or name another in spec.writeConnectionSecretToRef"
             )?;
         } else {
-            write!(f, "Secret {secret} cannot be written: {words}")?;
+            write!(f, "Secret {secret} cannot be written: {message}")?;
         }
         if *written_before {
             f.write_str("; an older kubeconfig of this claim may be in the Secret")
@@ -137,7 +137,7 @@ impl WriteRefusal {
     }
 }
 
-/// What core is asked for to see the claim; none where nothing is to be seen.
+/// Requirement that makes core fetch the claim; none if nothing is expected.
 pub(super) fn claim_requirement(composite: &Composite, now: Timestamp) -> Option<(String, ResourceSelector)> {
     let claim = composite.claim.as_ref().filter(|_| is_awaited(composite, now))?;
     let named = selector(API_VERSION, CLAIM_KIND, Match::MatchName(claim.name.clone()));

@@ -28,11 +28,11 @@ pub struct Composite {
     pub metadata: Metadata,
     /// The claim that it belongs to; none for a composite that an administrator made, and for one in a namespace.
     pub claim: Option<ClaimRef>,
-    /// Where it lives, and so its tenant.
+    /// Its home, and so its tenant.
     pub flavour: Flavour,
     /// The spec, not judged yet.
     pub spec: Value,
-    /// What an earlier pass of ours wrote; empty after a restore.
+    /// Status that an earlier pass wrote; empty after a restore.
     pub status: TestPlatformClusterStatus,
     /// All conditions, core's included.
     pub conditions: Vec<ObservedCondition>,
@@ -75,8 +75,8 @@ struct RawComposite {
 /// every other value of a wrong type: it changes nothing of a cluster that is there, and makes none.
 pub const UNREADABLE: &str = "(cannot be read)";
 
-/// An object of which the fields are read one by one: those that decide about a cluster's end are not lost with another one. What cannot
-/// be read is nested deeper than [`wire::MAX_DEPTH`] allows.
+/// An object whose fields are read one by one, so that one unreadable field does not hide those that decide about a cluster's end. A field
+/// is unreadable if it is nested deeper than [`wire::MAX_DEPTH`] allows.
 #[derive(Default)]
 struct Readable(Map<String, Value>);
 

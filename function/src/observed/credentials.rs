@@ -16,7 +16,7 @@ use super::Details;
 pub struct Credentials {
     /// The Object.
     pub object: Object<AnyRemote>,
-    /// What its connection Secret holds.
+    /// Content of its connection Secret.
     pub details: Details,
 }
 
@@ -36,13 +36,15 @@ impl Credentials {
         self.object.metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER)
     }
 
-    /// What tells that its connection Secret is lost, if it is: provider-kubernetes writes it before it says Synced.
+    /// Condition that shows the loss of its connection Secret, if it is lost: provider-kubernetes writes the Secret before it reports
+    /// Synced.
     pub fn loss_condition(&self) -> Option<&ObservedCondition> {
         let read = self.details.has_kubeconfig_key() && self.object.status.at_provider.manifest.is_some();
         condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_true() && !read)
     }
 
-    /// Whether it is lost because that Secret is gone. Of one that is there only the look was forgotten, and a status tells of the next.
+    /// Whether it is lost because that Secret is gone. If the Secret exists only the observation was dropped, and a status reports the next
+    /// one.
     pub fn is_secret_deleted(&self) -> bool {
         self.loss_condition().is_some() && !self.details.has_kubeconfig_key()
     }
@@ -70,10 +72,10 @@ impl Credentials {
         let synced =
             condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_false())?;
         let now = synced.last_transition_time.filter(|_| self.is_withheld());
-        let noted = self.object.metadata.annotation(ours::WITHHELD_SINCE);
-        let noted = noted.and_then(|at| at.parse::<Timestamp>().ok());
-        let kept = self.secret_name() == name && !self.details.has_kubeconfig();
-        noted.into_iter().chain(now).min().filter(|_| kept)
+        let annotation = self.object.metadata.annotation(ours::WITHHELD_SINCE);
+        let recorded = annotation.and_then(|at| at.parse::<Timestamp>().ok());
+        let is_unread = self.secret_name() == name && !self.details.has_kubeconfig();
+        recorded.into_iter().chain(now).min().filter(|_| is_unread)
     }
 
     fn is_withheld(&self) -> bool {
@@ -96,7 +98,7 @@ impl Credentials {
         self.sync_error().starts_with("cannot create or update connection secret")
     }
 
-    /// What provider-kubernetes says of what it could not do.
+    /// Error message of provider-kubernetes; empty without an error.
     pub fn sync_error(&self) -> &str {
         let synced = condition(&self.object.status.conditions, "Synced");
         synced.filter(|synced| synced.is_false()).map_or("", |synced| synced.message.as_str())

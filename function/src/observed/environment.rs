@@ -12,7 +12,7 @@ use crate::{
     wire,
 };
 
-/// What is known of the EnvironmentConfig.
+/// State of the EnvironmentConfig.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Environment {
     /// It was not fetched yet; this answer is not the last.
@@ -25,7 +25,7 @@ pub enum Environment {
     Found(EnvironmentConfig),
 }
 
-/// What is read of it.
+/// Part of it that is read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnvironmentConfig {
     /// Name of this Konflux cluster.

@@ -21,18 +21,18 @@ pub struct HostedClusterObserver {
     /// The Object.
     pub object: Object<HostedCluster>,
     /// Whether what it saw is of now.
-    link: SyncState,
+    sync: SyncState,
 }
 
 impl HostedClusterObserver {
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
         let object: Object<HostedCluster> =
             wire::from_struct(bytes).map_err(|e| super::unreadable_resource(HOSTED, e))?;
-        let link = read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|r| &r.metadata));
-        Ok(Self { object, link })
+        let sync = read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|r| &r.metadata));
+        Ok(Self { object, sync })
     }
 
-    /// What it looks for.
+    /// Manifest to observe.
     pub fn manifest(&self) -> &Value {
         &self.object.spec.for_provider.manifest
     }
@@ -55,12 +55,12 @@ impl HostedClusterObserver {
         (remote.metadata.name == self.namespaced_name().1 && !self.is_deleted()).then_some(remote)
     }
 
-    /// The HostedCluster as it is. What was seen before stays when the hub is away, and tells nothing of now.
+    /// The HostedCluster as it is now. An older observation stays while the hub is unreachable, and does not count.
     pub fn current_remote(&self) -> Option<&HostedCluster> {
-        self.object.status.at_provider.manifest.as_ref().filter(|_| self.link == SyncState::InSync)
+        self.object.status.at_provider.manifest.as_ref().filter(|_| self.sync == SyncState::InSync)
     }
 
-    /// Whether there is none now: provider-kubernetes looked for it. What it saw before, it keeps.
+    /// Whether it does not exist now: provider-kubernetes searched for it, and keeps its older observation.
     pub fn is_deleted(&self) -> bool {
         self.found_none() && is_current(&self.object)
     }
@@ -69,15 +69,15 @@ impl HostedClusterObserver {
         condition(&self.object.status.conditions, "Synced").is_some_and(found_none)
     }
 
-    /// Whether it was asked to look once more ([`Observed::looks_once_more`](super::Observed::looks_once_more)). What it found before may be older
-    /// than what came to be in the last moment.
+    /// Whether another observation was requested ([`Observed::needs_reobservation`](super::Observed::needs_reobservation)). The previous
+    /// result may predate a HostedCluster that was created in the last moment.
     pub fn is_reobserving(&self) -> bool {
         self.object.spec.readiness.never
     }
 
     /// Why it cannot be looked at. That there is none was seen.
     pub fn outage(&self) -> Option<super::Outage> {
-        match self.link {
+        match self.sync {
             SyncState::Unavailable(outage) if !self.found_none() => Some(outage),
             _ => None,
         }

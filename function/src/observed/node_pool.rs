@@ -56,12 +56,12 @@ impl NodePoolObject {
     pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<Self, Unusable> {
         let object: Object<NodePool> =
             wire::from_struct(bytes).map_err(|e| super::unreadable_resource(name, e))?;
-        let link = read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|r| &r.metadata));
+        let sync = read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|r| &r.metadata));
         let group = name.strip_prefix(PREFIX).unwrap_or(name).to_owned();
-        Ok(Self { group, object, sync: link })
+        Ok(Self { group, object, sync })
     }
 
-    /// What was last asked for.
+    /// Manifest of the previous request.
     pub fn manifest(&self) -> &Value {
         &self.object.spec.for_provider.manifest
     }
@@ -73,11 +73,11 @@ impl NodePoolObject {
 
     /// Whether it can go: it only looks, or its removal would be that of the NodePool.
     pub fn is_deletable(&self) -> bool {
-        let seen = self.remote().and_then(|remote| non_empty_spec(&remote.spec));
-        !self.can_delete() || is_deletable(&self.object, &self.sync, seen)
+        let hub_spec = self.remote().and_then(|remote| non_empty_spec(&remote.spec));
+        !self.can_delete() || is_deletable(&self.object, &self.sync, hub_spec)
     }
 
-    /// What was last asked for, with the spec as the hub has it.
+    /// Manifest of the previous request, with the hub's spec.
     pub fn manifest_with_hub_spec(&self) -> Value {
         let mut manifest = self.manifest().clone();
         if let Some(spec) = self.remote().and_then(|remote| non_empty_spec(&remote.spec)) {

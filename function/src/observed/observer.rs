@@ -18,21 +18,21 @@ fn has_reobserved<R>(object: &Object<R>) -> bool {
     object.spec.watch && object.metadata.generation > 1
 }
 
-/// Whether one that looks is to have `watch` next. One that was made with it, because another one of its name was
-/// still seen, first loses it.
+/// Whether an observer gets `watch` next. One that was created with `watch`, because its predecessor of the same name was still observed,
+/// first loses it.
 pub(crate) fn may_set_watch<R>(object: &Object<R>) -> bool {
     let finalized = object.metadata.finalizers.iter().any(|f| f == crossplane::FINALIZER);
     finalized && (has_reobserved(object) || !object.spec.watch)
 }
 
-/// Whether it looked for the remote object and did not find it. Told of the current generation only: before
-/// that, the answer is one to an older question. One that is being deleted is proof by its own end.
+/// Whether it searched for the remote object and did not find it. Only a result of the current generation counts: an older one answers an
+/// older question. An Object that is being deleted is proof by its own end.
 pub(crate) fn found_nothing<R>(object: &Object<R>) -> bool {
     let synced = condition(&object.status.conditions, "Synced");
     let current = synced.is_some_and(|c| {
         c.is_true() && c.observed_generation.is_none_or(|g| g == object.metadata.generation)
     });
-    let seen = object.status.at_provider.manifest.is_some();
+    let has_remote = object.status.at_provider.manifest.is_some();
     let goes = object.metadata.deletion_timestamp.is_some();
-    is_observer(object) && has_reobserved(object) && current && !seen && !goes
+    is_observer(object) && has_reobserved(object) && current && !has_remote && !goes
 }

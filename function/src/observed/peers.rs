@@ -26,9 +26,9 @@ use crate::{
     wire::{self, FieldList, Keep},
 };
 
-/// All that is read of a peer: it may be as large as an object can be, and there may be thousands.
+/// Part of a peer that is read: a peer may be as large as an object can be, and there may be thousands.
 ///
-/// A `clusterClaim` that is longer is refused before anything is made for it, and counts for nothing. What is around it has a few bytes too.
+/// A longer `clusterClaim` is refused before anything is created for it, and does not count. Its encoding adds a few bytes.
 pub(crate) const PEER_FIELDS: FieldList = &[
     ("apiVersion", TEXT),
     ("kind", TEXT),
@@ -93,7 +93,7 @@ pub struct PeerCluster {
     pub state: PeerState,
 }
 
-/// What a peer wants.
+/// Request of a peer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PeerRequest {
     /// A cluster out of a pool.
@@ -109,7 +109,7 @@ pub enum PeerRequest {
     CiOperator,
 }
 
-/// What a peer has.
+/// State of a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerState {
     /// A cluster, or the promise of one.
@@ -129,7 +129,7 @@ pub enum PeerState {
     WaitsForQuota,
 }
 
-/// The composites that matter, by age. What cannot be read of one takes nothing from the others.
+/// Relevant composites, by age. An unreadable one does not affect the others.
 pub(super) fn decode(
     request: &RunFunctionRequest,
     own: &Composite,
@@ -182,14 +182,14 @@ fn read_request(composite: &Composite, settings: &Settings) -> Option<PeerReques
     }
     if spec["template"].is_string() {
         // It was told what it costs with its first answer.
-        let told = composite.status.template.as_ref().and_then(|t| t.cost);
-        return Some(PeerRequest::Template(told.and_then(|cost| u32::try_from(cost).ok()).unwrap_or(1)));
+        let reported = composite.status.template.as_ref().and_then(|t| t.cost);
+        return Some(PeerRequest::Template(reported.and_then(|cost| u32::try_from(cost).ok()).unwrap_or(1)));
     }
     (settings.quotas_for_ci_operator && spec["ciOperator"].is_object()).then_some(PeerRequest::CiOperator)
 }
 
-/// Whether one that was never answered is not waited for any more: it may never be, because its Composition is another one or its
-/// pipeline breaks. What its owner chose cannot prolong that.
+/// Whether a peer without an answer is no longer waited for: it may never get one, because of another Composition or a broken pipeline. Its
+/// owner's own timeout cannot prolong that.
 fn is_overdue(composite: &Composite, wanted: &PeerRequest, settings: &Settings, now: Timestamp) -> bool {
     let longest = settings.default_provision_timeout;
     let own = match wanted {
@@ -217,7 +217,7 @@ fn read_state(composite: &Composite, wanted: &PeerRequest, late: bool) -> Option
         )
         | None => false,
     };
-    // What was let go counts where it is taken over.
+    // A released cluster counts for the composite that takes it over.
     if over || known.handed_over.is_some() {
         return None;
     }
@@ -227,9 +227,9 @@ fn read_state(composite: &Composite, wanted: &PeerRequest, late: bool) -> Option
         // A hub is named with the first thing that is asked of it.
         PeerRequest::Template(_) => known.hub.as_ref().is_some_and(|h| h.name.is_some()),
         PeerRequest::CiOperator => {
-            let held =
+            let blocked =
                 known.phase == Some(Phase::Pending) && answered.is_some_and(ObservedCondition::is_false);
-            known.phase.is_some() && !held
+            known.phase.is_some() && !blocked
         }
     };
     if elsewhere {
@@ -256,11 +256,11 @@ fn read_state(composite: &Composite, wanted: &PeerRequest, late: bool) -> Option
         // Made just now, and answered at the same time as this one perhaps.
         return (known.phase.is_none() && !late).then_some(PeerState::WaitsForHub);
     };
-    // One that waits for something else, or whose last pass failed, does not stand in the way.
+    // A peer that waits for something else, or whose last pass failed, does not block others.
     let waits =
         [(Request::HubFull, PeerState::WaitsForHub), (Request::QuotaExceeded, PeerState::WaitsForQuota)];
-    let told = |reason: &Request| answer.is_false() && answer.reason == reason.as_str();
-    waits.into_iter().find(|(reason, _)| told(reason)).map(|(_, standing)| standing)
+    let is_reported = |reason: &Request| answer.is_false() && answer.reason == reason.as_str();
+    waits.into_iter().find(|(reason, _)| is_reported(reason)).map(|(_, standing)| standing)
 }
 
 #[cfg(test)]

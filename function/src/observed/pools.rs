@@ -10,7 +10,7 @@ use crate::{
     wire,
 };
 
-/// What is known of the catalogue. An error in it is never one of the pass: live claims do not need it.
+/// State of the pool catalogue. An error in it never fails the pass: live claims do not need it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pools {
     /// It was not fetched; while a claim needs it, this answer is not the last.

@@ -10,10 +10,10 @@ pub const CLOUD: &str = "cloud-credential";
 /// Of the one with the ConfigMap that says what the hub has to have before.
 pub const PREREQUISITES: &str = "prerequisites";
 
-/// Both, in the order of names. What another step calls so is its own: ours have our label.
+/// Both, sorted by name. Only Objects with our label count: another step may use the same names.
 pub const PREREQUISITE_RESOURCES: [&str; 2] = [CLOUD, PREREQUISITES];
 
-/// Where it was decided that the cluster is to be, by the order for what comes ahead of it.
+/// Placement of the cluster, as decided with its prerequisites.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrerequisitePlacement<'o> {
     /// Name of the hub's ProviderConfig.
@@ -26,7 +26,7 @@ pub struct PrerequisitePlacement<'o> {
     pub credentials_namespace: Option<&'o str>,
 }
 
-/// What such an Object tells of where the cluster is to be.
+/// Placement that such an Object records.
 pub fn read_placement<'o>(name: &str, part: &'o ObservedObject) -> Option<PrerequisitePlacement<'o>> {
     let metadata = &part.manifest()["metadata"];
     let suffix = if name == CLOUD { cloud::SUFFIX } else { prerequisites::SUFFIX };
@@ -38,7 +38,7 @@ pub fn read_placement<'o>(name: &str, part: &'o ObservedObject) -> Option<Prereq
     })
 }
 
-/// What the hub-side provider answered. None: nothing yet, or nothing that can be read.
+/// Answer of the hub-side provider. None: nothing yet, or nothing readable.
 pub fn read_answer<R: DeserializeOwned>(part: &ObservedObject, annotation: &str) -> Option<R> {
     let remote = part.object.status.at_provider.manifest.as_ref()?;
     json::read_text(remote.metadata.annotation(annotation)?).ok()

@@ -39,7 +39,7 @@ pub const ORDER: &str = "order";
 /// Composition resource name of the writer of a ClusterTemplateInstance.
 pub const INSTANCE: &str = "instance";
 
-/// Those of clusters by template. What another step calls so is its own: ours have our label.
+/// Primary Objects of clusters by template. Only Objects with our label count: another step may use the same names.
 pub const OF_TEMPLATES: [&str; 4] = [HOSTED_CLUSTER, INSTANCE, ORDER, TOPOLOGY];
 
 /// How far apart the clocks of two clusters may be.
@@ -134,21 +134,22 @@ impl PrimaryObject {
             && !self.is_observer()
     }
 
-    /// Whether what is found in place is another's: that of a cluster by template, and what was there before the composite was, whoever chose its
-    /// name. What is younger can be its own, made through an Object that was lost since; two clusters' clocks need not agree to the minute. What
-    /// status tells to be its own is.
+    /// Whether an existing remote object is another owner's: any under the name of a cluster by template, and any that is older than the
+    /// composite, whoever chose its name. A younger one can be its own, created through an Object that was lost since; the clocks of two
+    /// clusters may differ by a minute. The one in the status is its own.
     pub(super) fn found_foreign_remote(&self, composite: &Composite) -> bool {
         let Some(found) = self.remote().map(Remote::metadata).filter(|_| self.found_existing_remote()) else {
             return false;
         };
-        let told = composite.status.backend.as_ref().and_then(|b| b.uid.as_deref());
+        let reported = composite.status.backend.as_ref().and_then(|b| b.uid.as_deref());
         let skewed = found.creation_timestamp.and_then(|made| made.checked_add(MAX_CLOCK_SKEW).ok());
         let older = skewed.zip(composite.metadata.creation_timestamp).is_some_and(|(made, born)| made < born);
-        (self.is_templated() || older) && (told.is_none() || told != found.uid.as_ref().map(Uid::as_str))
+        (self.is_templated() || older)
+            && (reported.is_none() || reported != found.uid.as_ref().map(Uid::as_str))
     }
 
     fn new(name: &'static str, mut object: Object<Remote>) -> Self {
-        let link =
+        let sync =
             read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(Remote::metadata));
         // After a second try was asked for, what is reported is at first still the one that vanished.
         let vanished = object.metadata.annotation(ours::VANISHED_UID).map(str::to_owned);
@@ -160,7 +161,7 @@ impl PrimaryObject {
         {
             *remote = None;
         }
-        Self { name, object, sync: link }
+        Self { name, object, sync }
     }
 
     /// Whether it carries what was made by a template.
@@ -168,7 +169,7 @@ impl PrimaryObject {
         OF_TEMPLATES.contains(&self.name)
     }
 
-    /// What was last asked for.
+    /// Manifest of the previous request.
     pub fn manifest(&self) -> &Value {
         &self.object.spec.for_provider.manifest
     }
@@ -276,7 +277,7 @@ impl PrimaryObject {
         if self.is_deleting() {
             return true;
         }
-        let noted = |key| self.object.metadata.annotation(key).is_some();
+        let is_recorded = |key| self.object.metadata.annotation(key).is_some();
         let synced = condition(&self.object.status.conditions, "Synced");
         let refused = matches!(self.sync, SyncState::Refused(_) | SyncState::UnknownField(_));
         // provider-kubernetes creates only what it looked for and did not find.
@@ -286,7 +287,7 @@ impl PrimaryObject {
         }
         if self.remote().is_some()
             || pinned_uid(&self.object).is_some()
-            || noted(crossplane::EXTERNAL_CREATE_SUCCEEDED)
+            || is_recorded(crossplane::EXTERNAL_CREATE_SUCCEEDED)
         {
             return !matches!(self.sync, SyncState::Deleted | SyncState::Replaced);
         }
@@ -295,7 +296,7 @@ impl PrimaryObject {
                 false
             }
             SyncState::Unknown | SyncState::Unavailable(_) | SyncState::Paused | SyncState::InSync => {
-                noted(crossplane::EXTERNAL_CREATE_PENDING) || self.is_observer()
+                is_recorded(crossplane::EXTERNAL_CREATE_PENDING) || self.is_observer()
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What core fetches for us: under which names, and what to ask for.
+//! Resources that core fetches for this function: their names, and the selectors.
 
 use std::collections::BTreeMap;
 
@@ -64,24 +64,24 @@ pub(crate) fn fetched_resources<'a>(
         .or_else(|| request.extra_resources.get(names.dynamic))
 }
 
-/// What a claim needs beside the name of this Konflux cluster.
+/// Requirements of a claim besides the name of this Konflux cluster.
 #[derive(Clone, Debug, Default)]
 pub struct RequirementOptions {
     /// The catalogue of pools, which has the quotas too, and the composites that are counted, while nothing was asked of a hub.
     pub pools: bool,
     /// The catalogue of templates, always: an entry that changes may be one of the cluster that is there.
     pub templates: bool,
-    /// What a choice of hub needs, of a claim that has none.
+    /// Resources for the choice of a hub, for a claim without one.
     pub hubs: BTreeMap<String, ResourceSelector>,
     /// The Object of this name, which carries what is asked for, while the composite does not refer to it.
     pub primary_object: Option<String>,
 }
 
-/// What to ask core for. A function of the claim, the Composition and what is observed alone, never of what was already
-/// fetched, or core ≤ 2.3 never settles. Cores that announce no capabilities may be so old that they know only the old map.
+/// Resources to request from core. They depend on the claim, the Composition and observed state alone, never on fetched resources, or core
+/// ≤ 2.3 never settles. Cores that announce no capabilities may be so old that they know only the old map.
 ///
-/// The catalogue of pools, and the composites that quota and the load of hubs are counted
-/// by, are asked for only while that is open: a cluster that was asked for stays where it is, and one that is over asks for nothing.
+/// The catalogue of pools, and the composites that count for quota and for the load of hubs, are requested only while the choice is open: a
+/// requested cluster stays where it is, and an ended claim requests nothing.
 pub fn requirements(
     request: &RunFunctionRequest,
     observed: &Observed,

@@ -51,8 +51,8 @@ pub(super) fn pinned_uid<R>(object: &Object<R>) -> Option<Uid> {
 /// immutable". `seen` is the metadata of the remote object as it was last observed.
 pub(crate) fn read_sync_state<R>(object: &Object<R>, seen: Option<&Metadata>) -> SyncState {
     let pin = pinned_uid(object);
-    let seen = seen.and_then(|m| m.uid.as_ref());
-    let other = pin.as_ref().zip(seen).is_some_and(|(pin, seen)| pin != seen);
+    let remote_uid = seen.and_then(|m| m.uid.as_ref());
+    let other = pin.as_ref().zip(remote_uid).is_some_and(|(pin, seen)| pin != seen);
     let Some(synced) = condition(&object.status.conditions, "Synced") else {
         return if other { SyncState::Replaced } else { SyncState::Unknown };
     };
@@ -78,12 +78,12 @@ pub(crate) fn began_to_create(metadata: &Metadata) -> bool {
         .any(|key| metadata.annotation(key).is_some())
 }
 
-/// Whether provider-kubernetes could delete what an Object carries, as far as is known. It tries what the manifest says before all else, also once
-/// the Object is on its way out, and as long as the hub refuses that it deletes nothing. What it was not asked about yet, or could not ask, may
-/// be refused; what the hub has is not. `seen`: the spec as the hub has it. Sources: provider-kubernetes, `internal/controller/cluster/object/object.go`,
-/// `Observe`, and crossplane-runtime, `pkg/reconciler/managed/reconciler.go`, `Reconcile`.
-pub(super) fn is_deletable<R>(object: &Object<R>, link: &SyncState, seen: Option<&Value>) -> bool {
-    (*link == SyncState::InSync && is_current(object))
+/// Whether provider-kubernetes could delete the object of an Object, as far as known. It first tries to apply the manifest, even while the
+/// Object is being deleted, and deletes nothing as long as the hub refuses that. A manifest that it has not tried yet, or could not try,
+/// may be refused; the hub's own spec is not. `seen`: the hub's spec. Sources: provider-kubernetes,
+/// `internal/controller/cluster/object/object.go`, `Observe`, and crossplane-runtime, `pkg/reconciler/managed/reconciler.go`, `Reconcile`.
+pub(super) fn is_deletable<R>(object: &Object<R>, sync: &SyncState, seen: Option<&Value>) -> bool {
+    (*sync == SyncState::InSync && is_current(object))
         || seen.is_none_or(|spec| object.spec.for_provider.manifest["spec"] == *spec)
 }
 
@@ -100,11 +100,11 @@ pub(super) fn non_empty_spec(spec: &Value) -> Option<&Value> {
     Some(spec).filter(|spec| spec.as_object().is_some_and(|members| !members.is_empty()))
 }
 
-/// What a failed Synced means. What the pin brings about is told by the API server's whole sentence, because words of the hub
-/// quote field names and text of the tenant, in which every word may occur; for the same reason they come before all else.
+/// Classifies a failed Synced condition. Failures of the pinned uid are recognized by the API server's full sentence, because the hub's
+/// messages quote field names and tenant input that may contain any word. For the same reason they are checked first.
 fn classify_failure(synced: &ObservedCondition, pinned: bool) -> SyncState {
     let text = synced.message.as_str();
-    let has = |words: &[&str]| words.iter().any(|w| text.contains(w));
+    let has = |message: &[&str]| message.iter().any(|w| text.contains(w));
     if synced.reason == "ReconcilePaused" {
         return SyncState::Paused;
     }
@@ -135,11 +135,11 @@ fn classify_failure(synced: &ObservedCondition, pinned: bool) -> SyncState {
 
 /// Whether the uid is what the API server finds wrong, before all else: it names the fields of metadata first.
 fn is_uid_conflict(text: &str) -> bool {
-    let said = text.split_once("metadata.uid: Invalid value: \"").and_then(|(before, rest)| {
+    let conflict = text.split_once("metadata.uid: Invalid value: \"").and_then(|(before, rest)| {
         let (_, after) = rest.split_once('"')?;
         Some(after.starts_with(": field is immutable") && !before.contains("spec."))
     });
-    said == Some(true)
+    conflict == Some(true)
 }
 
 /// The path before "field not declared in schema".
@@ -149,17 +149,17 @@ fn unknown_field(text: &str) -> Option<String> {
     Some(crate::text::bounded(path, 256))
 }
 
-/// What the hub itself said, without the wrapping of the layers between.
+/// Message of the hub itself, without the wrapping of the layers between.
 fn strip_error_layers(text: &str) -> String {
-    let mut words = text;
-    while let Some((layer, rest)) = words.split_once(": ")
+    let mut message = text;
+    while let Some((layer, rest)) = message.split_once(": ")
         && ["create failed", "update failed", "observe failed", "cannot "]
             .iter()
             .any(|l| layer.starts_with(l))
     {
-        words = rest;
+        message = rest;
     }
-    crate::text::bounded(words, 512)
+    crate::text::bounded(message, 512)
 }
 
 #[cfg(test)]

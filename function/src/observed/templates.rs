@@ -7,7 +7,7 @@ use testplatform_apis::{foreign::meta::Metadata, gather};
 use super::required::{TEMPLATES, fetched_resources};
 use crate::{proto::RunFunctionRequest, wire};
 
-/// What is known of the catalogue. An error in it is never one of the pass: live clusters do not need it.
+/// State of the template catalogue. An error in it never fails the pass: live clusters do not need it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Templates {
     /// It was not fetched; while a claim needs it, this answer is not the last.
@@ -35,7 +35,7 @@ struct RawTemplateEntry {
 impl Templates {
     pub(super) fn decode(request: &RunFunctionRequest) -> Self {
         let Some(found) = fetched_resources(request, &TEMPLATES) else { return Self::NotFetched };
-        // What cannot be read takes nothing from the others.
+        // An unreadable entry does not affect the others.
         let read =
             found.items.iter().filter_map(|item| wire::from_struct::<RawTemplateEntry>(&item.resource).ok());
         let mut listed: Vec<TemplateEntry> =

@@ -29,7 +29,7 @@ pub const PROVIDER: &str = "byoc-provider";
 /// Of the one with the ConfigMap that says what is to be carried, and is answered in.
 pub const REQUEST: &str = "byoc-request";
 
-/// All of them, in the order of names. What another step calls so is its own: ours have our label.
+/// All of them, sorted by name. Only Objects with our label count: another step may use the same names.
 pub const TENANT_RESOURCES: [&str; 5] = [ACCESS, NAMESPACE, POOL, PROVIDER, REQUEST];
 
 /// Where a claim brings its credentials to, and what is made of them. Decided once.
@@ -39,8 +39,8 @@ pub struct TenantNamespace {
     pub hub: String,
     /// The namespace of the claim on that hub.
     pub namespace: String,
-    /// What was asked for: `byoc` of the claim, and of the entry of the catalogue `carrier`. Of a pool `entry` too, as namespace and name with `/`
-    /// between, and `image`; of a template `provider`, and `credentialsNamespace` of the hub. Null: it is not known any more.
+    /// The original request: `byoc` of the claim, and `carrier` of the catalogue entry. Of a pool also `entry`, as `namespace/name`, and
+    /// `image`; of a template also `provider`, and `credentialsNamespace` of the hub. Null: no longer known.
     pub request: Value,
 }
 
@@ -57,11 +57,11 @@ impl ObservedObject {
     pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<Self, Unusable> {
         let object: Object<AnyRemote> =
             wire::from_struct(bytes).map_err(|e| super::unreadable_resource(name, e))?;
-        let link = read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|m| &m.metadata));
-        Ok(Self { object, sync: link })
+        let sync = read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|m| &m.metadata));
+        Ok(Self { object, sync })
     }
 
-    /// What was last asked for.
+    /// Manifest of the previous request.
     pub fn manifest(&self) -> &Value {
         &self.object.spec.for_provider.manifest
     }
@@ -81,7 +81,7 @@ impl ObservedObject {
 /// All of one claim, by composition resource name.
 pub type ObservedObjects = BTreeMap<&'static str, ObservedObject>;
 
-/// Where it was decided that the claim brings its credentials to.
+/// Namespace that was chosen for the tenant's credentials.
 pub fn read_tenant_namespace(parts: &ObservedObjects) -> Option<TenantNamespace> {
     let place = |(name, part): (&&'static str, &ObservedObject)| {
         let key = if **name == *NAMESPACE { "name" } else { "namespace" };
@@ -99,7 +99,7 @@ pub fn read_tenant_namespace(parts: &ObservedObjects) -> Option<TenantNamespace>
     })
 }
 
-/// What the carrier tells.
+/// Report of the controller that copies Secrets.
 pub fn read_report(parts: &ObservedObjects) -> Option<Report> {
     Report::read(parts.get(REQUEST)?.live_remote()?.annotation(ours::BYOC_REPORT)?)
 }

@@ -38,26 +38,26 @@ pub enum Transfer {
     Target(Box<TransferTarget>),
 }
 
-/// What is known where a cluster goes.
+/// State of a cluster that leaves this composite.
 #[derive(Debug)]
 pub struct TransferSource {
     /// To which TestCluster; none: the annotation cannot be read.
-    pub to: Option<Receiver>,
+    pub receiver: Option<Receiver>,
     /// Whether it was let go: the note says so, and nothing else is believed.
     pub released: bool,
     /// Whether it is seen that the writer only watches: then nothing of this composite can end the cluster any more.
     pub is_read_only: bool,
     /// Whether the cluster was seen to be taken.
     pub taken_over: bool,
-    /// What there is under the name of that TestCluster.
+    /// The object under the name of that TestCluster.
     pub target: Counterpart<Box<Composite>>,
 }
 
-/// What is known where a cluster comes.
+/// State of a cluster that comes to this composite.
 #[derive(Debug)]
 pub struct TransferTarget {
     /// Name of the composite from which.
-    pub from: String,
+    pub source_name: String,
     /// That composite.
     pub source: Counterpart<Box<Composite>>,
     /// The writer that only watches, if there is one.
@@ -66,7 +66,7 @@ pub struct TransferTarget {
     pub hides_primary: bool,
     /// Where the cluster is, once it is taken.
     pub taken_over: Option<ObjectRef>,
-    /// Whether it was taken by an earlier pass: then nobody else is asked for. What this pass makes of what was fetched must not decide what is
+    /// Whether an earlier pass took it over: then the source is no longer fetched. Results of fetched resources must not decide what is
     /// fetched.
     pub was_taken_over: bool,
 }
@@ -76,10 +76,10 @@ pub struct TransferTarget {
 pub struct WatchedRemote {
     /// What it watches.
     pub object: ObjectRef,
-    /// Who made it, as it is noted: name of the giver, and uid of the TestCluster.
+    /// Recorded creator: name of the source composite, and uid of the TestCluster.
     pub note: String,
-    /// Whether this very TestCluster made it. One that was restored from a backup has another uid, and by the time of that backup the
-    /// cluster may have been somebody else's.
+    /// Whether this very TestCluster created it. A TestCluster restored from a backup has another uid, and the cluster may have had another
+    /// owner by the time of that backup.
     pub is_own: bool,
     /// Whether it sees it.
     pub is_observed: bool,
@@ -169,12 +169,12 @@ impl ObjectRef {
         })
     }
 
-    /// What a writer carries.
-    fn of_primary(writer: &PrimaryObject) -> Option<Self> {
-        let metadata = &writer.manifest()["metadata"];
+    /// Remote object of a primary Object.
+    fn of_primary(primary: &PrimaryObject) -> Option<Self> {
+        let metadata = &primary.manifest()["metadata"];
         let text = |field: &str| metadata[field].as_str().map(str::to_owned);
-        let hub = writer.object.spec.provider_config_ref.name.clone();
-        Some(Self { hub, namespace: text("namespace")?, name: text("name")?, uid: writer.remote_uid()? })
+        let hub = primary.object.spec.provider_config_ref.name.clone();
+        Some(Self { hub, namespace: text("namespace")?, name: text("name")?, uid: primary.remote_uid()? })
     }
 }
 
@@ -187,20 +187,20 @@ impl fmt::Display for ObjectRef {
 impl Transfer {
     /// Whether the cluster was let go, and is another composite's to end.
     pub fn is_released(&self) -> bool {
-        matches!(self, Self::Source(giving) if giving.released)
+        matches!(self, Self::Source(source) if source.released)
     }
 
     /// Where the cluster is that was taken over.
     pub fn taken_over(&self) -> Option<&ObjectRef> {
         match self {
-            Self::Target(taking) => taking.taken_over.as_ref(),
+            Self::Target(target) => target.taken_over.as_ref(),
             Self::None | Self::Source(_) => None,
         }
     }
 
     /// Whether a writer is there that only watches what another composite may end, and is kept from the planner.
     pub fn hides_primary(&self) -> bool {
-        matches!(self, Self::Target(taking) if taking.hides_primary)
+        matches!(self, Self::Target(target) if target.hides_primary)
     }
 }
 
@@ -215,32 +215,33 @@ impl Observed {
     }
 
     fn observe_source(&mut self, request: &RunFunctionRequest) -> Transfer {
-        let told = || Some(Receiver::from_status(self.composite.status.handed_over.as_ref()?)?.to_string());
-        let noted = self.annotation(ours::HANDED_OVER).map(str::to_owned).or_else(told);
-        let asked = self.composite.metadata.annotation(ours::HAND_OVER).filter(|text| !text.is_empty());
-        let let_go = noted.is_some();
-        let Some(text) = noted.or_else(|| asked.map(str::to_owned)) else { return Transfer::None };
-        let noted_taken = text.strip_suffix(TAKEN_OVER_SUFFIX);
-        let to = Receiver::parse(noted_taken.unwrap_or(&text));
-        let powerless =
-            self.primary.as_ref().is_some_and(|writer| is_observe_only(writer) && !writer.is_deleting());
-        if let_go && let Some(writer) = &mut self.primary {
-            // What only watches says so, where one that may write would be told by its pin.
-            let synced = condition(&writer.object.status.conditions, "Synced");
-            if synced.is_some_and(found_none) && writer.remote_uid().is_some() {
-                writer.sync = SyncState::Deleted;
+        let reported =
+            || Some(Receiver::from_status(self.composite.status.handed_over.as_ref()?)?.to_string());
+        let recorded = self.annotation(ours::HANDED_OVER).map(str::to_owned).or_else(reported);
+        let requested = self.composite.metadata.annotation(ours::HAND_OVER).filter(|text| !text.is_empty());
+        let released = recorded.is_some();
+        let Some(text) = recorded.or_else(|| requested.map(str::to_owned)) else { return Transfer::None };
+        let recorded_transfer = text.strip_suffix(TAKEN_OVER_SUFFIX);
+        let to = Receiver::parse(recorded_transfer.unwrap_or(&text));
+        let is_read_only =
+            self.primary.as_ref().is_some_and(|primary| is_observe_only(primary) && !primary.is_deleting());
+        if released && let Some(primary) = &mut self.primary {
+            // An observer reports a deletion this way; an Object that may write reports it by its pin.
+            let synced = condition(&primary.object.status.conditions, "Synced");
+            if synced.is_some_and(found_none) && primary.remote_uid().is_some() {
+                primary.sync = SyncState::Deleted;
             }
         }
         let named = decode_counterpart(request);
         let own = self.composite.metadata.name.as_str();
         // Also one that was restored from a backup, and has another uid since, goes on with what it took.
-        let taken = (let_go && noted_taken.is_some())
+        let taken_over = (released && recorded_transfer.is_some())
             || matches!(&named, Counterpart::Found(t) if transfer_stage(t, own) == Some(TakeOverStage::Taken));
         Transfer::Source(Box::new(TransferSource {
-            to,
-            released: let_go,
-            is_read_only: powerless,
-            taken_over: taken,
+            receiver: to,
+            released,
+            is_read_only,
+            taken_over,
             target: named,
         }))
     }
@@ -251,50 +252,50 @@ impl Observed {
         // Only from its first pass on: one that came to make a cluster of its own goes on with that.
         let newborn =
             self.composite.status.phase.is_none() && self.primary.is_none() && self.credentials.is_none();
-        let asked = self.composite.metadata.annotation(ours::TAKE_OVER).filter(|_| newborn);
-        // What is no name is waited for in vain: a cluster was not asked for either.
+        let requested = self.composite.metadata.annotation(ours::TAKE_OVER).filter(|_| newborn);
+        // An invalid name is waited for in vain: the owner requested no cluster of their own either.
         let name = |text: &str| bounded(text.split('/').next().unwrap_or_default(), ObjectName::MAX);
-        let Some(from) = note.as_deref().map(name).or(before).or_else(|| asked.map(name)) else {
+        let Some(from) = note.as_deref().map(name).or(before).or_else(|| requested.map(name)) else {
             return Transfer::None;
         };
-        let taken = self.annotation(ours::TAKEN_OVER).and_then(ObjectRef::parse);
+        let annotated = self.annotation(ours::TAKEN_OVER).and_then(ObjectRef::parse);
         // Its policies tell too: what may write was taken.
-        let taken =
-            taken.or_else(|| ObjectRef::of_primary(self.primary.as_ref().filter(|w| !is_observe_only(w))?));
+        let written = annotated
+            .or_else(|| ObjectRef::of_primary(self.primary.as_ref().filter(|w| !is_observe_only(w))?));
         let shown =
             || Some(&self.composite).filter(|c| transfer_stage(c, &from) == Some(TakeOverStage::Taken));
-        let taken = taken.or_else(|| ObjectRef::from_status(&shown()?.status));
-        // What may write, and nobody can tell where, is no cluster of another composite.
+        let taken_over = written.or_else(|| ObjectRef::from_status(&shown()?.status));
+        // An Object that may write and whose object is unknown is no cluster of another composite.
         let quiet = |w: &PrimaryObject| w.name == EPHEMERAL_CLUSTER && is_observe_only(w);
-        if taken.is_none() && !self.primary.as_ref().is_none_or(quiet) {
+        if taken_over.is_none() && !self.primary.as_ref().is_none_or(quiet) {
             return Transfer::None;
         }
         let giver = decode_counterpart(request);
-        let was_taken = taken.is_some();
-        let mut taking = TransferTarget {
-            from,
+        let was_taken_over = taken_over.is_some();
+        let mut target = TransferTarget {
+            source_name: from,
             source: giver,
             watched: None,
             hides_primary: false,
-            taken_over: taken,
-            was_taken_over: was_taken,
+            taken_over,
+            was_taken_over,
         };
-        if taking.taken_over.is_none() {
-            taking.watched = self.primary.as_ref().and_then(|writer| self.observe_watched(writer));
-            if self.may_take_over(&taking) {
-                taking.taken_over = taking.watched.take().map(|watching| watching.object);
+        if target.taken_over.is_none() {
+            target.watched = self.primary.as_ref().and_then(|primary| self.observe_watched(primary));
+            if self.may_take_over(&target) {
+                target.taken_over = target.watched.take().map(|watching| watching.object);
             } else {
-                taking.hides_primary = self.primary.take().is_some();
+                target.hides_primary = self.primary.take().is_some();
             }
         }
-        Transfer::Target(Box::new(taking))
+        Transfer::Target(Box::new(target))
     }
 
     /// Since when the tenant has had the kubeconfig of the cluster that is taken over: as the giver tells it, and later as it is noted.
     pub(crate) fn in_use_since(&self) -> Option<Timestamp> {
-        let Transfer::Target(taking) = &self.transfer else { return None };
+        let Transfer::Target(target) = &self.transfer else { return None };
         let recorded = self.annotations(ours::IN_USE_SINCE).find_map(|at| at.parse().ok());
-        recorded.or(match &taking.source {
+        recorded.or(match &target.source {
             Counterpart::Found(giver) => giver.status.ready_at,
             Counterpart::NotFetched | Counterpart::Missing => None,
         })
@@ -307,23 +308,23 @@ impl Observed {
         self.transfer.taken_over().is_some() && !was_reported
     }
 
-    fn observe_watched(&self, writer: &PrimaryObject) -> Option<WatchedRemote> {
-        let place = ObjectRef::of_primary(writer)?;
-        let note = writer.object.metadata.annotation(ours::TAKE_OVER)?;
+    fn observe_watched(&self, primary: &PrimaryObject) -> Option<WatchedRemote> {
+        let place = ObjectRef::of_primary(primary)?;
+        let note = primary.object.metadata.annotation(ours::TAKE_OVER)?;
         let own = self.composite.metadata.uid.as_ref().map(Uid::as_str);
-        let mine = own.is_some() && note.split('/').nth(1) == own;
+        let is_own = own.is_some() && note.split('/').nth(1) == own;
         // Another uid is another object's, and the link would not be in sync.
-        let seen = writer.sync == SyncState::InSync
-            && writer.remote().is_some_and(|remote| remote.metadata().uid.as_ref() == Some(&place.uid))
-            && !writer.is_deleting();
-        Some(WatchedRemote { object: place, note: note.to_owned(), is_own: mine, is_observed: seen })
+        let is_observed = primary.sync == SyncState::InSync
+            && primary.remote().is_some_and(|remote| remote.metadata().uid.as_ref() == Some(&place.uid))
+            && !primary.is_deleting();
+        Some(WatchedRemote { object: place, note: note.to_owned(), is_own, is_observed })
     }
 
-    /// Whether nobody else may end the cluster any more: its giver shows that nothing of it can, or is gone with all that it had. One that
-    /// has come to its own end takes nothing, because the giver takes its cluster back then.
-    fn may_take_over(&self, taking: &TransferTarget) -> bool {
-        let sees = taking.watched.as_ref().is_some_and(|watching| watching.is_own && watching.is_observed);
-        let free = match &taking.source {
+    /// Whether nobody else can end the cluster any more: the source shows that it cannot, or is gone with everything it had. A target that
+    /// has ended takes nothing, because the source reclaims its cluster then.
+    fn may_take_over(&self, target: &TransferTarget) -> bool {
+        let sees = target.watched.as_ref().is_some_and(|watching| watching.is_own && watching.is_observed);
+        let free = match &target.source {
             Counterpart::NotFetched => false,
             Counterpart::Missing => true,
             Counterpart::Found(giver) => giver.status.handed_over.as_ref().is_some_and(|to| {
@@ -340,7 +341,7 @@ impl TransferSource {
         let Counterpart::Found(taker) = &self.target else {
             return !self.taken_over && matches!(self.target, Counterpart::Missing);
         };
-        let same = self.to.as_ref().is_some_and(|to| to.is_composite(taker));
+        let same = self.receiver.as_ref().is_some_and(|to| to.is_composite(taker));
         let over = matches!(taker.status.phase, Some(Phase::Deprovisioned | Phase::Failed));
         // Another of its name may be the same one, restored: it says first whether it had taken the cluster by then.
         let answered = taker.status.phase.is_some();
@@ -349,7 +350,7 @@ impl TransferSource {
             && if same { over } else { answered }
     }
 
-    /// What is noted of it.
+    /// Value of the annotation that records it.
     pub fn annotation_value(&self, to: &Receiver) -> String {
         format!("{to}{}", if self.taken_over { TAKEN_OVER_SUFFIX } else { "" })
     }
@@ -361,14 +362,14 @@ fn transfer_stage(taker: &Composite, giver: &str) -> Option<TakeOverStage> {
 }
 
 /// Whether it can only watch: not even its own end ends what it carries.
-fn is_observe_only(writer: &PrimaryObject) -> bool {
-    writer.object.spec.management_policies == ["Observe"]
+fn is_observe_only(primary: &PrimaryObject) -> bool {
+    primary.object.spec.management_policies == ["Observe"]
 }
 
 fn decode_counterpart(request: &RunFunctionRequest) -> Counterpart<Box<Composite>> {
     let Some(found) = fetched_resources(request, &COUNTERPART) else { return Counterpart::NotFetched };
     let Some(item) = found.items.first() else { return Counterpart::Missing };
-    // What cannot be read is not gone.
+    // An unreadable composite still exists.
     Composite::decode(&item.resource)
         .map_or(Counterpart::NotFetched, |composite| Counterpart::Found(Box::new(composite)))
 }

@@ -50,7 +50,7 @@ pub struct Lifecycle {
     pub is_late: bool,
     /// Whether what was asked for vanished before it was taken up, and is asked for again.
     pub recreates: bool,
-    /// What the composite's connection Secret is to hold; none: not written.
+    /// Content of the composite's connection Secret; none: not written.
     pub details: Option<Details>,
     /// The Secret on the hub.
     pub secret: Option<String>,
@@ -88,12 +88,12 @@ pub struct Completion {
     /// Reason of `ProwJobCompleted=True`.
     pub reason: String,
     /// The hub's words, if it has any.
-    pub words: String,
+    pub message: String,
 }
 
 impl From<JobCompleted> for Completion {
     fn from(reason: JobCompleted) -> Self {
-        Self { reason: reason.as_str().to_owned(), words: String::new() }
+        Self { reason: reason.as_str().to_owned(), message: String::new() }
     }
 }
 
@@ -148,8 +148,8 @@ fn expiring_since(ready: Timestamp, end: Timestamp) -> Option<Timestamp> {
 }
 
 /// Whether the hub does not know a field that the tenant wrote. One of the platform's own is for administrators to put right.
-fn is_tenant_field_unknown(request: &Validated, writer: Option<&PrimaryObject>) -> bool {
-    match writer.map(|writer| &writer.sync) {
+fn is_tenant_field_unknown(request: &Validated, primary: Option<&PrimaryObject>) -> bool {
+    match primary.map(|primary| &primary.sync) {
         Some(SyncState::UnknownField(path)) => request.is_tenant_field(path),
         _ => false,
     }
@@ -163,9 +163,9 @@ pub(super) fn evaluate_lifecycle(
     removal: bool,
     now: Timestamp,
 ) -> Lifecycle {
-    let writer = observed.primary.as_ref();
+    let primary = observed.primary.as_ref();
     let secret = known_secret(observed, health);
-    // What the last name leads to is no longer what was asked for.
+    // The previous Secret no longer matches the request.
     let named = secret.as_deref().filter(|_| !health.publishes_admin);
     let fresh = named.and_then(|name| observed.credentials.as_ref()?.details_of(name));
     let was_ready = observed.ever_ready();
@@ -180,19 +180,20 @@ pub(super) fn evaluate_lifecycle(
     let hubs = health.ends_at.filter(|_| ready_at.is_some());
     let expires_at = [ours, hubs].into_iter().flatten().min();
     let ending = observed.annotation(ours::ENDING);
-    // What was let go is another composite's to end.
-    let let_go = observed.transfer.is_released();
+    // A released cluster is another composite's to end.
+    let released = observed.transfer.is_released();
     let is_over = passed(expires_at.filter(|_| !observed.is_delivered_now())) || passed(health.ends_at);
-    let expired = !let_go && (is_over || ending == Some(JobCompleted::Expired.as_str()));
-    // Of what it lives in all, whoever ends it.
+    let expired = !released && (is_over || ending == Some(JobCompleted::Expired.as_str()));
+    // Relative to the actual lifetime, whoever ends it.
     let expiring_at = expires_at.zip(ready_at).and_then(|(end, ready)| expiring_since(ready, end));
     let by_owner = request.teardown == Some(true);
     let outlived = ending.map_or(expired && !by_owner, |why| why == JobCompleted::Expired.as_str());
-    // What is taken away leaves no manifest that remembers it, nor does a writer that is not seen. What was told to end is not told otherwise.
+    // A removed Object leaves no manifest that remembers the teardown, nor does an unobserved one. A teardown that reached the hub is not
+    // withdrawn.
     let latched = observed.composite.status.phase == Some(Phase::Deprovisioning) || ending.is_some();
-    let told = !let_go && (health.teardown_arrived || (latched && writer.is_none()));
-    let latched = if removal { latched } else { told };
-    let asked = by_owner || writer.is_some_and(PrimaryObject::requests_teardown) || latched;
+    let arrived = !released && (health.teardown_arrived || (latched && primary.is_none()));
+    let latched = if removal { latched } else { arrived };
+    let requested = by_owner || primary.is_some_and(PrimaryObject::requests_teardown) || latched;
     let provision_deadline = started_at
         .filter(|_| !ever_ready)
         .and_then(|at| at.checked_add(request.lifetime.provision_timeout()?).ok());
@@ -208,11 +209,11 @@ pub(super) fn evaluate_lifecycle(
     let looked = read.is_some_and(|(s, c)| c.read_without_kubeconfig(s)) || passed(withheld_until);
     let facts = PhaseInputs {
         ends_by_removal: removal,
-        unknown_to_hub: is_tenant_field_unknown(request, writer),
+        unknown_to_hub: is_tenant_field_unknown(request, primary),
         observed,
         health,
         ever_ready,
-        teardown_requested: asked,
+        teardown_requested: requested,
         expired,
         lifetime_ended: outlived,
         // In time, if only its kubeconfig was not looked at yet.
@@ -229,20 +230,20 @@ pub(super) fn evaluate_lifecycle(
     } else {
         (phase, failure)
     };
-    // Whatever the end was: what should run all the same is told to end.
+    // After any end a cluster that still runs is torn down.
     let ended =
         phase == Phase::Deprovisioned || (phase == Phase::Failed && failure != Some(Failure::InvalidClaim));
     let settled = matches!(phase, Phase::Deprovisioned | Phase::Failed);
     let waiting = matches!(phase, Phase::Pending | Phase::Provisioning);
     let quiet_until = observed
         .quiet_until()
-        .filter(|_| waiting && !ever_ready && !asked && !has_credentials_failure(observed, health));
+        .filter(|_| waiting && !ever_ready && !requested && !has_credentials_failure(observed, health));
     let deadlines = [
         quiet_until,
         provision_deadline.filter(|_| waiting),
         estimated_ready_at.filter(|_| waiting),
-        expiring_at.filter(|_| !settled && !asked && !let_go),
-        expires_at.filter(|_| !settled && !asked && !let_go),
+        expiring_at.filter(|_| !settled && !requested && !released),
+        expires_at.filter(|_| !settled && !requested && !released),
         withheld_until.filter(|_| waiting),
         request.templated().and_then(|t| t.abandons_hub_at).filter(|_| phase == Phase::Pending),
         health.changes_at.filter(|_| !settled),
@@ -264,16 +265,16 @@ pub(super) fn evaluate_lifecycle(
         .map(|details| if request.access.is_some() { details.without_password() } else { details }),
         completion: over,
         ever_ready,
-        teardown: asked || expired || ended,
+        teardown: requested || expired || ended,
         lifetime_ended: outlived,
-        is_expiring: passed(expiring_at) && !settled && !let_go,
+        is_expiring: passed(expiring_at) && !settled && !released,
         is_late: waiting && passed(estimated_ready_at),
         recreates: again,
         secret,
         started_at,
         ready_at,
-        // What was let go ends with whoever has it.
-        expires_at: expires_at.filter(|_| !let_go),
+        // A released cluster ends with its new owner.
+        expires_at: expires_at.filter(|_| !released),
         cleanup_at: request.cleanup_at.filter(|at| expires_at.is_none_or(|end| *at < end)),
         estimated_ready_at,
         provision_deadline: provision_deadline.filter(|_| waiting),
@@ -285,12 +286,12 @@ pub(super) fn evaluate_lifecycle(
 /// it, then the hub's own condition, then the time at which core first showed ours.
 fn ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
     let shown = observed.composite.shown(ConditionType::ClusterReady).filter(|c| c.is_true());
-    let noted = || observed.annotations(ours::READY_AT).find_map(|at| at.parse().ok());
+    let recorded = || observed.annotations(ours::READY_AT).find_map(|at| at.parse().ok());
     observed
         .composite
         .status
         .ready_at
-        .or_else(noted)
+        .or_else(recorded)
         .or_else(|| usable_since(observed, health))
         .or_else(|| shown.and_then(|c| c.last_transition_time))
 }
@@ -303,8 +304,8 @@ fn usable_since(observed: &Observed, health: &Health) -> Option<Timestamp> {
         // A cluster that was taken over is older than the composite, and was used before its credentials came here.
         return observed.in_use_since().or(Some(up));
     }
-    let here = observed.credentials.as_ref().and_then(Credentials::read_since);
-    [here, observed.composite.metadata.creation_timestamp].into_iter().flatten().chain([up]).max()
+    let published_at = observed.credentials.as_ref().and_then(Credentials::read_since);
+    [published_at, observed.composite.metadata.creation_timestamp].into_iter().flatten().chain([up]).max()
 }
 
 fn published_details(
@@ -329,8 +330,8 @@ fn last_details(fresh: Option<&Details>, admins: bool, observed: &Observed) -> O
     let credentials = observed.credentials.as_ref().filter(|_| !admins);
     let credentials = credentials.map(|c| &c.details).filter(|d| d.has_kubeconfig());
     let own = Some(&observed.details).filter(|d| d.has_kubeconfig());
-    // What `credentials` writes is the only copy of a composite in a namespace, and the tenant may delete it. It is written anew; the
-    // cluster is no less ready, and keys without a value tell that they are missed.
+    // For a composite in a namespace `credentials` writes the only copy, and the tenant may delete it. It is written again; the cluster
+    // stays ready, and keys without a value show the loss.
     let missed = || match observed.composite.flavour {
         Flavour::Claimed | Flavour::Homeless => None,
         Flavour::Namespaced(_) => Some(Details::emptied()),

@@ -1,4 +1,4 @@
-//! What the facts amount to: phase, failure, and whether anything is left that costs money.
+//! Decides phase, failure, and whether anything is left that costs money.
 
 use testplatform_apis::{
     condition::{ConditionType, Failure, JobCompleted, end},
@@ -34,11 +34,11 @@ impl PhaseInputs<'_> {
     pub fn decide_phase(&self) -> (Phase, Option<Failure>, bool) {
         let status = &self.observed.composite.status;
         let note = |key| self.observed.annotation(key);
-        let noted = note(ours::FAILED).map(|f| Failure::parse(f).unwrap_or(Failure::Earlier));
-        if noted.is_some() || status.phase == Some(Phase::Failed) {
+        let recorded = note(ours::FAILED).map(|f| Failure::parse(f).unwrap_or(Failure::Earlier));
+        if recorded.is_some() || status.phase == Some(Phase::Failed) {
             // Without a writer the reason was never noted: it is found again, or was said before.
-            let again = || self.derive_phase().1.filter(|f| *f != Failure::WriterLost);
-            let why = noted.or_else(again).unwrap_or(Failure::Earlier);
+            let rederived = || self.derive_phase().1.filter(|f| *f != Failure::WriterLost);
+            let why = recorded.or_else(rederived).unwrap_or(Failure::Earlier);
             return (Phase::Failed, Some(why), false);
         }
         if note(ours::OVER).is_some() || status.phase == Some(Phase::Deprovisioned) {
@@ -48,7 +48,7 @@ impl PhaseInputs<'_> {
             (Phase::Deprovisioned, None, _) if self.health.orphaned.is_some() => {
                 (Phase::Deprovisioning, None, false)
             }
-            judged => judged,
+            evaluation => evaluation,
         }
     }
 
@@ -56,19 +56,19 @@ impl PhaseInputs<'_> {
         let failed = |why| (Phase::Failed, Some(why), false);
         let plain = |phase| (phase, None, false);
         let ending = self.teardown_requested || self.expired;
-        let Some(writer) = &self.observed.primary else {
-            let left_behind = self.observed.cluster_may_exist();
-            // What the deadline did to one for which nothing was made it does again, if core lost what was told of it.
-            if self.timed_out && !ending && !left_behind && self.observed.was_pending() {
+        let Some(primary) = &self.observed.primary else {
+            let may_exist = self.observed.cluster_may_exist();
+            // The deadline applies again to a claim without a cluster, if core lost the earlier result.
+            if self.timed_out && !ending && !may_exist && self.observed.was_pending() {
                 return failed(Failure::ProvisionTimeout);
             }
             // Emptied keys are those of an end that was seen.
-            if self.ends_by_removal && self.observed.was_made_before() && !left_behind {
+            if self.ends_by_removal && self.observed.was_made_before() && !may_exist {
                 return plain(Phase::Deprovisioned);
             }
             return match (self.observed.was_made_before(), ending, self.timed_out) {
                 // Its writer is gone; whether it is too has to be found out.
-                (true, true, _) if left_behind => plain(Phase::Deprovisioning),
+                (true, true, _) if may_exist => plain(Phase::Deprovisioning),
                 (true, false, _) if self.ever_ready => plain(Phase::Degraded),
                 (true, false, _) => plain(Phase::Provisioning),
                 (_, true, _) => plain(Phase::Deprovisioned),
@@ -76,19 +76,19 @@ impl PhaseInputs<'_> {
                 (false, false, false) => plain(Phase::Pending),
             };
         };
-        if writer.is_probing() && writer.found_nothing() {
+        if primary.is_probing() && primary.found_nothing() {
             return if ending { plain(Phase::Deprovisioned) } else { failed(Failure::WriterLost) };
         }
-        match &writer.sync {
+        match &primary.sync {
             SyncState::Deleted if ending || self.observed.transfer.is_released() => {
                 return plain(Phase::Deprovisioned);
             }
             SyncState::Deleted
                 if !self.health.has_cluster
                     && !self.ever_ready
-                    && self.observed.is_first_attempt(writer)
+                    && self.observed.is_first_attempt(primary)
                     && !self.timed_out
-                    // What was taken over was somebody's already.
+                    // A cluster that was taken over had an owner already.
                     && self.observed.transfer.taken_over().is_none() =>
             {
                 return (Phase::Pending, None, true);
@@ -97,7 +97,9 @@ impl PhaseInputs<'_> {
             // Its name is free again, so what was taken away is gone.
             SyncState::Replaced if self.is_removed() => return plain(Phase::Deprovisioned),
             SyncState::Replaced => return failed(Failure::RemoteReplaced),
-            SyncState::UnknownField(_) if self.unknown_to_hub && writer.remote_uid().is_none() && !ending => {
+            SyncState::UnknownField(_)
+                if self.unknown_to_hub && primary.remote_uid().is_none() && !ending =>
+            {
                 return failed(Failure::UnknownField);
             }
             SyncState::Unknown
@@ -121,8 +123,8 @@ impl PhaseInputs<'_> {
             | Stage::Failing(_) => {}
         }
         if ending {
-            let left = writer.remote_may_exist();
-            return plain(if left { Phase::Deprovisioning } else { Phase::Deprovisioned });
+            let may_exist = primary.remote_may_exist();
+            return plain(if may_exist { Phase::Deprovisioning } else { Phase::Deprovisioned });
         }
         if self.timed_out {
             return failed(Failure::ProvisionTimeout);
@@ -141,43 +143,43 @@ impl PhaseInputs<'_> {
         if !matches!(phase, Phase::Deprovisioned | Phase::Failed) {
             return None;
         }
-        let writer = self.observed.primary.as_ref();
+        let primary = self.observed.primary.as_ref();
         let ended = match &self.health.stage {
-            Stage::Ended { reason, words, .. } => Some(Completion {
+            Stage::Ended { reason, message: words, .. } => Some(Completion {
                 reason: if reason.is_empty() {
                     JobCompleted::TornDown.as_str().into()
                 } else {
                     reason.clone()
                 },
-                words: words.clone(),
+                message: words.clone(),
             }),
             Stage::Refused { costs: false, .. } => Some(JobCompleted::NothingToTearDown.into()),
             _ => None,
         };
-        let deleted = writer.is_some_and(|w| w.sync == SyncState::Deleted);
+        let deleted = primary.is_some_and(|w| w.sync == SyncState::Deleted);
         let nothing = JobCompleted::NothingToTearDown.as_str();
-        let running = writer.is_some_and(|w| w.remote().is_some()) && !self.health.stage.is_terminal();
-        // What was said to be nothing and turned up, and what the hub said had ended and runs again. What we found gone
-        // ourselves is different: what is observed of it is only the last that was seen.
+        let running = primary.is_some_and(|w| w.remote().is_some()) && !self.health.stage.is_terminal();
+        // An end is void if nothing was recorded and something turned up, or if the hub reported it and the cluster runs again. An object
+        // that this function found missing is different: its observation is only the last one.
         let hubs_word = |reason: &str| JobCompleted::parse(reason).is_none();
-        let stands = |reason: &&str| {
+        let is_valid = |reason: &&str| {
             if *reason == nothing { !(deleted || running) } else { !(running && hubs_word(reason)) }
         };
-        let noted = writer.and_then(|w| w.object.metadata.annotation(ours::OVER)).filter(stands);
-        if let Some(noted) = noted {
+        let recorded = primary.and_then(|w| w.object.metadata.annotation(ours::OVER)).filter(is_valid);
+        if let Some(noted) = recorded {
             // The hub's words are not noted; they are shown as long as they match.
             let same = ended.filter(|o| o.reason == noted);
             return Some(
-                same.unwrap_or_else(|| Completion { reason: noted.to_owned(), words: String::new() }),
+                same.unwrap_or_else(|| Completion { reason: noted.to_owned(), message: String::new() }),
             );
         }
-        let gone = match writer.map(|w| &w.sync) {
+        let vanished = match primary.map(|w| &w.sync) {
             _ if phase == Phase::Failed && self.health.orphaned.is_some() => None,
             Some(SyncState::Deleted) if phase == Phase::Deprovisioned => Some(self.teardown_reason()),
             Some(SyncState::Replaced) if self.is_removed() => Some(self.teardown_reason()),
             Some(SyncState::Deleted) => Some(JobCompleted::RemoteDeleted),
             Some(SyncState::Replaced) => Some(JobCompleted::RemoteReplaced),
-            Some(_) if writer.is_some_and(PrimaryObject::remote_may_exist) => None,
+            Some(_) if primary.is_some_and(PrimaryObject::remote_may_exist) => None,
             Some(_) if matches!(failure, Some(Failure::WriterLost | Failure::RemoteDeleted)) => {
                 Some(JobCompleted::RemoteDeleted)
             }
@@ -194,15 +196,15 @@ impl PhaseInputs<'_> {
         };
         // Without a writer there is no note; what was shown holds.
         let shown = self.observed.composite.shown(ConditionType::ProwJobCompleted);
-        let shown = shown.filter(|c| c.is_true() && writer.is_none() && was_final(self.observed));
+        let shown = shown.filter(|c| c.is_true() && primary.is_none() && was_final(self.observed));
         let shown = shown
-            .map(|c| Completion { reason: end(&c.reason, &c.message).0.to_owned(), words: String::new() });
-        // What was made all the same has to be looked for, whatever was remembered.
+            .map(|c| Completion { reason: end(&c.reason, &c.message).0.to_owned(), message: String::new() });
+        // A cluster that may exist has to be searched for, whatever was recorded.
         let remembered = self.observed.completion_record.as_ref().and_then(|e| e.annotation(ours::OVER));
         let remembered = remembered
-            .filter(|reason| writer.is_none() && !(*reason == nothing && self.observed.cluster_may_exist()));
-        let remembered = || remembered.map(|r| Completion { reason: r.to_owned(), words: String::new() });
-        ended.or(shown).or_else(remembered).or_else(|| gone.map(Completion::from))
+            .filter(|reason| primary.is_none() && !(*reason == nothing && self.observed.cluster_may_exist()));
+        let remembered = || remembered.map(|r| Completion { reason: r.to_owned(), message: String::new() });
+        ended.or(shown).or_else(remembered).or_else(|| vanished.map(Completion::from))
     }
 
     /// Whether the writer was taken away, which is how the cluster is ended.
@@ -211,8 +213,9 @@ impl PhaseInputs<'_> {
     }
 
     fn teardown_reason(&self) -> JobCompleted {
-        let noted = self.observed.annotation(ours::ENDING).and_then(JobCompleted::parse);
-        if let Some(noted) = noted.filter(|r| matches!(r, JobCompleted::TornDown | JobCompleted::Expired)) {
+        let recorded = self.observed.annotation(ours::ENDING).and_then(JobCompleted::parse);
+        if let Some(noted) = recorded.filter(|r| matches!(r, JobCompleted::TornDown | JobCompleted::Expired))
+        {
             return noted;
         }
         if self.lifetime_ended { JobCompleted::Expired } else { JobCompleted::TornDown }

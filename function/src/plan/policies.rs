@@ -23,18 +23,18 @@ pub(super) fn decide_intent(
     request: &Validated,
     observed: &Observed,
     health: &Health,
-    course: &Lifecycle,
+    lifecycle: &Lifecycle,
     removal: bool,
     now: Timestamp,
 ) -> Intent {
-    let over = course.completion.as_ref().map(|o| o.reason.clone());
-    let write = decide_action(request, observed, health, course, removal);
+    let over = lifecycle.completion.as_ref().map(|o| o.reason.clone());
+    let write = decide_action(request, observed, health, lifecycle, removal);
     let (ends, precedes) = match &write {
         PrimaryAction::Remove => (true, false),
-        PrimaryAction::Update(_) if ends_by_removal(observed, course, removal) => (true, true),
+        PrimaryAction::Update(_) if ends_by_removal(observed, lifecycle, removal) => (true, true),
         // It goes, and whoever took it away may not have got to note why: core in a pass that broke off, or somebody by hand.
         PrimaryAction::Probe { .. }
-            if ends_by_removal(observed, course, removal)
+            if ends_by_removal(observed, lifecycle, removal)
                 && observed.primary.as_ref().is_some_and(PrimaryObject::is_deleting) =>
         {
             (true, false)
@@ -46,28 +46,28 @@ pub(super) fn decide_intent(
         | PrimaryAction::Recreate { .. }
         | PrimaryAction::Relocate => (false, false),
     };
-    let ending = if course.lifetime_ended { JobCompleted::Expired } else { JobCompleted::TornDown };
+    let ending = if lifecycle.lifetime_ended { JobCompleted::Expired } else { JobCompleted::TornDown };
     let ending = ends.then_some(ending);
     // Said first is said for good: an owner's teardown does not become an expiry because it takes long.
-    let noted = observed.annotation(ours::ENDING).map(str::to_owned);
+    let recorded = observed.annotation(ours::ENDING).map(str::to_owned);
     Intent {
         action: write,
-        teardown_reason: noted.or_else(|| ending.map(|e| e.as_str().to_owned())),
-        teardown: course.teardown,
+        teardown_reason: recorded.or_else(|| ending.map(|e| e.as_str().to_owned())),
+        teardown: lifecycle.teardown,
         teardown_deferred: precedes,
-        failure: course.failure.or(course.pending_failure),
+        failure: lifecycle.failure.or(lifecycle.pending_failure),
         // A lifetime counts from it. Where Hive may take a cluster back and give another, it is also what tells that the tenant has
         // credentials, once all other witnesses are lost. At an end all others are: it is noted with that, in one write.
-        ready_at: course
+        ready_at: lifecycle
             .ready_at
-            .filter(|_| removal || request.lifetime.effective.is_some() || is_at_end(course)),
+            .filter(|_| removal || request.lifetime.effective.is_some() || is_at_end(lifecycle)),
         reread_at: observed.credentials.as_ref().and_then(|c| reread_at(c, observed, now)),
-        withheld_since: course
+        withheld_since: lifecycle
             .known_credentials(observed)
             .and_then(|(secret, c)| c.withheld_or_unknown_since(secret)),
-        wants_credentials: keeps_credentials(course),
-        primary_ready: course.ever_ready || over.is_some(),
-        credentials_ready: course.ever_ready && course.details.is_some(),
+        wants_credentials: keeps_credentials(lifecycle),
+        primary_ready: lifecycle.ever_ready || over.is_some(),
+        credentials_ready: lifecycle.ever_ready && lifecycle.details.is_some(),
         transfer_annotations: vec![],
         completion: over,
     }
@@ -75,12 +75,12 @@ pub(super) fn decide_intent(
 
 /// Whether it has come to an end, which is noted on the writer. Core applies that before it empties the kubeconfig, so a pass that sees emptied
 /// keys sees the note too.
-fn is_at_end(course: &Lifecycle) -> bool {
-    course.is_complete() || course.failure.is_some()
+fn is_at_end(lifecycle: &Lifecycle) -> bool {
+    lifecycle.is_complete() || lifecycle.failure.is_some()
 }
 
-/// One that is lost is asked for again and again, each time in other words: only a change makes provider-kubernetes look, and one look may
-/// be in vain. It goes by a cache that can still show the Secret that is gone, and what it wrote can be gone before anybody saw it.
+/// Repeats the request for lost credentials, each time with another value: only a change makes provider-kubernetes reconcile, and one
+/// reconcile may not suffice. Its cache can still show the deleted Secret, and its result can be gone before anybody saw it.
 fn reread_at(credentials: &Credentials, observed: &Observed, now: Timestamp) -> Option<Timestamp> {
     let synced = credentials.loss_condition()?;
     // Steps from a time that was observed: which have passed is all that the clock tells.
@@ -92,10 +92,10 @@ fn reread_at(credentials: &Credentials, observed: &Observed, now: Timestamp) -> 
 }
 
 /// The credentials leave the desired state when nothing is left that they open.
-fn keeps_credentials(course: &Lifecycle) -> bool {
-    match course.phase {
+fn keeps_credentials(lifecycle: &Lifecycle) -> bool {
+    match lifecycle.phase {
         Phase::Deprovisioned => false,
-        Phase::Failed => course.completion.is_none(),
+        Phase::Failed => lifecycle.completion.is_none(),
         Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded | Phase::Deprovisioning => true,
     }
 }
@@ -104,88 +104,95 @@ fn decide_action(
     request: &Validated,
     observed: &Observed,
     health: &Health,
-    course: &Lifecycle,
+    lifecycle: &Lifecycle,
     removal: bool,
 ) -> PrimaryAction {
-    let Some(writer) = &observed.primary else {
-        if course.is_complete() {
+    let Some(primary) = &observed.primary else {
+        if lifecycle.is_complete() {
             return PrimaryAction::Omit;
         }
         if observed.was_made_before() {
             return PrimaryAction::Probe { uid: observed.expected_uid() };
         }
         // The only place where a cluster can begin.
-        let may = course.phase == Phase::Pending && request.blocked_by.is_none();
+        let may = lifecycle.phase == Phase::Pending && request.blocked_by.is_none();
         return if may { PrimaryAction::Create } else { PrimaryAction::Omit };
     };
-    if let (true, Some(vanished)) = (course.recreates, writer.remote_uid()) {
+    if let (true, Some(vanished)) = (lifecycle.recreates, primary.remote_uid()) {
         return PrimaryAction::Recreate { vanished };
     }
-    let gives_up = request.templated().is_some_and(|t| t.abandons_hub) && !writer.remote_may_exist();
-    // What the composite does not refer to core does not delete.
-    if gives_up && course.phase == Phase::Pending && !course.teardown && !observed.is_primary_unreferenced {
+    let gives_up = request.templated().is_some_and(|t| t.abandons_hub) && !primary.remote_may_exist();
+    // Core deletes nothing that the composite does not refer to.
+    if gives_up
+        && lifecycle.phase == Phase::Pending
+        && !lifecycle.teardown
+        && !observed.is_primary_unreferenced
+    {
         return PrimaryAction::Relocate;
     }
-    if course.completion.is_none() && remote_remains(writer) {
-        let ends = removal && course.teardown;
-        // One that is on its way out is desired again, because core would not show it otherwise. It is not taken away a
-        // second time, nor is one that still looks: each time would undo the other, without end.
-        if writer.is_searching() || (ends && writer.is_deleting()) {
+    if lifecycle.completion.is_none() && remote_remains(primary) {
+        let ends = removal && lifecycle.teardown;
+        // An Object that is being deleted is desired again, because core would not show it otherwise. It is not removed a second time, nor
+        // is one that is still searching: the two actions would undo each other for ever.
+        if primary.is_searching() || (ends && primary.is_deleting()) {
             return PrimaryAction::Probe { uid: observed.expected_uid() };
         }
-        // What holds a writer that is taken away may stand on it by our word alone, which is taken back with it.
+        // A finalizer of a removed primary Object may come from this function alone, and core withdraws it with the Object.
         if ends && !observed.awaits_pre_delete() {
-            // What is not desired any more cannot be changed. So what the hub may refuse is taken back before: it could not be deleted.
-            let taken_back = PrimaryAction::Update(ManagementPolicies::ObserveDelete);
-            return if observed.is_deletable() { PrimaryAction::Remove } else { taken_back };
+            // An Object that is no longer desired cannot be changed. A spec that the hub may refuse could not be deleted, so the hub's spec
+            // is restored first.
+            let restore = PrimaryAction::Update(ManagementPolicies::ObserveDelete);
+            return if observed.is_deletable() { PrimaryAction::Remove } else { restore };
         }
     }
-    PrimaryAction::Update(allowed_policies(writer, health, course))
+    PrimaryAction::Update(allowed_policies(primary, health, lifecycle))
 }
 
 /// Whether a writer that is kept is to be taken away, as soon as what comes before that is done.
-fn ends_by_removal(observed: &Observed, course: &Lifecycle, removal: bool) -> bool {
+fn ends_by_removal(observed: &Observed, lifecycle: &Lifecycle, removal: bool) -> bool {
     removal
-        && course.teardown
-        && course.completion.is_none()
+        && lifecycle.teardown
+        && lifecycle.completion.is_none()
         && observed.primary.as_ref().is_some_and(remote_remains)
 }
 
 /// Whether the next pass that finds the cluster to have Failed takes the writer away. Why has to be noted before that: core takes away before it
 /// writes, and a pass can end in between.
 pub(super) fn records_failure_first(observed: &Observed) -> bool {
-    let said =
+    let is_recorded =
         observed.composite.status.phase == Some(Phase::Failed) || observed.annotation(ours::FAILED).is_some();
-    let whole =
-        |writer: &PrimaryObject| remote_remains(writer) && !writer.is_searching() && !writer.is_deleting();
-    !said && !observed.awaits_pre_delete() && observed.primary.as_ref().is_some_and(whole)
+    let is_active = |primary: &PrimaryObject| {
+        remote_remains(primary) && !primary.is_searching() && !primary.is_deleting()
+    };
+    !is_recorded && !observed.awaits_pre_delete() && observed.primary.as_ref().is_some_and(is_active)
 }
 
-/// What is gone, or somebody else's, is not ours to end; what is over has ended.
-fn remote_remains(writer: &PrimaryObject) -> bool {
-    !matches!(writer.sync, SyncState::Deleted | SyncState::Replaced)
+/// A missing or foreign object is not ours to end; a completed one has ended.
+fn remote_remains(primary: &PrimaryObject) -> bool {
+    !matches!(primary.sync, SyncState::Deleted | SyncState::Replaced)
 }
 
 /// The pin keeps a second cluster from being made; these keep provider-kubernetes from trying for ever, and from
 /// deleting what is not ours.
-fn allowed_policies(writer: &PrimaryObject, health: &Health, course: &Lifecycle) -> ManagementPolicies {
-    if writer.sync == SyncState::Replaced || course.failure == Some(Failure::RemoteReplaced) {
+fn allowed_policies(primary: &PrimaryObject, health: &Health, lifecycle: &Lifecycle) -> ManagementPolicies {
+    if primary.sync == SyncState::Replaced || lifecycle.failure == Some(Failure::RemoteReplaced) {
         return ManagementPolicies::Observe;
     }
-    if writer.sync == SyncState::Deleted || course.failure == Some(Failure::RemoteDeleted) {
+    if primary.sync == SyncState::Deleted || lifecycle.failure == Some(Failure::RemoteDeleted) {
         return ManagementPolicies::ObserveDelete;
     }
     // Nothing was seen, and nothing may be made any more: what was made all the same will be seen, and then told to
     // end.
-    if writer.remote().is_none() && course.teardown && writer.remote_uid().is_none() {
+    if primary.remote().is_none() && lifecycle.teardown && primary.remote_uid().is_none() {
         return ManagementPolicies::ObserveDelete;
     }
-    // As long as something may run that was not told to end, full policies carry the teardown there: also when it
-    // turned up after all where nothing seemed to exist. One that is told by its spec stays until it has ended, and only full
-    // policies show that somebody deleted it before: of one that is only watched, provider-kubernetes keeps what it saw last.
-    let told = health.stage.is_terminal() || (is_ended_by_removal(writer.name) && health.teardown_arrived);
-    let done = match course.phase {
-        Phase::Deprovisioned | Phase::Failed => told || course.completion.is_some(),
+    // As long as something may run whose teardown did not arrive, full policies carry the teardown there, even if it turned up
+    // unexpectedly. A cluster that is ended by a field stays until it has ended, and only full policies show that somebody deleted it
+    // before: of an observed object provider-kubernetes keeps the last observation.
+    let is_ended =
+        health.stage.is_terminal() || (is_ended_by_removal(primary.name) && health.teardown_arrived);
+    let done = match lifecycle.phase {
+        Phase::Deprovisioned | Phase::Failed => is_ended || lifecycle.completion.is_some(),
         Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded | Phase::Deprovisioning => {
             false
         }
@@ -193,8 +200,8 @@ fn allowed_policies(writer: &PrimaryObject, health: &Health, course: &Lifecycle)
     if done {
         return ManagementPolicies::ObserveDelete;
     }
-    // provider-kubernetes writes over whatever it finds under the name. One that may only create leaves it as it is, and shows it.
-    if writer.is_templated() && writer.remote_uid().is_none() {
+    // provider-kubernetes overwrites any object under the name. An Object that may only create leaves it unchanged, and shows it.
+    if primary.is_templated() && primary.remote_uid().is_none() {
         ManagementPolicies::ObserveCreateDelete
     } else {
         ManagementPolicies::Full

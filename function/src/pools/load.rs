@@ -27,16 +27,16 @@ impl<'a> PeerLoad<'a> {
     pub fn within_quota(&self, pools: &[&'a Pool]) -> Result<Vec<&'a Pool>, AdmissionIssue> {
         let quota = self.tenant.and_then(|tenant| self.catalogue.quota(tenant));
         let Some((quota, tenant)) = quota.zip(self.tenant) else { return Ok(pools.to_vec()) };
-        let (taken, spent) = self.quota_usage(quota);
+        let (accepted, spent) = self.quota_usage(quota);
         let affordable: Vec<&Pool> = pools
             .iter()
             .copied()
             .filter(|p| quota.budget.is_none_or(|budget| spent.saturating_add(p.cost) <= budget))
             .collect();
-        if quota.max_concurrent.is_some_and(|max| taken >= max) || affordable.is_empty() {
+        if quota.max_concurrent.is_some_and(|max| accepted >= max) || affordable.is_empty() {
             let cheapest = pools.iter().map(|p| p.cost).min().unwrap_or(1);
-            let words = exceeded_message(quota, tenant, cheapest, " from pools");
-            return Err(AdmissionIssue::new(Request::QuotaExceeded, words));
+            let message = exceeded_message(quota, tenant, cheapest, " from pools");
+            return Err(AdmissionIssue::new(Request::QuotaExceeded, message));
         }
         Ok(affordable)
     }
@@ -45,9 +45,9 @@ impl<'a> PeerLoad<'a> {
     pub fn check_quota(&self, cost: u32) -> Result<(), AdmissionIssue> {
         let quota = self.tenant.and_then(|tenant| self.catalogue.quota(tenant));
         let Some((quota, tenant)) = quota.zip(self.tenant) else { return Ok(()) };
-        let (taken, spent) = self.quota_usage(quota);
+        let (accepted, spent) = self.quota_usage(quota);
         let beyond = quota.budget.is_some_and(|budget| spent.saturating_add(cost) > budget);
-        if beyond || quota.max_concurrent.is_some_and(|max| taken >= max) {
+        if beyond || quota.max_concurrent.is_some_and(|max| accepted >= max) {
             return Err(AdmissionIssue::new(
                 Request::QuotaExceeded,
                 exceeded_message(quota, tenant, cost, ""),
@@ -68,7 +68,7 @@ impl<'a> PeerLoad<'a> {
         let Some(hub) = self.catalogue.hub(pool).filter(|hub| !hub.cordon) else { return false };
         let Some(max) = hub.max_clusters else { return true };
         let on_it = |peer: &&PeerCluster| match &peer.state {
-            PeerState::Holds { hub: taken, .. } => taken == hub.provider_config(),
+            PeerState::Holds { hub: accepted, .. } => accepted == hub.provider_config(),
             PeerState::WaitsForHub if self.is_served_before(peer) => {
                 self.may_go_to(peer, hub.provider_config())
             }
@@ -81,7 +81,7 @@ impl<'a> PeerLoad<'a> {
         let same = peer.tenant.as_deref() == self.tenant;
         same && match &peer.state {
             PeerState::Holds { .. } | PeerState::HoldsElsewhere => true,
-            // One that can never be afforded is not waited for.
+            // A peer that can never be afforded is not waited for.
             PeerState::WaitsForHub | PeerState::WaitsForQuota => {
                 let ever = |cost| quota.budget.is_none_or(|budget| cost <= budget);
                 self.is_served_before(peer) && self.min_cost(peer).is_some_and(ever)
@@ -89,7 +89,7 @@ impl<'a> PeerLoad<'a> {
         }
     }
 
-    /// What a peer's cluster costs; one that waits counts with the cheapest that it may get.
+    /// Cost of a peer's cluster; a waiting one counts with the cheapest that it may get.
     fn peer_cost(&self, peer: &PeerCluster) -> u32 {
         let cost = match &peer.state {
             // The pool of one that brings its own credentials is its own, and no entry.

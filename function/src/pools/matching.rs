@@ -23,9 +23,9 @@ pub(super) fn find_candidates<'a>(
         let fit = catalogue.pools.iter().filter(|p| is_match(p, (wanted, brings), architecture));
         fit.filter(|p| p.allows(tenant) && is_drawable(p, wanted)).collect()
     };
-    let asked = requested_architecture(wanted);
-    let found = offered(asked);
-    if found.is_empty() && asked == Some("multi") { offered(Some("amd64")) } else { found }
+    let requested = requested_architecture(wanted);
+    let found = offered(requested);
+    if found.is_empty() && requested == Some("multi") { offered(Some("amd64")) } else { found }
 }
 
 /// Whether a claim may get it.
@@ -89,10 +89,10 @@ pub(super) fn build_refusal(
             ),
         );
     }
-    let asked = requested_architecture(wanted);
+    let requested = requested_architecture(wanted);
     let fit = |p: &&Pool| {
-        is_match(p, (wanted, brings), asked)
-            || (asked == Some("multi") && is_match(p, (wanted, brings), Some("amd64")))
+        is_match(p, (wanted, brings), requested)
+            || (requested == Some("multi") && is_match(p, (wanted, brings), Some("amd64")))
     };
     let named = catalogue.pools.iter().filter(fit).find(|p| p.allows(tenant) && !is_drawable(p, wanted));
     if let Some(Pool { name, namespace, .. }) = named {

@@ -172,7 +172,7 @@ fn composed(input: &Input, name: &str, desired: &Resource) -> Result<Value, Erro
         *metadata = Value::Object(Map::new());
     }
     match existing {
-        // Whoever exists keeps its name.
+        // An existing resource keeps its name.
         Some(existing) => {
             for field in ["name", "generateName", "namespace"] {
                 match existing.get(field) {

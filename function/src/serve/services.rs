@@ -63,8 +63,8 @@ impl Service<http::Request<Body>> for Services {
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         // `/package.Service/Method`
-        let asked = request.uri().path().split('/').nth(1).unwrap_or_default();
-        match self.0.iter().find(|Named(name, _)| *name == asked) {
+        let requested_service = request.uri().path().split('/').nth(1).unwrap_or_default();
+        match self.0.iter().find(|Named(name, _)| *name == requested_service) {
             Some(Named(_, service)) => service.answer(request),
             None => Box::pin(ready(Ok(Status::unimplemented("no such service").into_http()))),
         }

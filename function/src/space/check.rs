@@ -10,17 +10,17 @@ use crate::{
     proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse},
 };
 
-/// What the response violates.
+/// Finds an invariant that the response violates.
 pub fn find_violation(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
-    judged: &SpaceEvaluation,
+    evaluation: &SpaceEvaluation,
 ) -> Option<String> {
-    // What carries nothing, because its name is none, does not exist.
-    let nothing = |name: &str| name == SECRET && !judged.observed.is_legacy();
+    // An Object with an invalid name carries nothing.
+    let nothing = |name: &str| name == SECRET && !evaluation.observed.is_legacy();
     find_missing(OURS.map(|name| (name, nothing(name))), response, request)
         .or_else(|| find_partial_credentials(response))
-        .or_else(|| find_leak(response, request, judged))
+        .or_else(|| find_leak(response, request, evaluation))
         .or_else(|| find_changed_foreign(response, request, &OURS))
         .or_else(|| find_repeated_condition(response))
 }
@@ -29,20 +29,20 @@ pub fn find_violation(
 fn find_partial_credentials(response: &RunFunctionResponse) -> Option<String> {
     let composite = response.desired.as_ref()?.composite.as_ref()?;
     let details = &composite.connection_details;
-    let whole = SpaceCredentials::new(details).is_complete() && details.len() == keys::EVERY.len();
+    let complete = SpaceCredentials::new(details).is_complete() && details.len() == keys::EVERY.len();
     let ready = composite.ready == i32::from(Ready::True);
     let given = ready || !details.is_empty();
-    (given && !whole).then(|| "a space would be given a part of its credentials".to_owned())
+    (given && !complete).then(|| "a space would be given a part of its credentials".to_owned())
 }
 
-/// Secrets travel as connection details only. What the request itself shows in the open is none.
+/// Secrets travel as connection details only. A value that the request shows openly is no secret.
 fn find_leak(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
-    judged: &SpaceEvaluation,
+    evaluation: &SpaceEvaluation,
 ) -> Option<String> {
-    let items = judged.observed.objects.values().map(|item| &item.details);
-    let known = items.chain([&judged.observed.details]).chain(&judged.details);
+    let items = evaluation.observed.objects.values().map(|item| &item.details);
+    let known = items.chain([&evaluation.observed.details]).chain(&evaluation.details);
     let secrets: Vec<&Bytes> =
         known.flat_map(|k| [k.get(keys::KUBECONFIG), k.get(keys::TOKEN)]).flatten().collect();
     let objects = |resources: &std::collections::BTreeMap<String, Bytes>| -> Vec<Bytes> {

@@ -16,8 +16,8 @@ pub(super) fn carries_token(object: &Object<AnyRemote>) -> bool {
     manifest["metadata"]["name"].as_str().is_some_and(|name| ObjectName::try_from(name).is_ok())
 }
 
-/// The credentials, put together as the incumbent does once token and URL are known. Those that the tenant has are repeated to the byte while
-/// they say the same.
+/// Credentials, composed as the incumbent does once token and URL are known. Existing ones of the tenant are repeated byte for byte while
+/// they are equivalent.
 pub(super) fn legacy_credentials(observed: &SpaceState, namespace: &str) -> Option<SpaceCredentials> {
     if !observed.is_legacy() {
         return None;

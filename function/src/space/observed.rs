@@ -30,7 +30,7 @@ use crate::{
 pub struct SpaceState {
     /// The composite itself.
     pub composite: Composite,
-    /// What its connection Secret holds.
+    /// Content of its connection Secret.
     pub details: SpaceCredentials,
     /// The Objects of ours, by composition resource name.
     pub objects: BTreeMap<&'static str, SpaceObject>,
@@ -45,7 +45,7 @@ pub struct SpaceObject {
     pub object: Object<AnyRemote>,
     /// How the remote object stands to it.
     pub sync: SyncState,
-    /// What its connection Secret holds.
+    /// Content of its connection Secret.
     pub details: SpaceCredentials,
 }
 
@@ -55,7 +55,7 @@ impl SpaceObject {
         self.object.status.at_provider.manifest.as_ref().map(|m| &m.metadata)
     }
 
-    /// What was last asked for.
+    /// Manifest of the previous request.
     pub fn manifest(&self) -> &Value {
         &self.object.spec.for_provider.manifest
     }
@@ -136,14 +136,14 @@ impl SpaceState {
             let object: Object<AnyRemote> =
                 wire::from_struct(&resource.resource).map_err(|e| unreadable_resource(name, e))?;
             if own == SECRET && legacy::carries_token(&object) {
-                let whole: RawObject =
+                let raw: RawObject =
                     wire::from_struct(&resource.resource).map_err(|e| unreadable_resource(name, e))?;
-                observed.secret = Some(whole.spec);
+                observed.secret = Some(raw.spec);
             }
-            let link =
+            let sync =
                 read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|m| &m.metadata));
             let details = SpaceCredentials::new(&resource.connection_details);
-            observed.objects.insert(own, SpaceObject { object, sync: link, details });
+            observed.objects.insert(own, SpaceObject { object, sync, details });
         }
         Ok(observed)
     }
@@ -200,8 +200,8 @@ impl SpaceState {
             .or_else(|| Some(self.details.clone()).filter(SpaceCredentials::is_complete))
     }
 
-    /// What was read of the published Secret: of this very namespace. provider-kubernetes writes connection details before status, so
-    /// what it last observed must be what it was to observe.
+    /// Content of the published Secret, if it belongs to this very namespace. provider-kubernetes writes connection details before status,
+    /// so the last observed object must be the requested one.
     fn published(&self, namespace: &str) -> Option<&SpaceCredentials> {
         let item = self.objects.get(CREDENTIALS)?;
         let remote = item.remote()?;
@@ -209,7 +209,7 @@ impl SpaceState {
         let of = item.details.get(keys::NAMESPACE).is_some_and(|n| n == namespace.as_bytes());
         let owner = remote.labels.get(ours::OWNER_UID);
         let home = self.namespace_object().and_then(SpaceObject::remote).and_then(|m| m.uid.as_ref());
-        // Of one that was made anew the old credentials may still be there.
+        // After a recreation the old credentials may still be in place.
         let same = owner.zip(home).is_none_or(|(owner, home)| owner == home.as_str());
         (is_it && of && same && item.details.is_complete()).then_some(&item.details)
     }

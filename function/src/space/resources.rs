@@ -1,7 +1,7 @@
-//! Observed → the Objects that are to exist. What was observed keeps its name; what is new is named by core, as the incumbent's are.
+//! Observed → desired Objects. Observed Objects keep their names; core names new ones, as it names the incumbent's.
 //!
 //! Everything but the namespace lacks the policy Delete: with the claim only the namespace is deleted on the hub, its Object stays until it
-//! is gone, and nothing in it goes before. So there is no moment in which an account has rights and no quota.
+//! is gone, and nothing in it goes before. So an account never has rights without quota.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
@@ -47,7 +47,7 @@ pub(super) fn build_resources(namespace: &str, settings: &Settings, observed: &S
     all
 }
 
-/// What the Objects of one space have in common.
+/// Common values of the Objects of one space.
 struct SpaceBuilder<'a> {
     namespace: &'a str,
     provider_config: &'a str,
@@ -66,11 +66,11 @@ impl SpaceBuilder<'_> {
             }
             // The hub-side provider's note is to be seen at once, and where nobody may watch, by the poll of those that are not ready.
             spec["watch"] = true.into();
-            let noted = ours::CREDENTIALS_REVISION;
+            let revision = ours::CREDENTIALS_REVISION;
             spec["readiness"] = json!({
                 "policy": "DeriveFromCelQuery",
                 "celQuery":
-                    format!("has(object.metadata.annotations) && '{noted}' in object.metadata.annotations"),
+                    format!("has(object.metadata.annotations) && '{revision}' in object.metadata.annotations"),
             });
         }
         if self.observed.is_ownership_unproven() {
@@ -94,7 +94,7 @@ impl SpaceBuilder<'_> {
         before || (is(ROLE_BINDING) && is(SERVICE_ACCOUNT))
     }
 
-    /// What is made once there is a namespace. What the input names no more stays as it was last asked for.
+    /// Objects that are created once the namespace exists. One that the input no longer names stays as it was last requested.
     fn build_content(&self, name: &'static str, is_home: bool) -> Option<Desired> {
         let before = self.observed.objects.get(name);
         let wanted = self.build_manifest(name);
@@ -211,7 +211,7 @@ impl SpaceBuilder<'_> {
         })
     }
 
-    /// What reads the published credentials. Made once they are published: what looks for a Secret that is not there fails once a minute.
+    /// Observer of the published credentials. It is created once they are published: an observer of a missing Secret fails once a minute.
     fn build_credentials(&self, settings: &Settings) -> Option<Desired> {
         let before = self.observed.objects.get(CREDENTIALS);
         let revision = self.observed.revision();

@@ -19,17 +19,18 @@ use crate::{
     wire,
 };
 
-/// The full response. What earlier steps want passes through byte for byte. Nothing is asked for: all that is needed is observed or set.
+/// Builds the full response. Resources of earlier steps pass through byte for byte. It requests nothing: everything it needs is observed or
+/// configured.
 pub(super) fn build_response(
     request: &RunFunctionRequest,
-    judged: &SpaceEvaluation,
+    evaluation: &SpaceEvaluation,
     options: &Options,
 ) -> RunFunctionResponse {
-    let target = match judged.observed.composite.claim {
+    let target = match evaluation.observed.composite.claim {
         Some(_) => Target::CompositeAndClaim,
         None => Target::Composite,
     };
-    let desired = match build_desired(request, judged) {
+    let desired = match build_desired(request, evaluation) {
         Ok(desired) => desired,
         Err(error) => {
             let why = format!("cannot encode the desired state: {error}; nothing is changed");
@@ -41,9 +42,9 @@ pub(super) fn build_response(
             );
         }
     };
-    let ready = ready_condition(judged);
-    let event = find_event(judged, &ready);
-    let ttl = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
+    let ready = ready_condition(evaluation);
+    let event = find_event(evaluation, &ready);
+    let ttl = evaluation.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
     RunFunctionResponse {
         meta: Some(wires::response_meta(request, Some(ttl))),
         desired: Some(desired),
@@ -55,31 +56,31 @@ pub(super) fn build_response(
     }
 }
 
-fn build_desired(request: &RunFunctionRequest, judged: &SpaceEvaluation) -> Result<State, wire::Error> {
+fn build_desired(request: &RunFunctionRequest, evaluation: &SpaceEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
-    for resource in &judged.resources {
+    for resource in &evaluation.resources {
         let message = wires::encode_resource(resource)?;
         desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
-    let composite = &judged.observed.composite;
+    let composite = &evaluation.observed.composite;
     let status = SpaceStatus {
-        phase: Some(judged.phase()),
-        message: Some(bounded(&judged.state.message, 1024)),
-        namespace: judged.namespace.clone(),
+        phase: Some(evaluation.phase()),
+        message: Some(bounded(&evaluation.state.message, 1024)),
+        namespace: evaluation.namespace.clone(),
     };
     let body = composite.status_body(json!(status));
-    // Whoever is ready has its Secret replaced as a whole: never by less than everything.
-    let ready = if judged.details.is_some() { Ready::True } else { Ready::False };
+    // A ready composite has its Secret replaced as a whole, so it must have all keys.
+    let ready = if evaluation.details.is_some() { Ready::True } else { Ready::False };
     desired.composite = Some(Resource {
         resource: wire::json_to_struct(&body)?,
-        connection_details: judged.details.iter().flat_map(SpaceCredentials::entries).collect(),
+        connection_details: evaluation.details.iter().flat_map(SpaceCredentials::entries).collect(),
         ready: ready.into(),
     });
     Ok(desired)
 }
 
-fn ready_condition(judged: &SpaceEvaluation) -> Condition {
-    let status = match judged.state.reason {
+fn ready_condition(evaluation: &SpaceEvaluation) -> Condition {
+    let status = match evaluation.state.reason {
         SpaceReady::SpaceAvailable => ConditionStatus::True,
         SpaceReady::SpaceNameInvalid
         | SpaceReady::SpaceNamespacePending
@@ -93,14 +94,14 @@ fn ready_condition(judged: &SpaceEvaluation) -> Condition {
     Condition {
         type_: SPACE_READY.into(),
         status,
-        reason: judged.state.reason.as_str().into(),
-        message: bounded(&judged.state.message, 1024),
+        reason: evaluation.state.reason.as_str().into(),
+        message: bounded(&evaluation.state.message, 1024),
     }
 }
 
 /// A transition to something that somebody wants to know. A failed pass says nothing of what was shown before it.
-fn find_event(judged: &SpaceEvaluation, new: &Condition) -> Option<Event> {
-    let waits = match judged.state.reason {
+fn find_event(evaluation: &SpaceEvaluation, new: &Condition) -> Option<Event> {
+    let waits = match evaluation.state.reason {
         SpaceReady::SpaceNamespacePending
         | SpaceReady::SpaceContentPending
         | SpaceReady::SpaceCredentialsPending => true,
@@ -111,11 +112,11 @@ fn find_event(judged: &SpaceEvaluation, new: &Condition) -> Option<Event> {
         | SpaceReady::SpacePaused
         | SpaceReady::SpaceTerminating => false,
     };
-    let old = condition(&judged.observed.composite.conditions, SPACE_READY);
+    let old = condition(&evaluation.observed.composite.conditions, SPACE_READY);
     let news = old.is_none_or(|old| old.reason != new.reason && old.reason != "FatalError");
     (news && !waits).then(|| Event {
         warning: new.status != ConditionStatus::True,
-        reason: judged.state.reason.as_str(),
+        reason: evaluation.state.reason.as_str(),
         message: new.message.clone(),
     })
 }

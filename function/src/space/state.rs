@@ -84,9 +84,9 @@ pub(super) fn read_progress(
     is(SpaceReady::SpaceAvailable, format!("namespace {namespace} is there, with its credentials"))
 }
 
-/// What an administrator has to look at.
-fn sync_problem(link: &SyncState) -> Option<(SpaceReady, String)> {
-    Some(match link {
+/// Sync problem for an administrator.
+fn sync_problem(sync: &SyncState) -> Option<(SpaceReady, String)> {
+    Some(match sync {
         SyncState::Unknown | SyncState::InSync => return None,
         SyncState::Deleted | SyncState::Replaced => {
             (SpaceReady::SpaceRefused, "another object has its name".into())
@@ -94,7 +94,7 @@ fn sync_problem(link: &SyncState) -> Option<(SpaceReady, String)> {
         SyncState::UnknownField(path) => {
             (SpaceReady::SpaceRefused, format!("the hub does not know the field {path}"))
         }
-        SyncState::Refused(words) => (SpaceReady::SpaceRefused, format!("the hub refuses: {words}")),
+        SyncState::Refused(message) => (SpaceReady::SpaceRefused, format!("the hub refuses: {message}")),
         SyncState::Unavailable(outage) => (SpaceReady::SpaceHubUnreachable, outage.to_string()),
         SyncState::Paused => (SpaceReady::SpacePaused, "an administrator paused its Object".into()),
     })

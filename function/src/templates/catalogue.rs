@@ -78,7 +78,7 @@ fn usable_templates(listed: &[TemplateEntry], tenant: Option<&str>) -> String {
         Some(title) => format!("{} ({})", entry.name, bounded(title, 64)),
         None => entry.name.clone(),
     };
-    // Those that should not be used any more come last, if at all.
+    // Deprecated templates come last, if at all.
     let (old, new): (Vec<&Entry>, Vec<&Entry>) =
         offered.iter().partition(|e| e.document.deprecated.is_some());
     let names: Vec<String> = new.into_iter().chain(old).map(shown).collect();

@@ -137,14 +137,14 @@ fn compare_networks(old: Option<&Network>, new: Option<&Network>) -> [(&'static 
     ]
 }
 
-/// Parameters that changed and may not. One that the entry does not have any more goes with it.
+/// Parameters that changed and may not. A parameter that the entry no longer has is dropped.
 fn changed_parameters(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<String> {
     let moves = old.template != new.template;
     let (old, new) = (old.parameters.clone().unwrap_or_default(), new.parameters.clone().unwrap_or_default());
     let names = gather::set(old.0.keys().chain(new.0.keys()));
     let rules = offer.parameters();
     let fixed = |name: &&&String| {
-        // What the template of before did not have, its cluster did not either.
+        // A parameter that the previous template lacked was never set in its cluster.
         if moves && !old.0.contains_key(**name) {
             return false;
         }
@@ -181,11 +181,11 @@ fn changed_groups(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<St
 /// Why groups cannot go: another one is behind them, whose nodes would be made again under the number that it gets.
 fn renumbering_problem(numbered: &[String], new: &Effective) -> Option<String> {
     let stays = |name: &&String| new.node_groups.iter().flatten().any(|group| group.name == **name);
-    let gone = numbered.iter().find(|name| !stays(name))?;
-    let behind = numbered.iter().skip_while(|name| *name != gone).find(stays)?;
-    let (gone, behind) = (bounded(gone, 63), bounded(behind, 63));
+    let removed = numbered.iter().find(|name| !stays(name))?;
+    let behind = numbered.iter().skip_while(|name| *name != removed).find(stays)?;
+    let (missing, behind) = (bounded(removed, 63), bounded(behind, 63));
     Some(format!(
-        "must keep group {gone}: OSAC numbers node groups by their order, and would make the nodes of {behind} again; groups can be removed from the end only, and {gone} can be made smaller"
+        "must keep group {missing}: OSAC numbers node groups by their order, and would make the nodes of {behind} again; groups can be removed from the end only, and {missing} can be made smaller"
     ))
 }
 

@@ -1,4 +1,4 @@
-//! What a claim says, field by field: a wrong one hides no other.
+//! Spec of a claim, field by field: a wrong field hides no other.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -19,11 +19,11 @@ use crate::{
     wire,
 };
 
-/// What belongs to `template`, and to no other block.
+/// Fields that belong to `template`, and to no other block.
 pub const COMPANIONS: [&str; 8] =
     ["parameters", "version", "releaseImage", "controlPlane", "nodeGroups", "network", "hub", "timeouts"];
 
-/// What a claim says beside `template`.
+/// Fields of a claim besides `template`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClaimSpec {
     /// `parameters`, without those that are null.

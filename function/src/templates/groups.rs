@@ -28,14 +28,14 @@ pub(super) struct NodeGroupDraft {
 /// The groups for the backend, and as they are shown.
 pub(super) fn resolve_groups(
     entry: &Entry,
-    words: &ClaimSpec,
+    claim: &ClaimSpec,
     memory: Option<&Effective>,
     refusals: &mut Refusals,
 ) -> (Vec<NodeGroupDraft>, Vec<NodeGroup>) {
     let path = "spec.nodeGroups";
     let offer = entry.made.offer();
     if !offer.backend().capabilities().node_groups {
-        if words.node_groups.is_some() {
+        if claim.node_groups.is_some() {
             let sentence = format!(
                 "cannot be asked for: what nodes a cluster of {} has is in its parameters",
                 offer.backend()
@@ -45,19 +45,20 @@ pub(super) fn resolve_groups(
         return (vec![], vec![]);
     }
     let before = memory.and_then(|m| m.node_groups.clone());
-    let asked = words.node_groups.as_ref().or(before.as_ref()).unwrap_or(&entry.document.default_node_groups);
+    let requested =
+        claim.node_groups.as_ref().or(before.as_ref()).unwrap_or(&entry.document.default_node_groups);
     let limits = &entry.document.limits;
     let moved = memory.is_some_and(|m| m.template.as_ref() != Some(&entry.name));
     let known = |group: &NodeGroup| before.iter().flatten().find(|b| b.name == group.name);
-    let all_stand = before.as_ref().is_some_and(|b| b.len() == asked.len())
-        && asked.iter().all(|group| known(group).is_some_and(|before| is_unchanged(before, group)));
-    if words.node_groups.is_some() && (moved || !all_stand) {
+    let all_unchanged = before.as_ref().is_some_and(|b| b.len() == requested.len())
+        && requested.iter().all(|group| known(group).is_some_and(|before| is_unchanged(before, group)));
+    if claim.node_groups.is_some() && (moved || !all_unchanged) {
         let most = limits.max_node_groups.unwrap_or(MAX_NODE_GROUPS).min(MAX_NODE_GROUPS);
-        if u32::try_from(asked.len()).unwrap_or(u32::MAX) > most {
+        if u32::try_from(requested.len()).unwrap_or(u32::MAX) > most {
             refusals.add(Request::InvalidNodeGroups, path, format!("has more than {most} groups"));
         }
-        check_totals(asked, limits.min_nodes, limits.max_nodes, refusals);
-        if asked.is_empty() && offer.backend().capabilities().min_count > 0 {
+        check_totals(requested, limits.min_nodes, limits.max_nodes, refusals);
+        if requested.is_empty() && offer.backend().capabilities().min_count > 0 {
             let sentence = format!(
                 "must have a group: {} gives a cluster without any what its own template has; leave the field out for that",
                 offer.backend()
@@ -66,21 +67,21 @@ pub(super) fn resolve_groups(
         }
     }
     let rules = offer.node_parameters();
-    let mut seen = BTreeSet::new();
+    let mut used_names = BTreeSet::new();
     let (mut groups, mut shown) = (Vec::new(), Vec::new());
-    for (i, group) in asked.iter().enumerate().take(MAX_NODE_GROUPS as usize) {
+    for (i, group) in requested.iter().enumerate().take(MAX_NODE_GROUPS as usize) {
         let path = format!("{path}[{i}]");
         let known = known(group);
-        if !seen.insert(group.name.as_str()) {
+        if !used_names.insert(group.name.as_str()) {
             refusals.add(Request::InvalidNodeGroups, format!("{path}.name"), "is there already");
             continue;
         }
-        // What stands as it was asked for is not judged anew, and stays although its class is not offered any more.
-        let stands = known.is_some_and(|before| is_unchanged(before, group));
-        if !stands {
+        // An unchanged group is not checked again, and stays although its class is no longer offered.
+        let unchanged = known.is_some_and(|before| is_unchanged(before, group));
+        if !unchanged {
             check_group(offer, group, &path, refusals);
         }
-        if offer.scales_to_zero(&group.class).is_none() && (moved || !stands) {
+        if offer.scales_to_zero(&group.class).is_none() && (moved || !unchanged) {
             let names: Vec<String> = offer.classes().into_iter().map(str::to_owned).collect();
             let sentence = match names.as_slice() {
                 [] => "is no class of nodes: this template has none".to_owned(),
@@ -89,8 +90,8 @@ pub(super) fn resolve_groups(
             refusals.add(Request::InvalidNodeGroups, format!("{path}.class"), sentence);
             continue;
         }
-        let kept = words.node_groups.is_none() && before.is_some();
-        let own = if kept { Values::default() } else { group.parameters.clone() };
+        let is_inherited = claim.node_groups.is_none() && before.is_some();
+        let own = if is_inherited { Values::default() } else { group.parameters.clone() };
         let remembered = known.map(|k| k.parameters.clone()).unwrap_or_default();
         let (parameters, visible) = resolve_parameters(
             (&format!("{path}.parameters"), "parameter of node groups"),
@@ -106,10 +107,11 @@ pub(super) fn resolve_groups(
     (groups, shown)
 }
 
-/// Whether a group is what was asked for before. What it does not say of its parameters keeps its value.
+/// Whether a group equals the previous request. Omitted parameters keep their values.
 fn is_unchanged(before: &NodeGroup, group: &NodeGroup) -> bool {
-    let kept = group.parameters.0.iter().all(|(name, value)| before.parameters.0.get(name) == Some(value));
-    kept && *before == NodeGroup { parameters: before.parameters.clone(), ..group.clone() }
+    let same_parameters =
+        group.parameters.0.iter().all(|(name, value)| before.parameters.0.get(name) == Some(value));
+    same_parameters && *before == NodeGroup { parameters: before.parameters.clone(), ..group.clone() }
 }
 
 /// How many nodes, by rules that were checked.
@@ -140,7 +142,7 @@ fn check_totals(groups: &[NodeGroup], least: Option<u32>, most: Option<u32>, ref
     }
 }
 
-/// What is wrong with a group that is asked for anew.
+/// Checks a new or changed group.
 fn check_group(offer: &dyn Offer, group: &NodeGroup, path: &str, refusals: &mut Refusals) {
     let backend = offer.backend();
     let to_zero = offer.scales_to_zero(&group.class) == Some(true);

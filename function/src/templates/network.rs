@@ -9,9 +9,9 @@ use testplatform_apis::{
 
 use super::FieldRefusal;
 
-/// What is wrong with the networks that a claim asks for.
+/// Checks the networks that a claim requests.
 pub(super) fn check_networks(
-    asked: &Network,
+    requested: &Network,
     allowed: &[NetworkField],
     can: &Capabilities,
     variables: &NetworkVariables,
@@ -21,13 +21,13 @@ pub(super) fn check_networks(
         let path = format!("spec.network.{path}");
         found.push(FieldRefusal { reason: Request::FieldRefused, path, sentence: sentence.to_owned() });
     };
-    let internal = asked.internal.clone().unwrap_or_default();
-    let external = asked.external.clone().unwrap_or_default();
+    let internal = requested.internal.clone().unwrap_or_default();
+    let external = requested.external.clone().unwrap_or_default();
     let mut blocks: Vec<(&str, CidrBlock)> = Vec::new();
     for (path, field, text) in [
-        ("podCIDR", NetworkField::PodCidr, &asked.pod_cidr),
-        ("serviceCIDR", NetworkField::ServiceCidr, &asked.service_cidr),
-        ("machineCIDR", NetworkField::MachineCidr, &asked.machine_cidr),
+        ("podCIDR", NetworkField::PodCidr, &requested.pod_cidr),
+        ("serviceCIDR", NetworkField::ServiceCidr, &requested.service_cidr),
+        ("machineCIDR", NetworkField::MachineCidr, &requested.machine_cidr),
     ] {
         let Some(text) = text else { continue };
         if !allowed.contains(&field) {
@@ -57,10 +57,11 @@ pub(super) fn check_networks(
             refuse(path, "is no UUID");
         }
     }
-    if !asked.dns_nameservers.is_empty() && !allowed.contains(&NetworkField::DnsNameservers) {
+    if !requested.dns_nameservers.is_empty() && !allowed.contains(&NetworkField::DnsNameservers) {
         refuse("dnsNameservers", "is not left to claims by this template");
     } else {
-        let wrong = asked.dns_nameservers.iter().enumerate().filter(|(_, a)| a.parse::<IpAddr>().is_err());
+        let wrong =
+            requested.dns_nameservers.iter().enumerate().filter(|(_, a)| a.parse::<IpAddr>().is_err());
         wrong.for_each(|(i, _)| refuse(&format!("dnsNameservers[{i}]"), "is no IP address"));
     }
     found

@@ -53,7 +53,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// What words in braces stand for in what an entry says: its object on the hub, and the claim's namespace.
+    /// Placeholders of a catalogue entry: the cluster's object on the hub, and the claim's namespace.
     pub(crate) fn placeholders<'a>(&'a self, tenant: &'a str) -> [(&'static str, &'a str); 3] {
         [("name", &self.name), ("namespace", &self.namespace), ("tenant", tenant)]
     }
@@ -70,22 +70,24 @@ impl Templated {
     ) {
         self.excluded = hubs::read_excluded(observed.annotation(hub::EXCLUDED));
         // A copy, for where writer and `credentials` are both lost.
-        let told = observed.composite.status.hub.as_ref().map(|told| told.excluded.iter().cloned());
-        self.excluded.extend(told.into_iter().flatten());
-        let home = tenant_credentials::read_tenant_namespace(&observed.tenant_credentials)
+        let reported = observed.composite.status.hub.as_ref().map(|told| told.excluded.iter().cloned());
+        self.excluded.extend(reported.into_iter().flatten());
+        let tenant_namespace = tenant_credentials::read_tenant_namespace(&observed.tenant_credentials)
             .filter(|_| observed.primary.is_none());
-        let at_home = home.and_then(|home| placement_in_tenant_namespace(&home, name, observed, settings));
+        let at_home = tenant_namespace.and_then(|tenant_namespace| {
+            placement_in_tenant_namespace(&tenant_namespace, name, observed, settings)
+        });
         self.placement = at_home
             .or_else(|| recorded_placement(observed, settings, &self.excluded))
             .or_else(|| placement_of_prerequisites(observed, settings));
         let named = self.effective.as_ref().and_then(|e| e.hub.as_ref()).is_some_and(|h| h.name.is_some());
-        // What was brought along is there, or what comes ahead.
+        // Tenant credentials or prerequisites exist there.
         let bound = !(observed.tenant_credentials.is_empty() && observed.prerequisites.is_empty());
-        let judged = observed.primary.as_ref().filter(|_| !bound).map(|writer| {
-            hubs::decide_failover(&writer.object, &writer.sync, named, &self.excluded, observed.now)
+        let evaluation = observed.primary.as_ref().filter(|_| !bound).map(|primary| {
+            hubs::decide_failover(&primary.object, &primary.sync, named, &self.excluded, observed.now)
         });
-        self.abandons_hub = judged == Some(Failover::Allowed);
-        self.abandons_hub_at = match judged {
+        self.abandons_hub = evaluation == Some(Failover::Allowed);
+        self.abandons_hub_at = match evaluation {
             Some(Failover::At(at)) => Some(at),
             Some(Failover::Allowed | Failover::NotNow | Failover::Never(_)) | None => None,
         };
@@ -104,25 +106,25 @@ impl Templated {
         observed: &Observed,
         settings: &Settings,
     ) -> Result<(), AdmissionIssue> {
-        let (super::Resolution::Resolved(whole), Some(backend)) = (&self.resolution, self.backend) else {
+        let (super::Resolution::Resolved(resolved), Some(backend)) = (&self.resolution, self.backend) else {
             return Ok(());
         };
         if self.has_mismatched_prerequisites {
-            let words = "what was set up ahead of the cluster is for another one than the claim asks for now; set spec.template and spec.parameters to what they were, or delete the claim and make a new one";
-            return Err(AdmissionIssue::new(Request::PrerequisitesNotReady, words));
+            let message = "what was set up ahead of the cluster is for another one than the claim asks for now; set spec.template and spec.parameters to what they were, or delete the claim and make a new one";
+            return Err(AdmissionIssue::new(Request::PrerequisitesNotReady, message));
         }
         if self.placement.is_none() {
-            let wish = placement_request(whole, backend, tenant, observed, &self.excluded);
+            let request = placement_request(resolved, backend, tenant, observed, &self.excluded);
             let choice =
-                hubs::choose_hub(&wish, observed.hubs.as_ref(), observed.now).map_err(|refusal| {
+                hubs::choose_hub(&request, observed.hubs.as_ref(), observed.now).map_err(|refusal| {
                     AdmissionIssue::new(
                         request_reason(refusal.reason),
                         refusal.to_string().replace('\n', "; "),
                     )
                 })?;
-            let own = whole.tenant_credentials.as_ref().map(|_| tenant_namespace_name(name, observed));
+            let own = resolved.tenant_credentials.as_ref().map(|_| tenant_namespace_name(name, observed));
             self.placement = Some(build_placement(
-                whole,
+                resolved,
                 own,
                 backend,
                 (name, tenant),
@@ -132,25 +134,25 @@ impl Templated {
             )?);
         }
         self.may_begin = true;
-        let (Some(brings), Some(site)) = (&whole.tenant_credentials, &self.placement) else {
-            return backend::prerequisites::check_ready(whole, observed);
+        let (Some(brings), Some(placement)) = (&resolved.tenant_credentials, &self.placement) else {
+            return backend::prerequisites::check_ready(resolved, observed);
         };
-        let home = tenant_credentials::read_tenant_namespace(&observed.tenant_credentials)
-            .unwrap_or_else(|| new_tenant_namespace(brings, site));
-        let gate = backend::tenant_credentials::check_ready(observed, &home);
-        self.tenant_namespace = Some(home);
+        let tenant_namespace = tenant_credentials::read_tenant_namespace(&observed.tenant_credentials)
+            .unwrap_or_else(|| new_tenant_namespace(brings, placement));
+        let gate = backend::tenant_credentials::check_ready(observed, &tenant_namespace);
+        self.tenant_namespace = Some(tenant_namespace);
         gate
     }
 
     /// The hubs that were given up for it. `leaves`: with the one that is given up now.
     pub(crate) fn excluded_hubs(&self, leaves: bool) -> BTreeSet<String> {
-        let now = self.placement.iter().filter(|_| leaves).map(|site| site.hub.clone());
+        let now = self.placement.iter().filter(|_| leaves).map(|placement| placement.hub.clone());
         self.excluded.iter().cloned().chain(now).collect()
     }
 
     /// Whether the hubs are asked for: of a claim that has none yet. A function of what is observed alone.
     pub fn needs_hubs(&self, observed: &Observed) -> bool {
-        observed.is_unplaced() && !self.placement.as_ref().is_some_and(|site| site.is_recorded)
+        observed.is_unplaced() && !self.placement.as_ref().is_some_and(|placement| placement.is_recorded)
     }
 }
 
@@ -166,7 +168,7 @@ const fn request_reason(refusal: NoHub) -> Request {
 }
 
 fn placement_request(
-    whole: &ResolvedSpec,
+    resolved: &ResolvedSpec,
     backend: Backend,
     tenant: Option<&str>,
     observed: &Observed,
@@ -177,22 +179,22 @@ fn placement_request(
         backend,
         tenant: tenant.map(str::to_owned),
         uid: metadata.uid.as_ref().map_or_else(|| metadata.name.clone(), |uid| uid.as_str().to_owned()),
-        pin: whole.hub.name.clone().map(|name| HubPin { name, force: whole.hub.force == Some(true) }),
-        required: whole.hub_selector.match_labels.clone(),
-        selector: whole.hub.selector.clone().unwrap_or_default().match_labels,
-        affinity: whole.hub.affinity.map(|affinity| match affinity {
+        pin: resolved.hub.name.clone().map(|name| HubPin { name, force: resolved.hub.force == Some(true) }),
+        required: resolved.hub_selector.match_labels.clone(),
+        selector: resolved.hub.selector.clone().unwrap_or_default().match_labels,
+        affinity: resolved.hub.affinity.map(|affinity| match affinity {
             companions::Affinity::Pack => Affinity::Pack,
             companions::Affinity::Spread => Affinity::Spread,
         }),
-        version: whole.release.version.as_ref().map(ToString::to_string),
-        classes: whole.backend_spec.nodes_per_class(),
-        zones: whole.backend_spec.zones(),
+        version: resolved.release.version.as_ref().map(ToString::to_string),
+        classes: resolved.backend_spec.nodes_per_class(),
+        zones: resolved.backend_spec.zones(),
         excluded: excluded.clone(),
     }
 }
 
 fn build_placement(
-    whole: &ResolvedSpec,
+    resolved: &ResolvedSpec,
     own: Option<String>,
     backend: Backend,
     (name, tenant): (&str, Option<&str>),
@@ -200,7 +202,7 @@ fn build_placement(
     reason: &str,
     settings: &Settings,
 ) -> Result<Placement, AdmissionIssue> {
-    let of_entry = || whole.namespace.as_ref().map(|n| Ok(n.to_string()));
+    let of_entry = || resolved.namespace.as_ref().map(|n| Ok(n.to_string()));
     let namespace = own
         .map(Ok)
         .or_else(of_entry)
@@ -213,11 +215,11 @@ fn build_placement(
             )
         })?;
     let fitted = fit_name(backend, &namespace, name).ok_or_else(|| {
-        let words = format!(
+        let message = format!(
             "hub {}: namespace {namespace} is too long a name, a cluster in it cannot have one; ask the platform team",
             hub.name
         );
-        AdmissionIssue::new(Request::NoHubMatches, words)
+        AdmissionIssue::new(Request::NoHubMatches, message)
     })?;
     let own = hub.credentials_namespace.as_ref().map(ToString::to_string);
     Ok(Placement {
@@ -230,29 +232,29 @@ fn build_placement(
     })
 }
 
-/// What is asked for where a claim brings its own credentials, decided once.
-fn new_tenant_namespace(brings: &BroughtCredentials, site: &Placement) -> TenantNamespace {
+/// Initial request of a claim with tenant credentials, decided once.
+fn new_tenant_namespace(brings: &BroughtCredentials, placement: &Placement) -> TenantNamespace {
     let BroughtCredentials { byoc, terms } = brings;
-    let asked = json!({
+    let request = json!({
         "byoc": byoc, "carrier": terms.carrier, "provider": terms.provider,
-        "credentialsNamespace": site.credentials_namespace, "hubReason": site.reason,
+        "credentialsNamespace": placement.credentials_namespace, "hubReason": placement.reason,
     });
-    TenantNamespace { hub: site.hub.clone(), namespace: site.namespace.clone(), request: asked }
+    TenantNamespace { hub: placement.hub.clone(), namespace: placement.namespace.clone(), request }
 }
 
 /// Where a cluster is to be for which Secrets are carried. HyperShift's alone is made so.
 fn placement_in_tenant_namespace(
-    home: &TenantNamespace,
+    tenant_namespace: &TenantNamespace,
     name: &str,
     observed: &Observed,
     settings: &Settings,
 ) -> Option<Placement> {
-    let own = home.request["credentialsNamespace"].as_str();
+    let own = tenant_namespace.request["credentialsNamespace"].as_str();
     Some(Placement {
-        hub: home.hub.clone(),
-        reason: recorded_reason(observed, &home.hub),
-        namespace: home.namespace.clone(),
-        name: fit_name(Backend::HyperShift, &home.namespace, name)?,
+        hub: tenant_namespace.hub.clone(),
+        reason: recorded_reason(observed, &tenant_namespace.hub),
+        namespace: tenant_namespace.namespace.clone(),
+        name: fit_name(Backend::HyperShift, &tenant_namespace.namespace, name)?,
         credentials_namespace: own.unwrap_or(&settings.credentials_namespace).to_owned(),
         is_recorded: true,
     })
@@ -275,40 +277,40 @@ fn placement_of_prerequisites(observed: &Observed, settings: &Settings) -> Optio
     })
 }
 
-/// Why a hub was chosen, as the status says or an Object notes. Of a cluster from before there were such notes that is not known.
+/// Reason for the choice of a hub, from the status or an annotation. Older clusters have no such annotation, so it is unknown.
 fn recorded_reason(observed: &Observed, hub: &str) -> String {
     let before = observed.composite.status.hub.as_ref().filter(|h| h.name.as_deref() == Some(hub));
     let reason = before.and_then(|h| h.reason.clone()).or_else(|| observed.hub_reason());
     reason.unwrap_or_else(|| HubSelection::Pinned.as_str().to_owned())
 }
 
-/// What was chosen before: as the writer has it, else as status and `credentials` remember it.
+/// Recorded placement: from the primary Object, else from status and `credentials`.
 fn recorded_placement(
     observed: &Observed,
     settings: &Settings,
     excluded: &BTreeSet<String>,
 ) -> Option<Placement> {
     let status = &observed.composite.status;
-    let writer = observed.primary.as_ref();
+    let primary = observed.primary.as_ref();
     let credentials = observed.credentials.as_ref().map(|c| &c.object);
-    let noted = observed.annotation(ours::REMOTE).and_then(|place| place.split_once('/'));
-    let of_writer = writer.map(|w| w.object.spec.provider_config_ref.name.as_str());
-    let told = status.hub.as_ref().and_then(|h| h.name.as_deref());
+    let recorded = observed.annotation(ours::REMOTE).and_then(|place| place.split_once('/'));
+    let of_writer = primary.map(|w| w.object.spec.provider_config_ref.name.as_str());
+    let reported = status.hub.as_ref().and_then(|h| h.name.as_deref());
     // It goes by the hub's ProviderConfig from the moment on at which it notes where the cluster is.
-    let by_credentials = || noted.and(credentials).map(|c| c.spec.provider_config_ref.name.as_str());
-    let hub = hubs::recorded_hub(of_writer, told.or_else(by_credentials), excluded)?.to_owned();
-    let of_manifest = |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str());
+    let by_credentials = || recorded.and(credentials).map(|c| c.spec.provider_config_ref.name.as_str());
+    let hub = hubs::recorded_hub(of_writer, reported.or_else(by_credentials), excluded)?.to_owned();
+    let of_manifest = |field: &str| primary.and_then(|w| w.manifest()["metadata"][field].as_str());
     let backend = status.backend.as_ref();
     let namespace = of_manifest("namespace")
         .or_else(|| backend.and_then(|b| b.namespace.as_deref()))
-        .or_else(|| noted.map(|(namespace, _)| namespace))?
+        .or_else(|| recorded.map(|(namespace, _)| namespace))?
         .to_owned();
     let name = of_manifest("name")
         .or_else(|| backend.and_then(|b| b.name.as_deref()))
-        .or_else(|| noted.map(|(_, name)| name))?
+        .or_else(|| recorded.map(|(_, name)| name))?
         .to_owned();
-    let own = writer.and_then(|w| w.object.metadata.annotation(ours::CREDENTIALS_NAMESPACE));
-    let of_remote = || writer.and_then(|w| w.remote()?.metadata().annotation(ours::CREDENTIALS_NAMESPACE));
+    let own = primary.and_then(|w| w.object.metadata.annotation(ours::CREDENTIALS_NAMESPACE));
+    let of_remote = || primary.and_then(|w| w.remote()?.metadata().annotation(ours::CREDENTIALS_NAMESPACE));
     let of_credentials =
         || credentials.and_then(|c| c.spec.for_provider.manifest["metadata"]["namespace"].as_str());
     let credentials_namespace = own.or_else(of_remote).or_else(of_credentials);

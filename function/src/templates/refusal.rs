@@ -1,4 +1,4 @@
-//! What cannot be had, said so that all of it can be put right at once.
+//! Refusals, listed together so that all of them can be corrected at once.
 
 use testplatform_apis::condition::Request;
 
@@ -7,7 +7,7 @@ use crate::{text::bounded, validate::AdmissionIssue};
 /// Something that cannot be had: all of them are said at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FieldRefusal {
-    /// What it is about.
+    /// Subject of the refusal.
     pub reason: Request,
     /// Path of the field.
     pub path: String,

@@ -19,7 +19,7 @@ use super::{
     SelectedRelease, catalogue, change, groups, network, spec,
 };
 
-/// What is in the way.
+/// Collected refusals.
 pub(super) struct Refusals(pub Vec<FieldRefusal>);
 
 impl Refusals {
@@ -31,7 +31,7 @@ impl Refusals {
 /// Judges a claim. `memory`: what was asked for before, as far as the hub took it.
 pub(super) fn resolve_claim(
     entry: &Entry,
-    words: &ClaimSpec,
+    claim: &ClaimSpec,
     memory: Option<&Effective>,
     cluster: &change::ExistingCluster<'_>,
 ) -> Result<(ResolvedSpec, Effective), ResolveError> {
@@ -39,21 +39,21 @@ pub(super) fn resolve_claim(
     let mut refusals = Refusals(vec![]);
     let before = memory.and_then(|m| m.parameters.clone()).unwrap_or_default();
     let fresh = memory.is_none_or(|m| m.template.as_ref() != Some(&entry.name));
-    let release = resolve_release(entry, words, (memory, cluster.blocked_at_version), &mut refusals);
+    let release = resolve_release(entry, claim, (memory, cluster.blocked_at_version), &mut refusals);
     let (parameters, shown) = resolve_parameters(
         ("spec.parameters", "parameter"),
         &offer.parameters(),
-        &words.parameters,
+        &claim.parameters,
         (&before, fresh),
         Request::InvalidParameter,
         &mut refusals,
     );
-    let (groups, node_groups) = groups::resolve_groups(entry, words, memory, &mut refusals);
-    let control_plane = resolve_control_plane(entry, words, memory, &mut refusals);
-    let network = resolve_network(entry, words, memory, &mut refusals);
-    let hub = words.hub.clone().or_else(|| memory.and_then(|m| m.hub.clone()));
-    let timeouts = resolve_timeouts(entry, words, memory);
-    let brings = words.byoc.as_ref().and_then(|byoc| resolve_tenant_credentials(entry, byoc, &mut refusals));
+    let (groups, node_groups) = groups::resolve_groups(entry, claim, memory, &mut refusals);
+    let control_plane = resolve_control_plane(entry, claim, memory, &mut refusals);
+    let network = resolve_network(entry, claim, memory, &mut refusals);
+    let hub = claim.hub.clone().or_else(|| memory.and_then(|m| m.hub.clone()));
+    let timeouts = resolve_timeouts(entry, claim, memory);
+    let brings = claim.byoc.as_ref().and_then(|byoc| resolve_tenant_credentials(entry, byoc, &mut refusals));
     if !refusals.0.is_empty() {
         return Err(ResolveError::Refused(refusals.0));
     }
@@ -78,7 +78,7 @@ pub(super) fn resolve_claim(
     }
     let document = &entry.document;
     let before = memory.and_then(|m| m.template.clone());
-    let whole = ResolvedSpec {
+    let resolved = ResolvedSpec {
         release,
         template: entry.name.clone(),
         moved_from: before.filter(|before| *before != entry.name),
@@ -96,10 +96,10 @@ pub(super) fn resolve_claim(
         tenant_credentials: brings,
         backend_spec: spec::build_backend_spec(&entry.made, groups, parameters),
     };
-    Ok((whole, effective))
+    Ok((resolved, effective))
 }
 
-/// What the claim brings along, as far as the entry takes it.
+/// Tenant credentials of the claim, as far as the entry accepts them.
 fn resolve_tenant_credentials(
     entry: &Entry,
     block: &Value,
@@ -119,36 +119,36 @@ fn resolve_tenant_credentials(
     Some(BroughtCredentials { byoc: block.clone(), terms: terms.clone() })
 }
 
-/// What the cluster is to run. What it was asked to run stays, as long as the claim means it and the template is the same: a
-/// catalogue that changes upgrades no cluster. But for one that the hub refuses: its image may have been repaired.
+/// Resolves the release. The requested one stays, as long as it matches the claim and the template is the same: a catalogue change upgrades
+/// no cluster. A release that the hub refuses is the exception: its image may have been repaired.
 fn resolve_release(
     entry: &Entry,
-    words: &ClaimSpec,
+    claim: &ClaimSpec,
     (memory, left_at): (Option<&Effective>, Option<&Version>),
     refusals: &mut Refusals,
 ) -> SelectedRelease {
     let own = memory.filter(|m| m.template.as_ref() == Some(&entry.name));
-    let held = own.and_then(|m| Version::parse(m.version.as_deref()?).ok());
-    let listed = held.as_ref().and_then(|held| entry.releases.iter().find(|r| r.version == *held));
-    let refused = left_at.is_some_and(|left_at| held.as_ref() != Some(left_at));
+    let current = own.and_then(|m| Version::parse(m.version.as_deref()?).ok());
+    let listed = current.as_ref().and_then(|blocked| entry.releases.iter().find(|r| r.version == *blocked));
+    let refused = left_at.is_some_and(|left_at| current.as_ref() != Some(left_at));
     let repaired = || listed.filter(|_| refused)?.image.clone();
-    let kept = || SelectedRelease {
-        version: held.clone(),
+    let current_release = || SelectedRelease {
+        version: current.clone(),
         image: repaired().or_else(|| own.and_then(|m| m.release_image.clone())),
         deprecated: listed.and_then(|r| r.deprecated.clone()),
     };
     let of = |release: &Release| {
-        if Some(&release.version) == held.as_ref() {
-            return kept();
+        if Some(&release.version) == current.as_ref() {
+            return current_release();
         }
         release.into()
     };
-    if let Some(image) = &words.release_image {
+    if let Some(image) = &claim.release_image {
         return resolve_image(entry, image, own, refusals);
     }
-    let Some(asked) = &words.version else {
+    let Some(requested) = &claim.version else {
         if own.is_some() {
-            return kept();
+            return current_release();
         }
         return entry.default_release().map(of).unwrap_or_default();
     };
@@ -160,10 +160,10 @@ fn resolve_release(
         );
         return SelectedRelease::default();
     }
-    if held.as_ref().is_some_and(|held| held.is_meant_by(asked)) {
-        return kept();
+    if current.as_ref().is_some_and(|blocked| blocked.is_meant_by(requested)) {
+        return current_release();
     }
-    let Some(release) = entry.release(asked, None) else {
+    let Some(release) = entry.release(requested, None) else {
         let mut enabled: Vec<&Release> = entry.releases.iter().filter(|r| r.enabled).collect();
         gather::sort_few(&mut enabled, |a, b| b.version.cmp(&a.version));
         let names: Vec<String> = enabled.iter().map(|r| r.version.to_string()).collect();
@@ -218,28 +218,28 @@ fn resolve_image(
 pub(super) fn resolve_parameters(
     (path, what): (&str, &str),
     known: &Rules<'_>,
-    asked: &Values,
+    requested: &Values,
     (before, fresh): (&Values, bool),
     reason: Request,
     refusals: &mut Refusals,
 ) -> (Vec<(String, Value)>, Values) {
     let size = |values: &Values| serde_json::to_string(values).map_or(0, |text| text.len());
-    if size(asked) > MAX_SIZE {
+    if size(requested) > MAX_SIZE {
         refusals.add(reason, path, format!("is larger than {} KiB in all", MAX_SIZE / 1024));
         return (vec![], Values::default());
     }
-    for name in asked.0.keys().filter(|name| known.iter().all(|(k, _)| k != name)) {
+    for name in requested.0.keys().filter(|name| known.iter().all(|(k, _)| k != name)) {
         let names: Vec<String> = known.iter().map(|(name, _)| (*name).to_owned()).collect();
         let none = if names.is_empty() { "none".into() } else { catalogue::first_ten(&names) };
         refusals.add(reason, under(path, name), format!("is no {what} of this template; it has {none}"));
     }
     let (mut settings, mut shown) = (Vec::new(), Values::default());
     for (name, rule) in known {
-        let kept = before.0.get(*name);
-        let own = asked.0.get(*name);
+        let remembered = before.0.get(*name);
+        let own = requested.0.get(*name);
         let fresh = fresh || rule.secret;
         let default = rule.default.as_ref().filter(|_| fresh);
-        let Some(value) = own.or(kept).or(default) else {
+        let Some(value) = own.or(remembered).or(default) else {
             if rule.required && fresh {
                 let for_what = rule.description.as_ref().map(|d| format!(": {d}")).unwrap_or_default();
                 refusals.add(reason, under(path, name), format!("is required{for_what}"));
@@ -247,7 +247,7 @@ pub(super) fn resolve_parameters(
             continue;
         };
         // A rule that became stricter holds for what is asked anew.
-        if own.is_some() && own != kept {
+        if own.is_some() && own != remembered {
             let mut at = under(path, name);
             rule.judge(&mut at, value, &mut |at, sentence| refusals.add(reason, at, sentence));
         }
@@ -261,12 +261,12 @@ pub(super) fn resolve_parameters(
 
 fn resolve_control_plane(
     entry: &Entry,
-    words: &ClaimSpec,
+    claim: &ClaimSpec,
     memory: Option<&Effective>,
     refusals: &mut Refusals,
 ) -> ControlPlane {
     let before = memory.and_then(|m| m.control_plane.clone()).unwrap_or_default();
-    let own = &words.control_plane;
+    let own = &claim.control_plane;
     let can = entry.backend().capabilities().control_planes;
     let allowed = entry.document.limits.control_plane_replicas.as_deref().unwrap_or(can);
     if let Some(replicas) = own.replicas.filter(|own| Some(*own) != before.replicas)
@@ -299,15 +299,15 @@ fn resolve_control_plane(
     }
 }
 
-/// What the claim says; of a cluster that is there what it was asked for with, where the claim says nothing.
+/// The claim's network; for an existing cluster, the original request fills in omitted fields.
 fn resolve_network(
     entry: &Entry,
-    words: &ClaimSpec,
+    claim: &ClaimSpec,
     memory: Option<&Effective>,
     refusals: &mut Refusals,
 ) -> Network {
     let before = memory.and_then(|m| m.network.clone()).unwrap_or_default();
-    let own = &words.network;
+    let own = &claim.network;
     if memory.is_none() {
         let can = entry.backend().capabilities();
         let allowed = &entry.document.limits.network;
@@ -327,9 +327,9 @@ fn resolve_network(
     }
 }
 
-fn resolve_timeouts(entry: &Entry, words: &ClaimSpec, memory: Option<&Effective>) -> Timeouts {
+fn resolve_timeouts(entry: &Entry, claim: &ClaimSpec, memory: Option<&Effective>) -> Timeouts {
     let before = memory.and_then(|m| m.timeouts).unwrap_or_default();
-    let (own, of_entry) = (&words.timeouts, &entry.document.timeouts);
+    let (own, of_entry) = (&claim.timeouts, &entry.document.timeouts);
     let of_entry = if memory.is_some() { &Timeouts::default() } else { of_entry };
     Timeouts {
         provision: own.provision.or(before.provision).or(of_entry.provision),

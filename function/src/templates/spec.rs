@@ -1,6 +1,6 @@
-//! What a backend renders from, in its own words.
+//! Input of a backend, in its own terms.
 //!
-//! **Invariant:** nothing in it is left to be checked: every name, number and path in it is one that its entry allows.
+//! **Invariant:** it needs no further check: every name, number and path in it is one that its entry allows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use super::groups::{NodeGroupDraft, node_count};
 /// Everything that a backend renders from. Nothing in it is left to be checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedSpec {
-    /// What the cluster is to run. Without a version or an image, what the backend has.
+    /// Release to run. Without a version or an image, the backend's own.
     pub release: SelectedRelease,
     /// The template.
     pub template: String,
@@ -37,34 +37,34 @@ pub struct ResolvedSpec {
     pub network: Network,
     /// How long things may take.
     pub timeouts: Timeouts,
-    /// What the claim says about the hub.
+    /// The claim's choice of hub.
     pub hub: HubChoice,
-    /// What the entry says about the hub.
+    /// The entry's requirements on the hub.
     pub hub_selector: Selector,
     /// Namespace on the hub in which the objects are made; none: the hub's own for the backend.
     pub namespace: Option<ObjectName>,
     /// Whether there is a password for kubeadmin.
     pub password: bool,
-    /// Whose object tells how the cluster does, beside the backend's own.
+    /// Additional object that shows the state of the cluster, besides the backend's own.
     pub observes: Option<Observes>,
-    /// What is done inside the cluster.
+    /// Bundles to apply inside the cluster.
     pub bundles: BundleSelection,
-    /// What the claim brings along, and the entry takes.
+    /// Tenant credentials of the claim that the entry accepts.
     pub tenant_credentials: Option<BroughtCredentials>,
     /// The rest, in the words of the backend.
     pub backend_spec: AnyBackendSpec,
 }
 
-/// What a claim brings along.
+/// Credentials that a tenant provides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BroughtCredentials {
     /// `spec.byoc`.
     pub byoc: Value,
-    /// What the entry says of it.
+    /// Terms of the entry for them.
     pub terms: BringYourOwn,
 }
 
-/// What is done for a cluster on the hub and inside it: what the entry chooses for the claim.
+/// Bundles on the hub and inside the cluster, as the entry selects them for the claim.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BundleSelection {
     /// On the hub, before it is asked for and until it is gone.
@@ -88,21 +88,21 @@ impl BundleSelection {
         self.post_install.is_empty() && self.pre_delete.is_empty()
     }
 
-    /// Those that are meant by the values of a claim.
+    /// Selects the bundles that match the parameters of a claim.
     pub(super) fn select(document: &Document, parameters: &[(String, Value)]) -> Self {
-        let meant = |all: &[BundleDocument]| {
+        let selected = |all: &[BundleDocument]| {
             all.iter().filter(|bundle| bundle.is_meant_by(parameters)).cloned().collect()
         };
         Self {
-            prerequisites: meant(&document.prerequisites),
-            pre_create: meant(&document.pre_create),
-            post_install: meant(&document.post_install),
-            pre_delete: meant(&document.pre_delete),
+            prerequisites: selected(&document.prerequisites),
+            pre_create: selected(&document.pre_create),
+            post_install: selected(&document.post_install),
+            pre_delete: selected(&document.pre_delete),
         }
     }
 }
 
-/// What the cluster is to run.
+/// Release to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelectedRelease {
     /// The version; none: the claim brought an image along, or the backend has a version of its own.
@@ -193,7 +193,7 @@ impl<K: Kind> BackendSpec<K> {
     }
 }
 
-/// What may be asked for, in the words of its backend.
+/// Builds the request in terms of its backend.
 pub(super) fn build_backend_spec(
     made: &Made,
     groups: Vec<NodeGroupDraft>,
@@ -207,7 +207,7 @@ pub(super) fn build_backend_spec(
     }
 }
 
-/// With their targets. What the entry does not have was refused before.
+/// Adds the targets. Unknown parameters were refused before.
 fn parameter_settings<T: Clone>(
     known: &BTreeMap<String, Parameter<T>>,
     values: Vec<(String, Value)>,
@@ -219,12 +219,12 @@ fn parameter_settings<T: Clone>(
     values.into_iter().filter_map(placed).collect()
 }
 
-/// What is asked of a backend.
+/// Request to a backend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackendSpec<K: Kind> {
-    /// What is the same for all clusters of the entry.
+    /// Common settings of all clusters of the entry.
     pub base: K,
-    /// What is merged over what is made of that.
+    /// Overlay that is merged over the result.
     pub overlay: Map<String, Value>,
     /// The node groups, in the claim's order.
     pub groups: Vec<NodeGroupSpec<K>>,
@@ -239,7 +239,7 @@ pub struct NodeGroupSpec<K: Kind> {
     pub name: String,
     /// Name of its class.
     pub class: String,
-    /// What its nodes are; none: the class is not offered any more, and they stay what they are.
+    /// Machine of its nodes; none: the class is no longer offered, and the nodes stay unchanged.
     pub machine: Option<K::Machine>,
     /// How many there are to be.
     pub size: NodeCount,

@@ -12,7 +12,7 @@ use crate::observed::{Observed, PrimaryObject, Transfer};
 pub(crate) const HIVES_END: GoDuration = GoDuration::from_hours(4);
 /// How long such a cluster may be kept from Ready on: less what lies between its assignment and Ready, and time to tell the job.
 const BEFORE_HIVES_END: GoDuration = GoDuration::from_mins(225);
-/// What its owner is told of that, before the figure.
+/// Message to the owner about that, before the figure.
 pub(crate) const HIVE_ENDS_IT: &str = "Hive destroys a cluster that ci-operator claims from a pool after";
 
 /// The lifetime of one cluster.
@@ -33,13 +33,13 @@ pub struct Lifetime {
     timeout: Option<GoDuration>,
 }
 
-/// What may be had at birth.
+/// Limits at creation.
 pub(super) struct Limits {
-    /// Of a claim that asks for none.
+    /// Default for a claim without a lifetime.
     default_lifetime: Option<GoDuration>,
     /// The longest.
     max_lifetime: Option<GoDuration>,
-    /// What can be reached later where there is no longest.
+    /// Lifetime that can be reached later where there is no maximum.
     reachable: GoDuration,
     /// How long provisioning may take.
     timeout: GoDuration,
@@ -75,7 +75,7 @@ impl Limits {
         };
         let (of_place, of_claim) = match block {
             Block::CiOperator(_) => {
-                // What Hive ends has an end, whether or not one is asked for.
+                // A cluster that Hive ends has an end, whether or not the claim requests one.
                 let most = of_input.before_hive.and(of_input.max_allowed());
                 let default = of_input.default_lifetime.or(most).map(|d| most.map_or(d, |most| d.min(most)));
                 return Self { default_lifetime: default, ..of_input };
@@ -94,8 +94,8 @@ impl Limits {
         let max_lifetime = [most, settings.max_lifetime].into_iter().flatten().min();
         // A maximum holds for claims that ask for nothing too, as Hive has it: else its own end would come as a surprise.
         let default = default.or(settings.default_lifetime).or(max_lifetime);
-        let asked = of_claim.unwrap_or(settings.default_provision_timeout);
-        let timeout = settings.max_provision_timeout.map_or(asked, |max| asked.min(max));
+        let requested = of_claim.unwrap_or(settings.default_provision_timeout);
+        let timeout = settings.max_provision_timeout.map_or(requested, |max| requested.min(max));
         Self {
             default_lifetime: default.map(|d| max_lifetime.map_or(d, |max| d.min(max))),
             max_lifetime,
@@ -120,10 +120,10 @@ impl Lifetime {
 
     /// The claim's own, else the default; clamped.
     pub(super) fn of(
-        asked: &Value,
+        requested: &Value,
         observed: &Observed,
         limits: &Limits,
-        remarks: &mut Vec<AdmissionIssue>,
+        issues: &mut Vec<AdmissionIssue>,
     ) -> Self {
         let born = observed.primary.is_none() && (!observed.was_made_before() || observed.was_pending());
         let lost = !born && observed.primary.as_ref().is_none_or(PrimaryObject::is_searching);
@@ -137,22 +137,22 @@ impl Lifetime {
             (Transfer::Target(_), false) => before,
             (Transfer::None | Transfer::Source(_), true) => limits.default_lifetime,
             (Transfer::None | Transfer::Source(_), false) => {
-                granted_at_creation(observed, asked.is_null(), before)
+                granted_at_creation(observed, requested.is_null(), before)
             }
         };
-        let wanted = if let Ok(own) = parse_lifetime(asked) {
+        let wanted = if let Ok(own) = parse_lifetime(requested) {
             own.or(granted)
         } else {
-            remarks.push(AdmissionIssue::new(
+            issues.push(AdmissionIssue::new(
                 Request::LifetimeIgnored,
                 "spec.lifetime is no duration of at least a minute, such as 90m or 2h30m, and was ignored",
             ));
             before.or(granted)
         };
         let cap = longest.or(limits.max_lifetime.filter(|_| !lost));
-        // What a version told the hub that knew nothing of Hive's end stays, until the claim asks for something else.
-        let as_told = before.is_some() && wanted.map(|w| cap.map_or(w, |cap| w.min(cap))) == before;
-        let before_hive = limits.before_hive.filter(|_| !lost && !as_told);
+        // A lifetime reported by a version that did not know Hive's end stays, until the claim requests another.
+        let is_as_reported = before.is_some() && wanted.map(|w| cap.map_or(w, |cap| w.min(cap))) == before;
+        let before_hive = limits.before_hive.filter(|_| !lost && !is_as_reported);
         let cap = [cap, before_hive].into_iter().flatten().min();
         let effective = match (wanted, cap) {
             (Some(wanted), Some(cap)) if wanted > cap => {
@@ -163,7 +163,7 @@ impl Lifetime {
                 } else {
                     "the longest allowed".to_owned()
                 };
-                remarks.push(AdmissionIssue::new(
+                issues.push(AdmissionIssue::new(
                     Request::LifetimeClamped,
                     format!("spec.lifetime is clamped to {}, {since}", cap.short()),
                 ));
@@ -183,35 +183,40 @@ impl Lifetime {
                 timeout: Some(limits.timeout),
             };
         }
-        // What held at birth holds, whatever the input says by now.
-        let told_timeout = reported_duration(observed, ours::PROVISION_TIMEOUT);
+        // The values of the creation hold, whatever the input has now.
+        let reported_timeout = reported_duration(observed, ours::PROVISION_TIMEOUT);
         let otherwise = (!lost).then_some(Settings::PROVISION_TIMEOUT);
         Self {
             effective,
             max: longest,
             granted,
-            reported_timeout: told_timeout,
+            reported_timeout,
             lost,
-            timeout: told_timeout.or(otherwise),
+            timeout: reported_timeout.or(otherwise),
         }
     }
 }
 
-/// What the hub was told: as the writer's manifest has it, and that of one which only looks has not, as the remote object has it.
+/// Duration that was reported to the hub: from the primary Object's manifest, or from the remote object where a searching manifest lacks
+/// it.
 fn reported_duration(observed: &Observed, key: &str) -> Option<GoDuration> {
-    let writer = observed.primary.as_ref()?;
-    let of_remote = || writer.remote()?.metadata().annotation(key);
-    writer.manifest_annotation(key).or_else(of_remote)?.parse().ok()
+    let primary = observed.primary.as_ref()?;
+    let of_remote = || primary.remote()?.metadata().annotation(key);
+    primary.manifest_annotation(key).or_else(of_remote)?.parse().ok()
 }
 
 /// The default that was granted at birth, as it was noted. With all notes lost, what a claim that asks for nothing was told to have.
-fn granted_at_creation(observed: &Observed, silent: bool, told: Option<GoDuration>) -> Option<GoDuration> {
+fn granted_at_creation(
+    observed: &Observed,
+    silent: bool,
+    reported: Option<GoDuration>,
+) -> Option<GoDuration> {
     let found = silent && observed.primary.as_ref().is_some_and(PrimaryObject::is_probing);
-    observed.annotations(ours::DEFAULT_LIFETIME).find_map(|d| d.parse().ok()).or(told.filter(|_| found))
+    observed.annotations(ours::DEFAULT_LIFETIME).find_map(|d| d.parse().ok()).or(reported.filter(|_| found))
 }
 
-fn parse_lifetime(asked: &Value) -> Result<Option<GoDuration>, ()> {
-    match asked {
+fn parse_lifetime(requested: &Value) -> Result<Option<GoDuration>, ()> {
+    match requested {
         Value::Null => Ok(None),
         Value::String(text) => {
             let duration: GoDuration = text.parse().map_err(drop)?;

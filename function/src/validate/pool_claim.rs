@@ -27,10 +27,10 @@ const PINNED: &str = Chosen::Pinned.as_str();
 /// The longest name of such a namespace: that of one that is called by a uid, so that HyperShift's names fit behind it.
 const NAMESPACE_MAX: usize = NAMESPACE_PREFIX.len() + 36;
 
-/// What is asked of Hive.
+/// Request to Hive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PoolClaim {
-    /// What the claim says.
+    /// The claim's block.
     pub spec: ClusterClaim,
     /// Where the cluster comes from. None: nowhere yet, or it is not known any more.
     pub pool: Option<PoolRef>,
@@ -38,7 +38,7 @@ pub struct PoolClaim {
     pub resume: bool,
     /// `spec.byoc`, of a claim that brings its own credentials.
     pub tenant_credentials: Option<Value>,
-    /// Where it brings them, if that was decided in this pass.
+    /// Namespace for those credentials, if it was chosen in this pass.
     pub tenant_namespace: Option<TenantNamespace>,
 }
 
@@ -101,8 +101,8 @@ impl PoolClaim {
         let before = problems.len();
         check_tenant_credentials(block, Beside::ClusterClaim, tenant, problems);
         if let Some((cloud, _)) = byoc::cloud(block) {
-            let asked = self.spec.cloud.get_or_insert_with(|| cloud.to_owned());
-            if asked != cloud {
+            let requested = self.spec.cloud.get_or_insert_with(|| cloud.to_owned());
+            if requested != cloud {
                 let sentence = format!("is not {cloud}, of which spec.byoc.platform is");
                 problems.push(Problem { field: "spec.clusterClaim.cloud".into(), sentence });
             }
@@ -125,29 +125,29 @@ impl PoolClaim {
     /// The block of a claim for which a ClusterClaim was made: whatever the claim says by now, the cluster comes from where it was
     /// asked for.
     pub(super) fn from_primary(
-        writer: &PrimaryObject,
+        primary: &PrimaryObject,
         observed: &Observed,
         settings: &Settings,
-        remarks: &mut Vec<AdmissionIssue>,
+        issues: &mut Vec<AdmissionIssue>,
     ) -> Self {
-        let asked = Self::read_claim(&observed.composite.spec["clusterClaim"], &mut vec![]);
-        let resume = writer.manifest_annotation(ours::RESUME) != Some("false");
-        let place = pool_of_primary(writer, observed, settings);
+        let requested = Self::read_claim(&observed.composite.spec["clusterClaim"], &mut vec![]);
+        let resume = primary.manifest_annotation(ours::RESUME) != Some("false");
+        let place = pool_of_primary(primary, observed, settings);
         let brought = tenant_credentials::read_tenant_namespace(&observed.tenant_credentials);
         let same = |asked: &Self| {
             // The pool that it names is an entry of the catalogue, and not the one that was made for it.
             let named = asked.spec.pool.as_ref().filter(|_| brought.is_none());
             asked.resume == resume && named.zip(place.as_ref()).is_none_or(|(n, p)| n.name == p.pool)
         };
-        if !asked.as_ref().is_some_and(same) {
-            remarks.push(AdmissionIssue::new(
+        if !requested.as_ref().is_some_and(same) {
+            issues.push(AdmissionIssue::new(
                 Request::ChangeIgnored,
                 "spec.clusterClaim cannot change once a cluster was asked for; the cluster stays as it was asked for",
             ));
         }
-        remarks.extend(backend::tenant_credentials::collect_issues(observed));
+        issues.extend(backend::tenant_credentials::collect_issues(observed));
         Self {
-            spec: asked.map(|a| a.spec).unwrap_or_default(),
+            spec: requested.map(|a| a.spec).unwrap_or_default(),
             pool: place,
             resume,
             tenant_credentials: None,
@@ -169,7 +169,7 @@ impl PoolClaim {
         if let Some(brings) = self.tenant_credentials.clone().filter(|_| observed.is_unplaced()) {
             return self.choose_tenant_pool(brings, name, tenant, observed, settings);
         }
-        // Whatever keeps the claim waiting now, it does not move what may be on its way.
+        // A current blocker does not move a cluster that may be on its way.
         self.pool = recorded_pool(observed, settings);
         if !observed.is_unplaced() {
             return Ok(());
@@ -191,9 +191,9 @@ impl PoolClaim {
             place.namespace, place.pool
         );
         let now = entry.map(|(pool, hub)| PoolRef::of(pool, hub, settings, place.reason));
-        let gone = now.is_none();
+        let removed = now.is_none();
         self.pool = now.or(Some(place));
-        if gone { Err(AdmissionIssue::new(Request::PoolNotFound, refusal)) } else { Ok(()) }
+        if removed { Err(AdmissionIssue::new(Request::PoolNotFound, refusal)) } else { Ok(()) }
     }
 
     /// Finds the place of a claim that brings its own credentials: a pool of its own, in a namespace of its own. It is chosen once, and asked for
@@ -206,22 +206,23 @@ impl PoolClaim {
         observed: &Observed,
         settings: &Settings,
     ) -> Result<(), AdmissionIssue> {
-        let own = |place: PoolRef, home: &TenantNamespace| PoolRef {
-            namespace: home.namespace.clone(),
+        let own = |place: PoolRef, tenant_namespace: &TenantNamespace| PoolRef {
+            namespace: tenant_namespace.namespace.clone(),
             pool: name.to_owned(),
             ..place
         };
-        let Some(home) = tenant_credentials::read_tenant_namespace(&observed.tenant_credentials) else {
+        let Some(tenant_namespace) = tenant_credentials::read_tenant_namespace(&observed.tenant_credentials)
+        else {
             super::missing_environment(&observed.environment, settings).map_or(Ok(()), Err)?;
             let place = pools::choose_pool(&self.spec, true, tenant, observed, settings)?;
-            let home = new_tenant_namespace(&place, brings, name, observed);
-            self.pool = Some(own(place, &home));
-            let gate = backend::tenant_credentials::check_ready(observed, &home);
-            self.tenant_namespace = Some(home);
+            let tenant_namespace = new_tenant_namespace(&place, brings, name, observed);
+            self.pool = Some(own(place, &tenant_namespace));
+            let gate = backend::tenant_credentials::check_ready(observed, &tenant_namespace);
+            self.tenant_namespace = Some(tenant_namespace);
             return gate;
         };
         let last = || PoolRef {
-            hub: home.hub.clone(),
+            hub: tenant_namespace.hub.clone(),
             namespace: String::new(),
             pool: String::new(),
             credentials_namespace: settings.credentials_namespace.clone(),
@@ -231,23 +232,25 @@ impl PoolClaim {
             default_lifetime: None,
             max_lifetime: None,
         };
-        let text = home.request["entry"].as_str().unwrap_or_default();
+        let text = tenant_namespace.request["entry"].as_str().unwrap_or_default();
         let (namespace, pool) = text.split_once('/').unwrap_or_default();
         let entry = match &observed.pools {
-            Pools::Found(catalogue, _) => pools::find_entry(catalogue, &home.hub, namespace, pool),
+            Pools::Found(catalogue, _) => {
+                pools::find_entry(catalogue, &tenant_namespace.hub, namespace, pool)
+            }
             Pools::NotFetched | Pools::Missing | Pools::Invalid(_) => None,
         };
         let now = entry.map(|(pool, hub)| PoolRef::of(pool, hub, settings, PINNED));
-        let gone = now.is_none();
-        self.pool = Some(own(now.unwrap_or_else(last), &home));
-        backend::tenant_credentials::check_ready(observed, &home)?;
+        let removed = now.is_none();
+        self.pool = Some(own(now.unwrap_or_else(last), &tenant_namespace));
+        backend::tenant_credentials::check_ready(observed, &tenant_namespace)?;
         // The hub knows the claim by the name of this Konflux cluster.
         super::missing_environment(&observed.environment, settings).map_or(Ok(()), Err)?;
-        if gone {
-            let words = format!(
+        if removed {
+            let message = format!(
                 "pool {text}, like which one was to be made, is not in the catalogue any more; ask the platform team"
             );
-            return Err(AdmissionIssue::new(Request::PoolNotFound, words));
+            return Err(AdmissionIssue::new(Request::PoolNotFound, message));
         }
         Ok(())
     }
@@ -286,30 +289,26 @@ pub(crate) fn check_tenant_credentials(
 
 fn new_tenant_namespace(place: &PoolRef, brings: Value, name: &str, observed: &Observed) -> TenantNamespace {
     let own = place.own.as_ref();
-    let mut asked = json!({
+    let mut request = json!({
         "entry": format!("{}/{}", place.namespace, place.pool),
         "image": own.map(|own| own.image_set.as_str()),
         "hubReason": place.reason,
     });
-    asked["carrier"] = json!(own.map(|own| &own.carrier));
-    asked["byoc"] = brings;
-    TenantNamespace {
-        hub: place.hub.clone(),
-        namespace: tenant_namespace_name(name, observed),
-        request: asked,
-    }
+    request["carrier"] = json!(own.map(|own| &own.carrier));
+    request["byoc"] = brings;
+    TenantNamespace { hub: place.hub.clone(), namespace: tenant_namespace_name(name, observed), request }
 }
 
-fn pool_of_primary(writer: &PrimaryObject, observed: &Observed, settings: &Settings) -> Option<PoolRef> {
-    let text = |pointer: &str| writer.manifest().pointer(pointer).and_then(Value::as_str);
-    let noted = writer.object.metadata.annotation(ours::CREDENTIALS_NAMESPACE);
-    let of_remote = || writer.remote()?.metadata().annotation(ours::CREDENTIALS_NAMESPACE);
-    let namespace = noted.or_else(of_remote).or_else(|| credentials_namespace(observed));
-    // What somebody took out of the manifest is as it was.
+fn pool_of_primary(primary: &PrimaryObject, observed: &Observed, settings: &Settings) -> Option<PoolRef> {
+    let text = |pointer: &str| primary.manifest().pointer(pointer).and_then(Value::as_str);
+    let recorded = primary.object.metadata.annotation(ours::CREDENTIALS_NAMESPACE);
+    let of_remote = || primary.remote()?.metadata().annotation(ours::CREDENTIALS_NAMESPACE);
+    let namespace = recorded.or_else(of_remote).or_else(|| credentials_namespace(observed));
+    // A member that was removed from the manifest keeps its previous value.
     let before = recorded_pool(observed, settings);
     let before = before.as_ref();
     Some(PoolRef {
-        hub: writer.object.spec.provider_config_ref.name.clone(),
+        hub: primary.object.spec.provider_config_ref.name.clone(),
         namespace: text("/metadata/namespace").or_else(|| Some(&before?.namespace))?.to_owned(),
         pool: text("/spec/clusterPoolName").or_else(|| Some(&before?.pool))?.to_owned(),
         credentials_namespace: namespace.unwrap_or(&settings.credentials_namespace).to_owned(),
@@ -324,17 +323,17 @@ fn pool_of_primary(writer: &PrimaryObject, observed: &Observed, settings: &Setti
 /// Where an earlier pass asked for a cluster, as status or the `credentials` Object remember it.
 fn recorded_pool(observed: &Observed, settings: &Settings) -> Option<PoolRef> {
     let status = &observed.composite.status;
-    let told = || {
+    let reported = || {
         let backend = status.backend.as_ref()?;
         Some((status.hub.as_ref()?.name.clone()?, backend.namespace.clone()?, backend.pool.clone()?))
     };
-    let noted = || {
+    let recorded = || {
         let credentials = &observed.credentials.as_ref()?.object;
         let (namespace, pool) = credentials.metadata.annotation(ours::POOL)?.split_once('/')?;
         let hub = credentials.spec.provider_config_ref.name.clone();
         (!hub.is_empty()).then(|| (hub, namespace.to_owned(), pool.to_owned()))
     };
-    let (hub, namespace, pool) = told().or_else(noted)?;
+    let (hub, namespace, pool) = reported().or_else(recorded)?;
     let own = credentials_namespace(observed).unwrap_or(&settings.credentials_namespace);
     Some(PoolRef {
         hub,

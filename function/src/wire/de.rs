@@ -16,7 +16,7 @@ use super::{
 
 /// A Value, or the Struct at the top.
 #[derive(Clone, Copy)]
-pub(super) struct Node<'de> {
+pub(super) struct NodeDeserializer<'de> {
     content: Content<'de>,
     /// How many more levels may follow.
     depth: usize,
@@ -26,11 +26,11 @@ pub(super) struct Node<'de> {
 enum Content<'de> {
     /// A Value that has not been looked into yet.
     Value(&'de [u8]),
-    /// One that has, or was never wrapped.
+    /// A Value that was unwrapped, or never wrapped.
     Known(Kind<'de>),
 }
 
-impl<'de> Node<'de> {
+impl<'de> NodeDeserializer<'de> {
     pub(super) fn root(bytes: &'de [u8]) -> Self {
         Self { content: Content::Known(Kind::Struct(bytes)), depth: MAX_DEPTH }
     }
@@ -90,11 +90,11 @@ fn visit_number<'de, V: Visitor<'de>>(number: f64, visitor: V) -> Result<V::Valu
         return Err(not_finite());
     }
     #[expect(clippy::cast_possible_truncation, reason = "checked to be integral and within ±2^53")]
-    if is_whole(number) { visitor.visit_i64(number as i64) } else { visitor.visit_f64(number) }
+    if is_integer(number) { visitor.visit_i64(number as i64) } else { visitor.visit_f64(number) }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "2^53 is a double")]
-fn is_whole(number: f64) -> bool {
+fn is_integer(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() <= MAX_INTEGER as f64
 }
 
@@ -102,7 +102,7 @@ fn not_finite() -> Error {
     Error::new("not a finite number")
 }
 
-impl<'de> Deserializer<'de> for Node<'de> {
+impl<'de> Deserializer<'de> for NodeDeserializer<'de> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -169,7 +169,7 @@ fn no_struct(kind: Kind<'_>, expected: &dyn Expected) -> Error {
         Kind::Null => Unexpected::Unit,
         Kind::Bool(bit) => Unexpected::Bool(bit),
         Kind::Number(number) if !number.is_finite() => return not_finite(),
-        Kind::Number(number) if is_whole(number) => Unexpected::Signed(0),
+        Kind::Number(number) if is_integer(number) => Unexpected::Signed(0),
         Kind::Number(number) => Unexpected::Float(number),
         Kind::String(bytes) => match text(bytes) {
             Ok(text) => Unexpected::Str(text),
@@ -194,7 +194,7 @@ struct Fields<'de> {
     entries: SmallVec<[Entry<'de>; MOST]>,
     /// How many were handed out.
     given: usize,
-    value: Option<(&'de str, Node<'de>)>,
+    value: Option<(&'de str, NodeDeserializer<'de>)>,
     depth: usize,
 }
 
@@ -209,7 +209,7 @@ impl<'de> Fields<'de> {
         while let Some(item) = cursor.next_item()? {
             self.entries.push(entry(item)?);
         }
-        // Whoever sorts compares all that come to stand side by side, and so meets equal ones. Stable: the last of them stays last.
+        // Sorting compares all neighbours of the result, and so finds equal keys. It is stable: the last of them stays last.
         let mut repeated = false;
         self.entries.sort_by(|(one, _), (other, _)| {
             let order = one.cmp(other);
@@ -229,13 +229,13 @@ impl<'de> Fields<'de> {
     }
 
     #[inline]
-    fn next(&mut self) -> Option<(&'de str, Node<'de>)> {
+    fn next(&mut self) -> Option<(&'de str, NodeDeserializer<'de>)> {
         let &(key, bytes) = self.entries.get(self.given)?;
         self.given += 1;
-        Some((key, Node { content: Content::Value(bytes), depth: self.depth }))
+        Some((key, NodeDeserializer { content: Content::Value(bytes), depth: self.depth }))
     }
 
-    fn single(mut self) -> Option<(&'de str, Node<'de>)> {
+    fn single(mut self) -> Option<(&'de str, NodeDeserializer<'de>)> {
         self.next().filter(|_| self.given == self.entries.len())
     }
 }
@@ -326,7 +326,7 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
         let Some(bytes) = self.cursor.next_item()? else { return Ok(None) };
         let index = self.index;
         self.index += 1;
-        let node = Node { content: Content::Value(bytes), depth: self.depth };
+        let node = NodeDeserializer { content: Content::Value(bytes), depth: self.depth };
         seed.deserialize(node).map(Some).map_err(|e| e.at(index))
     }
 }
@@ -334,7 +334,7 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
 /// `{"variant": content}`.
 struct Tagged<'de> {
     key: &'de str,
-    value: Node<'de>,
+    value: NodeDeserializer<'de>,
 }
 
 impl<'de> EnumAccess<'de> for Tagged<'de> {

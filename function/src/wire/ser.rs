@@ -12,16 +12,16 @@ use super::{
 
 /// Makes the tree of a value.
 pub(super) fn tree<T: Serialize + ?Sized>(value: &T) -> Result<Node, Error> {
-    value.serialize(Writer { depth: MAX_DEPTH })
+    value.serialize(StructWriter { depth: MAX_DEPTH })
 }
 
 #[derive(Clone, Copy)]
-struct Writer {
+struct StructWriter {
     /// How many more levels may follow.
     depth: usize,
 }
 
-impl Writer {
+impl StructWriter {
     fn deeper(self) -> Result<Self, Error> {
         let depth = self.depth.checked_sub(1);
         let depth = depth.ok_or_else(|| Error::new(format!("nested deeper than {MAX_DEPTH} levels")))?;
@@ -61,7 +61,7 @@ macro_rules! integers {
     )*};
 }
 
-impl Serializer for Writer {
+impl Serializer for StructWriter {
     type Ok = Node;
     type Error = Error;
     type SerializeSeq = Items;
@@ -182,7 +182,7 @@ impl Serializer for Writer {
 }
 
 struct Items {
-    writer: Writer,
+    writer: StructWriter,
     tag: Option<&'static str>,
     nodes: Vec<Node>,
 }
@@ -198,7 +198,7 @@ impl Items {
 }
 
 struct Fields {
-    writer: Writer,
+    writer: StructWriter,
     tag: Option<&'static str>,
     key: Option<Key>,
     nodes: Vec<(Key, Node)>,
@@ -262,7 +262,7 @@ impl SerializeMap for Fields {
     type Error = Error;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
-        self.key = Some(match key.serialize(Writer { depth: 0 })? {
+        self.key = Some(match key.serialize(StructWriter { depth: 0 })? {
             Node::String(key) => key.into(),
             Node::Bool(key) => key.to_string().into(),
             Node::Number(key) => key.to_string().into(),

@@ -1,4 +1,4 @@
-//! How far each part of the cluster is. What nodes it has CaaS does not tell.
+//! Conditions of each part of the cluster. CaaS does not report nodes.
 
 use testplatform_apis::{
     condition::{ConditionStatus, ControlPlaneLevel, Infrastructure, SetupLevel, SpecLevel},
@@ -20,9 +20,9 @@ pub(super) fn build_conditions(
     facts: &InstanceFacts<'_>,
     templated: &Templated,
     observed: &Observed,
-    grown: &[&FailureCondition],
+    persistent: &[&FailureCondition],
 ) -> BackendConditions {
-    let spec = CaasRequest::from_request(templated).map(|_| spec_condition(facts, observed, grown));
+    let spec = CaasRequest::from_request(templated).map(|_| spec_condition(facts, observed, persistent));
     BackendConditions {
         infrastructure: infrastructure_condition(facts),
         control_plane: control_plane_condition(facts, observed.ever_ready()),
@@ -34,8 +34,10 @@ pub(super) fn build_conditions(
 
 fn infrastructure_condition(facts: &InstanceFacts<'_>) -> Option<BackendCondition<Infrastructure>> {
     use ConditionStatus::{False, True};
-    if let Some(told) = facts.hosted_cluster.as_ref().and_then(UnderlyingCluster::infrastructure_condition) {
-        return Some(told);
+    if let Some(reported) =
+        facts.hosted_cluster.as_ref().and_then(UnderlyingCluster::infrastructure_condition)
+    {
+        return Some(reported);
     }
     let installed = facts.condition(conditions::INSTALLED)?;
     if installed.is_true() {
@@ -45,13 +47,13 @@ fn infrastructure_condition(facts: &InstanceFacts<'_>) -> Option<BackendConditio
             "what the cluster runs on is there",
         ));
     }
-    let words = &installed.message;
+    let message = &installed.message;
     let reason = match () {
-        () if failures::is_quota_error(words) => Infrastructure::QuotaExceeded,
+        () if failures::is_quota_error(message) => Infrastructure::QuotaExceeded,
         () if facts.has_application_failed() => Infrastructure::Blocked,
         () => Infrastructure::Provisioning,
     };
-    Some(BackendCondition::of(False, reason, words))
+    Some(BackendCondition::of(False, reason, message))
 }
 
 fn control_plane_condition(
@@ -59,21 +61,21 @@ fn control_plane_condition(
     ever_ready: bool,
 ) -> Option<BackendCondition<ControlPlaneLevel>> {
     use ConditionStatus::{False, True};
-    if let Some(told) =
+    if let Some(reported) =
         facts.hosted_cluster.as_ref().and_then(|behind| behind.control_plane_condition(ever_ready))
     {
-        return Some(told);
+        return Some(reported);
     }
     let installed = facts.condition(conditions::INSTALLED)?;
     if facts.api_answers() {
         return Some(BackendCondition::of(True, ControlPlaneLevel::Available, "its API answers"));
     }
-    let words = if installed.is_true() { "its API is not reached yet" } else { &installed.message };
+    let message = if installed.is_true() { "its API is not reached yet" } else { &installed.message };
     let reason = if ever_ready { ControlPlaneLevel::Unavailable } else { ControlPlaneLevel::Creating };
-    Some(BackendCondition::of(False, reason, words))
+    Some(BackendCondition::of(False, reason, message))
 }
 
-/// What the template sets up begins once the cluster is there. Before that nothing is said of it.
+/// The template's setup begins once the cluster exists; before that no condition is reported.
 fn setup_condition(facts: &InstanceFacts<'_>) -> Option<BackendCondition<SetupLevel>> {
     use ConditionStatus::{False, True};
     let done = facts.condition(conditions::SET_UP)?;
@@ -99,20 +101,20 @@ fn setup_condition(facts: &InstanceFacts<'_>) -> Option<BackendCondition<SetupLe
 fn spec_condition(
     facts: &InstanceFacts<'_>,
     observed: &Observed,
-    grown: &[&FailureCondition],
+    persistent: &[&FailureCondition],
 ) -> BackendCondition<SpecLevel> {
     use ConditionStatus::{False, True};
-    let link = observed.primary.as_ref().map(|w| &w.sync);
-    if let Some(SyncState::Refused(words)) = link {
-        return BackendCondition::refused("it", words);
+    let sync = observed.primary.as_ref().map(|w| &w.sync);
+    if let Some(SyncState::Refused(message)) = sync {
+        return BackendCondition::refused("it", message);
     }
-    if let Some(wrong) = grown.first() {
+    if let Some(wrong) = persistent.first() {
         return BackendCondition::of(False, SpecLevel::Rejected, wrong.text());
     }
     if !facts.is_true(conditions::INSTALLED) && !observed.ever_ready() {
         return BackendCondition::of(False, SpecLevel::Applying, "the cluster is being made");
     }
-    match link {
+    match sync {
         Some(SyncState::InSync) => {
             BackendCondition::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for")
         }

@@ -1,4 +1,4 @@
-//! What is seen of a ClusterTemplateInstance, and of the HostedCluster behind it.
+//! Observed state of a ClusterTemplateInstance and of its underlying HostedCluster.
 
 use jiff::Timestamp;
 use testplatform_apis::foreign::{
@@ -38,14 +38,9 @@ impl<'a> InstanceFacts<'a> {
     pub fn from_observed(observed: &'a Observed) -> Option<Self> {
         let remote = observed_instance(observed)?;
         let hosted = observed.hosted.as_ref().filter(|hosted| hosted.uid() == remote.metadata.uid);
-        let seen = hosted.is_some_and(|hosted| hosted.current_remote().is_some());
+        let is_hosted_cluster_current = hosted.is_some_and(|hosted| hosted.current_remote().is_some());
         let behind = hosted.and_then(HostedClusterObserver::remote).map(UnderlyingCluster::from_remote);
-        Some(Self {
-            remote,
-            status: &remote.status.value,
-            hosted_cluster: behind,
-            is_hosted_cluster_current: seen,
-        })
+        Some(Self { remote, status: &remote.status.value, hosted_cluster: behind, is_hosted_cluster_current })
     }
 
     pub fn condition(&self, type_: &str) -> Option<&'a ObservedCondition> {

@@ -1,5 +1,5 @@
-//! What is wrong with a ClusterTemplateInstance. CaaS tries everything again, and has no word for what will not pass: what has not
-//! changed for long enough is taken for that, by the time at which its status last did.
+//! Failures of a ClusterTemplateInstance. CaaS retries everything and never marks a failure as terminal. A failure counts as terminal once
+//! the status has not changed for long enough.
 
 use jiff::SignedDuration;
 use testplatform_apis::{
@@ -16,16 +16,16 @@ use crate::{
     text::bounded,
 };
 
-/// What CaaS itself could not do.
+/// Grace period for failures of CaaS itself.
 const CAAS_GRACE: SignedDuration = SignedDuration::from_mins(3);
-/// What Argo CD could not do: it tries again by itself.
+/// Grace period for failures of Argo CD, which retries by itself.
 const ARGO_GRACE: SignedDuration = SignedDuration::from_mins(5);
-/// What could not be set up in the cluster.
+/// Grace period for failures of the setup inside the cluster.
 const SETUP_GRACE: SignedDuration = SignedDuration::from_mins(10);
 
 /// Whether a sentence is one about what others may free.
-pub(super) fn is_quota_error(words: &str) -> bool {
-    Sentence::parse(words).contains_any(&["quota", "limit exceeded"])
+pub(super) fn is_quota_error(message: &str) -> bool {
+    Sentence::parse(message).contains_any(&["quota", "limit exceeded"])
 }
 
 /// After how long what the phase says is final, if ever. Where a HostedCluster is there, what Argo CD says of its chart is not.
@@ -55,25 +55,25 @@ fn is_failure_phase(phase: &str) -> bool {
     known.contains(&phase) || phases::REGISTRATION_FAILED.contains(&phase)
 }
 
-/// What the phase says that is wrong, and whether it is final once it has lasted.
+/// Failure that the phase reports, and whether it becomes terminal once it persists.
 fn phase_failure(facts: &InstanceFacts<'_>) -> Option<FailureCondition> {
     let phase = facts.phase();
     if !is_failure_phase(phase) {
         return None;
     }
-    let words = failure_message(facts);
-    let passes = is_quota_error(&words) || is_network_error(&words);
+    let message = failure_message(facts);
+    let passes = is_quota_error(&message) || is_network_error(&message);
     let span = grace_period(facts).filter(|_| !passes);
     Some(FailureCondition {
-        reason: if is_quota_error(&words) { "QuotaExceeded".into() } else { bounded(phase, 63) },
-        message: words,
+        reason: if is_quota_error(&message) { "QuotaExceeded".into() } else { bounded(phase, 63) },
+        message,
         since: facts.remote.metadata.said_at,
         terminal: span.is_some(),
         grace: span.unwrap_or(SETUP_GRACE),
     })
 }
 
-/// What is wrong in words: of what is set up, each part of its own.
+/// Failure message; of the setup, one part for each failed application.
 pub(super) fn failure_message(facts: &InstanceFacts<'_>) -> String {
     let setups = facts.status.cluster_setup.as_array().into_iter().flatten();
     let text = |of: &serde_json::Value, member: &str| of[member].as_str().unwrap_or_default().to_owned();
@@ -81,12 +81,14 @@ pub(super) fn failure_message(facts: &InstanceFacts<'_>) -> String {
         setups.filter(|s| ["ApplicationError", "ApplicationDegraded"].contains(&text(s, "status").as_str()));
     let each: Vec<String> = wrong.map(|s| format!("{}: {}", text(s, "name"), text(s, "message"))).collect();
     let of_setup = matches!(facts.phase(), phases::SETUP_FAILED | phases::SETUP_DEGRADED);
-    let said = if of_setup && !each.is_empty() { each.join("; ") } else { facts.status.message.clone() };
-    let line = said.lines().next().unwrap_or_default();
+    let text_of_phase =
+        if of_setup && !each.is_empty() { each.join("; ") } else { facts.status.message.clone() };
+    let line = text_of_phase.lines().next().unwrap_or_default();
     bounded(&redacted(line, 768), 768)
 }
 
-/// What will not pass by itself. What a HostedCluster says comes first: it is the cause. While it is not seen nobody knows since when.
+/// Failures that do not resolve by themselves. Those of a HostedCluster come first, because they are the cause. While it is not observed
+/// their start is unknown.
 pub(super) fn terminal_failures(facts: &InstanceFacts<'_>) -> Vec<FailureCondition> {
     let of_now = |wrong: FailureCondition| FailureCondition {
         since: wrong.since.filter(|_| facts.is_hosted_cluster_current),
@@ -102,7 +104,7 @@ pub(super) fn transient_failures(facts: &InstanceFacts<'_>) -> Vec<FailureCondit
     of_cluster.chain(phase_failure(facts).filter(|wrong| !wrong.terminal)).collect()
 }
 
-/// What keeps a cluster that was ready from being so. The phase says Ready all the same.
+/// Failures that degrade a cluster that was ready. The phase stays Ready regardless.
 pub(super) fn degrading_failures(facts: &InstanceFacts<'_>) -> Vec<FailureCondition> {
     let lost = facts.condition(conditions::INSTALLED).filter(|c| !c.is_true());
     let of_cluster = facts.hosted_cluster.iter().flat_map(UnderlyingCluster::degrading_failures);

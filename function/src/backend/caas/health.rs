@@ -1,4 +1,4 @@
-//! What a ClusterTemplateInstance shows → [`Health`].
+//! Status of a ClusterTemplateInstance → [`Health`].
 
 use jiff::Timestamp;
 use testplatform_apis::{
@@ -24,7 +24,8 @@ pub(super) fn assess_health(templated: &Templated, request: &Validated, observed
     let mut health = unobserved_health(templated);
     let Some(facts) = InstanceFacts::from_observed(observed) else {
         report_orphaned(&mut health, templated, observed);
-        health.conditions.progress = health.orphaned.as_ref().map(|words| progress_step("Deleting", words));
+        health.conditions.progress =
+            health.orphaned.as_ref().map(|message| progress_step("Deleting", message));
         return health;
     };
     let (remote, status) = (facts.remote, facts.status);
@@ -44,7 +45,7 @@ pub(super) fn assess_health(templated: &Templated, request: &Validated, observed
     health.unreadable.clone_from(&remote.status.error);
     let behind = facts.hosted_cluster.as_ref();
     health.version = behind.and_then(UnderlyingCluster::version);
-    let url = |told: &str| told.starts_with("https://").then(|| bounded(told, 2048));
+    let url = |reported: &str| reported.starts_with("https://").then(|| bounded(reported, 2048));
     health.api_server_url =
         url(&status.api_server_url).or_else(|| behind.and_then(UnderlyingCluster::api_server_url));
     health.console_url = url(&status.console_url).or_else(|| behind.and_then(UnderlyingCluster::console_url));
@@ -59,13 +60,13 @@ pub(super) fn assess_health(templated: &Templated, request: &Validated, observed
     health
 }
 
-/// What is left of the cluster once its ClusterTemplateInstance is gone, which goes first, and why that does not go.
+/// Reports the rest of the cluster once its ClusterTemplateInstance is gone, which goes first, and why that rest stays.
 fn report_orphaned(health: &mut Health, templated: &Templated, observed: &Observed) {
     let Some(hosted) = &observed.hosted else {
         let behind = CaasRequest::from_request(templated).and_then(|wanted| wanted.spec.observes);
-        let asked = matches!(behind, Some(Observes::HyperShift)) && observed.expected_uid().is_some();
+        let expected = matches!(behind, Some(Observes::HyperShift)) && observed.expected_uid().is_some();
         // It is looked for first.
-        health.orphaned = asked.then(|| "whether its HostedCluster is gone is not known yet".to_owned());
+        health.orphaned = expected.then(|| "whether its HostedCluster is gone is not known yet".to_owned());
         return;
     };
     if hosted.is_deleted() && hosted.is_reobserving() {
@@ -90,12 +91,12 @@ fn report_orphaned(health: &mut Health, templated: &Templated, observed: &Observ
     health.changes_at = health.changes_at.into_iter().chain(later).min();
 }
 
-/// Since when nothing stands for the cluster any more, from when on it is waited for although nobody deletes it. What stood for it was taken away,
-/// and the Object that looks for that is made then; or another one has its name, nothing is taken away, and Synced tells since when.
-fn orphaned_since(writer: &PrimaryObject) -> Option<Timestamp> {
-    let object = &writer.object;
-    if writer.sync == SyncState::Replaced {
+/// Time since which no object represents the cluster, so the HostedCluster is expected to go although nobody deletes it. After a removal it
+/// is the creation of the searching Object. After a replacement nothing is removed, and Synced has the time.
+fn orphaned_since(primary: &PrimaryObject) -> Option<Timestamp> {
+    let object = &primary.object;
+    if primary.sync == SyncState::Replaced {
         return condition(&object.status.conditions, "Synced")?.last_transition_time;
     }
-    object.metadata.creation_timestamp.filter(|_| writer.is_searching())
+    object.metadata.creation_timestamp.filter(|_| primary.is_searching())
 }

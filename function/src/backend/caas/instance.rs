@@ -14,30 +14,30 @@ pub(super) fn build_spec(observed: &Observed, wanted: Option<CaasRequest<'_>>) -
     match (previous_spec(observed), wanted) {
         (Some(before), _) => before.into_owned(),
         (None, Some(wanted)) => initial_spec(wanted),
-        // Of what is only looked for nothing is known.
+        // A manifest that only searches has no known spec.
         (None, None) => Map::new(),
     }
 }
 
-/// What was asked for before.
+/// Spec of the previous request.
 fn previous_spec(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
-    let seen = facts::observed_instance(observed).map(|remote| &remote.spec);
-    Some(PreviousSpec::of(observed, seen, |spec| spec.contains_key("clusterTemplateRef"))?.spec)
+    let hub_spec = facts::observed_instance(observed).map(|remote| &remote.spec);
+    Some(PreviousSpec::of(observed, hub_spec, |spec| spec.contains_key("clusterTemplateRef"))?.spec)
 }
 
 /// At birth. Parameters are in the order of their charts and names, so that it is the same in every pass.
 fn initial_spec(wanted: CaasRequest<'_>) -> Map<String, Value> {
-    let CaasRequest { spec: whole, backend_spec: order, .. } = wanted;
+    let CaasRequest { spec: resolved, backend_spec: order, .. } = wanted;
     let base = &order.base;
     let own = |name: &Option<String>, value: Option<String>| Some(((None, name.clone()?), value?));
-    let version = whole.release.version.as_ref().map(ToString::to_string);
+    let version = resolved.release.version.as_ref().map(ToString::to_string);
     let settings = order.parameters.iter().map(|setting| {
         let ChartValue { name, setup } = setting.target.clone();
         ((setup, name), chart::helm_value(&setting.value))
     });
     let mut values = gather::map(settings);
     values.extend(own(&base.version_parameter, version));
-    values.extend(own(&base.image_parameter, whole.release.image.clone()));
+    values.extend(own(&base.image_parameter, resolved.release.image.clone()));
     let parameters: Vec<Value> = values
         .into_iter()
         .map(|((setup, name), value)| {

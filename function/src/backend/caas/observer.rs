@@ -32,14 +32,14 @@ pub(super) fn build_observer(
         return None;
     }
     let before = observed.hosted.as_ref();
-    let asked = wanted.filter(|w| matches!(w.spec.observes, Some(Observes::HyperShift)));
-    before.map(|_| ()).or(asked.map(|_| ()))?;
+    let observing = wanted.filter(|w| matches!(w.spec.observes, Some(Observes::HyperShift)));
+    before.map(|_| ()).or(observing.map(|_| ()))?;
     let uid = observed.expected_uid().or_else(|| before?.uid());
     // No API server gives a uid that is no name, but somebody's hand can write one.
     let Some((name, uid)) = uid.and_then(|uid| Some((ObjectName::try_from(uid.as_str()).ok()?, uid))) else {
         return templated::repeat_hosted(request, observed);
     };
-    let of_entry = || asked.and_then(|w| w.backend_spec.base.hosted_cluster_namespace.as_ref());
+    let of_entry = || observing.and_then(|w| w.backend_spec.base.hosted_cluster_namespace.as_ref());
     let namespace = match before.map(|hosted| hosted.namespaced_name().0).filter(|known| !known.is_empty()) {
         Some(known) => known.to_owned(),
         None => of_entry().map_or_else(|| NAMESPACE.to_owned(), ToString::to_string),

@@ -25,7 +25,7 @@ use crate::{
     templates::SelectedRelease,
 };
 
-/// What is left of the spec as the hub has it: the rest is written by controllers.
+/// Members of the hub's spec that belong to this function: controllers write the rest.
 const OURS: [&str; 3] = ["availabilityGates", "clusterNetwork", "topology"];
 
 /// Its spec. `planned`: what is wanted, and how to get there.
@@ -44,16 +44,16 @@ pub(super) fn build_spec(
         ),
         (Some(before), None) => before,
         (None, Some((wanted, _))) => initial_spec(wanted, prerequisites::credential_secret(observed)),
-        // Of what is only looked for nothing is known.
+        // A manifest that only searches has no known spec.
         (None, None) => Map::new(),
     }
 }
 
 /// Spec of the previous request.
 pub(super) fn previous_spec(observed: &Observed) -> Option<Map<String, Value>> {
-    let seen = facts::observed_cluster(observed).map(|remote| &remote.spec);
+    let hub_spec = facts::observed_cluster(observed).map(|remote| &remote.spec);
     let complete = |spec: &Map<String, Value>| spec.get("topology").is_some_and(|t| t["version"].is_string());
-    Some(PreviousSpec::of(observed, seen, complete)?.own_members(&OURS))
+    Some(PreviousSpec::of(observed, hub_spec, complete)?.own_members(&OURS))
 }
 
 /// At birth. `secret`: that of the cluster's own credential of its cloud.
@@ -75,7 +75,7 @@ fn initial_spec(wanted: ClusterApiRequest<'_>, secret: Option<&str>) -> Map<Stri
     )
 }
 
-/// What may change, in what there is.
+/// Applies everything that may change to an existing spec.
 fn apply_changes(
     mut spec: Map<String, Value>,
     wanted: ClusterApiRequest<'_>,

@@ -29,15 +29,16 @@ pub(super) fn build_conditions(
     facts: &TopologyFacts<'_>,
     templated: &Templated,
     observed: &Observed,
-    grown: &[&FailureCondition],
+    persistent: &[&FailureCondition],
 ) -> BackendConditions {
     let ever_ready = observed.ever_ready();
     let wanted = ClusterApiRequest::from_request(templated);
     let plan = wanted.map(|wanted| rollout::plan_rollout(observed, wanted));
     let planned = wanted.zip(plan.as_ref());
-    let asked = cluster::build_spec(observed, planned);
-    let spec = planned.map(|(wanted, plan)| spec_condition(facts, &asked, wanted, plan, observed, grown));
-    let nodes = nodes_status(facts, &asked);
+    let requested = cluster::build_spec(observed, planned);
+    let spec =
+        planned.map(|(wanted, plan)| spec_condition(facts, &requested, wanted, plan, observed, persistent));
+    let nodes = nodes_status(facts, &requested);
     BackendConditions {
         infrastructure: infrastructure_condition(facts),
         control_plane: control_plane_condition(facts, ever_ready),
@@ -50,21 +51,22 @@ pub(super) fn build_conditions(
 
 fn infrastructure_condition(facts: &TopologyFacts<'_>) -> Option<BackendCondition<Infrastructure>> {
     use ConditionStatus::{False, True};
-    let there = BackendCondition::of(True, Infrastructure::Available, "what the cluster runs on is there");
+    let available =
+        BackendCondition::of(True, Infrastructure::Available, "what the cluster runs on is there");
     let Some(ready) = facts.condition(conditions::INFRASTRUCTURE_READY) else {
-        return facts.status.initialization.value.infrastructure_provisioned.then_some(there);
+        return facts.status.initialization.value.infrastructure_provisioned.then_some(available);
     };
     if ready.is_true() {
-        return Some(there);
+        return Some(available);
     }
-    let words = last_line(ready);
-    let reason = match classify_line(words) {
+    let message = last_line(ready);
+    let reason = match classify_line(message) {
         FailureClass::Quota => Infrastructure::QuotaExceeded,
         FailureClass::Credentials => Infrastructure::CredentialsInvalid,
         FailureClass::Invalid => Infrastructure::Blocked,
         FailureClass::Transient | FailureClass::Other => Infrastructure::Provisioning,
     };
-    Some(BackendCondition::of(False, reason, words))
+    Some(BackendCondition::of(False, reason, message))
 }
 
 fn control_plane_condition(
@@ -122,24 +124,25 @@ fn node_count_text(facts: &TopologyFacts<'_>) -> String {
 /// Whether the cluster is what the claim asks for now.
 fn spec_condition(
     facts: &TopologyFacts<'_>,
-    asked: &Map<String, Value>,
+    requested: &Map<String, Value>,
     wanted: ClusterApiRequest<'_>,
     plan: &RolloutPlan,
     observed: &Observed,
-    grown: &[&FailureCondition],
+    persistent: &[&FailureCondition],
 ) -> BackendCondition<SpecLevel> {
     use ConditionStatus::{False, True};
-    let writer = observed.primary.as_ref();
-    let link = writer.map(|w| &w.sync);
-    let not = |reason, words: String| BackendCondition::of(False, reason, words);
-    if let Some(SyncState::Refused(words)) = link {
-        return BackendCondition::refused("it", words);
+    let primary = observed.primary.as_ref();
+    let sync = primary.map(|w| &w.sync);
+    let not = |reason, message: String| BackendCondition::of(False, reason, message);
+    if let Some(SyncState::Refused(message)) = sync {
+        return BackendCondition::refused("it", message);
     }
     let topology = facts.not_true(conditions::TOPOLOGY_RECONCILED);
     let failed = topology.filter(|c| c.reason == conditions::RECONCILE_FAILED && observed.ever_ready());
-    let wrong = grown.first().map(|wrong| wrong.text()).or_else(|| failed.map(|c| last_line(c).to_owned()));
-    if let Some(words) = wrong {
-        return not(SpecLevel::Rejected, words);
+    let wrong =
+        persistent.first().map(|wrong| wrong.text()).or_else(|| failed.map(|c| last_line(c).to_owned()));
+    if let Some(message) = wrong {
+        return not(SpecLevel::Rejected, message);
     }
     if let Some(paused) = facts.condition(conditions::PAUSED).filter(|c| c.is_true()) {
         return not(SpecLevel::Queued, format!("somebody paused the Cluster: {}", last_line(paused)));
@@ -150,24 +153,29 @@ fn spec_condition(
         |version: &str| not(SpecLevel::Applying, format!("version {version} is being rolled out{of}"));
     match (&plan.next_step, &plan.origin) {
         (RolloutStep::Unreachable, _) => {
-            let words = "the template lacks a version by way of which the cluster could go there";
-            return not(SpecLevel::Rejected, format!("version {version} cannot be reached: {words}"));
+            let message = "the template lacks a version by way of which the cluster could go there";
+            return not(SpecLevel::Rejected, format!("version {version} cannot be reached: {message}"));
         }
         (RolloutStep::Wait, _) if plan.position.is_none() => {
-            let words = "is asked for once what is under way is there";
-            return not(SpecLevel::Queued, format!("version {version} {words}"));
+            let message = "is asked for once what is under way is there";
+            return not(SpecLevel::Queued, format!("version {version} {message}"));
         }
         (RolloutStep::Upgrade { to, .. }, _) => {
             return rolls(&to.version.as_ref().map(ToString::to_string).unwrap_or_default());
         }
         (RolloutStep::Wait, _) | (RolloutStep::Done, Some(_)) => {
-            return rolls(asked["topology"]["version"].as_str().unwrap_or_default().trim_start_matches('v'));
+            return rolls(
+                requested["topology"]["version"].as_str().unwrap_or_default().trim_start_matches('v'),
+            );
         }
         (RolloutStep::Done, None) => {}
     }
-    let applying = |words: String| not(SpecLevel::Applying, words);
-    let is_asked = writer.is_some_and(|w| w.manifest()["spec"].as_object() == Some(asked));
-    if !is_asked || !contains_all(&facts.remote.spec, &Value::Object(asked.clone())) || !facts.is_current() {
+    let applying = |message: String| not(SpecLevel::Applying, message);
+    let is_requested = primary.is_some_and(|w| w.manifest()["spec"].as_object() == Some(requested));
+    if !is_requested
+        || !contains_all(&facts.remote.spec, &Value::Object(requested.clone()))
+        || !facts.is_current()
+    {
         return applying("the hub has not taken up what was asked for yet".into());
     }
     if let Some(why) = topology {
@@ -178,10 +186,10 @@ fn spec_condition(
         (conditions::SCALING_UP, "machines are being added"),
         (conditions::SCALING_DOWN, "machines are being taken away"),
     ];
-    if let Some((_, words)) = changes.into_iter().find(|(type_, _)| facts.is_true(type_)) {
-        return applying(words.into());
+    if let Some((_, message)) = changes.into_iter().find(|(type_, _)| facts.is_true(type_)) {
+        return applying(message.into());
     }
-    match link {
+    match sync {
         Some(SyncState::InSync) => {
             BackendCondition::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for")
         }
@@ -191,24 +199,24 @@ fn spec_condition(
 
 /// Whether what is there holds all that was asked for: members may have been added, and items of lists by their names. Of groups of nodes
 /// there is none more.
-fn contains_all(there: &Value, asked: &Value) -> bool {
-    match (there, asked) {
-        (Value::Object(there), Value::Object(asked)) => asked.iter().all(|(member, asked)| {
-            let same = there.get(member).is_some_and(|there| contains_all(there, asked));
+fn contains_all(there: &Value, requested: &Value) -> bool {
+    match (there, requested) {
+        (Value::Object(there), Value::Object(requested)) => requested.iter().all(|(member, requested)| {
+            let same = there.get(member).is_some_and(|there| contains_all(there, requested));
             let count = |v: Option<&Value>| v.and_then(Value::as_array).map(Vec::len);
-            same && (member != "machineDeployments" || count(there.get(member)) == count(Some(asked)))
+            same && (member != "machineDeployments" || count(there.get(member)) == count(Some(requested)))
         }),
-        (Value::Array(there), Value::Array(asked)) => asked.iter().all(|asked| {
-            let name = &asked["name"];
-            there.iter().any(|there| there["name"] == *name && contains_all(there, asked))
+        (Value::Array(there), Value::Array(requested)) => requested.iter().all(|requested| {
+            let name = &requested["name"];
+            there.iter().any(|there| there["name"] == *name && contains_all(there, requested))
         }),
-        _ => there == asked,
+        _ => there == requested,
     }
 }
 
-fn nodes_status(facts: &TopologyFacts<'_>, asked: &Map<String, Value>) -> NodesStatus {
+fn nodes_status(facts: &TopologyFacts<'_>, requested: &Map<String, Value>) -> NodesStatus {
     let status = &facts.status.workers.value;
-    let workers = asked.get("topology").map_or(&Value::Null, |topology| &topology["workers"]);
+    let workers = requested.get("topology").map_or(&Value::Null, |topology| &topology["workers"]);
     let pools: Vec<NodePoolStatus> = workers::deployments(workers)
         .map(|group| NodePoolStatus {
             name: group["name"].as_str().map(|name| bounded(name, 63)),
@@ -232,12 +240,12 @@ fn nodes_status(facts: &TopologyFacts<'_>, asked: &Map<String, Value>) -> NodesS
 }
 
 fn read_progress(facts: &TopologyFacts<'_>) -> ProgressStatus {
-    let words = |c: &ObservedCondition| last_line(c).to_owned();
+    let message = |c: &ObservedCondition| last_line(c).to_owned();
     if facts.remote.metadata.deletion_timestamp.is_some() {
         let deleting = facts.condition(conditions::DELETING).filter(|c| c.is_true());
         return match deleting {
             Some(why) => {
-                progress_step(if why.reason.is_empty() { "Deleting" } else { &why.reason }, words(why))
+                progress_step(if why.reason.is_empty() { "Deleting" } else { &why.reason }, message(why))
             }
             None => progress_step("Deleting", "it is being taken down"),
         };
@@ -251,30 +259,30 @@ fn read_progress(facts: &TopologyFacts<'_>) -> ProgressStatus {
     if let Some(lacks) = facts.not_true(conditions::INFRASTRUCTURE_READY) {
         return progress_step(
             "Infrastructure",
-            format!("what the cluster runs on is being made: {}", words(lacks)),
+            format!("what the cluster runs on is being made: {}", message(lacks)),
         );
     }
     let control_plane = [conditions::CONTROL_PLANE_INITIALIZED, conditions::CONTROL_PLANE_AVAILABLE];
     if let Some(lacks) = control_plane.iter().find_map(|type_| facts.not_true(type_)) {
-        return progress_step("ControlPlane", format!("the control plane is being made: {}", words(lacks)));
+        return progress_step("ControlPlane", format!("the control plane is being made: {}", message(lacks)));
     }
     if let Some(why) = facts.not_true(conditions::TOPOLOGY_RECONCILED) {
-        return progress_step("Topology", format!("{}: {}", why.reason, words(why)));
+        return progress_step("Topology", format!("{}: {}", why.reason, message(why)));
     }
     if facts.not_true(conditions::WORKERS_AVAILABLE).is_some() {
         return progress_step("Nodes", node_count_text(facts));
     }
     if let Some(why) = facts.condition(conditions::REMEDIATING).filter(|c| c.is_true()) {
-        return progress_step("Remediating", words(why));
+        return progress_step("Remediating", message(why));
     }
     if let Some(why) = facts.condition(conditions::ROLLING_OUT).filter(|c| c.is_true()) {
-        return progress_step("RollingOut", words(why));
+        return progress_step("RollingOut", message(why));
     }
     // Its parts are there: this is a gate that administrators have given the Cluster.
     if let Some(why) = facts.not_true(conditions::AVAILABLE) {
         return progress_step(
             "Availability",
-            format!("the cluster is not available: {}: {}", why.reason, words(why)),
+            format!("the cluster is not available: {}: {}", why.reason, message(why)),
         );
     }
     progress_step("Running", "the cluster runs")

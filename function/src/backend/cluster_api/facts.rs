@@ -90,9 +90,9 @@ impl<'a> TopologyFacts<'a> {
     /// The oldest version that its control plane runs.
     pub fn version(&self) -> Option<Version> {
         let read = |text: &str| Version::try_from(text.to_owned()).ok();
-        let told = self.status.control_plane.value.versions.iter().filter_map(|r| read(&r.version)).min();
+        let reported = self.status.control_plane.value.versions.iter().filter_map(|r| read(&r.version)).min();
         // Where nobody counts them: what was asked for, once that is there.
         let settled = self.is_up() && !self.is_true(conditions::ROLLING_OUT);
-        told.or_else(|| read(self.remote.spec["topology"]["version"].as_str()?).filter(|_| settled))
+        reported.or_else(|| read(self.remote.spec["topology"]["version"].as_str()?).filter(|_| settled))
     }
 }

@@ -1,5 +1,5 @@
-//! What is wrong with a Cluster. Cluster API has no word for what will not pass, so its sentences are told apart: they come from the
-//! machines and the cloud below, one line for each.
+//! Failures of a Cluster. Cluster API never marks a failure as terminal, so messages are classified. They come from machines and cloud, one
+//! line for each.
 
 use jiff::SignedDuration;
 use testplatform_apis::{
@@ -13,8 +13,7 @@ use crate::{
     text::bounded,
 };
 
-/// What has to last longer: a topology that cannot be worked through may be waiting for its ClusterClass, and an API that is not
-/// reached for a while may be restarting.
+/// Longer grace period: an unreconciled topology may be waiting for its ClusterClass, and an unreachable API may be restarting.
 const LONG_GRACE: SignedDuration = SignedDuration::from_mins(5);
 
 /// The conditions whose sentences say what is in the way.
@@ -28,7 +27,7 @@ const FAILURE_CONDITIONS: [&str; 7] = [
     conditions::WORKERS_AVAILABLE,
 ];
 
-/// What a sentence is about.
+/// Subject of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailureClass {
     /// Others may free some.
@@ -62,18 +61,18 @@ pub(super) fn last_line(condition: &ObservedCondition) -> &str {
     message_lines(&condition.message).next_back().unwrap_or(&condition.reason)
 }
 
-/// What a line is about.
+/// Classifies one line of a message.
 pub(super) fn classify_line(line: &str) -> FailureClass {
-    let said = Sentence::parse(line);
-    if said.contains_any(&["quota", "limit exceeded", "limits exceeded"]) {
+    let sentence = Sentence::parse(line);
+    if sentence.contains_any(&["quota", "limit exceeded", "limits exceeded"]) {
         FailureClass::Quota
-    } else if said.is_network_error()
-        || said.has_number(|number| (500..=599).contains(&number))
-        || said.contains_any(&["internal server error", "unavailable"])
+    } else if sentence.is_network_error()
+        || sentence.has_number(|number| (500..=599).contains(&number))
+        || sentence.contains_any(&["internal server error", "unavailable"])
     {
         FailureClass::Transient
-    } else if said.has_number(|number| number == 401)
-        || said.contains_any(&[
+    } else if sentence.has_number(|number| number == 401)
+        || sentence.contains_any(&[
             "unauthorized",
             "authentication failed",
             "invalid credentials",
@@ -81,15 +80,15 @@ pub(super) fn classify_line(line: &str) -> FailureClass {
         ])
     {
         FailureClass::Credentials
-    } else if said.has_number(|number| number == 404)
-        || said.contains_any(&["no suitable", "could not be found"])
+    } else if sentence.has_number(|number| number == 404)
+        || sentence.contains_any(&["no suitable", "could not be found"])
     {
         FailureClass::Invalid
     } else {
         let named = ["clusterclass", "image", "flavor", "network", "subnet", "key pair", "keypair"];
-        let absent = said.contains_any(&named) && said.contains_any(&["not found", "does not exist"]);
-        let unfit = said.contains_any(&["variable"])
-            && said.contains_any(&[
+        let absent = sentence.contains_any(&named) && sentence.contains_any(&["not found", "does not exist"]);
+        let unfit = sentence.contains_any(&["variable"])
+            && sentence.contains_any(&[
                 "invalid",
                 "not defined",
                 "not valid",
@@ -130,17 +129,17 @@ fn classified_lines<'a>(
         .flat_map(|c| message_lines(&c.message).map(move |line| (c, line, classify_line(line))))
 }
 
-/// What will not pass by itself.
+/// Failures that do not resolve by themselves.
 pub(super) fn terminal_failures(facts: &TopologyFacts<'_>) -> Vec<FailureCondition> {
     let found = classified_lines(facts).filter(|(_, _, class)| class.is_final());
     let declared = declared_failure(facts).map(|failed| FailureCondition { terminal: true, ..failed });
     // Most conditions are not True from birth on, whatever they say meanwhile.
-    let said_at = facts.remote.metadata.said_at;
-    let found = found.map(|(c, line, class)| build_failure(c, line, class).since_message(said_at));
+    let changed_at = facts.remote.metadata.said_at;
+    let found = found.map(|(c, line, class)| build_failure(c, line, class).since_message(changed_at));
     declared.into_iter().chain(found).collect()
 }
 
-/// What the API before this one calls final. It says so at once, and not since when.
+/// Failure that the previous API version calls final. It has no start time.
 fn declared_failure(facts: &TopologyFacts<'_>) -> Option<FailureCondition> {
     let old = &facts.status.deprecated.value.v1beta1;
     (!old.failure_reason.is_empty() || !old.failure_message.is_empty()).then(|| FailureCondition {
@@ -152,7 +151,7 @@ fn declared_failure(facts: &TopologyFacts<'_>) -> Option<FailureCondition> {
     })
 }
 
-/// What may pass, and is worth to be told: the weightiest first.
+/// Failures that may resolve by themselves and are worth reporting, the most important first.
 pub(super) fn transient_failures(facts: &TopologyFacts<'_>) -> Vec<FailureCondition> {
     let of = |wanted: FailureClass| {
         let lines = classified_lines(facts).filter(move |(_, _, class)| *class == wanted);
@@ -165,7 +164,7 @@ pub(super) fn transient_failures(facts: &TopologyFacts<'_>) -> Vec<FailureCondit
     of(FailureClass::Quota).chain(topology).chain(of(FailureClass::Transient)).collect()
 }
 
-/// What keeps a cluster that was ready from being so.
+/// Failures that degrade a cluster that was ready.
 pub(super) fn degrading_failures(facts: &TopologyFacts<'_>) -> Vec<FailureCondition> {
     let parts = [
         conditions::INFRASTRUCTURE_READY,
@@ -178,7 +177,7 @@ pub(super) fn degrading_failures(facts: &TopologyFacts<'_>) -> Vec<FailureCondit
         .map(|c| FailureCondition { grace: LONG_GRACE, ..FailureCondition::from_condition(c, None, false) });
     let mut found: Vec<FailureCondition> = declared_failure(facts).into_iter().collect();
     found.extend(denied.map(|c| build_failure(c, last_line(c), FailureClass::Other)).chain(probe));
-    // What else the template counts as available; a topology that is not worked through is none of it.
+    // Other availability gates of the template; an unreconciled topology is not one of them.
     let gates =
         facts.is_false(conditions::AVAILABLE).filter(|_| facts.is_true(conditions::TOPOLOGY_RECONCILED));
     found.extend(
@@ -223,8 +222,8 @@ mod tests {
     #[case("Machine image-e2e-x7k2p-workers-a not found", FailureClass::Other)]
     #[case("Cluster pr-503-x7k2p: no suitable flavor m1.huge", FailureClass::Invalid)]
     #[case("MachineDeployment quota-x7k2p: got 401 instead", FailureClass::Credentials)]
-    fn sentences_are_told_apart(#[case] said: &str, #[case] expected: FailureClass) {
-        assert_eq!(classify_line(said), expected);
+    fn sentences_are_told_apart(#[case] message: &str, #[case] expected: FailureClass) {
+        assert_eq!(classify_line(message), expected);
     }
 
     #[test]

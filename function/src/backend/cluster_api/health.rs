@@ -1,4 +1,4 @@
-//! What a Cluster shows → [`Health`].
+//! Status of a Cluster → [`Health`].
 
 use testplatform_apis::foreign::cluster_api::{Endpoint, KIND, conditions};
 

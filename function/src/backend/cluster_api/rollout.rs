@@ -15,7 +15,7 @@ use crate::{
 /// The next request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RolloutStep {
-    /// What the claim comes to was asked for.
+    /// The claim's target was requested.
     Done,
     /// That a release is there, or a change of it is; until then nothing else is asked for.
     Wait,
@@ -35,7 +35,7 @@ pub(super) enum RolloutStep {
 pub(super) struct RolloutPlan {
     /// The next request.
     pub next_step: RolloutStep,
-    /// What the hub has, where what was asked for before is no step from it: a writer that was made anew to look knew no better.
+    /// Release on the hub, if the previous request is not one step from it: a recreated primary Object that only searched did not know it.
     pub hub_release: Option<SelectedRelease>,
     /// Template and version from which it goes; none: it is not on its way.
     pub origin: Option<(String, Version)>,
@@ -46,24 +46,24 @@ pub(super) struct RolloutPlan {
 /// From what is observed to what is wanted.
 pub(super) fn plan_rollout(observed: &Observed, wanted: ClusterApiRequest<'_>) -> RolloutPlan {
     let release = &wanted.spec.release;
-    // Of what is not seen it stays noted from where it goes.
-    let there = || RolloutPlan {
+    // The origin stays recorded while the cluster is not observed.
+    let done_plan = || RolloutPlan {
         next_step: RolloutStep::Done,
         hub_release: None,
         origin: recorded_origin(observed),
         position: None,
     };
     let (Some(target), Some(topology)) = (&release.version, current_topology(observed)) else {
-        return there();
+        return done_plan();
     };
-    let Some(at) = version_of(&topology) else { return there() };
+    let Some(at) = version_of(&topology) else { return done_plan() };
     let releases = &wanted.spec.releases;
     let own = wanted.spec.template.as_str();
-    let noted = recorded_origin(observed);
+    let recorded = recorded_origin(observed);
     let moved_from = wanted.spec.moved_from.clone();
-    let template = noted.as_ref().map(|(template, _)| template.clone()).or(moved_from);
+    let template = recorded.as_ref().map(|(template, _)| template.clone()).or(moved_from);
     let template = template.unwrap_or_else(|| own.to_owned());
-    let from = noted.map_or_else(|| at.clone(), |(_, version)| version);
+    let from = recorded.map_or_else(|| at.clone(), |(_, version)| version);
     let begun = Some((template.clone(), from.clone()));
 
     let shown = cluster::read_variables(topology.get("variables"));
@@ -71,7 +71,7 @@ pub(super) fn plan_rollout(observed: &Observed, wanted: ClusterApiRequest<'_>) -
         cluster::image_variable(wanted, release).is_none_or(|(name, image)| shown.get(&name) == Some(&image))
     };
     let done = at > *target || (at == *target && has_image());
-    // What another template says counts with the first step that is taken.
+    // Another template's class and variables take effect with the first step.
     let rebase = template != own;
     let rebases = rebase && from == at;
     let busy = match TopologyFacts::from_observed(observed) {
@@ -93,15 +93,15 @@ pub(super) fn plan_rollout(observed: &Observed, wanted: ClusterApiRequest<'_>) -
             next().map_or(RolloutStep::Unreachable, |to| RolloutStep::Upgrade { to, rebase })
         }
     };
-    let asked = match &turn {
+    let requested = match &turn {
         RolloutStep::Upgrade { to, .. } => to.version.clone(),
         RolloutStep::Done | RolloutStep::Wait | RolloutStep::Unreachable => None,
     };
-    let asked = asked.unwrap_or_else(|| at.clone());
+    let requested = requested.unwrap_or_else(|| at.clone());
     let steps = |from: &Version| {
         if from >= target { Some(0) } else { way(releases, from, target).map(|way| way.len() + 1) }
     };
-    let step = steps(&from).zip(steps(&asked)).filter(|(all, left)| *all > 1 && all > left);
+    let step = steps(&from).zip(steps(&requested)).filter(|(all, left)| *all > 1 && all > left);
     let rests = (turn == RolloutStep::Done && !busy) || (done && matches!(turn, RolloutStep::Upgrade { .. }));
     let before =
         cluster::previous_spec(observed).and_then(|spec| version_of(spec.get("topology")?.as_object()?));
@@ -133,13 +133,13 @@ pub(in crate::backend) fn blocked_at_version(observed: &Observed) -> Option<Vers
     if !observed.primary.as_ref().is_some_and(PrimaryObject::is_refused) {
         return None;
     }
-    let asked = version_of(cluster::previous_spec(observed)?.get("topology")?.as_object()?)?;
-    hub_version(observed).filter(|there| *there != asked)
+    let requested = version_of(cluster::previous_spec(observed)?.get("topology")?.as_object()?)?;
+    hub_version(observed).filter(|there| *there != requested)
 }
 
 /// Whether the hub has the version of what was asked for: nothing of a way that leads on from there was taken.
-pub(in crate::backend) fn has_release(observed: &Observed, asked: &Effective) -> bool {
-    hub_version(observed).is_some_and(|there| Some(there.to_string()) == asked.version)
+pub(in crate::backend) fn has_release(observed: &Observed, requested: &Effective) -> bool {
+    hub_version(observed).is_some_and(|there| Some(there.to_string()) == requested.version)
 }
 
 fn hub_version(observed: &Observed) -> Option<Version> {
@@ -161,7 +161,7 @@ fn version_of(topology: &Map<String, Value>) -> Option<Version> {
 /// `credentials` are asked only where there is no writer: beside one that has arrived they may be of before that, in a cache.
 fn recorded_origin(observed: &Observed) -> Option<(String, Version)> {
     let note = match &observed.primary {
-        Some(writer) => writer.object.metadata.annotation(ours::ROLLS_FROM),
+        Some(primary) => primary.object.metadata.annotation(ours::ROLLS_FROM),
         None => observed.credentials_annotation(ours::ROLLS_FROM),
     };
     let (template, version) = note?.rsplit_once('/')?;

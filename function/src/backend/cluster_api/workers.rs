@@ -38,19 +38,19 @@ fn build_deployment(
     before: Option<&Map<String, Value>>,
     rebase: bool,
 ) -> Option<Value> {
-    // Of a class that the catalogue describes otherwise by now, nodes stay as they are, and of one that is forgotten.
-    let noted = |d: &Map<String, Value>| {
+    // Nodes stay unchanged if the catalogue describes their class differently now, or if their class is unknown.
+    let has_class = |d: &Map<String, Value>| {
         Some(d.get("metadata")?["annotations"][ours::NODE_CLASS].as_str()? == group.class)
     };
-    let kept = before.filter(|d| !rebase && noted(d).unwrap_or(true));
+    let unchanged = before.filter(|d| !rebase && has_class(d).unwrap_or(true));
     let mut item = match before {
         Some(before) => before.clone(),
         None => initial_deployment(group, group.machine.as_ref()?),
     };
-    let overrides = kept.and_then(|d| d.get("variables")).map(|v| &v["overrides"]);
+    let overrides = unchanged.and_then(|d| d.get("variables")).map(|v| &v["overrides"]);
     let mut variables = match overrides {
         Some(overrides) => read_variables(Some(overrides)),
-        None if kept.is_some() => read_variables(None),
+        None if unchanged.is_some() => read_variables(None),
         None => match &group.machine {
             Some(machine) => machine.variables.clone(),
             None => read_variables(before.and_then(|d| d.get("variables")).map(|v| &v["overrides"])),
@@ -81,7 +81,7 @@ fn build_deployment(
     Some(Value::Object(item))
 }
 
-/// What is set once. The class of workers of a group cannot change.
+/// Members that are set once. The worker class of a group cannot change.
 fn initial_deployment(group: &NodeGroupSpec<ClusterApi>, machine: &Worker) -> Map<String, Value> {
     let mut deletion = Map::new();
     set_deletion_timeouts(&mut deletion);

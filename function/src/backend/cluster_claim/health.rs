@@ -1,6 +1,6 @@
-//! What a ClusterClaim shows → [`Health`]: Hive's own conditions, and beside them what the hub-side provider reports.
+//! Status of a ClusterClaim → [`Health`]: Hive's own conditions and the report of the hub-side provider.
 //!
-//! **Invariant:** without published credentials nothing is Ready, whatever Hive says.
+//! **Invariant:** without published credentials nothing is Ready, whatever Hive reports.
 
 use jiff::Timestamp;
 use testplatform_apis::{
@@ -105,33 +105,33 @@ pub(super) fn assess_health(claimed: &PoolClaim, request: &Validated, observed: 
     let annotation = remote.metadata.annotation(ours::STATUS).map(HiveStatus::read).transpose();
     let unreadable = annotation.as_ref().err().map(|e| format!("annotation {}: {e}", ours::STATUS));
     let reported = &remote.status.value.conditions;
-    let seen = ClaimFacts {
+    let facts = ClaimFacts {
         remote,
         report: annotation.unwrap_or_default().unwrap_or_default(),
         pending: condition(reported, conditions::PENDING),
         running: condition(reported, conditions::CLUSTER_RUNNING),
     };
     let place = claimed.pool.as_ref().map(|p| format!("{}/{}", p.namespace, p.pool)).unwrap_or_default();
-    let report = &seen.report;
-    let (secret, blocking) = read_credentials(&seen, request.access.is_some());
+    let report = &facts.report;
+    let (secret, blocking) = read_credentials(&facts, request.access.is_some());
     health.secret = secret;
     health.blocking = blocking;
     health.publishes_admin = is_admin_published(report, request.access.is_some());
-    health.stage = read_stage(&seen, health.secret.is_some(), observed);
-    // What cannot be read may well be bound; asking again would make a second one.
-    health.has_cluster = seen.is_bound() || remote.spec.error.is_some() || remote.status.error.is_some();
+    health.stage = read_stage(&facts, health.secret.is_some(), observed);
+    // A status that cannot be read may belong to an assigned cluster; a second request would create a second one.
+    health.has_cluster = facts.is_bound() || remote.spec.error.is_some() || remote.status.error.is_some();
     health.teardown_arrived = remote.metadata.deletion_timestamp.is_some();
     health.teardown_failure = report.deprovision_failure.as_ref().map(messages::deprovision_failure_message);
-    health.ready_since = seen.running.filter(|c| c.is_true()).and_then(|c| c.last_transition_time);
+    health.ready_since = facts.running.filter(|c| c.is_true()).and_then(|c| c.last_transition_time);
     health.revision = remote.metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
-    health.ends_at = ends_at(&seen);
-    health.waiting = messages::waiting_message(&seen, &place);
-    health.blocked_by = blocked_by(&seen, &place);
-    health.mirrored = vec![assigned_condition(&seen, &place), running_condition(&seen)];
-    let telling = &health.mirrored[usize::from(seen.is_claimed())];
+    health.ends_at = ends_at(&facts);
+    health.waiting = messages::waiting_message(&facts, &place);
+    health.blocked_by = blocked_by(&facts, &place);
+    health.mirrored = vec![assigned_condition(&facts, &place), running_condition(&facts)];
+    let telling = &health.mirrored[usize::from(facts.is_claimed())];
     health.phase_word.clone_from(&telling.reason);
     health.unreadable = remote.spec.error.clone().or_else(|| remote.status.error.clone()).or(unreadable);
-    let queue = report.queue.as_ref().filter(|_| !seen.is_bound() && !seen.is_pool_deleted());
+    let queue = report.queue.as_ref().filter(|_| !facts.is_bound() && !facts.is_pool_deleted());
     health.queue = queue.map(|q| QueueStatus {
         position: q.position.filter(|p| *p >= 1),
         depth: q.depth.filter(|d| *d >= 0),
@@ -141,24 +141,24 @@ pub(super) fn assess_health(claimed: &PoolClaim, request: &Validated, observed: 
     health.version = some(&report.version, 64);
     health.api_server_url = some(&report.api_url, 2048);
     health.console_url = some(&report.console_url, 2048);
-    let noted = remote.metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, MAX_DIAGNOSTICS));
+    let recorded = remote.metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, MAX_DIAGNOSTICS));
     health.diagnostics =
-        noted.or_else(|| report.provision_failure.as_ref().map(messages::provision_failure_message));
+        recorded.or_else(|| report.provision_failure.as_ref().map(messages::provision_failure_message));
     let delivers = health.secret.as_ref().is_some_and(|secret| {
         observed
             .credentials
             .as_ref()
             .is_some_and(|credentials| credentials.details_of(secret.as_str()).is_some())
     });
-    if observed.quiet_until().is_some() && !delivers && is_on_its_way(&seen) {
-        leave_out_steps(&mut health, seen.is_bound(), &place);
+    if observed.quiet_until().is_some() && !delivers && is_on_its_way(&facts) {
+        leave_out_steps(&mut health, facts.is_bound(), &place);
     }
     health
 }
 
 /// Whether nothing but time is between the claim and its cluster.
-fn is_on_its_way(seen: &ClaimFacts<'_>) -> bool {
-    let word = match assignment_reason(seen) {
+fn is_on_its_way(observed_remote: &ClaimFacts<'_>) -> bool {
+    let word = match assignment_reason(observed_remote) {
         Assigned::AwaitingPool
         | Assigned::NoClusters
         | Assigned::Resuming
@@ -176,7 +176,7 @@ fn is_on_its_way(seen: &ClaimFacts<'_>) -> bool {
     };
     word && ![conditions::CLUSTER_DELETED, conditions::CLUSTER_DELETING]
         .iter()
-        .any(|r| seen.is_not_running_for(r))
+        .any(|r| observed_remote.is_not_running_for(r))
 }
 
 /// Of the steps on the way only that a cluster is chosen is told, because from then on it is paid for.
@@ -188,63 +188,65 @@ fn leave_out_steps(health: &mut Health, bound: bool, pool: &str) {
     (health.version, health.api_server_url, health.console_url) = (None, None, None);
 }
 
-fn read_stage(seen: &ClaimFacts<'_>, published: bool, observed: &Observed) -> Stage {
-    if seen.is_not_running_for(conditions::CLUSTER_DELETED) {
+fn read_stage(observed_remote: &ClaimFacts<'_>, published: bool, observed: &Observed) -> Stage {
+    if observed_remote.is_not_running_for(conditions::CLUSTER_DELETED) {
         return Stage::Lost("the hub deleted the cluster".into());
     }
-    if seen.is_being_deleted(observed.now) {
+    if observed_remote.is_being_deleted(observed.now) {
         return Stage::Lost("somebody deletes the cluster on the hub".into());
     }
-    if seen.remote.metadata.deletion_timestamp.is_some() {
+    if observed_remote.remote.metadata.deletion_timestamp.is_some() {
         return Stage::Failing("the ClusterClaim is being deleted on the hub".into());
     }
-    if seen.is_foreign() {
+    if observed_remote.is_foreign() {
         return Stage::Failing("the cluster that the hub assigned belongs to another claim".into());
     }
-    if seen.is_not_running_for(conditions::CLUSTER_DELETING) {
+    if observed_remote.is_not_running_for(conditions::CLUSTER_DELETING) {
         return Stage::Failing("the cluster is being deleted on the hub".into());
     }
-    if !seen.is_bound() {
+    if !observed_remote.is_bound() {
         return Stage::Queued;
     }
-    match (seen.is_running(), published, observed.ever_ready()) {
+    match (observed_remote.is_running(), published, observed.ever_ready()) {
         (true, true, _) => Stage::Ready,
-        (false, _, true) => Stage::Failing(messages::power_message(seen)),
+        (false, _, true) => Stage::Failing(messages::power_message(observed_remote)),
         (true, false, true) => Stage::Failing("the hub does not publish its credentials now".into()),
         (_, _, false) => Stage::Provisioning,
     }
 }
 
 /// The published Secret, or why there is none.
-fn read_credentials(seen: &ClaimFacts<'_>, account: bool) -> PublishedCredentials {
-    let own = format!("{}-credentials", seen.remote.metadata.name);
+fn read_credentials(observed_remote: &ClaimFacts<'_>, account: bool) -> PublishedCredentials {
+    let own = format!("{}-credentials", observed_remote.remote.metadata.name);
     let blocked = |reason: Credentials, message: &str| (None, Some((reason, message.to_owned())));
-    if seen.is_foreign() {
+    if observed_remote.is_foreign() {
         return blocked(
             Credentials::OwnershipMismatch,
             "the cluster that the hub assigned belongs to another claim",
         );
     }
-    match read_published(&seen.report, &own, account) {
-        Some(told) => told,
-        None if !seen.is_bound() => {
+    match read_published(&observed_remote.report, &own, account) {
+        Some(reported) => reported,
+        None if !observed_remote.is_bound() => {
             blocked(Credentials::NotAssigned, "no cluster is assigned to this claim yet")
         }
-        None if !seen.is_running() => blocked(Credentials::NotRunning, "the cluster does not run yet"),
+        None if !observed_remote.is_running() => {
+            blocked(Credentials::NotRunning, "the cluster does not run yet")
+        }
         None => blocked(Credentials::SecretMissing, "the hub has not published them yet"),
     }
 }
 
 /// Hive counts from the end of Pending on, and deletes the claim by itself.
-fn ends_at(seen: &ClaimFacts<'_>) -> Option<Timestamp> {
-    let since = seen.pending.filter(|c| c.is_false())?.last_transition_time?;
-    let lifetime = seen.remote.status.value.lifetime.value?;
+fn ends_at(observed_remote: &ClaimFacts<'_>) -> Option<Timestamp> {
+    let since = observed_remote.pending.filter(|c| c.is_false())?.last_transition_time?;
+    let lifetime = observed_remote.remote.status.value.lifetime.value?;
     since.checked_add(lifetime.get()).ok()
 }
 
-/// What an administrator can lift, or another claim's end.
-fn blocked_by(seen: &ClaimFacts<'_>, pool: &str) -> Option<AdmissionIssue> {
-    let (reason, message) = match assignment_reason(seen) {
+/// Issue that an administrator can resolve, or that another claim's end resolves.
+fn blocked_by(observed_remote: &ClaimFacts<'_>, pool: &str) -> Option<AdmissionIssue> {
+    let (reason, message) = match assignment_reason(observed_remote) {
         Assigned::PoolNotFound => (
             Request::PoolNotFound,
             format!("the hub has no pool {pool}, which the catalogue names; ask the platform team"),

@@ -13,36 +13,36 @@ use super::{health::ClaimFacts, messages};
 use crate::{observed::Observed, text::bounded, validate::Validated};
 
 /// Where the assignment stands.
-pub(super) fn assignment_reason(seen: &ClaimFacts<'_>) -> Assigned {
-    if seen.is_foreign() {
+pub(super) fn assignment_reason(observed_remote: &ClaimFacts<'_>) -> Assigned {
+    if observed_remote.is_foreign() {
         return Assigned::OwnershipMismatch;
     }
-    if seen.is_claimed() {
+    if observed_remote.is_claimed() {
         return Assigned::Claimed;
     }
-    if seen.is_bound() {
+    if observed_remote.is_bound() {
         return Assigned::AssignmentInProgress;
     }
-    match &seen.report.pool {
+    match &observed_remote.report.pool {
         Some(pool) if !pool.found => return Assigned::PoolNotFound,
         Some(pool) if pool.deleting => return Assigned::PoolDeleting,
         Some(_) | None => {}
     }
-    match seen.report.supply {
+    match observed_remote.report.supply {
         Some(Supply::Immediate) => Assigned::AssignmentInProgress,
         Some(Supply::Resuming) => Assigned::Resuming,
         Some(Supply::Installing) => Assigned::Installing,
         Some(Supply::CapacityBlocked) => Assigned::CapacityBlocked,
         Some(Supply::PoolMisconfigured) => Assigned::PoolMisconfigured,
         Some(Supply::InventoryExhausted) => Assigned::InventoryExhausted,
-        None if seen.pending.is_some_and(ObservedCondition::is_true) => Assigned::NoClusters,
+        None if observed_remote.pending.is_some_and(ObservedCondition::is_true) => Assigned::NoClusters,
         None => Assigned::AwaitingPool,
     }
 }
 
 /// `ClusterAssigned`.
-pub(super) fn assigned_condition(seen: &ClaimFacts<'_>, pool: &str) -> Condition {
-    let word = assignment_reason(seen);
+pub(super) fn assigned_condition(observed_remote: &ClaimFacts<'_>, pool: &str) -> Condition {
+    let word = assignment_reason(observed_remote);
     let status = match word {
         Assigned::Claimed => ConditionStatus::True,
         Assigned::AwaitingPool => ConditionStatus::Unknown,
@@ -63,31 +63,36 @@ pub(super) fn assigned_condition(seen: &ClaimFacts<'_>, pool: &str) -> Condition
         conditions::CLUSTER_ASSIGNED,
         status,
         word.as_str(),
-        &messages::assigned_message(word, seen, pool),
+        &messages::assigned_message(word, observed_remote, pool),
     )
 }
 
 /// `ClusterRunning`.
-pub(super) fn running_condition(seen: &ClaimFacts<'_>) -> Condition {
+pub(super) fn running_condition(observed_remote: &ClaimFacts<'_>) -> Condition {
     let made = |status, reason: &str, message: &str| {
         build_condition(conditions::CLUSTER_RUNNING, status, reason, message)
     };
-    if !seen.is_claimed() {
+    if !observed_remote.is_claimed() {
         return not_assigned_condition();
     }
-    if seen.is_running() {
+    if observed_remote.is_running() {
         return made(ConditionStatus::True, Running::Running.as_str(), "the cluster runs");
     }
     for (hives, ours, message) in [
         (conditions::CLUSTER_DELETED, Running::Deleted, "the cluster was deleted on the hub"),
         (conditions::CLUSTER_DELETING, Running::Deleting, "the cluster is being deleted on the hub"),
     ] {
-        if seen.is_not_running_for(hives) {
+        if observed_remote.is_not_running_for(hives) {
             return made(ConditionStatus::False, ours.as_str(), message);
         }
     }
-    let state = seen.report.power_state.as_deref().filter(|s| messages::is_word(s) && *s != "Running");
-    made(ConditionStatus::False, state.unwrap_or(Running::Resuming.as_str()), &messages::power_message(seen))
+    let state =
+        observed_remote.report.power_state.as_deref().filter(|s| messages::is_word(s) && *s != "Running");
+    made(
+        ConditionStatus::False,
+        state.unwrap_or(Running::Resuming.as_str()),
+        &messages::power_message(observed_remote),
+    )
 }
 
 /// Both, where no ClusterClaim is seen: before there is one, and once it is over.
@@ -114,8 +119,8 @@ pub(super) fn unobserved_conditions(request: &Validated, observed: &Observed) ->
     {
         return vec![assigned, running];
     }
-    let hold = request.blocked_by.as_ref().filter(|_| observed.primary.is_none());
-    let refused = hold.and_then(|h| match Assigned::parse(h.reason.as_str()) {
+    let blocker = request.blocked_by.as_ref().filter(|_| observed.primary.is_none());
+    let refused = blocker.and_then(|h| match Assigned::parse(h.reason.as_str()) {
         Some(word @ (Assigned::PoolNotFound | Assigned::QuotaExceeded)) => Some((word, h.message.clone())),
         Some(_) | None => None,
     });

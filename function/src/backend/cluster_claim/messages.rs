@@ -1,4 +1,4 @@
-//! What a ClusterClaim shows, in sentences for its owner. No times: what changes is said when it changes.
+//! Messages about a ClusterClaim for its owner. They have no times, because a message changes only with the state.
 
 use testplatform_apis::{
     condition::Assigned,
@@ -8,22 +8,28 @@ use testplatform_apis::{
 use super::health::ClaimFacts;
 use crate::text::bounded;
 
-/// What the claim waits for; empty when for nothing more.
-pub(super) fn waiting_message(seen: &ClaimFacts<'_>, pool: &str) -> String {
-    if seen.is_pool_deleted() {
+/// Current wait reason; empty if the claim waits for nothing.
+pub(super) fn waiting_message(observed_remote: &ClaimFacts<'_>, pool: &str) -> String {
+    if observed_remote.is_pool_deleted() {
         return format!("pool {pool} is being deleted and gives no clusters any more");
     }
-    if !seen.is_bound() {
-        let place =
-            seen.report.queue.as_ref().and_then(queue_text).map(|q| format!(", {q}")).unwrap_or_default();
-        let supply = seen.report.supply.map(|s| format!("; {}", supply_text(s))).unwrap_or_default();
-        return format!("{}{place}{supply}{}", awaits_cluster_message(pool), pool_message(seen));
+    if !observed_remote.is_bound() {
+        let place = observed_remote
+            .report
+            .queue
+            .as_ref()
+            .and_then(queue_text)
+            .map(|q| format!(", {q}"))
+            .unwrap_or_default();
+        let supply =
+            observed_remote.report.supply.map(|s| format!("; {}", supply_text(s))).unwrap_or_default();
+        return format!("{}{place}{supply}{}", awaits_cluster_message(pool), pool_message(observed_remote));
     }
-    if !seen.is_claimed() {
+    if !observed_remote.is_claimed() {
         return format!("pool {pool} has chosen a cluster and is handing it over");
     }
-    if !seen.is_running() {
-        return format!("a cluster of pool {pool} is assigned, {}", power_message(seen));
+    if !observed_remote.is_running() {
+        return format!("a cluster of pool {pool} is assigned, {}", power_message(observed_remote));
     }
     "the cluster runs, waiting for its credentials".into()
 }
@@ -53,14 +59,15 @@ fn supply_text(supply: Supply) -> &'static str {
 }
 
 /// The pool's own words for what is wrong with it.
-fn pool_message(seen: &ClaimFacts<'_>) -> String {
-    let words = seen.report.pool.as_ref().and_then(|p| p.message.as_deref()).filter(|m| !m.is_empty());
-    words.map(|m| format!("; the pool says: {}", bounded(m, 256))).unwrap_or_default()
+fn pool_message(observed_remote: &ClaimFacts<'_>) -> String {
+    let message =
+        observed_remote.report.pool.as_ref().and_then(|p| p.message.as_deref()).filter(|m| !m.is_empty());
+    message.map(|m| format!("; the pool says: {}", bounded(m, 256))).unwrap_or_default()
 }
 
 /// Why an assigned cluster cannot be used now.
-pub(super) fn power_message(seen: &ClaimFacts<'_>) -> String {
-    match seen.report.power_state.as_deref().filter(|s| is_word(s)) {
+pub(super) fn power_message(observed_remote: &ClaimFacts<'_>) -> String {
+    match observed_remote.report.power_state.as_deref().filter(|s| is_word(s)) {
         None | Some("Running") => "it does not run now".into(),
         Some(state) => format!("its power state is {state}"),
     }
@@ -74,9 +81,11 @@ pub(super) fn is_word(text: &str) -> bool {
 }
 
 /// The sentence of `ClusterAssigned`.
-pub(super) fn assigned_message(word: Assigned, seen: &ClaimFacts<'_>, pool: &str) -> String {
+pub(super) fn assigned_message(word: Assigned, observed_remote: &ClaimFacts<'_>, pool: &str) -> String {
     match word {
-        Assigned::Claimed => format!("cluster {} of pool {pool}", seen.remote.spec.value.namespace),
+        Assigned::Claimed => {
+            format!("cluster {} of pool {pool}", observed_remote.remote.spec.value.namespace)
+        }
         Assigned::OwnershipMismatch => "the cluster that the hub assigned belongs to another claim".into(),
         Assigned::PoolNotFound => format!("the hub has no pool {pool}"),
         Assigned::PoolDeleting => format!("pool {pool} is being deleted"),
@@ -89,14 +98,14 @@ pub(super) fn assigned_message(word: Assigned, seen: &ClaimFacts<'_>, pool: &str
         | Assigned::InventoryExhausted
         | Assigned::AssignmentInProgress
         | Assigned::Returned
-        | Assigned::QuotaExceeded => waiting_message(seen, pool),
+        | Assigned::QuotaExceeded => waiting_message(observed_remote, pool),
     }
 }
 
 /// A failed provision, for people to read.
 pub(super) fn provision_failure_message(failure: &ProvisionFailure) -> String {
-    let said = join_parts(&[&failure.cluster_deployment, &failure.reason, &failure.message]);
-    bounded(&format!("provision failed: {said}"), 2048)
+    let reason = join_parts(&[&failure.cluster_deployment, &failure.reason, &failure.message]);
+    bounded(&format!("provision failed: {reason}"), 2048)
 }
 
 /// Why a cluster cannot be destroyed, for people to read.
@@ -105,6 +114,6 @@ pub(super) fn deprovision_failure_message(failure: &DeprovisionFailure) -> Strin
 }
 
 fn join_parts(parts: &[&str]) -> String {
-    let said: Vec<&str> = parts.iter().copied().filter(|p| !p.is_empty()).collect();
-    said.join(": ")
+    let non_empty: Vec<&str> = parts.iter().copied().filter(|p| !p.is_empty()).collect();
+    non_empty.join(": ")
 }

@@ -32,18 +32,18 @@ pub(super) fn build_spec(observed: &Observed, wanted: Option<HyperShiftRequest<'
         }
         (Some(before), None) => before.into_owned(),
         (None, Some(wanted)) => initial_spec(wanted),
-        // Of what is only looked for nothing is known.
+        // A manifest that only searches has no known spec.
         (None, None) => Map::new(),
     }
 }
 
-/// What was asked for before.
+/// Spec of the previous request.
 pub(super) fn previous_spec(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
-    let seen = facts::observed_cluster(observed).map(|remote| &remote.spec);
-    Some(PreviousSpec::of(observed, seen, |spec| spec.contains_key("release"))?.spec)
+    let hub_spec = facts::observed_cluster(observed).map(|remote| &remote.spec);
+    Some(PreviousSpec::of(observed, hub_spec, |spec| spec.contains_key("release"))?.spec)
 }
 
-/// What may change, in what there is.
+/// Sets everything that may change in an existing spec.
 fn set_changeable(spec: &mut Map<String, Value>, wanted: HyperShiftRequest<'_>, image: &str) {
     spec.insert("release".into(), json!({ "image": image }));
     document::apply_settings(spec, Document::HostedCluster, &wanted.backend_spec.parameters);
@@ -51,7 +51,7 @@ fn set_changeable(spec: &mut Map<String, Value>, wanted: HyperShiftRequest<'_>, 
 
 /// At birth.
 fn initial_spec(wanted: HyperShiftRequest<'_>) -> Map<String, Value> {
-    let HyperShiftRequest { spec: whole, backend_spec: order, .. } = wanted;
+    let HyperShiftRequest { spec: resolved, backend_spec: order, .. } = wanted;
     let mut spec = wanted.fill_placeholders(&order.base.hosted_cluster);
     document::set_platform(&mut spec, order.base.platform);
     default(&mut spec, "etcd", document::default_etcd);
@@ -59,25 +59,25 @@ fn initial_spec(wanted: HyperShiftRequest<'_>) -> Map<String, Value> {
         default(&mut spec, "services", document::default_services);
     }
     default(&mut spec, "networking", || json!({}));
-    let network = &whole.network;
-    for (member, asked, otherwise) in [
+    let network = &resolved.network;
+    for (member, requested, otherwise) in [
         ("clusterNetwork", &network.pod_cidr, Some("10.132.0.0/14")),
         ("serviceNetwork", &network.service_cidr, Some("172.31.0.0/16")),
         ("machineNetwork", &network.machine_cidr, None),
     ] {
         let bare = spec.get("networking").is_none_or(|n| n[member].is_null());
-        if let Some(cidr) = asked.as_deref().or(otherwise.filter(|_| bare)) {
+        if let Some(cidr) = requested.as_deref().or(otherwise.filter(|_| bare)) {
             set_member(&mut spec, &["networking", member], json!([{ "cidr": cidr }]));
         }
     }
-    if let Some(replicas) = whole.control_plane.replicas {
+    if let Some(replicas) = resolved.control_plane.replicas {
         let policy = if replicas == 1 { "SingleReplica" } else { "HighlyAvailable" };
         spec.insert("controllerAvailabilityPolicy".into(), policy.into());
     }
     merge(&mut spec, wanted.fill_placeholders(&order.overlay).get("hostedCluster"));
     set_changeable(&mut spec, wanted, rollout::requested_image(wanted));
-    if let Some(BroughtCredentials { byoc, .. }) = &whole.tenant_credentials {
-        // What the entry names is in a namespace of the entry's.
+    if let Some(BroughtCredentials { byoc, .. }) = &resolved.tenant_credentials {
+        // Secrets that the catalogue entry names are in the entry's namespace.
         for (member, field) in [("pullSecret", byoc::PULL_SECRET), ("sshKey", byoc::SSH_KEY)] {
             match byoc::on_the_hub(byoc, field) {
                 Some(name) => spec.insert(member.into(), json!({ "name": name })),

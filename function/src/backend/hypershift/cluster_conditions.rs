@@ -23,11 +23,11 @@ pub(super) fn build_conditions(
     facts: &HostedClusterFacts<'_>,
     templated: &Templated,
     observed: &Observed,
-    grown: &[&FailureCondition],
+    persistent: &[&FailureCondition],
 ) -> BackendConditions {
     let ever_ready = observed.ever_ready();
     let spec = HyperShiftRequest::from_request(templated)
-        .map(|wanted| spec_condition(facts, wanted, observed, grown));
+        .map(|wanted| spec_condition(facts, wanted, observed, persistent));
     BackendConditions {
         infrastructure: infrastructure_condition(facts),
         control_plane: control_plane_condition(facts, ever_ready),
@@ -57,8 +57,8 @@ pub(in crate::backend) fn infrastructure_condition(
         return Some(BackendCondition::of(False, Infrastructure::Blocked, blocked.message.clone()));
     }
     let lacks = facts.condition(conditions::INFRASTRUCTURE_READY)?;
-    let words = if lacks.message.is_empty() { "it is being made" } else { &lacks.message };
-    Some(BackendCondition::of(False, Infrastructure::Provisioning, words))
+    let message = if lacks.message.is_empty() { "it is being made" } else { &lacks.message };
+    Some(BackendCondition::of(False, Infrastructure::Provisioning, message))
 }
 
 pub(in crate::backend) fn control_plane_condition(
@@ -74,9 +74,9 @@ pub(in crate::backend) fn control_plane_condition(
             None => BackendCondition::of(True, ControlPlaneLevel::Available, "its API answers"),
         });
     }
-    let words = health::missing_component(facts).unwrap_or_else(|| available.message.clone());
+    let message = health::missing_component(facts).unwrap_or_else(|| available.message.clone());
     let reason = if ever_ready { ControlPlaneLevel::Unavailable } else { ControlPlaneLevel::Creating };
-    Some(BackendCondition::of(False, reason, words))
+    Some(BackendCondition::of(False, reason, message))
 }
 
 pub(in crate::backend) fn nodes_ready_condition(
@@ -91,13 +91,13 @@ pub(in crate::backend) fn nodes_ready_condition(
     if short.is_empty() {
         return BackendCondition::of(True, NodesLevel::AllReady, "all nodes that were asked for are ready");
     }
-    let said: Vec<String> = short.iter().copied().map(group_message).collect();
+    let messages: Vec<String> = short.iter().copied().map(group_message).collect();
     let reason = match (ever_ready, short.iter().copied().any(is_unhealthy)) {
         (true, true) => NodesLevel::Unhealthy,
         (true, false) => NodesLevel::NotEnough,
         (false, _) => NodesLevel::Waiting,
     };
-    BackendCondition::of(False, reason, said.join("; "))
+    BackendCondition::of(False, reason, messages.join("; "))
 }
 
 fn is_unhealthy(pool: &NodeGroupFacts<'_>) -> bool {
@@ -107,8 +107,8 @@ fn is_unhealthy(pool: &NodeGroupFacts<'_>) -> bool {
 pub(in crate::backend) fn group_message(pool: &NodeGroupFacts<'_>) -> String {
     let (name, least) = (&pool.name, pool.min_nodes);
     match (pool.node_pool, pool.available_nodes()) {
-        (Some(NodePoolObject { sync: SyncState::Refused(words), .. }), _) => {
-            format!("node group {name}: the hub refuses: {}", bounded(words, 256))
+        (Some(NodePoolObject { sync: SyncState::Refused(message), .. }), _) => {
+            format!("node group {name}: the hub refuses: {}", bounded(message, 256))
         }
         (_, Some(available)) => format!("node group {name}: {available} of {least} nodes are ready"),
         (_, None) => format!("node group {name}: none of {least} nodes was reported yet"),
@@ -120,28 +120,28 @@ fn spec_condition(
     facts: &HostedClusterFacts<'_>,
     wanted: HyperShiftRequest<'_>,
     observed: &Observed,
-    grown: &[&FailureCondition],
+    persistent: &[&FailureCondition],
 ) -> BackendCondition<SpecLevel> {
     use ConditionStatus::{False, True};
     let image = rollout::requested_image(wanted);
-    let link = observed.primary.as_ref().map(|w| &w.sync);
+    let sync = observed.primary.as_ref().map(|w| &w.sync);
     let parts = || facts.pools.iter().filter_map(|pool| Some((pool, pool.node_pool?)));
-    if let Some(SyncState::Refused(words)) = link {
-        return BackendCondition::refused("it", words);
+    if let Some(SyncState::Refused(message)) = sync {
+        return BackendCondition::refused("it", message);
     }
     let refused = parts().find_map(|(pool, part)| match &part.sync {
-        SyncState::Refused(words) => {
-            Some(BackendCondition::refused(&format!("node group {}", pool.name), words))
+        SyncState::Refused(message) => {
+            Some(BackendCondition::refused(&format!("node group {}", pool.name), message))
         }
         _ => None,
     });
     if let Some(refused) = refused {
         return refused;
     }
-    if let Some(wrong) = grown.first() {
+    if let Some(wrong) = persistent.first() {
         return BackendCondition::of(False, SpecLevel::Rejected, wrong.text());
     }
-    let applying = |words: String| BackendCondition::of(False, SpecLevel::Applying, words);
+    let applying = |message: String| BackendCondition::of(False, SpecLevel::Applying, message);
     if rollout::cluster_image(observed, wanted) != image {
         return BackendCondition::of(
             False,
@@ -174,15 +174,15 @@ fn spec_condition(
     if let Some(pool) = facts.pools.iter().find(|pool| is_resizing(pool)) {
         return applying(format!("node group {} changes its size", pool.name));
     }
-    // What the hub refused is taken back before the end, and then it says that all is as it was asked for.
-    let taken_back = |writer: &PrimaryObject| {
+    // Before the end a refused spec is replaced by the hub's own, which then reports as up to date.
+    let is_restoring = |primary: &PrimaryObject| {
         let wanted = || cluster::build_spec(observed, Some(wanted));
-        writer.is_observer() && writer.manifest()["spec"].as_object() != Some(&wanted())
+        primary.is_observer() && primary.manifest()["spec"].as_object() != Some(&wanted())
     };
-    if observed.primary.as_ref().is_some_and(taken_back) {
+    if observed.primary.as_ref().is_some_and(is_restoring) {
         return applying("the hub has not taken up what was asked for yet".into());
     }
-    match link {
+    match sync {
         Some(SyncState::InSync) => {
             BackendCondition::of(True, SpecLevel::UpToDate, "the cluster is what the claim asks for")
         }
@@ -193,8 +193,8 @@ fn spec_condition(
 /// Whether the NodePool on the hub still has another size, or class, than the one that is asked for.
 fn is_resizing(pool: &NodeGroupFacts<'_>) -> bool {
     let Some(part) = pool.node_pool else { return true };
-    let seen = part.remote().map(|remote| &remote.spec);
-    let size = match (pool.desired, seen) {
+    let hub_spec = part.remote().map(|remote| &remote.spec);
+    let size = match (pool.desired, hub_spec) {
         (_, None) => false,
         (Some(count), Some(spec)) => spec["replicas"].as_i64() == Some(count),
         (None, Some(spec)) => spec["autoScaling"]["min"].as_i64() == Some(pool.min_nodes),
@@ -212,7 +212,7 @@ pub(in crate::backend) fn nodes_status(facts: &HostedClusterFacts<'_>) -> NodesS
         version: pool.status().map(|s| bounded(&s.version, 64)).filter(|v| !v.is_empty()),
     });
     NodesStatus {
-        // What is not known of one is not known of all.
+        // A total is unknown if one of its parts is.
         desired: pools.iter().map(|p| p.desired).sum(),
         ready: pools.iter().map(NodeGroupFacts::available_nodes).sum(),
         pools: Some(each.collect()),
@@ -221,11 +221,11 @@ pub(in crate::backend) fn nodes_status(facts: &HostedClusterFacts<'_>) -> NodesS
 
 pub(super) fn read_progress(facts: &HostedClusterFacts<'_>) -> ProgressStatus {
     if facts.remote.metadata.deletion_timestamp.is_some() {
-        let gone = [conditions::HOSTED_CLUSTER_DESTROYED, conditions::CLOUD_RESOURCES_DESTROYED];
-        let words = gone.iter().find_map(|type_| facts.condition(type_)).map(|c| c.message.clone());
+        let destroyed = [conditions::HOSTED_CLUSTER_DESTROYED, conditions::CLOUD_RESOURCES_DESTROYED];
+        let message = destroyed.iter().find_map(|type_| facts.condition(type_)).map(|c| c.message.clone());
         return progress_step(
             "Deleting",
-            words.filter(|w| !w.is_empty()).unwrap_or_else(|| "it is being destroyed".into()),
+            message.filter(|w| !w.is_empty()).unwrap_or_else(|| "it is being destroyed".into()),
         );
     }
     if let Some(paused) = facts.is_false(conditions::RECONCILIATION_ACTIVE) {
@@ -246,8 +246,8 @@ pub(super) fn read_progress(facts: &HostedClusterFacts<'_>) -> ProgressStatus {
             );
         }
         let component = health::missing_component(facts);
-        let words = component.map(|c| format!(", waiting for {c}")).unwrap_or_default();
-        return progress_step("ControlPlane", format!("the control plane is being made{words}"));
+        let message = component.map(|c| format!(", waiting for {c}")).unwrap_or_default();
+        return progress_step("ControlPlane", format!("the control plane is being made{message}"));
     }
     let short = facts.pools.iter().find(|pool| !pool.is_served());
     if let Some(pool) = short {

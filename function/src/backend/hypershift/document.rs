@@ -16,7 +16,7 @@ pub(super) fn apply_settings<'a>(
     }
 }
 
-/// What the nodes of a class are, in the words of a NodePool; beside it, what the catalogue says of the platform.
+/// Machine of a node class in terms of a NodePool, added to the catalogue's platform settings.
 pub(super) fn set_machine(spec: &mut Map<String, Value>, machine: &Machine) {
     set(spec, &["platform", "type"], machine.platform().as_str().into());
     match machine {
@@ -61,7 +61,7 @@ pub(super) fn default_etcd() -> Value {
     } } })
 }
 
-/// `platform` of a HostedCluster. What other platforms need nobody can guess: the catalogue has it.
+/// `platform` of a HostedCluster. Platforms other than KubeVirt need settings from the catalogue.
 pub(super) fn set_platform(spec: &mut Map<String, Value>, platform: Platform) {
     set(spec, &["platform", "type"], platform.as_str().into());
     let bare = spec.get("platform").is_some_and(|p| p["kubevirt"].is_null());

@@ -1,4 +1,4 @@
-//! What is seen of a HostedCluster and its NodePools.
+//! Observed state of a HostedCluster and its NodePools.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -150,7 +150,7 @@ fn requested_groups<'a>(observed: &'a Observed, wanted: HyperShiftRequest<'_>) -
     pools::sorted_groups(wanted).into_iter().map(pool).collect()
 }
 
-/// Of one that stays as it was asked for.
+/// Group that stays as it was requested.
 fn group_of_node_pool(part: &NodePoolObject) -> NodeGroupFacts<'_> {
     let spec = &part.manifest()["spec"];
     let desired = spec["replicas"].as_i64();

@@ -1,4 +1,4 @@
-//! What is wrong with a HostedCluster or its NodePools: what will not pass unless somebody changes something, and what may.
+//! Failures of a HostedCluster or its NodePools: terminal ones, which need a change, and transient ones.
 
 use testplatform_apis::foreign::{
     hypershift::{HostedClusterStatus, conditions},
@@ -8,20 +8,20 @@ use testplatform_apis::foreign::{
 use super::facts::HostedClusterFacts;
 use crate::backend::templated::{FailureCondition, is_network_error};
 
-/// What will not pass by itself.
+/// Failures that do not resolve by themselves.
 pub(in crate::backend) fn terminal_failures(facts: &HostedClusterFacts<'_>) -> Vec<FailureCondition> {
     let mut found = Vec::new();
     let conflict = facts.condition(conditions::CLUSTER_NETWORK_CIDR_CONFLICT).filter(|c| c.is_true());
     let own = conditions::TERMINAL.iter().filter_map(|type_| facts.is_false(type_));
     found.extend(own.map(|c| FailureCondition::from_condition(c, None, true)));
     // An image is not valid either while its pull secret is missing, or its registry is not reached.
-    let said_at = facts.remote.metadata.said_at;
+    let changed_at = facts.remote.metadata.said_at;
     found.extend(
         invalid_image(facts.status)
-            .map(|c| FailureCondition::from_condition(c, None, true).since_message(said_at)),
+            .map(|c| FailureCondition::from_condition(c, None, true).since_message(changed_at)),
     );
     found.extend(conflict.map(|c| FailureCondition::from_condition(c, None, true)));
-    // What is waited for on the HostedCluster its pools call final.
+    // NodePools report as final a release image that the HostedCluster still waits for.
     let waits = facts
         .is_false(conditions::VALID_RELEASE_IMAGE)
         .is_some_and(|c| c.reason != conditions::INVALID_IMAGE);
@@ -70,7 +70,7 @@ pub(in crate::backend) fn transient_failures(facts: &HostedClusterFacts<'_>) -> 
     found
 }
 
-/// What keeps a cluster that was ready from being so.
+/// Failures that degrade a cluster that was ready.
 pub(in crate::backend) fn degrading_failures(facts: &HostedClusterFacts<'_>) -> Vec<FailureCondition> {
     let down = facts.is_false(conditions::AVAILABLE);
     let degraded = facts.condition(conditions::DEGRADED).filter(|c| c.is_true());

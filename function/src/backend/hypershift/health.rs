@@ -1,4 +1,4 @@
-//! What a HostedCluster and its NodePools show → [`Health`].
+//! Status of a HostedCluster and its NodePools → [`Health`].
 
 use super::{HyperShiftRequest, cluster_conditions, facts::HostedClusterFacts, failures, rollout};
 use crate::{
@@ -71,7 +71,7 @@ pub(in crate::backend) fn missing_component(facts: &HostedClusterFacts<'_>) -> O
         [(conditions::ETCD_AVAILABLE, "etcd"), (conditions::KUBE_API_SERVER_AVAILABLE, "kube-apiserver")];
     parts.into_iter().find_map(|(type_, what)| {
         let lacks = facts.is_false(type_)?;
-        let words = if lacks.message.is_empty() { &lacks.reason } else { &lacks.message };
-        Some(if words.is_empty() { what.to_owned() } else { format!("{what}: {}", bounded(words, 256)) })
+        let message = if lacks.message.is_empty() { &lacks.reason } else { &lacks.message };
+        Some(if message.is_empty() { what.to_owned() } else { format!("{what}: {}", bounded(message, 256)) })
     })
 }

@@ -17,23 +17,23 @@ use crate::{
     templates::{NodeCount, NodeGroupSpec, Placement},
 };
 
-/// What can change is set anew, and everything else repeated. `share`: what it has of the catalogue beside the group's own.
+/// Sets everything that can change and repeats the rest. `share`: catalogue members besides the group's own.
 pub(super) fn build_spec(
     wanted: HyperShiftRequest<'_>,
     group: &NodeGroupSpec<HyperShift>,
     part: Option<&NodePoolObject>,
     image: &str,
     share: &Map<String, Value>,
-    site: &Placement,
+    placement: &Placement,
 ) -> Map<String, Value> {
     let before = part.and_then(|part| part.manifest()["spec"].as_object());
     let mut spec = before.cloned().unwrap_or_else(|| {
         let base = wanted.fill_placeholders(&wanted.backend_spec.base.node_pool);
-        initial_spec(base, group, site)
+        initial_spec(base, group, placement)
     });
     let begins = part.is_none();
     let class = part.and_then(|part| part.object.metadata.annotation(ours::NODE_CLASS));
-    // Of a class that the catalogue describes otherwise by now, nodes stay as they are, and of one that is forgotten.
+    // Nodes stay unchanged if the catalogue describes their class differently now, or if their class is unknown.
     let other = before.is_none() || class.is_some_and(|class| class != group.class);
     if let Some(machine) = group.machine.as_ref().filter(|_| other) {
         document::set_machine(&mut spec, machine);
@@ -57,13 +57,13 @@ pub(super) fn build_spec(
 fn initial_spec(
     mut spec: Map<String, Value>,
     group: &NodeGroupSpec<HyperShift>,
-    site: &Placement,
+    placement: &Placement,
 ) -> Map<String, Value> {
     default(&mut spec, "management", || json!({ "upgradeType": "Replace", "autoRepair": true }));
     // Without an end, one Pod that may not go keeps a node for ever.
     default(&mut spec, "nodeDrainTimeout", || "10m".into());
     default(&mut spec, "nodeVolumeDetachTimeout", || "5m".into());
-    spec.insert("clusterName".into(), site.name.as_str().into());
+    spec.insert("clusterName".into(), placement.name.as_str().into());
     // HyperShift takes amd64 for granted.
     let own = || HyperShift::architectures(group.machine.as_ref()?).first().copied();
     if let Some(arch) = group.arch.or_else(|| own().filter(|arch| *arch != Architecture::Amd64)) {
@@ -83,8 +83,8 @@ pub(super) fn catalogue_members(
         filled.retain(|member, _| ["nodeLabels", "taints"].contains(&member.as_str()));
         return filled;
     };
-    if let Some(Ok(noted)) = part.object.metadata.annotation(ours::NODE_BASE).map(json::read_text) {
-        return noted;
+    if let Some(Ok(recorded)) = part.object.metadata.annotation(ours::NODE_BASE).map(json::read_text) {
+        return recorded;
     }
     // It had none, or that is lost, or it was made before it was noted, when the catalogue's were set in every pass: what it says now and
     // the NodePool has was asked for.

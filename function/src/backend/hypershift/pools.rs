@@ -32,38 +32,40 @@ pub(super) fn build_resources(
     request: &Validated,
     observed: &Observed,
     wanted: Option<HyperShiftRequest<'_>>,
-    site: &Placement,
+    placement: &Placement,
 ) -> Vec<Desired> {
     let parts = || observed.node_pools.0.values();
-    let again = |part: &NodePoolObject, manifest: Value, policies: ManagementPolicies| {
-        let noted = |key| (key, part.object.metadata.annotation(key).map(str::to_owned));
-        let annotations = gather::texts([ours::NODE_BASE, ours::NODE_CLASS].map(noted));
+    let recompose = |part: &NodePoolObject, manifest: Value, policies: ManagementPolicies| {
+        let recorded = |key| (key, part.object.metadata.annotation(key).map(str::to_owned));
+        let annotations = gather::texts([ours::NODE_BASE, ours::NODE_CLASS].map(recorded));
         compose_object(request, observed, &part.group, annotations, manifest, policies)
     };
-    let repeat =
-        |part: &NodePoolObject, policies: ManagementPolicies| again(part, part.manifest().clone(), policies);
-    // What the hub may refuse could not be deleted, and would hold the cluster. What is not desired any more cannot be changed, so it is
-    // taken back before.
+    let repeat = |part: &NodePoolObject, policies: ManagementPolicies| {
+        recompose(part, part.manifest().clone(), policies)
+    };
+    // A spec that the hub may refuse could not be deleted and would hold the cluster. An Object that is no longer desired cannot be
+    // changed, so the hub's spec is restored first.
     let stuck = |part: &&NodePoolObject| !part.is_deletable();
-    let take_back =
-        |part: &NodePoolObject| again(part, part.manifest_with_hub_spec(), ManagementPolicies::ObserveDelete);
+    let restore = |part: &NodePoolObject| {
+        recompose(part, part.manifest_with_hub_spec(), ManagementPolicies::ObserveDelete)
+    };
     if composing::is_remote_replaced(request, observed) {
         // By these names there are the NodePools of the other HostedCluster now, and Delete goes by name: they are let go of first.
-        let kept = |part: &&NodePoolObject| !is_ending(request) || part.can_delete();
-        return parts().filter(kept).map(|part| repeat(part, ManagementPolicies::Observe)).collect();
+        let remains = |part: &&NodePoolObject| !is_ending(request) || part.can_delete();
+        return parts().filter(remains).map(|part| repeat(part, ManagementPolicies::Observe)).collect();
     }
     if request.intent.teardown_deferred
         || (is_ending(request) && bundles::awaits_pre_delete(request, observed))
     {
         if request.intent.action == PrimaryAction::Update(ManagementPolicies::ObserveDelete) {
             // With the writer.
-            return parts().map(take_back).collect();
+            return parts().map(restore).collect();
         }
-        // What is done inside the cluster before it goes needs its nodes.
+        // Work inside the cluster before its deletion needs its nodes.
         return parts().map(|part| repeat(part, ManagementPolicies::Full)).collect();
     }
     if is_ending(request) {
-        return parts().filter(stuck).map(take_back).collect();
+        return parts().filter(stuck).map(restore).collect();
     }
     let policies =
         if is_frozen(observed) { ManagementPolicies::ObserveDelete } else { ManagementPolicies::Full };
@@ -73,27 +75,28 @@ pub(super) fn build_resources(
     let groups = sorted_groups(wanted);
     let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
     // Before that nobody can tell whose the HostedCluster is.
-    let seen = observed.primary.as_ref().is_some_and(|w| w.remote().is_some() && w.remote_uid().is_some());
-    let may_begin = seen
+    let is_remote_known =
+        observed.primary.as_ref().is_some_and(|w| w.remote().is_some() && w.remote_uid().is_some());
+    let may_begin = is_remote_known
         && request.intent.action == PrimaryAction::Update(ManagementPolicies::Full)
         && policies == ManagementPolicies::Full;
-    let asked = groups.iter().filter_map(|group| {
+    let requested = groups.iter().filter_map(|group| {
         let part = observed.node_pools.of(&group.name);
-        // Of a class that is not offered any more nobody knows what its nodes would be.
+        // Nodes of a class that is no longer offered cannot be created.
         if part.is_none() && (!may_begin || group.machine.is_none()) {
             return None;
         }
         let image = rollout::pool_image(observed, wanted, &group.name, &names);
         let share = pool_spec::catalogue_members(wanted, part);
-        let spec = pool_spec::build_spec(wanted, group, part, &image, &share, site);
-        let manifest = build_manifest(request, group, part, spec, site);
+        let spec = pool_spec::build_spec(wanted, group, part, &image, &share, placement);
+        let manifest = build_manifest(request, group, part, spec, placement);
         // Sorted: the same bytes in every pass.
         let base = (!share.is_empty()).then(|| yaml::sorted(&Value::Object(share)).to_string());
         let notes = gather::texts([(ours::NODE_BASE, base), (ours::NODE_CLASS, Some(group.class.clone()))]);
         Some(compose_object(request, observed, &group.name, notes, manifest, policies))
     });
-    let gone = parts().filter(|part| !names.contains(&part.group.as_str()));
-    asked.chain(gone.filter(stuck).map(take_back)).collect()
+    let removed = parts().filter(|part| !names.contains(&part.group.as_str()));
+    requested.chain(removed.filter(stuck).map(restore)).collect()
 }
 
 /// The groups that are wanted, in the order of their names.
@@ -117,9 +120,10 @@ pub(in crate::backend) fn is_ending(request: &Validated) -> bool {
 
 /// Whether nothing of them may be made anew: HyperShift is taking them away, or the HostedCluster is not there.
 fn is_frozen(observed: &Observed) -> bool {
-    let gone = observed.primary.as_ref().is_none_or(|writer| writer.sync == SyncState::Deleted);
-    gone || facts::observed_cluster(observed)
-        .is_some_and(|remote| remote.metadata.deletion_timestamp.is_some())
+    let missing = observed.primary.as_ref().is_none_or(|primary| primary.sync == SyncState::Deleted);
+    missing
+        || facts::observed_cluster(observed)
+            .is_some_and(|remote| remote.metadata.deletion_timestamp.is_some())
 }
 
 /// The Object around a manifest. It depends on the writer, which so outlives it.
@@ -155,17 +159,17 @@ fn build_manifest(
     group: &NodeGroupSpec<HyperShift>,
     part: Option<&NodePoolObject>,
     spec: Map<String, Value>,
-    site: &Placement,
+    placement: &Placement,
 ) -> Value {
     let known = |field: &str| part.and_then(|p| p.manifest()["metadata"][field].as_str()).map(str::to_owned);
-    let plain = format!("{}-{}", site.name, group.name);
-    let whole = format!("{}/{}", request.name, group.name);
+    let plain = format!("{}-{}", placement.name, group.name);
+    let full = format!("{}/{}", request.name, group.name);
     // A room of 63 always holds what a name is shortened to.
     let fitted =
-        || if plain.len() <= MAX_NAME { Some(plain.clone()) } else { shortened(&plain, &whole, MAX_NAME) };
+        || if plain.len() <= MAX_NAME { Some(plain.clone()) } else { shortened(&plain, &full, MAX_NAME) };
     let metadata = json!({
         "name": known("name").or_else(fitted).unwrap_or_default(),
-        "namespace": known("namespace").unwrap_or_else(|| site.namespace.clone()),
+        "namespace": known("namespace").unwrap_or_else(|| placement.namespace.clone()),
     });
     composing::assemble_object(API_VERSION, KIND, metadata, Value::Object(spec))
 }

@@ -17,31 +17,32 @@ pub(super) fn requested_image(wanted: HyperShiftRequest<'_>) -> &str {
     wanted.spec.release.image.as_deref().unwrap_or_default()
 }
 
-/// What the HostedCluster was last asked to run.
+/// Image of the previous request for the HostedCluster.
 pub(super) fn previous_image(observed: &Observed) -> Option<String> {
     cluster::previous_spec(observed)?.get("release")?["image"].as_str().map(str::to_owned)
 }
 
-/// What it is asked to run now.
+/// Image that the HostedCluster has to run now.
 pub(super) fn cluster_image(observed: &Observed, wanted: HyperShiftRequest<'_>) -> String {
     let next = requested_image(wanted);
-    let asked = previous_image(observed).filter(|asked| *asked != next && is_rolling_out(observed, asked));
-    asked.unwrap_or_else(|| next.to_owned())
+    let previous = previous_image(observed)
+        .filter(|requested| *requested != next && is_rolling_out(observed, requested));
+    previous.unwrap_or_else(|| next.to_owned())
 }
 
-/// Whether the release that was last asked for is still on its way. One that HyperShift never began with can be taken back: before anything
-/// was installed, and where it is refused.
-fn is_rolling_out(observed: &Observed, asked: &str) -> bool {
+/// Whether the last requested release is still rolling out. A release that HyperShift never started can be withdrawn: before the first
+/// installation, and after a refusal.
+fn is_rolling_out(observed: &Observed, requested: &str) -> bool {
     let newest = facts::observed_cluster(observed).and_then(|remote| newest_update(&remote.status.value));
     newest.is_some_and(|newest| {
-        !newest.is_completed() || (newest.image != asked && !is_refused(observed, asked))
+        !newest.is_completed() || (newest.image != requested && !is_refused(observed, requested))
     })
 }
 
 /// Whether the release that was last asked for does not get to the hub, or HyperShift cannot begin with it.
-fn is_refused(observed: &Observed, asked: &str) -> bool {
+fn is_refused(observed: &Observed, requested: &str) -> bool {
     let Some(remote) = facts::observed_cluster(observed) else { return false };
-    if remote.spec["release"]["image"].as_str() != Some(asked) {
+    if remote.spec["release"]["image"].as_str() != Some(requested) {
         return observed.primary.as_ref().is_some_and(PrimaryObject::is_refused);
     }
     let invalid = failures::invalid_image(&remote.status.value);
@@ -50,15 +51,16 @@ fn is_refused(observed: &Observed, asked: &str) -> bool {
 
 /// The version that is there, where the one that was last asked for is refused: that one leads nowhere.
 pub(in crate::backend) fn blocked_at_version(observed: &Observed) -> Option<Version> {
-    let asked = previous_image(observed)?;
-    let there = newest_update(&facts::observed_cluster(observed)?.status.value)?;
-    let stays = there.is_completed() && there.image != asked && is_refused(observed, &asked);
-    Version::try_from(there.version.clone()).ok().filter(|_| stays)
+    let previous = previous_image(observed)?;
+    let newest = newest_update(&facts::observed_cluster(observed)?.status.value)?;
+    let stays = newest.is_completed() && newest.image != previous && is_refused(observed, &previous);
+    Version::try_from(newest.version.clone()).ok().filter(|_| stays)
 }
 
 /// Whether the cluster runs the release of what was asked for, and is not on its way to another one.
-pub(in crate::backend) fn has_release(observed: &Observed, asked: &Effective) -> bool {
-    let Some((remote, image)) = facts::observed_cluster(observed).zip(asked.release_image.as_deref()) else {
+pub(in crate::backend) fn has_release(observed: &Observed, requested: &Effective) -> bool {
+    let Some((remote, image)) = facts::observed_cluster(observed).zip(requested.release_image.as_deref())
+    else {
         return false;
     };
     let runs =
@@ -77,7 +79,7 @@ pub(in crate::backend) fn completed_update(status: &HostedClusterStatus) -> Opti
     status.version.value.history.iter().find(|update| update.is_completed())
 }
 
-/// What a NodePool is asked to run. `groups`: all that are wanted, in the order of their names.
+/// Image that a NodePool has to run. `groups`: names of all requested groups, sorted.
 pub(super) fn pool_image(
     observed: &Observed,
     wanted: HyperShiftRequest<'_>,
@@ -100,7 +102,7 @@ pub(super) fn pool_image(
     if rolled && turn { of_cluster } else { before.to_owned() }
 }
 
-/// What a NodePool was last asked to run.
+/// Image of the previous request for a NodePool.
 pub(super) fn node_pool_image(part: &NodePoolObject) -> Option<&str> {
     part.manifest()["spec"]["release"]["image"].as_str()
 }
@@ -109,8 +111,8 @@ pub(super) fn node_pool_image(part: &NodePoolObject) -> Option<&str> {
 pub(super) fn is_node_pool_current(part: &NodePoolObject, there: &Update) -> bool {
     let Some(remote) = part.remote() else { return false };
     let image = Some(there.image.as_str());
-    let taken = node_pool_image(part) == image && remote.spec["release"]["image"].as_str() == image;
+    let applied = node_pool_image(part) == image && remote.spec["release"]["image"].as_str() == image;
     let status = &remote.status.value;
     let updating = condition(&status.conditions, conditions::UPDATING_VERSION);
-    taken && status.version == there.version && !updating.is_some_and(ObservedCondition::is_true)
+    applied && status.version == there.version && !updating.is_some_and(ObservedCondition::is_true)
 }

@@ -1,4 +1,4 @@
-//! What a HostedCluster says that another backend made: it is the truth of its cluster. What nodes it has nobody knows here.
+//! HostedCluster that another backend created. It is the source of truth for its cluster. Its nodes are not known here.
 
 use testplatform_apis::{
     condition::{ControlPlaneLevel, Infrastructure},
@@ -36,7 +36,7 @@ impl<'a> UnderlyingCluster<'a> {
         cluster_conditions::control_plane_condition(&self.0, ever_ready)
     }
 
-    /// What it is at.
+    /// Current step.
     pub fn progress(&self) -> ProgressStatus {
         cluster_conditions::read_progress(&self.0)
     }

@@ -19,10 +19,10 @@ pub(super) fn build_conditions(
     facts: &OrderFacts<'_>,
     wanted: Option<OsacRequest<'_>>,
     observed: &Observed,
-    grown: &[&FailureCondition],
+    persistent: &[&FailureCondition],
 ) -> BackendConditions {
     let ever_ready = observed.ever_ready();
-    let spec = wanted.map(|wanted| spec_condition(facts, wanted, observed, grown));
+    let spec = wanted.map(|wanted| spec_condition(facts, wanted, observed, persistent));
     BackendConditions {
         infrastructure: infrastructure_condition(facts),
         control_plane: control_plane_condition(facts, ever_ready),
@@ -36,10 +36,10 @@ pub(super) fn build_conditions(
 
 fn infrastructure_condition(facts: &OrderFacts<'_>) -> Option<BackendCondition<Infrastructure>> {
     use ConditionStatus::{False, True};
-    if let Some(told) =
+    if let Some(reported) =
         facts.hosted.as_ref().and_then(hypershift::cluster_conditions::infrastructure_condition)
     {
-        return Some(told);
+        return Some(reported);
     }
     if facts.is_true(conditions::CONTROL_PLANE_AVAILABLE) {
         return Some(BackendCondition::of(
@@ -48,8 +48,8 @@ fn infrastructure_condition(facts: &OrderFacts<'_>) -> Option<BackendCondition<I
             "what the control plane runs on is there",
         ));
     }
-    let said = facts.provision_job().map_or_else(|| "it waits for a job".to_owned(), job_message);
-    facts.has_started().then(|| BackendCondition::of(False, Infrastructure::Provisioning, said))
+    let message = facts.provision_job().map_or_else(|| "it waits for a job".to_owned(), job_message);
+    facts.has_started().then(|| BackendCondition::of(False, Infrastructure::Provisioning, message))
 }
 
 fn control_plane_condition(
@@ -57,39 +57,39 @@ fn control_plane_condition(
     ever_ready: bool,
 ) -> Option<BackendCondition<ControlPlaneLevel>> {
     use ConditionStatus::{False, True};
-    let told = facts
+    let reported = facts
         .hosted
         .as_ref()
         .and_then(|h| hypershift::cluster_conditions::control_plane_condition(h, ever_ready));
-    if told.is_some() {
-        return told;
+    if reported.is_some() {
+        return reported;
     }
     if facts.api_answers() {
         return Some(BackendCondition::of(True, ControlPlaneLevel::Available, "its API answered"));
     }
     let made = facts.is_true(conditions::CONTROL_PLANE_CREATED);
-    let said = if made { "its API does not answer yet" } else { "it is not being made yet" };
+    let message = if made { "its API does not answer yet" } else { "it is not being made yet" };
     let reason = if ever_ready { ControlPlaneLevel::Unavailable } else { ControlPlaneLevel::Creating };
-    facts.has_started().then(|| BackendCondition::of(False, reason, said))
+    facts.has_started().then(|| BackendCondition::of(False, reason, message))
 }
 
 /// None, while no NodePool is seen: how many nodes there are the order does not say.
 fn nodes_ready_condition(facts: &OrderFacts<'_>, ever_ready: bool) -> Option<BackendCondition<NodesLevel>> {
     let hosted = facts.hosted.as_ref()?;
-    let seen = hosted.pools.iter().any(|pool| pool.node_pool.is_some() || pool.reported.is_some());
-    seen.then(|| hypershift::cluster_conditions::nodes_ready_condition(hosted, ever_ready))
+    let is_reported = hosted.pools.iter().any(|pool| pool.node_pool.is_some() || pool.reported.is_some());
+    is_reported.then(|| hypershift::cluster_conditions::nodes_ready_condition(hosted, ever_ready))
 }
 
 fn nodes_status(facts: &OrderFacts<'_>) -> Option<NodesStatus> {
     if let Some(hosted) = facts.hosted.as_ref().filter(|hosted| !hosted.pools.is_empty()) {
         return Some(hypershift::cluster_conditions::nodes_status(hosted));
     }
-    let asked = facts.requested_spec.get("nodeRequests")?.as_array()?;
-    let desired = asked.iter().map(|request| request["numberOfNodes"].as_i64()).sum();
+    let requests = facts.requested_spec.get("nodeRequests")?.as_array()?;
+    let desired = requests.iter().map(|request| request["numberOfNodes"].as_i64()).sum();
     Some(NodesStatus { desired, ..NodesStatus::default() })
 }
 
-/// What the automation makes of the template. Of a cluster that was ready a later job takes nothing away.
+/// Condition of the template's automation. A later job takes nothing from a cluster that was ready.
 fn setup_condition(facts: &OrderFacts<'_>, ever_ready: bool) -> Option<BackendCondition<SetupLevel>> {
     use ConditionStatus::{False, True};
     if facts.is_set_up() || (ever_ready && facts.status.phase == "Ready") {
@@ -120,26 +120,27 @@ fn spec_condition(
     facts: &OrderFacts<'_>,
     wanted: OsacRequest<'_>,
     observed: &Observed,
-    grown: &[&FailureCondition],
+    persistent: &[&FailureCondition],
 ) -> BackendCondition<SpecLevel> {
-    let not = |reason, words: String| BackendCondition::of(ConditionStatus::False, reason, words);
-    let applying = |words: &str| not(SpecLevel::Applying, words.to_owned());
-    let writer = observed.primary.as_ref();
-    let link = writer.map(|w| &w.sync);
-    if let Some(SyncState::Refused(words)) = link {
-        return BackendCondition::refused("it", words);
+    let not = |reason, message: String| BackendCondition::of(ConditionStatus::False, reason, message);
+    let applying = |message: &str| not(SpecLevel::Applying, message.to_owned());
+    let primary = observed.primary.as_ref();
+    let sync = primary.map(|w| &w.sync);
+    if let Some(SyncState::Refused(message)) = sync {
+        return BackendCondition::refused("it", message);
     }
-    if let Some(wrong) = grown.first() {
+    if let Some(wrong) = persistent.first() {
         return not(SpecLevel::Rejected, wrong.text());
     }
     if order::defers_change(observed, wanted) {
         return not(SpecLevel::Queued, "it is asked for once the job that runs has ended".into());
     }
-    let is_asked = writer.is_some_and(|w| w.manifest()["spec"].as_object() == Some(&facts.requested_spec));
-    let taken = facts.requested_spec.iter().all(|(member, value)| facts.remote.spec[member] == *value);
-    let stale = |seen: i64| seen < facts.remote.metadata.generation;
+    let is_requested =
+        primary.is_some_and(|w| w.manifest()["spec"].as_object() == Some(&facts.requested_spec));
+    let applied = facts.requested_spec.iter().all(|(member, value)| facts.remote.spec[member] == *value);
+    let stale = |observed_remote: i64| observed_remote < facts.remote.metadata.generation;
     let old = facts.status.conditions.iter().filter_map(|c| c.observed_generation).max().is_some_and(stale);
-    if !is_asked || !taken || old {
+    if !is_requested || !applied || old {
         return applying("the hub has not taken up what was asked for yet");
     }
     let by_hand = facts.remote.metadata.annotation(MANAGEMENT_STATE);
@@ -159,10 +160,11 @@ fn spec_condition(
         return applying(&format!("version {version} is being rolled out"));
     }
     let pools = facts.hosted.iter().flat_map(|hosted| &hosted.pools);
-    let other = |count: i64, asked: Option<i64>| asked.is_some_and(|asked| asked != count);
-    let resizes =
-        pools.into_iter().find(|pool| facts.hub_size(pool).is_some_and(|seen| other(seen, pool.desired)));
-    match (resizes, link) {
+    let other = |count: i64, requested: Option<i64>| requested.is_some_and(|requested| requested != count);
+    let resizes = pools.into_iter().find(|pool| {
+        facts.hub_size(pool).is_some_and(|observed_remote| other(observed_remote, pool.desired))
+    });
+    match (resizes, sync) {
         (Some(pool), _) => applying(&format!("node group {} changes its size", pool.name)),
         (None, Some(SyncState::InSync)) => BackendCondition::of(
             ConditionStatus::True,
@@ -187,8 +189,9 @@ fn awaited_version(facts: &OrderFacts<'_>, wanted: OsacRequest<'_>) -> Option<St
 fn read_progress(facts: &OrderFacts<'_>) -> ProgressStatus {
     let metadata = &facts.remote.metadata;
     if metadata.deletion_timestamp.is_some() {
-        let said = facts.deprovision_job().map_or_else(|| "it is being taken down".to_owned(), job_message);
-        return progress_step("Deleting", said);
+        let message =
+            facts.deprovision_job().map_or_else(|| "it is being taken down".to_owned(), job_message);
+        return progress_step("Deleting", message);
     }
     match metadata.annotation(MANAGEMENT_STATE) {
         Some("unmanaged") => {

@@ -1,4 +1,4 @@
-//! What is seen of a ClusterOrder, and of the HostedCluster that it has become.
+//! Observed state of a ClusterOrder and of the HostedCluster that it became.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -41,9 +41,9 @@ pub(super) fn newest_job(status: &ClusterOrderStatus) -> Option<&Job> {
 pub(super) struct OrderFacts<'a> {
     pub remote: &'a ClusterOrder,
     pub status: &'a ClusterOrderStatus,
-    /// What is behind it, as it is now; none: it is not seen.
+    /// Underlying HostedCluster as it is now; none: not observed.
     pub hosted: Option<HostedFacts<'a>>,
-    /// What the order asks for.
+    /// Spec that the order requests.
     pub requested_spec: Map<String, Value>,
 }
 
@@ -51,15 +51,15 @@ impl<'a> OrderFacts<'a> {
     /// None: nothing was seen yet.
     pub fn from_observed(observed: &'a Observed, wanted: Option<OsacRequest<'_>>) -> Option<Self> {
         let remote = observed_order(observed)?;
-        let asked = order::build_spec(observed, wanted);
+        let requested_spec = order::build_spec(observed, wanted);
         let hosted = observed.hosted.as_ref().and_then(HostedClusterObserver::current_remote).map(|hosted| {
             HostedFacts {
                 remote: hosted,
                 status: &hosted.status.value,
-                pools: read_groups(remote, &asked, observed, wanted),
+                pools: read_groups(remote, &requested_spec, observed, wanted),
             }
         });
-        Some(Self { remote, status: &remote.status.value, hosted, requested_spec: asked })
+        Some(Self { remote, status: &remote.status.value, hosted, requested_spec })
     }
 
     pub fn condition(&self, type_: &str) -> Option<&'a ObservedCondition> {
@@ -91,13 +91,13 @@ impl<'a> OrderFacts<'a> {
         desired.is_empty() || job.config_version.is_empty() || job.config_version == *desired
     }
 
-    /// Whether the automation has done all that the spec asks for. Where it is done by hand there is no job.
+    /// Whether the automation has done everything that the spec requests. Manual work has no job.
     pub fn is_set_up(&self) -> bool {
         let done = |job: &Job| job.is_done() && self.is_current(job);
         self.status.phase == "Ready" && self.provision_job().is_none_or(done)
     }
 
-    /// What the HostedCluster says now comes before what the order once said of it.
+    /// The HostedCluster's current state takes precedence over the order's recorded state.
     pub fn api_answers(&self) -> bool {
         match &self.hosted {
             Some(hosted) => hosted.api_answers(),
@@ -107,9 +107,9 @@ impl<'a> OrderFacts<'a> {
 
     /// Whether all that was asked for is there. That the job has done its work is not enough.
     pub fn is_up(&self) -> bool {
-        let was_there = [conditions::CONTROL_PLANE_AVAILABLE, conditions::CLUSTER_AVAILABLE];
+        let was_available = [conditions::CONTROL_PLANE_AVAILABLE, conditions::CLUSTER_AVAILABLE];
         self.is_set_up()
-            && was_there.iter().all(|type_| self.is_true(type_))
+            && was_available.iter().all(|type_| self.is_true(type_))
             && self.api_answers()
             && self.incomplete_group().is_none()
     }
@@ -130,20 +130,20 @@ impl<'a> OrderFacts<'a> {
 
     /// When the last of it came.
     pub fn up_since(&self) -> Option<Timestamp> {
-        let said = [conditions::CONTROL_PLANE_AVAILABLE, conditions::CLUSTER_AVAILABLE];
-        let said = said.iter().filter_map(|type_| self.condition(type_)?.last_transition_time);
-        said.chain(self.hosted.as_ref().and_then(HostedFacts::up_since)).max()
+        let types = [conditions::CONTROL_PLANE_AVAILABLE, conditions::CLUSTER_AVAILABLE];
+        let transitions = types.iter().filter_map(|type_| self.condition(type_)?.last_transition_time);
+        transitions.chain(self.hosted.as_ref().and_then(HostedFacts::up_since)).max()
     }
 }
 
 /// The requests for nodes in an order. Groups of one resource class are one; a node set is a group.
 fn read_groups<'a>(
     remote: &'a ClusterOrder,
-    asked: &Map<String, Value>,
+    requested: &Map<String, Value>,
     observed: &'a Observed,
     wanted: Option<OsacRequest<'_>>,
 ) -> Vec<NodeGroupFacts<'a>> {
-    let requests = asked.get("nodeRequests").and_then(Value::as_array);
+    let requests = requested.get("nodeRequests").and_then(Value::as_array);
     let hosts = wanted.map(|wanted| nodes::host_classes(observed, wanted)).unwrap_or_default();
     let groups = || wanted.map(|wanted| wanted.backend_spec.groups.iter()).into_iter().flatten();
     let pool = |request: &Value| {
@@ -164,20 +164,21 @@ fn read_groups<'a>(
         Some(match name {
             RequestName::ResourceClass(resource_class) => {
                 let node_pool = observers::node_pool_name(&remote.metadata.name, resource_class);
-                let seen = |part: &&NodePoolObject| {
+                let is_of_class = |part: &&NodePoolObject| {
                     part.manifest()["metadata"]["name"].as_str() == node_pool.as_deref()
                 };
                 let parts =
-                    || observed.node_pools.0.values().filter(|part| node_pool.is_some() && seen(part));
+                    || observed.node_pools.0.values().filter(|part| node_pool.is_some() && is_of_class(part));
                 let mut names: Vec<&str> = own.iter().map(|group| group.name.as_str()).collect();
                 if wanted.is_none() {
                     names = parts().map(|part| part.group.as_str()).collect();
                 }
                 names.sort_unstable();
-                let noted = || Some(parts().next()?.object.metadata.annotation(ours::NODE_CLASS)?.to_owned());
+                let recorded =
+                    || Some(parts().next()?.object.metadata.annotation(ours::NODE_CLASS)?.to_owned());
                 NodeGroupFacts {
                     name: if names.is_empty() { resource_class.to_owned() } else { names.join(", ") },
-                    class: pool.class.or_else(noted),
+                    class: pool.class.or_else(recorded),
                     node_pool: parts().find(|part| part.sync == SyncState::InSync),
                     ..pool
                 }

@@ -1,5 +1,4 @@
-//! What is wrong with a ClusterOrder. A job that failed is tried again, for ever and later each time; what has failed three times at the
-//! same spec is not waited for any more.
+//! Failures of a ClusterOrder. A failed job is retried for ever, each time later. Three failures at the same spec count as terminal.
 
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -19,7 +18,7 @@ use crate::{
 
 /// How often the job may fail at one spec.
 const MAX_FAILED_JOBS: usize = 3;
-/// What is noted of each id.
+/// Maximum length of a recorded job id.
 const MAX_JOB_ID: usize = 64;
 
 /// The line of a job that says most: that of a stack of calls is its last.
@@ -39,15 +38,15 @@ pub(super) fn job_message(job: &Job) -> String {
         "Canceled" => "was canceled".to_owned(),
         other => format!("is {}", bounded(other, 63)),
     };
-    let said = message_line(job);
-    if said.is_empty() { format!("its job {state}") } else { format!("its job {state}: {said}") }
+    let text = message_line(job);
+    if text.is_empty() { format!("its job {state}") } else { format!("its job {state}: {text}") }
 }
 
 fn job_failure(job: &Job, terminal: bool) -> FailureCondition {
-    let said = message_line(job);
+    let text = message_line(job);
     FailureCondition {
         reason: "ProvisioningJobFailed".into(),
-        message: bounded(&redacted(if said.is_empty() { &job.state } else { said }, 768), 768),
+        message: bounded(&redacted(if text.is_empty() { &job.state } else { text }, 768), 768),
         since: job.timestamp,
         terminal,
         // That it was tried so often is what had to be waited for.
@@ -62,17 +61,17 @@ fn is_failed_provision(job: &Job) -> bool {
 
 /// The jobs that failed at the spec as it is: those that the order still tells of, and those that were seen before.
 fn failed_jobs(observed: &Observed) -> (String, Vec<String>) {
-    let noted: Vec<String> = observed
+    let recorded: Vec<String> = observed
         .annotation(ours::FAILED_JOBS)
         .and_then(|note| json::read_text(note).ok())
         .unwrap_or_default();
-    let mut noted = noted.into_iter();
-    let of = noted.next().unwrap_or_default();
+    let mut recorded = recorded.into_iter();
+    let of = recorded.next().unwrap_or_default();
     let Some(status) = facts::observed_order(observed).map(|remote| &remote.status.value) else {
-        return (of, noted.collect());
+        return (of, recorded.collect());
     };
     let desired = bounded(&status.desired_config_version, MAX_JOB_ID);
-    let mut ids: Vec<String> = noted.filter(|_| of == desired).collect();
+    let mut ids: Vec<String> = recorded.filter(|_| of == desired).collect();
     let jobs = status.provisioning_jobs.value.iter();
     let jobs = jobs.filter(|job| is_failed_provision(job));
     for job in jobs.filter(|job| job.config_version == status.desired_config_version) {
@@ -92,10 +91,10 @@ pub(super) fn failed_jobs_annotation(observed: &Observed) -> Option<(String, Val
     (all.len() > 1).then(|| (ours::FAILED_JOBS.to_owned(), json!(all).to_string().into()))
 }
 
-/// What will not pass by itself.
+/// Failures that do not resolve by themselves.
 pub(super) fn terminal_failures(facts: &OrderFacts<'_>, observed: &Observed) -> Vec<FailureCondition> {
     let now = || facts.provision_job().filter(|job| job.has_failed() && facts.status.phase == "Failed");
-    // What it was given up for stays told while it goes.
+    // The failure for which it was given up stays visible during teardown.
     let last = || facts.status.provisioning_jobs.value.iter().rfind(|job| is_failed_provision(job));
     let given_up = observed.annotation(ours::FAILED).is_some();
     let often = given_up || failed_jobs(observed).1.len() >= MAX_FAILED_JOBS;
@@ -106,7 +105,7 @@ pub(super) fn terminal_failures(facts: &OrderFacts<'_>, observed: &Observed) -> 
 /// What may pass: the weightiest first.
 pub(super) fn transient_failures(facts: &OrderFacts<'_>) -> Vec<FailureCondition> {
     let job = facts.provision_job().filter(|job| job.has_failed()).map(|job| job_failure(job, false));
-    // What somebody would have to change is OSAC's to change.
+    // A failure that needs a change is for OSAC to resolve.
     let behind = facts.hosted.iter().flat_map(|hosted| {
         let changes = hypershift::failures::terminal_failures(hosted).into_iter();
         let changes = changes.map(|wrong| FailureCondition { terminal: false, ..wrong });
@@ -121,17 +120,17 @@ pub(super) fn transient_failures(facts: &OrderFacts<'_>) -> Vec<FailureCondition
 fn machine_failure(worker: &NodeSetWorker) -> FailureCondition {
     let (reason, set) = (&worker.last_failure_reason, &worker.node_set);
     let reason = if reason.is_empty() { "WorkerFailed" } else { reason };
-    let words = format!("a machine of node set {set} failed: {}", worker.last_failure_message);
+    let message = format!("a machine of node set {set} failed: {}", worker.last_failure_message);
     FailureCondition {
         reason: bounded(reason, 63),
-        message: bounded(&redacted(words.trim_end_matches(": "), 768), 768),
+        message: bounded(&redacted(message.trim_end_matches(": "), 768), 768),
         since: worker.last_failure_time,
         terminal: false,
         grace: SignedDuration::ZERO,
     }
 }
 
-/// What keeps a cluster that was ready from being so. The order's own conditions stay True whatever becomes of it.
+/// Failures that degrade a cluster that was ready. The order's own conditions stay True regardless.
 pub(super) fn degrading_failures(facts: &OrderFacts<'_>) -> Vec<FailureCondition> {
     if let Some(hosted) = &facts.hosted {
         return hypershift::failures::degrading_failures(hosted);

@@ -1,4 +1,4 @@
-//! What a ClusterOrder and what is behind it show → [`Health`].
+//! Status of a ClusterOrder and its underlying objects → [`Health`].
 
 use testplatform_apis::{
     condition::{Condition, ConditionStatus, Mirrored},

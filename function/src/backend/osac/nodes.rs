@@ -72,7 +72,7 @@ pub(super) fn apply_nodes(
     let classes = host_classes(observed, wanted);
     let mut nodes: BTreeMap<RequestName<'_>, (u32, &Host)> = BTreeMap::new();
     for group in &wanted.backend_spec.groups {
-        // Of a class that is not offered any more and was never noted, nothing can be counted anew.
+        // Nodes of a class that is no longer offered and was never recorded cannot be counted.
         let Some(host) = classes.get(&group.class) else { return spec };
         let (count, _) = nodes.entry(RequestName::of_group(host, &group.name)).or_insert((0, host));
         *count = count.saturating_add(group.size.min_nodes());
@@ -100,9 +100,9 @@ fn node_request(name: RequestName<'_>, (count, host): (u32, &Host)) -> Value {
 
 /// Each class of nodes that is wanted as OSAC has it: as it was when the class was first asked for.
 pub(super) fn host_classes(observed: &Observed, wanted: OsacRequest<'_>) -> BTreeMap<String, Host> {
-    let mut noted = recorded_classes(observed);
+    let mut recorded = recorded_classes(observed);
     let of = |(class, own): (&String, Option<&Host>)| {
-        Some((class.clone(), noted.remove(class).or_else(|| own.cloned())?))
+        Some((class.clone(), recorded.remove(class).or_else(|| own.cloned())?))
     };
     let own: BTreeMap<&String, Option<&Host>> =
         gather::map(wanted.backend_spec.groups.iter().map(|group| (&group.class, group.machine.as_ref())));

@@ -1,4 +1,4 @@
-//! What is watched behind an order: its HostedCluster, and the NodePool of each group of nodes. The Objects only look.
+//! Observer Objects for the underlying objects of an order: its HostedCluster, and the NodePool of each node group.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
@@ -24,7 +24,7 @@ use crate::{
     validate::Validated,
 };
 
-/// What OSAC calls the NodePool of a class of nodes. None: that is no name, and there can be none.
+/// Name of the NodePool that OSAC creates for a node class. None: that is not a valid name, so there is no such NodePool.
 pub(super) fn node_pool_name(order: &str, class: &str) -> Option<String> {
     ObjectName::try_from(format!("nodepool-{order}-{class}")).ok().map(Into::into)
 }
@@ -34,7 +34,7 @@ pub(super) fn build_resources(
     request: &Validated,
     observed: &Observed,
     wanted: Option<OsacRequest<'_>>,
-    site: &Placement,
+    placement: &Placement,
 ) -> Vec<Desired> {
     if pools::is_ending(request) {
         return vec![];
@@ -60,16 +60,17 @@ pub(super) fn build_resources(
     let mut groups: Vec<_> = wanted.backend_spec.groups.iter().collect();
     gather::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
     let of_groups = groups.into_iter().filter_map(|group| {
-        // What it stands for may be forgotten, and the class not offered any more.
+        // The recorded class may be lost, and the class no longer offered.
         let name = match hosts.get(&group.class) {
-            Some(Host::ResourceClass(class)) => node_pool_name(&site.name, class),
+            Some(Host::ResourceClass(class)) => node_pool_name(&placement.name, class),
             // The order tells of its workers itself.
             Some(Host::InstanceType(_)) => return None,
             None => None,
         };
-        let seen = reference.zip(name).map(|(of, name)| build_manifest(NODE_POOL, &of.namespace, &name));
+        let referenced =
+            reference.zip(name).map(|(of, name)| build_manifest(NODE_POOL, &of.namespace, &name));
         let before = || Some(observed.node_pools.of(&group.name)?.manifest().clone());
-        let manifest = seen.or_else(before)?;
+        let manifest = referenced.or_else(before)?;
         Some(compose_object(
             request,
             observed,
@@ -83,7 +84,7 @@ pub(super) fn build_resources(
 
 /// Where the HostedCluster is, of an order that is known to be ours.
 fn cluster_reference<'a>(request: &Validated, observed: &'a Observed) -> Option<&'a ClusterReference> {
-    let ours = observed.primary.as_ref().is_some_and(|writer| writer.remote_uid().is_some());
+    let ours = observed.primary.as_ref().is_some_and(|primary| primary.remote_uid().is_some());
     let may_begin = ours && request.intent.action == PrimaryAction::Update(ManagementPolicies::Full);
     let of = &facts::observed_order(observed)?.status.value.cluster_reference.value;
     let legal = [&of.namespace, &of.hosted_cluster_name].map(|name| ObjectName::try_from(name.as_str()));

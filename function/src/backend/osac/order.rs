@@ -19,7 +19,7 @@ use crate::{
     observed::{Observed, PrimaryObject},
 };
 
-/// What is left of the spec as the hub has it, should the writer be lost: the rest is others'.
+/// Members of the hub's spec that belong to this function, should the primary Object be lost. Others own the rest.
 const OURS: [&str; 5] = ["network", "nodeRequests", "releaseImage", "templateID", "templateParameters"];
 
 /// Its spec.
@@ -30,7 +30,7 @@ pub(super) fn build_spec(observed: &Observed, wanted: Option<OsacRequest<'_>>) -
         (Some(before), Some(wanted)) => apply_nodes(apply_changes(before, wanted), observed, wanted),
         (Some(before), None) => before,
         (None, Some(wanted)) => apply_nodes(initial_spec(wanted), observed, wanted),
-        // Of what is only looked for nothing is known.
+        // A manifest that only searches has no known spec.
         (None, None) => Map::new(),
     }
 }
@@ -52,13 +52,13 @@ pub(in crate::backend) fn blocked_at_version(observed: &Observed) -> Option<Vers
     if !observed.primary.as_ref().is_some_and(PrimaryObject::is_refused) {
         return None;
     }
-    let there = hub_image(observed)?;
-    let asked = previous_spec(observed)?.get("releaseImage")?.as_str().map(str::to_owned);
+    let current = hub_image(observed)?;
+    let requested = previous_spec(observed)?.get("releaseImage")?.as_str().map(str::to_owned);
     let hosted =
         || hypershift::rollout::completed_update(&observed.hosted.as_ref()?.current_remote()?.status.value);
-    let known = || hosted().filter(|update| update.image == there).map(|update| update.version.clone());
+    let known = || hosted().filter(|update| update.image == current).map(|update| update.version.clone());
     let version = || known().and_then(|known| Version::try_from(known).ok());
-    (asked.as_deref() != Some(there)).then(|| version().or_else(|| Version::of_tag(there))).flatten()
+    (requested.as_deref() != Some(current)).then(|| version().or_else(|| Version::of_tag(current))).flatten()
 }
 
 /// The groups of nodes that are node sets of the order, in its order.
@@ -70,18 +70,18 @@ pub(in crate::backend) fn node_sets(observed: &Observed) -> Vec<String> {
 }
 
 /// Whether the order has the release of what was asked for.
-pub(in crate::backend) fn has_release(observed: &Observed, asked: &Effective) -> bool {
-    facts::observed_order(observed).is_some() && hub_image(observed) == asked.release_image.as_deref()
+pub(in crate::backend) fn has_release(observed: &Observed, requested: &Effective) -> bool {
+    facts::observed_order(observed).is_some() && hub_image(observed) == requested.release_image.as_deref()
 }
 
 fn hub_image(observed: &Observed) -> Option<&str> {
     facts::observed_order(observed)?.spec["releaseImage"].as_str()
 }
 
-/// What was asked for before.
+/// Spec of the previous request.
 fn previous_spec(observed: &Observed) -> Option<Map<String, Value>> {
-    let seen = facts::observed_order(observed).map(|remote| &remote.spec);
-    Some(PreviousSpec::of(observed, seen, |spec| spec.contains_key("templateID"))?.own_members(&OURS))
+    let hub_spec = facts::observed_order(observed).map(|remote| &remote.spec);
+    Some(PreviousSpec::of(observed, hub_spec, |spec| spec.contains_key("templateID"))?.own_members(&OURS))
 }
 
 /// At birth, but for the nodes.

@@ -1,4 +1,4 @@
-//! What is said of what comes ahead of a cluster: why none can be asked for yet, and how its credential of the cloud does later.
+//! Status of the prerequisites: why no cluster can be requested yet, and the later condition of its cloud credential.
 
 use testplatform_apis::{
     bundle::{self, State},
@@ -21,24 +21,24 @@ use crate::{
 };
 
 /// Why no cluster can be asked for yet.
-pub(crate) fn check_ready(whole: &ResolvedSpec, observed: &Observed) -> Result<(), AdmissionIssue> {
+pub(crate) fn check_ready(resolved: &ResolvedSpec, observed: &Observed) -> Result<(), AdmissionIssue> {
     for name in PREREQUISITE_RESOURCES {
         let part = observed.prerequisites.get(name);
-        if part.is_none() && !is_wanted(name, whole) {
+        if part.is_none() && !is_wanted(name, resolved) {
             continue;
         }
         let waits = match name {
-            CLOUD => credential_problem(part).map(|words| (Request::PlatformCredentialsNotReady, words)),
-            _ => prerequisites_problem(part).map(|(_, words)| (Request::PrerequisitesNotReady, words)),
+            CLOUD => credential_problem(part).map(|message| (Request::PlatformCredentialsNotReady, message)),
+            _ => prerequisites_problem(part).map(|(_, message)| (Request::PrerequisitesNotReady, message)),
         };
-        if let Some((reason, words)) = waits {
-            return Err(AdmissionIssue::new(reason, words));
+        if let Some((reason, message)) = waits {
+            return Err(AdmissionIssue::new(reason, message));
         }
     }
     Ok(())
 }
 
-/// What keeps the cluster waiting of its prerequisites, and whether that has failed.
+/// Why the cluster waits for its prerequisites, and whether they have failed.
 fn prerequisites_problem(part: Option<&ObservedObject>) -> Option<(SetupLevel, String)> {
     let Some(part) = part else {
         return Some((SetupLevel::Running, "the hub is told what it has to have before the cluster".into()));
@@ -47,7 +47,7 @@ fn prerequisites_problem(part: Option<&ObservedObject>) -> Option<(SetupLevel, S
         return Some((SetupLevel::Running, deleting_message(part)));
     }
     let report: bundle::Report = read_answer(part, prerequisites::REPORT).unwrap_or_default();
-    let words = |what: &str| {
+    let message = |what: &str| {
         let bundle = report.bundle.as_deref().map_or_else(|| "a bundle".to_owned(), |name| bounded(name, 96));
         let rest = report_text(&bundle::Report { bundle: None, ..report.clone() });
         if rest.is_empty() { format!("{bundle} {what}") } else { format!("{bundle} {what}: {rest}") }
@@ -55,16 +55,16 @@ fn prerequisites_problem(part: Option<&ObservedObject>) -> Option<(SetupLevel, S
     match report.state {
         Some(State::Applied) => None,
         Some(State::SetupFailed) => {
-            Some((SetupLevel::SetupFailed, words("was not ready in time on the hub")))
+            Some((SetupLevel::SetupFailed, message("was not ready in time on the hub")))
         }
         Some(State::Running | State::BeforeDeletion) => {
-            Some((SetupLevel::Running, words("is being set up on the hub")))
+            Some((SetupLevel::Running, message("is being set up on the hub")))
         }
         None => Some((SetupLevel::Running, unanswered_message(part, "clusters.prerequisites"))),
     }
 }
 
-/// What keeps the cluster waiting of its credential.
+/// Why the cluster waits for its credential.
 fn credential_problem(part: Option<&ObservedObject>) -> Option<String> {
     let Some(part) = part else { return Some("the hub is told to make a credential of the cloud".into()) };
     if is_deleting(part) {
@@ -96,11 +96,11 @@ fn config_map_name(part: &ObservedObject) -> String {
     format!("ConfigMap {}/{}", text("namespace"), text("name"))
 }
 
-/// What is said where the hub-side provider has said nothing.
+/// Message while the hub-side provider has not answered.
 fn unanswered_message(part: &ObservedObject, setting: &str) -> String {
     let map = config_map_name(part);
     match &part.sync {
-        SyncState::Refused(words) => format!("the hub refuses {map}: {words}"),
+        SyncState::Refused(message) => format!("the hub refuses {map}: {message}"),
         SyncState::Unavailable(outage) => format!("{map} cannot be made: {outage}"),
         SyncState::Paused => format!("an administrator paused the Object with {map}"),
         SyncState::Unknown
@@ -114,17 +114,17 @@ fn unanswered_message(part: &ObservedObject, setting: &str) -> String {
 }
 
 fn report_message(state: cloud::State, report: &cloud::Report) -> String {
-    report.message.as_deref().map_or_else(|| state.as_str().to_owned(), |words| bounded(words, 512))
+    report.message.as_deref().map_or_else(|| state.as_str().to_owned(), |message| bounded(message, 512))
 }
 
-/// Prerequisites are part of what the template sets up: without a cluster it is they that the claim waits for, and its credential. What they
-/// failed for stays told.
+/// Shows prerequisites as part of the template's setup: without a cluster the claim waits for them and for its credential. A failure stays
+/// visible.
 pub(crate) fn restore_conditions(health: &mut Health, observed: &Observed) {
     if observed.primary.is_some() || health.conditions.setup.is_some() {
         return;
     }
-    if let Some(words) = credential_refusal(observed).filter(|_| health.waiting.is_empty()) {
-        health.waiting = words;
+    if let Some(message) = credential_refusal(observed).filter(|_| health.waiting.is_empty()) {
+        health.waiting = message;
     }
     let shown = || {
         let shown = observed.composite.of_template(TemplateConditionType::TemplateApplied)?;
@@ -133,11 +133,11 @@ pub(crate) fn restore_conditions(health: &mut Health, observed: &Observed) {
     };
     let part = observed.prerequisites.get(PREREQUISITES);
     let waits = part.map_or_else(shown, |part| prerequisites_problem(Some(part)));
-    if let Some((reason, words)) = waits {
+    if let Some((reason, message)) = waits {
         if reason == SetupLevel::SetupFailed {
-            health.waiting.clone_from(&words);
+            health.waiting.clone_from(&message);
         }
-        health.conditions.setup = Some(BackendCondition::of(ConditionStatus::False, reason, words));
+        health.conditions.setup = Some(BackendCondition::of(ConditionStatus::False, reason, message));
     }
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn credential_condition(
     observed: &Observed,
 ) -> Option<BackendCondition<PlatformCredentials>> {
     use ConditionStatus::{False, True, Unknown};
-    let unknown = |words: String| BackendCondition::of(Unknown, PlatformCredentials::NotReported, words);
+    let unknown = |message: String| BackendCondition::of(Unknown, PlatformCredentials::NotReported, message);
     let Some(part) = observed.prerequisites.get(CLOUD) else {
         // Core keeps what is left out.
         if let Some(shown) = observed.composite.of_template(TemplateConditionType::PlatformCredentialsValid)
@@ -168,7 +168,8 @@ pub(crate) fn credential_condition(
                 None => unknown("nobody looks after it any more: its order is gone".into()),
             });
         }
-        let wanted = matches!(&templated.resolution, Resolution::Resolved(whole) if is_wanted(CLOUD, whole));
+        let wanted =
+            matches!(&templated.resolution, Resolution::Resolved(resolved) if is_wanted(CLOUD, resolved));
         let waits = wanted && observed.is_unplaced();
         return waits.then(|| unknown("the hub was not told yet to make it".into()));
     };
@@ -176,8 +177,8 @@ pub(crate) fn credential_condition(
     let Some(state) = report.state else {
         return Some(unknown(unanswered_message(part, "clusters.cloudCredentials")));
     };
-    let asked = requested_generation(observed).filter(|asked| Some(*asked) != report.generation);
-    if let (cloud::State::Valid, Some(asked)) = (state, asked) {
+    let requested = requested_generation(observed).filter(|asked| Some(*asked) != report.generation);
+    if let (cloud::State::Valid, Some(asked)) = (state, requested) {
         return Some(unknown(format!("the one that was made before works, and number {asked} is asked for")));
     }
     let (status, reason) = match state {
@@ -188,9 +189,9 @@ pub(crate) fn credential_condition(
         cloud::State::Unreachable => (Unknown, PlatformCredentials::Unreachable),
         cloud::State::Leaving => (Unknown, PlatformCredentials::Leaving),
     };
-    let words = match state {
+    let message = match state {
         cloud::State::Valid => "the cluster's own credential of the cloud works".to_owned(),
         _ => report_message(state, &report),
     };
-    Some(BackendCondition::of(status, reason, words))
+    Some(BackendCondition::of(status, reason, message))
 }

@@ -26,12 +26,12 @@ pub(in crate::backend) struct FailureCondition {
 }
 
 impl FailureCondition {
-    /// What a condition says; of a group of nodes, if it is not the cluster's.
+    /// Failure that a condition reports; `of_group`: the node group, if it is not the whole cluster.
     pub fn from_condition(condition: &ObservedCondition, of_group: Option<&str>, terminal: bool) -> Self {
         let whose = of_group.map(|group| format!("node group {group}: ")).unwrap_or_default();
-        let said = if condition.message.is_empty() { &condition.reason } else { &condition.message };
+        let text = if condition.message.is_empty() { &condition.reason } else { &condition.message };
         // The first line: what follows is for developers of the backend.
-        let line = said.lines().next().unwrap_or_default();
+        let line = text.lines().next().unwrap_or_default();
         Self {
             reason: bounded(&condition.type_, 63),
             message: bounded(&redacted(&format!("{whose}{line}"), 768), 768),
@@ -57,7 +57,7 @@ impl FailureCondition {
         }
     }
 
-    /// Whether it has lasted so long that it counts. What does not say since when is not believed, unless it counts at once.
+    /// Whether it has lasted long enough to count. A failure without a start does not count, unless it counts at once.
     pub fn is_persistent(&self, now: Timestamp) -> bool {
         self.grace.is_zero() || self.persistent_at().is_some_and(|until| until <= now)
     }

@@ -1,4 +1,4 @@
-//! What there may be without a hub, or without anybody knowing what makes the clusters: nothing can be asked for, and what is there stays as it is.
+//! Resources without a hub or without a known backend: nothing can be requested, and existing ones stay unchanged.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
@@ -21,7 +21,7 @@ use crate::{
 /// Notes of what is beside a writer, whatever made it.
 const PART_ANNOTATIONS: [&str; 3] = [ours::NODE_BASE, ours::NODE_CLASS, ours::REMOTE_UID];
 
-/// What backends note on their writers.
+/// Annotations of backends on their primary Objects.
 const BACKEND_ANNOTATIONS: [&str; 3] = [ours::NODE_CLASSES, ours::FAILED_JOBS, ours::ROLLS_FROM];
 
 /// `credentials`, which remembers what was given up; and what is beside a writer that is lost. With what it looks at or carries a cluster goes on,
@@ -49,7 +49,7 @@ pub(in crate::backend) fn orphaned_resources(
     credentials.into_iter().chain(parts).chain(repeat_hosted(request, observed)).collect()
 }
 
-/// What looks at a HostedCluster, as it was.
+/// Repeats the observer of a HostedCluster unchanged.
 pub(in crate::backend) fn repeat_hosted(request: &Validated, observed: &Observed) -> Option<Desired> {
     let before = observed.hosted.as_ref()?;
     Some(repeat_object(HOSTED, (&before.object, readiness_query(observed), HOSTED), request))
@@ -79,13 +79,13 @@ fn repeat_object<R>(
     if !was.references.is_null() {
         spec["references"] = was.references.clone();
     }
-    // What the API server says for nothing at all.
+    // The API server's default for an unset field.
     if !was.management_policies.is_empty() && was.management_policies != ["*"] {
         spec["managementPolicies"] = json!(was.management_policies);
     }
-    let noted = |key| (key, before.metadata.annotation(key).map(str::to_owned));
-    let kept: Map<String, Value> = gather::texts(PART_ANNOTATIONS.map(noted));
-    let mut object = composing::build_object(&before.metadata.name, kept, spec);
+    let recorded = |key| (key, before.metadata.annotation(key).map(str::to_owned));
+    let annotations: Map<String, Value> = gather::texts(PART_ANNOTATIONS.map(recorded));
+    let mut object = composing::build_object(&before.metadata.name, annotations, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: component });
     Desired { name: name.to_owned().into(), object, ready: request.intent.primary_ready }
 }

@@ -1,6 +1,6 @@
-//! What a sentence says of objects that bear names which a tenant chose.
+//! Words of a message about objects whose names a tenant chose.
 
-/// What stands beside a word and is none of it.
+/// Characters that surround a word and are not part of it.
 const AROUND: [char; 13] = ['[', ']', '(', ')', '{', '}', '<', '>', ',', ';', '"', '\'', '`'];
 
 /// The words of a sentence, in small letters. A name is none of them, nor is an address: a claim may be called `pr-404` or `quota-test`, and
@@ -10,21 +10,21 @@ pub(in crate::backend) struct Sentence(String);
 impl Sentence {
     /// The words of it.
     pub fn parse(sentence: &str) -> Self {
-        let mut words = String::with_capacity(sentence.len());
+        let mut message = String::with_capacity(sentence.len());
         for word in sentence.split(|c: char| c.is_whitespace() || AROUND.contains(&c)) {
             let word = word.trim_matches(['.', ':', '!', '?']);
             if word.is_empty() {
                 continue;
             }
-            if !words.is_empty() {
-                words.push(' ');
+            if !message.is_empty() {
+                message.push(' ');
             }
-            // What is made for a claim has its name and something more, with a `-` between. Something has to stand there all the same, or
-            // what is before and after it would be one phrase.
-            words.push_str(if word.contains(['-', '/']) { "-" } else { word });
+            // Objects of a claim are named `<claim>-<suffix>`. A placeholder takes the name's place, because otherwise the words before and
+            // after it would become one phrase.
+            message.push_str(if word.contains(['-', '/']) { "-" } else { word });
         }
-        words.make_ascii_lowercase();
-        Self(words)
+        message.make_ascii_lowercase();
+        Self(message)
     }
 
     /// Whether one of these is said, in small letters; a phrase has single spaces.

@@ -1,6 +1,6 @@
-//! What a backend sees of a cluster → how far it is, and what is wrong with it.
+//! Observed state of a cluster → its stage and its failures.
 //!
-//! **Invariant:** without published credentials nothing is Ready, whatever the backend says.
+//! **Invariant:** without published credentials nothing is Ready, whatever the backend reports.
 
 use jiff::Timestamp;
 use testplatform_apis::{
@@ -23,7 +23,7 @@ use crate::{
     validate::Validated,
 };
 
-/// What a backend sees.
+/// State of a cluster as a backend observes it.
 pub(in crate::backend) struct BackendStatus<'a> {
     /// Kind of the object that stands for the cluster.
     pub kind: &'static str,
@@ -35,16 +35,16 @@ pub(in crate::backend) struct BackendStatus<'a> {
     pub is_up: bool,
     /// Whether anything is made for it yet.
     pub has_started: bool,
-    /// What will not pass by itself.
+    /// Failures that do not resolve by themselves.
     pub terminal: Vec<FailureCondition>,
-    /// What keeps a cluster that was ready from being so.
+    /// Failures that degrade a cluster that was ready.
     pub degrading: Vec<FailureCondition>,
-    /// What may pass, the weightiest first.
+    /// Failures that may resolve by themselves, the most important first.
     pub transient: Vec<FailureCondition>,
 }
 
 impl BackendStatus<'_> {
-    /// What will not pass, and has lasted.
+    /// Terminal failures that have persisted.
     pub fn persistent_failures(&self, now: Timestamp) -> Vec<&FailureCondition> {
         self.terminal.iter().filter(|wrong| wrong.is_persistent(now)).collect()
     }
@@ -88,26 +88,27 @@ impl BackendStatus<'_> {
         let set_up_at = observed.bundles.report().filter(|_| applied && setup.is_some());
         health.ready_since = health.ready_since.max(set_up_at.and_then(|report| report.since));
         if let Some(level) = setup.filter(|_| is_true(health.conditions.setup.as_ref())) {
-            // What the backend says comes first.
+            // The backend's own condition takes precedence.
             health.conditions.setup = Some(level);
         }
         health.teardown_waits_for = bundles::teardown_waits_for(observed);
         let patience = templated.effective.as_ref().and_then(|e| e.timeouts?.teardown);
         // Its Object waits for those that depend on it before the hub is told, and what comes before that is looked at from its beginning on.
-        let left = observed.primary.as_ref().and_then(|writer| writer.object.metadata.deletion_timestamp);
+        let primary_deleted_at =
+            observed.primary.as_ref().and_then(|primary| primary.object.metadata.deletion_timestamp);
         let undone = observed.bundles.observer.as_ref();
         let begun = undone.and_then(|undone| undone.object.metadata.creation_timestamp);
-        let since = metadata.deletion_timestamp.into_iter().chain(left).chain(begun).min();
+        let since = metadata.deletion_timestamp.into_iter().chain(primary_deleted_at).chain(begun).min();
         let blocked_at = since.zip(patience).and_then(|(at, patience)| at.checked_add(patience.get()).ok());
         health.teardown_arrived = goes;
         if health.teardown_failure.is_none() && blocked_at.is_some_and(|b| b <= now) {
-            // What it waits for is not seen any more.
+            // The awaited condition is no longer observed.
             let first = health
                 .teardown_waits_for
                 .clone()
                 .map_or_else(|| "its nodes go first".into(), |w| format!("it {w}"));
-            let held = || format!("the hub was not told yet to delete the {}: {first}", self.kind);
-            health.teardown_failure = if goes { message } else { Some(held()) };
+            let undelivered = || format!("the hub was not told yet to delete the {}: {first}", self.kind);
+            health.teardown_failure = if goes { message } else { Some(undelivered()) };
         }
 
         let awaited = if ever_ready { &self.degrading } else { &self.terminal };
@@ -137,20 +138,20 @@ impl BackendStatus<'_> {
         observed: &Observed,
     ) -> Stage {
         let refused =
-            |wrong: &&FailureCondition| Stage::Refused { words: bounded(&wrong.text(), 512), costs: true };
-        let grown = self.persistent_failures(observed.now);
-        // What it failed for stays told.
+            |wrong: &&FailureCondition| Stage::Refused { message: bounded(&wrong.text(), 512), costs: true };
+        let persistent = self.persistent_failures(observed.now);
+        // The failure stays visible.
         let failed = observed.annotation(ours::FAILED) == Some(Failure::HubRefused.as_str());
         if self.metadata.deletion_timestamp.is_some() {
-            let why = grown.first().filter(|_| failed).map(refused);
+            let why = persistent.first().filter(|_| failed).map(refused);
             return why
                 .unwrap_or_else(|| Stage::Failing(format!("the {} is being deleted on the hub", self.kind)));
         }
         let ends = request.teardown == Some(true)
             || observed.is_teardown_recorded()
             || observed.primary.as_ref().is_some_and(PrimaryObject::is_deleting);
-        match (observed.ever_ready(), grown.first()) {
-            // What nobody sees may have passed, however long ago it began.
+        match (observed.ever_ready(), persistent.first()) {
+            // A failure that is not observed any more may have passed, however long ago it began.
             (false, Some(wrong)) if !ends && (failed || is_up_to_date(observed)) => refused(wrong),
             (false, _) if self.is_up && published && applied => Stage::Ready,
             (false, _) if !self.has_started => Stage::Queued,
@@ -159,7 +160,7 @@ impl BackendStatus<'_> {
         }
     }
 
-    /// Of a cluster that was ready: what flaps is waited out.
+    /// Stage of a cluster that was ready. Flapping failures are ignored.
     fn decide_running_stage(&self, published: bool, now: Timestamp) -> Stage {
         if let Some(wrong) = self.degrading.iter().find(|wrong| wrong.is_persistent(now)) {
             return Stage::Failing(bounded(&wrong.text(), 512));
@@ -178,7 +179,7 @@ impl BackendStatus<'_> {
     fn read_credentials(&self, report: &HiveStatus, account: bool) -> PublishedCredentials {
         let own = format!("{}-credentials", self.metadata.name);
         match read_published(report, &own, account) {
-            Some(told) => told,
+            Some(reported) => reported,
             None if !self.api_answers => {
                 (None, Some((Credentials::NotRunning, "its API does not answer yet".into())))
             }
@@ -189,7 +190,7 @@ impl BackendStatus<'_> {
 
 /// Whether what is known of the cluster is of now.
 fn is_up_to_date(observed: &Observed) -> bool {
-    observed.primary.as_ref().is_some_and(|writer| writer.sync.is_up_to_date())
+    observed.primary.as_ref().is_some_and(|primary| primary.sync.is_up_to_date())
 }
 
 /// Whether a part is there.
@@ -197,7 +198,7 @@ fn is_true<R>(level: Option<&BackendCondition<R>>) -> bool {
     level.is_some_and(|level| level.status == ConditionStatus::True)
 }
 
-/// What is said of a cluster of which nothing was seen.
+/// Health of a cluster that was not observed yet.
 pub(in crate::backend) fn unobserved_health(templated: &Templated) -> Health {
     let version = templated.effective.as_ref().and_then(|e| e.version.as_deref());
     Health { version_desired: version.map(|v| bounded(v, 64)), ..Health::default() }

@@ -1,4 +1,4 @@
-//! What is said of what a claim brings along: why no cluster can be asked for yet, and what its owner should know later.
+//! Admission of a claim with tenant credentials: why no cluster can be requested yet, and issues for its owner later.
 
 use serde_json::Value;
 use testplatform_apis::{
@@ -20,28 +20,32 @@ use crate::{
 };
 
 /// Why no cluster can be asked for yet.
-pub(crate) fn check_ready(observed: &Observed, home: &TenantNamespace) -> Result<(), AdmissionIssue> {
-    let waits = |words: String| Err(AdmissionIssue::new(Request::SecretsNotCarried, words));
-    if !home.request.is_object() {
+pub(crate) fn check_ready(
+    observed: &Observed,
+    tenant_namespace: &TenantNamespace,
+) -> Result<(), AdmissionIssue> {
+    let waits = |message: String| Err(AdmissionIssue::new(Request::SecretsNotCarried, message));
+    if !tenant_namespace.request.is_object() {
         // Another home would be a second one, and Secrets are in the first.
         return waits(format!(
             "what was asked for in namespace {} on {} is not known any more; restore annotation {} of its Objects, or delete the claim",
-            home.namespace,
-            home.hub,
+            tenant_namespace.namespace,
+            tenant_namespace.hub,
             ours::BYOC
         ));
     }
-    let (parts, namespace) = (&observed.tenant_credentials, &home.namespace);
-    if let Some((name, words)) = parts.iter().find_map(|(name, part)| Some((name, sync_problem(&part.sync)?)))
+    let (parts, namespace) = (&observed.tenant_credentials, &tenant_namespace.namespace);
+    if let Some((name, message)) =
+        parts.iter().find_map(|(name, part)| Some((name, sync_problem(&part.sync)?)))
     {
-        return waits(format!("{name} on {}: {words}", home.hub));
+        return waits(format!("{name} on {}: {message}", tenant_namespace.hub));
     }
     let settled = |name: &str| parts.get(name).is_some_and(ObservedObject::is_synced);
-    let pooled = home.request["provider"].is_null();
+    let pooled = tenant_namespace.request["provider"].is_null();
     if !settled(NAMESPACE) {
         return waits(format!(
             "namespace {namespace} is being made on {} for the Secrets of this claim",
-            home.hub
+            tenant_namespace.hub
         ));
     }
     if !(settled(ACCESS) && settled(REQUEST) && (pooled || settled(PROVIDER))) {
@@ -52,11 +56,11 @@ pub(crate) fn check_ready(observed: &Observed, home: &TenantNamespace) -> Result
             "namespace {namespace} is there; the carrier of the Secrets has not said anything yet"
         ));
     };
-    if let Some(words) = report.refused.as_ref().filter(|_| !report.carried) {
-        return waits(format!("the carrier refuses: {}", bounded(words, 256)));
+    if let Some(message) = report.refused.as_ref().filter(|_| !report.carried) {
+        return waits(format!("the carrier refuses: {}", bounded(message, 256)));
     }
-    if let Some(remark) = missing_secrets(&report, &home.request).filter(|_| !report.carried) {
-        return Err(remark);
+    if let Some(issue) = missing_secrets(&report, &tenant_namespace.request).filter(|_| !report.carried) {
+        return Err(issue);
     }
     if !report.carried {
         return waits(format!("the carrier brings the Secrets to namespace {namespace}"));
@@ -67,9 +71,9 @@ pub(crate) fn check_ready(observed: &Observed, home: &TenantNamespace) -> Result
     Ok(())
 }
 
-/// What the carrier cannot bring, the weightiest reason first.
-fn missing_secrets(report: &Report, asked: &Value) -> Option<AdmissionIssue> {
-    let parcels = byoc::parcels(&asked["byoc"]);
+/// Secrets that cannot be copied, with the most important reason.
+fn missing_secrets(report: &Report, requested: &Value) -> Option<AdmissionIssue> {
+    let parcels = byoc::parcels(&requested["byoc"]);
     let mut found: Vec<(Request, String)> = Vec::new();
     for parcel in &parcels {
         let (field, from) = (&parcel.field, &parcel.from);
@@ -87,23 +91,25 @@ fn missing_secrets(report: &Report, asked: &Value) -> Option<AdmissionIssue> {
             ),
             Fate::KeyMissing => {
                 let keys = || format!("needs the keys {}, none of them empty", parcel.keys.join(" and "));
-                let words = report.words.get(field).map_or_else(keys, |words| bounded(words, 256));
-                (Request::SecretIncomplete, format!("Secret {from} (spec.byoc.{field}) {words}"))
+                let message = report.words.get(field).map_or_else(keys, |message| bounded(message, 256));
+                (Request::SecretIncomplete, format!("Secret {from} (spec.byoc.{field}) {message}"))
             }
         });
     }
     let reason = found.iter().map(|(reason, _)| *reason).min()?;
-    let words: Vec<String> = found.into_iter().map(|(_, words)| words).collect();
-    Some(AdmissionIssue::new(reason, words.join("; ")))
+    let message: Vec<String> = found.into_iter().map(|(_, message)| message).collect();
+    Some(AdmissionIssue::new(reason, message.join("; ")))
 }
 
-/// What the owner of a cluster should know of what was brought along.
+/// Issues about tenant credentials for the owner of a cluster.
 pub(crate) fn collect_issues(observed: &Observed) -> Vec<AdmissionIssue> {
     if observed.primary.is_none() {
         return vec![];
     }
-    let known = read_tenant_namespace(&observed.tenant_credentials).filter(|home| home.request.is_object());
-    let changed = known.is_some_and(|home| home.request["byoc"] != observed.composite.spec["byoc"]);
+    let known = read_tenant_namespace(&observed.tenant_credentials)
+        .filter(|tenant_namespace| tenant_namespace.request.is_object());
+    let changed = known
+        .is_some_and(|tenant_namespace| tenant_namespace.request["byoc"] != observed.composite.spec["byoc"]);
     let changed = changed.then(|| {
         AdmissionIssue::new(
             Request::ChangeIgnored,
@@ -113,22 +119,22 @@ pub(crate) fn collect_issues(observed: &Observed) -> Vec<AdmissionIssue> {
     changed.into_iter().chain(outdated_issue(observed)).collect()
 }
 
-/// What there is to say of Secrets that the hub has, and the claim's namespace has no more.
+/// Issue for Secrets that the hub has and the claim's namespace has no more.
 fn outdated_issue(observed: &Observed) -> Option<AdmissionIssue> {
-    let (home, report) =
+    let (tenant_namespace, report) =
         (read_tenant_namespace(&observed.tenant_credentials)?, read_report(&observed.tenant_credentials)?);
-    let missing = missing_secrets(&report, &home.request)?;
-    let words = format!("the hub keeps the Secrets as they were carried, but: {}", missing.message);
-    Some(AdmissionIssue::new(Request::SecretsOutdated, words))
+    let missing = missing_secrets(&report, &tenant_namespace.request)?;
+    let message = format!("the hub keeps the Secrets as they were carried, but: {}", missing.message);
+    Some(AdmissionIssue::new(Request::SecretsOutdated, message))
 }
 
-/// What somebody has to look at.
-fn sync_problem(link: &SyncState) -> Option<String> {
-    Some(match link {
+/// Sync problem that needs attention.
+fn sync_problem(sync: &SyncState) -> Option<String> {
+    Some(match sync {
         SyncState::Unknown | SyncState::InSync => return None,
         SyncState::Deleted | SyncState::Replaced => "another object has its name".into(),
         SyncState::UnknownField(path) => format!("the hub does not know the field {path}"),
-        SyncState::Refused(words) => format!("the hub refuses: {words}"),
+        SyncState::Refused(message) => format!("the hub refuses: {message}"),
         SyncState::Unavailable(outage) => outage.to_string(),
         SyncState::Paused => "an administrator paused its Object".into(),
     })

@@ -33,7 +33,7 @@ pub(super) enum PoolTeardown {
     Complete,
 }
 
-/// How far it is. One that is not seen was taken away, or is lost: none is made any more.
+/// Reads the stage. A pool that is not observed was removed or lost, and no new one is created.
 pub(super) fn pool_teardown(observed: &Observed) -> PoolTeardown {
     let Some(pool) = observed.tenant_credentials.get(POOL) else { return PoolTeardown::Observed };
     let object = &pool.object;
@@ -44,11 +44,12 @@ pub(super) fn pool_teardown(observed: &Observed) -> PoolTeardown {
         return PoolTeardown::Observed;
     }
     let looks = observer::is_observer(object);
-    // One that looks sees the pool where the Object before it was lost, and would not forget it: the one after it is proof.
-    let saw = object.status.at_provider.manifest.is_some();
+    // An observer sees the pool if the Object before it was lost, and provider-kubernetes keeps that observation. Only its successor is
+    // proof.
+    let has_remote = object.status.at_provider.manifest.is_some();
     match (looks, is_claim_deleted(observed)) {
         (false, true) => PoolTeardown::Removed,
-        (true, true) if saw => PoolTeardown::Removed,
+        (true, true) if has_remote => PoolTeardown::Removed,
         (true, _) => PoolTeardown::Observed,
         (false, false) => PoolTeardown::NotStarted,
     }
@@ -59,28 +60,28 @@ fn is_claim_deleted(observed: &Observed) -> bool {
     observed
         .primary
         .as_ref()
-        .is_some_and(|writer| writer.found_nothing() || writer.sync == SyncState::Deleted)
+        .is_some_and(|primary| primary.found_nothing() || primary.sync == SyncState::Deleted)
 }
 
 /// Says what is left of the cluster of a claim with credentials of its own once the ClusterClaim is gone.
 pub(crate) fn report_orphaned_pool(health: &mut Health, request: &Validated, observed: &Observed) {
     // Where there is no writer, what is left is looked for with it, or was.
-    let Some(home) =
+    let Some(tenant_namespace) =
         read_tenant_namespace(&observed.tenant_credentials).filter(|_| observed.primary.is_some())
     else {
         return;
     };
     let pooled = observed.tenant_credentials.get(POOL);
-    // What is around somebody else's claim by now is let go of, and what is not known cannot be looked for.
-    let sought = pooled.is_some() || build_pool_spec(&home.request).is_some();
-    let going = pool_teardown(observed);
-    if is_claim_replaced(observed) || !sought || going == PoolTeardown::Complete {
+    // Resources around another owner's claim are released, and unknown ones cannot be searched.
+    let sought = pooled.is_some() || build_pool_spec(&tenant_namespace.request).is_some();
+    let teardown = pool_teardown(observed);
+    if is_claim_replaced(observed) || !sought || teardown == PoolTeardown::Complete {
         return;
     }
-    let which = bounded(&format!("{KIND} {}/{}", home.namespace, request.name), 320);
+    let which = bounded(&format!("{KIND} {}/{}", tenant_namespace.namespace, request.name), 320);
     let waits = format!("waits until {which} is gone, and with it every cluster that it made");
     health.orphaned = Some(waits.clone());
-    if going == PoolTeardown::NotStarted {
+    if teardown == PoolTeardown::NotStarted {
         return;
     }
     health.teardown_waits_for = Some(waits);
@@ -91,7 +92,7 @@ pub(crate) fn report_orphaned_pool(health: &mut Health, request: &Validated, obs
 
 /// Whether another object has the name of the ClusterClaim's, as far as earlier passes and this one saw.
 fn is_claim_replaced(observed: &Observed) -> bool {
-    let replaced = |writer: &PrimaryObject| writer.sync == SyncState::Replaced;
+    let replaced = |primary: &PrimaryObject| primary.sync == SyncState::Replaced;
     observed.primary.as_ref().is_some_and(replaced)
         || observed.annotation(ours::FAILED).and_then(Failure::parse) == Some(Failure::RemoteReplaced)
 }

@@ -21,13 +21,13 @@ fn schedule(zone: &str, windows: Vec<Window>) -> Schedule {
 }
 
 /// Name of the window, or nothing, and when that changes.
-fn seen(schedule: &Schedule, now: &str) -> (String, String) {
+fn state_at(schedule: &Schedule, now: &str) -> (String, String) {
     let moment = schedule_at(schedule, now.parse().unwrap()).unwrap();
     (moment.window.unwrap_or_default(), moment.next.map(|n| n.to_string()).unwrap_or_default())
 }
 
 fn is(schedule: &Schedule, now: &str, window: &str, next: &str) {
-    assert_eq!(seen(schedule, now), (window.to_owned(), next.to_owned()), "at {now}");
+    assert_eq!(state_at(schedule, now), (window.to_owned(), next.to_owned()), "at {now}");
 }
 
 const WORKDAYS: [Day; 5] = [Day::Mon, Day::Tue, Day::Wed, Day::Thu, Day::Fri];
@@ -114,11 +114,11 @@ fn without_windows_nothing_changes() {
 #[rstest]
 #[case(&[("a", "08:00", "12:00"), ("b", "11:59", "13:00")], "windows a and b overlap, on Mon at 11:59")]
 #[case(&[("night", "22:00", "06:00"), ("early", "05:00", "07:00")], "windows night and early overlap, on Tue at 05:00")]
-fn overlapping_windows_are_named(#[case] times: &[(&str, &str, &str)], #[case] words: &str) {
+fn overlapping_windows_are_named(#[case] times: &[(&str, &str, &str)], #[case] message: &str) {
     let days = |name: &str| if name == "early" { vec![Day::Tue] } else { vec![Day::Mon] };
     let windows = times.iter().map(|(name, start, end)| window(name, &days(name), start, end, 1)).collect();
     let trouble = schedule_at(&schedule("UTC", windows), Timestamp::UNIX_EPOCH).unwrap_err();
-    assert_eq!(trouble, ScheduleError { reason: PoolRequested::WindowsOverlap, message: words.into() });
+    assert_eq!(trouble, ScheduleError { reason: PoolRequested::WindowsOverlap, message: message.into() });
 }
 
 #[test]
