@@ -43,28 +43,34 @@ const MAX_DIAGNOSTICS: usize = 16 * 1024;
 
 /// A way of making clusters. Implementations hold no state and do no I/O.
 pub trait Backend: Sync {
-    /// Resources that must exist. Infallible: everything that can fail was checked before. `health` is what [`Self::health`] says.
-    fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired>;
+    /// Builds the desired resources. It is infallible: everything that can fail was checked before. `health` is the result of
+    /// [`Self::assess_health`].
+    fn build_resources(
+        &self,
+        request: &Validated,
+        observed: &Observed,
+        health: &Health,
+    ) -> Vec<DesiredResource>;
     /// Interprets the observed resources for the claim's owner.
     fn assess_health(&self, request: &Validated, observed: &Observed) -> Health;
     /// The kind of the remote object, as status shows it.
     fn kind(&self) -> &'static str;
-    /// Composition resource name of the writer.
+    /// Composition resource name of the primary Object.
     fn primary_resource(&self) -> &'static str;
     /// How a cluster is ended.
     fn teardown_method(&self) -> TeardownMethod;
 }
 
-/// How the end of a cluster is asked for.
+/// Method by which a cluster is torn down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TeardownMethod {
-    /// The remote object is told, and stays until the claim goes.
+    /// A field of the remote object is set, and the object stays until the claim is deleted.
     SetField,
-    /// The writer is taken away. Its deletion lasts until the remote object is gone, and that until the cluster is.
+    /// The primary Object is deleted. Its deletion lasts until the remote object is gone, and that until the cluster is gone.
     DeleteObject,
 }
 
-/// The backend of a block. None: nobody knows which makes the clusters of its template, and validation holds the request.
+/// Backend of a request. None: the backend of its template is unknown, and validation blocks the request.
 pub fn select_backend(request: &Validated) -> Option<&'static dyn Backend> {
     match request.block {
         Block::CiOperator(_) => Some(&ephemeral_cluster::EphemeralClusters),
@@ -74,7 +80,7 @@ pub fn select_backend(request: &Validated) -> Option<&'static dyn Backend> {
 }
 
 /// Resources that must exist while the backend is unknown: those left from when it was known.
-pub fn orphaned_resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
+pub fn orphaned_resources(request: &Validated, observed: &Observed) -> Vec<DesiredResource> {
     templated::orphaned_resources(request, observed, &Health::default())
 }
 
@@ -97,7 +103,7 @@ pub(crate) fn backend_of_primary(primary: &PrimaryObject) -> Option<template::Ba
 
 /// A composed resource that is to exist.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Desired {
+pub struct DesiredResource {
     /// Composition resource name.
     pub name: Cow<'static, str>,
     /// The whole object, without status.
@@ -106,44 +112,44 @@ pub struct Desired {
     pub ready: bool,
 }
 
-/// How far the remote object is.
+/// Provisioning stage of the remote object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
     /// Never observed.
     #[default]
     NotObserved,
-    /// The hub knows of it, and nothing is made for it yet: it waits for its turn.
+    /// The hub has the object but has not started to provision it: it is queued.
     Queued,
-    /// Being made.
+    /// The hub is provisioning it.
     Provisioning,
-    /// The hub says that the cluster is there.
+    /// The hub reports a ready cluster.
     Ready,
-    /// Its end is under way.
+    /// Teardown is in progress.
     TearingDown,
-    /// The hub reports a failure from which it may recover: in these words.
+    /// The hub reports this failure, from which it may recover.
     Failing(String),
-    /// The cluster is gone for good, and the remote object is not: in these words.
+    /// The cluster is lost although the remote object exists, with this message.
     Lost(String),
-    /// The hub refused it for good.
+    /// The hub refused the request permanently.
     Refused {
-        /// In these words.
+        /// Message of the hub.
         message: String,
-        /// Whether something that costs money may be running all the same.
+        /// Whether something that costs money may still be running.
         costs: bool,
     },
-    /// It has ended.
+    /// The cluster has ended.
     Ended {
-        /// As it should.
+        /// Whether it ended successfully.
         success: bool,
-        /// The hub's reason.
+        /// Reason of the hub.
         reason: String,
-        /// The hub's words.
+        /// Message of the hub.
         message: String,
     },
 }
 
 impl Stage {
-    /// Whether the hub will do nothing more with it.
+    /// Whether the hub will do nothing more with the object.
     pub fn is_terminal(&self) -> bool {
         match self {
             Self::Ended { .. } | Self::Refused { costs: false, .. } => true,
@@ -162,37 +168,38 @@ impl Stage {
 /// State of the observed resources, in terms of the claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
-    /// How far it is.
+    /// Current stage.
     pub stage: Stage,
-    /// The hub's own word for that; empty before it has one.
+    /// The hub's own phase; empty before it has one.
     pub phase_word: String,
-    /// Whether a cluster belongs to it already; one that vanished before is asked for once more.
+    /// Whether a cluster is assigned already. An object that vanished before that is requested once more.
     pub has_cluster: bool,
-    /// Whether the remote object itself shows that its end was asked for.
+    /// Whether the remote object itself shows the teardown request.
     pub teardown_arrived: bool,
     /// Remains of the cluster after the remote object is gone, in a sentence. The claim has not ended while they exist.
     pub orphaned: Option<String>,
-    /// How far that is which keeps a cluster that is there from being served: what the template sets up in it.
+    /// State of the template's setup, while that blocks an existing cluster from becoming ready.
     pub set_up: Option<SetupLevel>,
     /// Condition that teardown waits for, in a sentence without a subject.
     pub teardown_waits_for: Option<String>,
-    /// Why its end does not come about, in the hub's words.
+    /// Failure of the teardown, as the hub reports it.
     pub teardown_failure: Option<String>,
-    /// When it became ready.
+    /// Time at which it became ready.
     pub ready_since: Option<Timestamp>,
-    /// The Secret with the credentials, once the hub names it.
+    /// Secret with the credentials, once the hub names it.
     pub secret: Option<ObjectName>,
-    /// Whether what the hub publishes is the admin's, and others were asked for: nothing of it is taken up, whatever its name.
+    /// Whether the hub publishes the admin's credentials although others were requested. They are never read, whatever their Secret is
+    /// called.
     pub publishes_admin: bool,
     /// Revision of that Secret, where the hub reports it.
     pub revision: Option<String>,
-    /// The job that makes it.
+    /// Job that provisions it.
     pub job: Job,
     /// The hub's own conditions, to be shown beside ours.
     pub mirrored: Vec<Condition>,
     /// Parse error of the remote object's status, if any.
     pub unreadable: Option<String>,
-    /// The version that was asked for, in the claim's words.
+    /// Requested version, as the claim has it.
     pub version_desired: Option<String>,
     /// Diagnostics that the hub recorded when the cluster failed.
     pub diagnostics: Option<String>,
@@ -204,7 +211,7 @@ pub struct Health {
     pub waiting: String,
     /// Issue that blocks the claim and that an administrator can resolve.
     pub blocked_by: Option<AdmissionIssue>,
-    /// Why there are no credentials, or why those that are there are not brought up to date, where the hub says it.
+    /// Reason for missing or outdated credentials, if the hub reports it.
     pub blocking: Option<(Credentials, String)>,
     /// Position in the hub's queue.
     pub queue: Option<QueueStatus>,
@@ -214,13 +221,13 @@ pub struct Health {
     pub api_server_url: Option<String>,
     /// URL of its console.
     pub console_url: Option<String>,
-    /// How far each part of it is; of claims with a template.
+    /// Conditions of its parts; of claims with a template.
     pub conditions: BackendConditions,
-    /// When something of this changes by itself, because it has lasted long enough.
+    /// Next time at which this state changes by itself, because a failure has lasted long enough.
     pub changes_at: Option<Timestamp>,
 }
 
-/// The job that makes a cluster.
+/// Job that provisions a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {
     /// Its name.

@@ -1,5 +1,4 @@
-//! The invariants of any response, checked on every one: a bug becomes a FATAL, which changes nothing, and never
-//! a destroyed cluster or a secret in the open.
+//! Invariants of every response. A bug thus becomes a FATAL, which changes nothing, and never a destroyed cluster or a leaked secret.
 
 use memchr::memmem;
 use prost::{Message as _, bytes::Bytes};
@@ -23,7 +22,7 @@ use crate::{
     templates::Resolution,
 };
 
-/// The response, if it holds what every response must; a FATAL that says what it does not hold otherwise.
+/// Returns the response if it satisfies every invariant; otherwise a FATAL with the violated one.
 pub fn check_response(
     response: RunFunctionResponse,
     request: &RunFunctionRequest,
@@ -33,7 +32,7 @@ pub fn check_response(
     fatal_if_violated(violated, response, request)
 }
 
-/// The response, unless something is violated.
+/// Returns the response, unless an invariant is violated.
 pub(crate) fn fatal_if_violated(
     violated: Option<String>,
     response: RunFunctionResponse,
@@ -48,7 +47,7 @@ pub(crate) fn fatal_if_violated(
     }
 }
 
-/// Which of ours was observed and is missing. Each comes with whether it is left out on purpose.
+/// Finds an observed resource of ours that is missing from the response. Each name has a flag for an intended omission.
 pub(crate) fn find_missing<'n>(
     ours: impl IntoIterator<Item = (&'n str, bool)>,
     response: &RunFunctionResponse,
@@ -75,7 +74,7 @@ pub fn find_violation(
         .or_else(|| find_forgotten_cluster(evaluation))
 }
 
-/// Nothing is called over unseen: a cluster that was made is looked for first.
+/// No unobserved cluster may count as ended: a search has to come first.
 fn find_forgotten_cluster(evaluation: &ClusterEvaluation) -> Option<String> {
     let observed = &evaluation.observed;
     let nothing = |reason: &str| reason == JobCompleted::NothingToTearDown.as_str();
@@ -86,7 +85,7 @@ fn find_forgotten_cluster(evaluation: &ClusterEvaluation) -> Option<String> {
         .then(|| "a cluster that may be there would count as nothing".to_owned())
 }
 
-/// Nothing of ours that exists is dropped.
+/// No existing resource of ours may be dropped.
 fn find_dropped(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
@@ -95,7 +94,7 @@ fn find_dropped(
     let lifecycle = &evaluation.plan.lifecycle;
     let over =
         matches!(lifecycle.phase, Phase::Deprovisioned | Phase::Failed) && lifecycle.completion.is_some();
-    // Taking this one away is how its cluster is ended, and nothing else may have meant it.
+    // Removing this Object ends its cluster, so only a teardown may do it.
     let ends = lifecycle.teardown
         && lifecycle.completion.is_none()
         && matches!(lifecycle.phase, Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed);
@@ -105,12 +104,12 @@ fn find_dropped(
     let resolved =
         judged_of.and_then(|r| r.templated()).filter(|t| matches!(t.resolution, Resolution::Resolved(_)));
     let groups = resolved.and_then(|t| t.effective.as_ref()?.node_groups.as_ref());
-    // A group goes when the claim does not ask for it any more: never because nobody knows what it asks for.
+    // A group is removed only if the claim no longer requests it, never because the request is unknown.
     let unasked = |group: &str| groups.is_some_and(|groups| groups.iter().all(|g| g.name != group));
     let goes = ends || elsewhere || lifecycle.completion.is_some();
     let parts = evaluation.observed.node_pools.0.iter();
     let parts = parts.map(|(name, part)| (name.as_str(), goes || unasked(&part.group)));
-    // An order's own end tells when the cluster is gone. An instance ends earlier: what looks behind it stays until nothing is left.
+    // An order ends with its cluster. An instance ends earlier, so the observer of its HostedCluster stays until nothing is left.
     let hosted_goes = if evaluation.plan.primary_resource == Some(ORDER) { goes } else { over || elsewhere };
     let parts = parts.chain(evaluation.observed.hosted.iter().map(|_| (HOSTED, hosted_goes)));
     // The bundle request goes with the cluster. Its observer stays until nothing is left, or until teardown is no longer requested.
@@ -135,7 +134,7 @@ fn find_dropped(
             CREDENTIALS => over,
             // An Object that only watched another composite's cluster ends nothing by going.
             EPHEMERAL_CLUSTER if observed_only => true,
-            // A cluster that no ClusterClaim has ends with the pool, which goes before the rest.
+            // A cluster without a ClusterClaim ends with the pool, which goes before the rest.
             POOL if ends => true,
             // They outlive the cluster, and go once nothing is left of it.
             name if TENANT_RESOURCES.contains(&name) => lifecycle.completion.is_some(),
@@ -146,7 +145,7 @@ fn find_dropped(
     find_missing(ours.chain(parts), response, request)
 }
 
-/// Up to this many bytes are looked for without tables, which take longer to make than a search does.
+/// Maximum pattern length for a search without tables, which take longer to build than such a search.
 const PROBE: usize = 32;
 
 /// Secrets travel as connection details only.
@@ -179,7 +178,7 @@ fn find_leak(
         let end = memmem::Finder::new(&value[value.len().saturating_sub(PROBE)..]);
         texts.iter().any(|text| end.find(text).is_some() && memmem::find(text, value).is_some())
     };
-    // A password that the request itself shows in the open is no secret, whoever chose it.
+    // A password that the request itself shows openly is no secret, whoever chose it.
     let state = request.observed.as_ref()?;
     let public = |value: &[u8]| {
         let public = ours
@@ -212,7 +211,7 @@ pub(crate) fn find_changed_foreign(
     changed.map(|(name, _)| format!("desired resource {name:?} of another step was changed"))
 }
 
-/// Core takes the last of two conditions of one type.
+/// No condition type may occur twice: core takes the last one.
 pub(crate) fn find_repeated_condition(response: &RunFunctionResponse) -> Option<String> {
     let conditions = &response.conditions;
     // There are a dozen or two.

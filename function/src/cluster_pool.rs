@@ -1,15 +1,16 @@
-//! The other composite: a pool of clusters in Git, in; a Hive ClusterPool on a hub, out.
+//! The other composite: a pool of clusters. Input is a definition in Git; output is a Hive ClusterPool on a hub.
 //!
 //! ```text
-//! request ──decode──▶ Observed ──validate──▶ Wanted ──resources──▶ desired ──respond──▶ response ──check──▶ out
+//! request ──decode──▶ PoolState ──validate_pool──▶ PoolPlan ──build_resources──▶ desired ──build_response──▶ response ──check──▶ out
 //! ```
 //!
-//! What differs from a claim, and why:
-//! - **Nothing is pinned by uid.** A claim's cluster exists once and is somebody's; a pool is a setting. Who deletes it by hand on the hub is an
-//!   administrator, and Git makes it anew once Hive has let go of the old one: its claimed clusters live on until they are given back.
-//! - **Nothing is final.** What is invalid today may be corrected tomorrow; until then what runs is kept as it was last asked for.
+//! Differences from a claim, and their reasons:
+//! - **Nothing is pinned by uid.** A claim's cluster exists once and has an owner; a pool is a setting. An administrator deletes it by hand
+//!   on the hub, and Git recreates it once Hive has released the old one: its claimed clusters live on until they are given back.
+//! - **Nothing is final.** An invalid definition may be corrected later; until then the running pool stays as it was last requested.
 //!
-//! **Invariant:** pure, like the rest of the core. An OK response repeats every observed resource of ours, except what is taken away on purpose.
+//! **Invariant:** pure, like the rest of the core. An OK response repeats every observed resource of ours, except those that are removed on
+//! purpose.
 
 mod check;
 mod conditions;
@@ -40,11 +41,11 @@ pub use validate::{PoolAdmissionIssue, PoolPlan};
 use self::drain::DrainStage;
 use crate::{
     Options,
-    backend::Desired,
+    backend::DesiredResource,
     fatal,
-    observed::Unusable,
+    observed::UnusableRequest,
     proto::{RunFunctionRequest, RunFunctionResponse},
-    validate::Problem,
+    validate::FieldProblem,
     wire,
 };
 
@@ -58,7 +59,7 @@ pub const SIZE: &str = "size";
 /// Composition resource names of ours, in the order of names.
 pub const OURS: [&str; 3] = [ADMINS, POOL, SIZE];
 
-/// A request for a pool, understood and planned.
+/// A decoded and planned request for a pool.
 #[derive(Debug)]
 pub struct PoolEvaluation {
     /// The step's input with every default filled in.
@@ -66,10 +67,10 @@ pub struct PoolEvaluation {
     /// Observed state.
     pub observed: PoolState,
     /// Desired state, or the problems of an invalid pool.
-    pub plan: Result<PoolPlan, Vec<Problem>>,
+    pub plan: Result<PoolPlan, Vec<FieldProblem>>,
     /// Desired resources.
-    pub resources: Vec<Desired>,
-    /// Where the pool stands.
+    pub resources: Vec<DesiredResource>,
+    /// Phase of the pool.
     pub phase: PoolPhase,
 }
 
@@ -103,8 +104,8 @@ pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> R
     }
 }
 
-/// Everything but the words.
-pub fn evaluate(request: &RunFunctionRequest, now: Timestamp) -> Result<PoolEvaluation, Unusable> {
+/// Evaluates a request, without messages.
+pub fn evaluate(request: &RunFunctionRequest, now: Timestamp) -> Result<PoolEvaluation, UnusableRequest> {
     let settings = crate::read_settings(request)?;
     let mut observed = PoolState::decode(request)?;
     // Nobody needs it but as what it was read to.

@@ -1,4 +1,4 @@
-//! Plan → the conditions of the claim, all of them in every pass: one that is left out would keep its last value.
+//! Plan → the conditions of the claim. Every pass returns all of them, because an omitted condition would keep its last value.
 
 mod requested;
 mod templated;
@@ -45,13 +45,13 @@ fn phase_condition(evaluation: &ClusterEvaluation) -> Condition {
         Phase::Deprovisioning => "Deprovisioning",
         Phase::Deprovisioned => "Deprovisioned",
         Phase::Failed => "Failed",
-        // Unmodified tasks know the words of an EphemeralCluster, and no other hub has any of them.
+        // Unmodified tasks know the phases of an EphemeralCluster, and no other backend has them.
         Phase::Pending | Phase::Provisioning
             if plan.primary_resource != Some(EPHEMERAL_CLUSTER) && plan.request.is_ok() =>
         {
             "Provisioning"
         }
-        // The hub says Failed for much that it recovers from: then the last other word stays.
+        // The hub reports Failed for many transient failures: the last other phase stays then.
         Phase::Pending | Phase::Provisioning if matches!(plan.health.stage, Stage::Failing(_)) => {
             let shown = evaluation.observed.composite.shown(ConditionType::EphemeralClusterPhase);
             shown
@@ -90,7 +90,7 @@ fn cluster_ready(evaluation: &ClusterEvaluation) -> Condition {
         Phase::Pending if late => (False, R::Late),
         Phase::Pending => (False, R::Pending),
         Phase::Provisioning if set_up.is_some() => (False, R::SettingUp),
-        // However late: the cluster is there, and it is something else that is to be looked at.
+        // Lateness does not matter here: the cluster exists, and another cause needs attention.
         Phase::Provisioning if waiting => (False, R::WaitingForCredentials),
         Phase::Provisioning if late => (False, R::Late),
         Phase::Provisioning => (False, R::Provisioning),
@@ -110,7 +110,7 @@ fn cluster_ready(evaluation: &ClusterEvaluation) -> Condition {
     )
 }
 
-/// Whether the kubeconfig is published and never came to the tenant: core cannot write the claim's Secret.
+/// Whether the kubeconfig is published but never reached the tenant: core cannot write the claim's Secret.
 pub(crate) fn is_undelivered(evaluation: &ClusterEvaluation) -> bool {
     evaluation.observed.claim_secret.refusal().is_some_and(|refused| !refused.written_before)
 }
@@ -245,7 +245,7 @@ fn credentials_published(evaluation: &ClusterEvaluation) -> Condition {
 
 const UNNAMED: &str = "the hub has not named a Secret yet";
 
-/// Why the Secret on the hub gives no kubeconfig, as far as its Object tells.
+/// Reason for which the Secret on the hub yields no kubeconfig, as its Object reports it.
 fn unpublished_reason(credentials: &crate::observed::Credentials) -> (Credentials, &'static str) {
     use Credentials as R;
     let has = |message: &[&str]| message.iter().any(|w| credentials.sync_error().contains(w));
@@ -305,7 +305,7 @@ fn remote_consistent(evaluation: &ClusterEvaluation) -> Condition {
             made(Unknown, R::NotObserved, HUB_AWAITED.into())
         }
         SyncState::InSync => match plan.lifecycle.failure {
-            // provider-kubernetes is content with what is gone once it must not make it anew.
+            // provider-kubernetes reports success for a deleted object once it may not recreate it.
             Some(testplatform_apis::condition::Failure::RemoteDeleted) => {
                 made(False, R::RemoteDeleted, "the remote object is gone".into())
             }

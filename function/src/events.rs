@@ -1,7 +1,7 @@
 //! Transitions as results, which core turns into events on composite and claim.
 //!
-//! **Invariant:** only in the pass in which what is shown differs from what will be: never at rest. A failed pass
-//! (Unknown/FatalError) says nothing about what was shown before, so nothing is repeated after it.
+//! **Invariant:** an event occurs only in a pass that changes a shown condition, and never at rest. A failed pass (Unknown/FatalError) does
+//! not show the previous state, so nothing is repeated after it.
 
 use testplatform_apis::{
     condition::{Condition, ConditionStatus, ConditionType, EventReason, Failure, Request},

@@ -1,8 +1,8 @@
-//! Why the answer is what it is: one line per decision.
+//! Reasons behind a response: one line per decision.
 //!
-//! Input: what was judged, and the response made of it. Output: sentences for people, whose wording may change with
-//! any version. Decisions are read from where they were taken and never taken again here, so that an explanation
-//! cannot differ from what happened; and like every text of ours it names no secret.
+//! Input: an evaluation, and its response. Output: sentences for people, whose wording may change with any version. Decisions are read from
+//! where they were made and never made again here, so that an explanation cannot differ from the decision. Like every text of this function
+//! it contains no secret.
 
 mod next;
 mod phase;

@@ -1,14 +1,16 @@
-//! On which hub a claim with `template` is made: a function of the claim, the hubs and what they tell of themselves.
+//! Choice of a hub for a claim with `template`: a function of the claim, the hubs and their own reports.
 //!
 //! ```text
-//! Wish × Hubs × now ──choose──▶ Choice { hub, reason } | Refusal { reason, a sentence for each hub }
+//! PlacementRequest × Hubs × now ──choose_hub──▶ Choice { hub, reason } | HubRefusal { reason, a sentence for each hub }
 //! ```
 //!
-//! A choice is made once: [`kept`] says from what is observed that it was, and nothing here is asked again. Only where
-//! provider-kubernetes never tried to make anything may another hub follow ([`failover`]).
+//! The choice is made once: [`recorded_hub`] reads it from observed state, and it is not repeated. Another hub may follow only if
+//! provider-kubernetes never tried to create anything ([`decide_failover`]).
 //!
-//! **Invariant:** no randomness. The same claim ranks equal hubs alike on every machine, and a hub that comes or goes moves no claim
-//! that has one. **Invariant:** what is not known of a hub never speaks against it.
+//! **Invariant:** no randomness. The same claim ranks equal hubs alike on every machine, and an added or removed hub moves no claim that
+//! has one.
+//!
+//! **Invariant:** unknown properties of a hub never count against it.
 
 mod failover;
 mod filter;
@@ -33,7 +35,7 @@ pub use required::{Hubs, hub_requirements};
 
 use crate::text::bounded;
 
-/// The most hubs of which a refusal tells.
+/// Maximum number of hubs in a refusal.
 const MAX_LISTED: usize = 10;
 
 /// Requirements of a claim on its hub.
@@ -47,17 +49,17 @@ pub struct PlacementRequest {
     pub uid: String,
     /// The hub that the claim names.
     pub pin: Option<HubPin>,
-    /// Labels that the catalogue entry asks for. Naming a hub does not set them aside.
+    /// Labels that the catalogue entry requires, even if the claim names its hub.
     pub required: BTreeMap<String, String>,
-    /// Labels that the claim asks for. Of no account where it names the hub.
+    /// Labels that the claim requires; ignored if it names its hub.
     pub selector: BTreeMap<String, String>,
-    /// Whether it likes to be where other claims of its tenant are.
+    /// Affinity to other claims of its tenant.
     pub affinity: Option<Affinity>,
-    /// The version that it asks for, once resolved; none: whatever the template says.
+    /// Requested version, once resolved; none: the template's.
     pub version: Option<String>,
-    /// How many nodes of each class it asks for; of a group that scales, the least.
+    /// Requested nodes of each class; of an autoscaled group, the minimum.
     pub classes: BTreeMap<String, u32>,
-    /// Zones in which it asks for nodes.
+    /// Zones of the requested nodes.
     pub zones: BTreeSet<String>,
     /// Hubs that were given up for it.
     pub excluded: BTreeSet<String>,
@@ -68,11 +70,11 @@ pub struct PlacementRequest {
 pub struct HubPin {
     /// Name of its ProviderConfig.
     pub name: String,
-    /// Whether it is taken even if it is full.
+    /// Whether it is used even if it is full.
     pub force: bool,
 }
 
-/// Where a claim likes to be.
+/// Affinity of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Affinity {
     /// Where its tenant has clusters.
@@ -84,22 +86,22 @@ pub enum Affinity {
 /// The hub of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice<'a> {
-    /// The hub, with the namespaces that it says.
+    /// The hub, with its namespaces.
     pub hub: &'a Hub,
-    /// Why this one.
+    /// Reason for the choice.
     pub reason: Selected,
     /// The hub's own report.
     pub known: Known,
 }
 
-/// Why a claim has no hub yet.
+/// Reason for which a claim has no hub yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubRefusal {
     /// As one word.
     pub reason: NoHub,
     /// The hub that the claim names, if it names one.
     pub pinned: Option<String>,
-    /// A sentence for each hub, those first that came nearest; at most ten lines.
+    /// A sentence for each hub, closest matches first; at most ten lines.
     pub digest: Vec<String>,
 }
 
@@ -122,8 +124,7 @@ impl std::fmt::Display for HubRefusal {
     }
 }
 
-/// The hub that a claim has, of which nothing is asked again: that of its writer, as observed, else that of an earlier answer, unless
-/// it was given up.
+/// Recorded hub of a claim: that of its observed primary Object, else that of an earlier response, unless it was given up.
 pub fn recorded_hub<'a>(
     primary: Option<&'a str>,
     status: Option<&'a str>,

@@ -6,25 +6,25 @@ use testplatform_apis::{condition::Failure, names::Uid};
 /// Action on the primary Object, decided before any resource is built, so that no choice is left afterwards.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum PrimaryAction {
-    /// No writer: none is wanted, or none may be made any more.
+    /// No primary Object: none is wanted, or none may be created any more.
     #[default]
     Omit,
-    /// Ask the hub for the first time.
+    /// Create the primary Object: the first request to the hub.
     Create,
-    /// Repeat, or change, what was asked for.
+    /// Repeat or change the request.
     Update(ManagementPolicies),
-    /// Find out whether what was asked for is still there: its writer is gone. Nothing can be made by it.
+    /// Search for the remote object, because its primary Object is gone. The search cannot create anything.
     Probe {
-        /// The uid that pins it, if it is remembered.
+        /// Pinned uid, if it is remembered.
         uid: Option<Uid>,
     },
-    /// Take it away: that ends the cluster.
+    /// Remove the primary Object, which ends the cluster.
     Remove,
-    /// Leave it out once, to ask another hub: this one cannot be reached, and nothing can have been made there.
+    /// Omit the primary Object once, to choose another hub: this one is unreachable, and nothing can exist there.
     Relocate,
-    /// Ask once more: what was asked for vanished before it was taken up.
+    /// Request the remote object once more, because it vanished before the hub processed it.
     Recreate {
-        /// Uid of the one that vanished.
+        /// Uid of the vanished object.
         vanished: Uid,
     },
 }
@@ -32,13 +32,13 @@ pub enum PrimaryAction {
 /// Permissions of provider-kubernetes on the remote object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManagementPolicies {
-    /// Everything.
+    /// All policies.
     Full,
-    /// Not change what is there: nobody knows yet whether that is ours or somebody else's of the same name.
+    /// All but Update, until it is known whether an existing object of that name is ours.
     ObserveCreateDelete,
-    /// Only watch and, with the claim, delete: it is terminal or gone, and nothing may make it anew.
+    /// Only observe and, with the claim, delete: the object is terminal or gone, and nothing may recreate it.
     ObserveDelete,
-    /// Only watch: another object has its name, and Delete goes by name.
+    /// Only observe: another object has the name, and Delete works by name.
     Observe,
 }
 
@@ -47,26 +47,26 @@ pub enum ManagementPolicies {
 pub struct Intent {
     /// Action on the primary Object.
     pub action: PrimaryAction,
-    /// Whether the remote object is told to end.
+    /// Whether the remote object has to be torn down.
     pub teardown: bool,
-    /// Whether something comes before that, and the cluster stays as it is until then: what is done inside it, and last that what the hub may
-    /// refuse is taken back.
+    /// Whether the cluster stays unchanged until steps before the teardown are done: work inside the cluster and, last, replacing a spec
+    /// that the hub may refuse.
     pub teardown_deferred: bool,
-    /// Why the claim Failed, noted on the writer.
+    /// Cause of phase Failed, recorded on the primary Object.
     pub failure: Option<Failure>,
-    /// Why nothing is left that costs money, noted on the writer.
+    /// Reason for which nothing is left that costs money, recorded on the primary Object.
     pub completion: Option<String>,
-    /// When a cluster that has a lifetime, or comes out of a pool, became ready: noted on the writer.
+    /// Time at which a cluster with a lifetime, or from a pool, became ready: recorded on the primary Object.
     pub ready_at: Option<Timestamp>,
-    /// Why the writer is or was taken away, noted on the credentials.
+    /// Cause of the primary Object's removal, recorded on the credentials.
     pub teardown_reason: Option<String>,
-    /// Since when the credentials have to be read again, because their connection Secret is lost, or when that was last asked for anew.
+    /// Time since which the credentials have to be read again, because their connection Secret is lost, or time of the last repetition.
     pub reread_at: Option<Timestamp>,
-    /// Since when the kubeconfig may not be read, or not be written here: noted on the credentials.
+    /// Time since which the kubeconfig may not be read, or not be written here: recorded on the credentials.
     pub withheld_since: Option<Timestamp>,
-    /// Whether the credentials are wanted.
+    /// Whether the Object `credentials` is desired.
     pub wants_credentials: bool,
-    /// Whether the writer counts as ready.
+    /// Whether the primary Object counts as ready.
     pub primary_ready: bool,
     /// Whether the credentials count as ready.
     pub credentials_ready: bool,

@@ -1,14 +1,15 @@
-//! The composition function: claim in, remote objects, status and credentials out.
+//! The composition function: a claim as input; remote objects, status and credentials as output.
 //!
 //! ```text
 //! request ──decode──▶ Observed ──validate──▶ Validated ──plan──▶ Plan ──respond──▶ response ──check──▶ out
 //! ```
 //!
-//! [`run`] is the whole of it, and it is pure.
+//! [`run`] is the entry point, and it is pure.
 //!
-//! **Invariant:** no I/O and no clock outside `serve`. Same request, options and passed deadlines: same bytes.
-//! **Invariant:** an OK response repeats every observed resource that is ours and not being torn down on purpose;
-//! when that cannot be done the answer is FATAL, which changes nothing.
+//! **Invariant:** no I/O and no clock outside `serve`. The same request, options and passed deadlines give the same bytes.
+//!
+//! **Invariant:** an OK response repeats every observed resource of this function that is not torn down on purpose. If that is impossible,
+//! the response is FATAL, which changes nothing.
 
 pub mod backend;
 pub mod check;
@@ -42,7 +43,7 @@ use testplatform_apis::{
     text,
 };
 
-use observed::{Observed, Unusable};
+use observed::{Observed, UnusableRequest};
 use plan::Plan;
 use proto::{RunFunctionRequest, RunFunctionResponse};
 use validate::Validated;
@@ -50,7 +51,7 @@ use validate::Validated;
 /// Command line settings for every call.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How long an answer is good when the step's input does not say; core re-runs the composite after it.
+    /// Default time for which core may cache a response; the step's input can override it. Core reruns the composite after it.
     pub ttl: SignedDuration,
 }
 
@@ -60,7 +61,7 @@ impl Default for Options {
     }
 }
 
-/// Runs the function once. Same request, options and passed deadlines: same bytes.
+/// Runs the function once. The same request, options and passed deadlines give the same bytes.
 pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> RunFunctionResponse {
     if cluster_pool::handles_kind(request) {
         return cluster_pool::run(request, options, now);
@@ -95,8 +96,8 @@ pub enum Evaluation {
 }
 
 impl Evaluation {
-    /// Thinks as [`run`] does.
-    pub fn of(request: &RunFunctionRequest, now: Timestamp) -> Result<Self, Unusable> {
+    /// Evaluates a request as [`run`] does.
+    pub fn of(request: &RunFunctionRequest, now: Timestamp) -> Result<Self, UnusableRequest> {
         if cluster_pool::handles_kind(request) {
             return Ok(Self::Pool(Box::new(cluster_pool::evaluate(request, now)?)));
         }
@@ -119,7 +120,7 @@ impl Evaluation {
         }
     }
 
-    /// The reasons behind a response.
+    /// Explains a response.
     pub fn explain_response(&self, response: &RunFunctionResponse) -> Vec<String> {
         match self {
             Self::Cluster(evaluation) => explain::explain_response(evaluation, response),
@@ -129,23 +130,23 @@ impl Evaluation {
     }
 }
 
-/// A request, understood and planned.
+/// A decoded, validated and planned request.
 #[derive(Debug)]
 pub struct ClusterEvaluation {
     /// The step's input with every default filled in.
     pub settings: Settings,
-    /// What is there.
+    /// Observed state.
     pub observed: Observed,
     /// Desired state and phase of the claim.
     pub plan: Plan,
 }
 
-/// Everything but the words. `schema` is what is known of `spec.ciOperator`.
+/// Evaluates a request, without messages. `schema` is the known schema of `spec.ciOperator`.
 pub fn evaluate(
     request: &RunFunctionRequest,
     now: Timestamp,
     schema: &Value,
-) -> Result<ClusterEvaluation, Unusable> {
+) -> Result<ClusterEvaluation, UnusableRequest> {
     let settings = read_settings(request)?;
     let observed = Observed::decode(request, &settings, now)?;
     let validated = validate::validate(&observed, settings.clone(), schema);
@@ -155,22 +156,22 @@ pub fn evaluate(
         let why =
             problems.iter().map(|p| format!("{} {}", p.field, p.sentence)).collect::<Vec<_>>().join("; ");
         let part = "the composite, for which a cluster was made".into();
-        return Err(Unusable::Unreadable { part, why });
+        return Err(UnusableRequest::Unreadable { part, why });
     }
-    // It could not be repeated, and to leave it out would be to end its cluster.
+    // The Object cannot be repeated, and omitting it would end its cluster.
     if validated.as_ref().is_ok_and(Validated::is_pool_unknown) && observed.primary.is_some() {
         let part = "the Object with the ClusterClaim".into();
         let why = "it names no pool, and nothing else tells which one it was; put clusterPoolName back into its manifest".into();
-        return Err(Unusable::Unreadable { part, why });
+        return Err(UnusableRequest::Unreadable { part, why });
     }
     let plan = plan::plan_pass(validated, &observed, now);
     Ok(ClusterEvaluation { settings, observed, plan })
 }
 
-/// An input that cannot be read stops everything: what it says might be where live clusters are.
-pub(crate) fn read_settings(request: &RunFunctionRequest) -> Result<Settings, Unusable> {
+/// Reads the step's input. An unreadable input is an error, because it may contain the location of live clusters.
+pub(crate) fn read_settings(request: &RunFunctionRequest) -> Result<Settings, UnusableRequest> {
     let Some(bytes) = &request.input else { return Ok(Settings::default()) };
-    let input: Input = wire::from_struct(bytes).map_err(|e| Unusable::Unreadable {
+    let input: Input = wire::from_struct(bytes).map_err(|e| UnusableRequest::Unreadable {
         part: "the input of this pipeline step".into(),
         why: e.to_string(),
     })?;

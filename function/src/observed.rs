@@ -1,6 +1,6 @@
-//! Request → [`Observed`]: everything the planner may know, decoded once.
+//! Request → [`Observed`]: everything that the planner may know, decoded once.
 //!
-//! An error here is FATAL: nothing may be planned on half a picture.
+//! A decoding error is FATAL: no plan may rest on incomplete state.
 
 mod annotations;
 mod bundles;
@@ -98,9 +98,9 @@ pub const OURS: [&str; 13] = [
 /// creatable name for all waiting claims.
 pub const PENDING: &str = "pending";
 
-/// Why a request cannot be worked on. The cluster state stays as it is.
+/// Error that makes a request unusable. The state of the cluster stays unchanged.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
+pub enum UnusableRequest {
     /// No composite, or one without a name.
     #[error("the request has no observed composite with a name; nothing is changed")]
     NoComposite,
@@ -123,7 +123,7 @@ pub enum Unusable {
     },
 }
 
-impl Unusable {
+impl UnusableRequest {
     /// CamelCase reason of the event.
     pub fn reason(&self) -> &'static str {
         match self {
@@ -134,18 +134,18 @@ impl Unusable {
     }
 }
 
-/// The picture of one composite.
+/// Observed state of one composite.
 #[derive(Debug)]
 pub struct Observed {
     /// The composite itself.
     pub composite: Composite,
     /// Content of its connection Secret.
     pub details: Details,
-    /// Whether the claim's Secret was written.
+    /// State of the claim's Secret.
     pub claim_secret: ClaimSecret,
-    /// The Object that carries the remote object.
+    /// Primary Object, which carries the remote object.
     pub primary: Option<PrimaryObject>,
-    /// Whether the composite does not refer to the writer.
+    /// Whether the composite does not refer to the primary Object.
     pub is_primary_unreferenced: bool,
     /// The Object that observes the credentials.
     pub credentials: Option<Credentials>,
@@ -157,11 +157,11 @@ pub struct Observed {
     pub templates: Templates,
     /// The other composites that count for quotas; none: not fetched.
     pub peers: Option<Vec<PeerCluster>>,
-    /// The Objects that carry groups of nodes, or watch them.
+    /// Objects that carry or observe NodePools.
     pub node_pools: NodePools,
-    /// The Object that looks at the HostedCluster behind what a backend makes.
+    /// Observer of the underlying HostedCluster of another backend's cluster.
     pub hosted: Option<HostedClusterObserver>,
-    /// The hubs of claims with a template; none: not fetched.
+    /// Hubs for claims with a template; none: not fetched.
     pub hubs: Option<Hubs>,
     /// Other Objects on the hub of a claim with tenant credentials.
     pub tenant_credentials: tenant_credentials::ObservedObjects,
@@ -171,14 +171,14 @@ pub struct Observed {
     pub bundles: BundleObjects,
     /// Record of its end; only of a composite in a namespace.
     pub completion_record: Option<Metadata>,
-    /// Whether its cluster goes to another composite, or comes from one.
+    /// Transfer of its cluster to or from another composite.
     pub transfer: Transfer,
-    /// When this is. It only decides whether a point in time has passed.
+    /// Current time. It only decides whether a deadline has passed.
     pub now: Timestamp,
 }
 
-/// For so long after the writer was made, a cluster may become ready at once, as one of a filled pool does. Meanwhile conditions do not follow
-/// each step: every change of theirs costs core three writes and two passes.
+/// Quiet period after the creation of the primary Object, in which a cluster may become ready at once, as one from a filled pool does.
+/// Conditions do not follow each step in it: every change costs core three writes and two passes.
 const QUIET_PERIOD: SignedDuration = SignedDuration::from_secs(15);
 
 impl Observed {
@@ -195,18 +195,18 @@ impl Observed {
         (begin <= self.now && self.now < end && is_first && !ends && !self.ever_ready()).then_some(end)
     }
 
-    /// Decodes what concerns us. Resources of other steps are left alone.
+    /// Decodes the resources of this function. Those of other steps are ignored.
     pub fn decode(
         request: &RunFunctionRequest,
         settings: &Settings,
         now: Timestamp,
-    ) -> Result<Self, Unusable> {
-        let state = request.observed.as_ref().ok_or(Unusable::NoComposite)?;
-        let resource = state.composite.as_ref().ok_or(Unusable::NoComposite)?;
+    ) -> Result<Self, UnusableRequest> {
+        let state = request.observed.as_ref().ok_or(UnusableRequest::NoComposite)?;
+        let resource = state.composite.as_ref().ok_or(UnusableRequest::NoComposite)?;
         let composite = Composite::decode(&resource.resource)?;
         if composite.flavour == Flavour::Homeless {
             let why = "its XRD has the scope Cluster; it can be LegacyCluster or Namespaced".into();
-            return Err(Unusable::Unreadable { part: "the observed composite".into(), why });
+            return Err(UnusableRequest::Unreadable { part: "the observed composite".into(), why });
         }
         let peers = peers::decode(request, &composite, settings, now);
         let mut observed = Self {
@@ -306,14 +306,14 @@ impl Observed {
         Ok(observed)
     }
 
-    /// A composite has one cluster, and so one writer.
-    fn set_primary(&mut self, mut primary: PrimaryObject) -> Result<(), Unusable> {
+    /// Sets the primary Object. A composite has one cluster, and so one primary Object.
+    fn set_primary(&mut self, mut primary: PrimaryObject) -> Result<(), UnusableRequest> {
         if primary.found_foreign_remote(&self.composite) {
             primary.sync = SyncState::Replaced;
         }
         match self.primary.replace(primary) {
             None => Ok(()),
-            Some(_) => Err(Unusable::Unreadable {
+            Some(_) => Err(UnusableRequest::Unreadable {
                 part: "the observed resources".into(),
                 why: format!(
                     "there is more than one of {CLUSTER_CLAIM:?}, {HOSTED_CLUSTER:?}, {EPHEMERAL_CLUSTER:?}, {INSTANCE:?}, {ORDER:?} and {TOPOLOGY:?}"
@@ -322,9 +322,9 @@ impl Observed {
         }
     }
 
-    /// The writer, where the composite does not refer to it: core reads composites from a cache, which may show the one of before its cluster was
-    /// asked for. That would be asked for anew then, of a hub that has more room by now perhaps, and the first cluster be left behind.
-    fn fetch_unreferenced_primary(&mut self, request: &RunFunctionRequest) -> Result<(), Unusable> {
+    /// Finds a primary Object to which the composite does not refer. Core reads composites from a cache, which may be older than the first
+    /// request. The cluster would then be requested again, perhaps on another hub with more room, and the first one would be orphaned.
+    fn fetch_unreferenced_primary(&mut self, request: &RunFunctionRequest) -> Result<(), UnusableRequest> {
         let Some(found) = fetched_resources(request, &PRIMARY_OBJECT).and_then(|found| found.items.first())
         else {
             return Ok(());
@@ -342,11 +342,11 @@ impl Observed {
             Some(name) if OF_TEMPLATES.contains(&name) => PrimaryObject::of_template(name, &found.resource)?,
             Some(_) | None => return Ok(()),
         };
-        // One whose hub was given up goes, or is gone and still in a cache. It made nothing.
+        // A primary Object whose hub was given up is being deleted, or is gone and still in a cache. It created nothing.
         let Metadata { finalizers, .. } = &primary.object.metadata;
         let made_nothing = primary.is_deleting() && !finalizers.iter().any(|f| f == crossplane::FINALIZER);
         let hub = &primary.object.spec.provider_config_ref.name;
-        // The status of the pass that left it out is stored by the next one, and the note on `credentials` before it.
+        // The pass that omitted it stores its status with the next one, and the annotation on `credentials` earlier.
         let given_up = self.composite.status.hub.as_ref().is_some_and(|told| told.excluded.contains(hub))
             || read_excluded(self.annotation(testplatform_apis::names::hub::EXCLUDED)).contains(hub);
         if made_nothing || given_up {
@@ -381,7 +381,7 @@ impl Observed {
     }
 }
 
-/// Only `metadata.labels`, which is all that tells ours from others.
+/// Only `metadata.labels`, which alone identify our Objects.
 #[derive(serde::Deserialize)]
 struct Labelled {
     #[serde(default)]
@@ -394,22 +394,26 @@ struct Labels {
     labels: BTreeMap<String, String>,
 }
 
-/// Whether an Object says by our label that it is ours: what another step calls so is its own.
-fn is_labelled(name: &str, bytes: &Bytes) -> Result<bool, Unusable> {
+/// Whether an Object has our label. Another step may use the same name without it.
+fn is_labelled(name: &str, bytes: &Bytes) -> Result<bool, UnusableRequest> {
     let resource = decode_resource(name, bytes)?;
-    // No API server has an object whose labels cannot be read; what else is unknown of it may be that it is ours.
+    // Labels of a stored object are always readable. An unreadable Object may be ours.
     let object: Labelled = wire::from_struct(&resource.resource).map_err(|e| unreadable_resource(name, e))?;
     Ok(object.metadata.labels.contains_key(ours::COMPONENT))
 }
 
-pub(crate) fn refuse_newer(name: &str, bytes: &Bytes) -> Result<(), Unusable> {
-    if is_labelled(name, bytes)? { Err(Unusable::NewerVersion { name: name.to_owned() }) } else { Ok(()) }
+pub(crate) fn refuse_newer(name: &str, bytes: &Bytes) -> Result<(), UnusableRequest> {
+    if is_labelled(name, bytes)? {
+        Err(UnusableRequest::NewerVersion { name: name.to_owned() })
+    } else {
+        Ok(())
+    }
 }
 
-pub(crate) fn decode_resource(name: &str, bytes: &Bytes) -> Result<Resource, Unusable> {
+pub(crate) fn decode_resource(name: &str, bytes: &Bytes) -> Result<Resource, UnusableRequest> {
     Resource::decode(bytes.clone()).map_err(|e| unreadable_resource(name, e))
 }
 
-pub(crate) fn unreadable_resource(name: &str, why: impl std::fmt::Display) -> Unusable {
-    Unusable::Unreadable { part: format!("observed resource {name:?}"), why: why.to_string() }
+pub(crate) fn unreadable_resource(name: &str, why: impl std::fmt::Display) -> UnusableRequest {
+    UnusableRequest::Unreadable { part: format!("observed resource {name:?}"), why: why.to_string() }
 }

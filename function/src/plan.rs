@@ -1,4 +1,4 @@
-//! Validated × Observed × now → what is to exist, and where the claim stands.
+//! Validated × Observed × now → desired resources, and phase of the claim.
 
 mod lifecycle;
 mod phase;
@@ -9,28 +9,28 @@ use jiff::Timestamp;
 pub use lifecycle::{Completion, Lifecycle};
 
 use crate::{
-    backend::{self, Backend, Desired, Health, Job, TeardownMethod},
+    backend::{self, Backend, DesiredResource, Health, Job, TeardownMethod},
     observed::Observed,
     transfer,
-    validate::{AdmissionIssue, Problem, Validated},
+    validate::{AdmissionIssue, FieldProblem, Validated},
 };
 
-/// The outcome of one pass, before it is put into words.
+/// Result of one pass, without messages.
 #[derive(Debug)]
 pub struct Plan {
     /// The request with its intent; the problems, when it is invalid.
-    pub request: Result<Validated, Vec<Problem>>,
+    pub request: Result<Validated, Vec<FieldProblem>>,
     /// State that the hub reports.
     pub health: Health,
-    /// Where the claim stands.
+    /// Phase and deadlines of the claim.
     pub lifecycle: Lifecycle,
     /// Desired resources.
-    pub resources: Vec<Desired>,
+    pub resources: Vec<DesiredResource>,
     /// Kind of the remote object.
     pub kind: Option<&'static str>,
-    /// Composition resource name of the writer.
+    /// Composition resource name of the primary Object.
     pub primary_resource: Option<&'static str>,
-    /// How far the handing over of its cluster is, if that is asked for.
+    /// Decision about the transfer of its cluster, if one is requested.
     pub transfer: Option<transfer::TransferDecision>,
 }
 
@@ -42,7 +42,7 @@ impl Plan {
 }
 
 /// Plans one pass.
-pub fn plan_pass(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: Timestamp) -> Plan {
+pub fn plan_pass(request: Result<Validated, Vec<FieldProblem>>, observed: &Observed, now: Timestamp) -> Plan {
     let mut request = match request {
         Ok(request) => request,
         Err(problems) => {
@@ -89,7 +89,7 @@ pub fn plan_pass(request: Result<Validated, Vec<Problem>>, observed: &Observed, 
     }
 }
 
-/// A job that the hub does not report any more is still where the owner finds out what happened.
+/// Keeps a job that the hub no longer reports: its log still shows the owner what happened.
 fn remember_job(health: &mut Health, observed: &Observed) {
     if let Some(job) = observed.composite.status.prow_job.clone().filter(|_| health.job == Job::default()) {
         health.job = Job { id: job.id.unwrap_or_default(), url: job.url.unwrap_or_default() };

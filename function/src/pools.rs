@@ -1,9 +1,9 @@
-//! From which pool a claim takes its cluster: a function of the claim, the catalogue and the other claims.
+//! Choice of the pool for a claim: a function of the claim, the catalogue and the other claims.
 //!
-//! A choice is made once. From then on the observed writer is the pin, and status repeats it: nothing here is asked again.
+//! The choice is made once. From then on the observed primary Object is the pin, and status repeats it: nothing here is evaluated again.
 //!
-//! **Invariant:** no randomness. Equal requests get the same pool, and a pool that comes or goes moves only the claims that
-//! it wins or loses (rendezvous hashing of the composite's uid).
+//! **Invariant:** no randomness. Equal requests get the same pool, and an added or removed pool moves only the claims that it wins or loses
+//! (rendezvous hashing of the composite's uid).
 
 mod load;
 mod matching;
@@ -23,7 +23,7 @@ use crate::{
     validate::AdmissionIssue,
 };
 
-/// Where the cluster of a claim comes from.
+/// Pool of a claim's cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PoolRef {
     /// Name of the hub's ProviderConfig.
@@ -36,7 +36,7 @@ pub struct PoolRef {
     pub credentials_namespace: String,
     /// Subject with access to the cluster's namespace. None: the primary Object has it, or it is no longer known.
     pub subject: Option<Subject>,
-    /// Why this one, as one word.
+    /// Reason for the choice, as one word.
     pub reason: &'static str,
     /// Settings for the own pool of a claim with tenant credentials.
     pub own: Option<BringYourOwn>,
@@ -47,7 +47,7 @@ pub struct PoolRef {
 }
 
 impl PoolRef {
-    /// A pool of the catalogue as a place.
+    /// Builds the reference to a pool of the catalogue.
     pub fn of(pool: &Pool, hub: &Hub, settings: &Settings, reason: &'static str) -> Self {
         let own = hub.credentials_namespace.as_ref().map(ObjectName::as_str);
         Self {
@@ -64,7 +64,7 @@ impl PoolRef {
     }
 }
 
-/// The pool for a claim for which nothing was asked of a hub yet; why there is none, otherwise. `brings`: whether it brings its own
+/// Chooses the pool for a claim without a request to a hub, or returns the issue that prevents it. `brings`: whether it has tenant
 /// credentials, and so gets a pool of its own like that of the catalogue's entry.
 pub fn choose_pool(
     wanted: &ClusterClaim,
@@ -144,7 +144,7 @@ fn counted_peers<'a>(
     }
 }
 
-/// The place that an earlier pass chose, as the catalogue describes it now. None: it has no such entry any more.
+/// Catalogue entry of the pool that an earlier pass chose. None: the catalogue no longer has it.
 pub fn find_entry<'a>(
     catalogue: &'a Catalogue,
     hub: &str,
@@ -175,7 +175,7 @@ fn read_catalogue<'a>(observed: &'a Observed, settings: &Settings) -> Result<&'a
     let name = &settings.pools;
     match &observed.pools {
         Pools::Found(catalogue, _) => Ok(catalogue),
-        // This answer is not the last one: core fetches what is asked for and calls again.
+        // This response is not the last one: core fetches the required resources and calls again.
         Pools::NotFetched => Err(AdmissionIssue::new(
             Request::PoolsMissing,
             format!("the catalogue of pools, EnvironmentConfig {name}, was not read yet"),

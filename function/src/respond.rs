@@ -1,4 +1,4 @@
-//! Judged → response: the wire form of what was decided.
+//! ClusterEvaluation → response: encodes the decisions for the wire.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use testplatform_apis::{
 
 use crate::{
     ClusterEvaluation, Options,
-    backend::Desired,
+    backend::DesiredResource,
     conditions::build_conditions,
     events::{Event, find_events},
     fatal::{build_fatal, repeat_conditions},
@@ -28,13 +28,13 @@ use crate::{
     wire,
 };
 
-/// How soon a claim that waits for configuration or a hub's place is looked at again: core ≤ 2.3 watches neither.
+/// TTL of a claim that waits for configuration or for room on a hub: core ≤ 2.3 watches neither.
 pub(crate) const UNSETTLED_TTL: SignedDuration = SignedDuration::from_secs(15);
 
-/// How soon a connection Secret that is gone is looked for again.
+/// TTL while a connection Secret is missing.
 const MISSED_TTL: SignedDuration = SignedDuration::from_secs(15);
 
-/// How soon a claim is looked at whose Secret core is about to write: that takes it well below a second.
+/// TTL while core is about to write the claim's Secret: that takes it well below a second.
 const DELIVERY_TTL: SignedDuration = SignedDuration::from_secs(2);
 
 /// Builds the full response. Resources of earlier steps pass through byte for byte, and their fields of the composite stay.
@@ -84,7 +84,7 @@ pub(crate) fn response_meta(request: &RunFunctionRequest, ttl: Option<SignedDura
 fn choose_ttl(evaluation: &ClusterEvaluation, options: &Options, now: Timestamp) -> SignedDuration {
     let configured =
         evaluation.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
-    // Nobody tells core that it was written anew.
+    // Core gets no event for the rewritten Secret.
     let wanted = evaluation.plan.request.as_ref().is_ok_and(|r| r.intent.wants_credentials);
     let missed =
         wanted && evaluation.observed.credentials.as_ref().is_some_and(Credentials::is_secret_deleted);
@@ -98,7 +98,7 @@ fn choose_ttl(evaluation: &ClusterEvaluation, options: &Options, now: Timestamp)
     ttl_until(configured, evaluation.plan.lifecycle.next_deadline, now)
 }
 
-/// When the claim is to be looked at whose Secret core is to write, or cannot.
+/// TTL of a claim whose Secret core has to write, or cannot write.
 fn undelivered_ttl(evaluation: &ClusterEvaluation) -> Option<SignedDuration> {
     let ClusterEvaluation { observed, plan, .. } = evaluation;
     let has_kubeconfig = plan.lifecycle.details.as_ref().is_some_and(Details::has_kubeconfig);
@@ -125,7 +125,7 @@ pub(crate) fn ttl_until(
 ) -> SignedDuration {
     let Some(deadline) = deadline else { return configured };
     let remaining = deadline.duration_since(now);
-    // Whole seconds: an answer is not more exact than that.
+    // A TTL has a precision of whole seconds.
     let wake =
         SignedDuration::from_secs((remaining.as_secs() / 10 * 9 + remaining.as_secs() % 10 * 9 / 10).max(1));
     configured.min(wake)
@@ -160,8 +160,8 @@ fn build_desired(request: &RunFunctionRequest, evaluation: &ClusterEvaluation) -
     Ok(desired)
 }
 
-/// A composed resource on the wire.
-pub(crate) fn encode_resource(resource: &Desired) -> Result<Resource, wire::Error> {
+/// Encodes a composed resource.
+pub(crate) fn encode_resource(resource: &DesiredResource) -> Result<Resource, wire::Error> {
     let ready = if resource.ready { Ready::True } else { Ready::False };
     Ok(Resource {
         resource: wire::json_to_struct(&resource.object)?,
@@ -178,7 +178,7 @@ fn merge_fields(before: &mut Value, ours: Value) {
     }
 }
 
-/// Whether the composite is ready: only then does its Secret reach the tenant, the emptied one included.
+/// Whether the composite is ready: only then does its Secret reach the tenant, including an emptied one.
 fn is_ready(evaluation: &ClusterEvaluation) -> bool {
     use testplatform_apis::phase::Phase;
     let lifecycle = &evaluation.plan.lifecycle;
@@ -204,15 +204,15 @@ fn build_requirements(
     let settings = &evaluation.settings;
     let ask = |wants| required(request, &evaluation.observed, settings, wants);
     let composite = &evaluation.observed.composite;
-    // Read off the claim, and not off what the catalogue makes of it: that was fetched.
+    // This reads the claim itself, because the catalogue is a fetched resource.
     let likes = composite.spec["hub"]["affinity"].is_string();
-    // Beside what a choice of hub needs: the other side of a handover.
+    // The other side of a transfer, besides the resources for the choice of a hub.
     let none = || transfer::counterpart_requirements(&evaluation.observed, settings);
     let sought = evaluation.plan.request.as_ref().ok().filter(|_| evaluation.observed.looks_up_primary());
     let primary = || sought.map(Validated::primary_name);
     match evaluation.plan.request.as_ref().map(|r| &r.block) {
         Ok(Block::CiOperator(_)) => {
-            // Its hub does not depend on who else is there, and core is to be asked but once.
+            // Its hub does not depend on other claims, and one round trip of core suffices.
             let pools = settings.quotas_for_ci_operator;
             ask(RequirementOptions { pools, templates: false, hubs: none(), primary_object: None })
         }

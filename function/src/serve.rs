@@ -15,7 +15,7 @@ use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 pub use address::Address;
 use connection::Connection;
-use services::{Named, Services};
+use services::{ServiceName, Services};
 use testplatform_process::admin::{self, Ready};
 use thiserror::Error;
 use tls::Certs;
@@ -197,11 +197,11 @@ async fn services(function: &Arc<Function>, limit: usize) -> Result<(HealthRepor
     let v1 = V1::from_arc(Arc::clone(function)).max_decoding_message_size(limit);
     let v1beta1 = V1Beta1::from_arc(Arc::clone(function)).max_decoding_message_size(limit);
     let services = Services::from([
-        Named::new(Measured::new(v1, metrics.clone())),
-        Named::new(Measured::new(v1beta1, metrics.clone())),
-        Named::new(Measured::new(health, metrics)),
-        Named::new(reflection().build_v1()?),
-        Named::new(reflection().build_v1alpha()?),
+        ServiceName::new(Measured::new(v1, metrics.clone())),
+        ServiceName::new(Measured::new(v1beta1, metrics.clone())),
+        ServiceName::new(Measured::new(health, metrics)),
+        ServiceName::new(reflection().build_v1()?),
+        ServiceName::new(reflection().build_v1alpha()?),
     ]);
     Ok((reporter, services))
 }

@@ -1,20 +1,20 @@
-//! The third composite: a space. A `Namespace` claim in; a namespace on a hub, what limits it, and credentials for it, out.
+//! The third composite: a space. Input is a `Namespace` claim; output is a namespace on a hub with its limits and its credentials.
 //!
 //! ```text
-//! request ──decode──▶ Observed ──resources──▶ desired ──respond──▶ response ──check──▶ out
+//! request ──decode──▶ SpaceState ──build_resources──▶ desired ──build_response──▶ response ──check──▶ out
 //! ```
 //!
-//! What differs from a cluster, and why:
-//! - **Nothing is pinned by uid.** A namespace that somebody deletes on the hub costs nothing to make anew, and the hub-side provider publishes
-//!   credentials for the new one.
-//! - **In this order:** the namespace; once the hub has it, what limits it; once all of that is there, the rights; then credentials. So nothing
-//!   is asked of the hub that it would refuse, and nobody has rights without quota. Going it is the reverse: only the namespace is deleted,
-//!   and everything else goes with it.
-//! - **A space of the incumbent stays what it is.** Its Object `secret`, with the token that running pipelines have, is repeated as it was
-//!   observed for as long as the space lives.
+//! Differences from a cluster, and their reasons:
+//! - **Nothing is pinned by uid.** A namespace that somebody deletes on the hub costs nothing to recreate, and the hub-side provider
+//!   publishes credentials for the new one.
+//! - **Creation has an order:** the namespace; once the hub has it, its limits; once all of them exist, the rights; then credentials. So
+//!   the hub refuses nothing, and nobody has rights without quota. Deletion is the reverse: only the namespace is deleted, and everything
+//!   else goes with it.
+//! - **A space of the incumbent stays unchanged.** Its Object `secret`, with the token of running pipelines, is repeated as observed for
+//!   the life of the space.
 //!
-//! **Invariant:** pure, like the rest of the core. An OK response repeats every observed resource of ours. Connection details are all five keys
-//! or none, and the composite is ready only in a response that has them.
+//! **Invariant:** pure, like the rest of the core. An OK response repeats every observed resource of ours. Connection details are all five
+//! keys or none, and the composite is ready only in a response that has them.
 
 mod check;
 mod legacy;
@@ -35,9 +35,9 @@ pub use state::SpaceProgress;
 
 use crate::{
     Options,
-    backend::Desired,
+    backend::DesiredResource,
     fatal,
-    observed::Unusable,
+    observed::UnusableRequest,
     proto::{RunFunctionRequest, RunFunctionResponse},
     wire,
 };
@@ -94,20 +94,20 @@ pub const OURS: [&str; 11] = [
     SERVICE_ACCOUNT,
 ];
 
-/// A request for a space, understood and planned.
+/// A decoded and planned request for a space.
 #[derive(Debug)]
 pub struct SpaceEvaluation {
     /// The step's input with every default filled in.
     pub settings: Settings,
-    /// What is there.
+    /// Observed state.
     pub observed: SpaceState,
     /// Name of the namespace on the hub; none: the composite's name makes none.
     pub namespace: Option<String>,
     /// Desired resources.
-    pub resources: Vec<Desired>,
+    pub resources: Vec<DesiredResource>,
     /// The credentials, all of them or none.
     pub details: Option<SpaceCredentials>,
-    /// Where it stands.
+    /// Progress of the space.
     pub state: SpaceProgress,
 }
 
@@ -142,8 +142,8 @@ pub fn run(request: &RunFunctionRequest, options: &Options) -> RunFunctionRespon
     }
 }
 
-/// Everything but the words. Nothing of a space has a deadline, so the time does not matter.
-pub fn evaluate(request: &RunFunctionRequest) -> Result<SpaceEvaluation, Unusable> {
+/// Evaluates a request, without messages. A space has no deadlines, so the time does not matter.
+pub fn evaluate(request: &RunFunctionRequest) -> Result<SpaceEvaluation, UnusableRequest> {
     let settings = crate::read_settings(request)?;
     let observed = SpaceState::decode(request)?;
     let namespace = observed.namespace();

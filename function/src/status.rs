@@ -1,4 +1,4 @@
-//! Plan → the status that the claim shows. A copy of what is observed: nothing here is the only witness of anything.
+//! Plan → the status of the claim. It is a copy of observed state: nothing here is the only record of anything.
 
 use testplatform_apis::{
     account::Mode,
@@ -12,7 +12,7 @@ use testplatform_apis::{
 
 use crate::{
     ClusterEvaluation,
-    backend::{Desired, Stage},
+    backend::{DesiredResource, Stage},
     conditions::{self, find_refusal},
     intent::PrimaryAction,
     observed::{Details, SyncState, prerequisites::PREREQUISITE_RESOURCES},
@@ -25,14 +25,14 @@ use crate::{
 /// A text of the status.
 type Field = fn(&TestPlatformClusterStatus) -> &Option<String>;
 
-/// The status of this pass.
+/// Builds the status of this pass.
 pub fn build_status(evaluation: &ClusterEvaluation) -> TestPlatformClusterStatus {
     let ClusterEvaluation { plan, observed, .. } = evaluation;
     let (lifecycle, health) = (&plan.lifecycle, &plan.health);
     let settled = lifecycle.is_complete();
     let state = match (settled, lifecycle.ever_ready) {
         (true, true) => Some(CredentialsState::Withdrawn),
-        // There never were any, and there will be none.
+        // The claim never had credentials, and will have none.
         (true, false) => None,
         (false, _) if conditions::is_undelivered(evaluation) => Some(CredentialsState::Pending),
         (false, _) if lifecycle.details.as_ref().is_some_and(Details::has_kubeconfig) => {
@@ -41,7 +41,7 @@ pub fn build_status(evaluation: &ClusterEvaluation) -> TestPlatformClusterStatus
         (false, _) => Some(CredentialsState::Pending),
     };
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    // A cluster that does not answer for a while, or is on its way out, keeps its address; one that is gone has none.
+    // A cluster that is unreachable or being torn down keeps its address; a deleted one has none.
     let of_cluster = |now: &Option<String>, field: Field| {
         now.clone().or_else(|| field(&observed.composite.status).clone()).filter(|_| !settled)
     };
@@ -87,13 +87,13 @@ fn template_status(templated: &Templated, before: Option<&TemplateStatus>) -> Te
     TemplateStatus {
         name: Some(bounded(&templated.template, 253)).filter(|name| !name.is_empty()),
         backend: templated.backend,
-        // Of an entry that is gone it is what it was.
+        // A removed entry keeps its last cost.
         cost: terms.cost.map(i64::from).or(before.and_then(|b| b.cost)),
         deprecated: terms.deprecated.as_deref().map(|why| bounded(why, 512)),
     }
 }
 
-/// Where they were read from; after the end, where they had been.
+/// Secret from which they are read; after the end, the last one.
 fn credentials_secret_name(evaluation: &ClusterEvaluation) -> Option<String> {
     if evaluation.plan.lifecycle.in_quiet_period {
         return None;
@@ -133,7 +133,7 @@ fn backend_status(evaluation: &ClusterEvaluation) -> Option<BackendStatus> {
         name: of_manifest("name").or(placement).or(Some(name)),
         namespace: of_manifest("namespace").or(namespace),
         pool: place.map(|p| p.pool.clone()),
-        // The uid of the one that is pinned; until a second try is observed, of the one that vanished.
+        // Uid of the pinned object; until the second attempt is observed, of the vanished one.
         uid: primary.and_then(crate::observed::PrimaryObject::remote_uid).map(|u| u.0).or(remembered),
         attempt: Some(attempt),
     })
@@ -152,11 +152,11 @@ pub(crate) fn hub_status_of(evaluation: &ClusterEvaluation) -> Option<HubStatus>
     Some(hub_status(Some(name), Chosen::OnlyHub.as_str()))
 }
 
-/// A hub is named with the first thing that is asked of it: other claims count this one from then on.
+/// Status of a hub. It is set with the first request to the hub: other claims count this one from then on.
 fn hub_of_template(evaluation: &ClusterEvaluation, templated: &Templated) -> Option<HubStatus> {
     let write = evaluation.plan.request.as_ref().ok().map(|r| &r.intent.action);
-    // A place for what is brought along, and what comes ahead, is asked for before the cluster.
-    let ahead = |desired: &Desired| PREREQUISITE_RESOURCES.contains(&desired.name.as_ref());
+    // Tenant credentials and prerequisites are requested before the cluster.
+    let ahead = |desired: &DesiredResource| PREREQUISITE_RESOURCES.contains(&desired.name.as_ref());
     let asks = write == Some(&PrimaryAction::Create)
         || templated.tenant_namespace.is_some()
         || evaluation.plan.resources.iter().any(ahead);
@@ -171,7 +171,7 @@ fn hub_of_template(evaluation: &ClusterEvaluation, templated: &Templated) -> Opt
     })
 }
 
-/// The hub of the pool, and why it was chosen; before that, why none was.
+/// Hub of the pool and the reason for it; before a choice, the reason for none.
 fn hub_of_pool(evaluation: &ClusterEvaluation, claimed: &PoolClaim) -> Option<HubStatus> {
     let before = evaluation.observed.composite.status.hub.clone();
     if let Some(place) = &claimed.pool {
@@ -208,7 +208,7 @@ pub fn lost_placement_message(evaluation: &ClusterEvaluation) -> Option<String> 
     })
 }
 
-/// One sentence: where it stands, and what it waits for. The important words come last, where tools cut least.
+/// Status message in one sentence: state and wait reason. The important words come last, where tools cut least.
 pub fn status_message(evaluation: &ClusterEvaluation) -> String {
     if let Some(lost) = lost_placement_message(evaluation) {
         return lost;
@@ -299,7 +299,7 @@ fn teardown_message(evaluation: &ClusterEvaluation) -> String {
     }
 }
 
-/// Why the hub was not told that the cluster is to be torn down. The cluster is paid for until then.
+/// Reason for which the teardown request has not reached the hub. The cluster costs money until then.
 pub(crate) fn undelivered_teardown(evaluation: &ClusterEvaluation) -> Option<String> {
     let primary =
         evaluation.observed.primary.as_ref().filter(|_| !evaluation.plan.health.teardown_arrived)?;
@@ -374,7 +374,7 @@ fn failure_message(evaluation: &ClusterEvaluation, url: &str) -> String {
             "the Object that carried the remote object is gone; the cluster is lost".into()
         }
         Failure::Earlier => {
-            // It was said in an earlier pass, and cannot be found out again.
+            // An earlier pass reported the cause, and it cannot be derived again.
             let before = evaluation.observed.composite.status.message.clone().filter(|m| !m.is_empty());
             return before.unwrap_or_else(|| "it failed earlier".into());
         }

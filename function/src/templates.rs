@@ -1,18 +1,18 @@
-//! A claim with a template: which entry of the catalogue it means, what it asks for with every default filled in, and whether that
-//! may be asked for, or changed.
+//! Resolution of a claim with a template: the matching catalogue entry, the request with every default filled in, and whether the hub may
+//! be asked for it, or for a change.
 //!
 //! ```text
-//! claim ──words──▶ Words ┐
-//! catalogue ──find──▶ Entry ├──resolve──▶ Whole + Effective ──change──▶ Stand
-//! writer, status ──▶ Effective ┘
+//! claim ──claim_spec──▶ ClaimSpec ┐
+//! catalogue ──find_entry──▶ Entry ├──resolve_claim──▶ ResolvedSpec + Effective ──change──▶ Resolution
+//! primary Object, status ──▶ Effective ┘
 //! ```
 //!
-//! What is not said keeps its value: once a cluster was asked for, a default of the catalogue that changes changes no cluster. So what
-//! was asked for is remembered, in annotation `…/effective` of the writer and of `credentials`; `status.effective` is a copy, which
-//! counts where both are lost.
+//! Omitted fields keep their values: once a cluster was requested, a changed default of the catalogue changes no cluster. So the effective
+//! request is recorded in annotation `…/effective` of the primary Object and of `credentials`. `status.effective` is a copy, which counts
+//! if both are lost.
 //!
-//! **Invariant:** nothing here can lose a cluster. Where it cannot be said what is to be, it stays as it was asked for
-//! ([`Stand::Kept`]), and the backend repeats what is observed.
+//! **Invariant:** resolution cannot lose a cluster. If the desired state is unclear, the cluster stays as it was requested
+//! ([`Resolution::Frozen`]), and the backend repeats observed manifests.
 
 mod catalogue;
 mod change;
@@ -49,13 +49,13 @@ use crate::{
     backend::{self, last_accepted},
     observed::{Observed, tenant_credentials::TenantNamespace},
     text::bounded,
-    validate::{AdmissionIssue, Problem},
+    validate::{AdmissionIssue, FieldProblem},
 };
 
 /// A claim with a template, resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Templated {
-    /// The name in `spec.template`.
+    /// Name in `spec.template`.
     pub template: String,
     /// Backend of the cluster. None: not known, and nothing was created yet.
     pub backend: Option<Backend>,
@@ -69,29 +69,29 @@ pub struct Templated {
     pub terms: Terms,
     /// Placement of the cluster. None: not chosen yet, or no longer known.
     pub placement: Option<Placement>,
-    /// The hubs that were given up for it.
+    /// Hubs that were given up for it.
     pub excluded: BTreeSet<String>,
-    /// Whether its hub is to be given up: it cannot be reached, and nothing can have been made there.
+    /// Whether its hub has to be given up: it is unreachable, and nothing can exist there.
     pub abandons_hub: bool,
-    /// From when on it is, if its hub is not reached until then.
+    /// Time of giving up, if its hub stays unreachable until then.
     pub abandons_hub_at: Option<Timestamp>,
     /// Namespace for the tenant's credentials, if it was chosen in this pass.
     pub tenant_namespace: Option<TenantNamespace>,
-    /// Whether all of that was decided in this pass: what comes ahead of the cluster may be asked for.
+    /// Whether this pass decided all of that, so that prerequisites may be requested.
     pub may_begin: bool,
-    /// Whether what was asked for ahead of the cluster is for another one than the claim asks for now, and no cluster was asked for yet: then
-    /// none is.
+    /// Whether the prerequisites belong to another cluster than the claim requests now, before the cluster itself was requested. It is not
+    /// requested then.
     pub has_mismatched_prerequisites: bool,
 }
 
 /// Resolved request of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Resolution {
-    /// Nothing was made, and nothing can be asked for: [`Validated::hold`](crate::validate::Validated::hold) says why.
+    /// Nothing was created, and nothing can be requested. [`Validated::blocked_by`](crate::validate::Validated::blocked_by) has the reason.
     Blocked,
-    /// All is known: the backend renders it.
+    /// The request is complete: the backend renders it.
     Resolved(Box<ResolvedSpec>),
-    /// A cluster is there and stays as it was asked for: the backend repeats the observed manifests.
+    /// The cluster exists and stays as it was requested: the backend repeats the observed manifests.
     Frozen {
         /// The reason of `SpecApplied`.
         reason: SpecLevel,
@@ -113,17 +113,17 @@ pub struct Terms {
     pub default_lifetime: Option<GoDuration>,
     /// The longest lifetime.
     pub max_lifetime: Option<GoDuration>,
-    /// How long provisioning may take, as the claim says, else the entry.
+    /// Provision timeout of the claim, else of the entry.
     pub provision: Option<GoDuration>,
 }
 
 impl Templated {
-    /// Judges a claim. Problems: what an API server would have refused, of a claim for which nothing was made.
+    /// Resolves a claim. Problems: errors that an API server would have refused, of a claim for which nothing was created.
     pub fn resolve(
         spec: &Value,
         tenant: Option<&str>,
         observed: &Observed,
-    ) -> Result<(Self, Option<AdmissionIssue>), Vec<Problem>> {
+    ) -> Result<(Self, Option<AdmissionIssue>), Vec<FieldProblem>> {
         let made = observed.primary.is_some() || observed.cluster_may_exist();
         let memory = if made { recorded_request(observed) } else { None };
         let template = match &spec["template"] {
@@ -149,7 +149,7 @@ impl Templated {
             Err(problems) => return Err(problems),
         };
         let rollback = memory.as_ref().and_then(|_| last_accepted::find_rollback(observed));
-        // From what the hub refuses nothing goes on, but from what it has.
+        // A refused request leads nowhere: the claim continues from the accepted one.
         let accepted = rollback.as_ref().and_then(|back| back.last_accepted.as_ref());
         let is_named = |m: &Effective| m.template.as_ref() == Some(&template);
         let moves = memory.as_ref().is_some_and(|m| !is_named(m) && !accepted.is_some_and(is_named));
@@ -160,7 +160,7 @@ impl Templated {
                 return Ok((frozen(SpecLevel::TemplateNotFound, &refusal.message, memory, terms), None));
             }
             Err(refusal) => {
-                // Asked for, and not seen yet: what is there all the same is its backend's to repeat.
+                // A requested cluster that is not observed yet may have resources for its backend to repeat.
                 let memory = recorded_request(observed);
                 let recorded = memory.as_ref().and_then(|m| m.backend);
                 // Prerequisites that are being set up keep their original timeout.
@@ -224,7 +224,7 @@ impl Templated {
         }
     }
 
-    /// With nothing known but this.
+    /// Builds an unresolved request.
     fn unresolved(template: &str, resolution: Resolution) -> Self {
         Self {
             template: template.to_owned(),
@@ -266,7 +266,7 @@ impl Templated {
     }
 }
 
-/// Why there is nothing to render.
+/// Reason for which there is nothing to render.
 enum ResolveError {
     Refused(Vec<FieldRefusal>),
     Unchangeable(Vec<change::ForbiddenChange>),
@@ -300,8 +300,8 @@ fn recorded_request(observed: &Observed) -> Option<Effective> {
     recorded.or_else(|| complete(observed.composite.status.effective.clone()?))
 }
 
-/// Whether a memory has all without which a cluster that is there would change by itself, or could not change any more. Without the groups, nodes
-/// of those would go that the template does not give by itself.
+/// Whether a recorded request is complete: otherwise an existing cluster would change by itself, or could not change any more. Without the
+/// groups, nodes would be removed that the template does not provide by itself.
 pub(crate) fn is_complete(asked: &Effective) -> bool {
     let (image, version) = (asked.release_image.as_deref(), asked.version.as_deref());
     let dated = version.is_some_and(|version| Version::parse(version).is_ok());
@@ -319,7 +319,7 @@ pub(crate) fn is_complete(asked: &Effective) -> bool {
     runs && asked.template.is_some() && (asked.node_groups.is_some() || !grouped)
 }
 
-/// Whether a composite is one with a template: what was made of another block stays of that block.
+/// Whether a composite is one with a template. A cluster of another kind of request keeps that kind.
 pub fn is_templated(observed: &Observed) -> bool {
     if let Some(primary) = &observed.primary {
         // The cluster exists, whatever the claim has now.
@@ -330,7 +330,7 @@ pub fn is_templated(observed: &Observed) -> bool {
     // The claim can change its own text about an existing cluster, but not the cluster.
     let recorded =
         observed.composite.status.template.is_some() || observed.annotation(ours::EFFECTIVE).is_some();
-    // Nothing else has something beside its writer.
+    // Only templates have resources besides the primary Object.
     let known = recorded || observed.has_dependents();
     if observed.cluster_may_exist() && (known || observed.came_from_pool().is_some()) {
         return known;
@@ -338,7 +338,7 @@ pub fn is_templated(observed: &Observed) -> bool {
     !spec["template"].is_null() && alone
 }
 
-/// Why nothing more than the request keeps it from being asked for: what it costs, and whether anybody makes it.
+/// Issue that blocks a resolved request: its quota, or an unknown environment.
 pub fn blocked_by(
     templated: &Templated,
     tenant: Option<&str>,

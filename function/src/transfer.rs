@@ -1,11 +1,12 @@
-//! Handing a live cluster from a claim to a TestCluster, so that at every moment there is at most one that may end it.
+//! Transfer of a live cluster from a claim to a TestCluster. At every moment at most one of them may end the cluster.
 //!
-//! 1. The TestCluster is made to take over, and never makes a cluster. Named by the claim, it watches the remote object.
-//! 2. Once the claim's composite sees that, it lets go: its Objects only watch, and nothing that is done to the claim ends the cluster.
-//! 3. Once the TestCluster sees that, or that the composite is gone, the cluster is its own.
+//! 1. The TestCluster is created as a target, and never creates a cluster. Once the claim names it, it watches the remote object.
+//! 2. Once the claim's composite sees that, it releases the cluster: its Objects only observe, and nothing done to the claim ends the
+//! cluster.
+//! 3. Once the TestCluster sees the release, or that the composite is gone, it owns the cluster.
 //!
-//! Letting go is undone only for a TestCluster that is gone, or came to its end before it took the cluster: both are for ever, so none
-//! takes what was taken back. The Object of either side is seen as it is stored before the other side acts on it.
+//! A release is reclaimed only if the TestCluster is gone, or ended before it took the cluster. Both states are permanent, so no
+//! TestCluster takes a reclaimed cluster. Each side acts only on the stored Object of the other side.
 
 use std::collections::BTreeMap;
 
@@ -36,21 +37,21 @@ use crate::{
     validate::{AdmissionIssue, Block, Validated},
 };
 
-/// How soon the other side is looked at again: core ≤ 2.3 does not watch it.
+/// TTL during a transfer: core ≤ 2.3 does not watch the other side.
 pub const IN_PROGRESS_TTL: SignedDuration = SignedDuration::from_secs(10);
 
 /// Decision about the transfer of a composite's cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransferDecision {
-    /// Nothing yet: this is missing.
+    /// It waits for this precondition.
     Wait(String),
-    /// It lets go, or did.
+    /// It releases the cluster, or did.
     Release(Receiver),
-    /// It takes the cluster back: nobody else ever will.
+    /// It reclaims the cluster, because nobody else ever will take it.
     Reclaim,
 }
 
-/// Its answer to the request, if there is one.
+/// Decides about a requested transfer.
 pub(crate) fn decide_transfer(
     request: &Validated,
     observed: &Observed,
@@ -76,13 +77,13 @@ pub(crate) fn decide_transfer(
 }
 
 impl Receiver {
-    /// Whether it is in the namespace of the claim: a cluster stays with its tenant.
+    /// Whether the receiver is in the namespace of the claim: a cluster stays with its tenant.
     fn is_in_claim_namespace(&self, observed: &Observed) -> bool {
         observed.composite.claim.as_ref().is_some_and(|claim| claim.namespace == self.namespace)
     }
 }
 
-/// To whom the cluster may be let go; else what is missing.
+/// Receiver to which the cluster may be released; else the missing precondition.
 fn check_release(
     request: &Validated,
     observed: &Observed,
@@ -150,14 +151,14 @@ fn check_release(
     }
 }
 
-/// Whether the lifetime that a TestCluster asks for is over already.
+/// Whether the lifetime that a TestCluster requests is over already.
 fn is_past_lifetime(taker: &Composite, lifecycle: &Lifecycle, now: Timestamp) -> bool {
     let lifetime = taker.spec["lifetime"].as_str().and_then(|text| text.parse::<GoDuration>().ok());
     let end = lifecycle.ready_at.zip(lifetime).and_then(|(at, lifetime)| at.checked_add(lifetime.get()).ok());
     end.is_some_and(|end| end <= now)
 }
 
-/// Writes down what was decided, over what the rest of the plan wants.
+/// Applies the decision to the intent, over the rest of the plan.
 pub(crate) fn apply_transfer(intent: &mut Intent, source: Option<&TransferDecision>, observed: &Observed) {
     let lets_go = matches!(source, Some(TransferDecision::Release(_)));
     let unread = source.is_none() && observed.transfer.is_released();
@@ -185,7 +186,7 @@ pub(crate) fn apply_transfer(intent: &mut Intent, source: Option<&TransferDecisi
             intent.transfer_annotations = vec![(ours::TAKE_OVER, note)];
             intent
                 .transfer_annotations
-                .extend(target.taken_over.as_ref().map(|place| (ours::TAKEN_OVER, place.to_string())));
+                .extend(target.adopted.as_ref().map(|place| (ours::TAKEN_OVER, place.to_string())));
             intent
                 .transfer_annotations
                 .extend(observed.in_use_since().map(|at| (ours::IN_USE_SINCE, at.to_string())));
@@ -194,10 +195,10 @@ pub(crate) fn apply_transfer(intent: &mut Intent, source: Option<&TransferDecisi
     }
 }
 
-/// Why a TestCluster that is to take over has nothing yet.
+/// Issue that blocks a TestCluster without a cluster to take over.
 pub(crate) fn transfer_blocked_by(observed: &Observed) -> Option<AdmissionIssue> {
     let Transfer::Target(target) = &observed.transfer else { return None };
-    let none = target.taken_over.is_none();
+    let none = target.adopted.is_none();
     let why = match (&target.watched, find_offer(target, observed)) {
         (Some(watching), _) if watching.is_own && watching.is_observed => {
             format!("composite {} has not let its cluster go yet", target.source_name)
@@ -260,7 +261,7 @@ fn no_offer_message(target: &TransferTarget, own: &Composite) -> String {
 /// Object to watch: the one offered to this very TestCluster, else the previous one.
 pub(crate) fn watched_object(observed: &Observed) -> Option<ObjectRef> {
     let Transfer::Target(target) = &observed.transfer else { return None };
-    if target.taken_over.is_some() {
+    if target.adopted.is_some() {
         return None;
     }
     let watched = target.watched.as_ref();
@@ -272,7 +273,7 @@ pub(crate) fn watched_object(observed: &Observed) -> Option<ObjectRef> {
     }
 }
 
-/// The other side, by name. A function of claim and observed state: what was taken, or has ended, asks for nothing.
+/// Requirement for the other side, by name. It depends on claim and observed state: after a takeover, or an end, nothing is requested.
 pub(crate) fn counterpart_requirements(
     observed: &Observed,
     settings: &Settings,
@@ -293,7 +294,7 @@ pub(crate) fn counterpart_requirements(
                 Some(_) | None => BTreeMap::new(),
             }
         }
-        Transfer::Target(target) if !target.was_taken_over && !observed.is_final() => {
+        Transfer::Target(target) if !target.was_adopted && !observed.is_final() => {
             match ObjectName::try_from(target.source_name.as_str()) {
                 Ok(_) => by_name(other, None, &target.source_name),
                 Err(_) => BTreeMap::new(),
@@ -303,17 +304,17 @@ pub(crate) fn counterpart_requirements(
     }
 }
 
-/// Whether it is on its way, and the other side is waited for.
+/// Whether a transfer is in progress and waits for the other side.
 pub(crate) fn is_in_progress(evaluation: &ClusterEvaluation) -> bool {
     let settled = evaluation.plan.lifecycle.is_complete();
     match &evaluation.observed.transfer {
         Transfer::None => false,
-        Transfer::Source(source) => !settled && !source.taken_over,
-        Transfer::Target(target) => !settled && target.taken_over.is_none(),
+        Transfer::Source(source) => !settled && !source.is_adopted,
+        Transfer::Target(target) => !settled && target.adopted.is_none(),
     }
 }
 
-/// `status.handedOver`: only once it is seen that nothing of this composite can end the cluster.
+/// `status.handedOver`: set once this composite is observed to be unable to end the cluster.
 pub(crate) fn handed_over_status(evaluation: &ClusterEvaluation) -> Option<HandedOverStatus> {
     let (Transfer::Source(source), Some(TransferDecision::Release(to))) =
         (&evaluation.observed.transfer, &evaluation.plan.transfer)
@@ -332,7 +333,7 @@ pub(crate) fn handed_over_status(evaluation: &ClusterEvaluation) -> Option<Hande
 pub(crate) fn take_over_status(observed: &Observed) -> Option<TakeOverStatus> {
     let Transfer::Target(target) = &observed.transfer else { return None };
     let watching = target.watched.as_ref().filter(|watching| watching.is_own && watching.is_observed);
-    let (stage, place) = match (&target.taken_over, watching) {
+    let (stage, place) = match (&target.adopted, watching) {
         (Some(place), _) => (TakeOverStage::Taken, Some(place)),
         (None, Some(watching)) => (TakeOverStage::Watching, Some(&watching.object)),
         (None, None) => (TakeOverStage::Waiting, None),
@@ -341,11 +342,11 @@ pub(crate) fn take_over_status(observed: &Observed) -> Option<TakeOverStatus> {
     Some(TakeOverStatus { from: Some(target.source_name.clone()), stage: Some(stage), uid })
 }
 
-/// Where the cluster went, in a sentence.
+/// Message about a released cluster.
 pub(crate) fn released_message(observed: &Observed) -> String {
     let Transfer::Source(source) = &observed.transfer else { return String::new() };
     let to = source.receiver.as_ref().map(|to| to.name.as_str()).unwrap_or_default();
-    if source.taken_over {
+    if source.is_adopted {
         format!("the cluster was handed over to TestCluster {to}, which ends it; delete this claim")
     } else {
         format!("the cluster was let go and waits for TestCluster {to} to take it; do not delete that")
@@ -367,7 +368,7 @@ pub(crate) fn transfer_issue(evaluation: &ClusterEvaluation) -> Option<Admission
     }
 }
 
-/// Said of an annotation that came too late.
+/// Issue about an annotation that came too late.
 fn ignored_annotation_issue(observed: &Observed) -> Option<AdmissionIssue> {
     let late = matches!(observed.transfer, Transfer::None)
         && matches!(observed.composite.flavour, Flavour::Namespaced(_))

@@ -1,7 +1,7 @@
-//! Composite → [`Validated`], or everything that is wrong with it.
+//! Composite → [`Validated`], or all of its problems.
 //!
-//! **Invariant:** once a cluster was asked for, nothing here can lose it: what cannot change any more is taken
-//! from the observed writer, whatever the claim says by now.
+//! **Invariant:** once a cluster was requested, validation cannot lose it. Immutable values come from the observed primary Object, whatever
+//! the claim has now.
 
 mod access;
 mod lifetime;
@@ -37,7 +37,7 @@ use crate::{
     text::bounded,
 };
 
-/// A request of which everything that can be judged from the claim was judged.
+/// A request after all checks that need only the claim.
 #[derive(Clone, Debug)]
 pub struct Validated {
     /// Name of the composite, and of what is made for it; of a composite in a namespace, only of that.
@@ -46,19 +46,19 @@ pub struct Validated {
     pub tenant: Option<String>,
     /// The request.
     pub block: Block,
-    /// `spec.tearDownCluster`; absent is not false: it is repeated as it stands.
+    /// `spec.tearDownCluster`; absent is not false: it is repeated unchanged.
     pub teardown: Option<bool>,
-    /// How long the cluster may live.
+    /// Lifetime of the cluster.
     pub lifetime: Lifetime,
-    /// The ServiceAccount whose credentials are handed out; none where it is the cluster's admin.
+    /// ServiceAccount whose credentials are published; none for the cluster's admin.
     pub access: Option<Wish>,
-    /// When it is torn down because nobody needs it any more; that is for who noted it to do.
+    /// Time of its cleanup because nobody needs it any more; the controller that recorded it does the cleanup.
     pub cleanup_at: Option<Timestamp>,
     /// Annotations of the claim that travel to the remote object: key and legal value.
     pub run_annotations: Vec<(&'static str, ShortName)>,
     /// The step's input, with every default filled in.
     pub settings: Settings,
-    /// A refusal that an administrator can lift: nothing is created while it stands.
+    /// Issue that an administrator can resolve: nothing is created until then.
     pub blocked_by: Option<AdmissionIssue>,
     /// Issues for the owner of an accepted request.
     pub issues: Vec<AdmissionIssue>,
@@ -67,7 +67,7 @@ pub struct Validated {
 }
 
 impl Validated {
-    /// From which pool the cluster comes, where it comes from one and that is known.
+    /// Pool of the cluster, if it comes from one and that is known.
     pub fn pool(&self) -> Option<&PoolRef> {
         match &self.block {
             Block::ClusterClaim(claimed) => claimed.pool.as_ref(),
@@ -75,17 +75,17 @@ impl Validated {
         }
     }
 
-    /// Name of the Object that carries what is asked for.
+    /// Name of the primary Object.
     pub(crate) fn primary_name(&self) -> String {
         format!("managed-{}", self.name)
     }
 
-    /// Whether it comes from a pool, and from which is not known.
+    /// Whether it comes from an unknown pool.
     pub(crate) fn is_pool_unknown(&self) -> bool {
         matches!(&self.block, Block::ClusterClaim(claimed) if claimed.pool.is_none())
     }
 
-    /// Name of the hub's ProviderConfig, where there is a choice and that is known.
+    /// Name of the hub's ProviderConfig, if there is a choice and that is known.
     pub fn hub_name(&self) -> Option<&str> {
         let placement = || self.templated()?.placement.as_ref().map(|placement| placement.hub.as_str());
         self.pool().map(|place| place.hub.as_str()).or_else(placement)
@@ -120,7 +120,7 @@ impl Validated {
     }
 }
 
-/// The block that the claim sets.
+/// Kind of request that the claim sets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     /// An EphemeralCluster: what is handed to the hub.
@@ -131,7 +131,7 @@ pub enum Block {
     Template(Box<Templated>),
 }
 
-/// Something that the owner should know.
+/// Issue for the owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdmissionIssue {
     /// The reason that the condition shows.
@@ -141,7 +141,7 @@ pub struct AdmissionIssue {
 }
 
 impl AdmissionIssue {
-    /// A remark.
+    /// Builds an issue.
     pub fn new(reason: Request, message: impl Into<String>) -> Self {
         Self { reason, message: message.into() }
     }
@@ -149,21 +149,25 @@ impl AdmissionIssue {
 
 /// Problem with a field that cannot change any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct FieldProblem {
     /// Path of the field.
     pub field: String,
     /// A sentence without its end.
     pub sentence: String,
 }
 
-/// All problems, not the first.
-pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Result<Validated, Vec<Problem>> {
+/// Validates a claim, and returns all problems.
+pub fn validate(
+    observed: &Observed,
+    settings: Settings,
+    schema: &Value,
+) -> Result<Validated, Vec<FieldProblem>> {
     let spec = &observed.composite.spec;
     let mut issues = Vec::new();
     let mut problems = Vec::new();
 
     let name = ShortName::try_from(name_for_objects(observed))
-        .map_err(|e| problems.push(Problem { field: "metadata.name".into(), sentence: e.to_string() }));
+        .map_err(|e| problems.push(FieldProblem { field: "metadata.name".into(), sentence: e.to_string() }));
     let tenant = observed.composite.tenant().map(str::to_owned);
     let mut refused = None;
     let block = match &observed.primary {
@@ -203,7 +207,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
     // Beside another block it would be left out without a word.
     let beside = observed.primary.is_none() && spec["clusterClaim"].is_null() && !spec["byoc"].is_null();
     if beside && !observed.cluster_may_exist() && !templates::is_templated(observed) {
-        problems.push(Problem { field: "spec.byoc".into(), sentence: BESIDE_OTHERS.into() });
+        problems.push(FieldProblem { field: "spec.byoc".into(), sentence: BESIDE_OTHERS.into() });
     }
     let access = access::resolve_access(observed, &mut problems, &mut issues);
     let (Ok(name), Some(mut block), true) = (name, block, problems.is_empty()) else { return Err(problems) };
@@ -248,7 +252,7 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
             "spec.cleanup.keepForDebug is no duration such as 30m, and spec.cleanup was ignored",
         ));
     }
-    // Nobody ends it against somebody who said no.
+    // An explicit `false` prevents the cleanup.
     let recorded =
         observed.composite.metadata.annotation(ours::CLEANUP_SINCE).filter(|_| teardown != Some(false));
     let cleanup_at = cleanup::due(spec, recorded).filter(|_| !released);
@@ -309,10 +313,10 @@ pub(crate) fn is_within(value: &Value, depth: usize) -> bool {
     }
 }
 
-/// The block of a claim for which nothing was made yet.
-fn read_request(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Block> {
+/// Request of a claim for which nothing was created yet.
+fn read_request(spec: &Value, schema: &Value, problems: &mut Vec<FieldProblem>) -> Option<Block> {
     let mut problem = |field: &str, sentence: String| {
-        problems.push(Problem { field: field.to_owned(), sentence });
+        problems.push(FieldProblem { field: field.to_owned(), sentence });
         None
     };
     let (built, pooled) = (&spec["ciOperator"], &spec["clusterClaim"]);
@@ -367,7 +371,7 @@ fn restore_request(
 ) -> Block {
     let mut problems = Vec::new();
     let requested = read_request(spec, schema, &mut problems);
-    if let Some(Problem { field, sentence }) = problems.first() {
+    if let Some(FieldProblem { field, sentence }) = problems.first() {
         issues.push(AdmissionIssue::new(
             Request::ChangeIgnored,
             format!("{field}: {sentence}; a cluster was made for this claim all the same, and is looked for"),
@@ -381,7 +385,7 @@ fn restore_request(
     }
 }
 
-/// The block of a claim for which something was made.
+/// Request of a claim for which something was created.
 fn keep_request(manifest: &Value, spec: &Value, issues: &mut Vec<AdmissionIssue>) -> Block {
     let frozen = manifest.as_object().cloned().unwrap_or_default();
     let same = |asked: &Map<String, Value>| {
@@ -439,7 +443,7 @@ fn find_blocker(
     }
 }
 
-/// Why the name of this Konflux cluster is not known, by which hubs know its claims.
+/// Issue if the name of this Konflux cluster is unknown, by which hubs identify its claims.
 pub(crate) fn missing_environment(environment: &Environment, settings: &Settings) -> Option<AdmissionIssue> {
     let config = &settings.environment_config;
     match environment {
@@ -448,7 +452,7 @@ pub(crate) fn missing_environment(environment: &Environment, settings: &Settings
             Request::EnvironmentConfigInvalid,
             format!("{why}; ask the platform team to repair it"),
         )),
-        // This answer is not the last one: core fetches what is asked for and calls again.
+        // This response is not the last one: core fetches the required resources and calls again.
         Environment::NotFetched => Some(AdmissionIssue::new(
             Request::EnvironmentConfigMissing,
             format!("EnvironmentConfig {config} was not read yet"),

@@ -1,4 +1,5 @@
-//! What comes ahead of a cluster, in the model: the ConfigMaps that tell the hub-side provider, what that answers, and what it holds them for.
+//! Prerequisites of a cluster in the model: the ConfigMaps that carry the requests, the hub-side provider's answers, and the objects for
+//! which it holds them.
 
 use serde_json::{Value, json};
 use testplatform_apis::{cloud, names::ours, prerequisites};
@@ -36,7 +37,7 @@ impl World {
         world
     }
 
-    /// What the function tells.
+    /// Request that the function writes.
     pub fn told(&self, name: &str) -> Value {
         let manifest = &self.objects[name].object["spec"]["forProvider"]["manifest"];
         serde_json::from_str(manifest["data"]["order"].as_str().unwrap()).unwrap()
@@ -65,8 +66,8 @@ impl World {
         }
     }
 
-    /// A cluster is being made for the first time: what was asked for ahead of it has to have been there. What its template had not when
-    /// the writer came is not meant: nothing calls back a writer that is out.
+    /// The cluster is created for the first time, so its requested prerequisites must have existed. Prerequisites that its template gained
+    /// later do not count: nothing revokes a request that was sent.
     pub(super) fn checks_ahead(&self) {
         for (name, ..) in AHEAD {
             let asked = self.objects.contains_key(name) && self.foreseen.contains(name);
@@ -83,7 +84,7 @@ impl World {
     pub(super) fn checks_orders(&mut self, writer: &Value) {
         let entry = self.templates.iter().find(|e| e["metadata"]["name"] == "topology").map(|e| &e["data"]);
         let has = |name: &str| match (entry, name) {
-            // Whoever asks nevertheless goes by what was ordered before.
+            // A claim that requests a credential anyway repeats the earlier order.
             (None, _) => true,
             (Some(entry), "prerequisites") => {
                 entry["prerequisites"].is_array() || entry["preCreate"].is_array()

@@ -15,7 +15,7 @@ pub const OF_TEMPLATE: [&str; 4] = ["byoc-namespace", "byoc-access", "byoc-provi
 /// All of them.
 const EACH: [&str; 5] = ["byoc-namespace", "byoc-access", "byoc-provider", "byoc-request", "byoc-pool"];
 
-/// What the claim brings.
+/// Tenant credentials of the claim.
 pub fn byoc() -> Value {
     json!({
         "platform": { "aws": { "region": "us-east-1" } }, "baseDomain": "ci.tenant.example",
@@ -83,7 +83,7 @@ impl World {
         self.brought.contains_key(part)
     }
 
-    /// The carrier answers: whether it has brought everything, and how each Secret stands. What was brought once, was.
+    /// The copying controller answers: whether it has copied everything, and the state of each Secret. A finished copy stays finished.
     pub fn answers(&mut self, carried: bool, credentials: &str, pull: &str) {
         // Beside a template: the pull secret, and the SSH key.
         let secrets = if self.spec["template"].is_null() {
@@ -167,7 +167,7 @@ impl World {
             );
         }
         if object["spec"]["managementPolicies"] == json!(["Observe", "Delete"]) {
-            // It makes nothing. What it saw it keeps, but for the round in which it sets its finalizer.
+            // It creates nothing. It keeps its last observation, except in the round in which it sets its finalizer.
             if let Some(seen) = self.brought.get(name) {
                 object["status"]["atProvider"]["manifest"] = seen.clone();
             }

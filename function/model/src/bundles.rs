@@ -41,7 +41,7 @@ impl World {
         world
     }
 
-    /// What the function tells.
+    /// Request that the function writes.
     pub fn bundles_told(&self) -> bundle::Order {
         let manifest = &self.objects["bundles"].object["spec"]["forProvider"]["manifest"];
         serde_json::from_str(manifest["data"][bundle::ORDER].as_str().unwrap()).unwrap()

@@ -14,7 +14,7 @@ pub fn hub(name: &str) -> Value {
     hub_for("caas", name)
 }
 
-/// What its webhook refuses of a change: all of it. Somebody else's may be asked to change before it is known for that.
+/// Changes that its webhook refuses: all of them. An object of another owner may be asked to change before it is known as such.
 pub fn admits(there: &Value, before: &Value, after: &Value) {
     if there["kind"] == "ClusterTemplateInstance" && there["metadata"]["uid"] != "somebody-elses" {
         assert_eq!(before, after, "spec is immutable");
@@ -83,7 +83,7 @@ impl World {
                 json!({ "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": now })
             })
             .collect();
-        // Of a type that is told twice the later one counts.
+        // Of two conditions of one type the later one counts.
         for one in said {
             self.hive_says(&[one]);
         }
@@ -157,7 +157,7 @@ impl World {
         }
     }
 
-    /// One round of provider-kubernetes over the Object that looks at the HostedCluster. What it saw, it keeps.
+    /// One round of provider-kubernetes over the observer of the HostedCluster. It keeps its last observation.
     pub(super) fn look_at_hosted(&mut self) {
         let Some(composed) = self.objects.get_mut("hosted") else { return };
         let object = &mut composed.object;

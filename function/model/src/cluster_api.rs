@@ -9,7 +9,7 @@ pub fn hub(name: &str) -> Value {
     hub_for("cluster-api", name)
 }
 
-/// What its webhooks refuse of a change.
+/// Changes that its webhooks refuse.
 pub fn admits(before: &Value, after: &Value) {
     let minor = |spec: &Value| -> Option<u32> {
         spec["topology"]["version"].as_str()?.strip_prefix("v1.")?.split_once('.')?.0.parse().ok()

@@ -194,7 +194,7 @@ impl World {
         let hosted = ["HostedCluster", "Cluster", "ClusterOrder", "ClusterTemplateInstance"]
             .iter()
             .any(|kind| remote["kind"] == *kind);
-        // What depends on the Object keeps it from deleting anything.
+        // A dependent keeps the Object from deleting anything.
         let word = |uid: &Value| json!(format!("{REFERRED}{}", uid.as_str().unwrap_or_default()));
         let said = |uid: &Value| {
             object["metadata"]["finalizers"].as_array().is_some_and(|all| all.contains(&word(uid)))
@@ -232,7 +232,7 @@ impl World {
     }
 }
 
-/// What the API server notes of who wrote a status, and when.
+/// Writer and time of a status, as the API server records them.
 pub fn status_written(now: Timestamp) -> Value {
     json!([{ "manager": "manager", "operation": "Update", "subresource": "status", "time": now }])
 }

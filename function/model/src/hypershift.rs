@@ -157,7 +157,7 @@ impl World {
             let dangling =
                 !deleting && !object["spec"]["references"].is_null() && !self.objects.contains_key("cluster");
             let looks_alone = deleting && policies == json!(["Observe"]);
-            // One that only looks names nothing that could be refused.
+            // An observer names nothing that could be refused.
             let tries = manifest["spec"].is_object() && !dangling && !looks_alone;
             let there = self.node_pools.get(&remote).filter(|_| tries && self.reachable);
             let full = policies == json!(["*"]) && !deleting;

@@ -113,7 +113,7 @@ pub fn structure(value: &Value) -> Bytes {
     wire::json_to_struct(value).unwrap()
 }
 
-/// What says nothing of its kind is an Object of provider-kubernetes.
+/// An object without a kind is an Object of provider-kubernetes.
 fn objects(observed: &Value) -> Value {
     let mut observed = observed.clone();
     for (_, entry) in observed["resources"].as_object_mut().into_iter().flatten() {

@@ -71,7 +71,7 @@ pub fn workers(set: &Value, phase: &str) -> Vec<Value> {
     (0..set["numberOfNodes"].as_i64().unwrap()).map(of).collect()
 }
 
-/// What its definition refuses of a change, and what it drops without a word.
+/// Changes that its definition refuses, and fields that it drops silently.
 pub fn admits(before: &Value, after: &Value) {
     if before["templateID"].is_null() {
         return;
@@ -119,7 +119,7 @@ impl World {
         world
     }
 
-    /// What the spec is known by, of the order as it is.
+    /// Version of the spec, from the order as it is.
     fn config(&self) -> Value {
         self.remote.as_ref().map(|remote| json!(remote["spec"].to_string())).unwrap_or_default()
     }
@@ -182,7 +182,7 @@ impl World {
         self.osac_serves();
     }
 
-    /// What is behind the order is what it asks for.
+    /// The underlying objects match the order.
     pub fn osac_serves(&mut self) {
         let yes = ["Available", "InfrastructureReady"].map(|t| condition(self, t, "True", "AsExpected"));
         let ready = condition(self, "Ready", "True", "AsExpected");

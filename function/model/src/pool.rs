@@ -26,15 +26,15 @@ pub struct PoolWorld {
     pub conditions: BTreeMap<String, Value>,
     /// The composed Objects that there are, those on their way out included.
     pub objects: BTreeMap<String, Value>,
-    /// What core has references to, and so observes: what was desired last.
+    /// References that core has, and so the resources that it observes: the last desired ones.
     pub refs: BTreeSet<String>,
-    /// What was told about; none of them in a pass at rest.
+    /// Emitted events; none of them in a pass without changes.
     pub events: Vec<String>,
     /// How long the last answer is good, in seconds.
     pub ttl: i64,
-    /// Whether the ClusterPool is gone from the hub. What was last seen of it stays on the Objects.
+    /// Whether the ClusterPool is gone from the hub. Its last observation stays on the Objects.
     pub gone: bool,
-    /// Who owns `spec.size` on the hub.
+    /// Owners of `spec.size` on the hub.
     pub owners: BTreeSet<String>,
 }
 
@@ -115,7 +115,7 @@ impl PoolWorld {
         self.events.extend(response.results.iter().map(|r| r.reason.clone().unwrap_or_default()));
         let desired = response.desired.clone().unwrap();
         self.status = wire::to_value(&desired.composite.unwrap().resource).unwrap()["status"].clone();
-        // One that is left out keeps its value.
+        // An omitted condition keeps its value.
         self.conditions.extend(response.conditions.iter().map(|c| (c.r#type.clone(), shown(c))));
         let wanted: BTreeMap<String, Value> = desired
             .resources
@@ -201,7 +201,7 @@ impl PoolWorld {
         self.on_the_hub(&json!({ "metadata": { "annotations": { ours::POOL_STATUS: report.to_string() } } }));
     }
 
-    /// What is asked for.
+    /// Requested manifest.
     pub fn manifest(&self) -> &Value {
         &self.objects["pool"]["spec"]["forProvider"]["manifest"]
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{trouble::Trouble, world::World};
 
-/// What happens around a claim for a cluster by template, as one backend has it.
+/// Events around a claim for a cluster by template, as one backend has them.
 pub trait Own: Clone + Debug + 'static {
     /// The composed resource that writes its remote object.
     const WRITER: &'static str;
@@ -24,7 +24,7 @@ pub trait Own: Clone + Debug + 'static {
     /// A status that makes no sense.
     fn nonsense() -> Value;
 
-    /// What belongs to a cluster's life.
+    /// Events of a normal cluster life.
     fn usual() -> BoxedStrategy<Self>;
 
     /// What does not.
@@ -185,8 +185,8 @@ pub fn ends(world: &mut World) -> Result<(), TestCaseError> {
 }
 
 impl World {
-    /// What was told to end has ended. Until it was observed once, nothing can pin it, and provider-kubernetes makes what vanishes
-    /// anew: so it is seen first.
+    /// A torn down cluster has ended. Until its first observation nothing can pin it, and provider-kubernetes recreates a vanished object:
+    /// so it is observed first.
     pub fn released(&mut self) {
         self.seen();
         if self.pinned() {

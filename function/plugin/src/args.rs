@@ -16,7 +16,7 @@ use super::{
 
 pub use definition::command;
 
-/// What was asked for.
+/// The requested command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {
     /// Apply a claim and wait for its cluster.
@@ -100,11 +100,11 @@ pub enum Span {
 /// A command line, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// What was asked for.
+    /// The requested command.
     pub ask: Ask,
     /// Flags for kubectl.
     pub flags: Vec<String>,
-    /// How it gets to the claim.
+    /// Access to the claim.
     pub way: Way,
 }
 
@@ -168,7 +168,7 @@ fn text(matches: &ArgMatches, id: &str) -> Option<String> {
     matches.get_one::<String>(id).cloned()
 }
 
-/// A flag of kubectl's. What is empty, as `-n "$NAMESPACE"` where nobody set that, was not given: so kubectl has it.
+/// A flag of kubectl's. An empty value, as of `-n "$NAMESPACE"` with an unset variable, counts as not given: kubectl treats it so.
 fn given(matches: &ArgMatches, id: &str) -> Option<String> {
     text(matches, id).filter(|value| !value.is_empty())
 }

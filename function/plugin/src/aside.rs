@@ -17,7 +17,7 @@ use std::{
 /// For how long something is held back.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// What a kubectl says.
+/// Warnings of a kubectl process.
 pub struct Aside {
     chunks: Receiver<Vec<u8>>,
     held: Vec<u8>,
@@ -63,7 +63,7 @@ impl Aside {
         }
     }
 
-    /// What is due by now, if there is any; it counts as shown from now on.
+    /// Warning that is due now, if there is any; it counts as shown from now on.
     pub fn overdue(&mut self) -> Option<String> {
         while let Ok(chunk) = self.chunks.try_recv() {
             self.hold(chunk);
@@ -72,7 +72,7 @@ impl Aside {
         due.then(|| String::from_utf8_lossy(&self.due()).into_owned())
     }
 
-    /// What was not shown of what one said that has ended.
+    /// Remaining warnings of a process that has ended.
     pub fn last(&mut self) -> String {
         while let Ok(chunk) = self.chunks.recv() {
             self.hold(chunk);
@@ -80,7 +80,7 @@ impl Aside {
         String::from_utf8_lossy(&self.held).into_owned()
     }
 
-    /// What was not shown.
+    /// Warnings that were not shown.
     pub fn held(&self) -> &[u8] {
         &self.held
     }

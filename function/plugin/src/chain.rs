@@ -44,7 +44,7 @@ pub struct Link {
     pub mark: Mark,
     /// What it is: kind and name.
     pub what: String,
-    /// How it stands, in words.
+    /// State, in words.
     pub says: String,
     /// Since when it stands so.
     pub since: Option<Timestamp>,
@@ -148,7 +148,7 @@ fn writer(facts: &Facts) -> Link {
     }
 }
 
-/// What the Objects of a claim are named after.
+/// Base name of the Objects of a claim.
 fn of(facts: &Facts) -> String {
     let claim = &facts.claim;
     match claim.flavour {

@@ -1,4 +1,4 @@
-//! What the plugin reads of a claim, in either flavour.
+//! Fields of a claim that the plugin reads, in either flavour.
 
 use std::borrow::Cow;
 
@@ -50,7 +50,7 @@ impl Flavour {
         }
     }
 
-    /// What kubectl would call one of them.
+    /// Name of the kind in kubectl.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Claim => "testplatformcluster",
@@ -214,7 +214,7 @@ impl Claim {
         (age >= FIRST_PASS && !self.deleted()).then_some(age)
     }
 
-    /// What it says of itself, on one line.
+    /// Status message, on one line.
     pub fn message(&self) -> String {
         let own = text(&self.object, "/status/message");
         if !own.is_empty() {

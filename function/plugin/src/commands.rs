@@ -1,4 +1,4 @@
-//! What the plugin can do, one module for each command.
+//! Commands of the plugin, one module for each.
 
 pub mod down;
 pub mod extend;
@@ -49,7 +49,7 @@ pub fn run(ask: &Ask, session: &mut Session<'_>) -> Result<(), Stop> {
     }
 }
 
-/// What is said of a claim whose cluster is another's now.
+/// Message about a claim whose cluster belongs to another one now.
 pub(super) fn handed_over(claim: &Claim) -> Option<Said<'_>> {
     claim
         .said(ConditionType::RequestAccepted)

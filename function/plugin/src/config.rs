@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::claim::text;
 
-/// What a kubeconfig is named in a person's own: everything of a claim has this name.
+/// Name of a claim's entries in a user's kubeconfig.
 pub fn entry(namespace: &str, name: &str) -> String {
     format!("testplatform-{namespace}-{name}")
 }
 
-/// What would run a program, or read a file, of whoever uses a kubeconfig.
+/// Members that would run a program, or read a file, of the kubeconfig's user.
 const ALIVE: [&str; 6] =
     ["exec", "auth-provider", "tokenFile", "client-certificate", "client-key", "certificate-authority"];
 
@@ -50,7 +50,7 @@ pub fn led_to(own: &Value, new: &Value) -> Option<String> {
     (!server.is_empty() && server != text(new, "/cluster/server")).then(|| server.to_owned())
 }
 
-/// A person's kubeconfig with the entries of another. What has the same names is replaced; the current context stays.
+/// A user's kubeconfig with the entries of another. Entries of the same names are replaced; the current context stays.
 pub fn merged(mut own: Value, new: &Value) -> Value {
     if !own.is_object() {
         own = json!({ "apiVersion": "v1", "kind": "Config" });

@@ -57,7 +57,7 @@ impl Estimate {
     }
 }
 
-/// What clusters have in common that take about as long.
+/// Common properties of clusters that take about as long.
 pub fn shape(claim: &Value) -> String {
     let of = |pointers: &[&str]| {
         let words: Vec<&str> = pointers.iter().map(|p| text(claim, p)).collect();
@@ -86,7 +86,7 @@ fn line(claim: &Value) -> Option<String> {
     Some(format!("{}\t{}\t{}", text(claim, "/status/readyAt"), took(claim)?, shape(claim)))
 }
 
-/// A line of the history: when it was ready, seconds, shape. What is none is skipped: the file is nobody's promise.
+/// A line of the history: time of readiness, seconds, shape. Invalid lines are skipped, because the file has no guaranteed format.
 fn run(line: &str) -> Option<(&str, i64)> {
     let (_, rest) = line.split_once('\t')?;
     let (seconds, shape) = rest.split_once('\t')?;

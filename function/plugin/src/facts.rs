@@ -1,4 +1,4 @@
-//! What `why` looks at: a claim and everything that hangs on it, as far as the caller may read it.
+//! Input of `why`: a claim and all its dependents, as far as the caller may read them.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::{
     held::{Held, taken},
 };
 
-/// What became of looking at something.
+/// Result of a lookup.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Look<T> {
     /// It is there.

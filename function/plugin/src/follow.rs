@@ -17,7 +17,7 @@ const TICK: Duration = Duration::from_millis(500);
 /// How often in a row the right to watch may be denied: an API server that just came up does not know yet who may what.
 const PATIENCE: u8 = 3;
 
-/// What there is of a claim.
+/// Observed state of a claim.
 pub enum Seen {
     /// It changed, or is seen for the first time.
     There(Claim),

@@ -17,7 +17,7 @@ use super::{
 /// Key of a Secret, and how many characters its value has. The value itself is not fetched.
 pub type Key = (String, usize);
 
-/// What is known of a Secret.
+/// Known properties of a Secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Held {
     /// Its keys.
@@ -26,7 +26,7 @@ pub struct Held {
     pub owner: Owner,
 }
 
-/// Whose a Secret is.
+/// Owner of a Secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owner {
     /// Whether it has the type that Crossplane gives to those that it writes. Such a one it takes over, if nobody controls it.
@@ -37,7 +37,7 @@ pub struct Owner {
     pub label: String,
 }
 
-/// What has kubectl print whose a Secret is, in two lines: whether it is of Crossplane's type, and what controls it.
+/// Template with which kubectl prints the owner of a Secret, in two lines: whether it has Crossplane's type, and its controller.
 macro_rules! owner {
     ($before:literal) => {
         concat!(
@@ -93,7 +93,7 @@ impl Owner {
             // Its composite's function looks after that.
             Flavour::Cluster => !said_to_be_taken(claim),
             Flavour::Claim if self.uid.is_empty() => {
-                // What is in one that it took over and did not have to change is said to be propagated.
+                // An adopted Secret without changes is reported as propagated.
                 self.connection && Said::of(&claim.object, "Ready").is_some_and(Said::holds)
             }
             Flavour::Claim => self.uid == claim.uid(),
@@ -116,8 +116,8 @@ pub fn taken(claim: &Claim, secret: &Look<Held>) -> Option<String> {
     }
 }
 
-/// That a Secret is there into which nothing will be written for a claim that does not exist yet. One that belonged to a claim of that name goes
-/// with it, and is in nobody's way.
+/// Message that a Secret exists into which nothing will be written for a claim that does not exist yet. A Secret of an earlier claim of
+/// that name goes with it, and is not in the way.
 pub fn occupied(manifest: &Claim, secret: &Look<Held>) -> Option<String> {
     let owner = &secret.found()?.owner;
     let (_, name) = owner.label.split_once(' ').unwrap_or_default();

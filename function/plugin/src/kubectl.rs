@@ -59,7 +59,7 @@ impl Kubectl {
         let mut child = command.spawn().map_err(|e| self.not_run(&e))?;
         // Beside what it says, as it may ask who somebody is before it reads or prints anything.
         if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input.map(str::to_owned)) {
-            // One that does not read to the end says why.
+            // A process that does not read its whole input reports the reason itself.
             thread::spawn(move || stdin.write_all(input.as_bytes()));
         }
         let stdout = child.stdout.take();
@@ -134,7 +134,7 @@ fn asked_about<'a>(arguments: &[&'a str]) -> Option<&'a str> {
     }
 }
 
-/// What a watch tells.
+/// Event of a watch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Told {
     /// The object, as it is now.
@@ -158,7 +158,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// What it tells next, if that comes in time.
+    /// The next event, if it comes in time.
     pub fn next(&mut self, within: Duration) -> Told {
         match self.lines.recv_timeout(within) {
             Ok(line) => event(&mut self.begun, &line),

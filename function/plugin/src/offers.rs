@@ -1,6 +1,6 @@
-//! What may be asked for, as the platform team publishes it in ConfigMap `testplatform-offers`: tables of it, and claims to begin with.
+//! Offers of the platform team, as published in ConfigMap `testplatform-offers`: tables of them, and claims to begin with.
 //!
-//! Input: the ConfigMap. Output: lines, and a claim. Only what is shown is read of it, so that what a newer one adds does no harm.
+//! Input: the ConfigMap. Output: lines, and a claim. Only shown members are read, so that additions of a newer version do no harm.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ use super::{
 const CELL: usize = 60;
 /// The most of an offer's name in that of a claim, so that there is room for what Crossplane appends.
 const ROOM: usize = 50;
-/// Of what Kubernetes makes the ends of names: no words come of that.
+/// Letters of Kubernetes' generated names: they form no words.
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// The offers in the ConfigMap.

@@ -1,4 +1,4 @@
-//! What is shown while something is waited for: one line that is written over on a terminal, else a line for each change.
+//! Output during a wait: one line that is overwritten on a terminal, else a line for each change.
 
 use std::fmt::Write as _;
 
@@ -80,7 +80,7 @@ fn line(
     line
 }
 
-/// What the owner of a claim should know although it was accepted, such as a lifetime that was clamped.
+/// Issue of an accepted claim that its owner should know, such as a clamped lifetime.
 pub fn remark(claim: &Claim) -> Option<String> {
     let said = claim.said(ConditionType::RequestAccepted).filter(|c| c.holds())?;
     (!matches!(said.reason(), "Accepted" | "NoTenant")).then(|| format!("note: {}", said.message()))

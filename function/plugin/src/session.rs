@@ -1,4 +1,4 @@
-//! What every command has: kubectl, a clock, and where to print.
+//! Common input of all commands: kubectl, a clock, and output streams.
 
 use std::{
     ffi::OsString,
@@ -38,9 +38,9 @@ pub struct Session<'a> {
     pub kubectl: Kubectl,
     /// Where it is.
     pub around: Surroundings,
-    /// What was asked for goes here.
+    /// Requested output.
     pub out: &'a mut dyn Write,
-    /// What happens meanwhile goes here.
+    /// Progress output.
     pub err: &'a mut dyn Write,
     /// How this command line gets to the claim.
     pub way: Way,
@@ -96,7 +96,7 @@ impl Session<'_> {
         }
     }
 
-    /// What a word before the slash of a name is not.
+    /// Error for an unknown kind before the slash of a name.
     pub fn no_kind(word: &str) -> Stop {
         let message = format!("{word} is no kind of claim");
         Stop::new(Exit::Usage, message, "There are testplatformcluster/NAME and testcluster/NAME.")
@@ -141,7 +141,7 @@ impl Session<'_> {
         }
     }
 
-    /// A claim as it is now. One that was made anew under its name is another.
+    /// The current state of a claim. A claim that was recreated under its name is another one.
     pub fn again(&self, claim: &Claim) -> Result<Claim, Trouble> {
         let what = match self.named(claim.flavour, claim.name())? {
             Some(now) if now.uid() == claim.uid() => return Ok(now),
@@ -226,7 +226,7 @@ impl Session<'_> {
         }
     }
 
-    /// Everything that hangs on a claim, as far as it may be read. What may not is told as such and stops nothing.
+    /// All dependents of a claim, as far as they may be read. A forbidden one is reported as such and stops nothing.
     pub fn facts(&mut self, claim: Claim) -> Result<Facts, Stop> {
         let mut facts = Facts::new(claim);
         let name = composite_name(&facts.claim).to_owned();

@@ -70,7 +70,7 @@ fn row(claim: &Claim, columns: Columns, now: Timestamp) -> Vec<String> {
     if columns.wide {
         row.push(claim.message());
     }
-    // Whoever wrote it, it stays in its cell.
+    // Any value stays in its cell.
     row.iter().map(|cell| bounded(cell, 600)).collect()
 }
 

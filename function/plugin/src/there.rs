@@ -1,7 +1,7 @@
-//! What `up` finds under the name of its claim: one that is there already is changed, and none is made.
+//! Handling of an existing claim under the name that `up` uses: it is changed, and none is created.
 //!
-//! Input: the claim that is there, and the manifest. Output: what is said before anything is done, and later whether what the claim says of
-//! itself was said after the change.
+//! Input: the existing claim, and the manifest. Output: the message before any change, and later whether the claim's status postdates the
+//! change.
 
 use jiff::Timestamp;
 use testplatform_apis::{cleanup, duration::GoDuration, names::ours};
@@ -13,12 +13,12 @@ use super::{
     exit::{Exit, Stop},
 };
 
-/// Who `up` is to the API server.
+/// Field manager of `up`.
 pub const MANAGER: &str = "kubectl-testplatform";
-/// What else can be done.
+/// Alternatives to a change.
 const INSTEAD: &str = "For another cluster give --name; to end this one, use down.";
 
-/// What to know before a manifest is applied to one that is there.
+/// Notice before a manifest is applied to an existing claim.
 pub fn note(there: &Claim) -> String {
     let made = time(&there.object, "/metadata/creationTimestamp");
     let since = made.map_or_else(String::new, |at| format!(" since {at}"));
@@ -98,7 +98,7 @@ fn is_ours(there: &Claim, field: &str) -> bool {
 fn unneeded(there: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
     let noted = there.object["metadata"]["annotations"][ours::CLEANUP_SINCE].as_str();
     let due = |claim: &Claim| cleanup::due(&claim.object["spec"], noted).is_some_and(|at| at <= now);
-    // One that says so is not ended by that, unless that goes with the apply.
+    // An existing request for teardown does not end it again, unless the apply contains it.
     let says = |claim: &Claim| claim.object["spec"]["tearDownCluster"] == false;
     let kept = says(manifest) || (says(there) && !is_ours(there, "f:tearDownCluster"));
     let todo = "The runs that own it are over: set a longer spec.cleanup.keepForDebug.";

@@ -1,6 +1,6 @@
-//! The one thing that a claim waits for, and what to do about it.
+//! The single condition that a claim waits for, and advice about it.
 //!
-//! What is nearest to the beginning of the chain comes first: what lies behind it cannot move before.
+//! The condition nearest to the beginning of the chain comes first: later ones cannot progress before.
 
 use jiff::Timestamp;
 use testplatform_apis::{
@@ -21,7 +21,7 @@ use super::{
 /// The answer of `why`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// What it waits for.
+    /// The awaited condition.
     pub what: String,
     /// What to do.
     pub todo: String,
@@ -33,7 +33,7 @@ impl Wait {
     }
 }
 
-/// What a claim waits for.
+/// Finds the condition that a claim waits for.
 pub fn wait(facts: &Facts, way: &Way, now: Timestamp) -> Wait {
     let claim = &facts.claim;
     match (claim.stand(), claim.phase()) {
@@ -160,7 +160,7 @@ fn ready(facts: &Facts, way: &Way, now: Timestamp) -> Wait {
     Wait::new(format!("nothing, the cluster is ready{end}{but}"), format!("{todo}{also}"))
 }
 
-/// What breaks the chain between the claim and what was asked of the hub.
+/// Breaks in the chain between the claim and the request on the hub.
 fn linked(facts: &Facts, way: &Way, now: Timestamp) -> Option<Wait> {
     let claim = &facts.claim;
     let admin = "ask the administrators";
@@ -222,7 +222,7 @@ fn unprocessed(claim: &Claim, now: Timestamp) -> Option<Wait> {
     })
 }
 
-/// What keeps what was asked for from the hub.
+/// Reason why the request does not reach the hub.
 fn unreached(facts: &Facts) -> Option<Wait> {
     if let Some(writer) = facts.writer() {
         let label = object_label(writer);
@@ -245,7 +245,7 @@ fn unreached(facts: &Facts) -> Option<Wait> {
     Some(Wait::new(format!("{}: {words}", reason.as_str()), todo))
 }
 
-/// What the hub is at.
+/// Current step of the hub.
 fn waiting(facts: &Facts) -> Wait {
     let claim = &facts.claim;
     let word = claim.said(ConditionType::ClusterReady).map_or("", Said::reason);

@@ -18,7 +18,7 @@ use testplatform_apis::{
     template::entry::BundleDocument,
 };
 
-use super::{BackendCondition, Desired, Health, object as composing};
+use super::{BackendCondition, DesiredResource, Health, object as composing};
 use crate::{
     intent::{ManagementPolicies, PrimaryAction},
     observed::{
@@ -35,7 +35,7 @@ const REMOVED: &str = "true";
 const OBSERVED: &str = "seen";
 
 /// Builds the desired resources.
-pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
+pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<DesiredResource> {
     let order = build_request(request, observed).map(|(manifest, policies)| {
         let mut spec = object_spec(request, observed, manifest);
         let state = |state: State| {
@@ -349,9 +349,9 @@ fn object_spec(request: &Validated, observed: &Observed, manifest: Value) -> Val
     spec
 }
 
-fn compose_object(name: &'static str, request: &Validated, spec: Value) -> Desired {
+fn compose_object(name: &'static str, request: &Validated, spec: Value) -> DesiredResource {
     // The name of a part has no dot, so no two of any composites have the same.
     let mut object = composing::build_object(&format!("{name}.{}", request.name), Map::new(), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
-    Desired { name: name.into(), object, ready: request.intent.primary_ready }
+    DesiredResource { name: name.into(), object, ready: request.intent.primary_ready }
 }

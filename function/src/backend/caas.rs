@@ -1,7 +1,7 @@
-//! CaaS on a hub: a ClusterTemplateInstance, of which the cluster-templates operator has Argo CD make a chart.
+//! CaaS on a hub: a ClusterTemplateInstance, for which the cluster-templates operator has Argo CD deploy a chart.
 //!
-//! Nothing of it can change. It goes before its cluster does: where the catalogue says what that is, it is looked at
-//! ([`HOSTED`](crate::observed::HOSTED)), and the end is not told before it is gone.
+//! No part of it can change. It is deleted before its cluster. If the catalogue names the cluster's own object, that is observed
+//! ([`HOSTED`](crate::observed::HOSTED)), and the end is not reported before it is gone.
 
 mod chart;
 mod cluster_conditions;
@@ -18,7 +18,7 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, Desired, Health, TeardownMethod,
+    Backend, DesiredResource, Health, TeardownMethod,
     templated::{self, ComposedCluster},
 };
 use crate::{
@@ -61,7 +61,12 @@ impl Backend for Caas {
         TeardownMethod::DeleteObject
     }
 
-    fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+    fn build_resources(
+        &self,
+        request: &Validated,
+        observed: &Observed,
+        health: &Health,
+    ) -> Vec<DesiredResource> {
         templated::build_resources(self, CEL, (request, observed, health), |templated, _| {
             let wanted = CaasRequest::from_request(templated);
             ComposedCluster {

@@ -1,6 +1,6 @@
-//! Cluster API on a hub: a Cluster with a managed topology, in which the groups of nodes are too.
+//! Cluster API on a hub: a Cluster with a managed topology, which contains the node groups.
 //!
-//! **Invariant:** a version is asked for only once the one before is there, and no minor version is left out.
+//! **Invariant:** a version is requested only once the previous one is complete, and no minor version is skipped.
 
 mod cluster;
 mod cluster_conditions;
@@ -17,7 +17,7 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, Desired, Health, TeardownMethod,
+    Backend, DesiredResource, Health, TeardownMethod,
     templated::{self, ComposedCluster},
 };
 use crate::{
@@ -61,7 +61,12 @@ impl Backend for ClusterApi {
         TeardownMethod::DeleteObject
     }
 
-    fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+    fn build_resources(
+        &self,
+        request: &Validated,
+        observed: &Observed,
+        health: &Health,
+    ) -> Vec<DesiredResource> {
         templated::build_resources(self, CEL, (request, observed, health), |templated, _| {
             let wanted = ClusterApiRequest::from_request(templated);
             let plan = wanted.map(|wanted| rollout::plan_rollout(observed, wanted));

@@ -17,7 +17,7 @@ use testplatform_apis::{
     names::ours,
 };
 
-use super::{Backend, Desired, Health, TeardownMethod, object, tenant_credentials};
+use super::{Backend, DesiredResource, Health, TeardownMethod, object, tenant_credentials};
 use crate::{
     intent::PrimaryAction,
     observed::{CLUSTER_CLAIM, Observed, PrimaryObject, Remote},
@@ -51,7 +51,12 @@ impl Backend for ClusterClaims {
         TeardownMethod::DeleteObject
     }
 
-    fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+    fn build_resources(
+        &self,
+        request: &Validated,
+        observed: &Observed,
+        health: &Health,
+    ) -> Vec<DesiredResource> {
         let Block::ClusterClaim(claimed) = &request.block else { return vec![] };
         let Some(place) = request.pool() else {
             // Nothing tells any more whose they are. They stay where they are, with what they remember.
@@ -167,7 +172,7 @@ fn credentials_namespace_annotation(request: &Validated, place: &PoolRef) -> Map
     gather::object(note)
 }
 
-/// What `credentials` remembers: where the cluster is, which one it is, and how it is ended.
+/// Annotations of `credentials`: location and identity of the cluster, and its end.
 fn memory_annotations(
     request: &Validated,
     observed: &Observed,

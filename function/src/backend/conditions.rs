@@ -11,33 +11,33 @@ use testplatform_apis::{
 
 use crate::{observed::Observed, text::bounded};
 
-/// How far one part is.
+/// Condition of one part of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendCondition<R> {
-    /// Whether it is there.
+    /// Status.
     pub status: ConditionStatus,
-    /// Why, in a word.
+    /// Reason.
     pub reason: R,
-    /// Why, in a sentence without secrets.
+    /// Message without secrets.
     pub message: String,
 }
 
 impl<R> BackendCondition<R> {
-    /// Of its parts.
+    /// Builds a condition.
     pub fn of(status: ConditionStatus, reason: R, message: impl Into<String>) -> Self {
-        // Most of it is the hub's.
+        // Most of the message comes from the hub.
         Self { status, reason, message: redacted(&message.into(), 1024) }
     }
 }
 
 impl BackendCondition<SpecLevel> {
-    /// The hub refuses that for which `what` stands.
+    /// Condition if the hub refuses `what`.
     pub fn refused(what: &str, message: &str) -> Self {
         Self::of(ConditionStatus::False, SpecLevel::Rejected, format!("{REFUSED} {what}: {message}"))
     }
 }
 
-/// How far each part is. None: the hub does not say.
+/// Conditions of the parts. None: not reported by the hub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackendConditions {
     /// `InfrastructureReady`.
@@ -48,7 +48,7 @@ pub struct BackendConditions {
     pub nodes_ready: Option<BackendCondition<NodesLevel>>,
     /// `TemplateApplied`.
     pub setup: Option<BackendCondition<SetupLevel>>,
-    /// `SpecApplied`, of a claim whose last change may be.
+    /// `SpecApplied`, if the last change is permitted.
     pub spec: Option<BackendCondition<SpecLevel>>,
     /// `status.nodes`.
     pub nodes: Option<NodesStatus>,

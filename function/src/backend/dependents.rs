@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 
 use testplatform_apis::{foreign::meta::Metadata, names::crossplane};
 
-use super::Desired;
+use super::DesiredResource;
 use crate::observed::{BUNDLES, Observed};
 
 /// How that finalizer begins; the uid of the Object that depends follows.
 const REFERRED: &str = "kubernetes.crossplane.io/referred-by-object-";
 
 /// Says of every Object by whom it is held.
-pub(crate) fn add_finalizers(resources: &mut [Desired], observed: &Observed) {
+pub(crate) fn add_finalizers(resources: &mut [DesiredResource], observed: &Observed) {
     let mut by: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for desired in &*resources {
         // An Object without provider-kubernetes' own finalizer would never release the others.
@@ -37,7 +37,7 @@ pub(crate) fn add_finalizers(resources: &mut [Desired], observed: &Observed) {
         return;
     }
     for desired in resources {
-        // None can be added to what is on its way out.
+        // No finalizer can be added during a deletion.
         let goes = metadata_of(observed, &desired.name).is_some_and(|m| m.deletion_timestamp.is_some());
         let finalizers_by_dependent =
             desired.object["metadata"]["name"].as_str().and_then(|name| by.remove(name));

@@ -16,7 +16,8 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, Desired, Health, Job, Stage, TeardownMethod, object, published_credentials::ADMIN_PUBLISHED,
+    Backend, DesiredResource, Health, Job, Stage, TeardownMethod, object,
+    published_credentials::ADMIN_PUBLISHED,
 };
 use crate::{
     intent::ManagementPolicies,
@@ -57,7 +58,12 @@ impl Backend for EphemeralClusters {
         TeardownMethod::SetField
     }
 
-    fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+    fn build_resources(
+        &self,
+        request: &Validated,
+        observed: &Observed,
+        health: &Health,
+    ) -> Vec<DesiredResource> {
         let manifest = build_manifest(request, observed);
         let primary = object::build_primary(EPHEMERAL_CLUSTER, request, observed, manifest, CEL, Map::new());
         let credentials = object::build_credentials(request, observed, health, Map::new());
@@ -166,8 +172,8 @@ fn build_manifest(request: &Validated, observed: &Observed) -> Value {
     let primary = observed.primary.as_ref();
     let known = |field: &str| primary.and_then(|w| w.manifest()["metadata"][field].as_str());
     // Changing it would leave the running cluster behind and ask for another one.
-    let taken_over = observed.transfer.taken_over().map(|place| place.name.as_str());
-    let name = known("name").or(taken_over).unwrap_or(request.name.as_str());
+    let adopted = observed.transfer.adopted().map(|place| place.name.as_str());
+    let name = known("name").or(adopted).unwrap_or(request.name.as_str());
     let mut metadata = json!({
         "name": name,
         "namespace": remote_namespace(request, observed),
@@ -208,7 +214,7 @@ fn delivered_late(request: &Validated, observed: &Observed) -> Option<Timestamp>
 }
 
 /// The Object by which the cluster of another composite is watched before it is taken over: it can neither change nor end anything.
-pub(crate) fn build_watch(request: &Validated, observed: &Observed) -> Option<Desired> {
+pub(crate) fn build_watch(request: &Validated, observed: &Observed) -> Option<DesiredResource> {
     let place = crate::transfer::watched_object(observed)?;
     let Block::CiOperator(block) = &request.block else { return None };
     let mut metadata = json!({ "name": place.name, "namespace": place.namespace, "uid": place.uid.as_str() });
@@ -230,7 +236,7 @@ pub(crate) fn build_watch(request: &Validated, observed: &Observed) -> Option<De
         request.intent.transfer_annotations.iter().map(|(key, value)| (*key, Some(value.clone()))),
     );
     let object = object::build_object(&request.primary_name(), notes, spec);
-    Some(Desired { name: EPHEMERAL_CLUSTER.into(), object, ready: false })
+    Some(DesiredResource { name: EPHEMERAL_CLUSTER.into(), object, ready: false })
 }
 
 /// Namespace of the EphemeralCluster, whatever the input has now. Before the first request an earlier pass recorded only the input.
@@ -238,8 +244,8 @@ pub(crate) fn remote_namespace<'a>(request: &'a Validated, observed: &'a Observe
     let of_writer = observed.primary.as_ref().and_then(|w| w.manifest()["metadata"]["namespace"].as_str());
     let status = observed.composite.status.backend.as_ref().filter(|_| observed.was_made_before());
     let remembered = || status.and_then(|b| b.namespace.as_deref());
-    let taken_over = || Some(observed.transfer.taken_over()?.namespace.as_str());
-    of_writer.or_else(taken_over).or_else(remembered).unwrap_or(&request.settings.namespace)
+    let adopted = || Some(observed.transfer.adopted()?.namespace.as_str());
+    of_writer.or_else(adopted).or_else(remembered).unwrap_or(&request.settings.namespace)
 }
 
 /// The hub's conditions, except what is reserved, ours, or said twice.

@@ -1,9 +1,9 @@
-//! HyperShift on a hub: a HostedCluster with a NodePool for each group of nodes.
+//! HyperShift on a hub: a HostedCluster with a NodePool for each node group.
 //!
-//! The writer carries the HostedCluster. Each NodePool has an Object of its own that depends on the writer: whatever is deleted, NodePools
-//! go first.
+//! The primary Object carries the HostedCluster. Each NodePool has an Object of its own that depends on the primary Object, so NodePools
+//! are always deleted first.
 //!
-//! **Invariant:** a NodePool is asked for only once the HostedCluster was seen, and goes only with its group or with the cluster.
+//! **Invariant:** a NodePool is requested only once the HostedCluster was observed, and goes only with its group or with the cluster.
 
 mod cluster;
 pub(super) mod cluster_conditions;
@@ -26,7 +26,7 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, Desired, Health, TeardownMethod,
+    Backend, DesiredResource, Health, TeardownMethod,
     templated::{self, ComposedCluster},
 };
 use crate::{
@@ -69,7 +69,12 @@ impl Backend for HyperShift {
         TeardownMethod::DeleteObject
     }
 
-    fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+    fn build_resources(
+        &self,
+        request: &Validated,
+        observed: &Observed,
+        health: &Health,
+    ) -> Vec<DesiredResource> {
         templated::build_resources(self, CEL, (request, observed, health), |templated, placement| {
             let wanted = HyperShiftRequest::from_request(templated);
             ComposedCluster {

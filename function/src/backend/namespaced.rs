@@ -1,5 +1,5 @@
-//! The Object writer of composites in a namespace. Backends write every Object as that of a claim's composite; here it becomes one of
-//! the namespaced group. Nothing but what the two groups differ in is touched, so both flavours ask a hub for the same.
+//! Objects of composites in a namespace. Backends write every Object for a claim's composite; here it becomes one of the namespaced API
+//! group. Only the differences between the two groups are changed, so both flavours request the same from a hub.
 
 use serde_json::{Value, json};
 use testplatform_apis::{
@@ -9,7 +9,7 @@ use testplatform_apis::{
     test_cluster::default_secret,
 };
 
-use super::{Desired, object::build_object, provider_config_name};
+use super::{DesiredResource, object::build_object, provider_config_name};
 use crate::{
     observed::{ENDED, Flavour, OURS, Observed},
     validate::Validated,
@@ -17,10 +17,10 @@ use crate::{
 
 /// The same resources, where the composite can have them: core takes nothing for a composite in a namespace that is not in it too.
 pub(crate) fn adapt_to_namespace(
-    mut resources: Vec<Desired>,
+    mut resources: Vec<DesiredResource>,
     request: &Validated,
     observed: &Observed,
-) -> Vec<Desired> {
+) -> Vec<DesiredResource> {
     match &observed.composite.flavour {
         Flavour::Claimed | Flavour::Homeless => {}
         Flavour::Namespaced(namespace) => {
@@ -52,7 +52,7 @@ pub(crate) fn secret_name(observed: &Observed) -> String {
 /// Record of an end after which no other Object of ours is left. Status alone is not enough: a restore drops it, and only the composite of
 /// a claim also has its emptied keys. It does nothing: it is paused from creation, provider-kubernetes never reconciles it, and it goes
 /// with the composite.
-fn build_completion_record(request: &Validated, observed: &Observed) -> Desired {
+fn build_completion_record(request: &Validated, observed: &Observed) -> DesiredResource {
     let intent = &request.intent;
     let recorded =
         |key: &str, now: Option<String>| now.or_else(|| observed.annotation(key).map(str::to_owned));
@@ -74,7 +74,7 @@ fn build_completion_record(request: &Validated, observed: &Observed) -> Desired 
     });
     let mut object = build_object(&format!("{ENDED}-{}", request.name), notes, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: ENDED });
-    Desired { name: ENDED.into(), object, ready: true }
+    DesiredResource { name: ENDED.into(), object, ready: true }
 }
 
 fn move_to_namespace(object: &mut Value, namespace: &str, secret: &str) {

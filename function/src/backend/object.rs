@@ -1,4 +1,4 @@
-//! provider-kubernetes Objects as we emit them. Names are the incumbent's: running clusters survive the switch.
+//! provider-kubernetes Objects as this function emits them. Their names are the incumbent's, so that running clusters survive the switch.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
@@ -8,7 +8,7 @@ use testplatform_apis::{
     yaml::sorted,
 };
 
-use super::{Desired, Health, Stage};
+use super::{DesiredResource, Health, Stage};
 use crate::{
     intent::{ManagementPolicies, PrimaryAction},
     observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Flavour, Observed, PENDING, PrimaryObject, SyncState},
@@ -16,7 +16,7 @@ use crate::{
     validate::{Block, Validated},
 };
 
-/// The writer: the Object `managed-<composite>` around `manifest`, or nothing. `annotations` are the backend's own.
+/// Builds the primary Object: `managed-<composite>` around `manifest`, or nothing. `annotations` are the backend's own.
 pub(super) fn build_primary(
     name: &'static str,
     request: &Validated,
@@ -24,7 +24,7 @@ pub(super) fn build_primary(
     manifest: Value,
     cel: &str,
     mut annotations: Map<String, Value>,
-) -> Option<Desired> {
+) -> Option<DesiredResource> {
     let intent = &request.intent;
     let mut annotate = |key: &str, value: &str| annotations.insert(key.to_owned(), value.into());
     let (policies, watch) = match &intent.action {
@@ -33,7 +33,7 @@ pub(super) fn build_primary(
             (ManagementPolicies::ObserveCreateDelete, true)
         }
         PrimaryAction::Create | PrimaryAction::Recreate { .. } => (ManagementPolicies::Full, true),
-        // Without its finalizer the next round would look like one that found nothing, and prove that nothing is left.
+        // Without its finalizer the next reconcile would look as if it had found nothing, and would prove that nothing is left.
         PrimaryAction::Update(ManagementPolicies::ObserveDelete) if intent.teardown_deferred => (
             ManagementPolicies::ObserveDelete,
             observed.primary.as_ref().is_some_and(PrimaryObject::may_set_watch),
@@ -72,7 +72,7 @@ pub(super) fn build_primary(
         "providerConfigRef": { "name": provider_config_name(request, observed) },
         "readiness": { "policy": "DeriveFromCelQuery", "celQuery": cel },
     });
-    // Moved: what stands in json! is copied.
+    // Moved, because json! copies its values.
     spec["forProvider"]["manifest"] = manifest;
     if watch {
         spec["watch"] = true.into();
@@ -82,10 +82,10 @@ pub(super) fn build_primary(
     if name != EPHEMERAL_CLUSTER {
         object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     }
-    Some(Desired { name: name.into(), object, ready: intent.primary_ready })
+    Some(DesiredResource { name: name.into(), object, ready: intent.primary_ready })
 }
 
-/// Writes down what provider-kubernetes may do. If nothing is written down, everything.
+/// Sets the management policies. Without any, provider-kubernetes may do everything.
 pub(super) fn set_policies(spec: &mut Value, policies: ManagementPolicies) {
     let some: &[&str] = match policies {
         ManagementPolicies::Full => return,
@@ -96,7 +96,7 @@ pub(super) fn set_policies(spec: &mut Value, policies: ManagementPolicies) {
     spec["managementPolicies"] = json!(some);
 }
 
-/// Which try this is, from the second on: on the writer, and on `credentials`, should the writer be lost.
+/// Annotations of the attempt, from the second one on: on the primary Object, and on `credentials`, should the former be lost.
 fn attempt_annotations(request: &Validated, observed: &Observed) -> Vec<(&'static str, String)> {
     let (attempt, vanished) = match &request.intent.action {
         PrimaryAction::Recreate { vanished } => (2, Some(vanished.clone())),
@@ -119,14 +119,14 @@ fn effective_annotation(request: &Validated) -> Option<(&'static str, String)> {
     Some((ours::EFFECTIVE, sorted(&value).to_string()))
 }
 
-/// The Object that observes the Secret with the credentials. From birth on, paused while no Secret is named:
-/// an Observe-only Object for something absent is a permanent error.
+/// Builds the Object that observes the Secret with the credentials. It exists from the beginning and is paused while no Secret is named: an
+/// Observe-only Object for a missing Secret is a permanent error.
 pub(super) fn build_credentials(
     request: &Validated,
     observed: &Observed,
     health: &Health,
     mut annotations: Map<String, Value>,
-) -> Option<Desired> {
+) -> Option<DesiredResource> {
     if !request.intent.wants_credentials {
         return None;
     }
@@ -151,8 +151,8 @@ pub(super) fn build_credentials(
     let times = [(ours::READ_AGAIN, intent.reread_at), (ours::WITHHELD_SINCE, intent.withheld_since)];
     annotations.extend(times.into_iter().filter_map(|(key, at)| Some((key.into(), at?.to_string().into()))));
     let read_last = || observed.credentials.as_ref()?.object.metadata.annotation(ours::CREDENTIALS_REVISION);
-    // A change of an annotation makes provider-kubernetes read the Secret again at once. Where the remote object is not seen, as between the
-    // writer that ended it and the one that watches its end, or names no revision, there is nothing new to read.
+    // A changed annotation makes provider-kubernetes read the Secret again at once. If the remote object is not observed, as between
+    // removal and observation, or names no revision, there is nothing new to read.
     if let Some(revision) = health.revision.as_deref().or_else(read_last) {
         annotations.insert(ours::CREDENTIALS_REVISION.into(), bounded(revision, 256).into());
     }
@@ -163,7 +163,7 @@ pub(super) fn build_credentials(
         .filter(|c| hub_was_chosen || !c.is_paused())
         .and_then(|c| c.object.spec.for_provider.manifest["metadata"]["namespace"].as_str());
     let namespace = match request.credentials_namespace() {
-        // A hub has a namespace of its own for them, and where that is was found out with the hub.
+        // A hub has its own namespace for them, which was chosen with the hub.
         Some(namespace) => namespace,
         None => before.unwrap_or(&request.settings.credentials_namespace),
     };
@@ -186,20 +186,20 @@ pub(super) fn build_credentials(
             "name": name, "namespace": request.settings.connection_secret_namespace,
         },
     });
-    // provider-kubernetes leaves in place what it wrote before, and nothing of the admin's gets to this side.
+    // provider-kubernetes keeps its earlier write, and none of the admin's credentials arrive here.
     if !(unpaused && health.publishes_admin) {
-        // Moved: what stands in json! is copied.
+        // Moved, because json! copies its values.
         spec["connectionDetails"] = vec![detail(keys::KUBECONFIG), detail(keys::KUBEADMIN_PASSWORD)].into();
     }
     let mut object = build_object(&name, annotations, spec);
     // For a composite in a namespace the finalizer proves that provider-kubernetes has written the tenant's Secret.
     let goes = observed.credentials.as_ref().is_some_and(|c| c.object.metadata.deletion_timestamp.is_some());
-    // None can be added to what is on its way out.
+    // No finalizer can be added during a deletion.
     if unpaused && !goes && !matches!(observed.composite.flavour, Flavour::Namespaced(_)) {
-        // provider-kubernetes would add it by an update that makes it forget what it has just observed, until it looks again half a minute later.
+        // provider-kubernetes would add it by an update that drops its last observation, until the next reconcile half a minute later.
         object["metadata"]["finalizers"] = json!([crossplane::FINALIZER]);
     }
-    Some(Desired { name: CREDENTIALS.into(), object, ready })
+    Some(DesiredResource { name: CREDENTIALS.into(), object, ready })
 }
 
 /// Whether the content of the Secret on the hub may reach the tenant. For a claim the composite's readiness decides that later. For a
@@ -214,7 +214,7 @@ fn may_publish(request: &Validated, observed: &Observed, health: &Health) -> boo
     }
 }
 
-/// The Secret that the hub names, or named when it was last heard.
+/// Secret that the hub names, or last named.
 pub(crate) fn known_secret(observed: &Observed, health: &Health) -> Option<String> {
     let last = || {
         let credentials = observed.credentials.as_ref().filter(|c| !c.is_paused())?;
@@ -224,12 +224,12 @@ pub(crate) fn known_secret(observed: &Observed, health: &Health) -> Option<Strin
     health.secret.as_ref().map(|s| s.as_str().to_owned()).filter(|s| s != PENDING).or_else(last)
 }
 
-/// The hub is the one on which the cluster is, whatever the input says by now.
+/// ProviderConfig of the cluster's hub, whatever the input has now.
 pub(crate) fn provider_config_name<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
     let of_writer = observed.primary.as_ref().map(|w| w.object.spec.provider_config_ref.name.as_str());
-    let taken_over = || Some(observed.transfer.taken_over()?.hub.as_str());
+    let adopted = || Some(observed.transfer.adopted()?.hub.as_str());
     let of_place = || request.hub_name();
-    // With the writer gone, status remembers where it was. Before anything was asked, it tells what the input was.
+    // Without a primary Object, status records the hub. Before the first request it only records the input.
     let status = observed.composite.status.hub.as_ref().filter(|_| observed.was_made_before());
     let remembered = || status.and_then(|h| h.name.as_deref());
     // A claim whose hub was given up and not replaced, or whose pool is unknown, stays where it is.
@@ -240,15 +240,15 @@ pub(crate) fn provider_config_name<'a>(request: &'a Validated, observed: &'a Obs
     };
     let known = of_writer
         .filter(|n| !n.is_empty())
-        .or_else(taken_over)
+        .or_else(adopted)
         .or_else(of_place)
         .or_else(remembered)
         .or_else(of_credentials);
     known.unwrap_or(&request.settings.provider_config)
 }
 
-/// The writer's annotation with the reason for its hub, decided when the writer is composed first. A writer from before there was such an
-/// annotation is not written again for it.
+/// The primary Object's annotation with the reason for its hub, decided when the Object is first composed. Older Objects without it are not
+/// written again for it.
 pub(super) fn hub_reason(observed: &Observed, selected: Option<&str>) -> Option<String> {
     let reason = match &observed.primary {
         Some(primary) => primary.object.metadata.annotation(ours::HUB_REASON),
@@ -257,7 +257,7 @@ pub(super) fn hub_reason(observed: &Observed, selected: Option<&str>) -> Option<
     reason.map(str::to_owned)
 }
 
-/// The uid that pins the remote object.
+/// Uid that pins the remote object.
 pub(super) fn pin_uid(request: &Validated, observed: &Observed) -> Option<Uid> {
     match &request.intent.action {
         // A manifest that lost its uid, such as from a backup, gets the remembered one: without it a second cluster would be created.
@@ -271,12 +271,12 @@ pub(super) fn pin_uid(request: &Validated, observed: &Observed) -> Option<Uid> {
     }
 }
 
-/// Annotations of the remote object: for whom it is, and how long it may take and live.
+/// Annotations of the remote object: its owner, timeout and lifetime.
 pub(super) fn remote_annotations(request: &Validated, observed: &Observed) -> Map<String, Value> {
     let mut notes = Map::new();
     let mut note = |key: &str, value: &str| notes.insert(key.to_owned(), value.into());
     let primary = observed.primary.as_ref();
-    // The hub authorises by it: what the running cluster was made for wins for the life of the claim.
+    // The hub authorizes by it: the original value holds for the life of the claim.
     let cluster = primary
         .and_then(PrimaryObject::remote)
         .and_then(|r| r.metadata().annotation(annotations::KONFLUX_CLUSTER))
@@ -285,8 +285,8 @@ pub(super) fn remote_annotations(request: &Validated, observed: &Observed) -> Ma
     if let Some(cluster) = cluster {
         note(annotations::KONFLUX_CLUSTER, cluster);
     }
-    // An administrator's has none, and keeps what the incumbent said of it: the hub remembers for whom the cluster was made, and withdraws the
-    // credentials of one that is said to be for somebody else.
+    // An administrator's composite has no tenant, and keeps the incumbent's value: the hub records the owner of a cluster, and withdraws
+    // its credentials if that changes.
     let recorded = || primary.and_then(|w| w.manifest_annotation(annotations::KONFLUX_TENANT));
     if let Some(tenant) = request.tenant.as_deref().or_else(recorded) {
         note(annotations::KONFLUX_TENANT, tenant);
@@ -315,22 +315,22 @@ pub(super) fn remote_annotations(request: &Validated, observed: &Observed) -> Ma
     notes
 }
 
-/// Whether another object has the name of the cluster's by now. Delete goes by name, so nothing around it may be deleted any more.
+/// Whether another object has the name of the cluster's object now. Delete works by name, so nothing around it may be deleted any more.
 pub(super) fn is_remote_replaced(request: &Validated, observed: &Observed) -> bool {
     let replaced = observed.primary.as_ref().is_some_and(|primary| primary.sync == SyncState::Replaced);
     replaced || request.intent.failure == Some(Failure::RemoteReplaced)
 }
 
-/// An Object around what it carries.
+/// Builds an Object around a manifest.
 pub(crate) fn build_object(name: &str, mut annotations: Map<String, Value>, spec: Value) -> Value {
     let mut metadata = json!({ "name": name });
-    // provider-kubernetes would add it, by a write of its own that core is told of.
+    // provider-kubernetes would add it by a write of its own, which triggers core.
     annotations.insert(crossplane::EXTERNAL_NAME.into(), name.into());
     metadata["annotations"] = Value::Object(annotations);
     assemble_object(API_VERSION, KIND, metadata, spec)
 }
 
-/// An object of its parts, which are moved.
+/// Assembles an object from its parts, which are moved.
 pub(crate) fn assemble_object(api_version: &str, kind: &str, metadata: Value, spec: Value) -> Value {
     let mut object = json!({ "apiVersion": api_version, "kind": kind });
     object["metadata"] = metadata;

@@ -20,7 +20,7 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, Desired, Health, TeardownMethod,
+    Backend, DesiredResource, Health, TeardownMethod,
     templated::{self, ComposedCluster},
 };
 use crate::{
@@ -64,7 +64,12 @@ impl Backend for Osac {
         TeardownMethod::DeleteObject
     }
 
-    fn build_resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+    fn build_resources(
+        &self,
+        request: &Validated,
+        observed: &Observed,
+        health: &Health,
+    ) -> Vec<DesiredResource> {
         templated::build_resources(self, CEL, (request, observed, health), |templated, placement| {
             let wanted = OsacRequest::from_request(templated);
             let mut notes = nodes::classes_annotation(observed, wanted);

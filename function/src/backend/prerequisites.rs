@@ -22,7 +22,7 @@ use testplatform_apis::{
     template::{Backend, entry::BundleDocument},
 };
 
-use super::{Desired, object as composing};
+use super::{DesiredResource, object as composing};
 use crate::{
     observed::{
         Observed,
@@ -40,7 +40,7 @@ const ANNOTATIONS: [&str; 3] = [ours::CREDENTIALS_NAMESPACE, ours::TEMPLATE, our
 const MAX_REQUESTER: usize = 253;
 
 /// Builds the desired resources.
-pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
+pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<DesiredResource> {
     if request.intent.completion.is_some() {
         return vec![];
     }
@@ -229,7 +229,7 @@ fn compose_object(
     hub: &str,
     notes: [Option<String>; 3],
     manifest: Value,
-) -> Desired {
+) -> DesiredResource {
     // The answer is to be seen by the poll of those that are not ready: nobody may watch all ConfigMaps of a hub.
     let (report, answer) = if name == CLOUD {
         let requested =
@@ -253,5 +253,5 @@ fn compose_object(
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     let ready = request.intent.primary_ready
         || observed.prerequisites.get(name).is_some_and(ObservedObject::is_synced);
-    Desired { name: name.into(), object, ready }
+    DesiredResource { name: name.into(), object, ready }
 }

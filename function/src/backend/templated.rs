@@ -23,7 +23,7 @@ use testplatform_apis::{
     yaml::sorted,
 };
 
-use super::{Backend, Desired, Health, bundles, object, tenant_credentials};
+use super::{Backend, DesiredResource, Health, bundles, object, tenant_credentials};
 use crate::{
     hubs,
     intent::{ManagementPolicies, PrimaryAction},
@@ -32,7 +32,7 @@ use crate::{
     validate::Validated,
 };
 
-/// How long after the end of the longest lifetime the hub waits before it ends the cluster by itself.
+/// Delay after the end of the longest lifetime before the hub ends the cluster by itself.
 const OVERDUE: SignedDuration = SignedDuration::from_hours(1);
 
 /// Request in terms of a backend, once fully resolved.
@@ -53,7 +53,7 @@ impl<K: Kind> Clone for BackendRequest<'_, K> {
 impl<K: Kind> Copy for BackendRequest<'_, K> {}
 
 impl<'a, K: Kind> BackendRequest<'a, K> {
-    /// `order`: what is asked for, if it is in the backend's words.
+    /// Builds the request of a backend. `order`: selects that backend's spec.
     pub fn from_templated(
         templated: &'a Templated,
         order: fn(&AnyBackendSpec) -> Option<&BackendSpec<K>>,
@@ -90,7 +90,7 @@ impl<K: Kind> BackendRequest<'_, K> {
     }
 }
 
-/// The members of what was asked for that are there, as they are there.
+/// Requested members that exist on the hub, with the hub's values.
 fn shared_members(requested: &Map<String, Value>, there: &Map<String, Value>) -> Map<String, Value> {
     let both = requested.iter().filter_map(|(member, requested)| {
         let hub_value = there.get(member)?;
@@ -107,25 +107,25 @@ fn shared_members(requested: &Map<String, Value>, there: &Map<String, Value>) ->
 
 /// Output of a backend for one request.
 pub(super) struct ComposedCluster {
-    /// apiVersion of the object that stands for the cluster.
+    /// apiVersion of the object that represents the cluster.
     pub api_version: &'static str,
-    /// Annotations of its own on that object.
+    /// The backend's annotations on that object.
     pub annotations: Map<String, Value>,
     /// Its spec.
     pub spec: Map<String, Value>,
     /// Annotations of the backend on the primary Object and, should that be lost, on `credentials`.
     pub primary_annotations: Map<String, Value>,
     /// Resources besides the primary Object.
-    pub parts: Vec<Desired>,
+    pub parts: Vec<DesiredResource>,
 }
 
-/// The writer with all that belongs to it, and `credentials`. `cel`: readiness of the writer.
+/// Builds the primary Object with all its parts, and `credentials`. `cel`: readiness of the primary Object.
 pub(super) fn build_resources(
     backend: &dyn Backend,
     cel: &str,
     (request, observed, health): (&Validated, &Observed, &Health),
     compose: impl FnOnce(&Templated, &Placement) -> ComposedCluster,
-) -> Vec<Desired> {
+) -> Vec<DesiredResource> {
     let Some(templated) = request.templated() else { return vec![] };
     let Some(placement) = &templated.placement else { return orphaned_resources(request, observed, health) };
     let ComposedCluster { api_version, annotations, spec, primary_annotations: own, parts } =
@@ -154,7 +154,7 @@ pub(super) fn build_resources(
     primary.into_iter().chain(parts).chain(credentials).collect()
 }
 
-/// The object that stands for the cluster.
+/// Builds the object that represents the cluster.
 fn build_manifest(
     (api_version, kind): (&str, &str),
     request: &Validated,
@@ -193,7 +193,7 @@ fn latest_end(request: &Validated, observed: &Observed) -> Option<Timestamp> {
     Some(before.and_then(|at| at.parse().ok()).map_or(end, |before: Timestamp| before.max(end)))
 }
 
-/// Whether what is composed is what is asked of the hub.
+/// Whether the composed spec is requested from the hub.
 fn applies_request(request: &Validated) -> bool {
     match request.intent.action {
         PrimaryAction::Create | PrimaryAction::Update(_) | PrimaryAction::Recreate { .. } => {
@@ -206,14 +206,14 @@ fn applies_request(request: &Validated) -> bool {
     }
 }
 
-/// The spec that the hub has, where that is to be said in place of what was asked for, which the hub refuses, or may: nothing could be deleted.
-/// It is noted like what is asked for, so that it is said until the end.
+/// The hub's spec, if it has to replace a requested spec that the hub refuses or may refuse: otherwise nothing could be deleted. It is
+/// recorded like a request, so that it is repeated until the end.
 fn spec_to_restore<'o>(request: &Validated, observed: &'o Observed) -> Option<&'o Map<String, Value>> {
     let primary = observed.primary.as_ref()?;
     let goes = match request.intent.action {
-        // The next pass takes it away.
+        // The next pass removes it.
         PrimaryAction::Update(ManagementPolicies::ObserveDelete) => request.intent.teardown_deferred,
-        // It goes already, by whomever it was taken away.
+        // It is being deleted already, whoever removed it.
         PrimaryAction::Probe { .. } => {
             matches!(primary.sync, SyncState::Refused(_) | SyncState::UnknownField(_))
         }
@@ -229,7 +229,7 @@ fn spec_to_restore<'o>(request: &Validated, observed: &'o Observed) -> Option<&'
     primary.hub_spec().filter(|_| goes)?.as_object()
 }
 
-/// The spec that was asked for: as the writer has it, unless that was made anew to look; else as `credentials` remembers it.
+/// The requested spec: from the primary Object, unless that was recreated to search; else from `credentials`.
 fn requested_spec(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
     let remembering =
         observed.primary.as_ref().filter(|w| w.manifest_annotation(ours::CREDENTIALS_NAMESPACE).is_some());
@@ -238,15 +238,15 @@ fn requested_spec(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
     written.map(Cow::Borrowed).or_else(|| recorded().map(Cow::Owned))
 }
 
-/// The spec that was asked for.
+/// The requested spec.
 pub(super) struct PreviousSpec<'o> {
-    /// As the writer has it or `credentials` remembers it; where both were lost, as the hub has it.
+    /// From the primary Object or `credentials`; if both were lost, from the hub.
     pub spec: Cow<'o, Map<String, Value>>,
     of_hub: bool,
 }
 
 impl<'o> PreviousSpec<'o> {
-    /// `seen`: the spec on the hub. `complete`: whether a spec is one that was asked for.
+    /// `seen`: the hub's spec. `complete`: whether a spec is a requested one.
     pub fn of(
         observed: &'o Observed,
         observed_remote: Option<&'o Value>,
@@ -266,8 +266,8 @@ impl<'o> PreviousSpec<'o> {
     }
 }
 
-/// Noted on the writer: where the credentials are on the hub, which what only looks does not know, why that hub was selected, which hubs were given
-/// up, and what the hub last took.
+/// Annotations of the primary Object: namespace of the credentials on the hub, which a searching Object does not know, reason for that hub,
+/// hubs that were given up, and the last accepted request.
 fn primary_annotations(
     request: &Validated,
     observed: &Observed,
@@ -288,8 +288,8 @@ fn primary_annotations(
     gather::texts(all.map(|(key, text)| (key, Some(text))).chain([(ours::HUB_REASON, selected)]))
 }
 
-/// What `credentials` remembers: where the cluster is, which one it is, how it is ended, and which hubs were given up. `own`: what the backend
-/// notes.
+/// Annotations of `credentials`: location and identity of the cluster, its end, and the hubs that were given up. `own`: the backend's
+/// annotations.
 fn memory_annotations(
     request: &Validated,
     observed: &Observed,

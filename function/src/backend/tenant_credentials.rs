@@ -31,7 +31,7 @@ use testplatform_apis::{
 };
 
 use self::teardown::{PoolTeardown, pool_teardown};
-use super::{Desired, dependents, object as composing};
+use super::{DesiredResource, dependents, object as composing};
 use crate::{
     intent::ManagementPolicies,
     observed::{
@@ -47,7 +47,7 @@ use crate::{
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// Everything that is to exist now.
-pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<Desired> {
+pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<DesiredResource> {
     let chosen = match &request.block {
         Block::ClusterClaim(claimed) => claimed.tenant_namespace.clone(),
         Block::Template(templated) => templated.tenant_namespace.clone(),
@@ -58,7 +58,7 @@ pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<D
     let goes = request.intent.completion.is_some();
     let Some(tenant_namespace) = read_tenant_namespace(&observed.tenant_credentials)
         .or(chosen)
-        .filter(|_| lets_go || !goes || is_namespace_held(observed))
+        .filter(|_| lets_go || !goes || has_stale_holder(observed))
     else {
         return vec![];
     };
@@ -99,13 +99,13 @@ pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<D
                 object["spec"]["watch"] = true.into();
             }
         }
-        Some(Desired { name: name.into(), object, ready })
+        Some(DesiredResource { name: name.into(), object, ready })
     };
     TENANT_RESOURCES.into_iter().filter_map(make).collect()
 }
 
 /// Whether the namespace would not go, because one that is gone is still said to hold it. That is taken back by asking for it once more.
-fn is_namespace_held(observed: &Observed) -> bool {
+fn has_stale_holder(observed: &Observed) -> bool {
     let pool = observed.tenant_credentials.get(POOL).map(|part| &part.object.metadata);
     let primary = observed.primary.as_ref().map(|primary| &primary.object.metadata);
     let namespace = observed.tenant_credentials.get(NAMESPACE).map(|part| &part.object.metadata);
@@ -197,7 +197,11 @@ fn namespace_reference(request: &Validated) -> Value {
 
 /// The same of the writer of a cluster by template, also where that only looks: one that stops depending on its way out leaves its finalizer behind,
 /// and whether one is on its way out core does not show. So the namespace, in which no Secret is any more by then, goes with the last of them.
-pub(super) fn add_namespace_reference(primary: &mut Desired, request: &Validated, observed: &Observed) {
+pub(super) fn add_namespace_reference(
+    primary: &mut DesiredResource,
+    request: &Validated,
+    observed: &Observed,
+) {
     let before = observed.primary.as_ref().map(|primary| primary.object.spec.references.clone());
     let own = || read_tenant_namespace(&observed.tenant_credentials).map(|_| namespace_reference(request));
     let references = before.filter(Value::is_array).or_else(own).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Judged → the conditions of a pool, all of them in every pass that sees it: one that is left out would keep its last value.
+//! PoolEvaluation → the conditions of a pool. Every pass returns all of them, because an omitted condition would keep its last value.
 
 pub(super) mod messages;
 mod renewal;
@@ -14,7 +14,7 @@ use testplatform_apis::{
 
 use self::renewal::{recommended_condition, refreshing_condition, releasable_condition};
 use super::{PoolEvaluation, observed::PoolState, validate::PoolAdmissionIssue};
-use crate::{observed::SyncState, text::bounded, validate::Problem};
+use crate::{observed::SyncState, text::bounded, validate::FieldProblem};
 
 use ConditionStatus::{False, True, Unknown};
 
@@ -48,7 +48,7 @@ fn build_condition(
 }
 
 /// Every problem by field, the first ten in full.
-pub(super) fn join_problems(problems: &[Problem]) -> String {
+pub(super) fn join_problems(problems: &[FieldProblem]) -> String {
     let shown: Vec<_> = problems.iter().take(10).map(|p| format!("{}: {}", p.field, p.sentence)).collect();
     let more = problems.len().saturating_sub(shown.len());
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
@@ -207,13 +207,13 @@ fn is_word(text: &str) -> bool {
 }
 
 fn unique_condition(evaluation: &PoolEvaluation) -> Condition {
-    let name_taken = evaluation
+    let duplicate_name = evaluation
         .plan
         .as_ref()
         .ok()
         .and_then(|w| w.blocked_by.as_ref())
         .filter(|h| h.reason == PoolRequested::NameTaken);
-    if let Some(taken) = name_taken {
+    if let Some(taken) = duplicate_name {
         return build_condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &taken.message);
     }
     let namesakes = evaluation.observed.report().map(|r| r.namesakes.as_slice()).unwrap_or_default();

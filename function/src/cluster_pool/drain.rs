@@ -1,8 +1,8 @@
-//! How a pool goes that is to drain.
+//! Draining of a pool.
 //!
-//! Its Object is taken away, which deletes the ClusterPool; Hive keeps that until its claimed clusters are given back, and
-//! provider-kubernetes keeps the Object as long. Core drops its reference to what is not desired and shows it no more, so it is desired
-//! again, as one that only looks: while it goes it is seen. The one that is made after it is gone proves that nothing is left.
+//! Its Object is removed, which deletes the ClusterPool. Hive keeps that until its claimed clusters are given back, and provider-kubernetes
+//! keeps the Object as long. Core drops its reference to an Object that is no longer desired and does not show it any more. So the Object
+//! is desired again as an observer: it shows the old one while that goes, and its successor proves that nothing is left.
 
 use testplatform_apis::pool_status::PoolPhase;
 

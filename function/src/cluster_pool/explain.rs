@@ -1,4 +1,4 @@
-//! Why the answer for a pool is what it is: one line per decision, read from where it was taken.
+//! Reasons behind the response for a pool: one line per decision, read from where it was made.
 
 use testplatform_apis::pool_status::PoolPhase;
 

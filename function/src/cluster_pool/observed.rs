@@ -1,4 +1,4 @@
-//! Request → [`Observed`]: everything that may be known of a pool, decoded once. An error here is FATAL.
+//! Request → [`PoolState`]: everything that may be known of a pool, decoded once. An error here is FATAL.
 
 use jiff::Timestamp;
 use prost::bytes::Bytes;
@@ -21,7 +21,7 @@ use testplatform_apis::{
 use super::{ADMINS, POOL, SIZE};
 use crate::{
     observed::{
-        Composite, RequirementNames, SyncState, Unusable, decode_resource, fetched_resources,
+        Composite, RequirementNames, SyncState, UnusableRequest, decode_resource, fetched_resources,
         read_sync_state, refuse_newer, selector, unreadable_resource,
     },
     proto::{MatchLabels, Requirements, RunFunctionRequest, resource_selector::Match},
@@ -66,7 +66,7 @@ struct RawPhase {
 pub struct ObservedPool {
     /// The Object.
     pub object: Object<ClusterPool>,
-    /// How the ClusterPool stands to it.
+    /// Sync state of the ClusterPool.
     pub sync: SyncState,
     /// Report of the hub-side provider about the ClusterPool; none: no report.
     pub report: Option<PoolStatus>,
@@ -75,7 +75,7 @@ pub struct ObservedPool {
 }
 
 impl ObservedPool {
-    fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
+    fn decode(bytes: &[u8]) -> Result<Self, UnusableRequest> {
         let object: Object<ClusterPool> =
             wire::from_struct(bytes).map_err(|e| unreadable_resource(POOL, e))?;
         let remote = object.status.at_provider.manifest.as_ref();
@@ -125,10 +125,10 @@ pub struct PeerPool {
 }
 
 impl PoolState {
-    /// Decodes what concerns us. Resources of other steps are left alone.
-    pub fn decode(request: &RunFunctionRequest) -> Result<Self, Unusable> {
-        let state = request.observed.as_ref().ok_or(Unusable::NoComposite)?;
-        let resource = state.composite.as_ref().ok_or(Unusable::NoComposite)?;
+    /// Decodes the resources of this function. Those of other steps are ignored.
+    pub fn decode(request: &RunFunctionRequest) -> Result<Self, UnusableRequest> {
+        let state = request.observed.as_ref().ok_or(UnusableRequest::NoComposite)?;
+        let resource = state.composite.as_ref().ok_or(UnusableRequest::NoComposite)?;
         let composite = Composite::decode(&resource.resource)?;
         let peers = decode_peers(request, &composite.metadata.name);
         let raw: RawStatus = wire::from_struct(&resource.resource).unwrap_or_default();
@@ -156,7 +156,10 @@ impl PoolState {
     }
 }
 
-fn decode_object<R: Default + DeserializeOwned>(name: &str, bytes: &Bytes) -> Result<Object<R>, Unusable> {
+fn decode_object<R: Default + DeserializeOwned>(
+    name: &str,
+    bytes: &Bytes,
+) -> Result<Object<R>, UnusableRequest> {
     wire::from_struct(&decode_resource(name, bytes)?.resource).map_err(|e| unreadable_resource(name, e))
 }
 

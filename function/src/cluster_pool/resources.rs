@@ -1,15 +1,16 @@
-//! Wanted × observed → the Objects that are to exist.
+//! PoolPlan × observed → desired Objects.
 //!
-//! Whose a field is: everything in the manifest is the function's, by server-side apply as `provider-kubernetes/managed-<name>`, and nothing else is.
-//! Hive adds its finalizer and status, the hub-side provider its annotation, and neither is ever in the manifest. The size is the function's
-//! alone, also while a refresh or a rotation lowers it.
+//! Field ownership: the function owns everything in the manifest, by server-side apply as `provider-kubernetes/managed-<name>`, and nothing
+//! else. Hive adds its finalizer and status, the hub-side provider its annotation, and neither is ever in the manifest. The function alone
+//! owns the size, also while a refresh or a rotation lowers it.
 //!
-//! Where somebody else scales (`scalingMode: External`) the size has to be let go of. Just leaving it out would take it away, because its
-//! only owner did, and Hive requires it: the hub would refuse. So a second Object of its own name first becomes a second owner of the same
-//! value; then the first leaves it out, and the second only watches from then on. Whoever scales next takes it over, and nobody here ever
-//! writes it again, unless the pool itself is gone: what is made anew needs a size, so that all of it begins again with the one that was seen last.
+//! With an external autoscaler (`scalingMode: External`) the function has to release the size. Just omitting it would remove it, because
+//! its only owner omitted it, and the hub would refuse that: Hive requires a size. So a second Object with another name first becomes a
+//! second owner of the same value. Then the first Object omits it, and the second only observes from then on. The next scaler takes
+//! ownership, and this function never writes the size again, unless the pool itself is gone: a recreated pool needs a size, so the release
+//! starts again with the last observed one.
 //!
-//! How a pool goes is told in [`drain`](super::drain).
+//! Draining is described in [`drain`](super::drain).
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
@@ -32,7 +33,7 @@ use super::{
     validate::PoolPlan,
 };
 use crate::{
-    backend::{Desired, build_object},
+    backend::{DesiredResource, build_object},
     observed::{SyncState, found_none, observer},
 };
 
@@ -42,7 +43,7 @@ const RESUME_TIMEOUT: i64 = 20;
 const INSTALL_ATTEMPTS: i32 = 1;
 
 /// Everything that is to exist. None wanted: what is observed is repeated as it was last asked for.
-pub(super) fn build_resources(wanted: Option<&PoolPlan>, observed: &PoolState) -> Vec<Desired> {
+pub(super) fn build_resources(wanted: Option<&PoolPlan>, observed: &PoolState) -> Vec<DesiredResource> {
     let Some(wanted) = wanted else {
         let mut repeated: Vec<_> = observed.pool.iter().map(|p| repeat_object(POOL, &p.object)).collect();
         repeated.extend(observed.admins.iter().map(|o| repeat_object(ADMINS, o)));
@@ -56,7 +57,7 @@ pub(super) fn build_resources(wanted: Option<&PoolPlan>, observed: &PoolState) -
 }
 
 /// The Object as it was last asked for.
-fn repeat_object<R>(name: &'static str, observed: &Object<R>) -> Desired {
+fn repeat_object<R>(name: &'static str, observed: &Object<R>) -> DesiredResource {
     let mut spec = json!({
         "forProvider": { "manifest": observed.spec.for_provider.manifest },
         "providerConfigRef": { "name": observed.spec.provider_config_ref.name },
@@ -68,21 +69,21 @@ fn repeat_object<R>(name: &'static str, observed: &Object<R>) -> Desired {
     compose_object(name, &observed.metadata.name, spec, is_synced(observed))
 }
 
-fn compose_object(name: &'static str, object_name: &str, mut spec: Value, ready: bool) -> Desired {
+fn compose_object(name: &'static str, object_name: &str, mut spec: Value, ready: bool) -> DesiredResource {
     // Without it a poll of ten minutes is all that sees a change on the hub. The RoleBinding concerns nobody that fast.
     if name == POOL && spec.get("watch").is_none() {
         spec["watch"] = true.into();
     }
     let mut object = build_object(object_name, Map::new(), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
-    Desired { name: name.into(), object, ready }
+    DesiredResource { name: name.into(), object, ready }
 }
 
 fn is_synced<R>(object: &Object<R>) -> bool {
     condition(&object.status.conditions, "Synced").is_some_and(ObservedCondition::is_true)
 }
 
-fn build_pool(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
+fn build_pool(wanted: &PoolPlan, observed: &PoolState) -> Option<DesiredResource> {
     let stage = drain_stage(wanted.drain, observed);
     if matches!(stage, DrainStage::Removed | DrainStage::Complete)
         || (!wanted.drain && wanted.blocked_by.is_some() && observed.pool.is_none())
@@ -248,7 +249,7 @@ fn size_to_write(size: PoolSize, external: bool, observed: &PoolState) -> i64 {
 }
 
 /// The second owner of the size, and later nobody's. Without Create and Delete it can neither make a pool nor take one away.
-fn build_size(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
+fn build_size(wanted: &PoolPlan, observed: &PoolState) -> Option<DesiredResource> {
     if wanted.spec.scaling_mode != Some(ScalingMode::External) || wanted.drain {
         return None;
     }
@@ -277,7 +278,7 @@ fn build_size(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
 }
 
 /// Administrators who may debug the pool: Hive passes this role on to the namespaces of its clusters. It outlives a draining pool.
-fn build_admins(wanted: &PoolPlan, observed: &PoolState) -> Option<Desired> {
+fn build_admins(wanted: &PoolPlan, observed: &PoolState) -> Option<DesiredResource> {
     let unmade = observed.pool.is_none() && observed.admins.is_none();
     let blocked = !wanted.drain && wanted.blocked_by.is_some();
     let drained = drain_stage(wanted.drain, observed) == DrainStage::Complete;

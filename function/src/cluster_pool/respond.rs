@@ -1,4 +1,4 @@
-//! Judged → response: the wire form of what was decided, and what is news in it.
+//! PoolEvaluation → response: encodes the decisions for the wire, with events for changes.
 
 use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};

@@ -1,4 +1,4 @@
-//! How large the pool is to be now: its own size, what the schedule says in its place, and what a refresh or a rotation leaves of it.
+//! Current size of the pool: its own size, the schedule's in its place, and the limit of a refresh or a rotation.
 
 use serde_json::Value;
 use testplatform_apis::{

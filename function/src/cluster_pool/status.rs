@@ -1,4 +1,4 @@
-//! Judged → `status`, and the one sentence.
+//! PoolEvaluation → `status`, and its message.
 
 use serde_json::Value;
 use testplatform_apis::{
@@ -17,13 +17,13 @@ use super::{
     observed::{ObservedPool, PoolState},
     validate::PoolPlan,
 };
-use crate::{text::bounded, validate::Problem};
+use crate::{text::bounded, validate::FieldProblem};
 
 /// The most names that a status lists.
 const MAX_NAMES: usize = 50;
 
-/// Where the pool stands.
-pub(super) fn decide_phase(observed: &PoolState, wanted: Result<&PoolPlan, &Vec<Problem>>) -> PoolPhase {
+/// Phase of the pool.
+pub(super) fn decide_phase(observed: &PoolState, wanted: Result<&PoolPlan, &Vec<FieldProblem>>) -> PoolPhase {
     match drain_stage(wanted.is_ok_and(|w| w.drain), observed) {
         DrainStage::Removed | DrainStage::Observed => return PoolPhase::Draining,
         DrainStage::Complete => return PoolPhase::Drained,

@@ -1,4 +1,4 @@
-//! Definition × what is observed × now → [`Wanted`], or everything that is wrong with it.
+//! Definition × observed × now → [`PoolPlan`], or all of its problems.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use super::{
     schedule::{self, ScheduleError, ScheduleState},
     sizing::{PoolSize, size_ceiling},
 };
-use crate::{text::bounded, validate::Problem};
+use crate::{text::bounded, validate::FieldProblem};
 
 /// A definition of which everything that can be judged was judged.
 #[derive(Clone, Debug)]
@@ -56,7 +56,11 @@ pub struct PoolAdmissionIssue {
 }
 
 /// All problems, not the first. `spec`: that of the composite.
-pub fn validate_pool(spec: Value, observed: &PoolState, now: Timestamp) -> Result<PoolPlan, Vec<Problem>> {
+pub fn validate_pool(
+    spec: Value,
+    observed: &PoolState,
+    now: Timestamp,
+) -> Result<PoolPlan, Vec<FieldProblem>> {
     let own = &observed.composite.metadata.name;
     let spec = TestPlatformClusterPoolSpec::read(spec)
         .map_err(|e| vec![build_problem("spec", bounded(&e.to_string(), 256))])?;
@@ -84,7 +88,7 @@ pub fn validate_pool(spec: Value, observed: &PoolState, now: Timestamp) -> Resul
     };
 
     let (name, namespace, provider_config) = resolve_place(name, &spec, observed, &mut issues);
-    let mut blocker = name_taken_issue(&name, &namespace, &provider_config, observed);
+    let mut blocker = duplicate_name_issue(&name, &namespace, &provider_config, observed);
     let drain = spec.drain == Some(true);
     let runs = platform.always_runs();
     let scheduled =
@@ -137,12 +141,15 @@ pub fn validate_pool(spec: Value, observed: &PoolState, now: Timestamp) -> Resul
     })
 }
 
-fn build_problem(field: &str, sentence: String) -> Problem {
-    Problem { field: field.to_owned(), sentence }
+fn build_problem(field: &str, sentence: String) -> FieldProblem {
+    FieldProblem { field: field.to_owned(), sentence }
 }
 
 /// Exactly one, with credentials that are named in one place.
-fn check_platform(spec: &TestPlatformClusterPoolSpec, problems: &mut Vec<Problem>) -> Option<PlatformKind> {
+fn check_platform(
+    spec: &TestPlatformClusterPoolSpec,
+    problems: &mut Vec<FieldProblem>,
+) -> Option<PlatformKind> {
     let Some((kind, block)) = spec.platform.only() else {
         let sentence =
             "set exactly one of aws, azure, gcp, openstack and vsphere, for which Hive builds pools";
@@ -170,7 +177,7 @@ fn check_platform(spec: &TestPlatformClusterPoolSpec, problems: &mut Vec<Problem
 fn check_running(
     spec: &TestPlatformClusterPoolSpec,
     platform: Option<PlatformKind>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<FieldProblem>,
 ) {
     let Some(kind) = platform.filter(|p| p.always_runs()) else { return };
     let mut must = |field: String, running: Option<i32>, size: i32| {
@@ -222,7 +229,7 @@ fn resolve_place(
 }
 
 /// Hive lets the administrators of one pool into the clusters of every pool of that name on the hub.
-fn name_taken_issue(
+fn duplicate_name_issue(
     name: &ShortName,
     namespace: &str,
     provider_config: &str,
@@ -234,7 +241,7 @@ fn name_taken_issue(
     let metadata = &observed.composite.metadata;
     let age = (metadata.creation_timestamp, metadata.name.clone());
     let Some(peers) = &observed.peers else {
-        // This answer is not the last one: core fetches what is asked for and calls again.
+        // This response is not the last one: core fetches the required resources and calls again.
         let message = "the other pools were not read yet".into();
         return Some(PoolAdmissionIssue { reason: PoolRequested::PoolsNotRead, message });
     };

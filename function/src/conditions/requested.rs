@@ -1,4 +1,4 @@
-//! `RequestAccepted`: whether what the claim asks for can be had, and what its owner should know.
+//! `RequestAccepted`: whether the request can be served, and issues for its owner.
 
 use testplatform_apis::{
     condition::{Condition, ConditionStatus, ConditionType, Failure, Request},
@@ -11,7 +11,7 @@ use crate::{
     backend::Stage,
     observed::SyncState,
     text::bounded,
-    validate::{AdmissionIssue, Block, HIVE_ENDS_IT, HIVES_END, Problem, Validated},
+    validate::{AdmissionIssue, Block, FieldProblem, HIVE_ENDS_IT, HIVES_END, Validated},
 };
 
 pub(super) fn accepted_condition(evaluation: &ClusterEvaluation) -> Condition {
@@ -26,7 +26,7 @@ pub(super) fn accepted_condition(evaluation: &ClusterEvaluation) -> Condition {
     Condition::new(ConditionType::RequestAccepted, status, reason.as_str(), bounded(&message, 2048))
 }
 
-/// Why what the claim asks for cannot be had, if so.
+/// Refusal of the request, if any.
 pub(crate) fn find_refusal(evaluation: &ClusterEvaluation) -> Option<AdmissionIssue> {
     let plan = &evaluation.plan;
     let request = match &plan.request {
@@ -57,7 +57,7 @@ pub(crate) fn find_refusal(evaluation: &ClusterEvaluation) -> Option<AdmissionIs
         _ if plan.lifecycle.phase == Phase::Failed && evaluation.observed.was_never_requested() => {
             timed_out_refusal(evaluation)
         }
-        // A refusal that can be lifted stands only while nothing was asked of the hub.
+        // A resolvable refusal counts only while nothing was requested from the hub.
         _ if evaluation.plan.lifecycle.is_complete() => None,
         _ if evaluation.observed.primary.is_none() => request.blocked_by.clone(),
         _ if waits => undeclared_field_issue(request, evaluation).or_else(|| plan.health.blocked_by.clone()),
@@ -65,7 +65,7 @@ pub(crate) fn find_refusal(evaluation: &ClusterEvaluation) -> Option<AdmissionIs
     }
 }
 
-/// A field that is not the tenant's to take out keeps the remote object from being made.
+/// Issue if an unknown field outside the tenant's control prevents the remote object.
 fn undeclared_field_issue(request: &Validated, evaluation: &ClusterEvaluation) -> Option<AdmissionIssue> {
     let primary = evaluation.observed.primary.as_ref().filter(|primary| primary.remote_uid().is_none())?;
     let SyncState::UnknownField(path) = &primary.sync else { return None };
@@ -110,7 +110,7 @@ fn collect_issues(evaluation: &ClusterEvaluation) -> Vec<AdmissionIssue> {
     issues
 }
 
-/// Whether the hub, or Hive, may end the cluster before its lifetime does.
+/// Issue if the hub, or Hive, may end the cluster before its lifetime ends.
 fn hub_lifetime_issue(evaluation: &ClusterEvaluation, request: &Validated) -> Option<AdmissionIssue> {
     let hub = evaluation.settings.hub_max_lifetime;
     let is_ci_operator = matches!(request.block, Block::CiOperator(_));
@@ -125,7 +125,7 @@ fn hub_lifetime_issue(evaluation: &ClusterEvaluation, request: &Validated) -> Op
             // It was promised by a version that knew nothing of that.
             (HIVE_ENDS_IT, HIVES_END)
         } else if beyond && life.max.is_none() && !life.lost {
-            // The time of its job was set at birth.
+            // The timeout of its job was set at creation.
             ("when the cluster was asked for the hub was told of none as long, and may end it after", hub)
         } else {
             return None;
@@ -137,7 +137,7 @@ fn hub_lifetime_issue(evaluation: &ClusterEvaluation, request: &Validated) -> Op
 }
 
 /// Every problem by field, the first ten in full.
-fn join_problems(problems: &[Problem]) -> String {
+fn join_problems(problems: &[FieldProblem]) -> String {
     let shown: Vec<String> =
         problems.iter().take(10).map(|p| format!("{}: {}", p.field, p.sentence)).collect();
     let more = problems.len().saturating_sub(shown.len());

@@ -1,4 +1,4 @@
-//! The conditions that only claims with a template have: all of them, from the first response on, so that tools can wait for them.
+//! Conditions that only claims with a template have. The first response contains all of them, so that tools can wait for them.
 
 use testplatform_apis::{
     condition::{

@@ -1,4 +1,4 @@
-//! Why the claim is in its phase.
+//! Reason for the phase of a claim.
 
 use testplatform_apis::{condition::Failure, phase::Phase};
 

@@ -1,4 +1,4 @@
-//! From which pool the cluster comes.
+//! Explanation of the chosen pool.
 
 use crate::{
     ClusterEvaluation,

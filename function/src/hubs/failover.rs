@@ -1,7 +1,7 @@
-//! Whether a claim may go to another hub after it was given one: only where nothing can have been made on the first.
+//! Failover of a claim to another hub. It is possible only if nothing can exist on the first hub.
 //!
-//! **Invariant:** a hub on which provider-kubernetes may have tried is never given up, however long it is silent: a second cluster
-//! costs as much as the first.
+//! **Invariant:** a hub on which provider-kubernetes may have tried is never given up, however long it is silent: a second cluster costs as
+//! much as the first.
 
 use std::collections::BTreeSet;
 

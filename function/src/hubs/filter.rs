@@ -1,4 +1,4 @@
-//! Whether a hub can be had at all, and if not, why: the first thing that stands against it.
+//! Filter of hubs, and the first reason against each.
 
 use std::fmt;
 

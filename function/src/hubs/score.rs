@@ -1,4 +1,4 @@
-//! Which of the hubs that fit: the one with the most room for its weight, and among equals the one that the claim draws.
+//! Ranking of matching hubs: the most room for its weight wins, and the claim draws among equals.
 
 use std::collections::BTreeSet;
 

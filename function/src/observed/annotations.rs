@@ -12,9 +12,9 @@ use super::{
 };
 
 impl Observed {
-    /// Whether the claim ever was ready. Three witnesses beside the status, because a restore drops status:
-    /// the composite's own connection details hold a kubeconfig, it is noted on the writer when it became ready, or the
-    /// composite is Ready and a kubeconfig is or was there. Ready alone is not believed: ready means that the kubeconfig is there.
+    /// Whether the claim ever was ready. Three records besides the status count, because a restore drops the status: a kubeconfig in the
+    /// composite's own connection details, the annotation of readiness on the primary Object, or a Ready composite that has or had a
+    /// kubeconfig. Ready alone is not enough, because it means that the kubeconfig is there.
     pub fn ever_ready(&self) -> bool {
         let had_kubeconfig = self.details.has_kubeconfig_key()
             || self.credentials.as_ref().is_some_and(|c| c.details.has_kubeconfig());
@@ -24,12 +24,12 @@ impl Observed {
             || (self.composite.is_ready() && had_kubeconfig)
     }
 
-    /// Whether a cluster was made for this composite although no writer is observed: then none is made again.
+    /// Whether a cluster was created for this composite although no primary Object is observed: then none is created again.
     pub fn was_made_before(&self) -> bool {
         self.cluster_may_exist() || self.details.has_kubeconfig_key() || self.completion_record.is_some()
     }
 
-    /// Whether it may still be there. Emptied keys alone are those of an end, also of one before anything was made.
+    /// Whether that cluster may still exist. Emptied keys alone prove an end, even one before anything was created.
     pub fn cluster_may_exist(&self) -> bool {
         self.remembered_uid().is_some()
             || self.details.has_kubeconfig()
@@ -37,12 +37,13 @@ impl Observed {
             || self.has_dependents()
     }
 
-    /// Whether there is what is asked for only once the object that stands for the cluster was seen.
+    /// Whether resources exist that are requested only after the cluster's object was observed.
     pub fn has_dependents(&self) -> bool {
         !self.node_pools.0.is_empty() || self.hosted.is_some() || self.bundles.request.is_some()
     }
 
-    /// Whether what it became is to be looked for once more: what stood for the cluster was seen to be gone. While that is not known it is as before.
+    /// Whether the HostedCluster has to be observed once more, because the cluster's object is gone. While that is unknown the previous
+    /// answer holds.
     pub fn needs_reobservation(&self) -> bool {
         let is_missing = |primary: &PrimaryObject| {
             primary.found_nothing() || matches!(primary.sync, SyncState::Deleted | SyncState::Replaced)
@@ -54,7 +55,8 @@ impl Observed {
         }
     }
 
-    /// Why the hub of the cluster was selected, read from the annotations of the first Objects: the writer, or prerequisites and Secrets before it.
+    /// Reason for the choice of the hub, read from the annotations of the first Objects: the primary Object, or earlier prerequisites and
+    /// Secrets.
     pub fn hub_reason(&self) -> Option<String> {
         let annotation = |metadata: &Metadata| metadata.annotation(ours::HUB_REASON).map(str::to_owned);
         let primary = self.primary.as_ref().and_then(|primary| annotation(&primary.object.metadata));
@@ -67,31 +69,31 @@ impl Observed {
             })
     }
 
-    /// Whether it waited when it was last told of, and no cluster was ever seen. Core applies the status, then writes the keys that an end
-    /// empties, and updates the conditions last, so an end may have been told that only the keys know of.
+    /// Whether the last reported phase is Pending and no cluster was ever observed. Core applies the status, then writes the keys that an
+    /// end empties, and updates the conditions last, so only the keys may show an end.
     pub fn was_pending(&self) -> bool {
         self.composite.status.phase == Some(Phase::Pending) && self.remembered_uid().is_none()
     }
 
-    /// Whether what was told last is that nothing was made: it waited, or that was over, and no cluster was ever seen.
+    /// Whether nothing was created according to the last report: the claim was pending or ended, and no cluster was ever observed.
     pub fn nothing_was_created(&self) -> bool {
         let over = matches!(self.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed));
         self.was_pending() || (over && self.remembered_uid().is_none())
     }
 
-    /// Whether no cluster was ever asked for, as far as anybody remembers.
+    /// Whether no cluster was ever requested, as far as recorded.
     pub fn was_never_requested(&self) -> bool {
         self.primary.is_none() && self.remembered_uid().is_none()
     }
 
-    /// Whether what was made for this composite is a claim for a cluster out of a pool, as status or `credentials` remember it.
+    /// Whether the cluster came from a pool, as recorded by status or `credentials`.
     pub fn came_from_pool(&self) -> Option<bool> {
         let reported = self.composite.status.backend.as_ref().and_then(|b| b.kind.as_deref());
         let recorded = self.credentials_annotation(ours::POOL).map(|_| true);
         reported.map(|kind| kind == cluster_claim::KIND).or(recorded)
     }
 
-    /// Whether it is still open from which pool the cluster comes: nothing was asked of a hub, and nothing is over.
+    /// Whether the pool is not chosen yet: nothing was requested from a hub, and the claim has not ended.
     pub fn is_unplaced(&self) -> bool {
         let over = matches!(self.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed));
         // A transfer target never requests a cluster, whether its primary Object is hidden from the planner or not.
@@ -99,13 +101,13 @@ impl Observed {
         self.primary.is_none() && !self.was_made_before() && !over && !takes
     }
 
-    /// Whether the writer is asked for by its name. That a cluster was asked for may be known by it alone, which was fetched so: it goes on being
-    /// asked for then, or core would not settle.
+    /// Whether the primary Object is fetched by its name. A fetched one may be the only record of the request: it is requested again then,
+    /// or core would not settle.
     pub(crate) fn looks_up_primary(&self) -> bool {
         self.is_primary_unreferenced || self.is_unplaced()
     }
 
-    /// The uid of the remote object, as status, the `credentials` Object or `hosted` remember it.
+    /// Uid of the remote object, as recorded by status, `credentials` or `hosted`.
     pub fn remembered_uid(&self) -> Option<Uid> {
         let reported = self.composite.status.backend.as_ref().and_then(|b| b.uid.clone());
         let recorded = || self.credentials_annotation(ours::REMOTE_UID).map(str::to_owned).map(Uid);
@@ -114,40 +116,41 @@ impl Observed {
             .map(Uid)
             .or_else(recorded)
             .or_else(of_hosted)
-            .or_else(|| Some(self.transfer.taken_over()?.uid.clone()))
+            .or_else(|| Some(self.transfer.adopted()?.uid.clone()))
     }
 
-    /// The uid that pins the remote object, also where its writer is gone, or has lost it. That of a first try which vanished is none.
+    /// Uid that pins the remote object, even if the primary Object is gone or has lost it. The uid of a vanished first attempt does not
+    /// count.
     pub fn expected_uid(&self) -> Option<Uid> {
         let of_writer = self.primary.as_ref().and_then(PrimaryObject::remote_uid);
         of_writer.or_else(|| self.remembered_uid().filter(|uid| self.vanished_uid().as_ref() != Some(uid)))
     }
 
-    /// Which try at the remote object this is: the last that the writer, status or `credentials` know of.
+    /// Number of the current attempt: the last that primary Object, status or `credentials` record.
     pub fn attempt(&self) -> i64 {
         let reported = self.composite.status.backend.as_ref().and_then(|b| b.attempt);
         let recorded = self.credentials_annotation(ours::ATTEMPT).and_then(|a| a.parse().ok());
         reported.max(recorded).max(self.primary.as_ref().map(PrimaryObject::attempt)).unwrap_or(1)
     }
 
-    /// Uid of the first try, which vanished, of a second one.
+    /// Uid of the vanished first attempt, during the second one.
     pub fn vanished_uid(&self) -> Option<Uid> {
         self.annotation(ours::VANISHED_UID).map(|uid| Uid(uid.to_owned()))
     }
 
-    /// Whether what the writer carries is the first try. Caches lag: `credentials` may show the second one before the writer does, which then still
-    /// has the uid that vanished. Status, which shows it earlier still, is not asked.
+    /// Whether the primary Object carries the first attempt. Caches lag: `credentials` may show the second attempt earlier, while the
+    /// primary Object still has the vanished uid. Status, which is even earlier, is ignored.
     pub fn is_first_attempt(&self, primary: &PrimaryObject) -> bool {
         primary.attempt() < 2 && self.vanished_uid().is_none_or(|uid| primary.remote_uid() == Some(uid))
     }
 
-    /// A note of ours, on the writer or, where the writer's removal is the end of the cluster, on `credentials`; after that end, on
-    /// `ended`.
+    /// An annotation of ours: on the primary Object, on `credentials` if removal of the primary Object ends the cluster, or on `ended`
+    /// after that end.
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations(key).next()
     }
 
-    /// A note of ours wherever it is, in the same order.
+    /// All values of an annotation of ours, in the same order.
     pub fn annotations(&self, key: &str) -> impl Iterator<Item = &str> {
         let primary = self.primary.as_ref().map(|w| &w.object.metadata);
         let credentials = self.credentials.as_ref().map(|c| &c.object.metadata);
@@ -156,31 +159,31 @@ impl Observed {
         all.filter_map(move |metadata| metadata.annotation(key))
     }
 
-    /// Whether an earlier pass said Failed or Deprovisioned.
+    /// Whether an earlier pass reported Failed or Deprovisioned.
     pub fn is_final(&self) -> bool {
         matches!(self.composite.status.phase, Some(Phase::Deprovisioned | Phase::Failed))
             || self.annotation(ours::FAILED).is_some()
             || self.annotation(ours::OVER).is_some()
     }
 
-    /// A note of ours on `credentials`.
+    /// An annotation of ours on `credentials`.
     pub fn credentials_annotation(&self, key: &str) -> Option<&str> {
         self.credentials.as_ref()?.object.metadata.annotation(key)
     }
 
-    /// Whether the writer was or is to be taken away to end the cluster. That it is not observed then proves nothing: core drops its
-    /// reference to what is not desired, and does not wait for it to go.
+    /// Whether the removal of the primary Object is recorded. Its absence proves nothing then: core drops its reference to an undesired
+    /// Object, and does not wait for its deletion.
     pub fn is_teardown_recorded(&self) -> bool {
         self.annotation(ours::ENDING).is_some()
     }
 
-    /// Whether the cluster would go if its writer and its groups of nodes were taken away.
+    /// Whether the cluster would be deleted with its primary Object and its node groups.
     pub fn is_deletable(&self) -> bool {
         let parts = || self.node_pools.0.values().all(NodePoolObject::is_deletable);
         self.primary.as_ref().is_none_or(PrimaryObject::is_deletable) && parts()
     }
 
-    /// Whether something is done inside the cluster before it may go, or is to be.
+    /// Whether work inside the cluster is pending before it may be deleted.
     pub fn awaits_pre_delete(&self) -> bool {
         match &self.bundles.observer {
             Some(_) if self.bundles.was_created() => !self.bundles.is_deleted(),
@@ -190,8 +193,8 @@ impl Observed {
         }
     }
 
-    /// Whether something may be undone inside the cluster although nothing shows it: core takes away what tells of it before it notes, or
-    /// makes, anything else, and a pass can end in between.
+    /// Whether work inside the cluster may be in progress although no Object shows it: core removes the request before it records or
+    /// creates anything else, and a pass can end in between.
     fn may_have_unobserved_bundles(&self) -> bool {
         let begun =
             || self.is_teardown_recorded() || self.primary.as_ref().is_some_and(|w| w.remote().is_some());

@@ -1,4 +1,4 @@
-//! The Object with what is done inside a cluster, and the one that looks on while that is undone.
+//! The Object with the bundle request of a cluster, and the observer of its deletion.
 
 use serde::{Deserialize, de::IgnoredAny};
 use testplatform_apis::{
@@ -10,21 +10,21 @@ use testplatform_apis::{
 
 use super::{found_none, tenant_credentials::ObservedObject};
 
-/// Composition resource name of the Object with the ConfigMap that tells the hub-side provider.
+/// Composition resource name of the Object with the request to the hub-side provider.
 pub const BUNDLES: &str = "bundles";
-/// Of the one that looks at that ConfigMap while it goes: core shows nothing of what is not desired any more.
+/// Composition resource name of the observer of that ConfigMap's deletion: core does not show undesired Objects.
 pub const BUNDLES_OBSERVER: &str = "bundles-undone";
 
-/// Both of them.
+/// Request and observer.
 #[derive(Debug, Default)]
 pub struct BundleObjects {
-    /// The one that tells.
+    /// Object with the request.
     pub request: Option<ObservedObject>,
-    /// The one that looks on.
+    /// Observer of its deletion.
     pub observer: Option<ObservedObject>,
 }
 
-/// Of an order, whether there is anything after the installation, and before the end.
+/// Lists of a request: bundles after the installation, and before the deletion.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct BundleRequestSummary {
@@ -33,12 +33,12 @@ struct BundleRequestSummary {
 }
 
 impl BundleObjects {
-    /// Whether there is something to be set up.
+    /// Whether there are bundles to set up.
     pub fn has_post_install(&self) -> bool {
         self.request_matches(|order| !order.post_install.is_empty())
     }
 
-    /// Whether there is something to be done before the cluster goes, of which the hub was told.
+    /// Whether there are bundles before the deletion that the hub knows of.
     pub fn has_pre_delete(&self) -> bool {
         self.request.as_ref().and_then(metadata).is_some()
             && self.request_matches(|order| !order.pre_delete.is_empty())
@@ -54,11 +54,11 @@ impl BundleObjects {
     pub fn report(&self) -> Option<Report> {
         let report_of = |part: &Option<ObservedObject>| part.as_ref().and_then(metadata).and_then(report);
         let (order, undone) = (report_of(&self.request), report_of(&self.observer));
-        // The one that looks sees more of the end.
+        // The observer sees more of the end.
         undone.filter(|report| report.state == Some(State::BeforeDeletion)).or(order)
     }
 
-    /// Whether the ConfigMap was ever there: where the hub never took it, nothing is done inside the cluster. The one that looks remembers.
+    /// Whether the ConfigMap ever existed: if the hub never accepted it, nothing is done inside the cluster. The observer records it.
     pub fn was_created(&self) -> bool {
         let has_remote = |part: &Option<ObservedObject>| part.as_ref().and_then(metadata).is_some();
         let observer = self.observer.as_ref().map(|undone| &undone.object.metadata);
@@ -67,12 +67,12 @@ impl BundleObjects {
             || observer.is_some_and(|noted| noted.annotation(ours::BUNDLES_ASKED).is_some())
     }
 
-    /// Whether there is no such ConfigMap any more.
+    /// Whether the ConfigMap is deleted.
     pub fn is_deleted(&self) -> bool {
         self.last_observation().is_some_and(found_none)
     }
 
-    /// Whether it was looked for, whatever came of it.
+    /// Whether it was searched, with any result.
     pub fn has_observation(&self) -> bool {
         self.last_observation().is_some()
     }

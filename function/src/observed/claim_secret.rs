@@ -1,7 +1,7 @@
-//! The Secret that a claim names. Core writes it once the composite is ready, after everything else, and tells of it on the claim alone.
+//! The Secret that a claim names. Core writes it once the composite is ready, after everything else, and reports on it in the claim alone.
 //!
-//! Nothing tells core to run the function again then. So the claim is fetched for a while after its kubeconfig was published, and for
-//! as long as its Secret cannot be written; fetched in every pass it would make core ask twice each time.
+//! Core does not run the function again after that write. So the claim is fetched for a while after its kubeconfig was published, and as
+//! long as its Secret cannot be written. Fetching it in every pass would make core call twice each time.
 
 use std::fmt;
 

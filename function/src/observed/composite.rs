@@ -14,7 +14,7 @@ use testplatform_apis::{
     test_cluster,
 };
 
-use super::Unusable;
+use super::UnusableRequest;
 use crate::wire;
 
 /// The observed composite.
@@ -128,13 +128,13 @@ impl Composite {
         }
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
-        let raw: RawComposite = wire::from_struct(bytes).map_err(|e| Unusable::Unreadable {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, UnusableRequest> {
+        let raw: RawComposite = wire::from_struct(bytes).map_err(|e| UnusableRequest::Unreadable {
             part: "the observed composite".into(),
             why: e.to_string(),
         })?;
         if raw.metadata.name.is_empty() {
-            return Err(Unusable::NoComposite);
+            return Err(UnusableRequest::NoComposite);
         }
         let (spec, mut status) = (Value::Object(raw.spec.0), raw.status.0);
         let conditions = status.get_mut("conditions").map(Value::take).unwrap_or_default();

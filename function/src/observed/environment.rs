@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use testplatform_apis::{duration::GoDuration, foreign::meta::Lenient, gather};
 
-use super::Unusable;
+use super::UnusableRequest;
 use super::required::{ENVIRONMENT, fetched_resources};
 use crate::{
     proto::{Resources, RunFunctionRequest},
@@ -49,13 +49,13 @@ struct Data {
 }
 
 impl Environment {
-    pub(super) fn decode(request: &RunFunctionRequest, name: &str) -> Result<Self, Unusable> {
+    pub(super) fn decode(request: &RunFunctionRequest, name: &str) -> Result<Self, UnusableRequest> {
         let Some(Resources { items }) = fetched_resources(request, &ENVIRONMENT) else {
             return Ok(Self::NotFetched);
         };
         let Some(item) = items.first() else { return Ok(Self::Missing) };
         let raw: RawEnvironmentConfig = wire::from_struct(&item.resource).map_err(|e| {
-            Unusable::Unreadable { part: format!("EnvironmentConfig {name}"), why: e.to_string() }
+            UnusableRequest::Unreadable { part: format!("EnvironmentConfig {name}"), why: e.to_string() }
         })?;
         let estimates = raw.data.provision_p90.value.into_iter();
         let provision_p90 = gather::map(estimates.filter_map(|(workflow, d)| Some((workflow, d.value?))));

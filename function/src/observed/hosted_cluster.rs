@@ -1,4 +1,4 @@
-//! The Object that looks at the HostedCluster behind what a backend makes: `hosted`. It changes nothing on the hub.
+//! The Object `hosted`, which observes the underlying HostedCluster of another backend's cluster. It changes nothing on the hub.
 
 use serde_json::Value;
 use testplatform_apis::{
@@ -7,7 +7,7 @@ use testplatform_apis::{
 };
 
 use super::{
-    Unusable,
+    UnusableRequest,
     sync_state::{SyncState, found_none, is_current, read_sync_state},
 };
 use crate::wire;
@@ -25,7 +25,7 @@ pub struct HostedClusterObserver {
 }
 
 impl HostedClusterObserver {
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, UnusableRequest> {
         let object: Object<HostedCluster> =
             wire::from_struct(bytes).map_err(|e| super::unreadable_resource(HOSTED, e))?;
         let sync = read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|r| &r.metadata));
@@ -37,19 +37,19 @@ impl HostedClusterObserver {
         &self.object.spec.for_provider.manifest
     }
 
-    /// Namespace and name of what it looks for.
+    /// Namespace and name of the HostedCluster to observe.
     pub fn namespaced_name(&self) -> (&str, &str) {
         let metadata = &self.manifest()["metadata"];
         let text = |field: &str| metadata[field].as_str().unwrap_or_default();
         (text("namespace"), text("name"))
     }
 
-    /// The uid of what stands for the cluster, where the HostedCluster is found by it.
+    /// Uid of the cluster's object, if it identifies the HostedCluster.
     pub fn uid(&self) -> Option<Uid> {
         self.object.metadata.annotation(ours::REMOTE_UID).map(|uid| Uid(uid.to_owned()))
     }
 
-    /// The HostedCluster as it was last observed, unless it is gone.
+    /// The HostedCluster as last observed, unless it is deleted.
     pub fn remote(&self) -> Option<&HostedCluster> {
         let remote = self.object.status.at_provider.manifest.as_ref()?;
         (remote.metadata.name == self.namespaced_name().1 && !self.is_deleted()).then_some(remote)
@@ -75,7 +75,7 @@ impl HostedClusterObserver {
         self.object.spec.readiness.never
     }
 
-    /// Why it cannot be looked at. That there is none was seen.
+    /// Outage that prevents the observation. A missing HostedCluster is no outage.
     pub fn outage(&self) -> Option<super::Outage> {
         match self.sync {
             SyncState::Unavailable(outage) if !self.found_none() => Some(outage),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use testplatform_apis::foreign::{hypershift::NodePool, object::Object};
 
 use super::{
-    Unusable,
+    UnusableRequest,
     bundles::{BUNDLES, BUNDLES_OBSERVER},
     hosted_cluster::HOSTED,
     prerequisites::PREREQUISITE_RESOURCES,
@@ -22,8 +22,7 @@ pub fn node_pool_resource_name(group: &str) -> String {
     format!("{PREFIX}{group}")
 }
 
-/// Whether a composition resource name may be one of a group, or of what else there is beside the writer. That it is ours is told by our
-/// label.
+/// Whether a composition resource name may belong to a node group or another auxiliary Object. Our label decides whether it is ours.
 pub fn is_auxiliary_name(name: &str) -> bool {
     [HOSTED, BUNDLES, BUNDLES_OBSERVER].contains(&name)
         || PREREQUISITE_RESOURCES.contains(&name)
@@ -48,12 +47,12 @@ pub struct NodePoolObject {
     pub group: String,
     /// The Object.
     pub object: Object<NodePool>,
-    /// How the NodePool stands to it.
+    /// Sync state of the NodePool.
     pub sync: SyncState,
 }
 
 impl NodePoolObject {
-    pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<Self, Unusable> {
+    pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<Self, UnusableRequest> {
         let object: Object<NodePool> =
             wire::from_struct(bytes).map_err(|e| super::unreadable_resource(name, e))?;
         let sync = read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|r| &r.metadata));
@@ -66,12 +65,12 @@ impl NodePoolObject {
         &self.object.spec.for_provider.manifest
     }
 
-    /// Whether its end would be that of the NodePool.
+    /// Whether its deletion would delete the NodePool.
     pub fn can_delete(&self) -> bool {
         self.object.spec.management_policies != ["Observe"]
     }
 
-    /// Whether it can go: it only looks, or its removal would be that of the NodePool.
+    /// Whether it can be deleted: it is an observer, or its deletion would delete the NodePool.
     pub fn is_deletable(&self) -> bool {
         let hub_spec = self.remote().and_then(|remote| non_empty_spec(&remote.spec));
         !self.can_delete() || is_deletable(&self.object, &self.sync, hub_spec)

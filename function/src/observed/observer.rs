@@ -1,19 +1,18 @@
-//! An Object that only looks: it finds out whether its remote object is there, and can make none.
+//! Observer Objects: they find out whether their remote object exists, and cannot create one.
 
 use testplatform_apis::{
     foreign::{meta::condition, object::Object},
     names::crossplane,
 };
 
-/// Whether it may only watch and, once it goes itself, delete.
+/// Whether it may only observe and, with its own deletion, delete.
 pub(crate) fn is_observer<R>(object: &Object<R>) -> bool {
     object.spec.management_policies == ["Observe", "Delete"]
 }
 
-/// Whether an answer of it can be believed. provider-kubernetes forgets what it observed in the round in which it
-/// sets its finalizer, and says Synced all the same: that round looks like one that found nothing. So one that looks
-/// is made without `watch` and gets it once it has its finalizer: a change of its spec makes it look again, and the
-/// generation tells that it did.
+/// Whether its result is reliable. provider-kubernetes drops its observation in the reconcile in which it sets its finalizer, but reports
+/// Synced: that looks like a search without a result. So an observer is created without `watch` and gets it with its finalizer: the changed
+/// spec makes it observe again, and the generation proves that it did.
 fn has_reobserved<R>(object: &Object<R>) -> bool {
     object.spec.watch && object.metadata.generation > 1
 }

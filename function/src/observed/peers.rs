@@ -1,4 +1,4 @@
-//! The other composites that count for quotas and for the load of hubs: who holds a cluster, and who waits.
+//! Other composites that count for quotas and for the load of hubs: those with a cluster, and those that wait.
 
 use jiff::Timestamp;
 use prost::bytes::Bytes;
@@ -112,7 +112,7 @@ pub enum PeerRequest {
 /// State of a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerState {
-    /// A cluster, or the promise of one.
+    /// A cluster from a pool, assigned or reserved.
     Holds {
         /// Name of the hub's ProviderConfig.
         hub: String,
@@ -121,11 +121,11 @@ pub enum PeerState {
         /// Name of the pool.
         pool: String,
     },
-    /// A cluster that is in no pool, or the promise of one.
+    /// A cluster without a pool, existing or reserved.
     HoldsElsewhere,
-    /// Nothing yet, and nothing but a hub keeps it from being served.
+    /// No cluster yet, and only a hub blocks it.
     WaitsForHub,
-    /// Nothing yet, for want of quota.
+    /// No cluster yet, because of its quota.
     WaitsForQuota,
 }
 
@@ -151,7 +151,7 @@ pub(super) fn decode(
     Some(peers)
 }
 
-/// A composite by what is counted of it. From this size on it is worth the work to leave out the rest first.
+/// Decodes the counted fields of a composite. From this size on it is worth trimming the rest first.
 fn counted_fields(object: &Bytes) -> Option<Composite> {
     const LARGE: usize = 16 << 10;
     let bytes =
@@ -168,10 +168,10 @@ fn read_peer(composite: &Composite, settings: &Settings, now: Timestamp) -> Opti
     Some(PeerCluster { age, tenant, request: wanted, state: standing })
 }
 
-/// None: nothing that counts.
+/// Reads the request of a peer. None: it does not count.
 fn read_request(composite: &Composite, settings: &Settings) -> Option<PeerRequest> {
     let spec = &composite.spec;
-    // An API server has checked it; what it does not hold is as good as not asked for.
+    // An API server has validated it; invalid members count as not requested.
     if let Some(block) = spec["clusterClaim"].as_object() {
         let mut wanted = Lenient::<ClusterClaim>::read(Value::Object(block.clone())).value;
         let brings = !spec["byoc"].is_null();
@@ -181,7 +181,7 @@ fn read_request(composite: &Composite, settings: &Settings) -> Option<PeerReques
         return Some(PeerRequest::Pool { wanted: Box::new(wanted), brings });
     }
     if spec["template"].is_string() {
-        // It was told what it costs with its first answer.
+        // Its first response reported its cost.
         let reported = composite.status.template.as_ref().and_then(|t| t.cost);
         return Some(PeerRequest::Template(reported.and_then(|cost| u32::try_from(cost).ok()).unwrap_or(1)));
     }
@@ -204,7 +204,7 @@ fn is_overdue(composite: &Composite, wanted: &PeerRequest, settings: &Settings, 
     made.is_none_or(|made| made.checked_add(timeout.get()).is_ok_and(|deadline| deadline <= now))
 }
 
-/// None: it neither has a cluster nor is next to get one.
+/// Reads the state of a peer. None: it neither has a cluster nor waits for one.
 fn read_state(composite: &Composite, wanted: &PeerRequest, late: bool) -> Option<PeerState> {
     let shown = |type_: ConditionType| condition(&composite.conditions, type_.as_str());
     let known = &composite.status;
@@ -224,7 +224,7 @@ fn read_state(composite: &Composite, wanted: &PeerRequest, late: bool) -> Option
     let answered = shown(ConditionType::RequestAccepted);
     let elsewhere = match wanted {
         PeerRequest::Pool { .. } => false,
-        // A hub is named with the first thing that is asked of it.
+        // The hub is reported with the first request to it.
         PeerRequest::Template(_) => known.hub.as_ref().is_some_and(|h| h.name.is_some()),
         PeerRequest::CiOperator => {
             let blocked =

@@ -1,13 +1,13 @@
-//! The Objects of what comes ahead of a cluster by template: prerequisites, and a credential of the cloud.
+//! Prerequisite Objects of a cluster by template: one for bundles on the hub, and one for a cloud credential.
 
 use serde::de::DeserializeOwned;
 use testplatform_apis::{cloud, json, names::ours, prerequisites};
 
 use super::tenant_credentials::ObservedObject;
 
-/// Composition resource name of the Object with the ConfigMap that orders a credential of the cloud.
+/// Composition resource name of the Object with the request for a cloud credential.
 pub const CLOUD: &str = "cloud-credential";
-/// Of the one with the ConfigMap that says what the hub has to have before.
+/// Composition resource name of the Object with the request for bundles on the hub.
 pub const PREREQUISITES: &str = "prerequisites";
 
 /// Both, sorted by name. Only Objects with our label count: another step may use the same names.
@@ -20,7 +20,7 @@ pub struct PrerequisitePlacement<'o> {
     pub hub: &'o str,
     /// The namespace there.
     pub namespace: &'o str,
-    /// Name of the object that stands for the cluster.
+    /// Name of the object that represents the cluster.
     pub name: &'o str,
     /// Namespace of published credentials there.
     pub credentials_namespace: Option<&'o str>,

@@ -1,5 +1,5 @@
-//! The writer: the Object that carries the remote object. Its manifest is our memory, its Synced condition
-//! tells how the hub took it.
+//! The primary Object, which carries the remote object. Its manifest is the function's memory, and its Synced condition shows whether the
+//! hub accepted it.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
@@ -19,41 +19,41 @@ use testplatform_apis::{
 };
 
 use super::{
-    Composite, Unusable, observer,
+    Composite, UnusableRequest, observer,
     sync_state::{
         SyncState, began_to_create, is_current, is_deletable, non_empty_spec, pinned_uid, read_sync_state,
     },
 };
 use crate::wire;
 
-/// Composition resource name of the writer of an EphemeralCluster.
+/// Composition resource name of the primary Object of an EphemeralCluster.
 pub const EPHEMERAL_CLUSTER: &str = "ec";
-/// Composition resource name of the writer of a ClusterClaim.
+/// Composition resource name of the primary Object of a ClusterClaim.
 pub const CLUSTER_CLAIM: &str = "claim";
-/// Composition resource name of the writer of a HostedCluster.
+/// Composition resource name of the primary Object of a HostedCluster.
 pub const HOSTED_CLUSTER: &str = "cluster";
-/// Composition resource name of the writer of a Cluster of Cluster API, which has a topology.
+/// Composition resource name of the primary Object of a Cluster of Cluster API, which has a topology.
 pub const TOPOLOGY: &str = "topology";
-/// Composition resource name of the writer of a ClusterOrder.
+/// Composition resource name of the primary Object of a ClusterOrder.
 pub const ORDER: &str = "order";
-/// Composition resource name of the writer of a ClusterTemplateInstance.
+/// Composition resource name of the primary Object of a ClusterTemplateInstance.
 pub const INSTANCE: &str = "instance";
 
 /// Primary Objects of clusters by template. Only Objects with our label count: another step may use the same names.
 pub const OF_TEMPLATES: [&str; 4] = [HOSTED_CLUSTER, INSTANCE, ORDER, TOPOLOGY];
 
-/// How far apart the clocks of two clusters may be.
+/// Maximum difference between the clocks of two clusters.
 pub(crate) const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_mins(1);
 
-/// How long an Object may say nothing of what was made for it.
+/// Maximum time without a status of the remote object after its creation.
 const MAX_SILENCE: SignedDuration = SignedDuration::from_mins(15);
 
-/// Whether a cluster is ended by taking its writer away.
+/// Whether a cluster is ended by removing its primary Object.
 pub fn is_ended_by_removal(name: &str) -> bool {
     name == CLUSTER_CLAIM || OF_TEMPLATES.contains(&name)
 }
 
-/// The remote object of a writer, as far as it is read.
+/// Remote object of a primary Object, as far as it is read.
 #[derive(Clone, Debug)]
 pub enum Remote {
     /// Of `ec`.
@@ -84,30 +84,30 @@ impl Remote {
     }
 }
 
-/// The observed writer.
+/// The observed primary Object.
 #[derive(Debug)]
 pub struct PrimaryObject {
-    /// Composition resource name, which tells what it carries.
+    /// Composition resource name, which identifies the kind of remote object.
     pub name: &'static str,
     /// The Object.
     pub object: Object<Remote>,
-    /// How the remote object stands to it.
+    /// Sync state of the remote object.
     pub sync: SyncState,
 }
 
 impl PrimaryObject {
-    /// The Object that carries an EphemeralCluster.
-    pub(super) fn ephemeral_cluster(bytes: &[u8]) -> Result<Self, Unusable> {
+    /// Decodes the Object that carries an EphemeralCluster.
+    pub(super) fn ephemeral_cluster(bytes: &[u8]) -> Result<Self, UnusableRequest> {
         Self::read(EPHEMERAL_CLUSTER, bytes, |r| Remote::EphemeralCluster(Box::new(r)))
     }
 
-    /// The Object that carries a ClusterClaim.
-    pub(super) fn cluster_claim(bytes: &[u8]) -> Result<Self, Unusable> {
+    /// Decodes the Object that carries a ClusterClaim.
+    pub(super) fn cluster_claim(bytes: &[u8]) -> Result<Self, UnusableRequest> {
         Self::read(CLUSTER_CLAIM, bytes, |r| Remote::ClusterClaim(Box::new(r)))
     }
 
-    /// The Object that carries a cluster by template.
-    pub(super) fn of_template(name: &str, bytes: &[u8]) -> Result<Self, Unusable> {
+    /// Decodes the Object that carries a cluster by template.
+    pub(super) fn of_template(name: &str, bytes: &[u8]) -> Result<Self, UnusableRequest> {
         match name {
             TOPOLOGY => Self::read(TOPOLOGY, bytes, |r| Remote::Topology(Box::new(r))),
             ORDER => Self::read(ORDER, bytes, |r| Remote::Order(Box::new(r))),
@@ -120,13 +120,13 @@ impl PrimaryObject {
         name: &'static str,
         bytes: &[u8],
         remote: fn(R) -> Remote,
-    ) -> Result<Self, Unusable> {
+    ) -> Result<Self, UnusableRequest> {
         let object: Object<R> = wire::from_struct(bytes).map_err(|e| super::unreadable_resource(name, e))?;
         Ok(Self::new(name, object.map(remote)))
     }
 
-    /// Whether what is there was there before: provider-kubernetes notes that it creates before it does, and takes what it finds under
-    /// the name for what it is to write. A cluster is never taken over so: it is somebody else's, and so are its credentials.
+    /// Whether the remote object existed before: provider-kubernetes records a creation before it happens, and adopts any existing object
+    /// of the name. Such a cluster is never adopted here: it belongs to somebody else, as do its credentials.
     fn found_existing_remote(&self) -> bool {
         self.object.status.at_provider.manifest.is_some()
             && !began_to_create(&self.object.metadata)
@@ -151,7 +151,7 @@ impl PrimaryObject {
     fn new(name: &'static str, mut object: Object<Remote>) -> Self {
         let sync =
             read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(Remote::metadata));
-        // After a second try was asked for, what is reported is at first still the one that vanished.
+        // After a second request the first reports still show the vanished object.
         let vanished = object.metadata.annotation(ours::VANISHED_UID).map(str::to_owned);
         let remote = &mut object.status.at_provider.manifest;
         if remote
@@ -164,7 +164,7 @@ impl PrimaryObject {
         Self { name, object, sync }
     }
 
-    /// Whether it carries what was made by a template.
+    /// Whether it carries a cluster by template.
     pub fn is_templated(&self) -> bool {
         OF_TEMPLATES.contains(&self.name)
     }
@@ -174,18 +174,18 @@ impl PrimaryObject {
         &self.object.spec.for_provider.manifest
     }
 
-    /// An annotation of the manifest that was last asked for.
+    /// An annotation of the previous request's manifest.
     pub fn manifest_annotation(&self, key: &str) -> Option<&str> {
         self.manifest()["metadata"]["annotations"][key].as_str()
     }
 
-    /// The remote object as it was last observed. Not another one under its name.
+    /// The remote object as last observed, but never another one under its name.
     pub fn remote(&self) -> Option<&Remote> {
         let remote = self.object.status.at_provider.manifest.as_ref()?;
         (self.sync != SyncState::Replaced).then_some(remote)
     }
 
-    /// The spec as the hub has it, of one by template: it is read whole.
+    /// The hub's complete spec, of a cluster by template.
     pub fn hub_spec(&self) -> Option<&Value> {
         match self.remote()? {
             Remote::HostedCluster(remote) => non_empty_spec(&remote.spec),
@@ -196,45 +196,45 @@ impl PrimaryObject {
         }
     }
 
-    /// Whether its removal would be that of the remote object. That of a claim is as it was asked for, for ever.
+    /// Whether its removal would delete the remote object. A ClusterClaim's spec never changes.
     pub fn is_deletable(&self) -> bool {
         is_deletable(&self.object, &self.sync, self.hub_spec())
     }
 
-    /// Whether it was made a while ago and nothing was told of it since. provider-kubernetes looks at what it made at once, and then each
-    /// ten minutes by default; what it sees is lost where etcd does not take an Object that large.
+    /// Whether the remote object was created a while ago without any status since. provider-kubernetes observes a new object at once, and
+    /// then every ten minutes by default; its observation is lost if etcd refuses an Object that large.
     pub fn is_silent(&self, now: Timestamp) -> bool {
         let made = condition(&self.object.status.conditions, "Synced").filter(|c| c.is_true());
         let heard_by = made.and_then(|c| c.last_transition_time?.checked_add(MAX_SILENCE).ok());
         self.remote().is_none() && heard_by.is_some_and(|heard_by| heard_by <= now)
     }
 
-    /// Whether the hub refuses what is asked for, and not what was before.
+    /// Whether the hub refuses the current request, and not an earlier one.
     pub fn is_refused(&self) -> bool {
         matches!(self.sync, SyncState::Refused(_) | SyncState::UnknownField(_)) && is_current(&self.object)
     }
 
-    /// Whether the hub took what is asked for.
+    /// Whether the hub accepted the current request.
     pub fn is_accepted(&self) -> bool {
         self.sync == SyncState::InSync && is_current(&self.object) && self.remote().is_some()
     }
 
-    /// The uid that pins the cluster: the manifest's own, else that of the first observation.
+    /// Uid that pins the cluster: the manifest's own, else that of the first observation.
     pub fn remote_uid(&self) -> Option<Uid> {
         pinned_uid(&self.object).or_else(|| self.remote()?.metadata().uid.clone())
     }
 
-    /// Which try at the remote object this is.
+    /// Number of the attempt.
     pub fn attempt(&self) -> i64 {
         self.object.metadata.annotation(ours::ATTEMPT).and_then(|a| a.parse().ok()).unwrap_or(1)
     }
 
-    /// Whether the Object itself is being deleted: it goes once the remote object is gone.
+    /// Whether the Object itself is being deleted: it is gone once the remote object is gone.
     pub fn is_deleting(&self) -> bool {
         self.object.metadata.deletion_timestamp.is_some()
     }
 
-    /// Whether the end was asked for. One-way: a manifest that says so keeps saying so, and a deletion is not taken back.
+    /// Whether teardown was requested. It is one-way: the manifest keeps the request, and a deletion cannot be withdrawn.
     pub fn requests_teardown(&self) -> bool {
         if is_ended_by_removal(self.name) {
             return self.is_deleting();
@@ -242,37 +242,36 @@ impl PrimaryObject {
         self.manifest()["spec"]["tearDownCluster"] == Value::Bool(true)
     }
 
-    /// Whether it only watches, and nothing is settled: it finds out whether there is a remote object, and cannot
-    /// make one.
+    /// Whether it is an observer without a final result: it finds out whether the remote object exists, and cannot create one.
     pub fn is_probing(&self) -> bool {
         let settled =
             [ours::FAILED, ours::OVER].iter().any(|key| self.object.metadata.annotation(key).is_some());
         self.is_observer() && !settled
     }
 
-    /// Whether it may only watch and, once it goes itself, delete.
+    /// Whether it may only observe and, with its own deletion, delete.
     pub fn is_observer(&self) -> bool {
         observer::is_observer(&self.object)
     }
 
-    /// Whether it only watches, and has not seen the remote object: whether there is one is still to be found out.
+    /// Whether it is an observer that has not found the remote object yet.
     pub fn is_searching(&self) -> bool {
         let lost = matches!(self.sync, SyncState::Deleted | SyncState::Replaced);
         self.is_observer() && self.remote().is_none() && !lost
     }
 
-    /// Whether one that looks is to have `watch` next.
+    /// Whether an observer gets `watch` next.
     pub fn may_set_watch(&self) -> bool {
         observer::may_set_watch(&self.object)
     }
 
-    /// Whether it looked for the remote object and did not find it.
+    /// Whether it searched for the remote object and did not find it.
     pub fn found_nothing(&self) -> bool {
         self.is_searching() && observer::found_nothing(&self.object)
     }
 
-    /// Whether a remote object may exist. Until one was observed, provider-kubernetes' own notes and the hub's
-    /// answer tell: a create that was begun, and of which nobody knows how it ended, may have happened.
+    /// Whether the remote object may exist. Before its first observation provider-kubernetes' own annotations and the hub's answer decide:
+    /// a create with an unknown result may have succeeded.
     pub fn remote_may_exist(&self) -> bool {
         if self.is_deleting() {
             return true;
@@ -280,7 +279,7 @@ impl PrimaryObject {
         let is_recorded = |key| self.object.metadata.annotation(key).is_some();
         let synced = condition(&self.object.status.conditions, "Synced");
         let refused = matches!(self.sync, SyncState::Refused(_) | SyncState::UnknownField(_));
-        // provider-kubernetes creates only what it looked for and did not find.
+        // provider-kubernetes creates only after an unsuccessful search.
         if self.found_nothing() || (refused && synced.is_some_and(|c| c.message.starts_with("create failed")))
         {
             return false;

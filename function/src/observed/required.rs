@@ -13,8 +13,8 @@ use crate::proto::{
 pub(crate) struct RequirementNames {
     /// Our name for it when we ask.
     dynamic: &'static str,
-    /// The name under which our Composition fetches it before the first call. It is not asked for again:
-    /// core ≤ 2.3 would make a second round trip.
+    /// Name under which our Composition fetches it before the first call. It is not requested again: core ≤ 2.3 would make a second round
+    /// trip.
     bootstrap: Option<&'static str>,
 }
 
@@ -49,10 +49,10 @@ pub(super) const PEERS_OTHER_FLAVOUR: RequirementNames =
     RequirementNames { dynamic: "clusters-beside", bootstrap: None };
 /// Under which names other composites come.
 pub(crate) const PEER_NAMES: [&str; 2] = [PEERS.dynamic, PEERS_OTHER_FLAVOUR.dynamic];
-/// The Object that carries what was asked for, by its name.
+/// The primary Object, by its name.
 pub(super) const PRIMARY_OBJECT: RequirementNames = RequirementNames { dynamic: "writer", bootstrap: None };
 
-/// What was fetched. None: it was not, and this answer is not the last one.
+/// Fetched resources. None: not fetched yet, and this response is not the last one.
 pub(crate) fn fetched_resources<'a>(
     request: &'a RunFunctionRequest,
     names: &RequirementNames,
@@ -67,13 +67,13 @@ pub(crate) fn fetched_resources<'a>(
 /// Requirements of a claim besides the name of this Konflux cluster.
 #[derive(Clone, Debug, Default)]
 pub struct RequirementOptions {
-    /// The catalogue of pools, which has the quotas too, and the composites that are counted, while nothing was asked of a hub.
+    /// The pool catalogue, which also has the quotas, and the counted composites, while nothing was requested from a hub.
     pub pools: bool,
-    /// The catalogue of templates, always: an entry that changes may be one of the cluster that is there.
+    /// The template catalogue, always: a changed entry may belong to an existing cluster.
     pub templates: bool,
     /// Resources for the choice of a hub, for a claim without one.
     pub hubs: BTreeMap<String, ResourceSelector>,
-    /// The Object of this name, which carries what is asked for, while the composite does not refer to it.
+    /// The primary Object of this name, while the composite does not refer to it.
     pub primary_object: Option<String>,
 }
 
@@ -107,7 +107,7 @@ pub fn requirements(
         let all = Match::MatchLabels(MatchLabels::default());
         let (own, other) = observed.composite.kinds();
         ask(&PEERS, selector(API_VERSION, own, all.clone()));
-        // A kind that core does not know fails the whole pass, so it is asked for only where it was said to be there.
+        // A kind that core does not know fails the whole pass, so it is requested only if the input declares it.
         if settings.both_flavours {
             ask(&PEERS_OTHER_FLAVOUR, selector(API_VERSION, other, all));
         }

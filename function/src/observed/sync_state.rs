@@ -1,4 +1,4 @@
-//! How the remote object stands to what we ask for: what the pin and provider-kubernetes' Synced condition say.
+//! Sync state of a remote object, from the pinned uid and provider-kubernetes' Synced condition.
 
 use serde_json::Value;
 use testplatform_apis::{
@@ -11,12 +11,12 @@ use testplatform_apis::{
 
 use super::outage::Outage;
 
-/// How the remote object stands to what we ask for.
+/// Sync state between a request and its remote object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SyncState {
-    /// Nothing was reported yet.
+    /// No report yet.
     Unknown,
-    /// As asked for.
+    /// The remote object matches the request.
     InSync,
     /// The pinned object is gone.
     Deleted,
@@ -24,16 +24,16 @@ pub enum SyncState {
     Replaced,
     /// The hub does not know the field at this path.
     UnknownField(String),
-    /// The hub refuses: its words.
+    /// The hub refuses the request, with this message.
     Refused(String),
-    /// The hub does nothing for now.
+    /// The hub does nothing for now, for this reason.
     Unavailable(Outage),
     /// An administrator paused the Object.
     Paused,
 }
 
 impl SyncState {
-    /// Whether the hub answered: what was observed is of now, and not what it was before.
+    /// Whether the hub answered, so that the observation is current.
     pub fn is_up_to_date(&self) -> bool {
         match self {
             Self::InSync | Self::Refused(_) | Self::UnknownField(_) => true,
@@ -42,7 +42,7 @@ impl SyncState {
     }
 }
 
-/// The uid that the manifest carries.
+/// Uid that the manifest carries.
 pub(super) fn pinned_uid<R>(object: &Object<R>) -> Option<Uid> {
     object.spec.for_provider.manifest["metadata"]["uid"].as_str().map(|u| Uid(u.to_owned()))
 }
@@ -65,13 +65,13 @@ pub(crate) fn read_sync_state<R>(object: &Object<R>, seen: Option<&Metadata>) ->
     classify_failure(synced, pin.is_some())
 }
 
-/// Whether condition Synced of an Object that may not create says that what it looks for is not there.
+/// Whether condition Synced of an Object that may not create reports a missing remote object.
 pub(crate) fn found_none(synced: &ObservedCondition) -> bool {
     synced.is_false() && synced.message.ends_with("external resource does not exist")
 }
 
-/// Whether provider-kubernetes made what an Object carries, or began to: it notes that before it does. Without the note what is there was there
-/// before, and was taken for what it was to write.
+/// Whether provider-kubernetes created the remote object of an Object, or began to: it records that first. Without that annotation an
+/// existing object is older, and was adopted.
 pub(crate) fn began_to_create(metadata: &Metadata) -> bool {
     [crossplane::EXTERNAL_CREATE_PENDING, crossplane::EXTERNAL_CREATE_SUCCEEDED]
         .iter()
@@ -87,7 +87,7 @@ pub(super) fn is_deletable<R>(object: &Object<R>, sync: &SyncState, seen: Option
         || seen.is_none_or(|spec| object.spec.for_provider.manifest["spec"] == *spec)
 }
 
-/// Whether what provider-kubernetes says of an Object is said of what it asks for now.
+/// Whether the report of provider-kubernetes belongs to the Object's current generation.
 pub(super) fn is_current<R>(object: &Object<R>) -> bool {
     let current = |synced: &ObservedCondition| {
         synced.observed_generation.is_none_or(|generation| generation == object.metadata.generation)
@@ -133,7 +133,7 @@ fn classify_failure(synced: &ObservedCondition, pinned: bool) -> SyncState {
     SyncState::Unavailable(Outage::Unreachable("it cannot be observed"))
 }
 
-/// Whether the uid is what the API server finds wrong, before all else: it names the fields of metadata first.
+/// Whether the API server rejects the uid first: it lists errors of metadata before others.
 fn is_uid_conflict(text: &str) -> bool {
     let conflict = text.split_once("metadata.uid: Invalid value: \"").and_then(|(before, rest)| {
         let (_, after) = rest.split_once('"')?;

@@ -1,4 +1,4 @@
-//! The Objects of a claim that brings its own credentials, as they were observed: its namespace on the hub and what is in it.
+//! Observed Objects of a claim with tenant credentials: its namespace on the hub and the content of that.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +13,26 @@ use testplatform_apis::{
 };
 
 use super::{
-    Unusable,
+    UnusableRequest,
     sync_state::{SyncState, read_sync_state},
 };
 use crate::wire;
 
-/// Composition resource name of the Object with the RoleBinding that lets the carrier in.
+/// Composition resource name of the Object with the RoleBinding for the controller that copies Secrets.
 pub const ACCESS: &str = "byoc-access";
-/// Of the one with the namespace.
+/// Composition resource name of the Object with the namespace.
 pub const NAMESPACE: &str = "byoc-namespace";
-/// Of the one with the ClusterPool.
+/// Composition resource name of the Object with the ClusterPool.
 pub const POOL: &str = "byoc-pool";
-/// Of the one with the RoleBinding that lets the hub-side provider in, where the cluster is by template.
+/// Composition resource name of the Object with the RoleBinding for the hub-side provider, for a cluster by template.
 pub const PROVIDER: &str = "byoc-provider";
-/// Of the one with the ConfigMap that says what is to be carried, and is answered in.
+/// Composition resource name of the Object with the ConfigMap for the request to copy Secrets and its answer.
 pub const REQUEST: &str = "byoc-request";
 
 /// All of them, sorted by name. Only Objects with our label count: another step may use the same names.
 pub const TENANT_RESOURCES: [&str; 5] = [ACCESS, NAMESPACE, POOL, PROVIDER, REQUEST];
 
-/// Where a claim brings its credentials to, and what is made of them. Decided once.
+/// Namespace for the credentials of a claim, and the original request. Decided once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TenantNamespace {
     /// Name of the hub's ProviderConfig.
@@ -49,12 +49,12 @@ pub struct TenantNamespace {
 pub struct ObservedObject {
     /// The Object.
     pub object: Object<AnyRemote>,
-    /// How the remote object stands to it.
+    /// Sync state of the remote object.
     pub sync: SyncState,
 }
 
 impl ObservedObject {
-    pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<Self, Unusable> {
+    pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<Self, UnusableRequest> {
         let object: Object<AnyRemote> =
             wire::from_struct(bytes).map_err(|e| super::unreadable_resource(name, e))?;
         let sync = read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|m| &m.metadata));
@@ -66,19 +66,19 @@ impl ObservedObject {
         &self.object.spec.for_provider.manifest
     }
 
-    /// The remote object as it was last observed, unless it is going.
+    /// The remote object as last observed, unless it is being deleted.
     pub fn live_remote(&self) -> Option<&Metadata> {
         let remote = self.object.status.at_provider.manifest.as_ref().map(|m| &m.metadata);
         remote.filter(|m| m.deletion_timestamp.is_none())
     }
 
-    /// Whether it is there as asked for.
+    /// Whether it exists as requested.
     pub fn is_synced(&self) -> bool {
         self.live_remote().is_some() && self.sync == SyncState::InSync
     }
 }
 
-/// All of one claim, by composition resource name.
+/// All Objects of one claim, by composition resource name.
 pub type ObservedObjects = BTreeMap<&'static str, ObservedObject>;
 
 /// Namespace that was chosen for the tenant's credentials.

@@ -1,8 +1,9 @@
-//! A cluster that goes from a claim to a TestCluster, as either side sees it.
+//! Transfer of a cluster from a claim to a TestCluster, as either side observes it.
 //!
-//! The giver's latch is the note [`HANDED_OVER`](ours::HANDED_OVER) beside the policies of its writer, written with them in one apply. The
-//! taker is bound by the note [`TAKE_OVER`](ours::TAKE_OVER) from its first pass on, and by [`TAKEN_OVER`](ours::TAKEN_OVER) for good.
-//! A writer that only watches what is still the giver's is kept from the planner, to which it would look like a cluster of its own.
+//! The source's latch is the annotation [`HANDED_OVER`](ours::HANDED_OVER) next to the policies of its primary Object, written with them in
+//! one apply. The target is bound by the annotation [`TAKE_OVER`](ours::TAKE_OVER) from its first pass on, and by
+//! [`TAKEN_OVER`](ours::TAKEN_OVER) for good. A primary Object that only observes the source's cluster is hidden from the planner, which
+//! would take it for a cluster of its own.
 
 use std::fmt;
 
@@ -23,32 +24,32 @@ use crate::{proto::RunFunctionRequest, text::bounded};
 /// The other side of a handover.
 pub(crate) const COUNTERPART: RequirementNames = RequirementNames::new("handover", None);
 
-/// Ends the giver's note once the cluster was seen to be taken.
-const TAKEN_OVER_SUFFIX: &str = "/taken";
+/// Suffix of the source's annotation once the cluster was taken over.
+const ADOPTED_SUFFIX: &str = "/taken";
 
-/// Whether the cluster of a composite goes to another, or comes from one.
+/// Transfer of a composite's cluster to another composite, or from one.
 #[derive(Debug, Default)]
 pub enum Transfer {
-    /// Neither.
+    /// No transfer.
     #[default]
     None,
-    /// It is to go, or went.
+    /// The cluster leaves, or left.
     Source(Box<TransferSource>),
-    /// It is to come, or came.
+    /// The cluster comes, or came.
     Target(Box<TransferTarget>),
 }
 
 /// State of a cluster that leaves this composite.
 #[derive(Debug)]
 pub struct TransferSource {
-    /// To which TestCluster; none: the annotation cannot be read.
+    /// Receiving TestCluster; none: the annotation cannot be read.
     pub receiver: Option<Receiver>,
-    /// Whether it was let go: the note says so, and nothing else is believed.
+    /// Whether the cluster was released. Only the annotation counts.
     pub released: bool,
-    /// Whether it is seen that the writer only watches: then nothing of this composite can end the cluster any more.
+    /// Whether the primary Object is observed as read-only: then this composite cannot end the cluster any more.
     pub is_read_only: bool,
-    /// Whether the cluster was seen to be taken.
-    pub taken_over: bool,
+    /// Whether the cluster was taken over.
+    pub is_adopted: bool,
     /// The object under the name of that TestCluster.
     pub target: Counterpart<Box<Composite>>,
 }
@@ -56,54 +57,54 @@ pub struct TransferSource {
 /// State of a cluster that comes to this composite.
 #[derive(Debug)]
 pub struct TransferTarget {
-    /// Name of the composite from which.
+    /// Name of the source composite.
     pub source_name: String,
-    /// That composite.
+    /// The source composite.
     pub source: Counterpart<Box<Composite>>,
-    /// The writer that only watches, if there is one.
+    /// Object that the primary Object only observes, if there is one.
     pub watched: Option<WatchedRemote>,
-    /// Whether a writer is there that is kept from the planner. It ends nothing by going.
+    /// Whether a primary Object is hidden from the planner. Its deletion ends nothing.
     pub hides_primary: bool,
-    /// Where the cluster is, once it is taken.
-    pub taken_over: Option<ObjectRef>,
+    /// Location of the cluster, once it was taken over.
+    pub adopted: Option<ObjectRef>,
     /// Whether an earlier pass took it over: then the source is no longer fetched. Results of fetched resources must not decide what is
     /// fetched.
-    pub was_taken_over: bool,
+    pub was_adopted: bool,
 }
 
-/// A writer that only watches what is another composite's.
+/// Remote object of another composite that a primary Object only observes.
 #[derive(Debug)]
 pub struct WatchedRemote {
-    /// What it watches.
+    /// The observed object.
     pub object: ObjectRef,
     /// Recorded creator: name of the source composite, and uid of the TestCluster.
     pub note: String,
     /// Whether this very TestCluster created it. A TestCluster restored from a backup has another uid, and the cluster may have had another
     /// owner by the time of that backup.
     pub is_own: bool,
-    /// Whether it sees it.
+    /// Whether the object is observed.
     pub is_observed: bool,
 }
 
-/// Something that was asked for by name.
+/// A composite that was requested by name.
 #[derive(Debug)]
 pub enum Counterpart<T> {
-    /// Nobody looked.
+    /// It was not fetched.
     NotFetched,
-    /// There is none.
+    /// It does not exist.
     Missing,
-    /// It is there.
+    /// It exists.
     Found(T),
 }
 
-/// A TestCluster as an annotation names it.
+/// TestCluster that an annotation names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receiver {
     /// Its namespace.
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Its uid: one of the same name that comes later is another.
+    /// Its uid: a later one of the same name is another TestCluster.
     pub uid: Uid,
 }
 
@@ -116,7 +117,7 @@ impl Receiver {
         Some(Self { namespace: legal(namespace)?, name: legal(name)?, uid: Uid(uid.to_owned()) })
     }
 
-    /// As the giver tells it. None: something is missing.
+    /// Receiver from the source's status. None: incomplete.
     fn from_status(status: &HandedOverStatus) -> Option<Self> {
         let HandedOverStatus { namespace: Some(namespace), name: Some(name), uid: Some(uid) } = status else {
             return None;
@@ -124,7 +125,7 @@ impl Receiver {
         Some(Self { namespace: namespace.clone(), name: name.clone(), uid: Uid(uid.clone()) })
     }
 
-    /// Whether it is this composite.
+    /// Whether the receiver is this composite.
     pub fn is_composite(&self, composite: &Composite) -> bool {
         let own = &composite.metadata;
         composite.flavour == Flavour::Namespaced(self.namespace.clone())
@@ -139,7 +140,7 @@ impl fmt::Display for Receiver {
     }
 }
 
-/// Where a remote object is, and which it is.
+/// Identity and location of a remote object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectRef {
     /// Name of the hub's ProviderConfig.
@@ -153,7 +154,7 @@ pub struct ObjectRef {
 }
 
 impl ObjectRef {
-    /// Where a cluster is, as status tells it.
+    /// Location of a cluster from a status.
     pub fn from_status(status: &TestPlatformClusterStatus) -> Option<Self> {
         let (backend, hub) = (status.backend.clone()?, status.hub.as_ref()?.name.clone()?);
         Some(Self { hub, namespace: backend.namespace?, name: backend.name?, uid: Uid(backend.uid?) })
@@ -185,27 +186,27 @@ impl fmt::Display for ObjectRef {
 }
 
 impl Transfer {
-    /// Whether the cluster was let go, and is another composite's to end.
+    /// Whether the cluster was released, so that another composite may end it.
     pub fn is_released(&self) -> bool {
         matches!(self, Self::Source(source) if source.released)
     }
 
-    /// Where the cluster is that was taken over.
-    pub fn taken_over(&self) -> Option<&ObjectRef> {
+    /// Location of a cluster that was taken over.
+    pub fn adopted(&self) -> Option<&ObjectRef> {
         match self {
-            Self::Target(target) => target.taken_over.as_ref(),
+            Self::Target(target) => target.adopted.as_ref(),
             Self::None | Self::Source(_) => None,
         }
     }
 
-    /// Whether a writer is there that only watches what another composite may end, and is kept from the planner.
+    /// Whether a read-only primary Object is hidden from the planner.
     pub fn hides_primary(&self) -> bool {
         matches!(self, Self::Target(target) if target.hides_primary)
     }
 }
 
 impl Observed {
-    /// Sees whether the cluster goes or comes. After everything else: it may keep the writer from the planner.
+    /// Reads the state of a transfer. It runs last, because it may hide the primary Object from the planner.
     pub(super) fn observe_transfer(&mut self, request: &RunFunctionRequest) {
         self.transfer = match &self.composite.flavour {
             Flavour::Claimed => self.observe_source(request),
@@ -221,7 +222,7 @@ impl Observed {
         let requested = self.composite.metadata.annotation(ours::HAND_OVER).filter(|text| !text.is_empty());
         let released = recorded.is_some();
         let Some(text) = recorded.or_else(|| requested.map(str::to_owned)) else { return Transfer::None };
-        let recorded_transfer = text.strip_suffix(TAKEN_OVER_SUFFIX);
+        let recorded_transfer = text.strip_suffix(ADOPTED_SUFFIX);
         let to = Receiver::parse(recorded_transfer.unwrap_or(&text));
         let is_read_only =
             self.primary.as_ref().is_some_and(|primary| is_observe_only(primary) && !primary.is_deleting());
@@ -234,14 +235,14 @@ impl Observed {
         }
         let named = decode_counterpart(request);
         let own = self.composite.metadata.name.as_str();
-        // Also one that was restored from a backup, and has another uid since, goes on with what it took.
-        let taken_over = (released && recorded_transfer.is_some())
+        // A target that was restored from a backup, with another uid, keeps the cluster that it took.
+        let adopted = (released && recorded_transfer.is_some())
             || matches!(&named, Counterpart::Found(t) if transfer_stage(t, own) == Some(TakeOverStage::Taken));
         Transfer::Source(Box::new(TransferSource {
             receiver: to,
             released,
             is_read_only,
-            taken_over,
+            is_adopted: adopted,
             target: named,
         }))
     }
@@ -249,7 +250,7 @@ impl Observed {
     fn observe_target(&mut self, request: &RunFunctionRequest) -> Transfer {
         let note = self.annotation(ours::TAKE_OVER).map(str::to_owned);
         let before = self.composite.status.take_over.as_ref().and_then(|t| t.from.clone());
-        // Only from its first pass on: one that came to make a cluster of its own goes on with that.
+        // Only in its first pass: a TestCluster that created a cluster of its own keeps that.
         let newborn =
             self.composite.status.phase.is_none() && self.primary.is_none() && self.credentials.is_none();
         let requested = self.composite.metadata.annotation(ours::TAKE_OVER).filter(|_| newborn);
@@ -259,31 +260,31 @@ impl Observed {
             return Transfer::None;
         };
         let annotated = self.annotation(ours::TAKEN_OVER).and_then(ObjectRef::parse);
-        // Its policies tell too: what may write was taken.
+        // Its policies prove a takeover too: they permit writes.
         let written = annotated
             .or_else(|| ObjectRef::of_primary(self.primary.as_ref().filter(|w| !is_observe_only(w))?));
         let shown =
             || Some(&self.composite).filter(|c| transfer_stage(c, &from) == Some(TakeOverStage::Taken));
-        let taken_over = written.or_else(|| ObjectRef::from_status(&shown()?.status));
+        let adopted = written.or_else(|| ObjectRef::from_status(&shown()?.status));
         // An Object that may write and whose object is unknown is no cluster of another composite.
         let quiet = |w: &PrimaryObject| w.name == EPHEMERAL_CLUSTER && is_observe_only(w);
-        if taken_over.is_none() && !self.primary.as_ref().is_none_or(quiet) {
+        if adopted.is_none() && !self.primary.as_ref().is_none_or(quiet) {
             return Transfer::None;
         }
         let giver = decode_counterpart(request);
-        let was_taken_over = taken_over.is_some();
+        let was_adopted = adopted.is_some();
         let mut target = TransferTarget {
             source_name: from,
             source: giver,
             watched: None,
             hides_primary: false,
-            taken_over,
-            was_taken_over,
+            adopted,
+            was_adopted,
         };
-        if target.taken_over.is_none() {
+        if target.adopted.is_none() {
             target.watched = self.primary.as_ref().and_then(|primary| self.observe_watched(primary));
             if self.may_take_over(&target) {
-                target.taken_over = target.watched.take().map(|watching| watching.object);
+                target.adopted = target.watched.take().map(|watching| watching.object);
             } else {
                 target.hides_primary = self.primary.take().is_some();
             }
@@ -291,7 +292,7 @@ impl Observed {
         Transfer::Target(Box::new(target))
     }
 
-    /// Since when the tenant has had the kubeconfig of the cluster that is taken over: as the giver tells it, and later as it is noted.
+    /// Time since which the tenant has had the kubeconfig of a taken over cluster: from the source, and later from the annotation.
     pub(crate) fn in_use_since(&self) -> Option<Timestamp> {
         let Transfer::Target(target) = &self.transfer else { return None };
         let recorded = self.annotations(ours::IN_USE_SINCE).find_map(|at| at.parse().ok());
@@ -301,11 +302,11 @@ impl Observed {
         })
     }
 
-    /// Whether the kubeconfig of a cluster that was taken over is delivered in this pass at the earliest: then its lifetime does not end yet.
+    /// Whether this pass is the first that can deliver the kubeconfig of a taken over cluster: its lifetime does not end yet then.
     pub(crate) fn is_delivered_now(&self) -> bool {
         let was_reported =
             self.composite.status.ready_at.is_some() || self.annotation(ours::READY_AT).is_some();
-        self.transfer.taken_over().is_some() && !was_reported
+        self.transfer.adopted().is_some() && !was_reported
     }
 
     fn observe_watched(&self, primary: &PrimaryObject) -> Option<WatchedRemote> {
@@ -313,7 +314,7 @@ impl Observed {
         let note = primary.object.metadata.annotation(ours::TAKE_OVER)?;
         let own = self.composite.metadata.uid.as_ref().map(Uid::as_str);
         let is_own = own.is_some() && note.split('/').nth(1) == own;
-        // Another uid is another object's, and the link would not be in sync.
+        // Another uid belongs to another object, and its state would not be in sync.
         let is_observed = primary.sync == SyncState::InSync
             && primary.remote().is_some_and(|remote| remote.metadata().uid.as_ref() == Some(&place.uid))
             && !primary.is_deleting();
@@ -336,32 +337,32 @@ impl Observed {
 }
 
 impl TransferSource {
-    /// Whether the TestCluster will never take the cluster: it is gone, or has come to its end before it took it. Neither is ever undone.
+    /// Whether the TestCluster can never take the cluster: it is gone, or ended before it took it. Both are permanent.
     pub fn cannot_complete(&self, own: &str) -> bool {
         let Counterpart::Found(taker) = &self.target else {
-            return !self.taken_over && matches!(self.target, Counterpart::Missing);
+            return !self.is_adopted && matches!(self.target, Counterpart::Missing);
         };
         let same = self.receiver.as_ref().is_some_and(|to| to.is_composite(taker));
         let over = matches!(taker.status.phase, Some(Phase::Deprovisioned | Phase::Failed));
-        // Another of its name may be the same one, restored: it says first whether it had taken the cluster by then.
+        // Another TestCluster of that name may be the same one, restored: its first status shows whether it had taken the cluster.
         let answered = taker.status.phase.is_some();
-        !self.taken_over
+        !self.is_adopted
             && transfer_stage(taker, own) != Some(TakeOverStage::Taken)
             && if same { over } else { answered }
     }
 
     /// Value of the annotation that records it.
     pub fn annotation_value(&self, to: &Receiver) -> String {
-        format!("{to}{}", if self.taken_over { TAKEN_OVER_SUFFIX } else { "" })
+        format!("{to}{}", if self.is_adopted { ADOPTED_SUFFIX } else { "" })
     }
 }
 
-/// How far a TestCluster is with taking over the cluster of `giver`.
+/// Stage of a TestCluster's takeover from `giver`.
 fn transfer_stage(taker: &Composite, giver: &str) -> Option<TakeOverStage> {
     taker.status.take_over.as_ref().filter(|t| t.from.as_deref() == Some(giver))?.stage
 }
 
-/// Whether it can only watch: not even its own end ends what it carries.
+/// Whether the primary Object is read-only: not even its deletion ends the remote object.
 fn is_observe_only(primary: &PrimaryObject) -> bool {
     primary.object.spec.management_policies == ["Observe"]
 }

@@ -1,4 +1,4 @@
-//! Where the claim stands: phase, what ended it, which deadlines hold. The same for every backend.
+//! Lifecycle of a claim: its phase, the cause of its end, and the active deadlines. It is the same for every backend.
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
@@ -17,77 +17,77 @@ use crate::{
     validate::Validated,
 };
 
-/// How long before its end a cluster is called Expiring, at most; a tenth of its lifetime if that is less.
+/// Maximum time before its end for which a cluster is Expiring; a tenth of its lifetime if that is less.
 const EXPIRING: SignedDuration = SignedDuration::from_mins(15);
 
-/// How long a ready cluster may go without credentials that can be taken until it counts as one without any, at its provision timeout: the hub keeps
-/// them from being read, names none, or names none that may be taken, or they cannot be written here. Not at once, because rights are granted
-/// by people, and a cluster that is older than its timeout may be one whose status was lost.
+/// Grace period of a ready cluster whose credentials cannot be read or written, or are not named. After it the cluster counts as one
+/// without credentials at its provision timeout. It is not zero, because people grant the missing rights, and a cluster older than its
+/// timeout may only have lost its status.
 const WITHHELD: SignedDuration = SignedDuration::from_hours(1);
 
-/// Where the claim stands.
+/// Phase and deadlines of the claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lifecycle {
-    /// The phase that the owner sees.
+    /// Phase that the owner sees.
     pub phase: Phase,
-    /// Why it Failed, if it did.
+    /// Cause of phase Failed.
     pub failure: Option<Failure>,
-    /// Why it will have Failed with the next pass, which takes its writer away: in this one that is noted, and nothing else changes.
+    /// Cause of phase Failed in the next pass, which removes the primary Object. This pass only records it.
     pub pending_failure: Option<Failure>,
-    /// Why nothing is left that costs money, if so.
+    /// Completion, once nothing is left that costs money.
     pub completion: Option<Completion>,
-    /// Whether it is or ever was ready.
+    /// Whether the claim is or ever was ready.
     pub ever_ready: bool,
-    /// Whether it is in its quiet period: it may become ready at once, and conditions do not follow each step.
+    /// Whether the quiet period is active: the cluster may become ready at once, and conditions do not follow each step.
     pub in_quiet_period: bool,
-    /// Whether the remote object is told to end.
+    /// Whether the remote object has to be torn down.
     pub teardown: bool,
-    /// Whether that is because its lifetime is over: one that was ended before is not called expired because it takes long.
+    /// Whether the end of its lifetime is the cause. A slow teardown that began earlier does not become an expiry.
     pub lifetime_ended: bool,
-    /// Whether the end is near.
+    /// Whether its lifetime ends soon.
     pub is_expiring: bool,
-    /// Whether it is later than nine in ten of its kind.
+    /// Whether it is slower than 90 % of similar clusters.
     pub is_late: bool,
-    /// Whether what was asked for vanished before it was taken up, and is asked for again.
+    /// Whether the remote object vanished before the hub processed it, and is requested again.
     pub recreates: bool,
     /// Content of the composite's connection Secret; none: not written.
     pub details: Option<Details>,
-    /// The Secret on the hub.
+    /// Name of the Secret on the hub.
     pub secret: Option<String>,
-    /// When the composite was made.
+    /// Creation time of the composite.
     pub started_at: Option<Timestamp>,
-    /// When the cluster was first ready.
+    /// Time at which the cluster was first ready.
     pub ready_at: Option<Timestamp>,
-    /// When its lifetime ends.
+    /// End of its lifetime.
     pub expires_at: Option<Timestamp>,
-    /// When it is torn down because nobody needs it any more, if that is before.
+    /// Time of its cleanup because nobody needs it any more, if that is earlier.
     pub cleanup_at: Option<Timestamp>,
-    /// By when nine in ten of its kind are ready.
+    /// Time by which 90 % of similar clusters are ready.
     pub estimated_ready_at: Option<Timestamp>,
-    /// When it will have taken too long; none once that no longer counts.
+    /// Provision deadline; none once it no longer counts.
     pub provision_deadline: Option<Timestamp>,
-    /// The next point in time at which this answer changes by itself.
+    /// Next time at which this result changes by itself.
     pub next_deadline: Option<Timestamp>,
 }
 
 impl Lifecycle {
-    /// Whether it has come to its end, and nothing is left that costs money.
+    /// Whether the claim has ended and nothing is left that costs money.
     pub fn is_complete(&self) -> bool {
         self.completion.is_some()
     }
 
-    /// The Secret on the hub, and what reads it.
+    /// The Secret on the hub, and the Object that reads it.
     pub(super) fn known_credentials<'o>(&self, observed: &'o Observed) -> Option<(&str, &'o Credentials)> {
         self.secret.as_deref().zip(observed.credentials.as_ref())
     }
 }
 
-/// Why nothing is left that costs money.
+/// Proof that nothing is left that costs money.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// Reason of `ProwJobCompleted=True`.
     pub reason: String,
-    /// The hub's words, if it has any.
+    /// Message of the hub, if any.
     pub message: String,
 }
 
@@ -97,7 +97,7 @@ impl From<JobCompleted> for Completion {
     }
 }
 
-/// A claim that is invalid in what cannot change, and for which nothing was made.
+/// Lifecycle of a claim that is invalid in an immutable field and has no cluster.
 pub(super) fn invalid_lifecycle(observed: &Observed) -> Lifecycle {
     Lifecycle {
         phase: Phase::Failed,
@@ -123,7 +123,7 @@ pub(super) fn invalid_lifecycle(observed: &Observed) -> Lifecycle {
     }
 }
 
-/// By what clusters like it take.
+/// Estimate from the provisioning times of similar clusters.
 fn estimated_ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
     let estimate = || observed.environment.estimate(health.workflow.as_deref()?);
     let started_at = observed.composite.metadata.creation_timestamp;
@@ -131,7 +131,7 @@ fn estimated_ready_at(observed: &Observed, health: &Health) -> Option<Timestamp>
     at.or(observed.composite.status.estimated_ready_at)
 }
 
-/// Whether more than time keeps the kubeconfig, as far as anybody tells.
+/// Whether anything but time is known to delay the kubeconfig.
 fn has_credentials_failure(observed: &Observed, health: &Health) -> bool {
     use testplatform_apis::condition::Credentials as Reason;
     let is_early =
@@ -147,7 +147,7 @@ fn expiring_since(ready: Timestamp, end: Timestamp) -> Option<Timestamp> {
     end.checked_sub((end.duration_since(ready) / 10).clamp(SignedDuration::ZERO, EXPIRING)).ok()
 }
 
-/// Whether the hub does not know a field that the tenant wrote. One of the platform's own is for administrators to put right.
+/// Whether the hub does not know a field of the tenant. A field of the platform is for administrators to correct.
 fn is_tenant_field_unknown(request: &Validated, primary: Option<&PrimaryObject>) -> bool {
     match primary.map(|primary| &primary.sync) {
         Some(SyncState::UnknownField(path)) => request.is_tenant_field(path),
@@ -155,7 +155,7 @@ fn is_tenant_field_unknown(request: &Validated, primary: Option<&PrimaryObject>)
     }
 }
 
-/// `removal`: the cluster is ended by taking its writer away.
+/// Evaluates the lifecycle. `removal`: the cluster is ended by removing its primary Object.
 pub(super) fn evaluate_lifecycle(
     request: &Validated,
     observed: &Observed,
@@ -216,7 +216,7 @@ pub(super) fn evaluate_lifecycle(
         teardown_requested: requested,
         expired,
         lifetime_ended: outlived,
-        // In time, if only its kubeconfig was not looked at yet.
+        // Not timed out if only its kubeconfig has not been read yet.
         timed_out: passed(provision_deadline)
             && !observed.composite.is_ready()
             && (health.stage != Stage::Ready || looked),
@@ -282,8 +282,8 @@ pub(super) fn evaluate_lifecycle(
     }
 }
 
-/// Once said, it stays: the upstream controller moves transition times. Without a status, the note on the writer tells
-/// it, then the hub's own condition, then the time at which core first showed ours.
+/// Time of the first readiness. It is latched, because the upstream controller moves transition times. Without a status it comes from the
+/// annotation on the primary Object, then the hub's own condition, then the time at which core first showed ours.
 fn ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
     let shown = observed.composite.shown(ConditionType::ClusterReady).filter(|c| c.is_true());
     let recorded = || observed.annotations(ours::READY_AT).find_map(|at| at.parse().ok());
@@ -296,12 +296,12 @@ fn ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
         .or_else(|| shown.and_then(|c| c.last_transition_time))
 }
 
-/// Since when it can be used: it is up, and its credentials are here. Nobody could use it before it was requested, whatever clocks and scripts
-/// on the hub say.
+/// Time since which the cluster is usable: it is up, and its credentials are here. It is never before the request, whatever clocks and
+/// scripts on the hub report.
 fn usable_since(observed: &Observed, health: &Health) -> Option<Timestamp> {
     let up = health.ready_since?;
-    if observed.transfer.taken_over().is_some() {
-        // A cluster that was taken over is older than the composite, and was used before its credentials came here.
+    if observed.transfer.adopted().is_some() {
+        // A cluster that was taken over is older than the composite, and was in use before its credentials arrived.
         return observed.in_use_since().or(Some(up));
     }
     let published_at = observed.credentials.as_ref().and_then(Credentials::read_since);
@@ -325,7 +325,7 @@ fn published_details(
     }
 }
 
-/// The freshest that there is: once given, they are never withdrawn before the end. `admins`: only what was given before is.
+/// Most recent details: published ones are never withdrawn before the end. `admins`: only previously published details count.
 fn last_details(fresh: Option<&Details>, admins: bool, observed: &Observed) -> Option<Details> {
     let credentials = observed.credentials.as_ref().filter(|_| !admins);
     let credentials = credentials.map(|c| &c.details).filter(|d| d.has_kubeconfig());

@@ -12,17 +12,17 @@ use crate::{
     observed::{Observed, PrimaryObject, SyncState},
 };
 
-/// Everything that the verdict depends on.
+/// Input of the phase decision.
 pub(super) struct PhaseInputs<'a> {
-    /// The cluster is ended by taking its writer away.
+    /// The cluster is ended by removing its primary Object.
     pub ends_by_removal: bool,
     pub observed: &'a Observed,
     pub health: &'a Health,
     pub ever_ready: bool,
-    /// The end was asked for, now or ever.
+    /// Teardown was requested, now or earlier.
     pub teardown_requested: bool,
     pub expired: bool,
-    /// The end of its lifetime is why it ends.
+    /// The end of its lifetime is the cause of its end.
     pub lifetime_ended: bool,
     pub timed_out: bool,
     /// The hub does not know a field that the tenant wrote.
@@ -30,13 +30,13 @@ pub(super) struct PhaseInputs<'a> {
 }
 
 impl PhaseInputs<'_> {
-    /// Phase, why it Failed, and whether to ask again. Latches first: what was final stays final.
+    /// Phase, cause of a failure, and whether to request the object again. Latches come first: a final phase stays final.
     pub fn decide_phase(&self) -> (Phase, Option<Failure>, bool) {
         let status = &self.observed.composite.status;
         let note = |key| self.observed.annotation(key);
         let recorded = note(ours::FAILED).map(|f| Failure::parse(f).unwrap_or(Failure::Earlier));
         if recorded.is_some() || status.phase == Some(Phase::Failed) {
-            // Without a writer the reason was never noted: it is found again, or was said before.
+            // Without a primary Object the cause was never recorded: it is derived again, or was reported before.
             let rederived = || self.derive_phase().1.filter(|f| *f != Failure::WriterLost);
             let why = recorded.or_else(rederived).unwrap_or(Failure::Earlier);
             return (Phase::Failed, Some(why), false);
@@ -62,12 +62,12 @@ impl PhaseInputs<'_> {
             if self.timed_out && !ending && !may_exist && self.observed.was_pending() {
                 return failed(Failure::ProvisionTimeout);
             }
-            // Emptied keys are those of an end that was seen.
+            // Emptied keys prove an observed end.
             if self.ends_by_removal && self.observed.was_made_before() && !may_exist {
                 return plain(Phase::Deprovisioned);
             }
             return match (self.observed.was_made_before(), ending, self.timed_out) {
-                // Its writer is gone; whether it is too has to be found out.
+                // The primary Object is gone; a search has to show whether the cluster is gone too.
                 (true, true, _) if may_exist => plain(Phase::Deprovisioning),
                 (true, false, _) if self.ever_ready => plain(Phase::Degraded),
                 (true, false, _) => plain(Phase::Provisioning),
@@ -89,12 +89,12 @@ impl PhaseInputs<'_> {
                     && self.observed.is_first_attempt(primary)
                     && !self.timed_out
                     // A cluster that was taken over had an owner already.
-                    && self.observed.transfer.taken_over().is_none() =>
+                    && self.observed.transfer.adopted().is_none() =>
             {
                 return (Phase::Pending, None, true);
             }
             SyncState::Deleted => return failed(Failure::RemoteDeleted),
-            // Its name is free again, so what was taken away is gone.
+            // The name is free again, so the removed object is gone.
             SyncState::Replaced if self.is_removed() => return plain(Phase::Deprovisioned),
             SyncState::Replaced => return failed(Failure::RemoteReplaced),
             SyncState::UnknownField(_)
@@ -138,7 +138,7 @@ impl PhaseInputs<'_> {
         })
     }
 
-    /// Why nothing is left that costs money, once that is so. Latched like the phase.
+    /// Decides the completion: the proof that nothing is left that costs money. It is latched like the phase.
     pub fn decide_completion(&self, phase: Phase, failure: Option<Failure>) -> Option<Completion> {
         if !matches!(phase, Phase::Deprovisioned | Phase::Failed) {
             return None;
@@ -167,7 +167,7 @@ impl PhaseInputs<'_> {
         };
         let recorded = primary.and_then(|w| w.object.metadata.annotation(ours::OVER)).filter(is_valid);
         if let Some(noted) = recorded {
-            // The hub's words are not noted; they are shown as long as they match.
+            // The hub's message is not recorded; it is shown as long as the reason matches.
             let same = ended.filter(|o| o.reason == noted);
             return Some(
                 same.unwrap_or_else(|| Completion { reason: noted.to_owned(), message: String::new() }),
@@ -184,7 +184,7 @@ impl PhaseInputs<'_> {
                 Some(JobCompleted::RemoteDeleted)
             }
             Some(_) if self.ever_ready || self.observed.cluster_may_exist() => Some(self.teardown_reason()),
-            // It has to be looked for first.
+            // A search has to come first.
             None if self.observed.cluster_may_exist() => None,
             None if self.ends_by_removal
                 && self.observed.was_made_before()
@@ -194,7 +194,7 @@ impl PhaseInputs<'_> {
             }
             Some(_) | None => Some(JobCompleted::NothingToTearDown),
         };
-        // Without a writer there is no note; what was shown holds.
+        // Without a primary Object there is no annotation; the shown condition holds.
         let shown = self.observed.composite.shown(ConditionType::ProwJobCompleted);
         let shown = shown.filter(|c| c.is_true() && primary.is_none() && was_final(self.observed));
         let shown = shown
@@ -207,7 +207,7 @@ impl PhaseInputs<'_> {
         ended.or(shown).or_else(remembered).or_else(|| vanished.map(Completion::from))
     }
 
-    /// Whether the writer was taken away, which is how the cluster is ended.
+    /// Whether the primary Object was removed, which ends the cluster.
     fn is_removed(&self) -> bool {
         self.ends_by_removal && self.observed.is_teardown_recorded()
     }
@@ -222,7 +222,7 @@ impl PhaseInputs<'_> {
     }
 }
 
-/// Whether an earlier pass said Failed or Deprovisioned.
+/// Whether an earlier pass reported Failed or Deprovisioned.
 pub(super) fn was_final(observed: &Observed) -> bool {
     observed.is_final()
 }

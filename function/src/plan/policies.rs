@@ -1,4 +1,4 @@
-//! Course → [`Intent`]: what is done about the writer and the credentials.
+//! Lifecycle → [`Intent`]: actions on the primary Object and on the credentials.
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
@@ -15,8 +15,8 @@ use crate::{
     validate::Validated,
 };
 
-/// How long a look at lost credentials may take before it is asked for anew. Core looks at a composite whose Secret is gone more often, and a
-/// look is a matter of milliseconds; but after a restore thousands may be lost at once.
+/// Time that one read of lost credentials may take before it is requested again. Core reconciles a composite with a missing Secret more
+/// often, and a read takes milliseconds; but after a restore thousands may be lost at once.
 const REREAD_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 
 pub(super) fn decide_intent(
@@ -32,7 +32,7 @@ pub(super) fn decide_intent(
     let (ends, precedes) = match &write {
         PrimaryAction::Remove => (true, false),
         PrimaryAction::Update(_) if ends_by_removal(observed, lifecycle, removal) => (true, true),
-        // It goes, and whoever took it away may not have got to note why: core in a pass that broke off, or somebody by hand.
+        // The Object is being deleted, and the cause may not be recorded: core may have aborted the pass, or somebody deleted it by hand.
         PrimaryAction::Probe { .. }
             if ends_by_removal(observed, lifecycle, removal)
                 && observed.primary.as_ref().is_some_and(PrimaryObject::is_deleting) =>
@@ -48,7 +48,7 @@ pub(super) fn decide_intent(
     };
     let ending = if lifecycle.lifetime_ended { JobCompleted::Expired } else { JobCompleted::TornDown };
     let ending = ends.then_some(ending);
-    // Said first is said for good: an owner's teardown does not become an expiry because it takes long.
+    // The first cause stays: an owner's teardown does not become an expiry because it takes long.
     let recorded = observed.annotation(ours::ENDING).map(str::to_owned);
     Intent {
         action: write,
@@ -56,8 +56,8 @@ pub(super) fn decide_intent(
         teardown: lifecycle.teardown,
         teardown_deferred: precedes,
         failure: lifecycle.failure.or(lifecycle.pending_failure),
-        // A lifetime counts from it. Where Hive may take a cluster back and give another, it is also what tells that the tenant has
-        // credentials, once all other witnesses are lost. At an end all others are: it is noted with that, in one write.
+        // The lifetime counts from it. If Hive can replace a cluster, it also proves that the tenant has credentials, once all other
+        // records are lost. At an end all others are lost: it is recorded with the end, in one write.
         ready_at: lifecycle
             .ready_at
             .filter(|_| removal || request.lifetime.effective.is_some() || is_at_end(lifecycle)),
@@ -73,8 +73,8 @@ pub(super) fn decide_intent(
     }
 }
 
-/// Whether it has come to an end, which is noted on the writer. Core applies that before it empties the kubeconfig, so a pass that sees emptied
-/// keys sees the note too.
+/// Whether the claim has ended, which is recorded on the primary Object. Core applies that before it empties the kubeconfig, so a pass that
+/// sees emptied keys sees the annotation too.
 fn is_at_end(lifecycle: &Lifecycle) -> bool {
     lifecycle.is_complete() || lifecycle.failure.is_some()
 }
@@ -83,7 +83,7 @@ fn is_at_end(lifecycle: &Lifecycle) -> bool {
 /// reconcile may not suffice. Its cache can still show the deleted Secret, and its result can be gone before anybody saw it.
 fn reread_at(credentials: &Credentials, observed: &Observed, now: Timestamp) -> Option<Timestamp> {
     let synced = credentials.loss_condition()?;
-    // Steps from a time that was observed: which have passed is all that the clock tells.
+    // Steps from an observed time: the clock only decides how many have passed.
     let since =
         synced.last_transition_time.or(observed.composite.metadata.creation_timestamp).unwrap_or_default();
     let passed = now.duration_since(since).as_secs().max(0);
@@ -91,7 +91,7 @@ fn reread_at(credentials: &Credentials, observed: &Observed, now: Timestamp) -> 
     since.checked_add(step).ok()
 }
 
-/// The credentials leave the desired state when nothing is left that they open.
+/// Whether the credentials stay desired: they are dropped once the cluster that they open is gone.
 fn keeps_credentials(lifecycle: &Lifecycle) -> bool {
     match lifecycle.phase {
         Phase::Deprovisioned => false,
@@ -114,7 +114,7 @@ fn decide_action(
         if observed.was_made_before() {
             return PrimaryAction::Probe { uid: observed.expected_uid() };
         }
-        // The only place where a cluster can begin.
+        // The only place where a cluster can be created.
         let may = lifecycle.phase == Phase::Pending && request.blocked_by.is_none();
         return if may { PrimaryAction::Create } else { PrimaryAction::Omit };
     };
@@ -148,7 +148,7 @@ fn decide_action(
     PrimaryAction::Update(allowed_policies(primary, health, lifecycle))
 }
 
-/// Whether a writer that is kept is to be taken away, as soon as what comes before that is done.
+/// Whether an existing primary Object has to be removed, as soon as the preceding steps are done.
 fn ends_by_removal(observed: &Observed, lifecycle: &Lifecycle, removal: bool) -> bool {
     removal
         && lifecycle.teardown
@@ -156,8 +156,8 @@ fn ends_by_removal(observed: &Observed, lifecycle: &Lifecycle, removal: bool) ->
         && observed.primary.as_ref().is_some_and(remote_remains)
 }
 
-/// Whether the next pass that finds the cluster to have Failed takes the writer away. Why has to be noted before that: core takes away before it
-/// writes, and a pass can end in between.
+/// Whether the next pass that finds the claim Failed removes the primary Object. The cause has to be recorded before that: core removes
+/// before it writes, and a pass can end in between.
 pub(super) fn records_failure_first(observed: &Observed) -> bool {
     let is_recorded =
         observed.composite.status.phase == Some(Phase::Failed) || observed.annotation(ours::FAILED).is_some();
@@ -172,8 +172,8 @@ fn remote_remains(primary: &PrimaryObject) -> bool {
     !matches!(primary.sync, SyncState::Deleted | SyncState::Replaced)
 }
 
-/// The pin keeps a second cluster from being made; these keep provider-kubernetes from trying for ever, and from
-/// deleting what is not ours.
+/// Management policies of the primary Object. The pin prevents a second cluster; the policies keep provider-kubernetes from retrying for
+/// ever, and from deleting foreign objects.
 fn allowed_policies(primary: &PrimaryObject, health: &Health, lifecycle: &Lifecycle) -> ManagementPolicies {
     if primary.sync == SyncState::Replaced || lifecycle.failure == Some(Failure::RemoteReplaced) {
         return ManagementPolicies::Observe;
@@ -181,8 +181,7 @@ fn allowed_policies(primary: &PrimaryObject, health: &Health, lifecycle: &Lifecy
     if primary.sync == SyncState::Deleted || lifecycle.failure == Some(Failure::RemoteDeleted) {
         return ManagementPolicies::ObserveDelete;
     }
-    // Nothing was seen, and nothing may be made any more: what was made all the same will be seen, and then told to
-    // end.
+    // Nothing was observed, and nothing may be created any more: an unexpected object will be observed, and then torn down.
     if primary.remote().is_none() && lifecycle.teardown && primary.remote_uid().is_none() {
         return ManagementPolicies::ObserveDelete;
     }

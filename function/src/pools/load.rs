@@ -1,5 +1,5 @@
-//! How much is taken: of a tenant's quota, and of a hub. Claims are served in the order in which they were made, so that
-//! those that wait for the same thing do not all take the one place that becomes free.
+//! Usage of a tenant's quota, and of a hub. Claims are served in the order of their creation, so that waiting claims do not all take the
+//! one free place.
 
 use jiff::Timestamp;
 use testplatform_apis::{

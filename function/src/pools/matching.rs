@@ -1,4 +1,4 @@
-//! Which pools fit a claim, in ci-operator's words, and what to say when none does.
+//! Pools that match a claim, in ci-operator's terms, and the message if none does.
 
 use testplatform_apis::{
     catalogue::{Catalogue, Flaw, Pool},

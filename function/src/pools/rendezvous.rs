@@ -1,4 +1,4 @@
-//! One of several pools, by weight and without chance.
+//! Choice among pools, by weight and without randomness.
 
 use testplatform_apis::catalogue::Pool;
 

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Evaluation, Options,
-    observed::Unusable,
+    observed::UnusableRequest,
     proto::{
         Condition, CredentialData, Credentials, MatchLabels, Requirements, ResourceSelector, Resources,
         Result as FunctionResult, RunFunctionRequest, RunFunctionResponse, Schema, SchemaSelector, Severity,
@@ -36,7 +36,7 @@ pub struct Pass {
     /// What it answered.
     pub response: RunFunctionResponse,
     /// What it thought.
-    pub thought: Result<Evaluation, Unusable>,
+    pub thought: Result<Evaluation, UnusableRequest>,
 }
 
 /// Requirements of our steps.

@@ -1,4 +1,4 @@
-//! Spaces that the incumbent made: their token is in a Secret in the space itself and never expires. Running pipelines have it, so it stays.
+//! Spaces of the incumbent. Their token is in a Secret in the space itself and never expires. Running pipelines use it, so it stays.
 
 use prost::bytes::Bytes;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Request → [`Observed`]: everything that may be known of a space, decoded once. An error here is FATAL.
+//! Request → [`SpaceState`]: everything that may be known of a space, decoded once. An error here is FATAL.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -18,8 +18,8 @@ use testplatform_apis::{
 use super::{CREDENTIALS, NAMESPACE, NEWBORN, OURS, SECRET, legacy, namespace_of};
 use crate::{
     observed::{
-        Composite, SyncState, Unusable, began_to_create, decode_resource, read_sync_state, refuse_newer,
-        unreadable_resource,
+        Composite, SyncState, UnusableRequest, began_to_create, decode_resource, read_sync_state,
+        refuse_newer, unreadable_resource,
     },
     proto::{RunFunctionRequest, resource::ConnectionDetailsEntry},
     wire,
@@ -43,7 +43,7 @@ pub struct SpaceState {
 pub struct SpaceObject {
     /// The Object.
     pub object: Object<AnyRemote>,
-    /// How the remote object stands to it.
+    /// Sync state of the remote object.
     pub sync: SyncState,
     /// Content of its connection Secret.
     pub details: SpaceCredentials,
@@ -65,7 +65,7 @@ impl SpaceObject {
         self.remote().is_some_and(|m| m.deletion_timestamp.is_none())
     }
 
-    /// Whether it is there as asked for.
+    /// Whether it exists as requested.
     pub fn is_synced(&self) -> bool {
         self.exists() && self.sync == SyncState::InSync
     }
@@ -120,10 +120,10 @@ struct RawObject {
 }
 
 impl SpaceState {
-    /// Decodes what concerns us. Resources of other steps are left alone.
-    pub fn decode(request: &RunFunctionRequest) -> Result<Self, Unusable> {
-        let state = request.observed.as_ref().ok_or(Unusable::NoComposite)?;
-        let resource = state.composite.as_ref().ok_or(Unusable::NoComposite)?;
+    /// Decodes the resources of this function. Those of other steps are ignored.
+    pub fn decode(request: &RunFunctionRequest) -> Result<Self, UnusableRequest> {
+        let state = request.observed.as_ref().ok_or(UnusableRequest::NoComposite)?;
+        let resource = state.composite.as_ref().ok_or(UnusableRequest::NoComposite)?;
         let composite = Composite::decode(&resource.resource)?;
         let details = SpaceCredentials::new(&resource.connection_details);
         let mut observed = Self { composite, details, objects: BTreeMap::new(), secret: None };

@@ -16,7 +16,7 @@ use super::{
     QUOTA_TERMINATING, ROLE_BINDING, SAME_NAMESPACE, SECRET, SERVICE_ACCOUNT, SpaceObject, SpaceState,
 };
 use crate::{
-    backend::{Desired, assemble_object},
+    backend::{DesiredResource, assemble_object},
     text::bounded,
 };
 
@@ -26,7 +26,11 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 const BINDING: &str = "namespace-manager-rb";
 
 /// Everything that is to exist.
-pub(super) fn build_resources(namespace: &str, settings: &Settings, observed: &SpaceState) -> Vec<Desired> {
+pub(super) fn build_resources(
+    namespace: &str,
+    settings: &Settings,
+    observed: &SpaceState,
+) -> Vec<DesiredResource> {
     let spaces = &settings.spaces;
     let provider_config =
         observed.namespace_object().map(|item| item.object.spec.provider_config_ref.name.clone());
@@ -35,7 +39,7 @@ pub(super) fn build_resources(namespace: &str, settings: &Settings, observed: &S
     let make = SpaceBuilder { namespace, provider_config: &provider_config, spaces, observed };
     let mut all = vec![make.build_namespace()];
     let is_home = observed.namespace_object().is_some_and(SpaceObject::exists) && !observed.is_foreign();
-    let content: Vec<Desired> =
+    let content: Vec<DesiredResource> =
         CONTENT.into_iter().filter_map(|name| make.build_content(name, is_home)).collect();
     let limited = content.iter().all(|r| r.ready) && is_home;
     all.extend(content);
@@ -57,7 +61,7 @@ struct SpaceBuilder<'a> {
 
 impl SpaceBuilder<'_> {
     /// The namespace.
-    fn build_namespace(&self) -> Desired {
+    fn build_namespace(&self) -> DesiredResource {
         let mut metadata = json!({ "name": self.namespace, "labels": { space::NAMESPACE_TYPE: space::NAMESPACE_TYPE_VALUE } });
         let mut spec = json!({ "forProvider": {} });
         if !self.observed.is_legacy() {
@@ -95,7 +99,7 @@ impl SpaceBuilder<'_> {
     }
 
     /// Objects that are created once the namespace exists. One that the input no longer names stays as it was last requested.
-    fn build_content(&self, name: &'static str, is_home: bool) -> Option<Desired> {
+    fn build_content(&self, name: &'static str, is_home: bool) -> Option<DesiredResource> {
         let before = self.observed.objects.get(name);
         let wanted = self.build_manifest(name);
         if before.is_none() && !is_home {
@@ -193,18 +197,18 @@ impl SpaceBuilder<'_> {
     }
 
     /// An Object of something in the namespace.
-    fn inner_object(&self, name: &'static str, manifest: Value) -> Desired {
+    fn inner_object(&self, name: &'static str, manifest: Value) -> DesiredResource {
         let mut spec = json!({ "forProvider": {}, "managementPolicies": ["Observe", "Create", "Update"] });
         spec["forProvider"]["manifest"] = manifest;
         self.build_object(name, spec)
     }
 
     /// The incumbent's token, as it was observed: the whole spec, or what this version does not know of it would be taken away.
-    fn repeat_token(&self) -> Option<Desired> {
+    fn repeat_token(&self) -> Option<DesiredResource> {
         let spec = self.observed.secret.clone()?;
         let item = self.observed.objects.get(SECRET)?;
         let metadata = json!({ "name": item.object.metadata.name });
-        Some(Desired {
+        Some(DesiredResource {
             name: SECRET.into(),
             object: assemble_object(API_VERSION, KIND, metadata, spec),
             ready: item.is_synced(),
@@ -212,7 +216,7 @@ impl SpaceBuilder<'_> {
     }
 
     /// Observer of the published credentials. It is created once they are published: an observer of a missing Secret fails once a minute.
-    fn build_credentials(&self, settings: &Settings) -> Option<Desired> {
+    fn build_credentials(&self, settings: &Settings) -> Option<DesiredResource> {
         let before = self.observed.objects.get(CREDENTIALS);
         let revision = self.observed.revision();
         if before.is_none() && (revision.is_none() || self.observed.is_legacy()) {
@@ -240,7 +244,7 @@ impl SpaceBuilder<'_> {
         let mut desired = self.build_object(CREDENTIALS, spec);
         // As the `credentials` of a cluster: provider-kubernetes would add them by updates, the second of which makes it forget the Secret.
         desired.object["metadata"]["annotations"] = json!({ crossplane::EXTERNAL_NAME: own });
-        // None can be added to what is on its way out.
+        // No finalizer can be added during a deletion.
         if before.is_none_or(|item| item.object.metadata.deletion_timestamp.is_none()) {
             desired.object["metadata"]["finalizers"] = json!([crossplane::FINALIZER]);
         }
@@ -257,7 +261,7 @@ impl SpaceBuilder<'_> {
     }
 
     /// An Object around what it carries, on the hub on which it is.
-    fn build_object(&self, name: &'static str, mut spec: Value) -> Desired {
+    fn build_object(&self, name: &'static str, mut spec: Value) -> DesiredResource {
         let before = self.observed.objects.get(name);
         let hub = before.map(|item| item.object.spec.provider_config_ref.name.as_str());
         let hub = hub.filter(|hub| !hub.is_empty()).unwrap_or(self.provider_config);
@@ -267,6 +271,10 @@ impl SpaceBuilder<'_> {
             metadata["name"] = named.as_str().into();
         }
         let ready = before.is_some_and(SpaceObject::is_synced);
-        Desired { name: name.into(), object: assemble_object(API_VERSION, KIND, metadata, spec), ready }
+        DesiredResource {
+            name: name.into(),
+            object: assemble_object(API_VERSION, KIND, metadata, spec),
+            ready,
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Judged → response: the wire form of what was decided, and what is news in it.
+//! SpaceEvaluation → response: encodes the decisions for the wire, with events for changes.
 
 use prost::{Message as _, bytes::Bytes};
 use serde_json::json;

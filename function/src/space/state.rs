@@ -1,11 +1,11 @@
-//! Observed × desired → where the space stands, and the one sentence.
+//! Observed × desired → progress of the space, and its message.
 
 use testplatform_apis::{condition::SpaceReady, space::SpacePhase};
 
 use super::{CREDENTIALS, ROLE_BINDING, SpaceEvaluation, SpaceObject, SpaceState};
-use crate::{backend::Desired, observed::SyncState};
+use crate::{backend::DesiredResource, observed::SyncState};
 
-/// Where the space stands.
+/// Progress of a space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpaceProgress {
     /// Why.
@@ -15,7 +15,7 @@ pub struct SpaceProgress {
 }
 
 impl SpaceEvaluation {
-    /// How far it is.
+    /// Current stage.
     pub fn phase(&self) -> SpacePhase {
         match (self.details.is_some(), self.state.reason) {
             (false, _) => SpacePhase::Pending,
@@ -25,10 +25,10 @@ impl SpaceEvaluation {
     }
 }
 
-/// Where the space stands: the first thing that is not as it should be.
+/// Progress of the space: the first unfinished step.
 pub(super) fn read_progress(
     namespace: Option<&str>,
-    resources: &[Desired],
+    resources: &[DesiredResource],
     given: bool,
     observed: &SpaceState,
 ) -> SpaceProgress {
@@ -62,7 +62,7 @@ pub(super) fn read_progress(
     if !observed.namespace_object().is_some_and(SpaceObject::exists) {
         return is(SpaceReady::SpaceNamespacePending, format!("the hub makes namespace {namespace}"));
     }
-    let unready = |r: &&Desired| r.name != CREDENTIALS && !r.ready;
+    let unready = |r: &&DesiredResource| r.name != CREDENTIALS && !r.ready;
     let mut waits: Vec<&str> = resources.iter().filter(unready).map(|r| &*r.name).collect();
     if !resources.iter().any(|r| r.name == ROLE_BINDING) {
         waits.push(ROLE_BINDING);

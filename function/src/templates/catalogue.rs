@@ -1,4 +1,4 @@
-//! Which entry of the catalogue a claim means, and what to say when it is none that can be used.
+//! Catalogue entry of a claim, and the message if there is no usable one.
 
 use testplatform_apis::{condition::Request, template::entry::Entry};
 
@@ -21,7 +21,7 @@ pub(super) fn find_entry(
     let shown = bounded(name, 253);
     let listed = match templates {
         Templates::Found(listed) => listed,
-        // This answer is not the last one: core fetches what is asked for and calls again.
+        // This response is not the last one: core fetches the required resources and calls again.
         Templates::NotFetched => {
             return Err(AdmissionIssue::new(
                 Request::TemplateNotFound,

@@ -1,4 +1,4 @@
-//! Which changes of a cluster that is there may be. Any other keeps it as it is, whole: half a change is none that anybody asked for.
+//! Permitted changes of an existing cluster. A single forbidden change keeps the whole cluster as it is: nobody requested half of a change.
 
 use testplatform_apis::{
     condition::SpecLevel,

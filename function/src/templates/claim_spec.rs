@@ -15,7 +15,7 @@ use testplatform_apis::{
 use crate::{
     observed::UNREADABLE,
     text::bounded,
-    validate::{Problem, check_tenant_credentials, is_within, size::companions_problem},
+    validate::{FieldProblem, check_tenant_credentials, is_within, size::companions_problem},
     wire,
 };
 
@@ -49,10 +49,10 @@ pub struct ClaimSpec {
 impl ClaimSpec {
     /// Reads them. The rules are those of the schema, which a composite that an administrator made has passed too, and a file has
     /// not.
-    pub fn read(spec: &Value, tenant: Option<&str>) -> Result<Self, Vec<Problem>> {
+    pub fn read(spec: &Value, tenant: Option<&str>) -> Result<Self, Vec<FieldProblem>> {
         let mut problems = Vec::new();
         if !spec["template"].is_string() {
-            problems.push(Problem { field: "spec.template".into(), sentence: "is not a text".into() });
+            problems.push(FieldProblem { field: "spec.template".into(), sentence: "is not a text".into() });
         }
         let mut words = Self {
             parameters: read_field(spec, "parameters", &mut problems).unwrap_or_default(),
@@ -78,9 +78,9 @@ impl ClaimSpec {
         if problems.is_empty() { Ok(words) } else { Err(problems) }
     }
 
-    fn check_rules(&self, problems: &mut Vec<Problem>) {
+    fn check_rules(&self, problems: &mut Vec<FieldProblem>) {
         let mut problem = |field: String, sentence: &str| {
-            problems.push(Problem { field, sentence: sentence.to_owned() });
+            problems.push(FieldProblem { field, sentence: sentence.to_owned() });
         };
         if self.version.is_some() && self.release_image.is_some() {
             problem("spec".into(), VERSION_OR_IMAGE);
@@ -109,34 +109,32 @@ impl ClaimSpec {
 const MAX_DEPTH: usize = 32;
 
 /// Parameters that are nested too deep, those of node groups too.
-fn check_depths(spec: &Value, problems: &mut Vec<Problem>) {
+fn check_depths(spec: &Value, problems: &mut Vec<FieldProblem>) {
     let groups = spec["nodeGroups"].as_array().into_iter().flatten().enumerate();
     let groups = groups.map(|(i, group)| (format!("spec.nodeGroups[{i}].parameters"), &group["parameters"]));
     let all = [("spec.parameters".to_owned(), &spec["parameters"])].into_iter().chain(groups);
-    problems.extend(
-        all.filter(|(_, value)| !is_within(value, MAX_DEPTH)).map(|(field, _)| Problem {
-            field,
-            sentence: format!("is nested deeper than {MAX_DEPTH} levels"),
-        }),
-    );
+    problems.extend(all.filter(|(_, value)| !is_within(value, MAX_DEPTH)).map(|(field, _)| FieldProblem {
+        field,
+        sentence: format!("is nested deeper than {MAX_DEPTH} levels"),
+    }));
 }
 
 /// A field of the claim, with the path of what is wrong in it.
-fn read_field<T: DeserializeOwned>(spec: &Value, name: &str, problems: &mut Vec<Problem>) -> Option<T> {
+fn read_field<T: DeserializeOwned>(spec: &Value, name: &str, problems: &mut Vec<FieldProblem>) -> Option<T> {
     let value = &spec[name];
     if value.is_null() {
         return None;
     }
     if *value == UNREADABLE {
         let sentence = format!("is nested deeper than {MAX_DEPTH} levels");
-        problems.push(Problem { field: format!("spec.{name}"), sentence });
+        problems.push(FieldProblem { field: format!("spec.{name}"), sentence });
         return None;
     }
     // The reader of the wire knows where an error is, and quotes no value.
     match wire::from_member(name, value) {
         Ok(read) => Some(read),
         Err(error) => {
-            problems.push(Problem {
+            problems.push(FieldProblem {
                 field: bounded(&format!("spec.{}", error.path()), 256),
                 sentence: bounded(error.message(), 256),
             });

@@ -1,4 +1,4 @@
-//! Node groups: those of the claim, else those that were asked for before, else the template's.
+//! Node groups: the claim's, else those of the previous request, else the template's.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Addresses and networks: whether they are such, whether the template leaves them to claims, and whether they overlap.
+//! Validation of addresses and networks: their format, the template's permission, and overlaps.
 
 use std::net::IpAddr;
 

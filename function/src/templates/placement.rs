@@ -1,5 +1,5 @@
-//! Where the cluster of a claim with a template is made: on which hub, in which namespace, under which name. Chosen once, with the
-//! first thing that is asked of the hub, and from then on read off what is observed.
+//! Placement of a cluster by template: its hub, its namespace, and its name. It is chosen once, with the first request to the hub, and read
+//! from observed state from then on.
 
 mod name;
 
@@ -27,7 +27,7 @@ use crate::{
     validate::{AdmissionIssue, tenant_namespace_name},
 };
 
-/// Where the objects of a backend go, if neither the catalogue nor the hub says so: what its own tools do.
+/// Default namespace of a backend's objects, if neither the catalogue nor the hub has one: that of its own tools.
 const fn default_namespace(backend: Backend) -> &'static str {
     match backend {
         Backend::HyperShift | Backend::ClusterApi | Backend::Caas => "clusters",
@@ -35,20 +35,20 @@ const fn default_namespace(backend: Backend) -> &'static str {
     }
 }
 
-/// Where a cluster is made.
+/// Placement of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// Name of the hub's ProviderConfig.
     pub hub: String,
-    /// Why this one, as one word.
+    /// Reason for the choice, as one word.
     pub reason: String,
     /// Namespace of the objects there.
     pub namespace: String,
-    /// Name of the object that stands for the cluster.
+    /// Name of the object that represents the cluster.
     pub name: String,
     /// Namespace of published credentials there.
     pub credentials_namespace: String,
-    /// Whether it was chosen before.
+    /// Whether it was chosen earlier.
     pub is_recorded: bool,
 }
 
@@ -60,7 +60,7 @@ impl Placement {
 }
 
 impl Templated {
-    /// Finds what was chosen before, and whether that is to be given up. Nothing is asked anew here.
+    /// Restores the recorded placement, and decides whether its hub has to be given up. It chooses nothing.
     pub(crate) fn restore_placement(
         &mut self,
         name: &str,
@@ -69,7 +69,7 @@ impl Templated {
         settings: &Settings,
     ) {
         self.excluded = hubs::read_excluded(observed.annotation(hub::EXCLUDED));
-        // A copy, for where writer and `credentials` are both lost.
+        // A copy, should primary Object and `credentials` both be lost.
         let reported = observed.composite.status.hub.as_ref().map(|told| told.excluded.iter().cloned());
         self.excluded.extend(reported.into_iter().flatten());
         let tenant_namespace = tenant_credentials::read_tenant_namespace(&observed.tenant_credentials)
@@ -144,13 +144,13 @@ impl Templated {
         gate
     }
 
-    /// The hubs that were given up for it. `leaves`: with the one that is given up now.
+    /// Hubs that were given up for it. `leaves`: including the one that is given up now.
     pub(crate) fn excluded_hubs(&self, leaves: bool) -> BTreeSet<String> {
         let now = self.placement.iter().filter(|_| leaves).map(|placement| placement.hub.clone());
         self.excluded.iter().cloned().chain(now).collect()
     }
 
-    /// Whether the hubs are asked for: of a claim that has none yet. A function of what is observed alone.
+    /// Whether the hubs are fetched: only for a claim without one. This depends on observed state alone.
     pub fn needs_hubs(&self, observed: &Observed) -> bool {
         observed.is_unplaced() && !self.placement.as_ref().is_some_and(|placement| placement.is_recorded)
     }
@@ -242,7 +242,7 @@ fn new_tenant_namespace(brings: &BroughtCredentials, placement: &Placement) -> T
     TenantNamespace { hub: placement.hub.clone(), namespace: placement.namespace.clone(), request }
 }
 
-/// Where a cluster is to be for which Secrets are carried. HyperShift's alone is made so.
+/// Placement of a cluster with tenant credentials. Only HyperShift supports those.
 fn placement_in_tenant_namespace(
     tenant_namespace: &TenantNamespace,
     name: &str,
@@ -260,7 +260,7 @@ fn placement_in_tenant_namespace(
     })
 }
 
-/// Where a cluster is to be for which something comes ahead of it.
+/// Placement of a cluster with prerequisites.
 fn placement_of_prerequisites(observed: &Observed, settings: &Settings) -> Option<Placement> {
     let chosen =
         observed.prerequisites.iter().find_map(|(name, part)| prerequisites::read_placement(name, part))?;
@@ -296,7 +296,7 @@ fn recorded_placement(
     let recorded = observed.annotation(ours::REMOTE).and_then(|place| place.split_once('/'));
     let of_writer = primary.map(|w| w.object.spec.provider_config_ref.name.as_str());
     let reported = status.hub.as_ref().and_then(|h| h.name.as_deref());
-    // It goes by the hub's ProviderConfig from the moment on at which it notes where the cluster is.
+    // `credentials` uses the hub's ProviderConfig as soon as it records the location of the cluster.
     let by_credentials = || recorded.and(credentials).map(|c| c.spec.provider_config_ref.name.as_str());
     let hub = hubs::recorded_hub(of_writer, reported.or_else(by_credentials), excluded)?.to_owned();
     let of_manifest = |field: &str| primary.and_then(|w| w.manifest()["metadata"][field].as_str());

@@ -1,4 +1,4 @@
-//! Words of a claim × entry × what was asked for before → what is to be, or everything that is in the way of it.
+//! Claim × entry × previous request → resolved request, or all refusals.
 
 use serde_json::Value;
 use testplatform_apis::{

@@ -18,24 +18,24 @@ use testplatform_apis::{
 
 use super::groups::{NodeGroupDraft, node_count};
 
-/// Everything that a backend renders from. Nothing in it is left to be checked.
+/// Complete input of a backend. It needs no further check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolvedSpec {
     /// Release to run. Without a version or an image, the backend's own.
     pub release: SelectedRelease,
     /// The template.
     pub template: String,
-    /// The template by which it was asked for before, if it was another one.
+    /// Previous template, if it was another one.
     pub moved_from: Option<String>,
-    /// Whether the hub refuses what was last asked for, and this is something else.
+    /// Whether the hub refuses the last request, and this is another one.
     pub is_rollback: bool,
-    /// All that the template has, for a backend that goes from one to another step by step.
+    /// All releases of the template, for a backend that upgrades step by step.
     pub releases: Vec<Release>,
-    /// Size of the control plane, as far as anybody says.
+    /// Size of the control plane, if specified.
     pub control_plane: ControlPlane,
-    /// Addresses and networks, as far as anybody says.
+    /// Addresses and networks, if specified.
     pub network: Network,
-    /// How long things may take.
+    /// Timeouts.
     pub timeouts: Timeouts,
     /// The claim's choice of hub.
     pub hub: HubChoice,
@@ -51,7 +51,7 @@ pub struct ResolvedSpec {
     pub bundles: BundleSelection,
     /// Tenant credentials of the claim that the entry accepts.
     pub tenant_credentials: Option<BroughtCredentials>,
-    /// The rest, in the words of the backend.
+    /// The rest, in terms of the backend.
     pub backend_spec: AnyBackendSpec,
 }
 
@@ -67,13 +67,13 @@ pub struct BroughtCredentials {
 /// Bundles on the hub and inside the cluster, as the entry selects them for the claim.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BundleSelection {
-    /// On the hub, before it is asked for and until it is gone.
+    /// On the hub, before the request and until the cluster is gone.
     pub prerequisites: Vec<BundleDocument>,
-    /// There after them, once.
+    /// On the hub after those, once.
     pub pre_create: Vec<BundleDocument>,
-    /// Once it is there.
+    /// Inside the cluster, once it exists.
     pub post_install: Vec<BundleDocument>,
-    /// Before it goes.
+    /// Inside the cluster, before its deletion.
     pub pre_delete: Vec<BundleDocument>,
 }
 
@@ -105,7 +105,7 @@ impl BundleSelection {
 /// Release to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelectedRelease {
-    /// The version; none: the claim brought an image along, or the backend has a version of its own.
+    /// The version; none: the claim has an image of its own, or the backend has a version of its own.
     pub version: Option<Version>,
     /// The image, where there is one.
     pub image: Option<String>,
@@ -123,7 +123,7 @@ impl From<&Release> for SelectedRelease {
     }
 }
 
-/// An order in the words of its backend.
+/// Request in terms of its backend.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnyBackendSpec {
     /// For HyperShift.
@@ -137,7 +137,7 @@ pub enum AnyBackendSpec {
 }
 
 impl AnyBackendSpec {
-    /// How many nodes of each class it asks for; of a group that scales, the least.
+    /// Requested nodes of each class; of an autoscaled group, the minimum.
     pub fn nodes_per_class(&self) -> BTreeMap<String, u32> {
         match self {
             Self::HyperShift(order) => order.nodes_per_class(),
@@ -147,7 +147,7 @@ impl AnyBackendSpec {
         }
     }
 
-    /// Zones in which it asks for nodes.
+    /// Zones of the requested nodes.
     pub fn zones(&self) -> BTreeSet<String> {
         match self {
             Self::HyperShift(order) => order.zones(),
@@ -241,11 +241,11 @@ pub struct NodeGroupSpec<K: Kind> {
     pub class: String,
     /// Machine of its nodes; none: the class is no longer offered, and the nodes stay unchanged.
     pub machine: Option<K::Machine>,
-    /// How many there are to be.
+    /// Desired count.
     pub size: NodeCount,
-    /// Their architecture, if anybody says.
+    /// Their architecture, if specified.
     pub arch: Option<Architecture>,
-    /// Where they are, if anybody says.
+    /// Their failure domain, if specified.
     pub failure_domain: Option<String>,
     /// Their labels, by key.
     pub labels: Vec<(String, String)>,
@@ -255,22 +255,22 @@ pub struct NodeGroupSpec<K: Kind> {
     pub parameters: Vec<Setting<K::Target>>,
 }
 
-/// How many nodes there are to be.
+/// Desired count of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeCount {
-    /// So many.
+    /// A fixed count.
     Fixed(u32),
-    /// As the load says, between.
+    /// Autoscaled between two limits.
     Between {
-        /// The fewest.
+        /// The minimum.
         min: u32,
-        /// The most.
+        /// The maximum.
         max: u32,
     },
 }
 
 impl NodeCount {
-    /// The fewest.
+    /// The minimum.
     pub const fn min_nodes(self) -> u32 {
         match self {
             Self::Fixed(count) => count,
@@ -279,12 +279,12 @@ impl NodeCount {
     }
 }
 
-/// A value, and where it goes.
+/// A value, and its target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting<T> {
     /// Name of the parameter.
     pub name: String,
-    /// Where it goes.
+    /// Its target.
     pub target: T,
     /// The value.
     pub value: Value,

@@ -6,13 +6,13 @@ use testplatform_apis::{
     names::ours,
 };
 
-use super::{AdmissionIssue, Problem};
+use super::{AdmissionIssue, FieldProblem};
 use crate::observed::Observed;
 
 /// The ServiceAccount that is wished for; none where the admin's credentials are.
 pub(super) fn resolve_access(
     observed: &Observed,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<FieldProblem>,
     issues: &mut Vec<AdmissionIssue>,
 ) -> Option<Wish> {
     let requested = Wish::of_spec(&observed.composite.spec["credentials"]);
@@ -28,7 +28,7 @@ pub(super) fn resolve_access(
                 return Some(Wish { cluster_role: DEFAULT_ROLE.to_owned(), generation: 0 });
             }
             let dot = if path.is_empty() { "" } else { "." };
-            problems.push(Problem { field: format!("spec.credentials{dot}{path}"), sentence });
+            problems.push(FieldProblem { field: format!("spec.credentials{dot}{path}"), sentence });
             None
         });
     };

@@ -1,4 +1,4 @@
-//! How long a cluster may live, and what the hub has to be told at birth so that it may live that long.
+//! Lifetime of a cluster, and the values that the hub needs at creation to allow that lifetime.
 
 use jiff::SignedDuration;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! `spec.clusterClaim` → [`Claimed`]: what is wanted, and from which pool.
+//! `spec.clusterClaim` → [`PoolClaim`]: the requested cluster, and its pool.
 
 use serde_json::{Value, json};
 use testplatform_apis::{
@@ -10,7 +10,7 @@ use testplatform_apis::{
     names::{Uid, ours, shortened},
 };
 
-use super::{AdmissionIssue, Problem, size::MAX_CLUSTER_CLAIM_BYTES};
+use super::{AdmissionIssue, FieldProblem, size::MAX_CLUSTER_CLAIM_BYTES};
 use crate::{
     backend,
     observed::{
@@ -45,9 +45,9 @@ pub struct PoolClaim {
 impl PoolClaim {
     /// The block of a claim for which nothing was made yet. The rules are those of the schema, which a composite that an
     /// administrator made has passed too, and a file has not.
-    pub(super) fn read_claim(block: &Value, problems: &mut Vec<Problem>) -> Option<Self> {
+    pub(super) fn read_claim(block: &Value, problems: &mut Vec<FieldProblem>) -> Option<Self> {
         let mut problem = |field: String, sentence: String| {
-            problems.push(Problem { field, sentence: bounded(&sentence, 256) });
+            problems.push(FieldProblem { field, sentence: bounded(&sentence, 256) });
         };
         let bytes = wire::json_to_struct(block);
         if let Ok(size) = bytes.as_ref().map(prost::bytes::Bytes::len)
@@ -70,7 +70,7 @@ impl PoolClaim {
         };
         let before = problems.len();
         let mut problem = |field: &str, sentence: &str| {
-            problems.push(Problem { field: field.into(), sentence: sentence.into() });
+            problems.push(FieldProblem { field: field.into(), sentence: sentence.into() });
         };
         if wanted.version.is_none() && wanted.pool.is_none() {
             problem("spec.clusterClaim", VERSION_OR_POOL);
@@ -96,7 +96,7 @@ impl PoolClaim {
         mut self,
         block: &Value,
         tenant: Option<&str>,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<FieldProblem>,
     ) -> Self {
         let before = problems.len();
         check_tenant_credentials(block, Beside::ClusterClaim, tenant, problems);
@@ -104,7 +104,7 @@ impl PoolClaim {
             let requested = self.spec.cloud.get_or_insert_with(|| cloud.to_owned());
             if requested != cloud {
                 let sentence = format!("is not {cloud}, of which spec.byoc.platform is");
-                problems.push(Problem { field: "spec.clusterClaim.cloud".into(), sentence });
+                problems.push(FieldProblem { field: "spec.clusterClaim.cloud".into(), sentence });
             }
         }
         self.tenant_credentials = (problems.len() == before).then(|| block.clone());
@@ -272,10 +272,10 @@ pub(crate) fn check_tenant_credentials(
     block: &Value,
     beside: Beside,
     tenant: Option<&str>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<FieldProblem>,
 ) {
     let mut problem = |field: String, sentence: &str| {
-        problems.push(Problem { field: bounded(&field, 256), sentence: bounded(sentence, 256) });
+        problems.push(FieldProblem { field: bounded(&field, 256), sentence: bounded(sentence, 256) });
     };
     for (path, sentence) in byoc::problems(block, beside) {
         let dot = if path.is_empty() { "" } else { "." };

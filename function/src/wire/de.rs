@@ -60,7 +60,7 @@ impl<'de> NodeDeserializer<'de> {
             Kind::String(bytes) => visitor.visit_borrowed_str(text(bytes)?),
             Kind::Struct(bytes) => self.visit_fields(bytes, visitor),
             Kind::List(bytes) => {
-                let mut items = Items { cursor: Cursor::new(bytes), index: 0, depth: self.deeper()? };
+                let mut items = ListAccess { cursor: Cursor::new(bytes), index: 0, depth: self.deeper()? };
                 let value = visitor.visit_seq(&mut items)?;
                 if items.cursor.is_empty() { Ok(value) } else { Err(Error::new("the list is too long")) }
             }
@@ -68,13 +68,13 @@ impl<'de> NodeDeserializer<'de> {
     }
 
     fn visit_fields<V: Visitor<'de>>(self, bytes: &'de [u8], visitor: V) -> Result<V::Value, Error> {
-        let mut fields = Fields::empty(self.deeper()?);
+        let mut fields = FieldAccess::empty(self.deeper()?);
         fields.fill(bytes)?;
         visitor.visit_map(&mut fields)
     }
 
-    fn fields(self, bytes: &'de [u8]) -> Result<Fields<'de>, Error> {
-        let mut fields = Fields::empty(self.deeper()?);
+    fn fields(self, bytes: &'de [u8]) -> Result<FieldAccess<'de>, Error> {
+        let mut fields = FieldAccess::empty(self.deeper()?);
         fields.fill(bytes)?;
         Ok(fields)
     }
@@ -190,7 +190,7 @@ type Entry<'de> = (&'de str, &'de [u8]);
 ///
 /// Go writes maps in random order: sorting makes the first of several errors the same in every call, and
 /// brings repeated keys together, of which serde's derive would refuse the second.
-struct Fields<'de> {
+struct FieldAccess<'de> {
     entries: SmallVec<[Entry<'de>; MOST]>,
     /// How many were handed out.
     given: usize,
@@ -198,7 +198,7 @@ struct Fields<'de> {
     depth: usize,
 }
 
-impl<'de> Fields<'de> {
+impl<'de> FieldAccess<'de> {
     fn empty(depth: usize) -> Self {
         Self { entries: SmallVec::new(), given: 0, value: None, depth }
     }
@@ -240,7 +240,7 @@ impl<'de> Fields<'de> {
     }
 }
 
-impl<'de> MapAccess<'de> for &mut Fields<'de> {
+impl<'de> MapAccess<'de> for &mut FieldAccess<'de> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
@@ -313,13 +313,13 @@ impl<'de> Deserializer<'de> for Key<'de> {
     }
 }
 
-struct Items<'de> {
+struct ListAccess<'de> {
     cursor: Cursor<'de>,
     index: usize,
     depth: usize,
 }
 
-impl<'de> SeqAccess<'de> for &mut Items<'de> {
+impl<'de> SeqAccess<'de> for &mut ListAccess<'de> {
     type Error = Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {

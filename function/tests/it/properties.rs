@@ -13,7 +13,7 @@ use function_model::{
     walks::bounded,
     world::{KUBECONFIG, NAME, PASSWORD, World},
 };
-use function_testplatform::{Options, check, evaluate, observed::Unusable, proto, run, wire};
+use function_testplatform::{Options, check, evaluate, observed::UnusableRequest, proto, run, wire};
 use jiff::SignedDuration;
 use proptest::{
     prelude::*,
@@ -289,7 +289,7 @@ fn a_resource_of_a_newer_version_stops_everything() {
     world.objects.insert("usage".into(), newer);
     world.refs.insert("usage".into());
     let judged = evaluate(&world.request(), world.now, ci_operator::schema());
-    assert!(matches!(judged, Err(Unusable::NewerVersion { name }) if name == "usage"));
+    assert!(matches!(judged, Err(UnusableRequest::NewerVersion { name }) if name == "usage"));
 }
 
 /// The incumbent takes longer names. What is refused has nothing desired, which would be the end of the cluster.
@@ -302,7 +302,9 @@ fn a_name_that_is_refused_stops_everything_once_there_is_a_cluster() {
     object["metadata"]["name"] = "a".repeat(64).into();
     composite.resource = wire::to_struct(&object).unwrap();
     let judged = evaluate(&request, world.now, ci_operator::schema());
-    assert!(matches!(&judged, Err(Unusable::Unreadable { why, .. }) if why.starts_with("metadata.name ")));
+    assert!(
+        matches!(&judged, Err(UnusableRequest::Unreadable { why, .. }) if why.starts_with("metadata.name "))
+    );
     let response = run(&request, &Options::default(), world.now);
     assert_eq!(response.results[0].severity, i32::from(proto::Severity::Fatal));
     assert_eq!(response.results[0].reason.as_deref(), Some("Unreadable"));

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use super::{PoolWorld, merge};
 
-/// Whoever scales the pool and is none of ours.
+/// Another controller that scales the pool.
 pub const SOMEBODY: &str = "somebody";
-/// What the definition of ClusterPools requires.
+/// Fields that the definition of ClusterPools requires.
 const REQUIRED: [&str; 4] = ["baseDomain", "imageSetRef", "platform", "size"];
 
 impl PoolWorld {
-    /// What is asked for is there, unless the hub refuses it. Fields that are left out stay, but for a size that nobody else owns: without it the
-    /// hub refuses the whole.
+    /// The hub applies the request, unless it refuses it. Omitted fields stay, except for a size that nobody else owns: without it the hub
+    /// refuses the whole.
     pub(super) fn apply(&mut self) {
         let mut there = if self.gone { json!({}) } else { self.remote() };
         // Nothing holds an Object that goes and has nothing on the hub.
@@ -41,7 +41,7 @@ impl PoolWorld {
             let of_pool = manifest["kind"] == "ClusterPool";
             let mut remote = if of_pool { there.clone() } else { Value::Null };
             let absent = remote.as_object().is_none_or(serde_json::Map::is_empty);
-            // One that only looks finds what is there; and forgets it in the round in which it sets its finalizer.
+            // An observer finds the existing object; and forgets it in the round in which it sets its finalizer.
             let looks = policies == json!(["Observe", "Delete"]);
             if looks && (new || absent) {
                 object["status"] = json!({ "conditions": success });

@@ -1,4 +1,4 @@
-//! What core does around a pass: the request, the response applied, conditions, connection Secrets, garbage collection.
+//! Core's part of a pass: the request, the response applied, conditions, connection Secrets, garbage collection.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -209,7 +209,7 @@ impl World {
         }
     }
 
-    /// What differs for a composite in a namespace: core refuses an Object that is in no namespace, and has no connection Secret.
+    /// Differences for a composite in a namespace: core refuses an Object without a namespace, and has no connection Secret.
     fn admits(&self, response: &RunFunctionResponse) {
         let desired = response.desired.as_ref().unwrap();
         let details = &desired.composite.as_ref().unwrap().connection_details;

@@ -8,7 +8,7 @@ use testplatform_apis::names::ours;
 use super::{Composed, NAME, World};
 use crate::{caas, cluster_api, osac};
 
-/// What others write into a spec. Server-side apply leaves it alone, and takes away what is not named any more of the rest.
+/// Spec members of other writers. Server-side apply leaves them alone, and removes omitted members of the rest.
 const OTHERS: [&str; 4] = ["namespace", "dns", "controlPlaneEndpoint", "others"];
 
 impl World {
@@ -85,7 +85,7 @@ impl World {
             return synced(object, None);
         };
         object["status"]["atProvider"]["manifest"] = remote.clone();
-        // Whatever it may do, it tries what it would do.
+        // It tries the write even if it may not do it.
         if let Some(uid) = pin.as_str().filter(|uid| *uid != remote["metadata"]["uid"]) {
             let words = format!(
                 "observe failed: cannot get desired state: cannot dry run SSA: X \"{NAME}\" is invalid: metadata.uid: Invalid value: \"{uid}\": field is immutable"
@@ -100,7 +100,7 @@ impl World {
         if !full {
             return synced(object, None);
         }
-        // What was tried before the hub came to refuse it.
+        // Value of the attempt before the hub began to refuse it.
         if let Some(words) = refused(&manifest["spec"], &self.fixed, &remote["spec"]) {
             return synced(object, Some(&format!("update failed: cannot apply object: {words}")));
         }
@@ -201,7 +201,7 @@ impl Composed {
     }
 }
 
-/// What the hub refuses of a spec, in its words. An apply takes away what is not named any more, and nothing that we make can be without all of its spec.
+/// Message with which the hub refuses a spec. An apply removes omitted members, and no spec of ours may be partially missing.
 pub fn refused(spec: &Value, fixed: &BTreeSet<String>, there: &Value) -> Option<String> {
     if spec.as_object().is_none_or(serde_json::Map::is_empty) {
         return Some(format!("X \"{NAME}\" is invalid: spec: Required value"));

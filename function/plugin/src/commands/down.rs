@@ -36,7 +36,7 @@ pub fn run(
         session.note(&format!("It is torn down first, as its cluster would stay: {why}"));
     }
     let ends = wait || stays.is_some();
-    // Whoever deletes it at once asks for its end by that.
+    // Deleting it at once requests its teardown as well.
     if ends || !delete {
         // With its uid, so that a namesake that was made this very moment is not meant.
         let patch = json!({
@@ -76,7 +76,7 @@ fn would_stay(claim: &Claim) -> Option<String> {
         said.denied() && (reason == Remote::HubRefused.as_str() || reason == Remote::UnknownField.as_str())
     };
     let words = claim.said(ConditionType::RemoteConsistent).filter(refuses).map(Said::message);
-    // Of a node group it alone says so.
+    // A node group reports this only by itself.
     words.or_else(|| Some(applied.message()).filter(|words| words.starts_with(REFUSED)))
 }
 
@@ -122,7 +122,7 @@ fn deleted(
     }
 }
 
-/// What becomes of a teardown that nobody waits for.
+/// Outcome of a teardown that nobody waits for.
 fn outlook(claim: &Claim) -> &'static str {
     if claim.said(ConditionType::RemoteConsistent).is_some_and(Said::denied) {
         "The hub does nothing for now, and the cluster is paid for until it does."

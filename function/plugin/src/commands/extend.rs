@@ -21,7 +21,7 @@ use super::super::{
 /// How long the function may take to look at it.
 pub(super) const SOON: SignedDuration = SignedDuration::from_secs(20);
 const GLANCE: Duration = Duration::from_millis(500);
-/// What keeps a cluster that nobody needs.
+/// Ways to keep a cluster that nobody needs.
 const KEPT: &str = "the runs that own it are over; a longer spec.cleanup.keepForDebug keeps it";
 
 /// Runs it.
@@ -75,7 +75,7 @@ pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop
 /// The lifetime to ask for.
 pub fn lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<GoDuration, Stop> {
     let effective = || {
-        // What ends because nobody needs it says nothing of its lifetime.
+        // An end by cleanup does not depend on the lifetime.
         let end = claim.expires_at().filter(|_| claim.cleanup_at().is_none())?;
         let held = end.duration_since(claim.ready_at()?);
         GoDuration::try_from(held).ok()
@@ -84,7 +84,7 @@ pub fn lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<GoDuration,
     let lifetime = match span {
         Span::To(whole) => whole,
         Span::By(more) => {
-            // What is asked for and not looked at yet is held too, unless it is known to be more than may be had.
+            // A request without an answer counts as blocked too, unless it is known to exceed the maximum.
             let held = match effective() {
                 Some(effective) if clamped(claim) => Some(effective),
                 effective => effective.max(own()),
@@ -92,10 +92,10 @@ pub fn lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<GoDuration,
             let held = held.ok_or_else(|| {
                 let message = format!("{} has no lifetime that could be made longer", claim.label());
                 let hint = match claim.ready_at() {
-                    // What it would get by default does not show behind an earlier end.
+                    // The default is not visible behind an earlier end.
                     Some(_) if claim.cleanup_at().is_some() => &format!("It ends before: {KEPT}."),
                     Some(_) => "It lives until it is torn down; --to gives it an end.",
-                    // What it gets by default is not on the claim before.
+                    // The default is not on the claim before.
                     None => {
                         "It says no spec.lifetime and is not ready yet; --to says how long it is to live."
                     }
@@ -123,7 +123,7 @@ fn clamped(claim: &Claim) -> bool {
     said.is_some_and(|said| said.message().contains("spec.lifetime is clamped"))
 }
 
-/// What became of a new lifetime.
+/// Outcome of a new lifetime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extension {
     /// The answer, with the earliest end first.
@@ -132,7 +132,7 @@ pub struct Extension {
     pub is_shorter: bool,
 }
 
-/// What became of it; none while the function has not looked at it.
+/// Outcome of the request; none while the function has not evaluated it.
 pub fn outcome(claim: &Claim, lifetime: GoDuration, late: bool, now: Timestamp) -> Option<Extension> {
     let said = claim.said(ConditionType::RequestAccepted).filter(|c| c.holds());
     let said = said.filter(|c| c.message().contains("spec.lifetime"));

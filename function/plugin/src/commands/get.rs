@@ -10,7 +10,7 @@ use super::super::{
     trouble::Trouble,
 };
 
-/// What was asked for.
+/// The requested arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// Only this one.

@@ -72,7 +72,7 @@ fn fetch(session: &Session<'_>, claim: &Claim) -> Result<String, Stop> {
         Err(trouble) => return Err(trouble.into()),
     };
     let (encoded, owner) = Owner::after(&printed);
-    // Whoever has the kubeconfig of another cluster works there as if it were this one.
+    // A user with the kubeconfig of another cluster would work there as if it were this one.
     let held = Look::Found(Held { keys: vec![], owner: owner.clone() });
     if let Some(whose) = taken(claim, &held) {
         let todo = with_entry(advice::taken(claim.flavour), Credentials::SecretTaken.as_str());
@@ -120,7 +120,7 @@ fn change(path: &Path, new: &Value) -> Result<Option<String>, Stop> {
         Err(error) => return Err(cannot("read", path, &error)),
     };
     let before = led_to(&own, new);
-    // What others wrote there is read by others: Go reads nothing of a file with a block whose first line begins with a tab.
+    // Other programs read values of other writers: Go reads nothing of a file with a block whose first line begins with a tab.
     let quoted = serde_saphyr::ser_options! { prefer_block_scalars: false };
     let text = serde_saphyr::to_string_with_options(&merged(own, new), quoted);
     write(path, &text.map_err(|e| Stop::error(format!("{}: {e}", path.display())))?)?;

@@ -13,7 +13,7 @@ use super::super::{
     trouble::Trouble,
 };
 
-/// What was asked for.
+/// The requested arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// Only this one.
@@ -53,7 +53,7 @@ pub fn run(session: &mut Session<'_>, asked: &Asked<'_>) -> Result<(), Stop> {
     }
 }
 
-/// What is in the ConfigMap, which is not in the namespace of the claims.
+/// Content of the ConfigMap, which is not in the namespace of the claims.
 fn published(session: &Session<'_>, from: &str) -> Result<Vec<Value>, Stop> {
     let mut kubectl = session.kubectl.clone();
     kubectl.flags.retain(|flag| !flag.starts_with("--namespace="));
@@ -113,7 +113,7 @@ fn may_create(session: &Session<'_>) -> Result<Flavour, Stop> {
     Ok(allowed.unwrap_or(served[0]))
 }
 
-/// What no two runs have in common: the seed that the system gives each for its tables.
+/// Randomness that differs between runs: the seed that the system gives each for its hash tables.
 fn chance() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -74,7 +74,7 @@ fn say_where(session: &mut Session<'_>, manifest: &Claim) {
     }
 }
 
-/// The claim that has the name already, once that is said. What would end its cluster is not applied.
+/// Finds the existing claim of that name and reports it. A change that would end its cluster is not applied.
 fn before(session: &mut Session<'_>, manifest: &Claim) -> Result<Option<Claim>, Stop> {
     let existing = session.named_whole(manifest.flavour, manifest.name())?;
     warn_of_secret(session, manifest, existing.as_ref());
@@ -184,13 +184,13 @@ fn unprocessed(age: SignedDuration) -> String {
     )
 }
 
-/// What it says was said of it before it was changed.
+/// Its message predates the change.
 fn unseen(session: &Session<'_>, claim: &Claim) -> Stop {
     let message = format!("{} was changed, and nobody has looked at that yet", claim.label());
     Stop::new(Exit::NotYet, message, format!("More: {}", session.next("why", claim)))
 }
 
-/// Who no longer waits may not want it any more either, and it costs money.
+/// A user who stops waiting may not want the cluster any more, and it costs money.
 fn interrupted(session: &Session<'_>, claim: &Claim) -> Stop {
     left(session, claim, &format!("is {}, and goes on", claim.phase_word()))
 }
@@ -243,7 +243,7 @@ fn until_secret(session: &mut Session<'_>, mut claim: Claim) -> Result<Claim, St
             });
         }
         thread::sleep(GLANCE);
-        // Of a Secret that is not its own the claim tells more, and by now it may name another.
+        // The claim reports more about a Secret of another owner, and it may name another one by now.
         if matches!(look, Ok(Look::Found(_) | Look::Forbidden)) {
             claim = match session.again(&claim) {
                 Ok(now) => now,

@@ -1,8 +1,8 @@
-//! Values of charts as texts.
+//! Chart values as text.
 //!
-//! **Invariant:** what a tenant says is one value, and never more. It goes through the template of an ApplicationSet (`{{`), through Argo
-//! CD's environment (`$`) and through Helm's `--set`, where `,` begins the next value, `{` a list, and `\` says that neither does. Without
-//! that, a value could set others, those too which the template's administrators have fixed.
+//! **Invariant:** a tenant's value is one value, and never more. It passes through the template of an ApplicationSet (`{{`), through Argo
+//! CD's environment (`$`) and through Helm's `--set`, where `,` begins the next value, `{` a list, and `\` escapes both. Without escaping,
+//! a value could set others, including those that the template's administrators have fixed.
 
 use serde_json::Value;
 

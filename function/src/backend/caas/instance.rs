@@ -1,5 +1,4 @@
-//! The ClusterTemplateInstance as we ask for it: composed once, and from then on repeated as it was asked for, because a webhook refuses
-//! every change.
+//! The requested ClusterTemplateInstance. It is composed once and repeated from then on, because a webhook refuses every change.
 
 use std::borrow::Cow;
 

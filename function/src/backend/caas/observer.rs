@@ -1,4 +1,4 @@
-//! The Object that looks at the HostedCluster of the chart, which has the uid of the ClusterTemplateInstance for its name.
+//! Observer of the chart's HostedCluster, whose name is the uid of the ClusterTemplateInstance.
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -11,7 +11,7 @@ use testplatform_apis::{
 
 use super::CaasRequest;
 use crate::{
-    backend::{Desired, object, templated},
+    backend::{DesiredResource, object, templated},
     intent::PrimaryAction,
     observed::{HOSTED, Observed},
     templates::Templated,
@@ -26,7 +26,7 @@ pub(super) fn build_observer(
     request: &Validated,
     observed: &Observed,
     wanted: Option<CaasRequest<'_>>,
-) -> Option<Desired> {
+) -> Option<DesiredResource> {
     let intent = &request.intent;
     if intent.completion.is_some() || matches!(intent.action, PrimaryAction::Omit | PrimaryAction::Relocate) {
         return None;
@@ -61,7 +61,7 @@ pub(super) fn build_observer(
     let annotations = gather::texts([(ours::REMOTE_UID, Some(uid.to_string()))]);
     let mut object = object::build_object(&format!("{HOSTED}-{}", request.name), annotations, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: HOSTED });
-    Some(Desired { name: HOSTED.into(), object, ready: intent.primary_ready })
+    Some(DesiredResource { name: HOSTED.into(), object, ready: intent.primary_ready })
 }
 
 /// Until when what goes since then is waited for.

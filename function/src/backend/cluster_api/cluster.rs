@@ -1,7 +1,7 @@
-//! The Cluster as we ask for it.
+//! The requested Cluster.
 //!
-//! It is composed once, from the catalogue and the claim, and from then on repeated as it was asked for, with what the claim may change in
-//! it: a catalogue that changes changes no cluster. With another template, class and variables are that template's.
+//! It is composed once, from the catalogue and the claim. From then on it is repeated with the claim's changes: a catalogue change affects
+//! no existing cluster. With another template, class and variables are that template's.
 
 use std::collections::BTreeMap;
 

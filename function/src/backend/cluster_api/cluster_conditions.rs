@@ -1,4 +1,4 @@
-//! How far each part of the cluster is.
+//! Conditions of each part of the cluster.
 
 use serde_json::{Map, Value};
 use testplatform_apis::{

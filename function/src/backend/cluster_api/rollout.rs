@@ -1,4 +1,4 @@
-//! Which release is asked for, and when: one minor version after the other, each once the one before is there.
+//! Rollout of releases: one minor version after the other, each once the previous one is complete.
 
 use serde_json::{Map, Value};
 use testplatform_apis::{

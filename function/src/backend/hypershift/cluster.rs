@@ -1,7 +1,7 @@
-//! The HostedCluster as we ask for it.
+//! The requested HostedCluster.
 //!
-//! Nearly nothing of a HostedCluster can change. So it is composed once, from the catalogue and the claim, and from then on repeated as it
-//! was asked for, with the release and the parameters of the claim in it: a catalogue that changes changes no cluster.
+//! Most of a HostedCluster is immutable. So it is composed once, from the catalogue and the claim. From then on it is repeated with the
+//! release and the parameters of the claim: a catalogue change affects no existing cluster.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Documents of the catalogue with what a claim sets in them.
+//! Catalogue documents, and the claim's settings in them.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::template::kind::{Document, Machine, Place, Platform};

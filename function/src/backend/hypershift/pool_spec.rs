@@ -1,4 +1,4 @@
-//! The `spec` of a NodePool: composed once, and from then on repeated as it was asked for, with what the claim may change in it.
+//! The `spec` of a NodePool. It is composed once and repeated from then on with the claim's changes.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{

@@ -14,7 +14,7 @@ use testplatform_apis::{
 
 use super::{HyperShiftRequest, facts, pool_spec, rollout};
 use crate::{
-    backend::{Desired, bundles, object as composing},
+    backend::{DesiredResource, bundles, object as composing},
     intent::{ManagementPolicies, PrimaryAction},
     observed::{NodePoolObject, Observed, SyncState, node_pool_resource_name},
     templates::{NodeGroupSpec, Placement},
@@ -33,7 +33,7 @@ pub(super) fn build_resources(
     observed: &Observed,
     wanted: Option<HyperShiftRequest<'_>>,
     placement: &Placement,
-) -> Vec<Desired> {
+) -> Vec<DesiredResource> {
     let parts = || observed.node_pools.0.values();
     let recompose = |part: &NodePoolObject, manifest: Value, policies: ManagementPolicies| {
         let recorded = |key| (key, part.object.metadata.annotation(key).map(str::to_owned));
@@ -134,7 +134,7 @@ fn compose_object(
     notes: Map<String, Value>,
     manifest: Value,
     policies: ManagementPolicies,
-) -> Desired {
+) -> DesiredResource {
     let mut spec = json!({
         "forProvider": {},
         "providerConfigRef": { "name": composing::provider_config_name(request, observed) },
@@ -151,7 +151,7 @@ fn compose_object(
     let mut object = composing::build_object(&format!("{name}.{}", request.name), notes, spec);
     // A label holds less than a name.
     object["metadata"]["labels"] = json!({ ours::COMPONENT: "pool" });
-    Desired { name: name.into(), object, ready: request.intent.primary_ready }
+    DesiredResource { name: name.into(), object, ready: request.intent.primary_ready }
 }
 
 fn build_manifest(

@@ -1,5 +1,5 @@
-//! Which release goes where, and when: the HostedCluster first, then its NodePools one by one. A NodePool never leads, and a release is
-//! asked for only once the one before is there.
+//! Rollout of releases: the HostedCluster first, then its NodePools one by one. A NodePool never leads, and a release is requested only
+//! once the previous one is complete.
 
 use testplatform_apis::{
     foreign::{

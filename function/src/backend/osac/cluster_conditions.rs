@@ -1,4 +1,4 @@
-//! How far each part of the cluster is.
+//! Conditions of each part of the cluster.
 
 use testplatform_apis::{
     condition::{ConditionStatus, ControlPlaneLevel, Infrastructure, NodesLevel, SetupLevel, SpecLevel},

@@ -1,7 +1,7 @@
-//! The nodes that an order asks for: by resource class, as OSAC had it until August 2026, or by node set and instance type.
+//! Nodes of an order: by resource class, as OSAC had it until August 2026, or by node set and instance type.
 //!
-//! OSAC's automation numbers the NodePools by the place of their request in the list, so that one which moves would be made again beside
-//! the old one. Requests keep their places, and new ones come last.
+//! OSAC's automation numbers the NodePools by the position of their request in the list, so a request that moves would create its nodes
+//! again. Requests keep their positions, and new ones come last.
 
 use std::collections::BTreeMap;
 

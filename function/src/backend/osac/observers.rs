@@ -14,7 +14,7 @@ use testplatform_apis::{
 use super::{OsacRequest, facts, nodes};
 use crate::{
     backend::{
-        Desired,
+        DesiredResource,
         hypershift::{pools, underlying},
         object,
     },
@@ -35,7 +35,7 @@ pub(super) fn build_resources(
     observed: &Observed,
     wanted: Option<OsacRequest<'_>>,
     placement: &Placement,
-) -> Vec<Desired> {
+) -> Vec<DesiredResource> {
     if pools::is_ending(request) {
         return vec![];
     }
@@ -102,7 +102,7 @@ fn compose_object(
     name: String,
     class: Option<&str>,
     manifest: Value,
-) -> Desired {
+) -> DesiredResource {
     let group = name != HOSTED;
     let mut spec = json!({
         "managementPolicies": ["Observe"],
@@ -116,5 +116,5 @@ fn compose_object(
         class.map(|class| (ours::NODE_CLASS.to_owned(), class.into())).into_iter().collect();
     let mut object = object::build_object(&format!("{name}.{}", request.name), annotations, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: if group { "pool" } else { HOSTED } });
-    Desired { name: name.into(), object, ready: request.intent.primary_ready }
+    DesiredResource { name: name.into(), object, ready: request.intent.primary_ready }
 }

@@ -1,7 +1,7 @@
-//! The ClusterOrder as we ask for it.
+//! The requested ClusterOrder.
 //!
-//! It is composed once, from the catalogue and the claim, and from then on repeated as it was asked for, with what the claim may change in
-//! it: a catalogue that changes changes no cluster.
+//! It is composed once, from the catalogue and the claim. From then on it is repeated with the claim's changes: a catalogue change affects
+//! no existing cluster.
 
 use serde_json::{Map, Value};
 use testplatform_apis::{

@@ -1,4 +1,4 @@
-//! Something that is wrong with a cluster, and since when.
+//! A failure of a cluster, and its start.
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{foreign::meta::ObservedCondition, redact::redacted};

@@ -10,7 +10,7 @@ use testplatform_apis::{
 use super::memory_annotations;
 use crate::{
     backend::{
-        Desired, Health,
+        DesiredResource, Health,
         hypershift::{pools, underlying},
         object as composing,
     },
@@ -30,7 +30,7 @@ pub(in crate::backend) fn orphaned_resources(
     request: &Validated,
     observed: &Observed,
     health: &Health,
-) -> Vec<Desired> {
+) -> Vec<DesiredResource> {
     let own =
         gather::texts(BACKEND_ANNOTATIONS.map(|key| (key, observed.annotation(key).map(str::to_owned))));
     let credentials = observed.credentials.as_ref().and_then(|_| {
@@ -50,7 +50,7 @@ pub(in crate::backend) fn orphaned_resources(
 }
 
 /// Repeats the observer of a HostedCluster unchanged.
-pub(in crate::backend) fn repeat_hosted(request: &Validated, observed: &Observed) -> Option<Desired> {
+pub(in crate::backend) fn repeat_hosted(request: &Validated, observed: &Observed) -> Option<DesiredResource> {
     let before = observed.hosted.as_ref()?;
     Some(repeat_object(HOSTED, (&before.object, readiness_query(observed), HOSTED), request))
 }
@@ -66,7 +66,7 @@ fn repeat_object<R>(
     name: &str,
     (before, cel, component): (&Object<R>, &str, &str),
     request: &Validated,
-) -> Desired {
+) -> DesiredResource {
     let was = &before.spec;
     let mut spec = json!({
         "forProvider": { "manifest": was.for_provider.manifest },
@@ -87,5 +87,5 @@ fn repeat_object<R>(
     let annotations: Map<String, Value> = gather::texts(PART_ANNOTATIONS.map(recorded));
     let mut object = composing::build_object(&before.metadata.name, annotations, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: component });
-    Desired { name: name.to_owned().into(), object, ready: request.intent.primary_ready }
+    DesiredResource { name: name.to_owned().into(), object, ready: request.intent.primary_ready }
 }

@@ -1,9 +1,11 @@
-//! How the pool goes that was made for one claim.
+//! Teardown of the pool that was created for one claim.
 //!
-//! Hive gives a claim only a cluster that runs, and lets go of a ClusterClaim that has none at once: one that is still being installed is the
-//! pool's alone by then, and is paid for. A deleted ClusterPool Hive keeps until the last of its clusters is destroyed, so the end is not
-//! told before that is gone. Its Object is taken away once the ClusterClaim is gone. Core shows nothing of what is not desired any more, so
-//! it is desired again, as one that only looks: while it goes it is seen, and the one that is made after it proves that nothing is left.
+//! Hive assigns only running clusters, and releases a ClusterClaim without one at once: a cluster that is still being installed belongs to
+//! the pool alone by then, and costs money. Hive keeps a deleted ClusterPool until the last of its clusters is destroyed, so the end is not
+//! reported before that is gone. Its Object is removed once the ClusterClaim is gone. Core does not show an Object that is no longer
+//! desired. So the Object is desired again as an observer: it shows the old one while that goes, and its successor proves that nothing is
+//! left.
+//!
 //! Source: Hive, `pkg/controller/clusterclaim/clusterclaim_controller.go`, `cleanupResources`, and
 //! `pkg/controller/clusterpool/clusterpool_controller.go`, `reconcileDeletedPool`.
 

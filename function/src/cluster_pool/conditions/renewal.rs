@@ -1,4 +1,4 @@
-//! Conditions about the replacing of clusters: by a refresh, for another release, for other credentials.
+//! Conditions about replacing clusters: by a refresh, for another release, for other credentials.
 
 use testplatform_apis::{
     condition::{

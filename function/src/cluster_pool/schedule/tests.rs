@@ -57,7 +57,7 @@ fn a_window_may_go_past_midnight_and_past_the_week() {
 }
 
 #[test]
-fn a_whole_day_ends_where_the_next_begins() {
+fn a_full_day_ends_where_the_next_begins() {
     let days = vec![
         window("sat", &[Day::Sat], "00:00", "24:00", 0),
         window("sun", &[Day::Sun], "00:00", "24:00", 2),
@@ -139,7 +139,7 @@ fn the_end_of_the_week_overlaps_with_its_beginning() {
 #[case("UTC", "07:60", "08:00", "spec.schedule.windows[0].start")]
 #[case("UTC", "07:00", "07:00", "spec.schedule.windows[0] (w)")]
 #[case("UTC", "24:00", "07:00", "spec.schedule.windows[0] (w)")]
-fn what_cannot_be_used_is_said(
+fn an_invalid_schedule_names_its_field(
     #[case] zone: &str,
     #[case] start: &str,
     #[case] end: &str,

@@ -1,4 +1,4 @@
-//! Names of objects that stand for clusters: that of the composite, as far as it fits.
+//! Names of cluster objects: the composite's name, as far as it fits.
 
 use testplatform_apis::{names::shortened, template::Backend};
 
