@@ -60,6 +60,7 @@ pub use required::{RequirementOptions, requirements};
 pub use sync_state::SyncState;
 pub(crate) use sync_state::{began_to_create, found_none, read_sync_state};
 pub use templates::{TemplateEntry, Templates};
+use tenant_credentials::ObservedObject;
 pub(crate) use transfer::COUNTERPART;
 pub use transfer::{
     Counterpart, ObjectRef, Receiver, Transfer, TransferSource, TransferTarget, WatchedRemote,
@@ -260,26 +261,17 @@ impl Observed {
                         Some(HostedClusterObserver::decode(&decode_resource(name, bytes)?.resource)?);
                 }
                 own if tenant_credentials::TENANT_RESOURCES.contains(&own) && is_labelled(name, bytes)? => {
-                    let part = tenant_credentials::ObservedObject::decode(
-                        name,
-                        &decode_resource(name, bytes)?.resource,
-                    )?;
+                    let part = ObservedObject::decode(name, &decode_resource(name, bytes)?.resource)?;
                     let known = tenant_credentials::TENANT_RESOURCES.into_iter().find(|known| *known == own);
                     observed.tenant_credentials.extend(known.map(|known| (known, part)));
                 }
                 own if prerequisites::PREREQUISITE_RESOURCES.contains(&own) && is_labelled(name, bytes)? => {
-                    let part = tenant_credentials::ObservedObject::decode(
-                        name,
-                        &decode_resource(name, bytes)?.resource,
-                    )?;
+                    let part = ObservedObject::decode(name, &decode_resource(name, bytes)?.resource)?;
                     let known = prerequisites::PREREQUISITE_RESOURCES.into_iter().find(|known| *known == own);
                     observed.prerequisites.extend(known.map(|known| (known, part)));
                 }
                 BUNDLES | BUNDLES_OBSERVER if is_labelled(name, bytes)? => {
-                    let part = tenant_credentials::ObservedObject::decode(
-                        name,
-                        &decode_resource(name, bytes)?.resource,
-                    )?;
+                    let part = ObservedObject::decode(name, &decode_resource(name, bytes)?.resource)?;
                     let BundleObjects { request: order, observer: undone } = &mut observed.bundles;
                     *(if name == BUNDLES { order } else { undone }) = Some(part);
                 }

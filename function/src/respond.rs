@@ -1,4 +1,4 @@
-//! ClusterEvaluation → response: encodes the decisions for the wire.
+//! `ClusterEvaluation` → response: encodes the decisions for the wire.
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 //!
 //! 1. The TestCluster is created as a target, and never creates a cluster. Once the claim names it, it watches the remote object.
 //! 2. Once the claim's composite sees that, it releases the cluster: its Objects only observe, and nothing done to the claim ends the
-//! cluster.
+//!    cluster.
 //! 3. Once the TestCluster sees the release, or that the composite is gone, it owns the cluster.
 //!
 //! A release is reclaimed only if the TestCluster is gone, or ended before it took the cluster. Both states are permanent, so no

@@ -175,12 +175,8 @@ pub fn validate(
         {
             Ok((templated, refusal)) => {
                 refused = refusal;
-                issues.extend(
-                    templated
-                        .collect_issues()
-                        .into_iter()
-                        .chain(backend::tenant_credentials::collect_issues(observed)),
-                );
+                issues.extend(templated.collect_issues());
+                issues.extend(backend::tenant_credentials::collect_issues(observed));
                 Some(Block::Template(Box::new(templated)))
             }
             Err(mut wrong) => {
@@ -229,17 +225,7 @@ pub fn validate(
             ));
         }
     }
-    let teardown = match &spec["tearDownCluster"] {
-        Value::Bool(asked) => Some(*asked),
-        Value::Null => None,
-        _ => {
-            issues.push(AdmissionIssue::new(
-                Request::ChangeIgnored,
-                "spec.tearDownCluster is neither true nor false and was ignored",
-            ));
-            None
-        }
-    };
+    let teardown = read_teardown(spec, &mut issues);
     // A released cluster is not this composite's to end.
     let released = observed.transfer.is_released();
     let teardown = teardown.map(|asked| asked && !released);
@@ -277,6 +263,21 @@ pub fn validate(
         issues,
         intent: Intent::default(),
     })
+}
+
+/// `spec.tearDownCluster`, if it is a boolean.
+fn read_teardown(spec: &Value, issues: &mut Vec<AdmissionIssue>) -> Option<bool> {
+    match &spec["tearDownCluster"] {
+        Value::Bool(asked) => Some(*asked),
+        Value::Null => None,
+        _ => {
+            issues.push(AdmissionIssue::new(
+                Request::ChangeIgnored,
+                "spec.tearDownCluster is neither true nor false and was ignored",
+            ));
+            None
+        }
+    }
 }
 
 /// Under what the composite's Objects and what is made for it on a hub are known. Composites in namespaces share the names of others,

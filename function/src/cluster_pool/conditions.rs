@@ -1,4 +1,4 @@
-//! PoolEvaluation → the conditions of a pool. Every pass returns all of them, because an omitted condition would keep its last value.
+//! `PoolEvaluation` → the conditions of a pool. Every pass returns all of them, because an omitted condition would keep its last value.
 
 pub(super) mod messages;
 mod renewal;

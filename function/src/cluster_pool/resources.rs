@@ -1,4 +1,4 @@
-//! PoolPlan × observed → desired Objects.
+//! `PoolPlan` × observed → desired Objects.
 //!
 //! Field ownership: the function owns everything in the manifest, by server-side apply as `provider-kubernetes/managed-<name>`, and nothing
 //! else. Hive adds its finalizer and status, the hub-side provider its annotation, and neither is ever in the manifest. The function alone

@@ -1,4 +1,4 @@
-//! PoolEvaluation → response: encodes the decisions for the wire, with events for changes.
+//! `PoolEvaluation` → response: encodes the decisions for the wire, with events for changes.
 
 use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};

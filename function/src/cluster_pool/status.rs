@@ -1,4 +1,4 @@
-//! PoolEvaluation → `status`, and its message.
+//! `PoolEvaluation` → `status`, and its message.
 
 use serde_json::Value;
 use testplatform_apis::{

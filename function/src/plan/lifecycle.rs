@@ -253,16 +253,9 @@ pub(super) fn evaluate_lifecycle(
         phase,
         failure,
         pending_failure: failing,
-        details: published_details(
-            phase,
-            over.is_some(),
-            ever_ready,
-            fresh,
-            health.publishes_admin,
-            observed,
-        )
-        // A token of a ServiceAccount comes without a password, and what has one is the admin's.
-        .map(|details| if request.access.is_some() { details.without_password() } else { details }),
+        details: pick_details(phase, over.is_some(), ever_ready, fresh, health.publishes_admin, observed)
+            // A token of a ServiceAccount comes without a password, and what has one is the admin's.
+            .map(|details| if request.access.is_some() { details.without_password() } else { details }),
         completion: over,
         ever_ready,
         teardown: requested || expired || ended,
@@ -308,7 +301,7 @@ fn usable_since(observed: &Observed, health: &Health) -> Option<Timestamp> {
     [published_at, observed.composite.metadata.creation_timestamp].into_iter().flatten().chain([up]).max()
 }
 
-fn published_details(
+fn pick_details(
     phase: Phase,
     over: bool,
     ever_ready: bool,

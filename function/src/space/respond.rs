@@ -1,4 +1,4 @@
-//! SpaceEvaluation → response: encodes the decisions for the wire, with events for changes.
+//! `SpaceEvaluation` → response: encodes the decisions for the wire, with events for changes.
 
 use prost::{Message as _, bytes::Bytes};
 use serde_json::json;

@@ -61,7 +61,7 @@ pub(super) fn default_etcd() -> Value {
     } } })
 }
 
-/// `platform` of a HostedCluster. Platforms other than KubeVirt need settings from the catalogue.
+/// `platform` of a HostedCluster. Platforms other than `KubeVirt` need settings from the catalogue.
 pub(super) fn set_platform(spec: &mut Map<String, Value>, platform: Platform) {
     set(spec, &["platform", "type"], platform.as_str().into());
     let bare = spec.get("platform").is_some_and(|p| p["kubevirt"].is_null());
