@@ -92,14 +92,14 @@ pub fn credentials(reason: Credentials) -> &'static str {
             "wait a minute; if it stays, the hub's administrators see why provider-testplatform does not publish it"
         }
         R::KubeconfigRejected | R::OwnershipMismatch => "ask the hub's administrators",
-        R::SecretTaken => taken(Flavour::Cluster),
+        R::SecretTaken => foreign_secret(Flavour::Cluster),
     }
 }
 
 /// Advice while Crossplane cannot write the Secret of a claim that is ready.
 pub fn undelivered(reason: Credentials) -> &'static str {
     match reason {
-        Credentials::SecretTaken => taken(Flavour::Claim),
+        Credentials::SecretTaken => foreign_secret(Flavour::Claim),
         _ => {
             "have that put right, such as a quota of Secrets that is used up; Crossplane tries again within a minute"
         }
@@ -107,7 +107,7 @@ pub fn undelivered(reason: Credentials) -> &'static str {
 }
 
 /// Advice if the Secret that a claim names belongs to another owner.
-pub fn taken(flavour: Flavour) -> &'static str {
+pub fn foreign_secret(flavour: Flavour) -> &'static str {
     match flavour {
         Flavour::Claim => {
             "name another in spec.writeConnectionSecretToRef, or delete that Secret, if nothing needs it; Crossplane tries again within a minute"

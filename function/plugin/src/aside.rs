@@ -18,7 +18,7 @@ use std::{
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// Warnings of a kubectl process.
-pub struct Aside {
+pub struct CapturedStderr {
     chunks: Receiver<Vec<u8>>,
     held: Vec<u8>,
     shown: Vec<u8>,
@@ -26,7 +26,7 @@ pub struct Aside {
     since: Option<Instant>,
 }
 
-impl Aside {
+impl CapturedStderr {
     /// Listens, from now on.
     pub fn of(stderr: Option<ChildStderr>) -> Self {
         let (sender, chunks) = channel();

@@ -15,24 +15,24 @@ pub mod args;
 pub mod aside;
 pub mod chain;
 pub mod claim;
+pub mod command_context;
 pub mod commands;
 pub mod config;
 pub mod estimate;
 pub mod events;
+pub mod existing;
 pub mod exit;
 pub mod facts;
 pub mod follow;
-pub mod held;
 pub mod kubectl;
+pub mod observed_secret;
 pub mod offers;
 pub mod screen;
 pub mod session;
 pub mod span;
 pub mod table;
-pub mod there;
 pub mod trouble;
 pub mod wait;
-pub mod way;
 
 use std::{ffi::OsString, io::Write};
 

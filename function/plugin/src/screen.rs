@@ -33,7 +33,7 @@ impl Screen {
             message => message,
         };
         let state = format!("{} {message}", claim.phase_word());
-        let line = line(claim, &message, now, since, estimate);
+        let line = progress_line(claim, &message, now, since, estimate);
         if session.around.terminal {
             self.turn = (self.turn + 1) % WHEEL.len();
             // Without wrapping what is too long is cut off, however wide the terminal is. All at once, so that nobody who ends the program
@@ -63,7 +63,7 @@ impl Screen {
     }
 }
 
-fn line(
+fn progress_line(
     claim: &Claim,
     message: &str,
     now: Timestamp,
@@ -81,7 +81,7 @@ fn line(
 }
 
 /// Issue of an accepted claim that its owner should know, such as a clamped lifetime.
-pub fn remark(claim: &Claim) -> Option<String> {
-    let said = claim.said(ConditionType::RequestAccepted).filter(|c| c.holds())?;
+pub fn acceptance_note(claim: &Claim) -> Option<String> {
+    let said = claim.condition(ConditionType::RequestAccepted).filter(|c| c.holds())?;
     (!matches!(said.reason(), "Accepted" | "NoTenant")).then(|| format!("note: {}", said.message()))
 }

@@ -27,7 +27,7 @@ impl Trouble {
         let words = printed.trim();
         let words = words.strip_prefix("error: ").unwrap_or(words).to_owned();
         let has = |text: &str| words.contains(text);
-        if lacks(&words, name) {
+        if names_missing_object(&words, name) {
             Self::NotFound(words)
         } else if has("(Forbidden)") {
             Self::Forbidden(words)
@@ -78,7 +78,7 @@ impl Trouble {
 
 /// Whether an API server says that it has no object of that name, or no namespace in which it could be. Any other 404 is none of the
 /// object's: a proxy gives it, or the kind is not served any more (`the server could not find the requested resource`), and the cluster runs.
-fn lacks(words: &str, name: Option<&str>) -> bool {
+fn names_missing_object(words: &str, name: Option<&str>) -> bool {
     let gone = |said: &str| {
         let (what, _) = said.split_once(" not found")?;
         let (resource, quoted) = what.split_once(' ')?;

@@ -11,7 +11,7 @@ use testplatform_apis::{
 
 use super::super::{
     args::Span,
-    claim::{Claim, Said, Stand, text},
+    claim::{Claim, ClaimState, ReportedCondition, text},
     exit::{Exit, Stop},
     session::Session,
     span::human,
@@ -22,13 +22,13 @@ use super::super::{
 pub(super) const SOON: SignedDuration = SignedDuration::from_secs(20);
 const GLANCE: Duration = Duration::from_millis(500);
 /// Ways to keep a cluster that nobody needs.
-const KEPT: &str = "the runs that own it are over; a longer spec.cleanup.keepForDebug keeps it";
+const KEPT_REFUSAL: &str = "the runs that own it are over; a longer spec.cleanup.keepForDebug keeps it";
 
 /// Runs it.
 pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop> {
     session.stay();
-    let claim = session.find(name)?;
-    if matches!(claim.stand(), Stand::Over | Stand::Failed) {
+    let claim = session.find_claim(name)?;
+    if matches!(claim.state(), ClaimState::Ended | ClaimState::Failed) {
         return super::without_cluster(session, &claim).map_or(Ok(()), Err);
     }
     if let Some(said) = super::handed_over(&claim) {
@@ -36,7 +36,7 @@ pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop
         let advice = format!("Keep the cluster with: {}", session.way.next("extend", "testcluster/NAME"));
         return Err(Stop::new(Exit::Over, message, advice));
     }
-    let lifetime = lifetime(&claim, span, session.now())?;
+    let lifetime = extended_lifetime(&claim, span, session.now())?;
     let patch = json!({
         "metadata": { "uid": claim.uid() },
         "spec": { "lifetime": lifetime.short() },
@@ -48,7 +48,7 @@ pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop
     loop {
         let now = session.now();
         let late = now.duration_since(begun) > SOON;
-        let claim = match session.again(&claim) {
+        let claim = match session.reload_claim(&claim) {
             Ok(claim) => claim,
             Err(trouble @ Trouble::NotFound(_)) => return Err(trouble.into()),
             // It is patched: an error now would have scripts add it again.
@@ -59,8 +59,8 @@ pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop
                 claim.clone()
             }
         };
-        if let Some(outcome) = outcome(&claim, lifetime, late, now) {
-            session.say(&outcome.text)?;
+        if let Some(outcome) = describe_outcome(&claim, lifetime, late, now) {
+            session.print_line(&outcome.text)?;
             return if outcome.is_shorter {
                 let message = format!("{} may end before {} are over", claim.label(), lifetime.short());
                 Err(Stop::new(Exit::Shorter, message, ""))
@@ -73,7 +73,7 @@ pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop
 }
 
 /// The lifetime to ask for.
-pub fn lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<GoDuration, Stop> {
+pub fn extended_lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<GoDuration, Stop> {
     let effective = || {
         // An end by cleanup does not depend on the lifetime.
         let end = claim.expires_at().filter(|_| claim.cleanup_at().is_none())?;
@@ -86,14 +86,14 @@ pub fn lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<GoDuration,
         Span::By(more) => {
             // A request without an answer counts as blocked too, unless it is known to exceed the maximum.
             let held = match effective() {
-                Some(effective) if clamped(claim) => Some(effective),
+                Some(effective) if is_clamped(claim) => Some(effective),
                 effective => effective.max(own()),
             };
             let held = held.ok_or_else(|| {
                 let message = format!("{} has no lifetime that could be made longer", claim.label());
                 let hint = match claim.ready_at() {
                     // The default is not visible behind an earlier end.
-                    Some(_) if claim.cleanup_at().is_some() => &format!("It ends before: {KEPT}."),
+                    Some(_) if claim.cleanup_at().is_some() => &format!("It ends before: {KEPT_REFUSAL}."),
                     Some(_) => "It lives until it is torn down; --to gives it an end.",
                     // The default is not on the claim before.
                     None => {
@@ -118,8 +118,8 @@ pub fn lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<GoDuration,
 }
 
 /// Whether what the claim asks for was looked at, and is more than it gets.
-fn clamped(claim: &Claim) -> bool {
-    let said = claim.said(ConditionType::RequestAccepted).filter(|said| said.holds());
+fn is_clamped(claim: &Claim) -> bool {
+    let said = claim.condition(ConditionType::RequestAccepted).filter(|said| said.holds());
     said.is_some_and(|said| said.message().contains("spec.lifetime is clamped"))
 }
 
@@ -133,11 +133,16 @@ pub struct Extension {
 }
 
 /// Outcome of the request; none while the function has not evaluated it.
-pub fn outcome(claim: &Claim, lifetime: GoDuration, late: bool, now: Timestamp) -> Option<Extension> {
-    let said = claim.said(ConditionType::RequestAccepted).filter(|c| c.holds());
+pub fn describe_outcome(
+    claim: &Claim,
+    lifetime: GoDuration,
+    late: bool,
+    now: Timestamp,
+) -> Option<Extension> {
+    let said = claim.condition(ConditionType::RequestAccepted).filter(|c| c.holds());
     let said = said.filter(|c| c.message().contains("spec.lifetime"));
     let text = new_end(claim, said, lifetime, late, now)?;
-    let is_limited = |said: Said<'_>| {
+    let is_limited = |said: ReportedCondition<'_>| {
         let limits = [Request::LifetimeClamped, Request::LifetimeBeyondHub].map(Request::as_str);
         limits.contains(&said.reason())
     };
@@ -148,7 +153,7 @@ pub fn outcome(claim: &Claim, lifetime: GoDuration, late: bool, now: Timestamp) 
 
 fn new_end(
     claim: &Claim,
-    said: Option<Said<'_>>,
+    said: Option<ReportedCondition<'_>>,
     lifetime: GoDuration,
     late: bool,
     now: Timestamp,
@@ -168,7 +173,7 @@ fn new_end(
     let ends = |end: Timestamp| format!("{label} {}", until(end));
     match end {
         Some(end) if claim.cleanup_at().is_some() && Some(end) <= expected => {
-            Some(format!("{} all the same: {KEPT}{remark}", ends(end)))
+            Some(format!("{} all the same: {KEPT_REFUSAL}{remark}", ends(end)))
         }
         Some(end) if Some(end) == expected => Some(match beyond {
             Some(said) => {

@@ -8,8 +8,8 @@ use testplatform_apis::{cleanup, duration::GoDuration, names::ours};
 
 use super::{
     args::Span,
-    claim::{Claim, Said, Stand, text, time},
-    commands::{extend::lifetime, handed_over},
+    claim::{Claim, ClaimState, ReportedCondition, text, time},
+    commands::{extend::extended_lifetime, handed_over},
     exit::{Exit, Stop},
 };
 
@@ -19,63 +19,67 @@ pub const MANAGER: &str = "kubectl-testplatform";
 const INSTEAD: &str = "For another cluster give --name; to end this one, use down.";
 
 /// Notice before a manifest is applied to an existing claim.
-pub fn note(there: &Claim) -> String {
+pub fn describe_existing(there: &Claim) -> String {
     let made = time(&there.object, "/metadata/creationTimestamp");
     let since = made.map_or_else(String::new, |at| format!(" since {at}"));
-    let how = match there.stand() {
-        _ if there.deleted() => ", and is being deleted; its name is free once it is gone".to_owned(),
-        Stand::Failed | Stand::Over => {
+    let how = match there.state() {
+        _ if there.is_deleted() => ", and is being deleted; its name is free once it is gone".to_owned(),
+        ClaimState::Failed | ClaimState::Ended => {
             format!(", and is {}; ask for a new cluster under another name", there.phase_word())
         }
-        Stand::Waiting | Stand::Ready if ending(there) => {
+        ClaimState::Waiting | ClaimState::Ready if is_ending(there) => {
             ", and its end was asked for; ask for a new cluster under another name".to_owned()
         }
-        Stand::Waiting | Stand::Ready => "; it is changed, not made".to_owned(),
+        ClaimState::Waiting | ClaimState::Ready => "; it is changed, not made".to_owned(),
     };
     format!("note: {} is there already{since}{how}", there.label())
 }
 
-fn ending(claim: &Claim) -> bool {
+fn is_ending(claim: &Claim) -> bool {
     claim.object["spec"]["tearDownCluster"] == true
 }
 
 /// Why a manifest is not applied to one that is there: its cluster would end with that, which nobody asks for by `up`, and somebody may use it.
-pub fn refusal(there: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
-    let lives = matches!(there.stand(), Stand::Waiting | Stand::Ready) && !ending(there);
+pub fn find_refusal(there: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
+    let lives = matches!(there.state(), ClaimState::Waiting | ClaimState::Ready) && !is_ending(there);
     if !lives || handed_over(there).is_some() {
         return None;
     }
-    if ending(manifest) {
-        return Some(at_once(there, "spec.tearDownCluster", "Take that out of the manifest."));
+    if is_ending(manifest) {
+        return Some(end_at_once(there, "spec.tearDownCluster", "Take that out of the manifest."));
     }
-    over(there, manifest, now).or_else(|| dropped(there, manifest)).or_else(|| unneeded(there, manifest, now))
+    refuse_past_lifetime(there, manifest, now)
+        .or_else(|| refuse_dropped_lifetime(there, manifest))
+        .or_else(|| refuse_due_cleanup(there, manifest, now))
 }
 
-fn at_once(there: &Claim, with: &str, todo: &str) -> Stop {
+fn end_at_once(there: &Claim, with: &str, todo: &str) -> Stop {
     let message = format!("with {with} {} would end at once", there.label());
     Stop::new(Exit::Usage, message, format!("{todo} {INSTEAD}"))
 }
 
-fn asked(claim: &Claim) -> Option<GoDuration> {
+fn requested_lifetime(claim: &Claim) -> Option<GoDuration> {
     text(&claim.object, "/spec/lifetime").parse().ok()
 }
 
 /// Because another lifetime would be over. By the same one nothing changes, and a longer one ends nothing, whatever the clock of this machine says.
-fn over(there: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
-    let wanted = asked(manifest).filter(|wanted| asked(there).is_none_or(|asked| *wanted < asked))?;
+fn refuse_past_lifetime(there: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
+    let wanted = requested_lifetime(manifest)
+        .filter(|wanted| requested_lifetime(there).is_none_or(|asked| *wanted < asked))?;
     let end = there.ready_at().and_then(|ready| ready.checked_add(wanted.get()).ok());
     if end.zip(there.expires_at()).is_some_and(|(end, expires)| end >= expires) {
         return None;
     }
-    let stop = lifetime(there, Span::To(wanted), now).err()?;
+    let stop = extended_lifetime(there, Span::To(wanted), now).err()?;
     let advice = format!("The lifetime counts from when it was ready: set a longer one. {INSTEAD}");
     Some(Stop { advice, ..stop })
 }
 
 /// Because the manifest says no lifetime any more where it did: the administrators' default, which nobody knows here, takes its place, and counts from
 /// when it was ready too.
-fn dropped(there: &Claim, manifest: &Claim) -> Option<Stop> {
-    let was = asked(there).filter(|_| there.ready_at().is_some() && is_ours(there, "f:lifetime"))?;
+fn refuse_dropped_lifetime(there: &Claim, manifest: &Claim) -> Option<Stop> {
+    let was =
+        requested_lifetime(there).filter(|_| there.ready_at().is_some() && is_ours(there, "f:lifetime"))?;
     let missing = manifest.object["spec"]["lifetime"].is_null();
     missing.then(|| {
         let message = format!("without a lifetime {} may end at once", there.label());
@@ -95,14 +99,14 @@ fn is_ours(there: &Claim, field: &str) -> bool {
 }
 
 /// Because the runs that own it are over, and it would not be kept after them any longer.
-fn unneeded(there: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
+fn refuse_due_cleanup(there: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
     let noted = there.object["metadata"]["annotations"][ours::CLEANUP_SINCE].as_str();
     let due = |claim: &Claim| cleanup::due(&claim.object["spec"], noted).is_some_and(|at| at <= now);
     // An existing request for teardown does not end it again, unless the apply contains it.
     let says = |claim: &Claim| claim.object["spec"]["tearDownCluster"] == false;
     let kept = says(manifest) || (says(there) && !is_ours(there, "f:tearDownCluster"));
     let todo = "The runs that own it are over: set a longer spec.cleanup.keepForDebug.";
-    (due(manifest) && (!due(there) || says(there)) && !kept).then(|| at_once(there, "spec.cleanup", todo))
+    (due(manifest) && (!due(there) || says(there)) && !kept).then(|| end_at_once(there, "spec.cleanup", todo))
 }
 
 /// Whether what a claim says of itself was said after it was changed. `before`: as it was until then, if it was there. `late`: whether the
@@ -110,7 +114,7 @@ fn unneeded(there: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
 pub fn is_of_now(claim: &Claim, before: Option<&Claim>, late: bool) -> bool {
     // Core notes which generation it has looked at; old ones do not. status.appliedGeneration is none of a claim's, but of its composite, and tells
     // what the hub has: as long as that refuses a change, it stays behind, and the cluster can be used.
-    let looked_at = Said::of(&claim.object, "Synced").and_then(Said::generation);
+    let looked_at = ReportedCondition::of(&claim.object, "Synced").and_then(ReportedCondition::generation);
     let generation = claim.object["metadata"]["generation"].as_i64();
     if looked_at.zip(generation).is_some_and(|(looked_at, generation)| looked_at < generation) {
         return false;
@@ -118,5 +122,6 @@ pub fn is_of_now(claim: &Claim, before: Option<&Claim>, late: bool) -> bool {
     // Core looks at a claim before the function looks at its composite, and then copies once more what that said before. Another
     // lifetime is seen by the end; one that gets no other end, as it is clamped, by nothing.
     let Some(before) = before else { return true };
-    late || asked(claim) == asked(before) || claim.expires_at() != before.expires_at()
+    late || requested_lifetime(claim) == requested_lifetime(before)
+        || claim.expires_at() != before.expires_at()
 }

@@ -10,8 +10,8 @@ use testplatform_apis::{
 };
 
 use super::{
-    claim::{Claim, Flavour, Said},
-    facts::Look,
+    claim::{Claim, Flavour, ReportedCondition},
+    facts::Lookup,
 };
 
 /// Key of a Secret, and how many characters its value has. The value itself is not fetched.
@@ -19,7 +19,7 @@ pub type Key = (String, usize);
 
 /// Known properties of a Secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct ObservedSecret {
     /// Its keys.
     pub keys: Vec<Key>,
     /// Whose it is.
@@ -54,10 +54,10 @@ pub const KEYS: &str = owner!("{{range $k, $v := .data}}{{$k}}={{len $v}} {{end}
 /// Has kubectl print the kubeconfig in a Secret, as it is encoded; then whose it is.
 pub const KUBECONFIG: &str = owner!("{{with .data}}{{with .kubeconfig}}{{.}}{{end}}{{end}}");
 
-impl Held {
+impl ObservedSecret {
     /// As [`KEYS`] has it printed.
-    pub fn printed(printed: &str) -> Self {
-        let (first, owner) = Owner::after(printed);
+    pub fn parse_output(printed: &str) -> Self {
+        let (first, owner) = Owner::split_output(printed);
         let key = |word: &str| {
             let (key, length) = word.split_once('=')?;
             Some((key.to_owned(), length.parse().ok()?))
@@ -78,7 +78,7 @@ impl Held {
 
 impl Owner {
     /// The first line that was printed, and whose the Secret is by the two after it.
-    pub fn after(printed: &str) -> (&str, Self) {
+    pub fn split_output(printed: &str) -> (&str, Self) {
         let mut lines = printed.splitn(3, '\n');
         let mut line = || lines.next().unwrap_or_default();
         let first = line();
@@ -91,10 +91,11 @@ impl Owner {
     pub fn holds_for(&self, claim: &Claim) -> bool {
         match claim.flavour {
             // Its composite's function looks after that.
-            Flavour::Cluster => !said_to_be_taken(claim),
+            Flavour::Cluster => !reports_foreign_secret(claim),
             Flavour::Claim if self.uid.is_empty() => {
                 // An adopted Secret without changes is reported as propagated.
-                self.connection && Said::of(&claim.object, "Ready").is_some_and(Said::holds)
+                self.connection
+                    && ReportedCondition::of(&claim.object, "Ready").is_some_and(ReportedCondition::holds)
             }
             Flavour::Claim => self.uid == claim.uid(),
         }
@@ -102,23 +103,23 @@ impl Owner {
 }
 
 /// That the Secret that a claim names is another's, as what is said of the Secret; none if it is not, or there is none.
-pub fn taken(claim: &Claim, secret: &Look<Held>) -> Option<String> {
-    let by_word = || said_to_be_taken(claim).then(|| "is not this claim's".to_owned());
+pub fn foreign_owner(claim: &Claim, secret: &Lookup<ObservedSecret>) -> Option<String> {
+    let by_word = || reports_foreign_secret(claim).then(|| "is not this claim's".to_owned());
     match (claim.flavour, secret) {
-        (Flavour::Claim, Look::Found(Held { owner, .. })) if !owner.uid.is_empty() => {
+        (Flavour::Claim, Lookup::Found(ObservedSecret { owner, .. })) if !owner.uid.is_empty() => {
             (!owner.holds_for(claim)).then(|| format!("is that of {}", owner.label))
         }
-        (Flavour::Claim, Look::Found(Held { owner, .. })) => {
+        (Flavour::Claim, Lookup::Found(ObservedSecret { owner, .. })) => {
             (!owner.connection).then(|| "was not made by Crossplane".to_owned())
         }
-        (Flavour::Claim, Look::Forbidden | Look::NotAsked) | (Flavour::Cluster, _) => by_word(),
-        (Flavour::Claim, Look::Missing) => None,
+        (Flavour::Claim, Lookup::Forbidden | Lookup::NotAsked) | (Flavour::Cluster, _) => by_word(),
+        (Flavour::Claim, Lookup::Missing) => None,
     }
 }
 
 /// Message that a Secret exists into which nothing will be written for a claim that does not exist yet. A Secret of an earlier claim of
 /// that name goes with it, and is not in the way.
-pub fn occupied(manifest: &Claim, secret: &Look<Held>) -> Option<String> {
+pub fn occupant(manifest: &Claim, secret: &Lookup<ObservedSecret>) -> Option<String> {
     let owner = &secret.found()?.owner;
     let (_, name) = owner.label.split_once(' ').unwrap_or_default();
     let own = match manifest.flavour {
@@ -136,13 +137,13 @@ pub fn occupied(manifest: &Claim, secret: &Look<Held>) -> Option<String> {
 
 /// Whether a claim itself says so: core of its own try to write there (crossplane-runtime, `ConnectionSecretMustBeControllableBy`), or
 /// the function of what provider-kubernetes tried.
-fn said_to_be_taken(claim: &Claim) -> bool {
+fn reports_foreign_secret(claim: &Claim) -> bool {
     match claim.flavour {
-        Flavour::Claim => Said::of(&claim.object, "Synced")
-            .filter(|said| said.denied())
+        Flavour::Claim => ReportedCondition::of(&claim.object, "Synced")
+            .filter(|said| said.is_denied())
             .is_some_and(|said| is_anothers(&said.message())),
         Flavour::Cluster => claim
-            .said(ConditionType::CredentialsPublished)
-            .is_some_and(|said| said.denied() && said.reason() == Credentials::SecretTaken.as_str()),
+            .condition(ConditionType::CredentialsPublished)
+            .is_some_and(|said| said.is_denied() && said.reason() == Credentials::SecretTaken.as_str()),
     }
 }

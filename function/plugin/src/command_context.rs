@@ -6,7 +6,7 @@ use super::claim::Claim;
 
 /// The flags that say where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Way {
+pub struct CommandContext {
     /// The namespace, if one was given.
     pub namespace: Option<String>,
     /// The context, if one was given.
@@ -17,7 +17,7 @@ pub struct Way {
     pub kind: bool,
 }
 
-impl Way {
+impl CommandContext {
     /// A command of this plugin about a claim, to be typed next.
     pub fn about(&self, command: &str, claim: &Claim) -> String {
         if self.kind { self.next(command, &claim.label()) } else { self.next(command, claim.name()) }
@@ -54,8 +54,8 @@ mod tests {
 
     #[test]
     fn what_is_suggested_leads_where_this_command_line_led() {
-        assert_eq!(Way::default().next("why", "demo"), "kubectl testplatform why demo");
-        let way = Way {
+        assert_eq!(CommandContext::default().next("why", "demo"), "kubectl testplatform why demo");
+        let way = CommandContext {
             namespace: Some("team-a".into()),
             context: Some("staging".into()),
             kubeconfig: Some("/home/o'neil/my config".into()),
