@@ -20,7 +20,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 /// Warnings of a kubectl process.
 pub struct CapturedStderr {
     chunks: Receiver<Vec<u8>>,
-    held: Vec<u8>,
+    pending: Vec<u8>,
     shown: Vec<u8>,
     /// Since when the oldest of what is held is there.
     since: Option<Instant>,
@@ -45,7 +45,7 @@ impl CapturedStderr {
                 }
             }
         });
-        Self { chunks, held: vec![], shown: vec![], since: None }
+        Self { chunks, pending: vec![], shown: vec![], since: None }
     }
 
     /// Listens until it has said everything, and shows what is due meanwhile.
@@ -77,28 +77,28 @@ impl CapturedStderr {
         while let Ok(chunk) = self.chunks.recv() {
             self.hold(chunk);
         }
-        String::from_utf8_lossy(&self.held).into_owned()
+        String::from_utf8_lossy(&self.pending).into_owned()
     }
 
     /// Warnings that were not shown.
-    pub fn held(&self) -> &[u8] {
-        &self.held
+    pub fn pending(&self) -> &[u8] {
+        &self.pending
     }
 
     /// Why it failed: what was not shown, else what was; none if it said nothing.
     pub fn why(&self) -> Option<String> {
-        let said = [&self.held, &self.shown].map(|said| String::from_utf8_lossy(said).into_owned());
-        said.into_iter().find(|said| !said.trim().is_empty())
+        let text = [&self.pending, &self.shown].map(|text| String::from_utf8_lossy(text).into_owned());
+        text.into_iter().find(|text| !text.trim().is_empty())
     }
 
     fn hold(&mut self, chunk: Vec<u8>) {
         self.since.get_or_insert_with(Instant::now);
-        self.held.extend(chunk);
+        self.pending.extend(chunk);
     }
 
     fn due(&mut self) -> Vec<u8> {
         self.since = None;
-        let due = mem::take(&mut self.held);
+        let due = mem::take(&mut self.pending);
         self.shown.extend_from_slice(&due);
         due
     }

@@ -45,14 +45,14 @@ pub struct ChainLink {
     /// What it is: kind and name.
     pub what: String,
     /// State, in words.
-    pub says: String,
+    pub state: String,
     /// Since when it stands so.
     pub since: Option<Timestamp>,
 }
 
 impl ChainLink {
-    fn new(mark: Mark, what: impl Into<String>, says: impl Into<String>, since: Option<Timestamp>) -> Self {
-        Self { mark, what: what.into(), says: says.into(), since }
+    fn new(mark: Mark, what: impl Into<String>, state: impl Into<String>, since: Option<Timestamp>) -> Self {
+        Self { mark, what: what.into(), state: state.into(), since }
     }
 }
 
@@ -70,8 +70,8 @@ pub fn build_chain(facts: &Facts) -> Vec<ChainLink> {
     links.push(remote_object_link(facts));
     let troubled = |object: &&Value| read_synced(object).0 != Mark::Good;
     links.extend(facts.other_objects().filter(troubled).map(|object| {
-        let (mark, says, since) = read_synced(object);
-        ChainLink::new(mark, object_label(object), says, since)
+        let (mark, state, since) = read_synced(object);
+        ChainLink::new(mark, object_label(object), state, since)
     }));
     links.push(if unread { publication_link(facts) } else { credentials_link(facts) });
     links.push(secret_link(facts));
@@ -86,7 +86,7 @@ pub fn format_links(links: &[ChainLink], now: Timestamp) -> Vec<String> {
         age => format!(", for {age}"),
     };
     let line = |link: &ChainLink| {
-        bounded(&format!("{} {:width$}  {}{}", link.mark.sign(), link.what, link.says, since(link)), 900)
+        bounded(&format!("{} {:width$}  {}{}", link.mark.sign(), link.what, link.state, since(link)), 900)
     };
     links.iter().map(line).collect()
 }
@@ -103,8 +103,8 @@ fn claim_mark(facts: &Facts) -> Mark {
 fn claim_link(facts: &Facts) -> ChainLink {
     let claim = &facts.claim;
     let mark = claim_mark(facts);
-    let says = if claim.is_deleted() { "being deleted" } else { claim.phase_word() };
-    ChainLink::new(mark, claim.label(), says, facts.phase_since())
+    let state = if claim.is_deleted() { "being deleted" } else { claim.phase_word() };
+    ChainLink::new(mark, claim.label(), state, facts.phase_since())
 }
 
 fn composite_link(facts: &Facts) -> ChainLink {
@@ -115,14 +115,14 @@ fn composite_link(facts: &Facts) -> ChainLink {
             ChainLink::new(Mark::Waits, "xtestplatformcluster", "Crossplane has not made it yet", None)
         }
         Lookup::Found(object) => {
-            let (mark, says, since) = read_synced(object);
-            let says = if mark == Mark::Good { "composed".to_owned() } else { says };
-            ChainLink::new(mark, label(name), says, since)
+            let (mark, state, since) = read_synced(object);
+            let state = if mark == Mark::Good { "composed".to_owned() } else { state };
+            ChainLink::new(mark, label(name), state, since)
         }
         Lookup::Missing => ChainLink::new(Mark::Bad, label(name), "is gone", None),
         Lookup::Forbidden => {
-            let says = "not yours to read; the rest is as the claim says it";
-            ChainLink::new(Mark::Unknown, label(name), says, None)
+            let state = "not yours to read; the rest is as the claim says it";
+            ChainLink::new(Mark::Unknown, label(name), state, None)
         }
         Lookup::NotAsked => ChainLink::new(Mark::Unknown, label(name), "could not be read", None),
     }
@@ -130,16 +130,16 @@ fn composite_link(facts: &Facts) -> ChainLink {
 
 fn primary_object_link(facts: &Facts) -> ChainLink {
     if let Some(object) = facts.primary_object() {
-        let (mark, says, since) = read_synced(object);
-        let says = if mark == Mark::Good { "applied to the hub".to_owned() } else { says };
-        return ChainLink::new(mark, object_label(object), says, since);
+        let (mark, state, since) = read_synced(object);
+        let state = if mark == Mark::Good { "applied to the hub".to_owned() } else { state };
+        return ChainLink::new(mark, object_label(object), state, since);
     }
     let what = format!("object/managed-{}", primary_object_title(facts));
     let refusal = facts.claim.condition(ConditionType::RequestAccepted).filter(|c| c.is_denied());
-    let stand = facts.claim.state();
-    match (refusal, stand) {
+    let claim_state = facts.claim.state();
+    match (refusal, claim_state) {
         (Some(refusal), _) => {
-            let mark = if stand == ClaimState::Failed { Mark::Bad } else { Mark::Waits };
+            let mark = if claim_state == ClaimState::Failed { Mark::Bad } else { Mark::Waits };
             ChainLink::new(mark, what, format!("not made: {}", refusal.reason()), refusal.since())
         }
         (None, ClaimState::Ended) => ChainLink::new(Mark::Good, what, "taken away", None),
@@ -168,13 +168,13 @@ fn hub_link(facts: &Facts) -> ChainLink {
     let what = if name.is_empty() { "hub".to_owned() } else { format!("hub/{name}") };
     match facts.claim.condition(ConditionType::RemoteConsistent) {
         None => ChainLink::new(Mark::Unknown, what, "nothing is said of it yet", None),
-        Some(said) => {
-            let mark = match said.status() {
+        Some(condition) => {
+            let mark = match condition.status() {
                 "True" => Mark::Good,
                 "False" => Mark::Bad,
                 _ => Mark::Waits,
             };
-            ChainLink::new(mark, what, said.message(), said.since())
+            ChainLink::new(mark, what, condition.message(), condition.since())
         }
     }
 }
@@ -182,11 +182,11 @@ fn hub_link(facts: &Facts) -> ChainLink {
 fn remote_object_link(facts: &Facts) -> ChainLink {
     let mark = claim_mark(facts);
     let status = &facts.claim.object["status"];
-    let seen = facts
+    let observed = facts
         .primary_object()
         .and_then(|w| w.pointer("/status/atProvider/manifest"))
         .filter(|m| m.is_object());
-    let Some(seen) = seen else {
+    let Some(observed) = observed else {
         let [kind, name] = [text(status, "/backend/kind"), text(status, "/backend/name")];
         let what =
             if kind.is_empty() { "cluster".to_owned() } else { format!("{}/{name}", kind.to_lowercase()) };
@@ -201,13 +201,13 @@ fn remote_object_link(facts: &Facts) -> ChainLink {
             }
         };
     };
-    let what = format!("{}/{}", text(seen, "/kind").to_lowercase(), text(seen, "/metadata/name"));
-    let phase = [text(seen, "/status/phase"), text(seen, "/status/state")];
+    let what = format!("{}/{}", text(observed, "/kind").to_lowercase(), text(observed, "/metadata/name"));
+    let phase = [text(observed, "/status/phase"), text(observed, "/status/state")];
     let phase = phase.into_iter().find(|p| !p.is_empty()).unwrap_or("there");
-    let last = conditions(seen).max_by_key(|c| c.since());
+    let last = conditions(observed).max_by_key(|c| c.since());
     let news = last.map(|c| format!("; last {}={} {}", c.type_(), c.status(), short(&c.message())));
-    let says = bounded(&format!("{phase}{}", news.unwrap_or_default()), 400);
-    ChainLink::new(mark, what, says.trim_end(), last.and_then(ReportedCondition::since))
+    let state = bounded(&format!("{phase}{}", news.unwrap_or_default()), 400);
+    ChainLink::new(mark, what, state.trim_end(), last.and_then(ReportedCondition::since))
 }
 
 fn short(words: &str) -> String {
@@ -217,15 +217,15 @@ fn short(words: &str) -> String {
 fn credentials_link(facts: &Facts) -> ChainLink {
     let over = facts.claim.state() == ClaimState::Ended || facts.claim.state() == ClaimState::Failed;
     let Some(object) = facts.credentials_object() else {
-        let (mark, says) = if over { (Mark::Good, "not there") } else { (Mark::Waits, "not made yet") };
+        let (mark, state) = if over { (Mark::Good, "not there") } else { (Mark::Waits, "not made yet") };
         return ChainLink::new(
             mark,
             format!("object/credentials-{}", primary_object_title(facts)),
-            says,
+            state,
             None,
         );
     };
-    let (mark, says, since) = read_synced(object);
+    let (mark, state, since) = read_synced(object);
     let secret = text(object, "/spec/forProvider/manifest/metadata/name");
     match mark {
         // From birth on, and nobody's doing.
@@ -238,7 +238,7 @@ fn credentials_link(facts: &Facts) -> ChainLink {
         Mark::Good => {
             ChainLink::new(mark, object_label(object), format!("reads Secret {secret} on the hub"), since)
         }
-        Mark::Waits | Mark::Bad | Mark::Unknown => ChainLink::new(mark, object_label(object), says, since),
+        Mark::Waits | Mark::Bad | Mark::Unknown => ChainLink::new(mark, object_label(object), state, since),
     }
 }
 
@@ -247,15 +247,15 @@ fn publication_link(facts: &Facts) -> ChainLink {
     let what = "credentials";
     match facts.claim.condition(ConditionType::CredentialsPublished) {
         None => ChainLink::new(Mark::Waits, what, "not there yet", None),
-        Some(said) => {
+        Some(condition) => {
             let mark = match facts.claim.state() {
-                ClaimState::Waiting | ClaimState::Ready if !said.holds() => Mark::Waits,
-                ClaimState::Failed if !said.holds() => Mark::Bad,
+                ClaimState::Waiting | ClaimState::Ready if !condition.holds() => Mark::Waits,
+                ClaimState::Failed if !condition.holds() => Mark::Bad,
                 ClaimState::Waiting | ClaimState::Ready | ClaimState::Failed | ClaimState::Ended => {
                     Mark::Good
                 }
             };
-            ChainLink::new(mark, what, said.message(), said.since())
+            ChainLink::new(mark, what, condition.message(), condition.since())
         }
     }
 }
@@ -271,9 +271,9 @@ fn secret_link(facts: &Facts) -> ChainLink {
         _ if name.is_empty() => {
             ChainLink::new(Mark::Bad, "secret", "the claim names none: spec.writeConnectionSecretToRef", None)
         }
-        Lookup::Found(held) if held.delivers(&facts.claim) || (over && held.has_kubeconfig()) => {
+        Lookup::Found(secret) if secret.delivers(&facts.claim) || (over && secret.has_kubeconfig()) => {
             let names: Vec<&str> =
-                held.keys.iter().filter(|(_, n)| *n > 0).map(|(k, _)| k.as_str()).collect();
+                secret.keys.iter().filter(|(_, n)| *n > 0).map(|(k, _)| k.as_str()).collect();
             ChainLink::new(Mark::Good, what, names.join(", "), None)
         }
         Lookup::Found(_) if over => ChainLink::new(Mark::Good, what, "emptied", None),
@@ -296,8 +296,8 @@ pub fn read_synced(object: &Value) -> (Mark, String, Option<Timestamp>) {
         return (Mark::Bad, "paused by annotation crossplane.io/paused".to_owned(), None);
     }
     match ReportedCondition::of(object, "Synced") {
-        Some(said) if said.holds() => (Mark::Good, "in step".to_owned(), said.since()),
-        Some(said) if said.is_denied() => (Mark::Bad, said.message(), said.since()),
+        Some(condition) if condition.holds() => (Mark::Good, "in step".to_owned(), condition.since()),
+        Some(condition) if condition.is_denied() => (Mark::Bad, condition.message(), condition.since()),
         Some(_) | None => (Mark::Waits, "not looked at yet".to_owned(), None),
     }
 }

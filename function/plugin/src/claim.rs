@@ -266,21 +266,22 @@ impl Claim {
         self.flavour == Flavour::Claim
             && matches!(self.phase(), Some(Phase::Ready | Phase::Degraded))
             && !self.has_stale_conditions()
-            && self.condition(ConditionType::CredentialsPublished).is_some_and(|said| {
+            && self.condition(ConditionType::CredentialsPublished).is_some_and(|condition| {
                 let refused = [Credentials::SecretTaken, Credentials::SecretMissing];
-                said.is_denied() && refused.iter().any(|reason| reason.as_str() == said.reason())
+                condition.is_denied() && refused.iter().any(|reason| reason.as_str() == condition.reason())
             })
     }
 
     /// Whether its kubeconfig was given. A pass that fails says nothing of that: core makes Unknown what was shown, and leaves the phase.
     pub fn is_delivered(&self) -> bool {
-        let unsaid =
-            |said: ReportedCondition<'_>| said.status() == "Unknown" && said.reason() == "FatalError";
+        let is_unknown = |condition: ReportedCondition<'_>| {
+            condition.status() == "Unknown" && condition.reason() == "FatalError"
+        };
         match self.state() {
             ClaimState::Ready => !self.lacks_secret(),
             ClaimState::Waiting => {
                 matches!(self.phase(), Some(Phase::Ready | Phase::Degraded))
-                    && self.condition(ConditionType::ClusterReady).is_some_and(unsaid)
+                    && self.condition(ConditionType::ClusterReady).is_some_and(is_unknown)
             }
             ClaimState::Ended | ClaimState::Failed => false,
         }
@@ -317,7 +318,7 @@ impl Claim {
 
     /// When it ends because the runs that own it are over, whatever its lifetime; none if that does not decide it.
     pub fn cleanup_at(&self) -> Option<Timestamp> {
-        let noted = self.object["metadata"]["annotations"][ours::CLEANUP_SINCE].as_str();
-        cleanup::due(&self.object["spec"], noted).filter(|at| self.expires_at() == Some(*at))
+        let since = self.object["metadata"]["annotations"][ours::CLEANUP_SINCE].as_str();
+        cleanup::due(&self.object["spec"], since).filter(|at| self.expires_at() == Some(*at))
     }
 }

@@ -61,8 +61,8 @@ mod tests {
             kubeconfig: Some("/home/o'neil/my config".into()),
             kind: false,
         };
-        let said = way.next("down --wait", "demo");
+        let suggestion = way.next("down --wait", "demo");
         let flags = r"-n team-a --context staging --kubeconfig '/home/o'\''neil/my config'";
-        assert_eq!(said, format!("kubectl testplatform down --wait demo {flags}"));
+        assert_eq!(suggestion, format!("kubectl testplatform down --wait demo {flags}"));
     }
 }

@@ -26,23 +26,23 @@ pub fn run(ask: &Subcommand, session: &mut Session<'_>) -> Result<(), Stop> {
             up::run(session, file, name.as_deref(), *timeout, *force)
         }
         Subcommand::Get { name, output, everywhere, selector } => {
-            let asked = get::GetRequest {
+            let request = get::GetRequest {
                 name: name.as_deref(),
                 output: output.as_deref(),
                 everywhere: *everywhere,
                 selector: selector.as_deref(),
             };
-            get::run(session, &asked)
+            get::run(session, &request)
         }
         Subcommand::Offers { offer, output, claim, name, from } => {
-            let asked = offers::OffersRequest {
+            let request = offers::OffersRequest {
                 offer: offer.as_deref(),
                 output: output.as_deref(),
                 claim: *claim,
                 name: name.as_deref(),
                 from,
             };
-            offers::run(session, &asked)
+            offers::run(session, &request)
         }
         Subcommand::Why { name } => why::run(session, name),
         Subcommand::Kubeconfig { name, out, merge } => kubeconfig::run(session, name, out.as_deref(), *merge),
@@ -57,7 +57,7 @@ pub fn run(ask: &Subcommand, session: &mut Session<'_>) -> Result<(), Stop> {
 pub(super) fn handed_over(claim: &Claim) -> Option<ReportedCondition<'_>> {
     claim
         .condition(ConditionType::RequestAccepted)
-        .filter(|said| said.holds() && said.reason() == Request::HandedOver.as_str())
+        .filter(|condition| condition.holds() && condition.reason() == Request::HandedOver.as_str())
 }
 
 /// Why a claim has no cluster to use; none if it has one.

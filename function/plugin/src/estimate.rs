@@ -16,16 +16,16 @@ const HISTORY_LINES: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Estimate {
     /// The hub knows its kind: nine in ten are ready by then.
-    Told(Timestamp),
+    FromHub(Timestamp),
     /// Past runs of its shape: then, as long as they took, and how many they are.
-    Past(Timestamp, SignedDuration, usize),
+    FromHistory(Timestamp, SignedDuration, usize),
 }
 
 impl Estimate {
     /// For a claim, from the claims beside it and what was remembered.
     pub fn of(claim: &Claim, beside: &[Value], history: &str) -> Option<Self> {
         if let Some(at) = time(&claim.object, "/status/estimatedReadyAt") {
-            return Some(Self::Told(at));
+            return Some(Self::FromHub(at));
         }
         let shape = claim_shape(&claim.object);
         let mut lines: Vec<String> = beside.iter().filter_map(history_line).collect();
@@ -38,22 +38,22 @@ impl Estimate {
         let mut seconds: Vec<i64> = lines.iter().filter_map(of_shape).collect();
         seconds.sort_unstable();
         let median = SignedDuration::from_secs(*seconds.get(seconds.len() / 2)?);
-        Some(Self::Past(claim.started()?.checked_add(median).ok()?, median, seconds.len()))
+        Some(Self::FromHistory(claim.started()?.checked_add(median).ok()?, median, seconds.len()))
     }
 
     /// In words, at a time.
     pub fn words(&self, now: Timestamp) -> String {
         match self {
-            Self::Told(at) if *at > now => {
+            Self::FromHub(at) if *at > now => {
                 format!("ready within {} in nine of ten cases", human(at.duration_since(now)))
             }
-            Self::Told(_) => "later than nine in ten of its kind".to_owned(),
-            Self::Past(at, took, runs) if *at > now => {
+            Self::FromHub(_) => "later than nine in ten of its kind".to_owned(),
+            Self::FromHistory(at, took, runs) if *at > now => {
                 let runs = if *runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
-                let left = human(at.duration_since(now));
-                format!("ready in about {left}, as {runs} before it took {}", human(*took))
+                let remaining = human(at.duration_since(now));
+                format!("ready in about {remaining}, as {runs} before it took {}", human(*took))
             }
-            Self::Past(_, took, _) => format!("later than usual, which is {}", human(*took)),
+            Self::FromHistory(_, took, _) => format!("later than usual, which is {}", human(*took)),
         }
     }
 }
@@ -102,6 +102,6 @@ pub fn extend_history(history: &str, claim: &Claim) -> Option<String> {
         return None;
     }
     lines.push(&line);
-    let kept = lines.split_off(lines.len().saturating_sub(HISTORY_LINES));
-    Some(kept.join("\n") + "\n")
+    let kept_lines = lines.split_off(lines.len().saturating_sub(HISTORY_LINES));
+    Some(kept_lines.join("\n") + "\n")
 }

@@ -19,20 +19,20 @@ pub const MANAGER: &str = "kubectl-testplatform";
 const INSTEAD: &str = "For another cluster give --name; to end this one, use down.";
 
 /// Notice before a manifest is applied to an existing claim.
-pub fn describe_existing(there: &Claim) -> String {
-    let made = time(&there.object, "/metadata/creationTimestamp");
+pub fn describe_existing(existing: &Claim) -> String {
+    let made = time(&existing.object, "/metadata/creationTimestamp");
     let since = made.map_or_else(String::new, |at| format!(" since {at}"));
-    let how = match there.state() {
-        _ if there.is_deleted() => ", and is being deleted; its name is free once it is gone".to_owned(),
+    let how = match existing.state() {
+        _ if existing.is_deleted() => ", and is being deleted; its name is free once it is gone".to_owned(),
         ClaimState::Failed | ClaimState::Ended => {
-            format!(", and is {}; ask for a new cluster under another name", there.phase_word())
+            format!(", and is {}; ask for a new cluster under another name", existing.phase_word())
         }
-        ClaimState::Waiting | ClaimState::Ready if is_ending(there) => {
+        ClaimState::Waiting | ClaimState::Ready if is_ending(existing) => {
             ", and its end was asked for; ask for a new cluster under another name".to_owned()
         }
         ClaimState::Waiting | ClaimState::Ready => "; it is changed, not made".to_owned(),
     };
-    format!("note: {} is there already{since}{how}", there.label())
+    format!("note: {} is there already{since}{how}", existing.label())
 }
 
 fn is_ending(claim: &Claim) -> bool {
@@ -40,21 +40,21 @@ fn is_ending(claim: &Claim) -> bool {
 }
 
 /// Why a manifest is not applied to one that is there: its cluster would end with that, which nobody asks for by `up`, and somebody may use it.
-pub fn find_refusal(there: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
-    let lives = matches!(there.state(), ClaimState::Waiting | ClaimState::Ready) && !is_ending(there);
-    if !lives || handed_over(there).is_some() {
+pub fn find_refusal(existing: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
+    let lives = matches!(existing.state(), ClaimState::Waiting | ClaimState::Ready) && !is_ending(existing);
+    if !lives || handed_over(existing).is_some() {
         return None;
     }
     if is_ending(manifest) {
-        return Some(end_at_once(there, "spec.tearDownCluster", "Take that out of the manifest."));
+        return Some(end_at_once(existing, "spec.tearDownCluster", "Take that out of the manifest."));
     }
-    refuse_past_lifetime(there, manifest, now)
-        .or_else(|| refuse_dropped_lifetime(there, manifest))
-        .or_else(|| refuse_due_cleanup(there, manifest, now))
+    refuse_past_lifetime(existing, manifest, now)
+        .or_else(|| refuse_dropped_lifetime(existing, manifest))
+        .or_else(|| refuse_due_cleanup(existing, manifest, now))
 }
 
-fn end_at_once(there: &Claim, with: &str, todo: &str) -> Stop {
-    let message = format!("with {with} {} would end at once", there.label());
+fn end_at_once(existing: &Claim, with: &str, todo: &str) -> Stop {
+    let message = format!("with {with} {} would end at once", existing.label());
     Stop::new(Exit::Usage, message, format!("{todo} {INSTEAD}"))
 }
 
@@ -63,26 +63,26 @@ fn requested_lifetime(claim: &Claim) -> Option<GoDuration> {
 }
 
 /// Because another lifetime would be over. By the same one nothing changes, and a longer one ends nothing, whatever the clock of this machine says.
-fn refuse_past_lifetime(there: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
+fn refuse_past_lifetime(existing: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
     let wanted = requested_lifetime(manifest)
-        .filter(|wanted| requested_lifetime(there).is_none_or(|asked| *wanted < asked))?;
-    let end = there.ready_at().and_then(|ready| ready.checked_add(wanted.get()).ok());
-    if end.zip(there.expires_at()).is_some_and(|(end, expires)| end >= expires) {
+        .filter(|wanted| requested_lifetime(existing).is_none_or(|requested| *wanted < requested))?;
+    let end = existing.ready_at().and_then(|ready| ready.checked_add(wanted.get()).ok());
+    if end.zip(existing.expires_at()).is_some_and(|(end, expires)| end >= expires) {
         return None;
     }
-    let stop = extended_lifetime(there, Span::To(wanted), now).err()?;
+    let stop = extended_lifetime(existing, Span::To(wanted), now).err()?;
     let advice = format!("The lifetime counts from when it was ready: set a longer one. {INSTEAD}");
     Some(Stop { advice, ..stop })
 }
 
 /// Because the manifest says no lifetime any more where it did: the administrators' default, which nobody knows here, takes its place, and counts from
 /// when it was ready too.
-fn refuse_dropped_lifetime(there: &Claim, manifest: &Claim) -> Option<Stop> {
-    let was =
-        requested_lifetime(there).filter(|_| there.ready_at().is_some() && is_ours(there, "f:lifetime"))?;
+fn refuse_dropped_lifetime(existing: &Claim, manifest: &Claim) -> Option<Stop> {
+    let was = requested_lifetime(existing)
+        .filter(|_| existing.ready_at().is_some() && is_ours(existing, "f:lifetime"))?;
     let missing = manifest.object["spec"]["lifetime"].is_null();
     missing.then(|| {
-        let message = format!("without a lifetime {} may end at once", there.label());
+        let message = format!("without a lifetime {} may end at once", existing.label());
         let advice = format!(
             "It was made with one of {}: set that in the manifest, or another. {INSTEAD}",
             was.short()
@@ -92,21 +92,22 @@ fn refuse_dropped_lifetime(there: &Claim, manifest: &Claim) -> Option<Stop> {
 }
 
 /// Whether a field of the spec goes with the next apply that does not say it: `up` set it, and not `extend` or somebody else.
-fn is_ours(there: &Claim, field: &str) -> bool {
-    let managers = there.object["metadata"]["managedFields"].as_array().into_iter().flatten();
+fn is_ours(existing: &Claim, field: &str) -> bool {
+    let managers = existing.object["metadata"]["managedFields"].as_array().into_iter().flatten();
     let mut ours = managers.filter(|of| of["manager"] == MANAGER && of["operation"] == "Apply");
     ours.any(|of| !of["fieldsV1"]["f:spec"][field].is_null())
 }
 
 /// Because the runs that own it are over, and it would not be kept after them any longer.
-fn refuse_due_cleanup(there: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
-    let noted = there.object["metadata"]["annotations"][ours::CLEANUP_SINCE].as_str();
-    let due = |claim: &Claim| cleanup::due(&claim.object["spec"], noted).is_some_and(|at| at <= now);
+fn refuse_due_cleanup(existing: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
+    let since = existing.object["metadata"]["annotations"][ours::CLEANUP_SINCE].as_str();
+    let due = |claim: &Claim| cleanup::due(&claim.object["spec"], since).is_some_and(|at| at <= now);
     // An existing request for teardown does not end it again, unless the apply contains it.
-    let says = |claim: &Claim| claim.object["spec"]["tearDownCluster"] == false;
-    let kept = says(manifest) || (says(there) && !is_ours(there, "f:tearDownCluster"));
+    let keeps = |claim: &Claim| claim.object["spec"]["tearDownCluster"] == false;
+    let is_kept = keeps(manifest) || (keeps(existing) && !is_ours(existing, "f:tearDownCluster"));
     let todo = "The runs that own it are over: set a longer spec.cleanup.keepForDebug.";
-    (due(manifest) && (!due(there) || says(there)) && !kept).then(|| end_at_once(there, "spec.cleanup", todo))
+    (due(manifest) && (!due(existing) || keeps(existing)) && !is_kept)
+        .then(|| end_at_once(existing, "spec.cleanup", todo))
 }
 
 /// Whether what a claim says of itself was said after it was changed. `before`: as it was until then, if it was there. `late`: whether the

@@ -20,13 +20,13 @@ const PATIENCE: u8 = 3;
 /// Observed state of a claim.
 pub enum Observation {
     /// It changed, or is seen for the first time.
-    There(Claim),
+    Changed(Claim),
     /// Nothing new.
-    Same,
+    Unchanged,
     /// Nothing new of it; but kubectl said something, such as how to log in.
-    Said(String),
+    Output(String),
     /// It cannot be followed for now, and why.
-    Lost(String),
+    Interrupted(String),
 }
 
 /// A claim that is followed.
@@ -39,7 +39,7 @@ pub struct Follower<'k> {
     /// When to give up.
     deadline: Option<Timestamp>,
     /// When to look again.
-    again: Timestamp,
+    next_attempt: Timestamp,
     pause: i64,
     refused: u8,
     interrupted: fn() -> bool,
@@ -59,19 +59,19 @@ impl<'k> Follower<'k> {
         let uid = claim.uid().to_owned();
         let flavour = claim.flavour;
         let interrupted = around.interrupted;
-        let (watch, again, pause, refused) = (None, now, 1, 0);
-        Self { kubectl, flavour, name, uid, watch, deadline, again, pause, refused, interrupted }
+        let (watch, next_attempt, pause, refused) = (None, now, 1, 0);
+        Self { kubectl, flavour, name, uid, watch, deadline, next_attempt, pause, refused, interrupted }
     }
 
     /// Waits a moment for what comes next. An error ends it: the time is over, somebody does not want to wait any more, the claim is gone,
     /// or out of reach for good.
     pub fn next(&mut self, now: Timestamp) -> Result<Observation, Stop> {
-        let seen = self.observe_claim(now);
+        let observed = self.observe_claim(now);
         // Ctrl-C ends kubectl too, which is no news then.
         if (self.interrupted)() {
             return Err(Stop::new(Exit::Interrupted, "interrupted", ""));
         }
-        seen
+        observed
     }
 
     fn observe_claim(&mut self, now: Timestamp) -> Result<Observation, Stop> {
@@ -79,46 +79,46 @@ impl<'k> Follower<'k> {
             return Err(Stop::new(Exit::NotYet, "the time is over", ""));
         }
         let Some(watch) = &mut self.watch else {
-            if now < self.again {
+            if now < self.next_attempt {
                 thread::sleep(TICK);
-                return Ok(Observation::Same);
+                return Ok(Observation::Unchanged);
             }
             let arguments =
                 ["get", self.flavour.resource(), &self.name, "--watch", "--output-watch-events", "-ojson"];
             self.watch = Some(self.kubectl.watch(&arguments)?);
-            return Ok(Observation::Same);
+            return Ok(Observation::Unchanged);
         };
         match watch.next(TICK) {
-            WatchEvent::Nothing => Ok(Observation::Same),
-            WatchEvent::Said(words) => Ok(Observation::Said(words.trim_end().to_owned())),
+            WatchEvent::Nothing => Ok(Observation::Unchanged),
+            WatchEvent::Output(words) => Ok(Observation::Output(words.trim_end().to_owned())),
             WatchEvent::Object(object) => {
                 (self.pause, self.refused) = (1, 0);
                 match Claim::read(object) {
                     // Made anew under its name, while nobody watched.
                     Some(claim) if claim.uid() != self.uid => Err(self.report_absence()),
-                    Some(claim) => Ok(Observation::There(claim)),
-                    None => Ok(Observation::Same),
+                    Some(claim) => Ok(Observation::Changed(claim)),
+                    None => Ok(Observation::Unchanged),
                 }
             }
             WatchEvent::Deleted => Err(self.report_absence()),
-            WatchEvent::Ended(said) => self.end_watch(&said, now),
+            WatchEvent::Ended(text) => self.end_watch(&text, now),
         }
     }
 
-    fn end_watch(&mut self, said: &str, now: Timestamp) -> Result<Observation, Stop> {
+    fn end_watch(&mut self, text: &str, now: Timestamp) -> Result<Observation, Stop> {
         self.watch = None;
-        self.again = now + SignedDuration::from_secs(self.pause);
+        self.next_attempt = now + SignedDuration::from_secs(self.pause);
         // Each that told something begins anew; an end after that is no news.
-        let quiet = self.pause == 1 && (said.is_empty() || said.contains("Client.Timeout"));
+        let quiet = self.pause == 1 && (text.is_empty() || text.contains("Client.Timeout"));
         self.pause = (self.pause * 2).min(15);
-        match Trouble::of(said, Some(&self.name)) {
+        match Trouble::of(text, Some(&self.name)) {
             Trouble::NotFound(_) => Err(self.report_absence()),
             trouble @ (Trouble::Forbidden(_) | Trouble::NoKind(_)) => {
                 self.refused += 1;
-                if self.refused >= PATIENCE { Err(trouble.into()) } else { Ok(Observation::Same) }
+                if self.refused >= PATIENCE { Err(trouble.into()) } else { Ok(Observation::Unchanged) }
             }
-            _ if quiet => Ok(Observation::Same),
-            other => Ok(Observation::Lost(other.words().to_owned())),
+            _ if quiet => Ok(Observation::Unchanged),
+            other => Ok(Observation::Interrupted(other.words().to_owned())),
         }
     }
 

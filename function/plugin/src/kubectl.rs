@@ -71,16 +71,16 @@ impl Kubectl {
             Ok::<_, io::Error>(printed)
         });
         let mut aside = CapturedStderr::of(child.stderr.take());
-        let show = |said: &[u8]| _ = io::stderr().write_all(said);
+        let show = |text: &[u8]| _ = io::stderr().write_all(text);
         aside.until_end(show);
         let printed = printed.join().unwrap_or_else(|_| Ok(vec![])).map_err(|e| self.not_run(&e))?;
         let status = child.wait().map_err(|e| self.not_run(&e))?;
         let printed = String::from_utf8_lossy(&printed).into_owned();
         if !status.success() {
-            let said = aside.why().unwrap_or_else(|| status.to_string());
-            return Ok((printed, Some(Trouble::of(&said, requested_name(arguments)))));
+            let text = aside.why().unwrap_or_else(|| status.to_string());
+            return Ok((printed, Some(Trouble::of(&text, requested_name(arguments)))));
         }
-        show(aside.held());
+        show(aside.pending());
         Ok((printed, None))
     }
 
@@ -144,7 +144,7 @@ pub enum WatchEvent {
     /// Nothing for now.
     Nothing,
     /// kubectl, or what it runs to log somebody in, said something and goes on.
-    Said(String),
+    Output(String),
     /// It ended, with what it said.
     Ended(String),
 }
@@ -163,7 +163,7 @@ impl Watch {
         match self.lines.recv_timeout(within) {
             Ok(line) => parse_event(&mut self.begun, &line),
             Err(RecvTimeoutError::Timeout) => {
-                self.aside.overdue().map_or(WatchEvent::Nothing, WatchEvent::Said)
+                self.aside.overdue().map_or(WatchEvent::Nothing, WatchEvent::Output)
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let _ = self.child.wait();
@@ -218,12 +218,12 @@ mod tests {
         let one = r#"{"type":"ADDED","object":{"a":{"b":"}"}}}"#;
         assert_eq!(parse_event(&mut begun, one), WatchEvent::Object(object.clone()));
         let lines = ["{", r#""type": "MODIFIED", "object": {"a":"#, r#"{"b": "}"}"#, "}", "}"];
-        let told: Vec<WatchEvent> = lines.iter().map(|line| parse_event(&mut begun, line)).collect();
+        let events: Vec<WatchEvent> = lines.iter().map(|line| parse_event(&mut begun, line)).collect();
         assert_eq!(
-            told[..4],
+            events[..4],
             [WatchEvent::Nothing, WatchEvent::Nothing, WatchEvent::Nothing, WatchEvent::Nothing]
         );
-        assert_eq!(told[4], WatchEvent::Object(object));
+        assert_eq!(events[4], WatchEvent::Object(object));
         assert_eq!(parse_event(&mut begun, r#"{"type":"DELETED","object":{}}"#), WatchEvent::Deleted);
         assert_eq!(parse_event(&mut begun, r#"{"type":"ERROR","object":{}}"#), WatchEvent::Nothing);
         assert_eq!(begun, "");

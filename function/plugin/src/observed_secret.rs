@@ -140,10 +140,10 @@ pub fn occupant(manifest: &Claim, secret: &Lookup<ObservedSecret>) -> Option<Str
 fn reports_foreign_secret(claim: &Claim) -> bool {
     match claim.flavour {
         Flavour::Claim => ReportedCondition::of(&claim.object, "Synced")
-            .filter(|said| said.is_denied())
-            .is_some_and(|said| is_anothers(&said.message())),
-        Flavour::Cluster => claim
-            .condition(ConditionType::CredentialsPublished)
-            .is_some_and(|said| said.is_denied() && said.reason() == Credentials::SecretTaken.as_str()),
+            .filter(|condition| condition.is_denied())
+            .is_some_and(|condition| is_anothers(&condition.message())),
+        Flavour::Cluster => claim.condition(ConditionType::CredentialsPublished).is_some_and(|condition| {
+            condition.is_denied() && condition.reason() == Credentials::SecretTaken.as_str()
+        }),
     }
 }

@@ -135,9 +135,9 @@ pub fn describe_offer(offer: &Value) -> Vec<String> {
         ("timeouts", members(&offer["timeouts"], &[])),
         ("cost", word(&offer["cost"])),
     ];
-    let said = lines.into_iter().filter(|(_, said)| !said.is_empty());
+    let filled = lines.into_iter().filter(|(_, text)| !text.is_empty());
     let rows: Vec<[String; 2]> =
-        said.map(|(what, said)| [format!("  {what}"), bounded(&said, 2048)]).collect();
+        filled.map(|(what, value)| [format!("  {what}"), bounded(&value, 2048)]).collect();
     let mut lines = vec![label(offer)];
     lines.extend(align_columns(&rows));
     let mut rows = vec![["PARAMETER", "TYPE", "DEFAULT", "RULES", "DESCRIPTION"].map(str::to_owned)];

@@ -82,6 +82,6 @@ fn progress_line(
 
 /// Issue of an accepted claim that its owner should know, such as a clamped lifetime.
 pub fn acceptance_note(claim: &Claim) -> Option<String> {
-    let said = claim.condition(ConditionType::RequestAccepted).filter(|c| c.holds())?;
-    (!matches!(said.reason(), "Accepted" | "NoTenant")).then(|| format!("note: {}", said.message()))
+    let condition = claim.condition(ConditionType::RequestAccepted).filter(|c| c.holds())?;
+    (!matches!(condition.reason(), "Accepted" | "NoTenant")).then(|| format!("note: {}", condition.message()))
 }

@@ -57,10 +57,10 @@ pub fn find_pending_step(facts: &Facts, way: &CommandContext, now: Timestamp) ->
 fn explain_failure(facts: &Facts) -> PendingStep {
     let claim = &facts.claim;
     let refusal = claim.condition(ConditionType::RequestAccepted).filter(|c| c.is_denied());
-    if let Some((said, reason)) = refusal.and_then(|s| Some((s, Request::parse(s.reason())?))) {
+    if let Some((condition, reason)) = refusal.and_then(|s| Some((s, Request::parse(s.reason())?))) {
         let (words, todo) = match reason {
             Request::InvalidClaim | Request::UnknownField | Request::HubRefused => {
-                (said.message(), advice::request(reason))
+                (condition.message(), advice::request(reason))
             }
             // It was waited for in vain, for as long as a cluster may take.
             _ => (claim.message(), "have that put right, and ask for a new cluster under another name"),
@@ -68,25 +68,27 @@ fn explain_failure(facts: &Facts) -> PendingStep {
         let what = format!("nothing any more, Failed is final: {words}");
         return PendingStep::new(what, with_entry(todo, reason.as_str()));
     }
-    let left = match claim.condition(ConditionType::ProwJobCompleted) {
-        Some(said) if said.holds() && claim.message().contains(&said.message()) => String::new(),
-        Some(said) if said.holds() => describe_teardown_error(facts).unwrap_or_default(),
-        Some(said) => format!("; {}", said.message()),
+    let remaining = match claim.condition(ConditionType::ProwJobCompleted) {
+        Some(condition) if condition.holds() && claim.message().contains(&condition.message()) => {
+            String::new()
+        }
+        Some(condition) if condition.holds() => describe_teardown_error(facts).unwrap_or_default(),
+        Some(condition) => format!("; {}", condition.message()),
         None => String::new(),
     };
-    let what = format!("nothing any more, Failed is final: {}{left}", claim.message());
+    let what = format!("nothing any more, Failed is final: {}{remaining}", claim.message());
     PendingStep::new(what, with_entry("ask for a new cluster under another name", "Failed"))
 }
 
 /// How a teardown ended, where it did not end well.
 fn describe_teardown_error(facts: &Facts) -> Option<String> {
-    let said = teardown_error(&facts.claim)?;
-    Some(format!("; {}: {}", said.reason(), said.message()))
+    let condition = teardown_error(&facts.claim)?;
+    Some(format!("; {}: {}", condition.reason(), condition.message()))
 }
 
 /// `ProwJobCompleted` of a claim whose end may have left something: its job ended badly, or nobody knows what became of it.
 pub fn teardown_error(claim: &Claim) -> Option<ReportedCondition<'_>> {
-    let over = claim.condition(ConditionType::ProwJobCompleted).filter(|said| said.holds())?;
+    let over = claim.condition(ConditionType::ProwJobCompleted).filter(|condition| condition.holds())?;
     let badly = match over.reason() {
         "ProwJobFailure" | "DeprovisionFailed" | "RemoteReplaced" => true,
         // A job that ended well, or that was asked to, says so, too.
@@ -101,8 +103,8 @@ fn explain_teardown(facts: &Facts) -> PendingStep {
     if let Some(wait) = explain_unreachable_hub(facts) {
         return wait;
     }
-    let said = claim.condition(ConditionType::ProwJobCompleted).filter(|c| !c.message().is_empty());
-    let words = said.map_or_else(|| claim.message(), ReportedCondition::message);
+    let condition = claim.condition(ConditionType::ProwJobCompleted).filter(|c| !c.message().is_empty());
+    let words = condition.map_or_else(|| claim.message(), ReportedCondition::message);
     let words = if words.is_empty() { String::new() } else { format!(": {words}") };
     let todo = with_entry(
         "wait; it often takes longer than making the cluster did",
@@ -134,14 +136,15 @@ fn explain_ready_claim(facts: &Facts, way: &CommandContext, now: Timestamp) -> P
             todo,
         );
     }
-    if let Some(said) = claim.condition(ConditionType::CredentialsPublished).filter(|_| claim.lacks_secret())
+    if let Some(condition) =
+        claim.condition(ConditionType::CredentialsPublished).filter(|_| claim.lacks_secret())
     {
-        let reason = Credentials::parse(said.reason()).unwrap_or(Credentials::SecretMissing);
+        let reason = Credentials::parse(condition.reason()).unwrap_or(Credentials::SecretMissing);
         let todo = with_entry(advice::undelivered(reason), reason.as_str());
-        return PendingStep::new(format!("its kubeconfig: {}", said.message()), todo);
+        return PendingStep::new(format!("its kubeconfig: {}", condition.message()), todo);
     }
     if matches!(facts.secret, Lookup::Missing)
-        || facts.secret.found().is_some_and(|held| !held.delivers(claim))
+        || facts.secret.found().is_some_and(|secret| !secret.delivers(claim))
     {
         let what = format!("Crossplane to write the kubeconfig into Secret {}", claim.secret());
         return PendingStep::new(
@@ -209,14 +212,14 @@ fn explain_missing_link(facts: &Facts, way: &CommandContext, now: Timestamp) -> 
         }
     }
     let fatal = claim.condition(ConditionType::ClusterReady).filter(|c| c.reason() == "FatalError");
-    if let Some(said) = fatal.or(own) {
-        let what = format!("Crossplane to get through a pass over the composite: {}", said.message());
+    if let Some(condition) = fatal.or(own) {
+        let what = format!("Crossplane to get through a pass over the composite: {}", condition.message());
         return Some(PendingStep::new(what, with_entry(admin, "FunctionErrors")));
     }
     let refusal = claim.condition(ConditionType::RequestAccepted).filter(|c| c.is_denied());
-    if let Some((said, reason)) = refusal.and_then(|s| Some((s, Request::parse(s.reason())?))) {
+    if let Some((condition, reason)) = refusal.and_then(|s| Some((s, Request::parse(s.reason())?))) {
         let todo = with_entry(advice::request(reason), reason.as_str());
-        return Some(PendingStep::new(format!("{}: {}", reason.as_str(), said.message()), todo));
+        return Some(PendingStep::new(format!("{}: {}", reason.as_str(), condition.message()), todo));
     }
     explain_unprocessed_claim(claim, now).or_else(|| explain_unreachable_hub(facts))
 }
@@ -236,23 +239,23 @@ fn explain_unprocessed_claim(claim: &Claim, now: Timestamp) -> Option<PendingSte
 
 /// Reason why the request does not reach the hub.
 fn explain_unreachable_hub(facts: &Facts) -> Option<PendingStep> {
-    if let Some(writer) = facts.primary_object() {
-        let label = object_label(writer);
-        if is_paused(writer) {
+    if let Some(primary_object) = facts.primary_object() {
+        let label = object_label(primary_object);
+        if is_paused(primary_object) {
             let what = format!("{label}, which an administrator paused");
             return Some(PendingStep::new(what, with_entry(advice::remote(Remote::Paused), "Paused")));
         }
     }
-    let said = facts.claim.condition(ConditionType::RemoteConsistent).filter(|c| !c.holds());
-    let (said, reason) = said.and_then(|s| Some((s, Remote::parse(s.reason())?)))?;
+    let condition = facts.claim.condition(ConditionType::RemoteConsistent).filter(|c| !c.holds());
+    let (condition, reason) = condition.and_then(|s| Some((s, Remote::parse(s.reason())?)))?;
     if reason == Remote::NotObserved {
         return None;
     }
     let todo = with_entry(advice::remote(reason), reason.as_str());
     // The Object has the words of the hub itself.
     let words = match facts.primary_object().map(read_synced) {
-        Some((Mark::Bad, words, _)) => format!("{} ({words})", said.message()),
-        _ => said.message(),
+        Some((Mark::Bad, words, _)) => format!("{} ({words})", condition.message()),
+        _ => condition.message(),
     };
     Some(PendingStep::new(format!("{}: {words}", reason.as_str()), todo))
 }
@@ -263,9 +266,10 @@ fn explain_provisioning(facts: &Facts) -> PendingStep {
     let word = claim.condition(ConditionType::ClusterReady).map_or("", ReportedCondition::reason);
     let patience = |reason: &str| with_entry("wait; nothing is wrong", reason);
     if word == ClusterReady::WaitingForCredentials.as_str() {
-        let said = claim.condition(ConditionType::CredentialsPublished);
-        let reason = said.and_then(|s| Credentials::parse(s.reason())).unwrap_or(Credentials::SecretMissing);
-        let words = said.map(ReportedCondition::message).unwrap_or_default();
+        let condition = claim.condition(ConditionType::CredentialsPublished);
+        let reason =
+            condition.and_then(|s| Credentials::parse(s.reason())).unwrap_or(Credentials::SecretMissing);
+        let words = condition.map(ReportedCondition::message).unwrap_or_default();
         // Once it is read, provider-kubernetes has the words.
         let read = facts.credentials_object().filter(|o| !is_paused(o)).map(read_synced);
         let words = match read {
@@ -282,8 +286,8 @@ fn explain_provisioning(facts: &Facts) -> PendingStep {
         let todo = with_entry("ask the administrators to look at it; it may still become ready", word);
         return PendingStep::new(format!("what the template sets up: {}", claim.message()), todo);
     }
-    let writer = facts.primary_object().map(read_synced);
-    if let (Lookup::Found(_), Some((Mark::Waits, ..))) = (&facts.objects, &writer) {
+    let primary_object = facts.primary_object().map(read_synced);
+    if let (Lookup::Found(_), Some((Mark::Waits, ..))) = (&facts.objects, &primary_object) {
         let todo = "wait a few seconds; if it stays, ask the administrators whether provider-kubernetes runs";
         return PendingStep::new("provider-kubernetes to ask the hub for the cluster", todo);
     }

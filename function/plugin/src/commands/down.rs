@@ -27,8 +27,8 @@ pub fn run(
     session.stay();
     let deadline = timeout.and_then(|timeout| session.now().checked_add(timeout).ok());
     let claim = session.find_claim(name)?;
-    if let Some(said) = super::handed_over(&claim) {
-        explain_deletion(session, &claim, said, delete)?;
+    if let Some(condition) = super::handed_over(&claim) {
+        explain_deletion(session, &claim, condition, delete)?;
         return delete_claim(session, &claim, wait, deadline, "; its cluster was handed over, and goes on");
     }
     let stays = if delete && !wait { would_stay(&claim) } else { None };
@@ -71,9 +71,10 @@ fn would_stay(claim: &Claim) -> Option<String> {
     if claim.is_deleted() {
         return None;
     }
-    let refuses = |said: &ReportedCondition<'_>| {
-        let reason = said.reason();
-        said.is_denied() && (reason == Remote::HubRefused.as_str() || reason == Remote::UnknownField.as_str())
+    let refuses = |condition: &ReportedCondition<'_>| {
+        let reason = condition.reason();
+        condition.is_denied()
+            && (reason == Remote::HubRefused.as_str() || reason == Remote::UnknownField.as_str())
     };
     let words =
         claim.condition(ConditionType::RemoteConsistent).filter(refuses).map(ReportedCondition::message);
@@ -85,13 +86,13 @@ fn would_stay(claim: &Claim) -> Option<String> {
 fn explain_deletion(
     session: &Session<'_>,
     claim: &Claim,
-    said: ReportedCondition<'_>,
+    condition: ReportedCondition<'_>,
     delete: bool,
 ) -> Result<(), Stop> {
     if delete {
         return Ok(());
     }
-    let message = format!("{} has no cluster to give back: {}", claim.label(), said.message());
+    let message = format!("{} has no cluster to give back: {}", claim.label(), condition.message());
     let advice = format!("End the cluster with: {}", session.way.next("down", "testcluster/NAME"));
     Err(Stop::new(Exit::Over, message, advice))
 }
@@ -109,9 +110,9 @@ fn delete_claim(
     let end = if wait { "--wait=true" } else { "--wait=false" };
     let mut arguments = vec!["delete", claim.flavour.resource(), claim.name(), end];
     // None would be a week to kubectl.
-    let left = deadline.map(|at| at.duration_since(session.now()).as_secs().max(1));
-    let left = left.map(|seconds| format!("--timeout={seconds}s"));
-    arguments.extend(left.as_deref());
+    let remaining = deadline.map(|at| at.duration_since(session.now()).as_secs().max(1));
+    let remaining = remaining.map(|seconds| format!("--timeout={seconds}s"));
+    arguments.extend(remaining.as_deref());
     match session.kubectl.run(&arguments, None) {
         Ok(_) => session.print_line(&format!("{} is deleted{rest}", claim.label())),
         Err(trouble) if deadline.is_some() && trouble.words().contains("timed out waiting") => {
@@ -145,10 +146,10 @@ fn wait_for_teardown(
     let mut follower = Follower::new(&kubectl, session.around, claim, timeout);
     let ended = loop {
         match follower.next(session.now()) {
-            Ok(Observation::There(now)) => last = now,
-            Ok(Observation::Same) => {}
-            Ok(Observation::Said(words)) => screen.note(session, &words),
-            Ok(Observation::Lost(why)) => {
+            Ok(Observation::Changed(now)) => last = now,
+            Ok(Observation::Unchanged) => {}
+            Ok(Observation::Output(words)) => screen.note(session, &words),
+            Ok(Observation::Interrupted(why)) => {
                 screen.note(session, &format!("it cannot be followed for now, trying again: {why}"));
             }
             Err(stop) => break Err(stop),
@@ -168,16 +169,23 @@ fn wait_for_teardown(
             }
             Exit::Interrupted => {
                 let message = format!("interrupted; {} is not gone yet: {}", claim.label(), last.message());
-                let again = session.next("down --wait", claim);
-                Stop::new(stop.exit, message, format!("{} Wait for it: {again}", describe_outlook(&last)))
+                let next_attempt = session.next("down --wait", claim);
+                Stop::new(
+                    stop.exit,
+                    message,
+                    format!("{} Wait for it: {next_attempt}", describe_outlook(&last)),
+                )
             }
             _ => stop,
         });
     }
-    if let Some(said) = teardown_error(&last) {
-        let message = format!("{} ended badly: {}: {}", claim.label(), said.reason(), said.message());
-        let advice =
-            format!("Look in the cloud account for what it left behind (RUNBOOK.md, {}).", said.reason());
+    if let Some(condition) = teardown_error(&last) {
+        let message =
+            format!("{} ended badly: {}: {}", claim.label(), condition.reason(), condition.message());
+        let advice = format!(
+            "Look in the cloud account for what it left behind (RUNBOOK.md, {}).",
+            condition.reason()
+        );
         return Err(Stop::new(Exit::LeftBehind, message, advice));
     }
     let how = last.condition(ConditionType::ProwJobCompleted).map(|over| {

@@ -31,8 +31,8 @@ pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop
     if matches!(claim.state(), ClaimState::Ended | ClaimState::Failed) {
         return super::without_cluster(session, &claim).map_or(Ok(()), Err);
     }
-    if let Some(said) = super::handed_over(&claim) {
-        let message = format!("{} has no cluster to keep: {}", claim.label(), said.message());
+    if let Some(condition) = super::handed_over(&claim) {
+        let message = format!("{} has no cluster to keep: {}", claim.label(), condition.message());
         let advice = format!("Keep the cluster with: {}", session.way.next("extend", "testcluster/NAME"));
         return Err(Stop::new(Exit::Over, message, advice));
     }
@@ -77,19 +77,19 @@ pub fn extended_lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<Go
     let effective = || {
         // An end by cleanup does not depend on the lifetime.
         let end = claim.expires_at().filter(|_| claim.cleanup_at().is_none())?;
-        let held = end.duration_since(claim.ready_at()?);
-        GoDuration::try_from(held).ok()
+        let age = end.duration_since(claim.ready_at()?);
+        GoDuration::try_from(age).ok()
     };
     let own = || text(&claim.object, "/spec/lifetime").parse::<GoDuration>().ok();
     let lifetime = match span {
         Span::To(whole) => whole,
         Span::By(more) => {
             // A request without an answer counts as blocked too, unless it is known to exceed the maximum.
-            let held = match effective() {
+            let age = match effective() {
                 Some(effective) if is_clamped(claim) => Some(effective),
                 effective => effective.max(own()),
             };
-            let held = held.ok_or_else(|| {
+            let age = age.ok_or_else(|| {
                 let message = format!("{} has no lifetime that could be made longer", claim.label());
                 let hint = match claim.ready_at() {
                     // The default is not visible behind an earlier end.
@@ -102,7 +102,7 @@ pub fn extended_lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<Go
                 };
                 Stop::new(Exit::Usage, message, hint)
             })?;
-            held.saturating_add(more)
+            age.saturating_add(more)
         }
     };
     let end = claim.ready_at().and_then(|ready| ready.checked_add(lifetime.get()).ok());
@@ -119,8 +119,8 @@ pub fn extended_lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<Go
 
 /// Whether what the claim asks for was looked at, and is more than it gets.
 fn is_clamped(claim: &Claim) -> bool {
-    let said = claim.condition(ConditionType::RequestAccepted).filter(|said| said.holds());
-    said.is_some_and(|said| said.message().contains("spec.lifetime is clamped"))
+    let condition = claim.condition(ConditionType::RequestAccepted).filter(|condition| condition.holds());
+    condition.is_some_and(|condition| condition.message().contains("spec.lifetime is clamped"))
 }
 
 /// Outcome of a new lifetime.
@@ -139,29 +139,29 @@ pub fn describe_outcome(
     late: bool,
     now: Timestamp,
 ) -> Option<Extension> {
-    let said = claim.condition(ConditionType::RequestAccepted).filter(|c| c.holds());
-    let said = said.filter(|c| c.message().contains("spec.lifetime"));
-    let text = new_end(claim, said, lifetime, late, now)?;
-    let is_limited = |said: ReportedCondition<'_>| {
+    let condition = claim.condition(ConditionType::RequestAccepted).filter(|c| c.holds());
+    let condition = condition.filter(|c| c.message().contains("spec.lifetime"));
+    let text = new_end(claim, condition, lifetime, late, now)?;
+    let is_limited = |condition: ReportedCondition<'_>| {
         let limits = [Request::LifetimeClamped, Request::LifetimeBeyondHub].map(Request::as_str);
-        limits.contains(&said.reason())
+        limits.contains(&condition.reason())
     };
     let expected = claim.ready_at().and_then(|ready| ready.checked_add(lifetime.get()).ok());
     let ends_before = claim.cleanup_at().is_some() && claim.expires_at() < expected;
-    Some(Extension { text, is_shorter: ends_before || said.is_some_and(is_limited) })
+    Some(Extension { text, is_shorter: ends_before || condition.is_some_and(is_limited) })
 }
 
 fn new_end(
     claim: &Claim,
-    said: Option<ReportedCondition<'_>>,
+    condition: Option<ReportedCondition<'_>>,
     lifetime: GoDuration,
     late: bool,
     now: Timestamp,
 ) -> Option<String> {
     let label = claim.label();
     // The claim's own end is a later one.
-    let beyond = said.filter(|said| said.reason() == Request::LifetimeBeyondHub.as_str());
-    let remark = said.map(|said| format!("\nnote: {}", said.message())).unwrap_or_default();
+    let beyond = condition.filter(|condition| condition.reason() == Request::LifetimeBeyondHub.as_str());
+    let remark = condition.map(|condition| format!("\nnote: {}", condition.message())).unwrap_or_default();
     let Some(ready) = claim.ready_at() else {
         let waits = remark.is_empty() && !late;
         return (!waits)
@@ -176,8 +176,8 @@ fn new_end(
             Some(format!("{} all the same: {KEPT_REFUSAL}{remark}", ends(end)))
         }
         Some(end) if Some(end) == expected => Some(match beyond {
-            Some(said) => {
-                format!("{label} may end earlier: {}\notherwise it {}", said.message(), until(end))
+            Some(condition) => {
+                format!("{label} may end earlier: {}\notherwise it {}", condition.message(), until(end))
             }
             None => format!("{}{remark}", ends(end)),
         }),

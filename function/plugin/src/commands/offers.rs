@@ -29,10 +29,10 @@ pub struct OffersRequest<'a> {
 }
 
 /// Runs it.
-pub fn run(session: &mut Session<'_>, asked: &OffersRequest<'_>) -> Result<(), Stop> {
-    let all = read_published(session, asked.from)?;
-    let Some(name) = asked.offer else {
-        return match asked.output.unwrap_or("wide") {
+pub fn run(session: &mut Session<'_>, request: &OffersRequest<'_>) -> Result<(), Stop> {
+    let all = read_published(session, request.from)?;
+    let Some(name) = request.offer else {
+        return match request.output.unwrap_or("wide") {
             "wide" if all.is_empty() => {
                 session.note("Nothing is offered.");
                 Ok(())
@@ -43,10 +43,10 @@ pub fn run(session: &mut Session<'_>, asked: &OffersRequest<'_>) -> Result<(), S
         };
     };
     let offer = find_offer(all, name)?;
-    if asked.claim {
-        return write_manifest(session, &offer, asked.name);
+    if request.claim {
+        return write_manifest(session, &offer, request.name);
     }
-    match asked.output.unwrap_or("wide") {
+    match request.output.unwrap_or("wide") {
         "wide" => describe_offer(&offer).iter().try_for_each(|line| session.print_line(line)),
         "name" => session.print_line(&label(&offer)),
         other => print(session, &offer, other),

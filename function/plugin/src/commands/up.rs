@@ -131,13 +131,13 @@ fn wait_for_ready(
     let kubectl = session.kubectl.clone();
     let mut follower = Follower::new(&kubectl, session.around, claim, timeout);
     let mut last = claim.clone();
-    let (mut noted, mut told, mut silent) = (None, false, false);
+    let (mut last_note, mut reported, mut silent) = (None, false, false);
     loop {
         match follower.next(session.now()) {
-            Ok(Observation::There(now)) => last = now,
-            Ok(Observation::Same) => {}
-            Ok(Observation::Said(words)) => screen.note(session, &words),
-            Ok(Observation::Lost(why)) => {
+            Ok(Observation::Changed(now)) => last = now,
+            Ok(Observation::Unchanged) => {}
+            Ok(Observation::Output(words)) => screen.note(session, &words),
+            Ok(Observation::Interrupted(why)) => {
                 screen.note(session, &format!("it cannot be followed for now, trying again: {why}"));
             }
             Err(stop) if stop.exit == Exit::NotYet => {
@@ -149,17 +149,17 @@ fn wait_for_ready(
             Err(stop) => return Err(stop),
         }
         let note = acceptance_note(&last);
-        if note != noted {
+        if note != last_note {
             if let Some(note) = &note {
                 screen.note(session, note);
             }
-            noted = note;
+            last_note = note;
         }
         let late = session.now().duration_since(begun) > SOON;
         match last.state() {
             ClaimState::Ready if is_of_now(&last, before, late) => return Ok(last),
-            ClaimState::Ready if late && !told => {
-                told = true;
+            ClaimState::Ready if late && !reported => {
+                reported = true;
                 let message = explain_unseen(session, &last).message;
                 screen.note(session, &format!("note: {message}"));
             }
@@ -207,7 +207,7 @@ fn stop_waiting(session: &Session<'_>, claim: &Claim, how: &str) -> Stop {
 /// cannot be reached for a moment is no end of that. Nor is a Secret that is another's: that may go, or the claim name another.
 fn wait_for_secret(session: &mut Session<'_>, mut claim: Claim) -> Result<Claim, Stop> {
     let begun = session.now();
-    let mut told = None;
+    let mut reported = None;
     loop {
         let look = session.read_secret(&claim);
         let whose = look.as_ref().ok().and_then(|look| foreign_owner(&claim, look));
@@ -224,9 +224,9 @@ fn wait_for_secret(session: &mut Session<'_>, mut claim: Claim) -> Result<Claim,
             (Ok(Lookup::Found(_) | Lookup::Missing), None) | (Ok(_), Some(_)) | (Err(_), _) => {}
         }
         let todo = with_entry(advice::foreign_secret(claim.flavour), Credentials::SecretTaken.as_str());
-        if let Some(words) = another.as_ref().filter(|_| told != another) {
+        if let Some(words) = another.as_ref().filter(|_| reported != another) {
             session.note(&format!("note: {words}: {todo}"));
-            told.clone_from(&another);
+            reported.clone_from(&another);
         }
         if (session.around.interrupted)() {
             return Err(explain_interruption(session, &claim));
@@ -271,9 +271,9 @@ fn report_ready(session: &mut Session<'_>, claim: &Claim, begun: Timestamp) -> R
     session.print_line(&format!("{} is ready after {took}{version}", claim.label()))?;
     match claim.expires_at() {
         Some(end) => {
-            let left = human(end.duration_since(now));
+            let remaining = human(end.duration_since(now));
             let more = session.next("extend", claim);
-            session.print_line(&format!("  it ends in {left}, at {end}   longer: {more} --by 2h"))?;
+            session.print_line(&format!("  it ends in {remaining}, at {end}   longer: {more} --by 2h"))?;
         }
         None => session.print_line("  it lives until it is given back")?,
     }

@@ -34,7 +34,7 @@ fn at(time: &str) -> Timestamp {
 fn what_the_hub_tells_comes_first() {
     let claim = asked(&json!({ "estimatedReadyAt": "2026-03-02T13:10:00Z" }));
     let estimate = Estimate::of(&claim, &[ready(40, "ipi-aws")], "").unwrap();
-    assert_eq!(estimate, Estimate::Told(at("2026-03-02T13:10:00Z")));
+    assert_eq!(estimate, Estimate::FromHub(at("2026-03-02T13:10:00Z")));
     assert_eq!(estimate.words(at("2026-03-02T12:40:00Z")), "ready within 30m in nine of ten cases");
     assert_eq!(estimate.words(at("2026-03-02T13:10:00Z")), "later than nine in ten of its kind");
 }
@@ -48,7 +48,7 @@ fn else_the_median_of_its_shape() {
         "2026-02-01T00:00:00Z\t2400\tipi-aws/aws\nnonsense\n2026-02-01T00:00:00Z\t-4\tipi-aws/aws\n";
     let estimate = Estimate::of(&claim, &beside, history).unwrap();
     let median = SignedDuration::from_mins(40);
-    assert_eq!(estimate, Estimate::Past(at("2026-03-02T12:40:00Z"), median, 3));
+    assert_eq!(estimate, Estimate::FromHistory(at("2026-03-02T12:40:00Z"), median, 3));
     assert_eq!(
         estimate.words(at("2026-03-02T12:10:00Z")),
         "ready in about 30m, as 3 runs before it took 40m"
@@ -68,7 +68,7 @@ fn a_run_that_is_remembered_and_still_there_counts_once() {
     assert_eq!(history, "2026-03-01T10:30:00Z\t1800\tipi-aws/aws\n");
     assert_eq!(extend_history(&history, &Claim::read(past.clone()).unwrap()), None);
     let estimate = Estimate::of(&asked(&json!({})), &[past], &history).unwrap();
-    assert!(matches!(estimate, Estimate::Past(_, _, 1)), "{estimate:?}");
+    assert!(matches!(estimate, Estimate::FromHistory(_, _, 1)), "{estimate:?}");
 }
 
 #[test]
