@@ -38,31 +38,31 @@ impl World {
     }
 
     /// Request that the function writes.
-    pub fn told(&self, name: &str) -> Value {
+    pub fn request_data(&self, name: &str) -> Value {
         let manifest = &self.objects[name].object["spec"]["forProvider"]["manifest"];
         serde_json::from_str(manifest["data"]["order"].as_str().unwrap()).unwrap()
     }
 
     /// The hub-side provider answers, if it was told. That prerequisites were there it does not take back.
-    pub fn ahead_says(&mut self, name: &str, report: &Value) {
+    pub fn report_prerequisite(&mut self, name: &str, report: &Value) {
         let Some((_, annotation, state)) = AHEAD.into_iter().find(|(known, _, _)| *known == name) else {
             return;
         };
-        let kept =
+        let retained =
             name == "prerequisites" && self.was_there.contains(name) && report["state"] == "SetupFailed";
-        if let Some(told) = self.ahead.get_mut(name).filter(|_| !kept) {
+        if let Some(request_object) = self.ahead.get_mut(name).filter(|_| !retained) {
             if report["state"] == state || report["state"] == "RotationFailed" {
                 self.was_there.insert(name.to_owned());
             }
-            told["metadata"]["annotations"][annotation] = json!(report.to_string());
+            request_object["metadata"]["annotations"][annotation] = json!(report.to_string());
         }
     }
 
     /// All that comes ahead is there.
-    pub fn ahead_is_there(&mut self) {
+    pub fn complete_prerequisites(&mut self) {
         for (name, _, state) in AHEAD {
-            let generation = self.ahead.get(name).map(|_| self.told(name)["generation"].clone());
-            self.ahead_says(name, &json!({ "state": state, "generation": generation }));
+            let generation = self.ahead.get(name).map(|_| self.request_data(name)["generation"].clone());
+            self.report_prerequisite(name, &json!({ "state": state, "generation": generation }));
         }
     }
 
@@ -70,9 +70,9 @@ impl World {
     /// later do not count: nothing revokes a request that was sent.
     pub(super) fn checks_ahead(&self) {
         for (name, ..) in AHEAD {
-            let asked = self.objects.contains_key(name) && self.foreseen.contains(name);
+            let requested = self.objects.contains_key(name) && self.foreseen.contains(name);
             assert!(
-                !asked || self.was_there.contains(name),
+                !requested || self.was_there.contains(name),
                 "a cluster ahead of {name}: {:#?}",
                 self.ahead.get(name)
             );
@@ -109,16 +109,16 @@ impl World {
     /// One round of provider-kubernetes over both Objects.
     pub(super) fn provide_ahead(&mut self) {
         for (name, annotation, _) in AHEAD {
-            let Some(mut told) = self.objects.remove(name) else { continue };
-            if self.round_ahead(name, annotation, &mut told) {
-                self.objects.insert(name.into(), told);
+            let Some(mut request_object) = self.objects.remove(name) else { continue };
+            if self.round_ahead(name, annotation, &mut request_object) {
+                self.objects.insert(name.into(), request_object);
             }
         }
     }
 
     /// Whether the Object stays.
-    fn round_ahead(&mut self, name: &str, annotation: &str, told: &mut Composed) -> bool {
-        let object = &mut told.object;
+    fn round_ahead(&mut self, name: &str, annotation: &str, request_object: &mut Composed) -> bool {
+        let object = &mut request_object.object;
         assert_eq!(object["spec"]["managementPolicies"], json!(["*"]), "what may not delete leaves it there");
         if !self.reachable {
             synced(object, Some(UNREACHABLE));
@@ -127,16 +127,16 @@ impl World {
         let manifest = object["spec"]["forProvider"]["manifest"].clone();
         if !object["metadata"]["deletionTimestamp"].is_null() {
             // The hub-side provider holds it while there is a cluster.
-            let held = self.remote.is_some() && self.ahead.contains_key(name);
-            if !held {
+            let is_held = self.remote.is_some() && self.ahead.contains_key(name);
+            if !is_held {
                 self.ahead.remove(name);
                 self.was_there.remove(name);
             }
-            return held;
+            return is_held;
         }
         object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
-        let there = self.ahead.entry(name.to_owned()).or_insert_with(|| manifest.clone());
-        if there["data"] != manifest["data"] {
+        let existing = self.ahead.entry(name.to_owned()).or_insert_with(|| manifest.clone());
+        if existing["data"] != manifest["data"] {
             assert_eq!(name, "cloud-credential", "what was told once does not change");
             let order = |map: &Value| -> Value {
                 let mut order: Value = serde_json::from_str(map["data"]["order"].as_str().unwrap()).unwrap();
@@ -145,14 +145,14 @@ impl World {
                 }
                 order
             };
-            assert_eq!(order(there), order(&manifest), "only who asks, and how often, may change");
-            there["data"] = manifest["data"].clone();
+            assert_eq!(order(existing), order(&manifest), "only who asks, and how often, may change");
+            existing["data"] = manifest["data"].clone();
         }
-        let mut seen = there.clone();
-        if seen["metadata"]["annotations"][annotation].is_null() {
-            seen["metadata"].as_object_mut().unwrap().remove("annotations");
+        let mut observed = existing.clone();
+        if observed["metadata"]["annotations"][annotation].is_null() {
+            observed["metadata"].as_object_mut().unwrap().remove("annotations");
         }
-        object["status"]["atProvider"]["manifest"] = seen;
+        object["status"]["atProvider"]["manifest"] = observed;
         synced(object, None);
         true
     }

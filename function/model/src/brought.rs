@@ -125,8 +125,8 @@ impl World {
                 let depends = |name: &str| {
                     self.objects.get(name).is_some_and(|on| on.object["spec"]["references"].is_array())
                 };
-                let held = depends("byoc-pool") || depends("cluster");
-                if !held {
+                let is_held = depends("byoc-pool") || depends("cluster");
+                if !is_held {
                     assert!(!self.has("byoc-pool"), "the Secrets went before the pool");
                     let inside = |r: &Value| {
                         r["metadata"]["namespace"]
@@ -138,19 +138,19 @@ impl World {
                     );
                     self.brought.clear();
                 }
-                held
+                is_held
             } else {
                 // Hive keeps a pool until its last cluster is destroyed, whether somebody has that or not.
                 let claimed = self.remote.as_ref().is_some_and(|r| r["spec"]["namespace"].is_string());
-                let held = self.has(name) && (claimed || self.installs);
-                if let Some(pool) = self.brought.get_mut(name).filter(|_| held) {
+                let is_held = self.has(name) && (claimed || self.installs);
+                if let Some(pool) = self.brought.get_mut(name).filter(|_| is_held) {
                     pool["metadata"]["deletionTimestamp"] = json!(now);
                     object["status"]["atProvider"]["manifest"] = pool.clone();
                     synced(object, None);
                 } else {
                     self.brought.remove(name);
                 }
-                held
+                is_held
             };
             if stays {
                 self.objects.insert(name.into(), part);
@@ -168,8 +168,8 @@ impl World {
         }
         if object["spec"]["managementPolicies"] == json!(["Observe", "Delete"]) {
             // It creates nothing. It keeps its last observation, except in the round in which it sets its finalizer.
-            if let Some(seen) = self.brought.get(name) {
-                object["status"]["atProvider"]["manifest"] = seen.clone();
+            if let Some(observed) = self.brought.get(name) {
+                object["status"]["atProvider"]["manifest"] = observed.clone();
             }
             finalize(object);
             return synced(object, None);

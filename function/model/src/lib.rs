@@ -45,7 +45,7 @@ use serde_json::{Map, Value, json};
 use testplatform_apis::foreign::object;
 
 /// One line on the terminal, past the test harness, which keeps what passing tests print.
-pub fn say(line: &str) {
+pub fn print_line(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
@@ -60,7 +60,7 @@ pub fn upstream() -> Option<PathBuf> {
 pub fn recorded(what: &str) -> Option<PathBuf> {
     let found = upstream();
     if found.is_none() {
-        say(&format!("NOT RUN: {what}: upstream's files are not here (set UPSTREAM_DIR)"));
+        print_line(&format!("NOT RUN: {what}: upstream's files are not here (set UPSTREAM_DIR)"));
     }
     found
 }

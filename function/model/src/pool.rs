@@ -83,9 +83,9 @@ impl PoolWorld {
     pub fn request(&self) -> RunFunctionRequest {
         let mut status = self.status.clone();
         status["conditions"] = self.conditions.values().cloned().collect();
-        let seen = self.objects.iter().filter(|(name, _)| self.refs.contains(*name));
+        let observed = self.objects.iter().filter(|(name, _)| self.refs.contains(*name));
         let resources: serde_json::Map<_, _> =
-            seen.map(|(name, o)| (name.clone(), json!({ "resource": o }))).collect();
+            observed.map(|(name, o)| (name.clone(), json!({ "resource": o }))).collect();
         let peers: Vec<_> = self.peers.iter().map(|peer| json!({ "resource": peer })).collect();
         super::request(&json!({
             "meta": { "tag": "t" },
@@ -140,8 +140,8 @@ impl PoolWorld {
                 object["status"] = status.clone();
             }
             for field in ["deletionTimestamp", "finalizers"] {
-                if let Some(kept) = old["metadata"].get(field) {
-                    object["metadata"][field] = kept.clone();
+                if let Some(retained) = old["metadata"].get(field) {
+                    object["metadata"][field] = retained.clone();
                 }
             }
             self.objects.insert(name, object);
@@ -188,11 +188,11 @@ impl PoolWorld {
     }
 
     /// Hive sets a condition.
-    pub fn hive_says(&mut self, type_: &str, status: &str, reason: &str, message: &str) {
-        let said = json!({ "type": type_, "status": status, "reason": reason, "message": message });
+    pub fn report_hive(&mut self, type_: &str, status: &str, reason: &str, message: &str) {
+        let reported = json!({ "type": type_, "status": status, "reason": reason, "message": message });
         let old = self.remote()["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let kept = old.into_iter().filter(|c| c["type"] != type_).chain([said]);
-        let all: Vec<_> = kept.collect();
+        let retained = old.into_iter().filter(|c| c["type"] != type_).chain([reported]);
+        let all: Vec<_> = retained.collect();
         self.on_the_hub(&json!({ "status": { "conditions": all } }));
     }
 
@@ -213,7 +213,7 @@ impl PoolWorld {
     }
 
     /// Its sentence.
-    pub fn said(&self, type_: &str) -> String {
+    pub fn condition_message(&self, type_: &str) -> String {
         self.conditions[type_]["message"].as_str().unwrap().into()
     }
 

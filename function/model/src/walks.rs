@@ -179,8 +179,8 @@ pub fn ends(world: &mut World) -> Result<(), TestCaseError> {
     world.settle();
     prop_assert!(matches!(world.phase().as_str(), "Deprovisioned" | "Failed"), "{}", world.phase());
     prop_assert_eq!(world.condition("ProwJobCompleted").0, "True");
-    let left = world.remote.as_ref().filter(|r| r["metadata"]["uid"] != json!("somebody-elses"));
-    prop_assert!(left.is_none(), "it runs on: {world:#?}");
+    let remaining = world.remote.as_ref().filter(|r| r["metadata"]["uid"] != json!("somebody-elses"));
+    prop_assert!(remaining.is_none(), "it runs on: {world:#?}");
     Ok(())
 }
 
@@ -188,7 +188,7 @@ impl World {
     /// A torn down cluster has ended. Until its first observation nothing can pin it, and provider-kubernetes recreates a vanished object:
     /// so it is observed first.
     pub fn released(&mut self) {
-        self.seen();
+        self.observe_all();
         if self.pinned() {
             self.hive_is_done();
         }
@@ -196,7 +196,7 @@ impl World {
 
     /// Somebody takes the remote object away, and it is gone at once.
     pub fn vanishes(&mut self) {
-        self.seen();
+        self.observe_all();
         if self.pinned() && self.reachable {
             self.remote = None;
         }

@@ -224,7 +224,7 @@ impl World {
     }
 
     /// Until it was observed once, nothing can pin it, and provider-kubernetes makes what vanishes anew.
-    pub fn seen(&mut self) {
+    pub fn observe_all(&mut self) {
         for _ in 0..3 {
             self.pass();
             self.provider();

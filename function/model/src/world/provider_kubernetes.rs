@@ -188,12 +188,12 @@ impl World {
 impl Composed {
     /// Tries what the manifest says, as provider-kubernetes does before all else, whatever it may do and also where the Object is on its way out.
     /// `fixed`: what of the spec of `there` nobody may change.
-    pub fn tries(&mut self, fixed: &BTreeSet<String>, there: &Value) -> Result<(), String> {
+    pub fn tries(&mut self, fixed: &BTreeSet<String>, existing: &Value) -> Result<(), String> {
         let manifest = &self.object["spec"]["forProvider"]["manifest"];
         if self.taken == *manifest {
             return Ok(());
         }
-        if let Some(words) = refused(&manifest["spec"], fixed, &there["spec"]) {
+        if let Some(words) = refused(&manifest["spec"], fixed, &existing["spec"]) {
             return Err(format!("observe failed: cannot get desired state: cannot dry run SSA: {words}"));
         }
         self.taken = manifest.clone();
@@ -202,17 +202,17 @@ impl Composed {
 }
 
 /// Message with which the hub refuses a spec. An apply removes omitted members, and no spec of ours may be partially missing.
-pub fn refused(spec: &Value, fixed: &BTreeSet<String>, there: &Value) -> Option<String> {
+pub fn refused(spec: &Value, fixed: &BTreeSet<String>, existing: &Value) -> Option<String> {
     if spec.as_object().is_none_or(serde_json::Map::is_empty) {
         return Some(format!("X \"{NAME}\" is invalid: spec: Required value"));
     }
     let mut after = spec.clone();
     for member in OTHERS {
-        if after[member].is_null() && !there[member].is_null() {
-            after[member] = there[member].clone();
+        if after[member].is_null() && !existing[member].is_null() {
+            after[member] = existing[member].clone();
         }
     }
-    let changed = fixed.iter().find(|at| after.pointer(at) != there.pointer(at))?;
+    let changed = fixed.iter().find(|at| after.pointer(at) != existing.pointer(at))?;
     let at = changed.replace('/', ".");
     Some(format!("X \"{NAME}\" is invalid: spec{at}: Invalid value: \"x\": field is immutable"))
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use function_model::say;
+use function_model::print_line;
 
 use crate::budgets::table::Row;
 
@@ -17,11 +17,11 @@ const FUNCTIONS: [&str; 3] = [
 /// What `render` costs for each example. None: it cannot be counted here, which is said past the harness, or the budgets would seem held.
 pub fn instructions(examples: &[&str]) -> Option<Vec<Row>> {
     if Command::new("valgrind").arg("--version").output().is_err() {
-        say("NOT RUN: budgets of instructions: valgrind is not installed");
+        print_line("NOT RUN: budgets of instructions: valgrind is not installed");
         return None;
     }
     if !cfg!(debug_assertions) {
-        say("NOT RUN: budgets of instructions: this is not the profile that they are for");
+        print_line("NOT RUN: budgets of instructions: this is not the profile that they are for");
         return None;
     }
     Some(examples.iter().map(|name| Row { name: (*name).to_owned(), values: vec![count(name)] }).collect())
