@@ -101,8 +101,8 @@ impl World {
             return false;
         }
         // Taken up only to be taken away: it makes and changes nothing.
-        let taken_up = object["spec"]["managementPolicies"] == json!(["Observe", "Delete"]);
-        assert!(taken_up || object["spec"]["managementPolicies"] == json!(["*"]), "{object}");
+        let is_adopted = object["spec"]["managementPolicies"] == json!(["Observe", "Delete"]);
+        assert!(is_adopted || object["spec"]["managementPolicies"] == json!(["*"]), "{object}");
         if self.untold {
             let words = "create failed: cannot create object: cannot create object: configmaps \"x\" is forbidden: no";
             synced(object, Some(words));
@@ -114,13 +114,13 @@ impl World {
         }
         object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
         let manifest = object["spec"]["forProvider"]["manifest"].clone();
-        if !taken_up {
+        if !is_adopted {
             let existing = self.bundles.get_or_insert_with(|| named(&manifest));
             assert_eq!(existing["data"], manifest["data"], "what was told once does not change");
         }
         if let Some(existing) = &self.bundles {
             let is_requested = existing["metadata"]["uid"] == manifest["metadata"]["uid"];
-            assert!(!taken_up || is_requested, "Delete goes by name: {manifest}");
+            assert!(!is_adopted || is_requested, "Delete goes by name: {manifest}");
             object["status"]["atProvider"]["manifest"] = existing.clone();
         }
         synced(object, None);

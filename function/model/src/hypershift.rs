@@ -200,8 +200,8 @@ impl World {
                     object["status"]["atProvider"]["manifest"] = existing.clone();
                     synced(object, None);
                 } else {
-                    let is_gone = policies == json!(["Observe"]);
-                    synced(object, is_gone.then_some("observe failed: external resource does not exist"));
+                    let is_missing = policies == json!(["Observe"]);
+                    synced(object, is_missing.then_some("observe failed: external resource does not exist"));
                 }
             }
             self.objects.insert(name, composed);

@@ -9,8 +9,6 @@
     reason = "test support: a test that cannot go on says so"
 )]
 
-pub mod ahead;
-pub mod brought;
 pub mod bundles;
 pub mod caas;
 pub mod cluster_api;
@@ -19,8 +17,10 @@ pub mod hive;
 pub mod hypershift;
 pub mod osac;
 pub mod pool;
+pub mod prerequisites;
 pub mod requests;
 pub mod templates;
+pub mod tenant_credentials;
 pub mod times;
 pub mod trouble;
 pub mod view;

@@ -102,6 +102,6 @@ pub fn extend_history(history: &str, claim: &Claim) -> Option<String> {
         return None;
     }
     lines.push(&line);
-    let kept_lines = lines.split_off(lines.len().saturating_sub(HISTORY_LINES));
-    Some(kept_lines.join("\n") + "\n")
+    let newest = lines.split_off(lines.len().saturating_sub(HISTORY_LINES));
+    Some(newest.join("\n") + "\n")
 }

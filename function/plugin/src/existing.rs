@@ -104,9 +104,9 @@ fn refuse_due_cleanup(existing: &Claim, manifest: &Claim, now: Timestamp) -> Opt
     let due = |claim: &Claim| cleanup::due(&claim.object["spec"], since).is_some_and(|at| at <= now);
     // An existing request for teardown does not end it again, unless the apply contains it.
     let keeps = |claim: &Claim| claim.object["spec"]["tearDownCluster"] == false;
-    let is_kept = keeps(manifest) || (keeps(existing) && !is_ours(existing, "f:tearDownCluster"));
+    let stays = keeps(manifest) || (keeps(existing) && !is_ours(existing, "f:tearDownCluster"));
     let todo = "The runs that own it are over: set a longer spec.cleanup.keepForDebug.";
-    (due(manifest) && (!due(existing) || keeps(existing)) && !is_kept)
+    (due(manifest) && (!due(existing) || keeps(existing)) && !stays)
         .then(|| end_at_once(existing, "spec.cleanup", todo))
 }
 

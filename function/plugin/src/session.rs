@@ -127,7 +127,7 @@ impl Session<'_> {
     }
 
     /// The same, with who set what in it.
-    pub fn get_whole_claim(&self, flavour: Flavour, name: &str) -> Result<Option<Claim>, Trouble> {
+    pub fn get_full_claim(&self, flavour: Flavour, name: &str) -> Result<Option<Claim>, Trouble> {
         self.get_claim_with(flavour, name, &["--show-managed-fields"])
     }
 

@@ -22,7 +22,7 @@ use super::super::{
 pub(super) const SOON: SignedDuration = SignedDuration::from_secs(20);
 const GLANCE: Duration = Duration::from_millis(500);
 /// Ways to keep a cluster that nobody needs.
-const KEPT_REFUSAL: &str = "the runs that own it are over; a longer spec.cleanup.keepForDebug keeps it";
+const CLEANUP_ADVICE: &str = "the runs that own it are over; a longer spec.cleanup.keepForDebug keeps it";
 
 /// Runs it.
 pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop> {
@@ -93,7 +93,7 @@ pub fn extended_lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<Go
                 let message = format!("{} has no lifetime that could be made longer", claim.label());
                 let hint = match claim.ready_at() {
                     // The default is not visible behind an earlier end.
-                    Some(_) if claim.cleanup_at().is_some() => &format!("It ends before: {KEPT_REFUSAL}."),
+                    Some(_) if claim.cleanup_at().is_some() => &format!("It ends before: {CLEANUP_ADVICE}."),
                     Some(_) => "It lives until it is torn down; --to gives it an end.",
                     // The default is not on the claim before.
                     None => {
@@ -173,7 +173,7 @@ fn new_end(
     let ends = |end: Timestamp| format!("{label} {}", until(end));
     match end {
         Some(end) if claim.cleanup_at().is_some() && Some(end) <= expected => {
-            Some(format!("{} all the same: {KEPT_REFUSAL}{remark}", ends(end)))
+            Some(format!("{} all the same: {CLEANUP_ADVICE}{remark}", ends(end)))
         }
         Some(end) if Some(end) == expected => Some(match beyond {
             Some(condition) => {

@@ -73,8 +73,8 @@ fn fetch_kubeconfig(session: &Session<'_>, claim: &Claim) -> Result<String, Stop
     };
     let (encoded, owner) = Owner::split_output(&printed);
     // A user with the kubeconfig of another cluster would work there as if it were this one.
-    let held = Lookup::Found(ObservedSecret { keys: vec![], owner: owner.clone() });
-    if let Some(whose) = foreign_owner(claim, &held) {
+    let lookup = Lookup::Found(ObservedSecret { keys: vec![], owner: owner.clone() });
+    if let Some(whose) = foreign_owner(claim, &lookup) {
         let todo = with_entry(advice::foreign_secret(claim.flavour), Credentials::SecretTaken.as_str());
         let message = format!("Secret {secret} {whose}, and no kubeconfig of {} is in it", claim.label());
         return Err(Stop::new(Exit::NotYet, message, format!("To do: {todo}\nMore:  {why}")));

@@ -76,7 +76,7 @@ fn print_placement(session: &mut Session<'_>, manifest: &Claim) {
 
 /// Finds the existing claim of that name and reports it. A change that would end its cluster is not applied.
 fn find_existing(session: &mut Session<'_>, manifest: &Claim) -> Result<Option<Claim>, Stop> {
-    let existing = session.get_whole_claim(manifest.flavour, manifest.name())?;
+    let existing = session.get_full_claim(manifest.flavour, manifest.name())?;
     warn_of_secret(session, manifest, existing.as_ref());
     let Some(there) = existing else { return Ok(None) };
     session.note(&describe_existing(&there));

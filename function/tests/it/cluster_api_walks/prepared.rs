@@ -1,8 +1,8 @@
 //! Walks of a claim for whose cluster something comes ahead: prerequisites on the hub, and a credential of the cloud.
 
 use function_model::{
-    ahead::AHEAD,
     cluster_api,
+    prerequisites::AHEAD,
     walks::{Own, ends, walk_by_template, walk_by_template_in_namespace},
     world::World,
 };

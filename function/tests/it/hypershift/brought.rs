@@ -1,7 +1,7 @@
 //! Claims by template that bring their own pull secret and SSH key: in which order everything is made and goes, and what is refused.
 
 use function_model::{
-    brought::{OF_TEMPLATE, catalogue_that_takes},
+    tenant_credentials::{OF_TEMPLATE, catalogue_that_takes},
     world::{KUBECONFIG, NAME, World},
 };
 use function_testplatform::{proto::Resource, wire};

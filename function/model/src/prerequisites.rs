@@ -127,12 +127,12 @@ impl World {
         let manifest = object["spec"]["forProvider"]["manifest"].clone();
         if !object["metadata"]["deletionTimestamp"].is_null() {
             // The hub-side provider holds it while there is a cluster.
-            let is_held = self.remote.is_some() && self.ahead.contains_key(name);
-            if !is_held {
+            let is_in_use = self.remote.is_some() && self.ahead.contains_key(name);
+            if !is_in_use {
                 self.ahead.remove(name);
                 self.was_there.remove(name);
             }
-            return is_held;
+            return is_in_use;
         }
         object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
         let existing = self.ahead.entry(name.to_owned()).or_insert_with(|| manifest.clone());

@@ -125,8 +125,8 @@ impl World {
                 let depends = |name: &str| {
                     self.objects.get(name).is_some_and(|on| on.object["spec"]["references"].is_array())
                 };
-                let is_held = depends("byoc-pool") || depends("cluster");
-                if !is_held {
+                let is_in_use = depends("byoc-pool") || depends("cluster");
+                if !is_in_use {
                     assert!(!self.has("byoc-pool"), "the Secrets went before the pool");
                     let inside = |r: &Value| {
                         r["metadata"]["namespace"]
@@ -138,19 +138,19 @@ impl World {
                     );
                     self.brought.clear();
                 }
-                is_held
+                is_in_use
             } else {
                 // Hive keeps a pool until its last cluster is destroyed, whether somebody has that or not.
                 let claimed = self.remote.as_ref().is_some_and(|r| r["spec"]["namespace"].is_string());
-                let is_held = self.has(name) && (claimed || self.installs);
-                if let Some(pool) = self.brought.get_mut(name).filter(|_| is_held) {
+                let is_in_use = self.has(name) && (claimed || self.installs);
+                if let Some(pool) = self.brought.get_mut(name).filter(|_| is_in_use) {
                     pool["metadata"]["deletionTimestamp"] = json!(now);
                     object["status"]["atProvider"]["manifest"] = pool.clone();
                     synced(object, None);
                 } else {
                     self.brought.remove(name);
                 }
-                is_held
+                is_in_use
             };
             if stays {
                 self.objects.insert(name.into(), part);
