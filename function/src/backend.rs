@@ -1,27 +1,26 @@
-//! What every way of making a cluster has in common: [`Backend`], and [`Health`], the one vocabulary between
-//! a backend and the claim.
+//! Interface of all ways to create a cluster: [`Backend`] and [`Health`], the shared vocabulary between a backend and the claim.
 
-pub(crate) mod ahead;
-pub(crate) mod brought;
 pub(crate) mod bundles;
 mod caas;
 pub mod cluster_api;
 pub mod cluster_claim;
+mod conditions;
 pub(crate) mod dependents;
 pub mod ephemeral_cluster;
 pub mod hypershift;
-mod levels;
+pub(crate) mod last_accepted;
 mod namespaced;
 mod object;
 pub mod osac;
-mod published;
-pub(crate) mod taken;
+pub(crate) mod prerequisites;
+mod published_credentials;
 mod templated;
+pub(crate) mod tenant_credentials;
 
-pub(crate) use ephemeral_cluster::{namespace, watch};
-pub use levels::{Level, Levels};
-pub(crate) use namespaced::{placed, secret};
-pub(crate) use object::{known_secret, object, provider_config, whole};
+pub use conditions::{BackendCondition, BackendConditions};
+pub(crate) use ephemeral_cluster::{build_watch, remote_namespace};
+pub(crate) use namespaced::{adapt_to_namespace, secret_name};
+pub(crate) use object::{assemble_object, build_object, known_secret, provider_config_name};
 
 use std::borrow::Cow;
 
@@ -35,52 +34,58 @@ use testplatform_apis::{
 };
 
 use crate::{
-    observed::{Observed, Writer},
-    validate::{Block, Remark, Validated},
+    observed::{Observed, PrimaryObject},
+    validate::{AdmissionIssue, Block, Validated},
 };
 
-/// What a status holds of diagnostics, in bytes.
+/// Maximum size of `status.diagnostics`, in bytes.
 const MAX_DIAGNOSTICS: usize = 16 * 1024;
 
 /// A way of making clusters. Implementations hold no state and do no I/O.
 pub trait Backend: Sync {
-    /// Resources that must exist. Infallible: everything that can fail was checked before. `health` is what [`Self::health`] says.
-    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired>;
-    /// What the observed resources mean to the claim's owner.
-    fn health(&self, request: &Validated, observed: &Observed) -> Health;
+    /// Builds the desired resources. It is infallible: everything that can fail was checked before. `health` is the result of
+    /// [`Self::assess_health`].
+    fn build_resources(
+        &self,
+        request: &Validated,
+        observed: &Observed,
+        health: &Health,
+    ) -> Vec<DesiredResource>;
+    /// Interprets the observed resources for the claim's owner.
+    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health;
     /// The kind of the remote object, as status shows it.
     fn kind(&self) -> &'static str;
-    /// Composition resource name of the writer.
-    fn writer(&self) -> &'static str;
+    /// Composition resource name of the primary Object.
+    fn primary_resource(&self) -> &'static str;
     /// How a cluster is ended.
-    fn ending(&self) -> Ending;
+    fn teardown_method(&self) -> TeardownMethod;
 }
 
-/// How the end of a cluster is asked for.
+/// Method by which a cluster is torn down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// The remote object is told, and stays until the claim goes.
-    Told,
-    /// The writer is taken away. Its deletion lasts until the remote object is gone, and that until the cluster is.
-    Removed,
+pub enum TeardownMethod {
+    /// A field of the remote object is set, and the object stays until the claim is deleted.
+    SetField,
+    /// The primary Object is deleted. Its deletion lasts until the remote object is gone, and that until the cluster is gone.
+    DeleteObject,
 }
 
-/// The backend of a block. None: nobody knows which makes the clusters of its template, and validation holds the request.
-pub fn select(request: &Validated) -> Option<&'static dyn Backend> {
+/// Backend of a request. None: the backend of its template is unknown, and validation blocks the request.
+pub fn select_backend(request: &Validated) -> Option<&'static dyn Backend> {
     match request.block {
         Block::CiOperator(_) => Some(&ephemeral_cluster::EphemeralClusters),
         Block::ClusterClaim(_) => Some(&cluster_claim::ClusterClaims),
-        Block::Template(ref templated) => templated.backend.map(of_template),
+        Block::Template(ref templated) => templated.backend.map(backend_of_template),
     }
 }
 
-/// What must exist where nobody knows which backend it is: what was left from when that was known.
-pub fn left(request: &Validated, observed: &Observed) -> Vec<Desired> {
-    templated::left(request, observed, &Health::default())
+/// Resources that must exist while the backend is unknown: those left from when it was known.
+pub fn orphaned_resources(request: &Validated, observed: &Observed) -> Vec<DesiredResource> {
+    templated::orphaned_resources(request, observed, &Health::default())
 }
 
-/// What makes the clusters of a template.
-pub fn of_template(backend: template::Backend) -> &'static dyn Backend {
+/// Backend of a template.
+pub fn backend_of_template(backend: template::Backend) -> &'static dyn Backend {
     match backend {
         template::Backend::HyperShift => &hypershift::HyperShift,
         template::Backend::ClusterApi => &cluster_api::ClusterApi,
@@ -89,14 +94,16 @@ pub fn of_template(backend: template::Backend) -> &'static dyn Backend {
     }
 }
 
-/// What makes clusters by template, by the writer that carries one.
-pub(crate) fn of_writer(writer: &Writer) -> Option<template::Backend> {
-    template::Backend::ALL.into_iter().find(|backend| of_template(*backend).writer() == writer.name)
+/// Backend of a primary Object that carries a cluster by template.
+pub(crate) fn backend_of_primary(primary: &PrimaryObject) -> Option<template::Backend> {
+    template::Backend::ALL
+        .into_iter()
+        .find(|backend| backend_of_template(*backend).primary_resource() == primary.name)
 }
 
 /// A composed resource that is to exist.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Desired {
+pub struct DesiredResource {
     /// Composition resource name.
     pub name: Cow<'static, str>,
     /// The whole object, without status.
@@ -105,48 +112,48 @@ pub struct Desired {
     pub ready: bool,
 }
 
-/// How far the remote object is.
+/// Provisioning stage of the remote object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
     /// Never observed.
     #[default]
-    Unborn,
-    /// The hub knows of it, and nothing is made for it yet: it waits for its turn.
+    NotObserved,
+    /// The hub has the object but has not started to provision it: it is queued.
     Queued,
-    /// Being made.
+    /// The hub is provisioning it.
     Provisioning,
-    /// The hub says that the cluster is there.
+    /// The hub reports a ready cluster.
     Ready,
-    /// Its end is under way.
+    /// Teardown is in progress.
     TearingDown,
-    /// The hub reports a failure from which it may recover: in these words.
+    /// The hub reports this failure, from which it may recover.
     Failing(String),
-    /// The cluster is gone for good, and the remote object is not: in these words.
+    /// The cluster is lost although the remote object exists, with this message.
     Lost(String),
-    /// The hub refused it for good.
+    /// The hub refused the request permanently.
     Refused {
-        /// In these words.
-        words: String,
-        /// Whether something that costs money may be running all the same.
+        /// Message of the hub.
+        message: String,
+        /// Whether something that costs money may still be running.
         costs: bool,
     },
-    /// It has ended.
+    /// The cluster has ended.
     Ended {
-        /// As it should.
+        /// Whether it ended successfully.
         success: bool,
-        /// The hub's reason.
+        /// Reason of the hub.
         reason: String,
-        /// The hub's words.
-        words: String,
+        /// Message of the hub.
+        message: String,
     },
 }
 
 impl Stage {
-    /// Whether the hub will do nothing more with it.
+    /// Whether the hub will do nothing more with the object.
     pub fn is_terminal(&self) -> bool {
         match self {
             Self::Ended { .. } | Self::Refused { costs: false, .. } => true,
-            Self::Unborn
+            Self::NotObserved
             | Self::Queued
             | Self::Lost(_)
             | Self::Provisioning
@@ -158,54 +165,55 @@ impl Stage {
     }
 }
 
-/// What the observed resources mean to the claim's owner.
+/// State of the observed resources, in terms of the claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
-    /// How far it is.
+    /// Current stage.
     pub stage: Stage,
-    /// The hub's own word for that; empty before it has one.
-    pub word: String,
-    /// Whether a cluster belongs to it already; one that vanished before is asked for once more.
-    pub bound: bool,
-    /// Whether the remote object itself shows that its end was asked for.
+    /// The hub's own phase; empty before it has one.
+    pub phase_word: String,
+    /// Whether a cluster is assigned already. An object that vanished before that is requested once more.
+    pub has_cluster: bool,
+    /// Whether the remote object itself shows the teardown request.
     pub teardown_arrived: bool,
-    /// What of its cluster is there still although the remote object is gone, in a sentence: until that is gone too, it has not ended.
-    pub left: Option<String>,
-    /// How far that is which keeps a cluster that is there from being served: what the template sets up in it.
+    /// Remains of the cluster after the remote object is gone, in a sentence. The claim has not ended while they exist.
+    pub orphaned: Option<String>,
+    /// State of the template's setup, while that blocks an existing cluster from becoming ready.
     pub set_up: Option<SetupLevel>,
-    /// What its end waits for, in a sentence without a subject.
-    pub ending_waits: Option<String>,
-    /// Why its end does not come about, in the hub's words.
-    pub ending_fails: Option<String>,
-    /// When it became ready.
+    /// Condition that teardown waits for, in a sentence without a subject.
+    pub teardown_waits_for: Option<String>,
+    /// Failure of the teardown, as the hub reports it.
+    pub teardown_failure: Option<String>,
+    /// Time at which it became ready.
     pub ready_since: Option<Timestamp>,
-    /// The Secret with the credentials, once the hub names it.
+    /// Secret with the credentials, once the hub names it.
     pub secret: Option<ObjectName>,
-    /// Whether what the hub publishes is the admin's, and others were asked for: nothing of it is taken up, whatever its name.
-    pub admins: bool,
+    /// Whether the hub publishes the admin's credentials although others were requested. They are never read, whatever their Secret is
+    /// called.
+    pub publishes_admin: bool,
     /// Revision of that Secret, where the hub reports it.
     pub revision: Option<String>,
-    /// The job that makes it.
+    /// Job that provisions it.
     pub job: Job,
     /// The hub's own conditions, to be shown beside ours.
     pub mirrored: Vec<Condition>,
-    /// What of the remote object could not be read.
+    /// Parse error of the remote object's status, if any.
     pub unreadable: Option<String>,
-    /// The version that was asked for, in the claim's words.
+    /// Requested version, as the claim has it.
     pub version_desired: Option<String>,
-    /// What the hub noted when it failed.
+    /// Diagnostics that the hub recorded when the cluster failed.
     pub diagnostics: Option<String>,
-    /// What nine in ten of its kind are counted by.
+    /// Workflow by which the 90th percentile of provisioning times is looked up.
     pub workflow: Option<String>,
     /// When the hub ends it by itself.
     pub ends_at: Option<Timestamp>,
-    /// What it waits for, in words; empty where the phase says it all.
+    /// Current wait reason; empty where the phase is explanation enough.
     pub waiting: String,
-    /// What keeps it from being served, and an administrator can lift.
-    pub obstacle: Option<Remark>,
-    /// Why there are no credentials, or why those that are there are not brought up to date, where the hub says it.
+    /// Issue that blocks the claim and that an administrator can resolve.
+    pub blocked_by: Option<AdmissionIssue>,
+    /// Reason for missing or outdated credentials, if the hub reports it.
     pub blocking: Option<(Credentials, String)>,
-    /// Where it stands in a queue.
+    /// Position in the hub's queue.
     pub queue: Option<QueueStatus>,
     /// The version that it runs.
     pub version: Option<String>,
@@ -213,17 +221,17 @@ pub struct Health {
     pub api_server_url: Option<String>,
     /// URL of its console.
     pub console_url: Option<String>,
-    /// How far each part of it is; of claims with a template.
-    pub levels: Levels,
-    /// When something of this changes by itself, because it has lasted long enough.
+    /// Conditions of its parts; of claims with a template.
+    pub conditions: BackendConditions,
+    /// Next time at which this state changes by itself, because a failure has lasted long enough.
     pub changes_at: Option<Timestamp>,
 }
 
-/// The job that makes a cluster.
+/// Job that provisions a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {
     /// Its name.
     pub id: String,
-    /// Where it can be watched.
+    /// URL of its log.
     pub url: String,
 }

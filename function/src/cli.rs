@@ -21,7 +21,7 @@ use testplatform_process::logs::Format;
 #[derive(Debug, Parser)]
 #[command(version)]
 pub struct Cli {
-    /// What to do; to serve if there is nothing.
+    /// Command to run; `serve` by default.
     #[command(subcommand)]
     pub command: Option<Command>,
     #[command(flatten)]
@@ -30,7 +30,7 @@ pub struct Cli {
     pub log: LogArgs,
 }
 
-/// What the program can do.
+/// Commands of the program.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve the function over gRPC (the default).
@@ -46,7 +46,7 @@ impl Cli {
         let mut command = Self::command();
         // clap reads those of the program itself for every command, and NETWORK or DEBUG may be somebody else's.
         let mut words = line.iter().skip(1);
-        let asked = loop {
+        let invocation = loop {
             match words.next() {
                 // The only flag for every command whose value is a word of its own.
                 Some(flag) if flag == "--log-format" => drop(words.next()),
@@ -54,7 +54,7 @@ impl Cli {
                 word => break word,
             }
         };
-        if asked.is_some_and(|word| word == "render") {
+        if invocation.is_some_and(|word| word == "render") {
             command = command.mut_args(|arg| arg.env(None::<&'static str>));
         }
         let matches = command.try_get_matches_from_mut(line)?;
@@ -71,7 +71,7 @@ impl Cli {
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
 
-    /// What was asked for.
+    /// The requested command.
     pub fn into_command(self) -> Command {
         self.command.unwrap_or(Command::Serve(Box::new(self.serve)))
     }

@@ -1,15 +1,16 @@
-//! The other composite: a pool of clusters in Git, in; a Hive ClusterPool on a hub, out.
+//! The other composite: a pool of clusters. Input is a definition in Git; output is a Hive ClusterPool on a hub.
 //!
 //! ```text
-//! request ──decode──▶ Observed ──validate──▶ Wanted ──resources──▶ desired ──respond──▶ response ──check──▶ out
+//! request ──decode──▶ PoolState ──validate_pool──▶ PoolPlan ──build_resources──▶ desired ──build_response──▶ response ──check──▶ out
 //! ```
 //!
-//! What differs from a claim, and why:
-//! - **Nothing is pinned by uid.** A claim's cluster exists once and is somebody's; a pool is a setting. Who deletes it by hand on the hub is an
-//!   administrator, and Git makes it anew once Hive has let go of the old one: its claimed clusters live on until they are given back.
-//! - **Nothing is final.** What is invalid today may be corrected tomorrow; until then what runs is kept as it was last asked for.
+//! Differences from a claim, and their reasons:
+//! - **Nothing is pinned by uid.** A claim's cluster exists once and has an owner; a pool is a setting. An administrator deletes it by hand
+//!   on the hub, and Git recreates it once Hive has released the old one: its claimed clusters live on until they are given back.
+//! - **Nothing is final.** An invalid definition may be corrected later; until then the running pool stays as it was last requested.
 //!
-//! **Invariant:** pure, like the rest of the core. An OK response repeats every observed resource of ours, except what is taken away on purpose.
+//! **Invariant:** pure, like the rest of the core. An OK response repeats every observed resource of ours, except those that are removed on
+//! purpose.
 
 mod check;
 mod conditions;
@@ -31,20 +32,20 @@ use testplatform_apis::{
     pool_status::PoolPhase,
 };
 
-pub use check::violation;
-pub use explain::explain;
-pub use observed::{Observed, Peer, Pool};
-pub use sizing::Size;
-pub use validate::{Remark, Wanted};
+pub use check::find_violation;
+pub use explain::explain_response;
+pub use observed::{ObservedPool, PeerPool, PoolState};
+pub use sizing::PoolSize;
+pub use validate::{PoolAdmissionIssue, PoolPlan};
 
-use self::drain::Going;
+use self::drain::DrainStage;
 use crate::{
     Options,
-    backend::Desired,
+    backend::DesiredResource,
     fatal,
-    observed::Unusable,
+    observed::UnusableRequest,
     proto::{RunFunctionRequest, RunFunctionResponse},
-    validate::Problem,
+    validate::FieldProblem,
     wire,
 };
 
@@ -58,74 +59,78 @@ pub const SIZE: &str = "size";
 /// Composition resource names of ours, in the order of names.
 pub const OURS: [&str; 3] = [ADMINS, POOL, SIZE];
 
-/// A request for a pool, understood and planned.
+/// A decoded and planned request for a pool.
 #[derive(Debug)]
-pub struct Judged {
+pub struct PoolEvaluation {
     /// The step's input with every default filled in.
     pub settings: Settings,
     /// Observed state.
-    pub observed: Observed,
+    pub observed: PoolState,
     /// Desired state, or the problems of an invalid pool.
-    pub wanted: Result<Wanted, Vec<Problem>>,
+    pub plan: Result<PoolPlan, Vec<FieldProblem>>,
     /// Desired resources.
-    pub resources: Vec<Desired>,
-    /// Where the pool stands.
+    pub resources: Vec<DesiredResource>,
+    /// Phase of the pool.
     pub phase: PoolPhase,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Kind<'a> {
+struct PoolKind<'a> {
     kind: &'a str,
 }
 
 /// Whether a request is for a pool.
-pub fn is_meant(request: &RunFunctionRequest) -> bool {
+pub fn handles_kind(request: &RunFunctionRequest) -> bool {
     let composite = request.observed.as_ref().and_then(|o| o.composite.as_ref());
-    composite.is_some_and(|c| wire::from_struct::<Kind<'_>>(&c.resource).is_ok_and(|k| k.kind == POOL_KIND))
+    composite
+        .is_some_and(|c| wire::from_struct::<PoolKind<'_>>(&c.resource).is_ok_and(|k| k.kind == POOL_KIND))
 }
 
 /// Runs the function once for a pool.
 pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> RunFunctionResponse {
-    match judge(request, now) {
-        Ok(judged) => {
-            let response = respond::respond(request, &judged, options, now);
-            let violated = check::violation(&response, request, &judged);
-            crate::check::unless(violated, response, request)
+    match evaluate(request, now) {
+        Ok(evaluation) => {
+            let response = respond::build_response(request, &evaluation, options, now);
+            let violated = check::find_violation(&response, request, &evaluation);
+            crate::check::fatal_if_violated(violated, response, request)
         }
-        Err(unusable) => {
-            fatal::fatal(request, unusable.reason(), unusable.to_string(), fatal::shown(request))
-        }
+        Err(unusable) => fatal::build_fatal(
+            request,
+            unusable.reason(),
+            unusable.to_string(),
+            fatal::repeat_conditions(request),
+        ),
     }
 }
 
-/// Everything but the words.
-pub fn judge(request: &RunFunctionRequest, now: Timestamp) -> Result<Judged, Unusable> {
-    let settings = crate::settings(request)?;
-    let mut observed = Observed::decode(request)?;
+/// Evaluates a request, without messages.
+pub fn evaluate(request: &RunFunctionRequest, now: Timestamp) -> Result<PoolEvaluation, UnusableRequest> {
+    let settings = crate::read_settings(request)?;
+    let mut observed = PoolState::decode(request)?;
     // Nobody needs it but as what it was read to.
     let spec = std::mem::take(&mut observed.composite.spec);
-    let wanted = validate::validate(spec, &observed, now);
-    let resources = resources::resources(wanted.as_ref().ok(), &observed);
-    let phase = status::phase(&observed, wanted.as_ref());
-    Ok(Judged { settings, observed, wanted, resources, phase })
+    let wanted = validate::validate_pool(spec, &observed, now);
+    let resources = resources::build_resources(wanted.as_ref().ok(), &observed);
+    let phase = status::decide_phase(&observed, wanted.as_ref());
+    Ok(PoolEvaluation { settings, observed, plan: wanted, resources, phase })
 }
 
-impl Judged {
+impl PoolEvaluation {
     /// How far it is, if it is to drain.
-    fn going(&self) -> Going {
-        drain::going(self.wanted.as_ref().is_ok_and(|w| w.drain), &self.observed)
+    fn drain_stage(&self) -> DrainStage {
+        drain::drain_stage(self.plan.as_ref().is_ok_and(|w| w.drain), &self.observed)
     }
 
-    /// What may be missing from the desired state although it is observed, because it is taken away on purpose.
-    pub(crate) fn taken_away(&self) -> Vec<&'static str> {
-        let Ok(wanted) = &self.wanted else { return vec![] };
+    /// Observed resources that may be missing from the desired state, because they are removed on purpose.
+    pub(crate) fn removed_resources(&self) -> Vec<&'static str> {
+        let Ok(wanted) = &self.plan else { return vec![] };
         let external = wanted.spec.scaling_mode == Some(ScalingMode::External);
         let mut away = Vec::new();
         if wanted.drain {
             away.push(POOL);
         }
-        if wanted.spec.admins.is_empty() || self.going() == Going::Gone {
+        if wanted.spec.admins.is_empty() || self.drain_stage() == DrainStage::Complete {
             away.push(ADMINS);
         }
         // It never has the policy Delete, so taking it away touches nothing on the hub.

@@ -1,9 +1,9 @@
-//! Plan → the conditions of the claim, all of them in every pass: one that is left out would keep its last value.
+//! Plan → the conditions of the claim. Every pass returns all of them, because an omitted condition would keep its last value.
 
 mod requested;
 mod templated;
 
-pub(crate) use requested::refusal;
+pub(crate) use requested::find_refusal;
 use testplatform_apis::{
     condition::{
         ClusterReady, Condition, ConditionStatus, ConditionType, Credentials, JobCompleted, Remote,
@@ -17,82 +17,93 @@ use testplatform_apis::{
 };
 
 use crate::{
-    Judged,
+    ClusterEvaluation,
     backend::Stage,
-    observed::{EPHEMERAL_CLUSTER, Flavour, Link, is_taken_away},
-    plan::Course,
+    observed::{EPHEMERAL_CLUSTER, Flavour, SyncState, is_ended_by_removal},
+    plan::Lifecycle,
     text::bounded,
 };
 
 /// The conditions, in their order.
-pub fn conditions(judged: &Judged) -> Vec<Condition> {
-    let mut all = vec![phase_word(judged), job_url(judged)];
-    all.extend(judged.plan.health.mirrored.iter().filter(|condition| !is_early(condition, judged)).cloned());
+pub fn build_conditions(evaluation: &ClusterEvaluation) -> Vec<Condition> {
+    let mut all = vec![phase_condition(evaluation), job_url(evaluation)];
+    all.extend(
+        evaluation.plan.health.mirrored.iter().filter(|condition| !is_early(condition, evaluation)).cloned(),
+    );
     all.extend([
-        cluster_ready(judged),
-        job_completed(judged),
-        credentials_published(judged),
-        requested::accepted(judged),
-        remote_consistent(judged),
+        cluster_ready(evaluation),
+        job_completed(evaluation),
+        credentials_published(evaluation),
+        requested::accepted_condition(evaluation),
+        remote_consistent(evaluation),
     ]);
-    all.extend(templated::conditions(judged));
+    all.extend(templated::template_conditions(evaluation));
     all
 }
 
 /// Whether a condition of the hub is about credentials that the claim does not have yet. It appears together with `Ready`: a pass of its own
 /// would cost core three writes.
-fn is_early(condition: &Condition, judged: &Judged) -> bool {
-    judged.plan.course.quiet
+fn is_early(condition: &Condition, evaluation: &ClusterEvaluation) -> bool {
+    evaluation.plan.lifecycle.in_quiet_period
         && condition.type_ == CREDENTIALS_IN_SYNC
         && condition.status == ConditionStatus::True
 }
 
 /// `_EphemeralClusterPhase`: one sighting of `Failed` ends a Tekton task for good.
-fn phase_word(judged: &Judged) -> Condition {
-    let plan = &judged.plan;
-    let hub = plan.health.word.as_str();
-    let word = match plan.course.phase {
+fn phase_condition(evaluation: &ClusterEvaluation) -> Condition {
+    let plan = &evaluation.plan;
+    let hub = plan.health.phase_word.as_str();
+    let word = match plan.lifecycle.phase {
         Phase::Ready | Phase::Degraded => "Ready",
         Phase::Deprovisioning => "Deprovisioning",
         Phase::Deprovisioned => "Deprovisioned",
         Phase::Failed => "Failed",
-        // Unmodified tasks know the words of an EphemeralCluster, and no other hub has any of them.
+        // Unmodified tasks know the phases of an EphemeralCluster, and no other backend has them.
         Phase::Pending | Phase::Provisioning
-            if plan.writer != Some(EPHEMERAL_CLUSTER) && plan.request.is_ok() =>
+            if plan.primary_resource != Some(EPHEMERAL_CLUSTER) && plan.request.is_ok() =>
         {
             "Provisioning"
         }
-        // The hub says Failed for much that it recovers from: then the last other word stays.
+        // The hub reports Failed for many transient failures: the last other phase stays then.
         Phase::Pending | Phase::Provisioning if matches!(plan.health.stage, Stage::Failing(_)) => {
-            let shown = judged.observed.composite.shown(ConditionType::EphemeralClusterPhase);
+            let shown = evaluation.observed.composite.shown(ConditionType::EphemeralClusterPhase);
             shown
                 .map(|c| c.message.as_str())
                 .filter(|w| !w.is_empty() && *w != "Failed")
                 .unwrap_or("Provisioning")
         }
-        Phase::Pending | Phase::Provisioning if plan.course.quiet && hub == "Ready" => "Provisioning",
+        Phase::Pending | Phase::Provisioning if plan.lifecycle.in_quiet_period && hub == "Ready" => {
+            "Provisioning"
+        }
         Phase::Pending | Phase::Provisioning => hub,
     };
     Condition::new(ConditionType::EphemeralClusterPhase, ConditionStatus::True, "", bounded(word, 64))
 }
 
-fn job_url(judged: &Judged) -> Condition {
-    Condition::new(ConditionType::ProwJobUrl, ConditionStatus::True, "", judged.plan.health.job.url.clone())
+fn job_url(evaluation: &ClusterEvaluation) -> Condition {
+    Condition::new(
+        ConditionType::ProwJobUrl,
+        ConditionStatus::True,
+        "",
+        evaluation.plan.health.job.url.clone(),
+    )
 }
 
-fn cluster_ready(judged: &Judged) -> Condition {
+fn cluster_ready(evaluation: &ClusterEvaluation) -> Condition {
     use ClusterReady as R;
     use ConditionStatus::{False, True};
-    let Course { phase, expiring, late, .. } = judged.plan.course;
-    let given = judged.plan.course.ever_ready && judged.plan.course.details.is_some() && !undelivered(judged);
-    let waiting = judged.plan.health.stage == Stage::Ready && !judged.plan.course.quiet;
-    let set_up = judged.plan.health.set_up;
+    let Lifecycle { phase, is_expiring: expiring, is_late: late, .. } = evaluation.plan.lifecycle;
+    let given = evaluation.plan.lifecycle.ever_ready
+        && evaluation.plan.lifecycle.details.is_some()
+        && !is_undelivered(evaluation);
+    let waiting = evaluation.plan.health.stage == Stage::Ready && !evaluation.plan.lifecycle.in_quiet_period;
+    let set_up = evaluation.plan.health.set_up;
     let (status, reason) = match phase {
         Phase::Provisioning if set_up == Some(SetupLevel::SetupFailed) => (False, R::SetupFailed),
         Phase::Pending if late => (False, R::Late),
         Phase::Pending => (False, R::Pending),
         Phase::Provisioning if set_up.is_some() => (False, R::SettingUp),
-        // However late: the cluster is there, and it is something else that is to be looked at.
+        // Lateness does not matter here: the cluster exists, and another cause needs attention.
         Phase::Provisioning if waiting => (False, R::WaitingForCredentials),
         Phase::Provisioning if late => (False, R::Late),
         Phase::Provisioning => (False, R::Provisioning),
@@ -104,22 +115,27 @@ fn cluster_ready(judged: &Judged) -> Condition {
         Phase::Deprovisioned => (False, R::Deprovisioned),
         Phase::Failed => (False, R::Failed),
     };
-    Condition::new(ConditionType::ClusterReady, status, reason.as_str(), crate::status::sentence(judged))
+    Condition::new(
+        ConditionType::ClusterReady,
+        status,
+        reason.as_str(),
+        crate::status::status_message(evaluation),
+    )
 }
 
-/// Whether the kubeconfig is published and never came to the tenant: core cannot write the claim's Secret.
-pub(crate) fn undelivered(judged: &Judged) -> bool {
-    judged.observed.claim_secret.refused().is_some_and(|refused| !refused.written_before)
+/// Whether the kubeconfig is published but never reached the tenant: core cannot write the claim's Secret.
+pub(crate) fn is_undelivered(evaluation: &ClusterEvaluation) -> bool {
+    evaluation.observed.claim_secret.refusal().is_some_and(|refused| !refused.written_before)
 }
 
-fn job_completed(judged: &Judged) -> Condition {
+fn job_completed(evaluation: &ClusterEvaluation) -> Condition {
     use ConditionStatus::{False, True};
     let type_ = ConditionType::ProwJobCompleted;
-    let course = &judged.plan.course;
-    if let Some(over) = &course.over {
-        let words = if over.words.is_empty() { "nothing is left that costs money" } else { &over.words };
+    let lifecycle = &evaluation.plan.lifecycle;
+    if let Some(over) = &lifecycle.completion {
+        let words = if over.message.is_empty() { "nothing is left that costs money" } else { &over.message };
         let how = if over.reason.is_empty() { JobCompleted::TornDown.as_str() } else { &over.reason };
-        let is_well = course.phase == Phase::Deprovisioned
+        let is_well = lifecycle.phase == Phase::Deprovisioned
             || matches!(
                 JobCompleted::parse(how),
                 Some(JobCompleted::TornDown | JobCompleted::Expired | JobCompleted::NothingToTearDown)
@@ -130,16 +146,16 @@ fn job_completed(judged: &Judged) -> Condition {
         }
         return Condition::new(type_, True, bounded(how, 256), words);
     }
-    let (reason, message) = match course.phase {
+    let (reason, message) = match lifecycle.phase {
         Phase::Pending => (JobCompleted::NotStarted, "nothing has begun yet".to_owned()),
         Phase::Provisioning | Phase::Ready | Phase::Degraded => {
             (JobCompleted::Running, "the cluster is paid for".to_owned())
         }
         Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed => {
-            let message = if let Some(why) = crate::status::unheard(judged) {
+            let message = if let Some(why) = crate::status::undelivered_teardown(evaluation) {
                 format!("the cluster is paid for: the hub was not told to tear it down: {why}")
             } else {
-                let vain = crate::status::vain(judged);
+                let vain = crate::status::teardown_failure_text(evaluation);
                 format!("the hub was told to tear the cluster down and is not done{vain}")
             };
             (JobCompleted::TearingDown, message)
@@ -148,30 +164,32 @@ fn job_completed(judged: &Judged) -> Condition {
     Condition::new(type_, False, reason.as_str(), message)
 }
 
-fn credentials_published(judged: &Judged) -> Condition {
+fn credentials_published(evaluation: &ClusterEvaluation) -> Condition {
     use ConditionStatus::{False, True};
     use Credentials as R;
     let type_ = ConditionType::CredentialsPublished;
-    let course = &judged.plan.course;
-    if course.settled() {
-        let message = if course.ever_ready {
+    let lifecycle = &evaluation.plan.lifecycle;
+    if lifecycle.is_complete() {
+        let message = if lifecycle.ever_ready {
             "kubeconfig and kubeAdminPassword were taken back"
         } else {
             "there will be no kubeconfig"
         };
         return Condition::new(type_, False, R::NotRunning.as_str(), message);
     }
-    if let Some(details) = course.details.as_ref().filter(|d| d.has_kubeconfig()) {
-        if let Some(refused) = judged.observed.claim_secret.refused() {
+    if let Some(details) = lifecycle.details.as_ref().filter(|d| d.has_kubeconfig()) {
+        if let Some(refused) = evaluation.observed.claim_secret.refusal() {
             return Condition::new(type_, False, refused.reason().as_str(), refused.to_string());
         }
-        let composite = &judged.observed.composite;
+        let composite = &evaluation.observed.composite;
         let whose = match (&composite.flavour, &composite.claim) {
-            (Flavour::Namespaced(_), _) => format!("Secret {}", crate::backend::secret(&judged.observed)),
+            (Flavour::Namespaced(_), _) => {
+                format!("Secret {}", crate::backend::secret_name(&evaluation.observed))
+            }
             (Flavour::Claimed | Flavour::Homeless, Some(_)) => "the claim's Secret".to_owned(),
             (Flavour::Claimed | Flavour::Homeless, None) => "the composite's Secret".to_owned(),
         };
-        let account = judged.plan.request.as_ref().is_ok_and(|request| request.access.is_some());
+        let account = evaluation.plan.request.as_ref().is_ok_and(|request| request.access.is_some());
         let (reason, message) = if account {
             let what = "kubeconfig with a token of a ServiceAccount, which is replaced before it ends,";
             let message = format!("{what} is in {whose}; there is no kubeAdminPassword");
@@ -182,24 +200,24 @@ fn credentials_published(judged: &Judged) -> Condition {
             let message = format!("kubeconfig is in {whose}; there is no kubeAdminPassword");
             (R::PublishedWithoutPassword, message)
         };
-        // What was given stays, and does not last for ever: a token ends, and so does what was rotated.
-        let message = match &judged.plan.health.blocking {
+        // Published credentials stay but expire: tokens end, and rotated credentials become invalid.
+        let message = match &evaluation.plan.health.blocking {
             Some((_, why)) => format!("{message}; it is not brought up to date: {why}"),
             None => message,
         };
         return Condition::new(type_, True, reason.as_str(), message);
     }
-    if course.quiet && course.details.is_none() {
+    if lifecycle.in_quiet_period && lifecycle.details.is_none() {
         return Condition::new(type_, False, R::NotAssigned.as_str(), UNNAMED);
     }
-    // What was named before is no use where nothing of it may be taken.
-    let named = course.secret.as_ref().filter(|_| !judged.plan.health.admins);
+    // An earlier Secret name is useless if nothing in that Secret may be read.
+    let named = lifecycle.secret.as_ref().filter(|_| !evaluation.plan.health.publishes_admin);
     let Some(secret) = named else {
-        if let Some((reason, message)) = &judged.plan.health.blocking {
+        if let Some((reason, message)) = &evaluation.plan.health.blocking {
             return Condition::new(type_, False, reason.as_str(), message.clone());
         }
-        let reason = match judged.plan.health.stage {
-            Stage::Unborn | Stage::Queued => R::NotAssigned,
+        let reason = match evaluation.plan.health.stage {
+            Stage::NotObserved | Stage::Queued => R::NotAssigned,
             Stage::Provisioning
             | Stage::Ready
             | Stage::TearingDown
@@ -210,48 +228,48 @@ fn credentials_published(judged: &Judged) -> Condition {
         };
         return Condition::new(type_, False, reason.as_str(), UNNAMED);
     };
-    if judged.observed.credentials.as_ref().is_some_and(crate::observed::Credentials::refused) {
-        let own = crate::backend::secret(&judged.observed);
+    if evaluation.observed.credentials.as_ref().is_some_and(crate::observed::Credentials::is_target_foreign) {
+        let own = crate::backend::secret_name(&evaluation.observed);
         let message = format!(
             "Secret {own} is there already and not this composite's, so nothing is written into it; delete or rename it"
         );
         return Condition::new(type_, False, R::SecretTaken.as_str(), message);
     }
-    if course.details.is_some() {
-        let own = crate::backend::secret(&judged.observed);
+    if lifecycle.details.is_some() {
+        let own = crate::backend::secret_name(&evaluation.observed);
         let message = format!("Secret {own} is gone or has no kubeconfig any more, and is written anew");
         return Condition::new(type_, False, R::SecretMissing.as_str(), message);
     }
-    let named = judged.observed.credentials.as_ref().filter(|c| c.secret_name() == secret);
+    let named = evaluation.observed.credentials.as_ref().filter(|c| c.secret_name() == secret);
     let (reason, what) = match named {
         None => (R::SecretMissing, "was just named and is not read yet"),
-        Some(credentials) if credentials.of(secret).is_some() => {
-            let awaited = if judged.plan.health.set_up.is_some() {
+        Some(credentials) if credentials.details_of(secret).is_some() => {
+            let awaited = if evaluation.plan.health.set_up.is_some() {
                 "is read; its kubeconfig is published once the cluster is set up"
             } else {
                 "is read; its kubeconfig is published once the cluster is ready"
             };
             (R::NotRunning, awaited)
         }
-        Some(credentials) => unpublished(credentials),
+        Some(credentials) => unpublished_reason(credentials),
     };
     Condition::new(type_, False, reason.as_str(), format!("Secret {secret} {what}"))
 }
 
 const UNNAMED: &str = "the hub has not named a Secret yet";
 
-/// Why the Secret on the hub gives no kubeconfig, as far as its Object tells.
-fn unpublished(credentials: &crate::observed::Credentials) -> (Credentials, &'static str) {
+/// Reason for which the Secret on the hub yields no kubeconfig, as its Object reports it.
+fn unpublished_reason(credentials: &crate::observed::Credentials) -> (Credentials, &'static str) {
     use Credentials as R;
-    let has = |words: &[&str]| words.iter().any(|w| credentials.trouble().contains(w));
+    let has = |message: &[&str]| message.iter().any(|w| credentials.sync_error().contains(w));
     let synced = condition(&credentials.object.status.conditions, "Synced");
-    if credentials.unwritable() {
+    if credentials.is_unwritable() {
         (R::SecretMissing, "is read, and the Secret into which its kubeconfig goes cannot be written")
     } else if has(&["does not exist", "not found"]) {
         (R::SecretMissing, "does not exist on the hub")
     } else if has(&["no such field"]) || synced.is_some_and(ObservedCondition::is_true) {
         (R::KeyMissing, "has no kubeconfig yet")
-    } else if credentials.unreadable() {
+    } else if credentials.is_unreadable() {
         (R::SecretMissing, "may not be read: the hub does not let this cluster's identity get and patch it")
     } else {
         (R::SecretMissing, "is not read yet")
@@ -260,27 +278,27 @@ fn unpublished(credentials: &crate::observed::Credentials) -> (Credentials, &'st
 
 const HUB_AWAITED: &str = "asked for; the hub has not answered yet";
 
-fn remote_consistent(judged: &Judged) -> Condition {
+fn remote_consistent(evaluation: &ClusterEvaluation) -> Condition {
     use ConditionStatus::{False, True, Unknown};
     use Remote as R;
-    let plan = &judged.plan;
+    let plan = &evaluation.plan;
     let made = |status, reason: R, message: String| {
         Condition::new(ConditionType::RemoteConsistent, status, reason.as_str(), message)
     };
-    let Some(writer) = &judged.observed.writer else {
-        let removed = plan.writer.is_some_and(is_taken_away);
-        if removed && judged.observed.made_before() && plan.course.settled() {
+    let Some(primary) = &evaluation.observed.primary else {
+        let removed = plan.primary_resource.is_some_and(is_ended_by_removal);
+        if removed && evaluation.observed.was_made_before() && plan.lifecycle.is_complete() {
             return made(True, R::InSync, "nothing is left on the hub".into());
         }
-        if let Some(placeless) = crate::status::placeless(judged) {
-            return made(Unknown, R::PlaceUnknown, placeless);
+        if let Some(lost) = crate::status::lost_placement_message(evaluation) {
+            return made(Unknown, R::PlaceUnknown, lost);
         }
-        if judged.observed.made_before() && !plan.course.settled() {
+        if evaluation.observed.was_made_before() && !plan.lifecycle.is_complete() {
             return made(Unknown, R::NotObserved, "what was asked of the hub is being looked for".into());
         }
         return made(Unknown, R::NotObserved, "nothing was asked of the hub yet".into());
     };
-    if plan.course.again {
+    if plan.lifecycle.recreates {
         return made(
             False,
             R::Recreating,
@@ -294,37 +312,37 @@ fn remote_consistent(judged: &Judged) -> Condition {
             bounded(&format!("what the hub reports cannot be read: {why}"), 512),
         );
     }
-    match &writer.link {
+    match &primary.sync {
         // With the next step, which changes other conditions too.
-        Link::InSync if plan.course.quiet && plan.course.phase == Phase::Pending => {
+        SyncState::InSync if plan.lifecycle.in_quiet_period && plan.lifecycle.phase == Phase::Pending => {
             made(Unknown, R::NotObserved, HUB_AWAITED.into())
         }
-        Link::InSync => match plan.course.failure {
-            // provider-kubernetes is content with what is gone once it must not make it anew.
+        SyncState::InSync => match plan.lifecycle.failure {
+            // provider-kubernetes reports success for a deleted object once it may not recreate it.
             Some(testplatform_apis::condition::Failure::RemoteDeleted) => {
                 made(False, R::RemoteDeleted, "the remote object is gone".into())
             }
-            _ if writer.is_silent(judged.observed.now) => made(
+            _ if primary.is_silent(evaluation.observed.now) => made(
                 False,
                 R::Unreadable,
                 format!(
                     "the remote object was made, and Object {} does not say how it stands: it may be too large to be stored; ask the platform team to look at the Object's events",
-                    writer.object.metadata.name
+                    primary.object.metadata.name
                 ),
             ),
             _ => made(True, R::InSync, "the hub has what was asked for".into()),
         },
-        Link::Unknown => made(Unknown, R::NotObserved, HUB_AWAITED.into()),
-        Link::Deleted => made(False, R::RemoteDeleted, "the remote object is gone".into()),
-        Link::Replaced => {
+        SyncState::Unknown => made(Unknown, R::NotObserved, HUB_AWAITED.into()),
+        SyncState::Deleted => made(False, R::RemoteDeleted, "the remote object is gone".into()),
+        SyncState::Replaced => {
             made(False, R::RemoteReplaced, "another object has the remote object's name".into())
         }
-        Link::UnknownField(path) => {
+        SyncState::UnknownField(path) => {
             made(False, R::UnknownField, format!("the hub does not know the field {path}"))
         }
-        Link::Refused(words) => made(False, R::HubRefused, format!("the hub refuses: {words}")),
-        Link::Unavailable(outage) => made(False, outage.reason(), outage.to_string()),
-        Link::Paused => {
+        SyncState::Refused(words) => made(False, R::HubRefused, format!("the hub refuses: {words}")),
+        SyncState::Unavailable(outage) => made(False, outage.reason(), outage.to_string()),
+        SyncState::Paused => {
             made(False, R::Paused, "an administrator paused the Object; nothing reaches the hub".into())
         }
     }

@@ -76,8 +76,8 @@ impl Function {
                 self.metrics.panics.inc();
                 let place = panics::take_place().map(|place| format!(" at {place}")).unwrap_or_default();
                 let message = format!("internal error: the function panicked{place}; nothing was changed");
-                // What panicked once may do so again.
-                let shown = catch_unwind(AssertUnwindSafe(|| crate::fatal::shown(request)));
+                // A request that caused a panic once may do so again.
+                let shown = catch_unwind(AssertUnwindSafe(|| crate::fatal::repeat_conditions(request)));
                 fatal(request, message, shown.unwrap_or_default())
             });
         let mut bytes = response.encoded_len();
@@ -89,7 +89,7 @@ impl Function {
                  Crossplane receives at most {MAX_RESPONSE_BYTES}, so nothing was changed"
             );
             // Not those of this answer: they would tell of what was not done.
-            response = fatal(request, message, crate::fatal::shown(request));
+            response = fatal(request, message, crate::fatal::repeat_conditions(request));
             bytes = response.encoded_len();
         }
         self.metrics.observe(&response, bytes);
@@ -104,8 +104,9 @@ fn fatal(
     message: String,
     conditions: Vec<proto::Condition>,
 ) -> RunFunctionResponse {
-    let mut response = crate::fatal::fatal(request, FatalReason::InternalError.as_str(), message, conditions);
-    // A request has no size limit at core. What arrives with a FATAL is not applied, so it may be left out.
+    let mut response =
+        crate::fatal::build_fatal(request, FatalReason::InternalError.as_str(), message, conditions);
+    // A request has no size limit at core. Core does not apply the desired state of a FATAL, so it may be left out.
     if response.encoded_len() > MAX_RESPONSE_BYTES {
         (response.desired, response.context) = (None, None);
     }
@@ -115,7 +116,7 @@ fn fatal(
     response
 }
 
-/// Who was asked for, and nothing more of them.
+/// Names from a request's metadata, and nothing else of it.
 #[derive(Default, Deserialize)]
 struct Identity<'a> {
     #[serde(default, rename = "apiVersion")]

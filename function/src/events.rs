@@ -1,7 +1,7 @@
 //! Transitions as results, which core turns into events on composite and claim.
 //!
-//! **Invariant:** only in the pass in which what is shown differs from what will be: never at rest. A failed pass
-//! (Unknown/FatalError) says nothing about what was shown before, so nothing is repeated after it.
+//! **Invariant:** an event occurs only in a pass that changes a shown condition, and never at rest. A failed pass (Unknown/FatalError) does
+//! not show the previous state, so nothing is repeated after it.
 
 use testplatform_apis::{
     condition::{Condition, ConditionStatus, ConditionType, EventReason, Failure, Request},
@@ -10,7 +10,7 @@ use testplatform_apis::{
 };
 
 use crate::{
-    Judged,
+    ClusterEvaluation,
     backend::Stage,
     observed::{Environment, Pools, Templates},
     validate::Block,
@@ -27,12 +27,12 @@ pub struct Event {
     pub message: String,
 }
 
-/// What changed between the conditions that are shown and those of this pass.
-pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
+/// Differences between the shown conditions and those of this pass.
+pub fn find_events(evaluation: &ClusterEvaluation, conditions: &[Condition]) -> Vec<Event> {
     let transition = |type_: ConditionType| {
         let new = conditions.iter().find(|c| c.type_ == type_.as_str())?;
-        let old = match condition(&judged.observed.composite.conditions, type_.as_str()) {
-            Some(_) => Some(judged.observed.composite.shown(type_)?),
+        let old = match condition(&evaluation.observed.composite.conditions, type_.as_str()) {
+            Some(_) => Some(evaluation.observed.composite.shown(type_)?),
             None => None,
         };
         Some((old, new))
@@ -40,54 +40,56 @@ pub fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
     let mut events = Vec::new();
     if let Some((old, new)) = transition(ConditionType::RequestAccepted)
         && differs(old, new)
-        && !unanswered(judged)
+        && !is_unfetched(evaluation)
     {
-        events.extend(request(old, new));
+        events.extend(request_event(old, new));
     }
     if let Some((old, new)) = transition(ConditionType::ProwJobUrl)
         && !new.message.is_empty()
         && old.is_none_or(|o| o.message != new.message)
     {
-        events.push(normal(EventReason::ProwJobCreated, &new.message));
+        events.push(normal_event(EventReason::ProwJobCreated, &new.message));
     }
     if let Some((old, new)) = transition(ConditionType::ClusterReady)
         && differs(old, new)
     {
-        events.extend(cluster(judged, new));
+        events.extend(cluster_event(evaluation, new));
     }
     if let Some((old, new)) = transition(ConditionType::CredentialsPublished)
         && differs(old, new)
     {
         if new.status == ConditionStatus::True {
-            events.push(normal(EventReason::CredentialsPublished, &new.message));
-        } else if judged.observed.claim_secret.refused().is_some() && !judged.plan.course.settled() {
-            events.push(warning(EventReason::CredentialsNotDelivered, &new.message));
+            events.push(normal_event(EventReason::CredentialsPublished, &new.message));
+        } else if evaluation.observed.claim_secret.refusal().is_some()
+            && !evaluation.plan.lifecycle.is_complete()
+        {
+            events.push(warning_event(EventReason::CredentialsNotDelivered, &new.message));
         }
     }
     if let Some((old, new)) = transition(ConditionType::ProwJobCompleted)
         && differs(old, new)
     {
-        events.extend(job(judged, new));
+        events.extend(job_event(evaluation, new));
     }
     if let Some((old, new)) = transition(ConditionType::RemoteConsistent)
         && differs(old, new)
-        && !judged.plan.course.settled()
-        && judged.plan.course.phase != Phase::Failed
+        && !evaluation.plan.lifecycle.is_complete()
+        && evaluation.plan.lifecycle.phase != Phase::Failed
     {
-        events.extend(remote(old, new));
+        events.extend(remote_event(old, new));
     }
     events
 }
 
 /// Whether something that the claim needs was not fetched yet: this answer is not the last.
-fn unanswered(judged: &Judged) -> bool {
-    let observed = &judged.observed;
-    let (pool, template) = match judged.plan.request.as_ref().map(|r| &r.block) {
-        Ok(Block::ClusterClaim(_)) => (observed.pool_is_open(), false),
+fn is_unfetched(evaluation: &ClusterEvaluation) -> bool {
+    let observed = &evaluation.observed;
+    let (pool, template) = match evaluation.plan.request.as_ref().map(|r| &r.block) {
+        Ok(Block::ClusterClaim(_)) => (observed.is_unplaced(), false),
         Ok(Block::CiOperator(_)) => {
-            (judged.settings.quotas_for_ci_operator && observed.pool_is_open(), false)
+            (evaluation.settings.quotas_for_ci_operator && observed.is_unplaced(), false)
         }
-        Ok(Block::Template(_)) => (observed.pool_is_open(), true),
+        Ok(Block::Template(_)) => (observed.is_unplaced(), true),
         Err(_) => (false, false),
     };
     observed.environment == Environment::NotFetched
@@ -99,10 +101,10 @@ fn differs(old: Option<&ObservedCondition>, new: &Condition) -> bool {
     old.is_none_or(|o| o.status != new.status.as_str() || o.reason != new.reason)
 }
 
-fn request(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
+fn request_event(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
     match (new.status, new.reason.as_str()) {
         (ConditionStatus::False, "InvalidClaim") => {
-            Some(warning(EventReason::ValidationFailed, &new.message))
+            Some(warning_event(EventReason::ValidationFailed, &new.message))
         }
         (ConditionStatus::False, reason) => Request::parse(reason).map(|refusal| Event {
             warning: true,
@@ -110,59 +112,61 @@ fn request(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
             message: new.message.clone(),
         }),
         (_, "Accepted" | "NoTenant") => {
-            old.filter(|o| o.is_false()).map(|_| normal(EventReason::RequestAccepted, &new.message))
+            old.filter(|o| o.is_false()).map(|_| normal_event(EventReason::RequestAccepted, &new.message))
         }
-        _ => Some(warning(EventReason::RequestAdjusted, &new.message)),
+        _ => Some(warning_event(EventReason::RequestAdjusted, &new.message)),
     }
 }
 
-fn cluster(judged: &Judged, new: &Condition) -> Option<Event> {
-    let (is_warning, reason) = match (judged.plan.course.phase, new.reason.as_str()) {
+fn cluster_event(evaluation: &ClusterEvaluation, new: &Condition) -> Option<Event> {
+    let (is_warning, reason) = match (evaluation.plan.lifecycle.phase, new.reason.as_str()) {
         (Phase::Pending | Phase::Provisioning, "Late") => (true, EventReason::ProvisioningLate),
         (Phase::Pending, _) => return None,
-        (Phase::Provisioning, _) if judged.plan.health.stage == Stage::Ready => return None,
+        (Phase::Provisioning, _) if evaluation.plan.health.stage == Stage::Ready => return None,
         (Phase::Provisioning, _) => (false, EventReason::Provisioning),
         (Phase::Ready, "Expiring") => (true, EventReason::Expiring),
         (Phase::Ready, _) => (false, EventReason::ClusterReady),
         (Phase::Degraded, _) => (true, EventReason::ClusterDegraded),
-        (Phase::Deprovisioning, _) if judged.plan.course.outlived => (false, EventReason::Expired),
+        (Phase::Deprovisioning, _) if evaluation.plan.lifecycle.lifetime_ended => {
+            (false, EventReason::Expired)
+        }
         (Phase::Deprovisioning, _) => (false, EventReason::TearingDown),
         (Phase::Deprovisioned, _) => (false, EventReason::TornDown),
-        (Phase::Failed, _) => match judged.plan.course.failure {
+        (Phase::Failed, _) => match evaluation.plan.lifecycle.failure {
             Some(
                 Failure::RemoteDeleted
                 | Failure::RemoteReplaced
                 | Failure::WriterLost
                 | Failure::ClusterDeleted,
             ) => (true, EventReason::ClusterLost),
-            _ if judged.plan.course.ever_ready => (true, EventReason::ClusterFailed),
+            _ if evaluation.plan.lifecycle.ever_ready => (true, EventReason::ClusterFailed),
             _ => (true, EventReason::ProvisioningFailed),
         },
     };
     Some(Event { warning: is_warning, reason: reason.as_str(), message: new.message.clone() })
 }
 
-fn job(judged: &Judged, new: &Condition) -> Option<Event> {
-    let done = new.status == ConditionStatus::True && judged.plan.course.phase == Phase::Failed;
+fn job_event(evaluation: &ClusterEvaluation, new: &Condition) -> Option<Event> {
+    let done = new.status == ConditionStatus::True && evaluation.plan.lifecycle.phase == Phase::Failed;
     // Only news when the failure was told before; in every other phase the phase itself is the news.
-    let later = judged.observed.composite.status.phase == Some(Phase::Failed);
-    (done && later).then(|| normal(EventReason::TornDown, "nothing is left that costs money"))
+    let later = evaluation.observed.composite.status.phase == Some(Phase::Failed);
+    (done && later).then(|| normal_event(EventReason::TornDown, "nothing is left that costs money"))
 }
 
-fn remote(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
+fn remote_event(old: Option<&ObservedCondition>, new: &Condition) -> Option<Event> {
     match new.status {
-        ConditionStatus::False => Some(warning(EventReason::RemoteUnavailable, &new.message)),
+        ConditionStatus::False => Some(warning_event(EventReason::RemoteUnavailable, &new.message)),
         ConditionStatus::True => {
-            old.filter(|o| o.is_false()).map(|_| normal(EventReason::RemoteAvailable, &new.message))
+            old.filter(|o| o.is_false()).map(|_| normal_event(EventReason::RemoteAvailable, &new.message))
         }
         ConditionStatus::Unknown => None,
     }
 }
 
-fn normal(reason: EventReason, message: &str) -> Event {
+fn normal_event(reason: EventReason, message: &str) -> Event {
     Event { warning: false, reason: reason.as_str(), message: message.to_owned() }
 }
 
-fn warning(reason: EventReason, message: &str) -> Event {
+fn warning_event(reason: EventReason, message: &str) -> Event {
     Event { warning: true, reason: reason.as_str(), message: message.to_owned() }
 }

@@ -1,5 +1,5 @@
-//! A FATAL answer: core changes nothing. What earlier steps want is repeated, and so are the conditions that are
-//! shown, because core sets to Unknown those of ours that a failed pass leaves out.
+//! A FATAL response: core changes nothing. It repeats the desired state of earlier steps. It also repeats the shown conditions, because
+//! core sets omitted ones of a failed pass to Unknown.
 
 use testplatform_apis::{
     condition::{ConditionType, PoolConditionType, SPACE_READY, TemplateConditionType},
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A FATAL that leaves everything as it came in, and says why.
-pub fn fatal(
+pub fn build_fatal(
     request: &RunFunctionRequest,
     reason: &str,
     message: String,
@@ -39,7 +39,7 @@ pub fn fatal(
 }
 
 /// The conditions of ours that the composite shows, to be said again. None where it cannot be read.
-pub fn shown(request: &RunFunctionRequest) -> Vec<Condition> {
+pub fn repeat_conditions(request: &RunFunctionRequest) -> Vec<Condition> {
     let composite = request.observed.as_ref().and_then(|o| o.composite.as_ref());
     let Some(Ok(composite)) = composite.map(|c| Composite::decode(&c.resource)) else { return vec![] };
     let target = if composite.claim.is_some() { Target::CompositeAndClaim } else { Target::Composite };
@@ -52,18 +52,19 @@ pub fn shown(request: &RunFunctionRequest) -> Vec<Condition> {
             || [conditions::PROW_JOB_CREATING, conditions::TEST_COMPLETED].contains(&c.type_.as_str())
             || [hive::CLUSTER_ASSIGNED, hive::CLUSTER_RUNNING].contains(&c.type_.as_str())
     };
-    let said = composite.conditions.iter().filter(ours).filter(|c| c.reason != "FatalError");
-    said.map(|c| Condition {
-        r#type: c.type_.clone(),
-        status: match c.status.as_str() {
-            "True" => Status::ConditionTrue,
-            "False" => Status::ConditionFalse,
-            _ => Status::ConditionUnknown,
-        }
-        .into(),
-        reason: c.reason.clone(),
-        message: Some(c.message.clone()),
-        target: Some(target.into()),
-    })
-    .collect()
+    let shown = composite.conditions.iter().filter(ours).filter(|c| c.reason != "FatalError");
+    shown
+        .map(|c| Condition {
+            r#type: c.type_.clone(),
+            status: match c.status.as_str() {
+                "True" => Status::ConditionTrue,
+                "False" => Status::ConditionFalse,
+                _ => Status::ConditionUnknown,
+            }
+            .into(),
+            reason: c.reason.clone(),
+            message: Some(c.message.clone()),
+            target: Some(target.into()),
+        })
+        .collect()
 }

@@ -1,14 +1,16 @@
-//! On which hub a claim with `template` is made: a function of the claim, the hubs and what they tell of themselves.
+//! Choice of a hub for a claim with `template`: a function of the claim, the hubs and their own reports.
 //!
 //! ```text
-//! Wish × Hubs × now ──choose──▶ Choice { hub, reason } | Refusal { reason, a sentence for each hub }
+//! PlacementRequest × Hubs × now ──choose_hub──▶ Choice { hub, reason } | HubRefusal { reason, a sentence for each hub }
 //! ```
 //!
-//! A choice is made once: [`kept`] says from what is observed that it was, and nothing here is asked again. Only where
-//! provider-kubernetes never tried to make anything may another hub follow ([`failover`]).
+//! The choice is made once: [`recorded_hub`] reads it from observed state, and it is not repeated. Another hub may follow only if
+//! provider-kubernetes never tried to create anything ([`decide_failover`]).
 //!
-//! **Invariant:** no randomness. The same claim ranks equal hubs alike on every machine, and a hub that comes or goes moves no claim
-//! that has one. **Invariant:** what is not known of a hub never speaks against it.
+//! **Invariant:** no randomness. The same claim ranks equal hubs alike on every machine, and an added or removed hub moves no claim that
+//! has one.
+//!
+//! **Invariant:** unknown properties of a hub never count against it.
 
 mod failover;
 mod filter;
@@ -24,38 +26,40 @@ use testplatform_apis::{
     template::Backend,
 };
 
-pub use failover::{AFTER, Failover, MOST, excluded, failover, note};
+pub use failover::{
+    FAILOVER_DELAY, Failover, MAX_EXCLUDED, decide_failover, excluded_annotation, read_excluded,
+};
 pub use filter::Rejection;
 pub(crate) use required::NEIGHBOUR_NAMES;
-pub use required::{Hubs, requirements};
+pub use required::{Hubs, hub_requirements};
 
 use crate::text::bounded;
 
-/// The most hubs of which a refusal tells.
-const TOLD: usize = 10;
+/// Maximum number of hubs in a refusal.
+const MAX_LISTED: usize = 10;
 
-/// What a claim asks of its hub.
+/// Requirements of a claim on its hub.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
-    /// What makes its cluster; the catalogue entry says so.
+pub struct PlacementRequest {
+    /// Backend of its cluster, from the catalogue entry.
     pub backend: Backend,
     /// Namespace of the claim; none: an administrator's composite.
     pub tenant: Option<String>,
     /// Uid of the composite.
     pub uid: String,
     /// The hub that the claim names.
-    pub pin: Option<Pin>,
-    /// Labels that the catalogue entry asks for. Naming a hub does not set them aside.
+    pub pin: Option<HubPin>,
+    /// Labels that the catalogue entry requires, even if the claim names its hub.
     pub required: BTreeMap<String, String>,
-    /// Labels that the claim asks for. Of no account where it names the hub.
+    /// Labels that the claim requires; ignored if it names its hub.
     pub selector: BTreeMap<String, String>,
-    /// Whether it likes to be where other claims of its tenant are.
+    /// Affinity to other claims of its tenant.
     pub affinity: Option<Affinity>,
-    /// The version that it asks for, once resolved; none: whatever the template says.
+    /// Requested version, once resolved; none: the template's.
     pub version: Option<String>,
-    /// How many nodes of each class it asks for; of a group that scales, the least.
+    /// Requested nodes of each class; of an autoscaled group, the minimum.
     pub classes: BTreeMap<String, u32>,
-    /// Zones in which it asks for nodes.
+    /// Zones of the requested nodes.
     pub zones: BTreeSet<String>,
     /// Hubs that were given up for it.
     pub excluded: BTreeSet<String>,
@@ -63,14 +67,14 @@ pub struct Wish {
 
 /// A hub that a claim names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pin {
+pub struct HubPin {
     /// Name of its ProviderConfig.
     pub name: String,
-    /// Whether it is taken even if it is full.
+    /// Whether it is used even if it is full.
     pub force: bool,
 }
 
-/// Where a claim likes to be.
+/// Affinity of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Affinity {
     /// Where its tenant has clusters.
@@ -82,26 +86,26 @@ pub enum Affinity {
 /// The hub of a claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice<'a> {
-    /// The hub, with the namespaces that it says.
+    /// The hub, with its namespaces.
     pub hub: &'a Hub,
-    /// Why this one.
+    /// Reason for the choice.
     pub reason: Selected,
-    /// What it tells of itself.
+    /// The hub's own report.
     pub known: Known,
 }
 
-/// Why a claim has no hub yet.
+/// Reason for which a claim has no hub yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct HubRefusal {
     /// As one word.
     pub reason: NoHub,
     /// The hub that the claim names, if it names one.
     pub pinned: Option<String>,
-    /// A sentence for each hub, those first that came nearest; at most ten lines.
+    /// A sentence for each hub, closest matches first; at most ten lines.
     pub digest: Vec<String>,
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for HubRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let pinned = self.pinned.as_deref().unwrap_or_default();
         f.write_str(match self.reason {
@@ -120,39 +124,42 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// The hub that a claim has, of which nothing is asked again: that of its writer, as observed, else that of an earlier answer, unless
-/// it was given up.
-pub fn kept<'a>(
-    writer: Option<&'a str>,
+/// Recorded hub of a claim: that of its observed primary Object, else that of an earlier response, unless it was given up.
+pub fn recorded_hub<'a>(
+    primary: Option<&'a str>,
     status: Option<&'a str>,
     excluded: &BTreeSet<String>,
 ) -> Option<&'a str> {
     let named = |name: &&str| !name.is_empty();
-    writer.filter(named).or_else(|| status.filter(named).filter(|name| !excluded.contains(*name)))
+    primary.filter(named).or_else(|| status.filter(named).filter(|name| !excluded.contains(*name)))
 }
 
 /// The hub for a claim that has none.
 ///
 /// # Errors
 /// If none fits or takes a new cluster now; never for good, since an administrator or time can lift it.
-pub fn choose<'a>(wish: &Wish, hubs: Option<&'a Hubs>, now: Timestamp) -> Result<Choice<'a>, Refusal> {
+pub fn choose_hub<'a>(
+    request: &PlacementRequest,
+    hubs: Option<&'a Hubs>,
+    now: Timestamp,
+) -> Result<Choice<'a>, HubRefusal> {
     let Some(hubs) = hubs else {
-        return Err(Refusal { reason: NoHub::HubsNotRead, pinned: None, digest: vec![] });
+        return Err(HubRefusal { reason: NoHub::HubsNotRead, pinned: None, digest: vec![] });
     };
     let mut fit = Vec::new();
     let mut rejected: Vec<(&str, Rejection)> = Vec::new();
-    let meant = |name: &str| wish.pin.as_ref().is_none_or(|pin| pin.name == name);
-    for flaw in hubs.flaws.iter().filter(|flaw| meant(&flaw.hub)) {
+    let is_candidate = |name: &str| request.pin.as_ref().is_none_or(|pin| pin.name == name);
+    for flaw in hubs.flaws.iter().filter(|flaw| is_candidate(&flaw.hub)) {
         rejected.push((&flaw.hub, Rejection::Broken(flaw.why.clone())));
     }
-    for hub in hubs.hubs.iter().filter(|hub| meant(&hub.name)) {
+    for hub in hubs.hubs.iter().filter(|hub| is_candidate(&hub.name)) {
         let known = known(&hub.name, &hubs.mirrors, now);
-        match filter::reject(wish, hub, known.facts()) {
+        match filter::find_rejection(request, hub, known.facts()) {
             Some(rejection) => rejected.push((&hub.name, rejection)),
             None => fit.push(Candidate { hub, known }),
         }
     }
-    let reason = match (&wish.pin, fit.len()) {
+    let reason = match (&request.pin, fit.len()) {
         (Some(_), _) => Selected::HubNamed,
         (None, 1) if rejected.iter().any(|(_, r)| r.reason() == NoHub::NoCapacity) => {
             Selected::OnlyHubWithRoom
@@ -161,9 +168,9 @@ pub fn choose<'a>(wish: &Wish, hubs: Option<&'a Hubs>, now: Timestamp) -> Result
         (None, _) => Selected::MostRoom,
     };
     let all: Vec<&Candidate<'a>> = fit.iter().collect();
-    match score::best(wish, &all, &hubs.neighbours) {
+    match score::best_candidate(request, &all, &hubs.neighbours) {
         Some(Candidate { hub, known }) => Ok(Choice { hub, reason, known: known.clone() }),
-        None => Err(refusal(wish, rejected)),
+        None => Err(build_refusal(request, rejected)),
     }
 }
 
@@ -173,15 +180,15 @@ struct Candidate<'a> {
     known: Known,
 }
 
-fn refusal(wish: &Wish, mut rejected: Vec<(&str, Rejection)>) -> Refusal {
+fn build_refusal(request: &PlacementRequest, mut rejected: Vec<(&str, Rejection)>) -> HubRefusal {
     gather::sort_few(&mut rejected, |(a, x), (b, y)| y.reason().cmp(&x.reason()).then(a.cmp(b)));
-    let missing = if wish.pin.is_some() { NoHub::PinnedHubMissing } else { NoHub::NoHubMatches };
+    let missing = if request.pin.is_some() { NoHub::PinnedHubMissing } else { NoHub::NoHubMatches };
     let reason = rejected.first().map_or(missing, |(_, nearest)| nearest.reason());
-    let shown = if rejected.len() > TOLD { TOLD - 1 } else { TOLD };
+    let shown = if rejected.len() > MAX_LISTED { MAX_LISTED - 1 } else { MAX_LISTED };
     let mut digest: Vec<String> =
         rejected.iter().take(shown).map(|(hub, why)| bounded(&format!("{hub}: {why}"), 256)).collect();
     if rejected.len() > shown {
         digest.push(format!("and {} hubs more", rejected.len() - shown));
     }
-    Refusal { reason, pinned: wish.pin.as_ref().map(|pin| pin.name.clone()), digest }
+    HubRefusal { reason, pinned: request.pin.as_ref().map(|pin| pin.name.clone()), digest }
 }

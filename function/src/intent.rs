@@ -1,75 +1,75 @@
-//! What the planner tells a backend to do.
+//! Instructions of the planner for a backend.
 
 use jiff::Timestamp;
 use testplatform_apis::{condition::Failure, names::Uid};
 
-/// What to do, decided before any resource is built: nothing is left to choose after it.
+/// Action on the primary Object, decided before any resource is built, so that no choice is left afterwards.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Write {
-    /// No writer: none is wanted, or none may be made any more.
+pub enum PrimaryAction {
+    /// No primary Object: none is wanted, or none may be created any more.
     #[default]
-    Nothing,
-    /// Ask the hub for the first time.
+    Omit,
+    /// Create the primary Object: the first request to the hub.
     Create,
-    /// Repeat, or change, what was asked for.
-    Update(Policies),
-    /// Find out whether what was asked for is still there: its writer is gone. Nothing can be made by it.
-    Look {
-        /// The uid that pins it, if it is remembered.
+    /// Repeat or change the request.
+    Update(ManagementPolicies),
+    /// Search for the remote object, because its primary Object is gone. The search cannot create anything.
+    Probe {
+        /// Pinned uid, if it is remembered.
         uid: Option<Uid>,
     },
-    /// Take it away: that ends the cluster.
+    /// Remove the primary Object, which ends the cluster.
     Remove,
-    /// Leave it out once, to ask another hub: this one cannot be reached, and nothing can have been made there.
-    Elsewhere,
-    /// Ask once more: what was asked for vanished before it was taken up.
-    Again {
-        /// Uid of the one that vanished.
+    /// Omit the primary Object once, to choose another hub: this one is unreachable, and nothing can exist there.
+    Relocate,
+    /// Request the remote object once more, because it vanished before the hub processed it.
+    Recreate {
+        /// Uid of the vanished object.
         vanished: Uid,
     },
 }
 
-/// What provider-kubernetes may do to the remote object.
+/// Permissions of provider-kubernetes on the remote object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policies {
-    /// Everything.
+pub enum ManagementPolicies {
+    /// All policies.
     Full,
-    /// Not change what is there: nobody knows yet whether that is ours or somebody else's of the same name.
-    Make,
-    /// Only watch and, with the claim, delete: it is terminal or gone, and nothing may make it anew.
+    /// All but Update, until it is known whether an existing object of that name is ours.
+    ObserveCreateDelete,
+    /// Only observe and, with the claim, delete: the object is terminal or gone, and nothing may recreate it.
     ObserveDelete,
-    /// Only watch: another object has its name, and Delete goes by name.
+    /// Only observe: another object has the name, and Delete works by name.
     Observe,
 }
 
-/// What the backend is told to do.
+/// Instructions for the backend.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Intent {
-    /// What to do about the writer.
-    pub write: Write,
-    /// Whether the remote object is told to end.
+    /// Action on the primary Object.
+    pub action: PrimaryAction,
+    /// Whether the remote object has to be torn down.
     pub teardown: bool,
-    /// Whether something comes before that, and the cluster stays as it is until then: what is done inside it, and last that what the hub may
-    /// refuse is taken back.
-    pub precedes: bool,
-    /// Why the claim Failed, noted on the writer.
-    pub failed: Option<Failure>,
-    /// Why nothing is left that costs money, noted on the writer.
-    pub over: Option<String>,
-    /// When a cluster that has a lifetime, or comes out of a pool, became ready: noted on the writer.
+    /// Whether the cluster stays unchanged until steps before the teardown are done: work inside the cluster and, last, replacing a spec
+    /// that the hub may refuse.
+    pub teardown_deferred: bool,
+    /// Cause of phase Failed, recorded on the primary Object.
+    pub failure: Option<Failure>,
+    /// Reason for which nothing is left that costs money, recorded on the primary Object.
+    pub completion: Option<String>,
+    /// Time at which a cluster with a lifetime, or from a pool, became ready: recorded on the primary Object.
     pub ready_at: Option<Timestamp>,
-    /// Why the writer is or was taken away, noted on the credentials.
-    pub ending: Option<String>,
-    /// Since when the credentials have to be read again, because their connection Secret is lost, or when that was last asked for anew.
-    pub read_again: Option<Timestamp>,
-    /// Since when the kubeconfig may not be read, or not be written here: noted on the credentials.
+    /// Cause of the primary Object's removal, recorded on the credentials.
+    pub teardown_reason: Option<String>,
+    /// Time since which the credentials have to be read again, because their connection Secret is lost, or time of the last repetition.
+    pub reread_at: Option<Timestamp>,
+    /// Time since which the kubeconfig may not be read, or not be written here: recorded on the credentials.
     pub withheld_since: Option<Timestamp>,
-    /// Whether the credentials are wanted.
-    pub credentials: bool,
-    /// Whether the writer counts as ready.
-    pub writer_ready: bool,
+    /// Whether the Object `credentials` is desired.
+    pub wants_credentials: bool,
+    /// Whether the primary Object counts as ready.
+    pub primary_ready: bool,
     /// Whether the credentials count as ready.
     pub credentials_ready: bool,
-    /// What is remembered of a cluster that goes from one composite to another: on the writer, and on the credentials.
-    pub handover: Vec<(&'static str, String)>,
+    /// Annotations about a transfer between composites: on the primary Object, and on the credentials.
+    pub transfer_annotations: Vec<(&'static str, String)>,
 }

@@ -1,14 +1,15 @@
-//! The composition function: claim in, remote objects, status and credentials out.
+//! The composition function: a claim as input; remote objects, status and credentials as output.
 //!
 //! ```text
 //! request ──decode──▶ Observed ──validate──▶ Validated ──plan──▶ Plan ──respond──▶ response ──check──▶ out
 //! ```
 //!
-//! [`run`] is the whole of it, and it is pure.
+//! [`run`] is the entry point, and it is pure.
 //!
-//! **Invariant:** no I/O and no clock outside `serve`. Same request, options and passed deadlines: same bytes.
-//! **Invariant:** an OK response repeats every observed resource that is ours and not being torn down on purpose;
-//! when that cannot be done the answer is FATAL, which changes nothing.
+//! **Invariant:** no I/O and no clock outside `serve`. The same request, options and passed deadlines give the same bytes.
+//!
+//! **Invariant:** an OK response repeats every observed resource of this function that is not torn down on purpose. If that is impossible,
+//! the response is FATAL, which changes nothing.
 
 pub mod backend;
 pub mod check;
@@ -18,7 +19,6 @@ pub mod edge;
 pub mod events;
 pub mod explain;
 pub mod fatal;
-pub mod handover;
 pub mod hubs;
 pub mod intent;
 pub mod observed;
@@ -31,6 +31,7 @@ pub mod serve;
 pub mod space;
 pub mod status;
 pub mod templates;
+pub mod transfer;
 pub mod validate;
 pub mod wire;
 
@@ -42,15 +43,15 @@ use testplatform_apis::{
     text,
 };
 
-use observed::{Observed, Unusable};
+use observed::{Observed, UnusableRequest};
 use plan::Plan;
 use proto::{RunFunctionRequest, RunFunctionResponse};
 use validate::Validated;
 
-/// What the command line sets for every call.
+/// Command line settings for every call.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How long an answer is good when the step's input does not say; core re-runs the composite after it.
+    /// Default time for which core may cache a response; the step's input can override it. Core reruns the composite after it.
     pub ttl: SignedDuration,
 }
 
@@ -60,101 +61,117 @@ impl Default for Options {
     }
 }
 
-/// Runs the function once. Same request, options and passed deadlines: same bytes.
+/// Runs the function once. The same request, options and passed deadlines give the same bytes.
 pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> RunFunctionResponse {
-    if cluster_pool::is_meant(request) {
+    if cluster_pool::handles_kind(request) {
         return cluster_pool::run(request, options, now);
     }
-    if space::is_meant(request) {
+    if space::handles_kind(request) {
         return space::run(request, options);
     }
-    match judge(request, now, ci_operator::schema()) {
-        Ok(judged) => check::checked(respond::respond(request, &judged, options, now), request, &judged),
-        Err(unusable) => {
-            fatal::fatal(request, unusable.reason(), unusable.to_string(), fatal::shown(request))
-        }
+    match evaluate(request, now, ci_operator::schema()) {
+        Ok(evaluation) => check::check_response(
+            respond::build_response(request, &evaluation, options, now),
+            request,
+            &evaluation,
+        ),
+        Err(unusable) => fatal::build_fatal(
+            request,
+            unusable.reason(),
+            unusable.to_string(),
+            fatal::repeat_conditions(request),
+        ),
     }
 }
 
-/// What was thought of a request, whichever composite it is for.
+/// Evaluation of a request, for any kind of composite.
 #[derive(Debug)]
-pub enum Thought {
+pub enum Evaluation {
     /// A cluster.
-    Cluster(Box<Judged>),
+    Cluster(Box<ClusterEvaluation>),
     /// A pool of them.
-    Pool(Box<cluster_pool::Judged>),
+    Pool(Box<cluster_pool::PoolEvaluation>),
     /// A space.
-    Space(Box<space::Judged>),
+    Space(Box<space::SpaceEvaluation>),
 }
 
-impl Thought {
-    /// Thinks as [`run`] does.
-    pub fn about(request: &RunFunctionRequest, now: Timestamp) -> Result<Self, Unusable> {
-        if cluster_pool::is_meant(request) {
-            return Ok(Self::Pool(Box::new(cluster_pool::judge(request, now)?)));
+impl Evaluation {
+    /// Evaluates a request as [`run`] does.
+    pub fn of(request: &RunFunctionRequest, now: Timestamp) -> Result<Self, UnusableRequest> {
+        if cluster_pool::handles_kind(request) {
+            return Ok(Self::Pool(Box::new(cluster_pool::evaluate(request, now)?)));
         }
-        if space::is_meant(request) {
-            return Ok(Self::Space(Box::new(space::judge(request)?)));
+        if space::handles_kind(request) {
+            return Ok(Self::Space(Box::new(space::evaluate(request)?)));
         }
-        Ok(Self::Cluster(Box::new(judge(request, now, ci_operator::schema())?)))
+        Ok(Self::Cluster(Box::new(evaluate(request, now, ci_operator::schema())?)))
     }
 
-    /// What a response violates.
-    pub fn violation(&self, response: &RunFunctionResponse, request: &RunFunctionRequest) -> Option<String> {
+    /// Finds an invariant that a response violates.
+    pub fn find_violation(
+        &self,
+        response: &RunFunctionResponse,
+        request: &RunFunctionRequest,
+    ) -> Option<String> {
         match self {
-            Self::Cluster(judged) => check::violation(response, request, judged),
-            Self::Pool(judged) => cluster_pool::violation(response, request, judged),
-            Self::Space(judged) => space::violation(response, request, judged),
+            Self::Cluster(evaluation) => check::find_violation(response, request, evaluation),
+            Self::Pool(evaluation) => cluster_pool::find_violation(response, request, evaluation),
+            Self::Space(evaluation) => space::find_violation(response, request, evaluation),
         }
     }
 
-    /// The reasons behind a response.
-    pub fn explain(&self, response: &RunFunctionResponse) -> Vec<String> {
+    /// Explains a response.
+    pub fn explain_response(&self, response: &RunFunctionResponse) -> Vec<String> {
         match self {
-            Self::Cluster(judged) => explain::explain(judged, response),
-            Self::Pool(judged) => cluster_pool::explain(judged, response),
-            Self::Space(judged) => space::explain(judged, response),
+            Self::Cluster(evaluation) => explain::explain_response(evaluation, response),
+            Self::Pool(evaluation) => cluster_pool::explain_response(evaluation, response),
+            Self::Space(evaluation) => space::explain_response(evaluation, response),
         }
     }
 }
 
-/// A request, understood and planned.
+/// A decoded, validated and planned request.
 #[derive(Debug)]
-pub struct Judged {
+pub struct ClusterEvaluation {
     /// The step's input with every default filled in.
     pub settings: Settings,
-    /// What is there.
+    /// Observed state.
     pub observed: Observed,
-    /// What is to be there, and where the claim stands.
+    /// Desired state and phase of the claim.
     pub plan: Plan,
 }
 
-/// Everything but the words. `schema` is what is known of `spec.ciOperator`.
-pub fn judge(request: &RunFunctionRequest, now: Timestamp, schema: &Value) -> Result<Judged, Unusable> {
-    let settings = settings(request)?;
+/// Evaluates a request, without messages. `schema` is the known schema of `spec.ciOperator`.
+pub fn evaluate(
+    request: &RunFunctionRequest,
+    now: Timestamp,
+    schema: &Value,
+) -> Result<ClusterEvaluation, UnusableRequest> {
+    let settings = read_settings(request)?;
     let observed = Observed::decode(request, &settings, now)?;
     let validated = validate::validate(&observed, settings.clone(), schema);
-    // What is refused has nothing desired, and here that would be a cluster. It comes from the incumbent, which takes longer names.
-    if let (Err(problems), true) = (&validated, observed.writer.is_some() || observed.left_behind()) {
+    // A refused request has no desired state, which would delete the cluster here. Such a claim comes from the incumbent, which accepts
+    // longer names.
+    if let (Err(problems), true) = (&validated, observed.primary.is_some() || observed.cluster_may_exist()) {
         let why =
             problems.iter().map(|p| format!("{} {}", p.field, p.sentence)).collect::<Vec<_>>().join("; ");
         let part = "the composite, for which a cluster was made".into();
-        return Err(Unusable::Unreadable { part, why });
+        return Err(UnusableRequest::Unreadable { part, why });
     }
-    // It could not be repeated, and to leave it out would be to end its cluster.
-    if validated.as_ref().is_ok_and(Validated::is_placeless) && observed.writer.is_some() {
+    // The Object cannot be repeated, and omitting it would end its cluster.
+    if validated.as_ref().is_ok_and(Validated::is_pool_unknown) && observed.primary.is_some() {
         let part = "the Object with the ClusterClaim".into();
         let why = "it names no pool, and nothing else tells which one it was; put clusterPoolName back into its manifest".into();
-        return Err(Unusable::Unreadable { part, why });
+        return Err(UnusableRequest::Unreadable { part, why });
     }
-    let plan = plan::plan(validated, &observed, now);
-    Ok(Judged { settings, observed, plan })
+    let plan = plan::plan_pass(validated, &observed, now);
+    Ok(ClusterEvaluation { settings, observed, plan })
 }
 
-/// An input that cannot be read stops everything: what it says might be where live clusters are.
-pub(crate) fn settings(request: &RunFunctionRequest) -> Result<Settings, Unusable> {
+/// Reads the step's input. An unreadable input is an error, because it may contain the location of live clusters.
+pub(crate) fn read_settings(request: &RunFunctionRequest) -> Result<Settings, UnusableRequest> {
     let Some(bytes) = &request.input else { return Ok(Settings::default()) };
-    let input: Input = wire::from_struct(bytes).map_err(|e| Unusable::Unreadable {
+    let input: Input = wire::from_struct(bytes).map_err(|e| UnusableRequest::Unreadable {
         part: "the input of this pipeline step".into(),
         why: e.to_string(),
     })?;

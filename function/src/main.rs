@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     let cli = Cli::read(std::env::args_os()).unwrap_or_else(|error| error.exit());
     let log = cli.log;
     let result = match cli.into_command() {
-        // What it has to say is for people and not for a log.
+        // Its output is for people and not for a log.
         Command::Render(args) => return render(&args),
         Command::Serve(args) => match args.split() {
             Ok((config, options)) => {

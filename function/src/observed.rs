@@ -1,27 +1,27 @@
-//! Request → [`Observed`]: everything the planner may know, decoded once.
+//! Request → [`Observed`]: everything that the planner may know, decoded once.
 //!
-//! An error here is FATAL: nothing may be planned on half a picture.
+//! A decoding error is FATAL: no plan may rest on incomplete state.
 
-pub mod ahead;
-pub mod brought;
+mod annotations;
 mod bundles;
 mod claim_secret;
 mod composite;
 mod credentials;
 mod details;
 mod environment;
-mod handover;
-mod hosted;
-mod link;
-pub(crate) mod look;
-mod memory;
+mod hosted_cluster;
 mod node_pool;
+pub(crate) mod observer;
 mod outage;
 mod peers;
 mod pools;
+pub mod prerequisites;
+mod primary_object;
 mod required;
+mod sync_state;
 mod templates;
-mod writer;
+pub mod tenant_credentials;
+mod transfer;
 
 use std::collections::BTreeMap;
 
@@ -37,34 +37,37 @@ use testplatform_apis::{
     names::{Uid, crossplane, ours},
 };
 
-pub use bundles::{BUNDLES, Bundles, UNDONE};
-pub use claim_secret::{ClaimSecret, Refused};
+pub use bundles::{BUNDLES, BUNDLES_OBSERVER, BundleObjects};
+pub use claim_secret::{ClaimSecret, WriteRefusal};
 pub use composite::{ClaimRef, Composite, Flavour, UNREADABLE};
 pub use credentials::Credentials;
 pub use details::Details;
 pub use environment::{Environment, EnvironmentConfig};
-pub(crate) use handover::OTHER;
-pub use handover::{Giving, Handover, Other, Place, Receiver, Taking, Watching};
-pub use hosted::{HOSTED, Hosted};
-pub use link::Link;
-pub(crate) use link::{began_to_create, found_none, link};
-pub use node_pool::{NodePools, Part, is_part, part_name};
+pub use hosted_cluster::{HOSTED, HostedClusterObserver};
+pub use node_pool::{NodePoolObject, NodePools, is_auxiliary_name, node_pool_resource_name};
 pub use outage::Outage;
 pub(crate) use peers::PEER_FIELDS;
-pub use peers::{Peer, Standing, Wanted};
+pub use peers::{PeerCluster, PeerRequest, PeerState};
 pub use pools::Pools;
-use required::WRITER;
-pub(crate) use required::{Names, PEER_NAMES, fetched, selector};
-pub use required::{Wants, requirements};
-pub use templates::{Listed, Templates};
-pub(crate) use writer::SKEW;
-pub use writer::{
-    CLUSTER_CLAIM, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, INSTANCE, OF_TEMPLATES, ORDER, Remote, TOPOLOGY,
-    Writer, is_taken_away,
+pub(crate) use primary_object::MAX_CLOCK_SKEW;
+pub use primary_object::{
+    CLUSTER_CLAIM, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, INSTANCE, OF_TEMPLATES, ORDER, PrimaryObject, Remote,
+    TOPOLOGY, is_ended_by_removal,
+};
+use required::PRIMARY_OBJECT;
+pub(crate) use required::{PEER_NAMES, RequirementNames, fetched_resources, selector};
+pub use required::{RequirementOptions, requirements};
+pub use sync_state::SyncState;
+pub(crate) use sync_state::{began_to_create, found_none, read_sync_state};
+pub use templates::{TemplateEntry, Templates};
+use tenant_credentials::ObservedObject;
+pub(crate) use transfer::COUNTERPART;
+pub use transfer::{
+    Counterpart, ObjectRef, Receiver, Transfer, TransferSource, TransferTarget, WatchedRemote,
 };
 
 use crate::{
-    hubs::{Hubs, excluded},
+    hubs::{Hubs, read_excluded},
     proto::{Resource, RunFunctionRequest},
     wire,
 };
@@ -77,11 +80,11 @@ pub const ENDED: &str = "ended";
 
 /// Composition resource names of ours, in the order of names. Beside them are those of [`NodePools`], one for each group of nodes.
 pub const OURS: [&str; 13] = [
-    brought::ACCESS,
-    brought::NAMESPACE,
-    brought::POOL,
-    brought::PROVIDER,
-    brought::REQUEST,
+    tenant_credentials::ACCESS,
+    tenant_credentials::NAMESPACE,
+    tenant_credentials::POOL,
+    tenant_credentials::PROVIDER,
+    tenant_credentials::REQUEST,
     CLUSTER_CLAIM,
     HOSTED_CLUSTER,
     CREDENTIALS,
@@ -96,9 +99,9 @@ pub const OURS: [&str; 13] = [
 /// creatable name for all waiting claims.
 pub const PENDING: &str = "pending";
 
-/// Why a request cannot be worked on. The cluster state stays as it is.
+/// Error that makes a request unusable. The state of the cluster stays unchanged.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
+pub enum UnusableRequest {
     /// No composite, or one without a name.
     #[error("the request has no observed composite with a name; nothing is changed")]
     NoComposite,
@@ -121,7 +124,7 @@ pub enum Unusable {
     },
 }
 
-impl Unusable {
+impl UnusableRequest {
     /// CamelCase reason of the event.
     pub fn reason(&self) -> &'static str {
         match self {
@@ -132,85 +135,86 @@ impl Unusable {
     }
 }
 
-/// The picture of one composite.
+/// Observed state of one composite.
 #[derive(Debug)]
 pub struct Observed {
     /// The composite itself.
     pub composite: Composite,
-    /// What its connection Secret holds.
+    /// Content of its connection Secret.
     pub details: Details,
-    /// Whether the claim's Secret was written.
+    /// State of the claim's Secret.
     pub claim_secret: ClaimSecret,
-    /// The Object that carries the remote object.
-    pub writer: Option<Writer>,
-    /// Whether the composite does not refer to the writer.
-    pub unreferred: bool,
+    /// Primary Object, which carries the remote object.
+    pub primary: Option<PrimaryObject>,
+    /// Whether the composite does not refer to the primary Object.
+    pub is_primary_unreferenced: bool,
     /// The Object that observes the credentials.
     pub credentials: Option<Credentials>,
-    /// What names this Konflux cluster.
+    /// Configuration that names this Konflux cluster.
     pub environment: Environment,
     /// The catalogue of pools.
     pub pools: Pools,
     /// The catalogue of templates.
     pub templates: Templates,
     /// The other composites that count for quotas; none: not fetched.
-    pub peers: Option<Vec<Peer>>,
-    /// The Objects that carry groups of nodes, or watch them.
+    pub peers: Option<Vec<PeerCluster>>,
+    /// Objects that carry or observe NodePools.
     pub node_pools: NodePools,
-    /// The Object that looks at the HostedCluster behind what a backend makes.
-    pub hosted: Option<Hosted>,
-    /// The hubs of claims with a template; none: not fetched.
+    /// Observer of the underlying HostedCluster of another backend's cluster.
+    pub hosted: Option<HostedClusterObserver>,
+    /// Hubs for claims with a template; none: not fetched.
     pub hubs: Option<Hubs>,
-    /// What is on the hub beside the cluster, for a claim that brings its own credentials.
-    pub brought: brought::Parts,
-    /// What comes ahead of the cluster on the hub, by composition resource name.
-    pub ahead: brought::Parts,
-    /// What tells the hub what to do inside the cluster.
-    pub bundles: Bundles,
-    /// What remembers that it has ended; of a composite in a namespace.
-    pub ended: Option<Metadata>,
-    /// Whether its cluster goes to another composite, or comes from one.
-    pub handover: Handover,
-    /// When this is. It only decides whether a point in time has passed.
+    /// Other Objects on the hub of a claim with tenant credentials.
+    pub tenant_credentials: tenant_credentials::ObservedObjects,
+    /// Prerequisites of the cluster on the hub, by composition resource name.
+    pub prerequisites: tenant_credentials::ObservedObjects,
+    /// Bundle request to the hub.
+    pub bundles: BundleObjects,
+    /// Record of its end; only of a composite in a namespace.
+    pub completion_record: Option<Metadata>,
+    /// Transfer of its cluster to or from another composite.
+    pub transfer: Transfer,
+    /// Current time. It only decides whether a deadline has passed.
     pub now: Timestamp,
 }
 
-/// For so long after the writer was made, a cluster may become ready at once, as one of a filled pool does. Meanwhile conditions do not follow
-/// each step: every change of theirs costs core three writes and two passes.
+/// Quiet period after the creation of the primary Object, in which a cluster may become ready at once, as one from a filled pool does.
+/// Conditions do not follow each step in it: every change costs core three writes and two passes.
 const QUIET_PERIOD: SignedDuration = SignedDuration::from_secs(15);
 
 impl Observed {
     /// The end of the quiet period, in which conditions do not follow the steps to the first readiness; none if it is over. Both clocks are of
     /// this Konflux cluster.
     pub(crate) fn quiet_until(&self) -> Option<Timestamp> {
-        let writer = self.writer.as_ref().filter(|w| matches!(w.link, Link::InSync | Link::Unknown))?;
-        // One that was made anew around a remote object has not created it, and steps of its cluster were told before.
-        let is_first = writer.remote().is_none() || link::began_to_create(&writer.object.metadata);
-        let metadata = &writer.object.metadata;
-        let (made, ends) = (metadata.creation_timestamp?, writer.asks_for_teardown());
-        let (begin, end) = (made.checked_sub(SKEW).ok()?, made.checked_add(QUIET_PERIOD).ok()?);
+        let primary =
+            self.primary.as_ref().filter(|w| matches!(w.sync, SyncState::InSync | SyncState::Unknown))?;
+        // An Object that was recreated around a remote object has not created it, and the cluster's steps were reported before.
+        let is_first = primary.remote().is_none() || sync_state::began_to_create(&primary.object.metadata);
+        let metadata = &primary.object.metadata;
+        let (made, ends) = (metadata.creation_timestamp?, primary.requests_teardown());
+        let (begin, end) = (made.checked_sub(MAX_CLOCK_SKEW).ok()?, made.checked_add(QUIET_PERIOD).ok()?);
         (begin <= self.now && self.now < end && is_first && !ends && !self.ever_ready()).then_some(end)
     }
 
-    /// Decodes what concerns us. Resources of other steps are left alone.
+    /// Decodes the resources of this function. Those of other steps are ignored.
     pub fn decode(
         request: &RunFunctionRequest,
         settings: &Settings,
         now: Timestamp,
-    ) -> Result<Self, Unusable> {
-        let state = request.observed.as_ref().ok_or(Unusable::NoComposite)?;
-        let resource = state.composite.as_ref().ok_or(Unusable::NoComposite)?;
+    ) -> Result<Self, UnusableRequest> {
+        let state = request.observed.as_ref().ok_or(UnusableRequest::NoComposite)?;
+        let resource = state.composite.as_ref().ok_or(UnusableRequest::NoComposite)?;
         let composite = Composite::decode(&resource.resource)?;
         if composite.flavour == Flavour::Homeless {
             let why = "its XRD has the scope Cluster; it can be LegacyCluster or Namespaced".into();
-            return Err(Unusable::Unreadable { part: "the observed composite".into(), why });
+            return Err(UnusableRequest::Unreadable { part: "the observed composite".into(), why });
         }
         let peers = peers::decode(request, &composite, settings, now);
         let mut observed = Self {
             details: Details::new(&resource.connection_details),
             claim_secret: ClaimSecret::decode(request, &composite, now),
-            writer: None,
-            unreferred: false,
+            primary: None,
+            is_primary_unreferenced: false,
             credentials: None,
             environment: Environment::decode(request, &settings.environment_config)?,
             pools: Pools::decode(request, &settings.pools),
@@ -220,79 +224,88 @@ impl Observed {
             peers,
             node_pools: NodePools::default(),
             hosted: None,
-            brought: brought::Parts::new(),
-            ahead: brought::Parts::new(),
-            bundles: Bundles::default(),
-            ended: None,
-            handover: Handover::None,
+            tenant_credentials: tenant_credentials::ObservedObjects::new(),
+            prerequisites: tenant_credentials::ObservedObjects::new(),
+            bundles: BundleObjects::default(),
+            completion_record: None,
+            transfer: Transfer::None,
             now,
         };
         for (name, bytes) in &state.resources {
             match name.as_str() {
                 EPHEMERAL_CLUSTER => {
-                    observed.take(Writer::ephemeral_cluster(&resource_of(name, bytes)?.resource)?)?;
+                    observed.set_primary(PrimaryObject::ephemeral_cluster(
+                        &decode_resource(name, bytes)?.resource,
+                    )?)?;
                 }
                 CLUSTER_CLAIM => {
-                    observed.take(Writer::cluster_claim(&resource_of(name, bytes)?.resource)?)?;
+                    observed.set_primary(PrimaryObject::cluster_claim(
+                        &decode_resource(name, bytes)?.resource,
+                    )?)?;
                 }
                 CREDENTIALS => {
-                    let resource = resource_of(name, bytes)?;
-                    let object = wire::from_struct(&resource.resource).map_err(|e| unreadable(name, e))?;
+                    let resource = decode_resource(name, bytes)?;
+                    let object =
+                        wire::from_struct(&resource.resource).map_err(|e| unreadable_resource(name, e))?;
                     let details = Details::new(&resource.connection_details);
                     observed.credentials = Some(Credentials { object, details });
                 }
                 own if OF_TEMPLATES.contains(&own) && is_labelled(name, bytes)? => {
-                    observed.take(Writer::of_template(own, &resource_of(name, bytes)?.resource)?)?;
+                    observed.set_primary(PrimaryObject::of_template(
+                        own,
+                        &decode_resource(name, bytes)?.resource,
+                    )?)?;
                 }
                 HOSTED if is_labelled(name, bytes)? => {
-                    observed.hosted = Some(Hosted::decode(&resource_of(name, bytes)?.resource)?);
+                    observed.hosted =
+                        Some(HostedClusterObserver::decode(&decode_resource(name, bytes)?.resource)?);
                 }
-                own if brought::BROUGHT.contains(&own) && is_labelled(name, bytes)? => {
-                    let part = brought::Brought::decode(name, &resource_of(name, bytes)?.resource)?;
-                    let known = brought::BROUGHT.into_iter().find(|known| *known == own);
-                    observed.brought.extend(known.map(|known| (known, part)));
+                own if tenant_credentials::TENANT_RESOURCES.contains(&own) && is_labelled(name, bytes)? => {
+                    let part = ObservedObject::decode(name, &decode_resource(name, bytes)?.resource)?;
+                    let known = tenant_credentials::TENANT_RESOURCES.into_iter().find(|known| *known == own);
+                    observed.tenant_credentials.extend(known.map(|known| (known, part)));
                 }
-                own if ahead::AHEAD.contains(&own) && is_labelled(name, bytes)? => {
-                    let part = brought::Brought::decode(name, &resource_of(name, bytes)?.resource)?;
-                    let known = ahead::AHEAD.into_iter().find(|known| *known == own);
-                    observed.ahead.extend(known.map(|known| (known, part)));
+                own if prerequisites::PREREQUISITE_RESOURCES.contains(&own) && is_labelled(name, bytes)? => {
+                    let part = ObservedObject::decode(name, &decode_resource(name, bytes)?.resource)?;
+                    let known = prerequisites::PREREQUISITE_RESOURCES.into_iter().find(|known| *known == own);
+                    observed.prerequisites.extend(known.map(|known| (known, part)));
                 }
-                BUNDLES | UNDONE if is_labelled(name, bytes)? => {
-                    let part = brought::Brought::decode(name, &resource_of(name, bytes)?.resource)?;
-                    let Bundles { order, undone } = &mut observed.bundles;
+                BUNDLES | BUNDLES_OBSERVER if is_labelled(name, bytes)? => {
+                    let part = ObservedObject::decode(name, &decode_resource(name, bytes)?.resource)?;
+                    let BundleObjects { request: order, observer: undone } = &mut observed.bundles;
                     *(if name == BUNDLES { order } else { undone }) = Some(part);
                 }
                 ENDED if is_labelled(name, bytes)? => {
-                    let ended: Object<AnyRemote> = wire::from_struct(&resource_of(name, bytes)?.resource)
-                        .map_err(|e| unreadable(name, e))?;
-                    observed.ended = Some(ended.metadata);
+                    let ended: Object<AnyRemote> = wire::from_struct(&decode_resource(name, bytes)?.resource)
+                        .map_err(|e| unreadable_resource(name, e))?;
+                    observed.completion_record = Some(ended.metadata);
                 }
-                _ if is_part(name) && is_labelled(name, bytes)? => {
-                    let part = Part::decode(name, &resource_of(name, bytes)?.resource)?;
+                _ if is_auxiliary_name(name) && is_labelled(name, bytes)? => {
+                    let part = NodePoolObject::decode(name, &decode_resource(name, bytes)?.resource)?;
                     observed.node_pools.0.insert(name.clone(), part);
                 }
                 _ => refuse_newer(name, bytes)?,
             }
         }
-        if observed.writer.is_none() {
-            observed.see_unreferred(request)?;
+        if observed.primary.is_none() {
+            observed.fetch_unreferenced_primary(request)?;
         }
         match observed.composite.flavour {
-            Flavour::Claimed | Flavour::Homeless => observed.distrust_pending(),
-            Flavour::Namespaced(_) => observed.see_what_was_written(),
+            Flavour::Claimed | Flavour::Homeless => observed.discard_pending_secret(),
+            Flavour::Namespaced(_) => observed.adopt_written_secret(),
         }
-        observed.see_handover(request);
+        observed.observe_transfer(request);
         Ok(observed)
     }
 
-    /// A composite has one cluster, and so one writer.
-    fn take(&mut self, mut writer: Writer) -> Result<(), Unusable> {
-        if writer.found_anothers(&self.composite) {
-            writer.link = Link::Replaced;
+    /// Sets the primary Object. A composite has one cluster, and so one primary Object.
+    fn set_primary(&mut self, mut primary: PrimaryObject) -> Result<(), UnusableRequest> {
+        if primary.found_foreign_remote(&self.composite) {
+            primary.sync = SyncState::Replaced;
         }
-        match self.writer.replace(writer) {
+        match self.primary.replace(primary) {
             None => Ok(()),
-            Some(_) => Err(Unusable::Unreadable {
+            Some(_) => Err(UnusableRequest::Unreadable {
                 part: "the observed resources".into(),
                 why: format!(
                     "there is more than one of {CLUSTER_CLAIM:?}, {HOSTED_CLUSTER:?}, {EPHEMERAL_CLUSTER:?}, {INSTANCE:?}, {ORDER:?} and {TOPOLOGY:?}"
@@ -301,53 +314,55 @@ impl Observed {
         }
     }
 
-    /// The writer, where the composite does not refer to it: core reads composites from a cache, which may show the one of before its cluster was
-    /// asked for. That would be asked for anew then, of a hub that has more room by now perhaps, and the first cluster be left behind.
-    fn see_unreferred(&mut self, request: &RunFunctionRequest) -> Result<(), Unusable> {
-        let Some(found) = fetched(request, &WRITER).and_then(|found| found.items.first()) else {
+    /// Finds a primary Object to which the composite does not refer. Core reads composites from a cache, which may be older than the first
+    /// request. The cluster would then be requested again, perhaps on another hub with more room, and the first one would be orphaned.
+    fn fetch_unreferenced_primary(&mut self, request: &RunFunctionRequest) -> Result<(), UnusableRequest> {
+        let Some(found) = fetched_resources(request, &PRIMARY_OBJECT).and_then(|found| found.items.first())
+        else {
             return Ok(());
         };
-        let object = wire::to_value(&found.resource).map_err(|e| unreadable(WRITER.dynamic(), e))?;
+        let object =
+            wire::to_value(&found.resource).map_err(|e| unreadable_resource(PRIMARY_OBJECT.dynamic(), e))?;
         let metadata = &object["metadata"];
         let own = self.composite.metadata.uid.as_ref().map(Uid::as_str);
         let mut owners = metadata["ownerReferences"].as_array().into_iter().flatten();
         if own.is_none() || !owners.any(|owner| owner["uid"].as_str() == own) {
             return Ok(());
         }
-        let writer = match metadata["labels"][ours::COMPONENT].as_str() {
-            Some(CLUSTER_CLAIM) => Writer::cluster_claim(&found.resource)?,
-            Some(name) if OF_TEMPLATES.contains(&name) => Writer::of_template(name, &found.resource)?,
+        let primary = match metadata["labels"][ours::COMPONENT].as_str() {
+            Some(CLUSTER_CLAIM) => PrimaryObject::cluster_claim(&found.resource)?,
+            Some(name) if OF_TEMPLATES.contains(&name) => PrimaryObject::of_template(name, &found.resource)?,
             Some(_) | None => return Ok(()),
         };
-        // One whose hub was given up goes, or is gone and still in a cache. It made nothing.
-        let Metadata { finalizers, .. } = &writer.object.metadata;
-        let made_nothing = writer.goes() && !finalizers.iter().any(|f| f == crossplane::FINALIZER);
-        let hub = &writer.object.spec.provider_config_ref.name;
-        // The status of the pass that left it out is stored by the next one, and the note on `credentials` before it.
+        // A primary Object whose hub was given up is being deleted, or is gone and still in a cache. It created nothing.
+        let Metadata { finalizers, .. } = &primary.object.metadata;
+        let made_nothing = primary.is_deleting() && !finalizers.iter().any(|f| f == crossplane::FINALIZER);
+        let hub = &primary.object.spec.provider_config_ref.name;
+        // The pass that omitted it stores its status with the next one, and the annotation on `credentials` earlier.
         let given_up = self.composite.status.hub.as_ref().is_some_and(|told| told.excluded.contains(hub))
-            || excluded(self.note(testplatform_apis::names::hub::EXCLUDED)).contains(hub);
+            || read_excluded(self.annotation(testplatform_apis::names::hub::EXCLUDED)).contains(hub);
         if made_nothing || given_up {
             return Ok(());
         }
-        self.unreferred = true;
-        self.take(writer)
+        self.is_primary_unreferenced = true;
+        self.set_primary(primary)
     }
 
-    /// Of a composite in a namespace, `credentials` itself writes the tenant's Secret: what it wrote is what the tenant has. That it
-    /// did is told by its finalizer, which provider-kubernetes sets after the first writing; what is in a Secret of that name before
-    /// is somebody else's. Only that there is something is kept, never what: a secret that is not here cannot get out, and the
-    /// tenant, whose Secret it is, may write what they like into it.
-    fn see_what_was_written(&mut self) {
+    /// Takes the written Secret as the tenant's. For a composite in a namespace `credentials` itself writes that Secret. Its finalizer
+    /// proves the write, because provider-kubernetes sets it after the first one; an earlier Secret of that name belongs to somebody else.
+    /// Only the presence of the keys is kept: a secret that is not here cannot leak, and the tenant may write anything into their own
+    /// Secret.
+    fn adopt_written_secret(&mut self) {
         self.details = Details::default();
         let Some(credentials) = &mut self.credentials else { return };
-        let wrote = credentials.has_finalizer() && !credentials.refused();
+        let wrote = credentials.has_finalizer() && !credentials.is_target_foreign();
         credentials.details = if wrote { credentials.details.presence() } else { Details::default() };
         self.details = credentials.details.clone();
     }
 
-    /// The incumbent reads credentials that it does not know yet from one Secret `pending`, shared by all claims.
-    /// What came from there is somebody else's: it was never given here, and is not passed on.
-    fn distrust_pending(&mut self) {
+    /// The incumbent reads credentials that it does not know yet from one Secret `pending`, shared by all claims. Its content belongs to
+    /// another claim: it was never published here, and is not passed on.
+    fn discard_pending_secret(&mut self) {
         let read =
             |c: &Credentials| c.object.status.at_provider.manifest.as_ref().map(|m| m.metadata.name.clone());
         let Some(credentials) = &mut self.credentials else { return };
@@ -358,7 +373,7 @@ impl Observed {
     }
 }
 
-/// Only `metadata.labels`, which is all that tells ours from others.
+/// Only `metadata.labels`, which alone identify our Objects.
 #[derive(serde::Deserialize)]
 struct Labelled {
     #[serde(default)]
@@ -371,22 +386,26 @@ struct Labels {
     labels: BTreeMap<String, String>,
 }
 
-/// Whether an Object says by our label that it is ours: what another step calls so is its own.
-fn is_labelled(name: &str, bytes: &Bytes) -> Result<bool, Unusable> {
-    let resource = resource_of(name, bytes)?;
-    // No API server has an object whose labels cannot be read; what else is unknown of it may be that it is ours.
-    let object: Labelled = wire::from_struct(&resource.resource).map_err(|e| unreadable(name, e))?;
+/// Whether an Object has our label. Another step may use the same name without it.
+fn is_labelled(name: &str, bytes: &Bytes) -> Result<bool, UnusableRequest> {
+    let resource = decode_resource(name, bytes)?;
+    // Labels of a stored object are always readable. An unreadable Object may be ours.
+    let object: Labelled = wire::from_struct(&resource.resource).map_err(|e| unreadable_resource(name, e))?;
     Ok(object.metadata.labels.contains_key(ours::COMPONENT))
 }
 
-pub(crate) fn refuse_newer(name: &str, bytes: &Bytes) -> Result<(), Unusable> {
-    if is_labelled(name, bytes)? { Err(Unusable::NewerVersion { name: name.to_owned() }) } else { Ok(()) }
+pub(crate) fn refuse_newer(name: &str, bytes: &Bytes) -> Result<(), UnusableRequest> {
+    if is_labelled(name, bytes)? {
+        Err(UnusableRequest::NewerVersion { name: name.to_owned() })
+    } else {
+        Ok(())
+    }
 }
 
-pub(crate) fn resource_of(name: &str, bytes: &Bytes) -> Result<Resource, Unusable> {
-    Resource::decode(bytes.clone()).map_err(|e| unreadable(name, e))
+pub(crate) fn decode_resource(name: &str, bytes: &Bytes) -> Result<Resource, UnusableRequest> {
+    Resource::decode(bytes.clone()).map_err(|e| unreadable_resource(name, e))
 }
 
-pub(crate) fn unreadable(name: &str, why: impl std::fmt::Display) -> Unusable {
-    Unusable::Unreadable { part: format!("observed resource {name:?}"), why: why.to_string() }
+pub(crate) fn unreadable_resource(name: &str, why: impl std::fmt::Display) -> UnusableRequest {
+    UnusableRequest::Unreadable { part: format!("observed resource {name:?}"), why: why.to_string() }
 }

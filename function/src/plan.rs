@@ -1,95 +1,95 @@
-//! Validated × Observed × now → what is to exist, and where the claim stands.
+//! Validated × Observed × now → desired resources, and phase of the claim.
 
-mod course;
+mod lifecycle;
+mod phase;
 mod policies;
-mod verdict;
 
 use jiff::Timestamp;
 
-pub use course::{Course, Over};
+pub use lifecycle::{Completion, Lifecycle};
 
 use crate::{
-    backend::{self, Backend, Desired, Ending, Health, Job},
-    handover,
+    backend::{self, Backend, DesiredResource, Health, Job, TeardownMethod},
     observed::Observed,
-    validate::{Problem, Remark, Validated},
+    transfer,
+    validate::{AdmissionIssue, FieldProblem, Validated},
 };
 
-/// The outcome of one pass, before it is put into words.
+/// Result of one pass, without messages.
 #[derive(Debug)]
 pub struct Plan {
     /// The request with its intent; the problems, when it is invalid.
-    pub request: Result<Validated, Vec<Problem>>,
-    /// What the hub says.
+    pub request: Result<Validated, Vec<FieldProblem>>,
+    /// State that the hub reports.
     pub health: Health,
-    /// Where the claim stands.
-    pub course: Course,
-    /// What is to exist.
-    pub resources: Vec<Desired>,
+    /// Phase and deadlines of the claim.
+    pub lifecycle: Lifecycle,
+    /// Desired resources.
+    pub resources: Vec<DesiredResource>,
     /// Kind of the remote object.
     pub kind: Option<&'static str>,
-    /// Composition resource name of the writer.
-    pub writer: Option<&'static str>,
-    /// How far the handing over of its cluster is, if that is asked for.
-    pub giving: Option<handover::Giving>,
+    /// Composition resource name of the primary Object.
+    pub primary_resource: Option<&'static str>,
+    /// Decision about the transfer of its cluster, if one is requested.
+    pub transfer: Option<transfer::TransferDecision>,
 }
 
 impl Plan {
-    /// What an administrator, or somebody else, has to do before a cluster is asked for.
-    pub fn held(&self) -> Option<&Remark> {
-        self.request.as_ref().ok()?.hold.as_ref()
+    /// Action that an administrator, or somebody else, has to take before a cluster is requested.
+    pub fn blocked_by(&self) -> Option<&AdmissionIssue> {
+        self.request.as_ref().ok()?.blocked_by.as_ref()
     }
 }
 
 /// Plans one pass.
-pub fn plan(request: Result<Validated, Vec<Problem>>, observed: &Observed, now: Timestamp) -> Plan {
+pub fn plan_pass(request: Result<Validated, Vec<FieldProblem>>, observed: &Observed, now: Timestamp) -> Plan {
     let mut request = match request {
         Ok(request) => request,
         Err(problems) => {
-            let course = course::invalid(observed);
+            let lifecycle = lifecycle::invalid_lifecycle(observed);
             return Plan {
                 request: Err(problems),
                 health: Health::default(),
-                course,
+                lifecycle,
                 resources: vec![],
                 kind: None,
-                writer: None,
-                giving: None,
+                primary_resource: None,
+                transfer: None,
             };
         }
     };
-    let backend = backend::select(&request);
-    let mut health = backend.map(|b| b.health(&request, observed)).unwrap_or_default();
+    let backend = backend::select_backend(&request);
+    let mut health = backend.map(|b| b.assess_health(&request, observed)).unwrap_or_default();
     remember_job(&mut health, observed);
-    backend::bundles::remember(&mut health, observed);
-    backend::ahead::remember(&mut health, observed);
-    let removal = backend.is_some_and(|b| b.ending() == Ending::Removed);
-    let course = course::chart(&request, observed, &health, removal, now);
-    request.intent = policies::intent(&request, observed, &health, &course, removal, now);
-    let giving = handover::giving(&request, observed, &course);
-    handover::bind(&mut request.intent, giving.as_ref(), observed);
+    backend::bundles::restore_setup_condition(&mut health, observed);
+    backend::prerequisites::restore_conditions(&mut health, observed);
+    let removal = backend.is_some_and(|b| b.teardown_method() == TeardownMethod::DeleteObject);
+    let lifecycle = lifecycle::evaluate_lifecycle(&request, observed, &health, removal, now);
+    request.intent = policies::decide_intent(&request, observed, &health, &lifecycle, removal, now);
+    let source = transfer::decide_transfer(&request, observed, &lifecycle);
+    transfer::apply_transfer(&mut request.intent, source.as_ref(), observed);
     let mut resources = match backend {
-        Some(backend) => backend.resources(&request, observed, &health),
-        None => backend::left(&request, observed),
+        Some(backend) => backend.build_resources(&request, observed, &health),
+        None => backend::orphaned_resources(&request, observed),
     };
-    resources.extend(backend::brought::resources(&request, observed));
-    resources.extend(backend::ahead::resources(&request, observed));
-    resources.extend(backend::bundles::resources(&request, observed));
-    resources.extend(backend::watch(&request, observed).filter(|_| !course.settled()));
-    backend::dependents::held(&mut resources, observed);
-    let resources = backend::placed(resources, &request, observed);
+    resources.extend(backend::tenant_credentials::build_resources(&request, observed));
+    resources.extend(backend::prerequisites::build_resources(&request, observed));
+    resources.extend(backend::bundles::build_resources(&request, observed));
+    resources.extend(backend::build_watch(&request, observed).filter(|_| !lifecycle.is_complete()));
+    backend::dependents::add_finalizers(&mut resources, observed);
+    let resources = backend::adapt_to_namespace(resources, &request, observed);
     Plan {
         request: Ok(request),
         health,
-        course,
+        lifecycle,
         resources,
         kind: backend.map(Backend::kind),
-        writer: backend.map(Backend::writer),
-        giving,
+        primary_resource: backend.map(Backend::primary_resource),
+        transfer: source,
     }
 }
 
-/// A job that the hub does not report any more is still where the owner finds out what happened.
+/// Keeps a job that the hub no longer reports: its log still shows the owner what happened.
 fn remember_job(health: &mut Health, observed: &Observed) {
     if let Some(job) = observed.composite.status.prow_job.clone().filter(|_| health.job == Job::default()) {
         health.job = Job { id: job.id.unwrap_or_default(), url: job.url.unwrap_or_default() };

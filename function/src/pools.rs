@@ -1,9 +1,9 @@
-//! From which pool a claim takes its cluster: a function of the claim, the catalogue and the other claims.
+//! Choice of the pool for a claim: a function of the claim, the catalogue and the other claims.
 //!
-//! A choice is made once. From then on the observed writer is the pin, and status repeats it: nothing here is asked again.
+//! The choice is made once. From then on the observed primary Object is the pin, and status repeats it: nothing here is evaluated again.
 //!
-//! **Invariant:** no randomness. Equal requests get the same pool, and a pool that comes or goes moves only the claims that
-//! it wins or loses (rendezvous hashing of the composite's uid).
+//! **Invariant:** no randomness. Equal requests get the same pool, and an added or removed pool moves only the claims that it wins or loses
+//! (rendezvous hashing of the composite's uid).
 
 mod load;
 mod matching;
@@ -19,13 +19,13 @@ use testplatform_apis::{
 };
 
 use crate::{
-    observed::{Observed, Peer, Pools},
-    validate::Remark,
+    observed::{Observed, PeerCluster, Pools},
+    validate::AdmissionIssue,
 };
 
-/// Where the cluster of a claim comes from.
+/// Pool of a claim's cluster.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct PoolRef {
     /// Name of the hub's ProviderConfig.
     pub hub: String,
     /// Namespace of the pool, and so of the ClusterClaim.
@@ -34,11 +34,11 @@ pub struct Place {
     pub pool: String,
     /// Namespace of published credentials on the hub.
     pub credentials_namespace: String,
-    /// Who is let into the cluster's namespace. None: said by the writer, or not known any more.
+    /// Subject with access to the cluster's namespace. None: the primary Object has it, or it is no longer known.
     pub subject: Option<Subject>,
-    /// Why this one, as one word.
+    /// Reason for the choice, as one word.
     pub reason: &'static str,
-    /// What the pool of a claim that brings its own credentials is made with.
+    /// Settings for the own pool of a claim with tenant credentials.
     pub own: Option<BringYourOwn>,
     /// Lifetime of claims that ask for none.
     pub default_lifetime: Option<GoDuration>,
@@ -46,8 +46,8 @@ pub struct Place {
     pub max_lifetime: Option<GoDuration>,
 }
 
-impl Place {
-    /// A pool of the catalogue as a place.
+impl PoolRef {
+    /// Builds the reference to a pool of the catalogue.
     pub fn of(pool: &Pool, hub: &Hub, settings: &Settings, reason: &'static str) -> Self {
         let own = hub.credentials_namespace.as_ref().map(ObjectName::as_str);
         Self {
@@ -64,29 +64,29 @@ impl Place {
     }
 }
 
-/// The pool for a claim for which nothing was asked of a hub yet; why there is none, otherwise. `brings`: whether it brings its own
+/// Chooses the pool for a claim without a request to a hub, or returns the issue that prevents it. `brings`: whether it has tenant
 /// credentials, and so gets a pool of its own like that of the catalogue's entry.
-pub fn choose(
+pub fn choose_pool(
     wanted: &ClusterClaim,
     brings: bool,
     tenant: Option<&str>,
     observed: &Observed,
     settings: &Settings,
-) -> Result<Place, Remark> {
-    let catalogue = catalogue(observed, settings)?;
-    let peers = counted(tenant, observed)?;
-    let candidates = matching::candidates(catalogue, wanted, brings, tenant);
+) -> Result<PoolRef, AdmissionIssue> {
+    let catalogue = read_catalogue(observed, settings)?;
+    let peers = counted_peers(tenant, observed)?;
+    let candidates = matching::find_candidates(catalogue, wanted, brings, tenant);
     if candidates.is_empty() {
-        return Err(matching::refusal(&observed.pools, catalogue, (wanted, brings), tenant));
+        return Err(matching::build_refusal(&observed.pools, catalogue, (wanted, brings), tenant));
     }
     let metadata = &observed.composite.metadata;
     let age = (metadata.creation_timestamp, observed.composite.ordinal());
-    let load = load::Load { catalogue, peers, age: &age, tenant };
+    let load = load::PeerLoad { catalogue, peers, age: &age, tenant };
     let affordable = load.within_quota(&candidates)?;
     let open: Vec<_> = affordable.iter().copied().filter(|pool| load.has_room(pool)).collect();
     let uid = metadata.uid.as_ref().map_or(metadata.name.as_str(), |u| u.as_str());
-    let Some(pool) = rendezvous::choose(uid, &open, wanted.pool.is_some()) else {
-        return Err(Remark::new(
+    let Some(pool) = rendezvous::choose_by_weight(uid, &open, wanted.pool.is_some()) else {
+        return Err(AdmissionIssue::new(
             Request::HubFull,
             "every hub with a pool that fits is full or takes no new claims; this claim is served once there is room, after those that were made before it",
         ));
@@ -98,38 +98,44 @@ pub fn choose(
         (false, ..) => Chosen::Weight,
     };
     match catalogue.hub(pool) {
-        Some(hub) => Ok(Place::of(pool, hub, settings, reason.as_str())),
+        Some(hub) => Ok(PoolRef::of(pool, hub, settings, reason.as_str())),
         // Excluded when the catalogue was read.
-        None => Err(Remark::new(Request::CatalogueInvalid, format!("pool {} is on no known hub", pool.name))),
+        None => Err(AdmissionIssue::new(
+            Request::CatalogueInvalid,
+            format!("pool {} is on no known hub", pool.name),
+        )),
     }
 }
 
 /// Whether a claim for a cluster that comes from no pool is within the quota of its namespace: the same table, and the same queue.
 /// Without a catalogue of pools there are no quotas.
-pub fn afford(
+pub fn check_quota(
     cost: u32,
     tenant: Option<&str>,
     observed: &Observed,
     settings: &Settings,
-) -> Result<(), Remark> {
+) -> Result<(), AdmissionIssue> {
     if observed.pools == Pools::Missing {
         return Ok(());
     }
-    let catalogue = catalogue(observed, settings)?;
-    let peers = counted(tenant, observed)?;
+    let catalogue = read_catalogue(observed, settings)?;
+    let peers = counted_peers(tenant, observed)?;
     let metadata = &observed.composite.metadata;
     let age = (metadata.creation_timestamp, observed.composite.ordinal());
-    load::Load { catalogue, peers, age: &age, tenant }.affords(cost)
+    load::PeerLoad { catalogue, peers, age: &age, tenant }.check_quota(cost)
 }
 
 /// The other claims, where the limit of the tenant is known.
-fn counted<'a>(tenant: Option<&str>, observed: &'a Observed) -> Result<&'a [Peer], Remark> {
+fn counted_peers<'a>(
+    tenant: Option<&str>,
+    observed: &'a Observed,
+) -> Result<&'a [PeerCluster], AdmissionIssue> {
     let Some(peers) = &observed.peers else {
-        return Err(Remark::new(Request::PoolsMissing, "the other claims were not counted yet"));
+        return Err(AdmissionIssue::new(Request::PoolsMissing, "the other claims were not counted yet"));
     };
     match tenant.and_then(|tenant| quota_flaw(observed, tenant)) {
         None => Ok(peers),
-        Some(flaw) => Err(Remark::new(
+        Some(flaw) => Err(AdmissionIssue::new(
             Request::CatalogueInvalid,
             format!(
                 "how much this namespace may have cannot be read from the catalogue of pools: {flaw}; ask the platform team to repair it"
@@ -138,8 +144,8 @@ fn counted<'a>(tenant: Option<&str>, observed: &'a Observed) -> Result<&'a [Peer
     }
 }
 
-/// The place that an earlier pass chose, as the catalogue describes it now. None: it has no such entry any more.
-pub fn entry<'a>(
+/// Catalogue entry of the pool that an earlier pass chose. None: the catalogue no longer has it.
+pub fn find_entry<'a>(
     catalogue: &'a Catalogue,
     hub: &str,
     namespace: &str,
@@ -165,22 +171,22 @@ fn quota_flaw<'a>(observed: &'a Observed, tenant: &str) -> Option<&'a Flaw> {
     flaws.iter().filter(|f| f.entry.starts_with("quotas[")).find(concerns)
 }
 
-fn catalogue<'a>(observed: &'a Observed, settings: &Settings) -> Result<&'a Catalogue, Remark> {
+fn read_catalogue<'a>(observed: &'a Observed, settings: &Settings) -> Result<&'a Catalogue, AdmissionIssue> {
     let name = &settings.pools;
     match &observed.pools {
         Pools::Found(catalogue, _) => Ok(catalogue),
-        // This answer is not the last one: core fetches what is asked for and calls again.
-        Pools::NotFetched => Err(Remark::new(
+        // This response is not the last one: core fetches the required resources and calls again.
+        Pools::NotFetched => Err(AdmissionIssue::new(
             Request::PoolsMissing,
             format!("the catalogue of pools, EnvironmentConfig {name}, was not read yet"),
         )),
-        Pools::Missing => Err(Remark::new(
+        Pools::Missing => Err(AdmissionIssue::new(
             Request::PoolsMissing,
             format!(
                 "there is no catalogue of pools, EnvironmentConfig {name}; ask the platform team to create it, or create a new claim with spec.ciOperator"
             ),
         )),
-        Pools::Invalid(why) => Err(Remark::new(
+        Pools::Invalid(why) => Err(AdmissionIssue::new(
             Request::CatalogueInvalid,
             format!("the catalogue of pools cannot be used: {why}; ask the platform team to repair it"),
         )),

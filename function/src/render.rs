@@ -43,9 +43,9 @@ pub fn render(
     notes: &mut dyn Write,
 ) -> Result<(), Error> {
     let now = args.now.unwrap_or_else(clock);
-    let (input, remarks) = Input::load(args, now)?;
-    for remark in remarks {
-        writeln!(notes, "note: {remark}").or_else(ignore_broken_pipe)?;
+    let (input, issues) = Input::load(args, now)?;
+    for issue in issues {
+        writeln!(notes, "note: {issue}").or_else(ignore_broken_pipe)?;
     }
     let rendered = run(&input, now)?;
     // In one piece: whoever reads it gets a whole stream or an error.

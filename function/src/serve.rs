@@ -15,7 +15,7 @@ use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 pub use address::Address;
 use connection::Connection;
-use services::{Named, Services};
+use services::{ServiceName, Services};
 use testplatform_process::admin::{self, Ready};
 use thiserror::Error;
 use tls::Certs;
@@ -39,8 +39,8 @@ type V1Beta1 = v1beta1::function_runner_service_server::FunctionRunnerServiceSer
 /// A peer that does not answer a ping for this long is gone, whatever TCP believes.
 const KEEPALIVE: (Duration, Duration) = (Duration::from_mins(1), Duration::from_secs(20));
 
-/// What a client may send before it is told that it was read, in one call and in all of a connection. HTTP/2 begins with
-/// 64 KiB for both: five requests of a ready cluster, and every further one would wait for the answer of the network.
+/// Flow-control windows of one call and of a connection. HTTP/2 begins with 64 KiB for both: five requests of a ready cluster, and every
+/// further one would wait for a network round trip.
 const WINDOWS: (u32, u32) = (1 << 20, 4 << 20);
 
 /// Calls at a time in one connection. Crossplane has one, and works on a few hundred composites at a time; each further stream is memory that a
@@ -62,7 +62,7 @@ pub enum Security {
     Mutual(PathBuf),
 }
 
-/// What the command line says about the server.
+/// Server settings from the command line.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Where gRPC listens.
@@ -87,7 +87,7 @@ pub enum Error {
     Listen {
         /// The address as it was given.
         address: Address,
-        /// What it is for.
+        /// Its purpose.
         purpose: &'static str,
         /// Why not.
         cause: io::Error,
@@ -197,11 +197,11 @@ async fn services(function: &Arc<Function>, limit: usize) -> Result<(HealthRepor
     let v1 = V1::from_arc(Arc::clone(function)).max_decoding_message_size(limit);
     let v1beta1 = V1Beta1::from_arc(Arc::clone(function)).max_decoding_message_size(limit);
     let services = Services::from([
-        Named::new(Measured::new(v1, metrics.clone())),
-        Named::new(Measured::new(v1beta1, metrics.clone())),
-        Named::new(Measured::new(health, metrics)),
-        Named::new(reflection().build_v1()?),
-        Named::new(reflection().build_v1alpha()?),
+        ServiceName::new(Measured::new(v1, metrics.clone())),
+        ServiceName::new(Measured::new(v1beta1, metrics.clone())),
+        ServiceName::new(Measured::new(health, metrics)),
+        ServiceName::new(reflection().build_v1()?),
+        ServiceName::new(reflection().build_v1alpha()?),
     ]);
     Ok((reporter, services))
 }

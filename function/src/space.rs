@@ -1,20 +1,20 @@
-//! The third composite: a space. A `Namespace` claim in; a namespace on a hub, what limits it, and credentials for it, out.
+//! The third composite: a space. Input is a `Namespace` claim; output is a namespace on a hub with its limits and its credentials.
 //!
 //! ```text
-//! request ──decode──▶ Observed ──resources──▶ desired ──respond──▶ response ──check──▶ out
+//! request ──decode──▶ SpaceState ──build_resources──▶ desired ──build_response──▶ response ──check──▶ out
 //! ```
 //!
-//! What differs from a cluster, and why:
-//! - **Nothing is pinned by uid.** A namespace that somebody deletes on the hub costs nothing to make anew, and the hub-side provider publishes
-//!   credentials for the new one.
-//! - **In this order:** the namespace; once the hub has it, what limits it; once all of that is there, the rights; then credentials. So nothing
-//!   is asked of the hub that it would refuse, and nobody has rights without quota. Going it is the reverse: only the namespace is deleted,
-//!   and everything else goes with it.
-//! - **A space of the incumbent stays what it is.** Its Object `secret`, with the token that running pipelines have, is repeated as it was
-//!   observed for as long as the space lives.
+//! Differences from a cluster, and their reasons:
+//! - **Nothing is pinned by uid.** A namespace that somebody deletes on the hub costs nothing to recreate, and the hub-side provider
+//!   publishes credentials for the new one.
+//! - **Creation has an order:** the namespace; once the hub has it, its limits; once all of them exist, the rights; then credentials. So
+//!   the hub refuses nothing, and nobody has rights without quota. Deletion is the reverse: only the namespace is deleted, and everything
+//!   else goes with it.
+//! - **A space of the incumbent stays unchanged.** Its Object `secret`, with the token of running pipelines, is repeated as observed for
+//!   the life of the space.
 //!
-//! **Invariant:** pure, like the rest of the core. An OK response repeats every observed resource of ours. Connection details are all five keys
-//! or none, and the composite is ready only in a response that has them.
+//! **Invariant:** pure, like the rest of the core. An OK response repeats every observed resource of ours. Connection details are all five
+//! keys or none, and the composite is ready only in a response that has them.
 
 mod check;
 mod legacy;
@@ -29,23 +29,23 @@ use testplatform_apis::{
     space::{GROUP, SPACE_KIND},
 };
 
-pub use check::violation;
-pub use observed::{Item, Keys, Observed};
-pub use state::State;
+pub use check::find_violation;
+pub use observed::{SpaceCredentials, SpaceObject, SpaceState};
+pub use state::SpaceProgress;
 
 use crate::{
     Options,
-    backend::Desired,
+    backend::DesiredResource,
     fatal,
-    observed::Unusable,
+    observed::UnusableRequest,
     proto::{RunFunctionRequest, RunFunctionResponse},
     wire,
 };
 
 /// Composition resource name of the Object that carries the namespace.
 pub const NAMESPACE: &str = "namespace";
-/// What may be done to a namespace of which nothing shows yet that it was made here: neither is one that was there before changed, nor does it go
-/// with the claim.
+/// Permissions on a namespace that is not proven to be created here: a namespace that existed before is neither changed nor deleted with
+/// the claim.
 const NEWBORN: [&str; 2] = ["Observe", "Create"];
 /// Of the one that carries the quota of everything.
 pub const QUOTA: &str = "quota";
@@ -68,7 +68,7 @@ pub const SECRET: &str = "secret";
 /// Of the one that observes the published credentials.
 pub const CREDENTIALS: &str = "credentials";
 
-/// What is made as soon as there is a namespace: all of it before anybody gets rights.
+/// Objects that are created as soon as the namespace exists, all of them before anybody gets rights.
 pub const CONTENT: [&str; 7] = [
     FROM_OPENSHIFT,
     SAME_NAMESPACE,
@@ -94,84 +94,87 @@ pub const OURS: [&str; 11] = [
     SERVICE_ACCOUNT,
 ];
 
-/// A request for a space, understood and planned.
+/// A decoded and planned request for a space.
 #[derive(Debug)]
-pub struct Judged {
+pub struct SpaceEvaluation {
     /// The step's input with every default filled in.
     pub settings: Settings,
-    /// What is there.
-    pub observed: Observed,
+    /// Observed state.
+    pub observed: SpaceState,
     /// Name of the namespace on the hub; none: the composite's name makes none.
     pub namespace: Option<String>,
-    /// What is to exist.
-    pub resources: Vec<Desired>,
+    /// Desired resources.
+    pub resources: Vec<DesiredResource>,
     /// The credentials, all of them or none.
-    pub details: Option<Keys>,
-    /// Where it stands.
-    pub state: State,
+    pub details: Option<SpaceCredentials>,
+    /// Progress of the space.
+    pub state: SpaceProgress,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Kind<'a> {
+struct SpaceTypeMeta<'a> {
     api_version: &'a str,
     kind: &'a str,
 }
 
 /// Whether a request is for a space.
-pub fn is_meant(request: &RunFunctionRequest) -> bool {
+pub fn handles_kind(request: &RunFunctionRequest) -> bool {
     let composite = request.observed.as_ref().and_then(|o| o.composite.as_ref());
-    let is = |k: Kind<'_>| k.kind == SPACE_KIND && k.api_version.split('/').next() == Some(GROUP);
-    composite.is_some_and(|c| wire::from_struct::<Kind<'_>>(&c.resource).is_ok_and(is))
+    let is = |k: SpaceTypeMeta<'_>| k.kind == SPACE_KIND && k.api_version.split('/').next() == Some(GROUP);
+    composite.is_some_and(|c| wire::from_struct::<SpaceTypeMeta<'_>>(&c.resource).is_ok_and(is))
 }
 
 /// Runs the function once for a space.
 pub fn run(request: &RunFunctionRequest, options: &Options) -> RunFunctionResponse {
-    match judge(request) {
-        Ok(judged) => {
-            let response = respond::respond(request, &judged, options);
-            let violated = check::violation(&response, request, &judged);
-            crate::check::unless(violated, response, request)
+    match evaluate(request) {
+        Ok(evaluation) => {
+            let response = respond::build_response(request, &evaluation, options);
+            let violated = check::find_violation(&response, request, &evaluation);
+            crate::check::fatal_if_violated(violated, response, request)
         }
-        Err(unusable) => {
-            fatal::fatal(request, unusable.reason(), unusable.to_string(), fatal::shown(request))
-        }
+        Err(unusable) => fatal::build_fatal(
+            request,
+            unusable.reason(),
+            unusable.to_string(),
+            fatal::repeat_conditions(request),
+        ),
     }
 }
 
-/// Everything but the words. Nothing of a space has a deadline, so the time does not matter.
-pub fn judge(request: &RunFunctionRequest) -> Result<Judged, Unusable> {
-    let settings = crate::settings(request)?;
-    let observed = Observed::decode(request)?;
+/// Evaluates a request, without messages. A space has no deadlines, so the time does not matter.
+pub fn evaluate(request: &RunFunctionRequest) -> Result<SpaceEvaluation, UnusableRequest> {
+    let settings = crate::read_settings(request)?;
+    let observed = SpaceState::decode(request)?;
     let namespace = observed.namespace();
     let resources = namespace
         .as_ref()
-        .map_or_else(Vec::new, |namespace| resources::resources(namespace, &settings, &observed));
+        .map_or_else(Vec::new, |namespace| resources::build_resources(namespace, &settings, &observed));
     let details = namespace.as_ref().and_then(|namespace| observed.credentials(namespace));
-    let state = state::state(namespace.as_deref(), &resources, details.is_some(), &observed);
-    Ok(Judged { settings, observed, namespace, resources, details, state })
+    let state = state::read_progress(namespace.as_deref(), &resources, details.is_some(), &observed);
+    Ok(SpaceEvaluation { settings, observed, namespace, resources, details, state })
 }
 
 /// The reasons behind a response, most important first.
-pub fn explain(judged: &Judged, response: &RunFunctionResponse) -> Vec<String> {
+pub fn explain_response(evaluation: &SpaceEvaluation, response: &RunFunctionResponse) -> Vec<String> {
     use crate::proto::Severity;
     if let Some(fatal) = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal)) {
         return vec![format!("fatal: {}", fatal.message)];
     }
-    let mut lines = vec![format!("phase {}: {}", judged.phase(), judged.state.message)];
-    lines.push(format!("reason: {}", judged.state.reason));
+    let mut lines = vec![format!("phase {}: {}", evaluation.phase(), evaluation.state.message)];
+    lines.push(format!("reason: {}", evaluation.state.reason));
     for name in OURS {
-        let wanted = judged.resources.iter().any(|r| r.name == name);
-        let what = match (judged.observed.objects.get(name), wanted) {
+        let wanted = evaluation.resources.iter().any(|r| r.name == name);
+        let what = match (evaluation.observed.objects.get(name), wanted) {
             (None, false) => continue,
             (None, true) => "asked for now",
-            (Some(item), true) if item.is_there() => "is there",
+            (Some(item), true) if item.exists() => "is there",
             (Some(_), true) => "asked for",
             (Some(_), false) => "taken away: it never was on the hub",
         };
         lines.push(format!("{name}: {what}"));
     }
-    let given = if judged.details.is_some() { "given" } else { "not given: not all of them are known" };
+    let given = if evaluation.details.is_some() { "given" } else { "not given: not all of them are known" };
     lines.push(format!("credentials: {given}"));
     lines
 }

@@ -1,4 +1,4 @@
-//! Plan → the status that the claim shows. A copy of what is observed: nothing here is the only witness of anything.
+//! Plan → the status of the claim. It is a copy of observed state: nothing here is the only record of anything.
 
 use testplatform_apis::{
     account::Mode,
@@ -11,47 +11,47 @@ use testplatform_apis::{
 };
 
 use crate::{
-    Judged,
-    backend::{Desired, Stage},
-    conditions::{self, refusal},
-    handover,
-    intent::Write,
-    observed::{Details, Link, ahead::AHEAD},
-    templates::{Stand, Templated},
+    ClusterEvaluation,
+    backend::{DesiredResource, Stage},
+    conditions::{self, find_refusal},
+    intent::PrimaryAction,
+    observed::{Details, SyncState, prerequisites::PREREQUISITE_RESOURCES},
+    templates::{Resolution, Templated},
     text::bounded,
-    validate::{Block, Claimed, Validated},
+    transfer,
+    validate::{Block, PoolClaim, Validated},
 };
 
 /// A text of the status.
 type Field = fn(&TestPlatformClusterStatus) -> &Option<String>;
 
-/// The status of this pass.
-pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
-    let Judged { plan, observed, .. } = judged;
-    let (course, health) = (&plan.course, &plan.health);
-    let settled = course.settled();
-    let state = match (settled, course.ever_ready) {
+/// Builds the status of this pass.
+pub fn build_status(evaluation: &ClusterEvaluation) -> TestPlatformClusterStatus {
+    let ClusterEvaluation { plan, observed, .. } = evaluation;
+    let (lifecycle, health) = (&plan.lifecycle, &plan.health);
+    let settled = lifecycle.is_complete();
+    let state = match (settled, lifecycle.ever_ready) {
         (true, true) => Some(CredentialsState::Withdrawn),
-        // There never were any, and there will be none.
+        // The claim never had credentials, and will have none.
         (true, false) => None,
-        (false, _) if conditions::undelivered(judged) => Some(CredentialsState::Pending),
-        (false, _) if course.details.as_ref().is_some_and(Details::has_kubeconfig) => {
+        (false, _) if conditions::is_undelivered(evaluation) => Some(CredentialsState::Pending),
+        (false, _) if lifecycle.details.as_ref().is_some_and(Details::has_kubeconfig) => {
             Some(CredentialsState::Published)
         }
         (false, _) => Some(CredentialsState::Pending),
     };
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    // A cluster that does not answer for a while, or is on its way out, keeps its address; one that is gone has none.
+    // A cluster that is unreachable or being torn down keeps its address; a deleted one has none.
     let of_cluster = |now: &Option<String>, field: Field| {
         now.clone().or_else(|| field(&observed.composite.status).clone()).filter(|_| !settled)
     };
     let job = &health.job;
     let templated = plan.request.as_ref().ok().and_then(Validated::templated);
     TestPlatformClusterStatus {
-        phase: Some(course.phase),
-        message: Some(sentence(judged)),
-        backend: backend(judged),
-        hub: hub(judged),
+        phase: Some(lifecycle.phase),
+        message: Some(status_message(evaluation)),
+        backend: backend_status(evaluation),
+        hub: hub_status_of(evaluation),
         prow_job: (!job.id.is_empty() || !job.url.is_empty())
             .then(|| ProwJobStatus { id: some(&job.id), url: some(&job.url) }),
         api_server_url: of_cluster(&health.api_server_url, |s| &s.api_server_url),
@@ -60,122 +60,128 @@ pub fn status(judged: &Judged) -> TestPlatformClusterStatus {
         version_desired: health.version_desired.clone(),
         credentials: state.map(|state| CredentialsStatus {
             state: Some(state),
-            secret_name: secret_name(judged),
+            secret_name: credentials_secret_name(evaluation),
             mode: plan.request.as_ref().ok().and_then(|r| r.access.as_ref()).map(|_| Mode::ServiceAccount),
         }),
-        started_at: course.started_at,
-        ready_at: course.ready_at.or(observed.composite.status.ready_at),
-        expires_at: course.cleanup_at.or(course.expires_at),
-        estimated_ready_at: course.estimated_ready_at,
+        started_at: lifecycle.started_at,
+        ready_at: lifecycle.ready_at.or(observed.composite.status.ready_at),
+        expires_at: lifecycle.cleanup_at.or(lifecycle.expires_at),
+        estimated_ready_at: lifecycle.estimated_ready_at,
         queue: health.queue.clone(),
-        // Of a remote object that is gone it is all that is left.
+        // All that remains of a deleted remote object.
         diagnostics: health.diagnostics.clone().or_else(|| observed.composite.status.diagnostics.clone()),
-        template: templated.map(|t| template(t, observed.composite.status.template.as_ref())),
+        template: templated.map(|t| template_status(t, observed.composite.status.template.as_ref())),
         effective: templated.and_then(|t| t.effective.clone()),
-        nodes: health.levels.nodes.clone().filter(|_| !settled),
-        progress: health.levels.progress.clone().filter(|_| !settled),
-        last_error: health.levels.last_error.clone(),
-        applied_generation: health.levels.applied_generation,
-        handed_over: handover::handed_over(judged),
-        take_over: handover::take_over(&judged.observed),
+        nodes: health.conditions.nodes.clone().filter(|_| !settled),
+        progress: health.conditions.progress.clone().filter(|_| !settled),
+        last_error: health.conditions.last_error.clone(),
+        applied_generation: health.conditions.applied_generation,
+        handed_over: transfer::handed_over_status(evaluation),
+        take_over: transfer::take_over_status(&evaluation.observed),
     }
 }
 
-/// What is known of the template. What it costs is what other claims of the namespace count.
-fn template(templated: &Templated, before: Option<&TemplateStatus>) -> TemplateStatus {
+/// Status of the template. Other claims of the namespace count its cost.
+fn template_status(templated: &Templated, before: Option<&TemplateStatus>) -> TemplateStatus {
     let terms = &templated.terms;
     TemplateStatus {
         name: Some(bounded(&templated.template, 253)).filter(|name| !name.is_empty()),
         backend: templated.backend,
-        // Of an entry that is gone it is what it was.
+        // A removed entry keeps its last cost.
         cost: terms.cost.map(i64::from).or(before.and_then(|b| b.cost)),
         deprecated: terms.deprecated.as_deref().map(|why| bounded(why, 512)),
     }
 }
 
-/// Where they were read from; after the end, where they had been.
-fn secret_name(judged: &Judged) -> Option<String> {
-    if judged.plan.course.quiet {
+/// Secret from which they are read; after the end, the last one.
+fn credentials_secret_name(evaluation: &ClusterEvaluation) -> Option<String> {
+    if evaluation.plan.lifecycle.in_quiet_period {
         return None;
     }
-    let before = || judged.observed.composite.status.credentials.as_ref()?.secret_name.clone();
-    let course = &judged.plan.course;
-    course.secret.clone().or_else(|| before().filter(|_| course.settled()))
+    let before = || evaluation.observed.composite.status.credentials.as_ref()?.secret_name.clone();
+    let lifecycle = &evaluation.plan.lifecycle;
+    lifecycle.secret.clone().or_else(|| before().filter(|_| lifecycle.is_complete()))
 }
 
-fn backend(judged: &Judged) -> Option<BackendStatus> {
-    let kind = judged.plan.kind?.to_owned();
-    let writer = judged.observed.writer.as_ref();
+fn backend_status(evaluation: &ClusterEvaluation) -> Option<BackendStatus> {
+    let kind = evaluation.plan.kind?.to_owned();
+    let primary = evaluation.observed.primary.as_ref();
     let of_manifest =
-        |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str()).map(str::to_owned);
-    let kept = judged.observed.remembered_uid().map(|u| u.0);
-    let attempt = if judged.plan.course.again { 2 } else { judged.observed.attempt() };
-    let request = judged.plan.request.as_ref().ok()?;
+        |field: &str| primary.and_then(|w| w.manifest()["metadata"][field].as_str()).map(str::to_owned);
+    let remembered = evaluation.observed.remembered_uid().map(|u| u.0);
+    let attempt = if evaluation.plan.lifecycle.recreates { 2 } else { evaluation.observed.attempt() };
+    let request = evaluation.plan.request.as_ref().ok()?;
     let name = request.name.as_str().to_owned();
-    let place = request.place();
-    let site = request.templated().and_then(|t| t.site.as_ref()).map(|site| site.name.clone());
+    let place = request.pool();
+    let placement =
+        request.templated().and_then(|t| t.placement.as_ref()).map(|placement| placement.name.clone());
     let namespace = match request.block {
         Block::ClusterClaim(_) => place.map(|p| p.namespace.clone()),
-        Block::Template(ref templated) => match &templated.stand {
-            _ if templated.site.is_some() => templated.site.as_ref().map(|site| site.namespace.clone()),
-            Stand::Whole(whole) => whole.namespace.as_ref().map(ToString::to_string),
-            Stand::Held | Stand::Kept { .. } => None,
+        Block::Template(ref templated) => match &templated.resolution {
+            _ if templated.placement.is_some() => {
+                templated.placement.as_ref().map(|placement| placement.namespace.clone())
+            }
+            Resolution::Resolved(resolved) => resolved.namespace.as_ref().map(ToString::to_string),
+            Resolution::Blocked | Resolution::Frozen { .. } => None,
         },
-        Block::CiOperator(_) => Some(crate::backend::namespace(request, &judged.observed).to_owned()),
+        Block::CiOperator(_) => {
+            Some(crate::backend::remote_namespace(request, &evaluation.observed).to_owned())
+        }
     };
     Some(BackendStatus {
         kind: Some(kind),
-        name: of_manifest("name").or(site).or(Some(name)),
+        name: of_manifest("name").or(placement).or(Some(name)),
         namespace: of_manifest("namespace").or(namespace),
         pool: place.map(|p| p.pool.clone()),
-        // The uid of the one that is pinned; until a second try is observed, of the one that vanished.
-        uid: writer.and_then(crate::observed::Writer::uid).map(|u| u.0).or(kept),
+        // Uid of the pinned object; until the second attempt is observed, of the vanished one.
+        uid: primary.and_then(crate::observed::PrimaryObject::remote_uid).map(|u| u.0).or(remembered),
         attempt: Some(attempt),
     })
 }
 
-pub(crate) fn hub(judged: &Judged) -> Option<HubStatus> {
-    judged.plan.kind?;
-    let request = judged.plan.request.as_ref().ok()?;
+pub(crate) fn hub_status_of(evaluation: &ClusterEvaluation) -> Option<HubStatus> {
+    evaluation.plan.kind?;
+    let request = evaluation.plan.request.as_ref().ok()?;
     if let Block::ClusterClaim(claimed) = &request.block {
-        return hub_of_pool(judged, claimed);
+        return hub_of_pool(evaluation, claimed);
     }
     if let Some(templated) = request.templated() {
-        return hub_of_template(judged, templated);
+        return hub_of_template(evaluation, templated);
     }
-    let name = crate::backend::provider_config(request, &judged.observed).to_owned();
+    let name = crate::backend::provider_config_name(request, &evaluation.observed).to_owned();
     Some(hub_status(Some(name), Chosen::OnlyHub.as_str()))
 }
 
-/// A hub is named with the first thing that is asked of it: other claims count this one from then on.
-fn hub_of_template(judged: &Judged, templated: &Templated) -> Option<HubStatus> {
-    let write = judged.plan.request.as_ref().ok().map(|r| &r.intent.write);
-    // A place for what is brought along, and what comes ahead, is asked for before the cluster.
-    let ahead = |desired: &Desired| AHEAD.contains(&desired.name.as_ref());
-    let asks =
-        write == Some(&Write::Create) || templated.home.is_some() || judged.plan.resources.iter().any(ahead);
-    let asked = templated.site.as_ref().filter(|site| site.kept || asks);
-    let leaves = write == Some(&Write::Elsewhere);
-    let excluded: Vec<String> = templated.given_up(leaves).into_iter().collect();
-    let asked = asked.filter(|_| !leaves);
-    (asked.is_some() || !excluded.is_empty()).then(|| HubStatus {
-        name: asked.map(|site| site.hub.clone()),
-        reason: asked.map(|site| site.reason.clone()),
+/// Status of a hub. It is set with the first request to the hub: other claims count this one from then on.
+fn hub_of_template(evaluation: &ClusterEvaluation, templated: &Templated) -> Option<HubStatus> {
+    let write = evaluation.plan.request.as_ref().ok().map(|r| &r.intent.action);
+    // Tenant credentials and prerequisites are requested before the cluster.
+    let ahead = |desired: &DesiredResource| PREREQUISITE_RESOURCES.contains(&desired.name.as_ref());
+    let asks = write == Some(&PrimaryAction::Create)
+        || templated.tenant_namespace.is_some()
+        || evaluation.plan.resources.iter().any(ahead);
+    let requested = templated.placement.as_ref().filter(|placement| placement.is_recorded || asks);
+    let leaves = write == Some(&PrimaryAction::Relocate);
+    let excluded: Vec<String> = templated.excluded_hubs(leaves).into_iter().collect();
+    let named = requested.filter(|_| !leaves);
+    (named.is_some() || !excluded.is_empty()).then(|| HubStatus {
+        name: named.map(|placement| placement.hub.clone()),
+        reason: named.map(|placement| placement.reason.clone()),
         excluded,
     })
 }
 
-/// The hub of the pool, and why it was chosen; before that, why none was.
-fn hub_of_pool(judged: &Judged, claimed: &Claimed) -> Option<HubStatus> {
-    let before = judged.observed.composite.status.hub.clone();
-    if let Some(place) = &claimed.place {
+/// Hub of the pool and the reason for it; before a choice, the reason for none.
+fn hub_of_pool(evaluation: &ClusterEvaluation, claimed: &PoolClaim) -> Option<HubStatus> {
+    let before = evaluation.observed.composite.status.hub.clone();
+    if let Some(place) = &claimed.pool {
         let same = before.filter(|b| b.name.as_deref() == Some(&place.hub)).and_then(|b| b.reason);
-        let reason = same.or_else(|| judged.observed.hub_reason());
+        let reason = same.or_else(|| evaluation.observed.hub_reason());
         let reason = reason.unwrap_or_else(|| place.reason.to_owned());
         return Some(hub_status(Some(place.hub.clone()), &reason));
     }
-    let hold = judged.plan.held();
-    let full = hold.filter(|h| h.reason == Request::HubFull);
+    let blocker = evaluation.plan.blocked_by();
+    let full = blocker.filter(|h| h.reason == Request::HubFull);
     full.map(|h| hub_status(None, h.reason.as_str()))
 }
 
@@ -183,46 +189,49 @@ fn hub_status(name: Option<String>, reason: &str) -> HubStatus {
     HubStatus { name, reason: Some(reason.to_owned()), excluded: vec![] }
 }
 
-/// What an administrator has to do for a cluster of which nothing is left that tells where it is.
-pub fn placeless(judged: &Judged) -> Option<String> {
-    let request = judged.plan.request.as_ref().ok()?;
-    let pooled = matches!(request.block, Block::ClusterClaim(_)) && request.place().is_none();
-    let templated = judged.plan.writer.is_some() && request.templated().is_some_and(|t| t.site.is_none());
+/// Action for an administrator if the location of the cluster is lost.
+pub fn lost_placement_message(evaluation: &ClusterEvaluation) -> Option<String> {
+    let request = evaluation.plan.request.as_ref().ok()?;
+    let pooled = matches!(request.block, Block::ClusterClaim(_)) && request.pool().is_none();
+    let templated = evaluation.plan.primary_resource.is_some()
+        && request.templated().is_some_and(|t| t.placement.is_none());
     let name = &request.name;
-    if templated && judged.observed.made_before() && !judged.plan.course.settled() {
+    if templated && evaluation.observed.was_made_before() && !evaluation.plan.lifecycle.is_complete() {
         return Some(format!(
             "nothing is left that tells on which hub the cluster is: an administrator has to restore Object managed-{name} or credentials-{name}, or delete what was made for {name} on its hub and then this claim"
         ));
     }
-    (pooled && judged.observed.made_before() && !judged.plan.course.settled()).then(|| {
+    (pooled && evaluation.observed.was_made_before() && !evaluation.plan.lifecycle.is_complete()).then(|| {
         format!(
             "nothing is left that tells in which pool and on which hub the cluster is: an administrator has to restore Object managed-{name} or credentials-{name}, or delete ClusterClaim {name} on its hub and then this claim"
         )
     })
 }
 
-/// One sentence: where it stands, and what it waits for. The important words come last, where tools cut least.
-pub fn sentence(judged: &Judged) -> String {
-    if let Some(placeless) = placeless(judged) {
-        return placeless;
+/// Status message in one sentence: state and wait reason. The important words come last, where tools cut least.
+pub fn status_message(evaluation: &ClusterEvaluation) -> String {
+    if let Some(lost) = lost_placement_message(evaluation) {
+        return lost;
     }
-    let plan = &judged.plan;
+    let plan = &evaluation.plan;
     let health = &plan.health;
     let url = if health.job.url.is_empty() { String::new() } else { format!("; see {}", health.job.url) };
-    let said = |words: &str| if words.is_empty() { String::new() } else { format!(": {words}") };
-    let text = match plan.course.phase {
-        Phase::Failed => failed(judged, &url),
+    let suffix = |message: &str| if message.is_empty() { String::new() } else { format!(": {message}") };
+    let text = match plan.lifecycle.phase {
+        Phase::Failed => failure_message(evaluation, &url),
         Phase::Pending => match &plan.request {
-            Ok(request) => match (&request.hold, &judged.observed.writer) {
-                (Some(hold), None) => format!("waiting: {}", hold.message),
+            Ok(request) => match (&request.blocked_by, &evaluation.observed.primary) {
+                (Some(blocker), None) => format!("waiting: {}", blocker.message),
                 (_, None) => "asking the hub for a cluster".into(),
-                (_, Some(writer)) => match &writer.link {
-                    Link::Refused(words) => format!("the hub refuses the request for now: {words}"),
-                    Link::Unavailable(outage) => outage.to_string(),
-                    Link::UnknownField(_) if writer.uid().is_none() => {
-                        format!("waiting: {}", refused(judged))
+                (_, Some(primary)) => match &primary.sync {
+                    SyncState::Refused(message) => format!("the hub refuses the request for now: {message}"),
+                    SyncState::Unavailable(outage) => outage.to_string(),
+                    SyncState::UnknownField(_) if primary.remote_uid().is_none() => {
+                        format!("waiting: {}", refusal_message(evaluation))
                     }
-                    _ if plan.course.again => "the request vanished on the hub and is made once more".into(),
+                    _ if plan.lifecycle.recreates => {
+                        "the request vanished on the hub and is made once more".into()
+                    }
                     _ if !health.waiting.is_empty() => health.waiting.clone(),
                     _ => "waiting for the hub to take up the request".into(),
                 },
@@ -230,40 +239,46 @@ pub fn sentence(judged: &Judged) -> String {
             Err(_) => String::new(),
         },
         Phase::Provisioning => match &health.stage {
-            Stage::Failing(words) => format!("the hub reports trouble, which may pass{}{url}", said(words)),
-            Stage::Ready if !plan.course.quiet => "the cluster is there, waiting for its kubeconfig".into(),
+            Stage::Failing(message) => {
+                format!("the hub reports trouble, which may pass{}{url}", suffix(message))
+            }
+            Stage::Ready if !plan.lifecycle.in_quiet_period => {
+                "the cluster is there, waiting for its kubeconfig".into()
+            }
             _ if !health.waiting.is_empty() => health.waiting.clone(),
-            _ if plan.course.late => format!("later than nine in ten of its kind, still being made{url}"),
-            _ if plan.course.quiet => "the cluster is being made".into(),
+            _ if plan.lifecycle.is_late => {
+                format!("later than nine in ten of its kind, still being made{url}")
+            }
+            _ if plan.lifecycle.in_quiet_period => "the cluster is being made".into(),
             _ => format!("the cluster is being made{url}"),
         },
-        Phase::Ready | Phase::Degraded if judged.observed.handover.let_go() => {
-            handover::told(&judged.observed)
+        Phase::Ready | Phase::Degraded if evaluation.observed.transfer.is_released() => {
+            transfer::released_message(&evaluation.observed)
         }
-        Phase::Ready | Phase::Degraded if conditions::undelivered(judged) => {
-            let why = judged.observed.claim_secret.refused().map(ToString::to_string).unwrap_or_default();
+        Phase::Ready | Phase::Degraded if conditions::is_undelivered(evaluation) => {
+            let why = evaluation.observed.claim_secret.refusal().map(ToString::to_string).unwrap_or_default();
             format!("the cluster is there, and its kubeconfig cannot be delivered: {why}")
         }
-        Phase::Ready if plan.course.expiring => {
+        Phase::Ready if plan.lifecycle.is_expiring => {
             "the cluster is ready and near the end of its lifetime".into()
         }
         Phase::Ready => "the cluster is ready".into(),
         Phase::Degraded => match &health.stage {
-            Stage::Failing(words) => {
-                format!("the cluster was ready; the hub now reports trouble{}", said(words))
+            Stage::Failing(message) => {
+                format!("the cluster was ready; the hub now reports trouble{}", suffix(message))
             }
             _ => "the cluster was ready; the hub does not report it ready now".into(),
         },
-        Phase::Deprovisioning => tearing_down(judged),
-        Phase::Deprovisioned => match plan.course.over.as_ref().map(|o| o.reason.as_str()) {
+        Phase::Deprovisioning => teardown_message(evaluation),
+        Phase::Deprovisioned => match plan.lifecycle.completion.as_ref().map(|o| o.reason.as_str()) {
             Some("NothingToTearDown") => "there was nothing to tear down".into(),
-            _ if plan.course.outlived => "its lifetime was over, the cluster is gone".into(),
+            _ if plan.lifecycle.lifetime_ended => "its lifetime was over, the cluster is gone".into(),
             _ => "the cluster is gone".into(),
         },
     };
     let lives =
-        matches!(plan.course.phase, Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded);
-    let text = match plan.course.cleanup_at.filter(|_| lives && !plan.course.teardown) {
+        matches!(plan.lifecycle.phase, Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded);
+    let text = match plan.lifecycle.cleanup_at.filter(|_| lives && !plan.lifecycle.teardown) {
         Some(at) => {
             format!("{}; the runs that own it are over, so it is torn down at {at}", bounded(&text, 900))
         }
@@ -272,72 +287,86 @@ pub fn sentence(judged: &Judged) -> String {
     bounded(&text, 1024)
 }
 
-fn tearing_down(judged: &Judged) -> String {
-    let over = if judged.plan.course.outlived { "its lifetime is over, " } else { "" };
-    match unheard(judged) {
+fn teardown_message(evaluation: &ClusterEvaluation) -> String {
+    let over = if evaluation.plan.lifecycle.lifetime_ended { "its lifetime is over, " } else { "" };
+    match undelivered_teardown(evaluation) {
         Some(why) => format!("{over}the cluster runs on: the hub was not told to tear it down: {why}"),
-        None => format!("{over}the cluster is being torn down{}{}", before(judged), vain(judged)),
+        None => format!(
+            "{over}the cluster is being torn down{}{}",
+            pre_delete_text(evaluation),
+            teardown_failure_text(evaluation)
+        ),
     }
 }
 
-/// Why the hub was not told that the cluster is to be torn down. The cluster is paid for until then.
-pub(crate) fn unheard(judged: &Judged) -> Option<String> {
-    let writer = judged.observed.writer.as_ref().filter(|_| !judged.plan.health.teardown_arrived)?;
-    match &writer.link {
-        Link::Unavailable(outage) => Some(outage.to_string()),
-        Link::Paused => Some("an administrator paused the Object".into()),
-        Link::Refused(words) => Some(format!("the hub refuses: {words}")),
-        Link::UnknownField(path) => Some(format!("the hub does not know the field {path}")),
-        Link::Unknown | Link::InSync | Link::Deleted | Link::Replaced => None,
+/// Reason for which the teardown request has not reached the hub. The cluster costs money until then.
+pub(crate) fn undelivered_teardown(evaluation: &ClusterEvaluation) -> Option<String> {
+    let primary =
+        evaluation.observed.primary.as_ref().filter(|_| !evaluation.plan.health.teardown_arrived)?;
+    match &primary.sync {
+        SyncState::Unavailable(outage) => Some(outage.to_string()),
+        SyncState::Paused => Some("an administrator paused the Object".into()),
+        SyncState::Refused(message) => Some(format!("the hub refuses: {message}")),
+        SyncState::UnknownField(path) => Some(format!("the hub does not know the field {path}")),
+        SyncState::Unknown | SyncState::InSync | SyncState::Deleted | SyncState::Replaced => None,
     }
 }
 
-/// What is done inside the cluster before it goes.
-fn before(judged: &Judged) -> String {
-    let waits = judged.plan.health.ending_waits.as_ref();
+/// Work inside the cluster before its deletion.
+fn pre_delete_text(evaluation: &ClusterEvaluation) -> String {
+    let waits = evaluation.plan.health.teardown_waits_for.as_ref();
     waits.map(|what| format!("; it {what}")).unwrap_or_default()
 }
 
-/// What keeps a cluster from being torn down: it costs money until somebody helps.
-pub(crate) fn vain(judged: &Judged) -> String {
-    let fails = judged.plan.health.ending_fails.as_ref();
+/// Reason that blocks the teardown: the cluster costs money until somebody helps.
+pub(crate) fn teardown_failure_text(evaluation: &ClusterEvaluation) -> String {
+    let fails = evaluation.plan.health.teardown_failure.as_ref();
     fails.map(|why| format!("; the hub cannot destroy it and goes on trying: {why}")).unwrap_or_default()
 }
 
-/// What `RequestAccepted` says of why it is not.
-fn refused(judged: &Judged) -> String {
-    refusal(judged).map(|refusal| refusal.message).unwrap_or_default()
+/// Message of `RequestAccepted` while it is False.
+fn refusal_message(evaluation: &ClusterEvaluation) -> String {
+    find_refusal(evaluation).map(|refusal| refusal.message).unwrap_or_default()
 }
 
-fn failed(judged: &Judged, url: &str) -> String {
-    let words = match &judged.plan.health.stage {
-        Stage::Ended { words, .. } | Stage::Refused { words, .. } | Stage::Failing(words)
-            if !words.is_empty() =>
+fn failure_message(evaluation: &ClusterEvaluation, url: &str) -> String {
+    let message = match &evaluation.plan.health.stage {
+        Stage::Ended { message, .. } | Stage::Refused { message, .. } | Stage::Failing(message)
+            if !message.is_empty() =>
         {
-            format!(": {words}")
+            format!(": {message}")
         }
         _ => String::new(),
     };
-    let rest = match judged.plan.course.over {
+    let rest = match evaluation.plan.lifecycle.completion {
         Some(_) => String::new(),
-        None => match unheard(judged) {
+        None => match undelivered_teardown(evaluation) {
             Some(why) => format!("; the hub was not told to tear down what is left: {why}"),
-            None => format!("; what is left is being torn down{}{}", before(judged), vain(judged)),
+            None => format!(
+                "; what is left is being torn down{}{}",
+                pre_delete_text(evaluation),
+                teardown_failure_text(evaluation)
+            ),
         },
     };
-    let why = match judged.plan.course.failure.unwrap_or(Failure::Earlier) {
+    let why = match evaluation.plan.lifecycle.failure.unwrap_or(Failure::Earlier) {
         // In full, because it is all that many ever see.
-        Failure::InvalidClaim => format!("the claim is invalid: {}", refused(judged)),
-        Failure::UnknownField => refused(judged),
-        Failure::HubRefused => format!("the hub refused the request{words}"),
-        Failure::ProwJobFailed => format!("the job that makes the cluster failed{words}{url}"),
-        Failure::ProvisionTimeout if judged.observed.never_asked() && refusal(judged).is_some() => {
-            format!("not ready within the provision timeout; no cluster was asked for: {}", refused(judged))
+        Failure::InvalidClaim => format!("the claim is invalid: {}", refusal_message(evaluation)),
+        Failure::UnknownField => refusal_message(evaluation),
+        Failure::HubRefused => format!("the hub refused the request{message}"),
+        Failure::ProwJobFailed => format!("the job that makes the cluster failed{message}{url}"),
+        Failure::ProvisionTimeout
+            if evaluation.observed.was_never_requested() && find_refusal(evaluation).is_some() =>
+        {
+            format!(
+                "not ready within the provision timeout; no cluster was asked for: {}",
+                refusal_message(evaluation)
+            )
         }
-        Failure::ProvisionTimeout if !judged.plan.health.waiting.is_empty() => {
-            format!("not ready within the provision timeout: {}", judged.plan.health.waiting)
+        Failure::ProvisionTimeout if !evaluation.plan.health.waiting.is_empty() => {
+            format!("not ready within the provision timeout: {}", evaluation.plan.health.waiting)
         }
-        Failure::ProvisionTimeout => format!("not ready within the provision timeout{words}{url}"),
+        Failure::ProvisionTimeout => format!("not ready within the provision timeout{message}{url}"),
         Failure::RemoteDeleted => "somebody deleted the remote object; the cluster is lost".into(),
         Failure::RemoteReplaced => "another object took the remote object's name; the cluster is lost".into(),
         Failure::ClusterDeleted => "somebody deleted the cluster on the hub; it is lost".into(),
@@ -345,8 +374,8 @@ fn failed(judged: &Judged, url: &str) -> String {
             "the Object that carried the remote object is gone; the cluster is lost".into()
         }
         Failure::Earlier => {
-            // It was said in an earlier pass, and cannot be found out again.
-            let before = judged.observed.composite.status.message.clone().filter(|m| !m.is_empty());
+            // An earlier pass reported the cause, and it cannot be derived again.
+            let before = evaluation.observed.composite.status.message.clone().filter(|m| !m.is_empty());
             return before.unwrap_or_else(|| "it failed earlier".into());
         }
     };

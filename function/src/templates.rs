@@ -1,28 +1,28 @@
-//! A claim with a template: which entry of the catalogue it means, what it asks for with every default filled in, and whether that
-//! may be asked for, or changed.
+//! Resolution of a claim with a template: the matching catalogue entry, the request with every default filled in, and whether the hub may
+//! be asked for it, or for a change.
 //!
 //! ```text
-//! claim ──words──▶ Words ┐
-//! catalogue ──find──▶ Entry ├──resolve──▶ Whole + Effective ──change──▶ Stand
-//! writer, status ──▶ Effective ┘
+//! claim ──claim_spec──▶ ClaimSpec ┐
+//! catalogue ──find_entry──▶ Entry ├──resolve_claim──▶ ResolvedSpec + Effective ──change──▶ Resolution
+//! primary Object, status ──▶ Effective ┘
 //! ```
 //!
-//! What is not said keeps its value: once a cluster was asked for, a default of the catalogue that changes changes no cluster. So what
-//! was asked for is remembered, in annotation `…/effective` of the writer and of `credentials`; `status.effective` is a copy, which
-//! counts where both are lost.
+//! Omitted fields keep their values: once a cluster was requested, a changed default of the catalogue changes no cluster. So the effective
+//! request is recorded in annotation `…/effective` of the primary Object and of `credentials`. `status.effective` is a copy, which counts
+//! if both are lost.
 //!
-//! **Invariant:** nothing here can lose a cluster. Where it cannot be said what is to be, it stays as it was asked for
-//! ([`Stand::Kept`]), and the backend repeats what is observed.
+//! **Invariant:** resolution cannot lose a cluster. If the desired state is unclear, the cluster stays as it was requested
+//! ([`Resolution::Frozen`]), and the backend repeats observed manifests.
 
+mod catalogue;
 mod change;
-mod find;
+mod claim_spec;
 mod groups;
 mod network;
-mod order;
+mod placement;
 mod refusal;
 mod resolve;
-mod site;
-mod words;
+mod spec;
 
 use std::collections::BTreeSet;
 
@@ -36,60 +36,63 @@ use testplatform_apis::{
     template::{Backend, effective::Effective, entry::Entry, version::Version},
 };
 
-pub use order::{Asked, Brings, Bundles, Chosen, Group, Order, Setting, Size, Whole};
-pub use site::Site;
-pub use words::{COMPANIONS, Words};
+pub use claim_spec::{COMPANIONS, ClaimSpec};
+pub use placement::Placement;
+pub use spec::{
+    AnyBackendSpec, BackendSpec, BroughtCredentials, BundleSelection, NodeCount, NodeGroupSpec, ResolvedSpec,
+    SelectedRelease, Setting,
+};
 
-use refusal::{Refusal, listed, said};
+use refusal::{FieldRefusal, combine_refusals, join_problems};
 
 use crate::{
-    backend::{self, taken},
-    observed::{Observed, brought::Home},
+    backend::{self, last_accepted},
+    observed::{Observed, tenant_credentials::TenantNamespace},
     text::bounded,
-    validate::{Problem, Remark},
+    validate::{AdmissionIssue, FieldProblem},
 };
 
 /// A claim with a template, resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Templated {
-    /// The name in `spec.template`.
+    /// Name in `spec.template`.
     pub template: String,
-    /// What makes the cluster. None: not known, and nothing was made yet.
+    /// Backend of the cluster. None: not known, and nothing was created yet.
     pub backend: Option<Backend>,
-    /// What is to be.
-    pub stand: Stand,
-    /// What is asked for, with every default filled in; of a cluster that is kept, what was asked for. For status and writer.
+    /// Resolved request.
+    pub resolution: Resolution,
+    /// Effective request, with every default filled in; of a frozen cluster, the original request. For status and primary Object.
     pub effective: Option<Effective>,
-    /// What the hub last took, where that is something else.
-    pub taken: Option<Effective>,
-    /// What the entry says about any of its clusters.
+    /// Last request that the hub accepted, if it differs.
+    pub last_accepted: Option<Effective>,
+    /// Terms of the catalogue entry for any of its clusters.
     pub terms: Terms,
-    /// Where it is made. None: nowhere yet, or it is not known any more.
-    pub site: Option<Site>,
-    /// The hubs that were given up for it.
+    /// Placement of the cluster. None: not chosen yet, or no longer known.
+    pub placement: Option<Placement>,
+    /// Hubs that were given up for it.
     pub excluded: BTreeSet<String>,
-    /// Whether its hub is to be given up: it cannot be reached, and nothing can have been made there.
-    pub gives_up: bool,
-    /// From when on it is, if its hub is not reached until then.
-    pub gives_up_at: Option<Timestamp>,
-    /// Where it brings its own credentials, if that was decided in this pass.
-    pub home: Option<Home>,
-    /// Whether all of that was decided in this pass: what comes ahead of the cluster may be asked for.
-    pub begins: bool,
-    /// Whether what was asked for ahead of the cluster is for another one than the claim asks for now, and no cluster was asked for yet: then
-    /// none is.
-    pub strays: bool,
+    /// Whether its hub has to be given up: it is unreachable, and nothing can exist there.
+    pub abandons_hub: bool,
+    /// Time of giving up, if its hub stays unreachable until then.
+    pub abandons_hub_at: Option<Timestamp>,
+    /// Namespace for the tenant's credentials, if it was chosen in this pass.
+    pub tenant_namespace: Option<TenantNamespace>,
+    /// Whether this pass decided all of that, so that prerequisites may be requested.
+    pub may_begin: bool,
+    /// Whether the prerequisites belong to another cluster than the claim requests now, before the cluster itself was requested. It is not
+    /// requested then.
+    pub has_mismatched_prerequisites: bool,
 }
 
-/// What is to be.
+/// Resolved request of a claim.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Stand {
-    /// Nothing was made, and nothing can be asked for: [`Validated::hold`](crate::validate::Validated::hold) says why.
-    Held,
-    /// All is known: the backend renders it.
-    Whole(Box<Whole>),
-    /// A cluster is there and stays as it was asked for: the backend repeats the observed manifests.
-    Kept {
+pub enum Resolution {
+    /// Nothing was created, and nothing can be requested. [`Validated::blocked_by`](crate::validate::Validated::blocked_by) has the reason.
+    Blocked,
+    /// The request is complete: the backend renders it.
+    Resolved(Box<ResolvedSpec>),
+    /// The cluster exists and stays as it was requested: the backend repeats the observed manifests.
+    Frozen {
         /// The reason of `SpecApplied`.
         reason: SpecLevel,
         /// A sentence.
@@ -97,10 +100,10 @@ pub enum Stand {
     },
 }
 
-/// What an entry says about any of its clusters.
+/// Terms of a catalogue entry for any of its clusters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Terms {
-    /// What one counts for in the budget of a quota.
+    /// Cost of one cluster in the budget of a quota.
     pub cost: Option<u32>,
     /// Why the template should not be used any more.
     pub deprecated: Option<String>,
@@ -110,71 +113,73 @@ pub struct Terms {
     pub default_lifetime: Option<GoDuration>,
     /// The longest lifetime.
     pub max_lifetime: Option<GoDuration>,
-    /// How long provisioning may take, as the claim says, else the entry.
+    /// Provision timeout of the claim, else of the entry.
     pub provision: Option<GoDuration>,
 }
 
 impl Templated {
-    /// Judges a claim. Problems: what an API server would have refused, of a claim for which nothing was made.
-    pub fn of(
+    /// Resolves a claim. Problems: errors that an API server would have refused, of a claim for which nothing was created.
+    pub fn resolve(
         spec: &Value,
         tenant: Option<&str>,
         observed: &Observed,
-    ) -> Result<(Self, Option<Remark>), Vec<Problem>> {
-        let made = observed.writer.is_some() || observed.left_behind();
-        let memory = if made { remembered(observed) } else { None };
+    ) -> Result<(Self, Option<AdmissionIssue>), Vec<FieldProblem>> {
+        let made = observed.primary.is_some() || observed.cluster_may_exist();
+        let memory = if made { recorded_request(observed) } else { None };
         let template = match &spec["template"] {
             Value::String(name) => name.clone(),
             _ => memory.as_ref().and_then(|m| m.template.clone()).unwrap_or_default(),
         };
-        let told = made_by(observed, None);
-        let kept = |reason, message: &str, memory: Option<Effective>, terms| Self {
-            backend: memory.as_ref().and_then(|m| m.backend).or(told),
-            taken: memory.as_ref().and_then(|asked| taken::taken(observed, asked, asked)),
+        let made_by = backend_of(observed, None);
+        let frozen = |reason, message: &str, memory: Option<Effective>, terms| Self {
+            backend: memory.as_ref().and_then(|m| m.backend).or(made_by),
+            last_accepted: memory
+                .as_ref()
+                .and_then(|asked| last_accepted::find_last_accepted(observed, asked, asked)),
             effective: memory,
             terms,
-            ..Self::bare(&template, Stand::Kept { reason, message: bounded(message, 2048) })
+            ..Self::unresolved(&template, Resolution::Frozen { reason, message: bounded(message, 2048) })
         };
-        let words = match Words::read(spec, tenant) {
-            Ok(words) => words,
+        let claim = match ClaimSpec::read(spec, tenant) {
+            Ok(claim) => claim,
             Err(problems) if made => {
-                let listed = listed(problems.iter().map(|p| (&p.field, &p.sentence)));
-                return Ok((kept(SpecLevel::Rejected, &listed, memory, Terms::default()), None));
+                let listed = join_problems(problems.iter().map(|p| (&p.field, &p.sentence)));
+                return Ok((frozen(SpecLevel::Rejected, &listed, memory, Terms::default()), None));
             }
             Err(problems) => return Err(problems),
         };
-        let back = memory.as_ref().and_then(|_| taken::back(observed));
-        // From what the hub refuses nothing goes on, but from what it has.
-        let taken = back.as_ref().and_then(|back| back.taken.as_ref());
-        let meant = |m: &Effective| m.template.as_ref() == Some(&template);
-        let moves = memory.as_ref().is_some_and(|m| !meant(m) && !taken.is_some_and(meant));
-        let entry = match find::entry(&observed.templates, &template, tenant, made && !moves) {
+        let rollback = memory.as_ref().and_then(|_| last_accepted::find_rollback(observed));
+        // A refused request leads nowhere: the claim continues from the accepted one.
+        let accepted = rollback.as_ref().and_then(|back| back.last_accepted.as_ref());
+        let is_named = |m: &Effective| m.template.as_ref() == Some(&template);
+        let moves = memory.as_ref().is_some_and(|m| !is_named(m) && !accepted.is_some_and(is_named));
+        let entry = match catalogue::find_entry(&observed.templates, &template, tenant, made && !moves) {
             Ok(entry) => entry,
             Err(refusal) if made => {
-                let terms = Terms { provision: words.timeouts.provision, ..Terms::default() };
-                return Ok((kept(SpecLevel::TemplateNotFound, &refusal.message, memory, terms), None));
+                let terms = Terms { provision: claim.timeouts.provision, ..Terms::default() };
+                return Ok((frozen(SpecLevel::TemplateNotFound, &refusal.message, memory, terms), None));
             }
             Err(refusal) => {
-                // Asked for, and not seen yet: what is there all the same is its backend's to repeat.
-                let memory = remembered(observed);
-                let noted = memory.as_ref().and_then(|m| m.backend);
-                // What is being set up ahead of it has the time that it was given.
-                let effective = memory.filter(|_| !observed.ahead.is_empty());
+                // A requested cluster that is not observed yet may have resources for its backend to repeat.
+                let memory = recorded_request(observed);
+                let recorded = memory.as_ref().and_then(|m| m.backend);
+                // Prerequisites that are being set up keep their original timeout.
+                let effective = memory.filter(|_| !observed.prerequisites.is_empty());
                 let given = effective.as_ref().and_then(|e| e.timeouts.as_ref()?.provision);
-                let held = Self {
-                    backend: noted.or(told),
+                let blocked = Self {
+                    backend: recorded.or(made_by),
                     effective,
-                    terms: Terms { provision: words.timeouts.provision.or(given), ..Terms::default() },
-                    ..Self::bare(&template, Stand::Held)
+                    terms: Terms { provision: claim.timeouts.provision.or(given), ..Terms::default() },
+                    ..Self::unresolved(&template, Resolution::Blocked)
                 };
-                return Ok((held, Some(refusal)));
+                return Ok((blocked, Some(refusal)));
             }
         };
-        let terms = terms(&entry, &words);
+        let terms = read_terms(&entry, &claim);
         if made && memory.is_none() {
             let message = "what was asked for is not remembered, so nothing of it can be changed; an administrator has to restore annotation testplatform.ci.openshift.org/effective of the Object";
-            let kept = kept(SpecLevel::NotObserved, message, None, terms);
-            return Ok((Self { backend: kept.backend.or(Some(entry.backend())), ..kept }, None));
+            let frozen = frozen(SpecLevel::NotObserved, message, None, terms);
+            return Ok((Self { backend: frozen.backend.or(Some(entry.backend())), ..frozen }, None));
         }
         let backend = Some(entry.backend());
         if let Some(before) =
@@ -184,57 +189,66 @@ impl Templated {
                 "spec.template is for {}, and the cluster was made by {before}, which cannot change; the cluster stays as it was asked for",
                 entry.backend()
             );
-            return Ok((kept(SpecLevel::Immutable, &message, memory, terms), None));
+            return Ok((frozen(SpecLevel::Immutable, &message, memory, terms), None));
         }
-        let of = |stand, effective, terms| Self { backend, effective, terms, ..Self::bare(&template, stand) };
-        let cluster = change::Cluster {
-            left_at: back.as_ref().and_then(|back| back.left_at.as_ref()),
-            numbered_groups: taken::numbered_groups(observed),
+        let of = |stand, effective, terms| Self {
+            backend,
+            effective,
+            terms,
+            ..Self::unresolved(&template, stand)
         };
-        match resolve::judged(&entry, &words, taken.or(memory.as_ref()), &cluster) {
-            Ok((whole, effective)) => {
-                let terms = Terms { release_deprecated: whole.release.deprecated.clone(), ..terms };
-                let goes_back = back.is_some() && memory.as_ref() != Some(&effective);
-                let stand = Stand::Whole(Box::new(Whole { back: goes_back, ..whole }));
-                let taken = memory.as_ref().and_then(|asked| taken::taken(observed, asked, &effective));
-                Ok((Self { taken, ..of(stand, Some(effective), terms) }, None))
+        let cluster = change::ExistingCluster {
+            blocked_at_version: rollback.as_ref().and_then(|back| back.blocked_at_version.as_ref()),
+            numbered_groups: last_accepted::numbered_groups(observed),
+        };
+        match resolve::resolve_claim(&entry, &claim, accepted.or(memory.as_ref()), &cluster) {
+            Ok((resolved, effective)) => {
+                let terms = Terms { release_deprecated: resolved.release.deprecated.clone(), ..terms };
+                let is_rollback = rollback.is_some() && memory.as_ref() != Some(&effective);
+                let resolution = Resolution::Resolved(Box::new(ResolvedSpec { is_rollback, ..resolved }));
+                let last_accepted = memory
+                    .as_ref()
+                    .and_then(|asked| last_accepted::find_last_accepted(observed, asked, &effective));
+                Ok((Self { last_accepted, ..of(resolution, Some(effective), terms) }, None))
             }
-            Err(Judgement::Refused(refusals)) if made => {
-                Ok((kept(SpecLevel::Rejected, &said(&refusals).message, memory, terms), None))
+            Err(ResolveError::Refused(refusals)) if made => {
+                Ok((frozen(SpecLevel::Rejected, &combine_refusals(&refusals).message, memory, terms), None))
             }
-            Err(Judgement::Refused(refusals)) => Ok((of(Stand::Held, None, terms), Some(said(&refusals)))),
-            Err(Judgement::Unchangeable(changes)) => {
-                let (reason, message) = change::said(&changes);
-                Ok((kept(reason, &message, memory, terms), None))
+            Err(ResolveError::Refused(refusals)) => {
+                Ok((of(Resolution::Blocked, None, terms), Some(combine_refusals(&refusals))))
+            }
+            Err(ResolveError::Unchangeable(changes)) => {
+                let (reason, message) = change::combine_changes(&changes);
+                Ok((frozen(reason, &message, memory, terms), None))
             }
         }
     }
 
-    /// With nothing known but this.
-    fn bare(template: &str, stand: Stand) -> Self {
+    /// Builds an unresolved request.
+    fn unresolved(template: &str, resolution: Resolution) -> Self {
         Self {
             template: template.to_owned(),
             backend: None,
-            stand,
-            taken: None,
+            resolution,
+            last_accepted: None,
             effective: None,
             terms: Terms::default(),
-            site: None,
+            placement: None,
             excluded: BTreeSet::new(),
-            gives_up: false,
-            gives_up_at: None,
-            home: None,
-            begins: false,
-            strays: false,
+            abandons_hub: false,
+            abandons_hub_at: None,
+            tenant_namespace: None,
+            may_begin: false,
+            has_mismatched_prerequisites: false,
         }
     }
 
-    /// What its owner should know although the request is accepted.
-    pub fn remarks(&self) -> Vec<Remark> {
+    /// Issues for the owner of an accepted request.
+    pub fn collect_issues(&self) -> Vec<AdmissionIssue> {
         let template = bounded(&self.template, 253);
         let old = |what: String, why: &String| {
-            let words = format!("{what} should not be used any more: {}", bounded(why, 512));
-            Remark::new(Request::TemplateDeprecated, words)
+            let message = format!("{what} should not be used any more: {}", bounded(why, 512));
+            AdmissionIssue::new(Request::TemplateDeprecated, message)
         };
         let terms = &self.terms;
         let of_template = terms.deprecated.as_ref().map(|why| old(format!("template {template}"), why));
@@ -242,23 +256,23 @@ impl Templated {
             .release_deprecated
             .as_ref()
             .map(|why| old(format!("this version of template {template}"), why));
-        let kept = match &self.stand {
-            Stand::Kept { reason: SpecLevel::Immutable | SpecLevel::Rejected, message } => {
-                Some(Remark::new(Request::ChangeIgnored, message.clone()))
+        let frozen = match &self.resolution {
+            Resolution::Frozen { reason: SpecLevel::Immutable | SpecLevel::Rejected, message } => {
+                Some(AdmissionIssue::new(Request::ChangeIgnored, message.clone()))
             }
-            Stand::Kept { .. } | Stand::Whole(_) | Stand::Held => None,
+            Resolution::Frozen { .. } | Resolution::Resolved(_) | Resolution::Blocked => None,
         };
-        kept.into_iter().chain(of_template).chain(of_release).collect()
+        frozen.into_iter().chain(of_template).chain(of_release).collect()
     }
 }
 
-/// Why there is nothing to render.
-enum Judgement {
-    Refused(Vec<Refusal>),
-    Unchangeable(Vec<change::Change>),
+/// Reason for which there is nothing to render.
+enum ResolveError {
+    Refused(Vec<FieldRefusal>),
+    Unchangeable(Vec<change::ForbiddenChange>),
 }
 
-fn terms(entry: &Entry, words: &Words) -> Terms {
+fn read_terms(entry: &Entry, claim: &ClaimSpec) -> Terms {
     let document = &entry.document;
     Terms {
         cost: Some(entry.cost()),
@@ -266,38 +280,38 @@ fn terms(entry: &Entry, words: &Words) -> Terms {
         release_deprecated: None,
         default_lifetime: document.default_lifetime,
         max_lifetime: document.max_lifetime,
-        provision: words.timeouts.provision.or(document.timeouts.provision),
+        provision: claim.timeouts.provision.or(document.timeouts.provision),
     }
 }
 
-/// What makes the cluster: the writer's own name tells it, whatever was lost or altered beside it; else what is `noted`, else status.
-fn made_by(observed: &Observed, noted: Option<Backend>) -> Option<Backend> {
-    let by_name = observed.writer.as_ref().and_then(backend::of_writer);
+/// Backend of the cluster: by the primary Object's own name, whatever was lost or altered otherwise; else `noted`, else the status.
+fn backend_of(observed: &Observed, noted: Option<Backend>) -> Option<Backend> {
+    let by_name = observed.primary.as_ref().and_then(backend::backend_of_primary);
     by_name.or(noted).or_else(|| observed.composite.status.template.as_ref()?.backend)
 }
 
-/// What was asked for, as the writer remembers it, else as `credentials` or status do.
-fn remembered(observed: &Observed) -> Option<Effective> {
-    let whole = |noted: Effective| {
-        let asked = Effective { backend: made_by(observed, noted.backend), ..noted };
-        is_whole(&asked).then_some(asked)
+/// Original request, as the primary Object records it, else `credentials`, else the status.
+fn recorded_request(observed: &Observed) -> Option<Effective> {
+    let complete = |noted: Effective| {
+        let request = Effective { backend: backend_of(observed, noted.backend), ..noted };
+        is_complete(&request).then_some(request)
     };
-    let noted = observed.notes(ours::EFFECTIVE).filter_map(Effective::read).find_map(whole);
-    noted.or_else(|| whole(observed.composite.status.effective.clone()?))
+    let recorded = observed.annotations(ours::EFFECTIVE).filter_map(Effective::read).find_map(complete);
+    recorded.or_else(|| complete(observed.composite.status.effective.clone()?))
 }
 
-/// Whether a memory has all without which a cluster that is there would change by itself, or could not change any more. Without the groups, nodes
-/// of those would go that the template does not give by itself.
-pub(crate) fn is_whole(asked: &Effective) -> bool {
+/// Whether a recorded request is complete: otherwise an existing cluster would change by itself, or could not change any more. Without the
+/// groups, nodes would be removed that the template does not provide by itself.
+pub(crate) fn is_complete(asked: &Effective) -> bool {
     let (image, version) = (asked.release_image.as_deref(), asked.version.as_deref());
     let dated = version.is_some_and(|version| Version::parse(version).is_ok());
-    // An image that tells its version has that noted beside it. What else a claim brings along may have none.
-    let told = |image| dated || Version::of_tag(image).is_none();
+    // An image whose tag has a version has that version recorded as well. Other images of claims may have none.
+    let has_version = |image| dated || Version::of_tag(image).is_none();
     let runs = match asked.backend {
-        Some(Backend::HyperShift) => image.is_some_and(told),
+        Some(Backend::HyperShift) => image.is_some_and(has_version),
         Some(Backend::ClusterApi) => dated,
         // There need be no release.
-        Some(Backend::Osac) => image.map_or(version.is_none(), told),
+        Some(Backend::Osac) => image.map_or(version.is_none(), has_version),
         Some(Backend::Caas) => true,
         None => false,
     };
@@ -305,34 +319,35 @@ pub(crate) fn is_whole(asked: &Effective) -> bool {
     runs && asked.template.is_some() && (asked.node_groups.is_some() || !grouped)
 }
 
-/// Whether a composite is one with a template: what was made of another block stays of that block.
-pub fn is_meant(observed: &Observed) -> bool {
-    if let Some(writer) = &observed.writer {
-        // Whatever the claim says by now: the cluster exists.
-        return writer.is_of_template();
+/// Whether a composite is one with a template. A cluster of another kind of request keeps that kind.
+pub fn is_templated(observed: &Observed) -> bool {
+    if let Some(primary) = &observed.primary {
+        // The cluster exists, whatever the claim has now.
+        return primary.is_templated();
     }
     let spec = &observed.composite.spec;
     let alone = spec["ciOperator"].is_null() && spec["clusterClaim"].is_null();
-    // What a claim says of what was made is the claim's to change, and not what was made.
-    let told = observed.composite.status.template.is_some() || observed.note(ours::EFFECTIVE).is_some();
-    // Nothing else has something beside its writer.
-    let known = told || observed.is_followed();
-    if observed.left_behind() && (known || observed.out_of_a_pool().is_some()) {
+    // The claim can change its own text about an existing cluster, but not the cluster.
+    let recorded =
+        observed.composite.status.template.is_some() || observed.annotation(ours::EFFECTIVE).is_some();
+    // Only templates have resources besides the primary Object.
+    let known = recorded || observed.has_dependents();
+    if observed.cluster_may_exist() && (known || observed.came_from_pool().is_some()) {
         return known;
     }
     !spec["template"].is_null() && alone
 }
 
-/// Why nothing more than the request keeps it from being asked for: what it costs, and whether anybody makes it.
-pub fn hold(
+/// Issue that blocks a resolved request: its quota, or an unknown environment.
+pub fn blocked_by(
     templated: &Templated,
     tenant: Option<&str>,
     observed: &Observed,
     settings: &Settings,
-) -> Option<Remark> {
+) -> Option<AdmissionIssue> {
     if let Some(missing) = crate::validate::missing_environment(&observed.environment, settings) {
         return Some(missing);
     }
     let cost = templated.terms.cost.unwrap_or(1);
-    crate::pools::afford(cost, tenant, observed, settings).err()
+    crate::pools::check_quota(cost, tenant, observed, settings).err()
 }

@@ -1,11 +1,11 @@
-//! Composite → [`Validated`], or everything that is wrong with it.
+//! Composite → [`Validated`], or all of its problems.
 //!
-//! **Invariant:** once a cluster was asked for, nothing here can lose it: what cannot change any more is taken
-//! from the observed writer, whatever the claim says by now.
+//! **Invariant:** once a cluster was requested, validation cannot lose it. Immutable values come from the observed primary Object, whatever
+//! the claim has now.
 
 mod access;
-mod claimed;
 mod lifetime;
+mod pool_claim;
 pub(crate) mod size;
 
 use jiff::Timestamp;
@@ -21,10 +21,10 @@ use testplatform_apis::{
     names::{ShortName, Uid, ephemeral_cluster as annotations, name_within, ours},
 };
 
-pub use claimed::Claimed;
-pub(crate) use claimed::{brought, own_namespace};
 pub use lifetime::Lifetime;
 pub(crate) use lifetime::{HIVE_ENDS_IT, HIVES_END};
+pub use pool_claim::PoolClaim;
+pub(crate) use pool_claim::{check_tenant_credentials, tenant_namespace_name};
 
 use lifetime::Limits;
 
@@ -32,85 +32,86 @@ use crate::{
     backend,
     intent::Intent,
     observed::{CLUSTER_CLAIM, Environment, Flavour, Observed},
-    pools::Place,
-    templates::{self, COMPANIONS, Stand, Templated},
+    pools::PoolRef,
+    templates::{self, COMPANIONS, Resolution, Templated},
     text::bounded,
 };
 
-/// A request of which everything that can be judged from the claim was judged.
+/// A request after all checks that need only the claim.
 #[derive(Clone, Debug)]
 pub struct Validated {
     /// Name of the composite, and of what is made for it; of a composite in a namespace, only of that.
     pub name: ShortName,
     /// Namespace of the claim; none for an administrator's composite.
     pub tenant: Option<String>,
-    /// What is asked for.
+    /// The request.
     pub block: Block,
-    /// `spec.tearDownCluster`; absent is not false: it is repeated as it stands.
+    /// `spec.tearDownCluster`; absent is not false: it is repeated unchanged.
     pub teardown: Option<bool>,
-    /// How long the cluster may live.
+    /// Lifetime of the cluster.
     pub lifetime: Lifetime,
-    /// The ServiceAccount whose credentials are handed out; none where it is the cluster's admin.
+    /// ServiceAccount whose credentials are published; none for the cluster's admin.
     pub access: Option<Wish>,
-    /// When it is torn down because nobody needs it any more; that is for who noted it to do.
+    /// Time of its cleanup because nobody needs it any more; the controller that recorded it does the cleanup.
     pub cleanup_at: Option<Timestamp>,
     /// Annotations of the claim that travel to the remote object: key and legal value.
-    pub run_names: Vec<(&'static str, ShortName)>,
+    pub run_annotations: Vec<(&'static str, ShortName)>,
     /// The step's input, with every default filled in.
     pub settings: Settings,
-    /// A refusal that an administrator can lift: nothing is created while it stands.
-    pub hold: Option<Remark>,
-    /// What the owner should know although the request is accepted.
-    pub remarks: Vec<Remark>,
-    /// What to do; the planner sets it.
+    /// Issue that an administrator can resolve: nothing is created until then.
+    pub blocked_by: Option<AdmissionIssue>,
+    /// Issues for the owner of an accepted request.
+    pub issues: Vec<AdmissionIssue>,
+    /// Instructions; set by the planner.
     pub intent: Intent,
 }
 
 impl Validated {
-    /// From which pool the cluster comes, where it comes from one and that is known.
-    pub fn place(&self) -> Option<&Place> {
+    /// Pool of the cluster, if it comes from one and that is known.
+    pub fn pool(&self) -> Option<&PoolRef> {
         match &self.block {
-            Block::ClusterClaim(claimed) => claimed.place.as_ref(),
+            Block::ClusterClaim(claimed) => claimed.pool.as_ref(),
             Block::CiOperator(_) | Block::Template(_) => None,
         }
     }
 
-    /// Name of the Object that carries what is asked for.
-    pub(crate) fn writer_name(&self) -> String {
+    /// Name of the primary Object.
+    pub(crate) fn primary_name(&self) -> String {
         format!("managed-{}", self.name)
     }
 
-    /// Whether it comes from a pool, and from which is not known.
-    pub(crate) fn is_placeless(&self) -> bool {
-        matches!(&self.block, Block::ClusterClaim(claimed) if claimed.place.is_none())
+    /// Whether it comes from an unknown pool.
+    pub(crate) fn is_pool_unknown(&self) -> bool {
+        matches!(&self.block, Block::ClusterClaim(claimed) if claimed.pool.is_none())
     }
 
-    /// Name of the hub's ProviderConfig, where there is a choice and that is known.
-    pub fn hub(&self) -> Option<&str> {
-        let site = || self.templated()?.site.as_ref().map(|site| site.hub.as_str());
-        self.place().map(|place| place.hub.as_str()).or_else(site)
+    /// Name of the hub's ProviderConfig, if there is a choice and that is known.
+    pub fn hub_name(&self) -> Option<&str> {
+        let placement = || self.templated()?.placement.as_ref().map(|placement| placement.hub.as_str());
+        self.pool().map(|place| place.hub.as_str()).or_else(placement)
     }
 
     /// Namespace of published credentials on that hub.
     pub fn credentials_namespace(&self) -> Option<&str> {
-        let site = || self.templated()?.site.as_ref().map(|site| site.credentials_namespace.as_str());
-        self.place().map(|place| place.credentials_namespace.as_str()).or_else(site)
+        let placement =
+            || self.templated()?.placement.as_ref().map(|placement| placement.credentials_namespace.as_str());
+        self.pool().map(|place| place.credentials_namespace.as_str()).or_else(placement)
     }
 
     /// Whether the field at this path of the remote object is the tenant's own. All others are written by the catalogue's entry or by this version.
-    pub fn wrote(&self, path: &str) -> bool {
+    pub fn is_tenant_field(&self, path: &str) -> bool {
         matches!(self.block, Block::CiOperator(_)) && path.starts_with("spec.ciOperator.")
     }
 
-    /// Who wrote the fields of the remote object that are not the tenant's.
-    pub fn author(&self) -> String {
+    /// Author of the remote object's fields that are not the tenant's.
+    pub fn author_name(&self) -> String {
         match &self.block {
             Block::Template(templated) => format!("template {}", bounded(&templated.template, 253)),
             Block::CiOperator(_) | Block::ClusterClaim(_) => "function-testplatform".to_owned(),
         }
     }
 
-    /// What is asked for by a template, or was.
+    /// Request of a claim with a template, if it is one.
     pub fn templated(&self) -> Option<&Templated> {
         match &self.block {
             Block::Template(templated) => Some(templated),
@@ -119,57 +120,63 @@ impl Validated {
     }
 }
 
-/// The block that the claim sets.
+/// Kind of request that the claim sets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     /// An EphemeralCluster: what is handed to the hub.
     CiOperator(Map<String, Value>),
     /// A Hive ClusterClaim.
-    ClusterClaim(Box<Claimed>),
-    /// What the catalogue of templates says.
+    ClusterClaim(Box<PoolClaim>),
+    /// A cluster from the catalogue of templates.
     Template(Box<Templated>),
 }
 
-/// Something that the owner should know.
+/// Issue for the owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
+pub struct AdmissionIssue {
     /// The reason that the condition shows.
     pub reason: Request,
     /// A sentence.
     pub message: String,
 }
 
-impl Remark {
-    /// A remark.
+impl AdmissionIssue {
+    /// Builds an issue.
     pub fn new(reason: Request, message: impl Into<String>) -> Self {
         Self { reason, message: message.into() }
     }
 }
 
-/// What is wrong with a field that cannot change any more.
+/// Problem with a field that cannot change any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct FieldProblem {
     /// Path of the field.
     pub field: String,
     /// A sentence without its end.
     pub sentence: String,
 }
 
-/// All problems, not the first.
-pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Result<Validated, Vec<Problem>> {
+/// Validates a claim, and returns all problems.
+pub fn validate(
+    observed: &Observed,
+    settings: Settings,
+    schema: &Value,
+) -> Result<Validated, Vec<FieldProblem>> {
     let spec = &observed.composite.spec;
-    let mut remarks = Vec::new();
+    let mut issues = Vec::new();
     let mut problems = Vec::new();
 
-    let name = ShortName::try_from(name_of(observed))
-        .map_err(|e| problems.push(Problem { field: "metadata.name".into(), sentence: e.to_string() }));
+    let name = ShortName::try_from(name_for_objects(observed))
+        .map_err(|e| problems.push(FieldProblem { field: "metadata.name".into(), sentence: e.to_string() }));
     let tenant = observed.composite.tenant().map(str::to_owned);
     let mut refused = None;
-    let block = match &observed.writer {
-        _ if templates::is_meant(observed) => match Templated::of(spec, tenant.as_deref(), observed) {
+    let block = match &observed.primary {
+        _ if templates::is_templated(observed) => match Templated::resolve(spec, tenant.as_deref(), observed)
+        {
             Ok((templated, refusal)) => {
                 refused = refusal;
-                remarks.extend(templated.remarks().into_iter().chain(backend::brought::remarks(observed)));
+                issues.extend(templated.collect_issues());
+                issues.extend(backend::tenant_credentials::collect_issues(observed));
                 Some(Block::Template(Box::new(templated)))
             }
             Err(mut wrong) => {
@@ -177,79 +184,71 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
                 None
             }
         },
-        // Whatever the claim says by now: the cluster exists, and its request cannot change.
-        Some(writer) if writer.name == CLUSTER_CLAIM => {
-            let kept = Claimed::kept(writer, observed, &settings, &mut remarks);
-            Some(Block::ClusterClaim(Box::new(kept)))
+        // The cluster exists and its request cannot change, whatever the claim has now.
+        Some(primary) if primary.name == CLUSTER_CLAIM => {
+            let pool_claim = PoolClaim::from_primary(primary, observed, &settings, &mut issues);
+            Some(Block::ClusterClaim(Box::new(pool_claim)))
         }
-        Some(writer) => Some(kept(&writer.manifest()["spec"]["ciOperator"], spec, &mut remarks)),
-        None if observed.left_behind() => Some(sought(observed, spec, schema, &mut remarks)),
-        None => asked(spec, schema, &mut problems).map(|block| match block {
+        Some(primary) => Some(keep_request(&primary.manifest()["spec"]["ciOperator"], spec, &mut issues)),
+        None if observed.cluster_may_exist() => Some(restore_request(observed, spec, schema, &mut issues)),
+        None => read_request(spec, schema, &mut problems).map(|block| match block {
             Block::ClusterClaim(claimed) if !spec["byoc"].is_null() => {
-                let claimed = claimed.bringing(&spec["byoc"], tenant.as_deref(), &mut problems);
+                let claimed =
+                    claimed.with_tenant_credentials(&spec["byoc"], tenant.as_deref(), &mut problems);
                 Block::ClusterClaim(Box::new(claimed))
             }
             block => block,
         }),
     };
     // Beside another block it would be left out without a word.
-    let beside = observed.writer.is_none() && spec["clusterClaim"].is_null() && !spec["byoc"].is_null();
-    if beside && !observed.left_behind() && !templates::is_meant(observed) {
-        problems.push(Problem { field: "spec.byoc".into(), sentence: BESIDE_OTHERS.into() });
+    let beside = observed.primary.is_none() && spec["clusterClaim"].is_null() && !spec["byoc"].is_null();
+    if beside && !observed.cluster_may_exist() && !templates::is_templated(observed) {
+        problems.push(FieldProblem { field: "spec.byoc".into(), sentence: BESIDE_OTHERS.into() });
     }
-    let access = access::access(observed, &mut problems, &mut remarks);
+    let access = access::resolve_access(observed, &mut problems, &mut issues);
     let (Ok(name), Some(mut block), true) = (name, block, problems.is_empty()) else { return Err(problems) };
     if let Block::Template(templated) = &mut block {
-        templated.look_back(name.as_str(), tenant.as_deref(), observed, &settings);
+        templated.restore_placement(name.as_str(), tenant.as_deref(), observed, &settings);
     }
-    // One that is to take a cluster over never makes one.
-    let waits = crate::handover::waits(observed);
-    let hold =
-        waits.or(refused).or_else(|| hold(&mut block, name.as_str(), tenant.as_deref(), observed, &settings));
+    // A transfer target never creates a cluster.
+    let waits = crate::transfer::transfer_blocked_by(observed);
+    let blocker = waits
+        .or(refused)
+        .or_else(|| find_blocker(&mut block, name.as_str(), tenant.as_deref(), observed, &settings));
 
     if let Block::CiOperator(forwarded) = &block {
         let unknown = ci_operator::unknown_fields(schema, forwarded);
         if !unknown.is_empty() {
-            remarks.push(Remark::new(
+            issues.push(AdmissionIssue::new(
                 Request::UnknownFieldForwarded,
-                format!("handed to the hub as they are, unknown to this version: {}", paths(&unknown)),
+                format!("handed to the hub as they are, unknown to this version: {}", claim_paths(&unknown)),
             ));
         }
     }
-    let teardown = match &spec["tearDownCluster"] {
-        Value::Bool(asked) => Some(*asked),
-        Value::Null => None,
-        _ => {
-            remarks.push(Remark::new(
-                Request::ChangeIgnored,
-                "spec.tearDownCluster is neither true nor false and was ignored",
-            ));
-            None
-        }
-    };
-    // What was let go is not this composite's to end.
-    let let_go = observed.handover.let_go();
-    let teardown = teardown.map(|asked| asked && !let_go);
+    let teardown = read_teardown(spec, &mut issues);
+    // A released cluster is not this composite's to end.
+    let released = observed.transfer.is_released();
+    let teardown = teardown.map(|asked| asked && !released);
     let limits = Limits::of(&block, &settings);
-    let lifetime = Lifetime::of(&spec["lifetime"], observed, &limits, &mut remarks);
-    let run_names = run_names(observed, &mut remarks);
+    let lifetime = Lifetime::of(&spec["lifetime"], observed, &limits, &mut issues);
+    let run_names = collect_run_annotations(observed, &mut issues);
     if matches!(cleanup::kept(spec), Some(Err(_))) {
-        remarks.push(Remark::new(
+        issues.push(AdmissionIssue::new(
             Request::ChangeIgnored,
             "spec.cleanup.keepForDebug is no duration such as 30m, and spec.cleanup was ignored",
         ));
     }
-    // Nobody ends it against somebody who said no.
-    let noted =
+    // An explicit `false` prevents the cleanup.
+    let recorded =
         observed.composite.metadata.annotation(ours::CLEANUP_SINCE).filter(|_| teardown != Some(false));
-    let cleanup_at = cleanup::due(spec, noted).filter(|_| !let_go);
+    let cleanup_at = cleanup::due(spec, recorded).filter(|_| !released);
     if tenant.is_none() {
-        remarks.push(Remark::new(
+        issues.push(AdmissionIssue::new(
             Request::NoTenant,
             "no claim: an administrator's composite, provisioned without a tenant",
         ));
     }
-    gather::sort_few(&mut remarks, |a, b| a.reason.cmp(&b.reason));
+    gather::sort_few(&mut issues, |a, b| a.reason.cmp(&b.reason));
     Ok(Validated {
         name,
         tenant,
@@ -258,21 +257,36 @@ pub fn validate(observed: &Observed, settings: Settings, schema: &Value) -> Resu
         lifetime,
         access,
         cleanup_at,
-        run_names,
+        run_annotations: run_names,
         settings,
-        hold,
-        remarks,
+        blocked_by: blocker,
+        issues,
         intent: Intent::default(),
     })
+}
+
+/// `spec.tearDownCluster`, if it is a boolean.
+fn read_teardown(spec: &Value, issues: &mut Vec<AdmissionIssue>) -> Option<bool> {
+    match &spec["tearDownCluster"] {
+        Value::Bool(asked) => Some(*asked),
+        Value::Null => None,
+        _ => {
+            issues.push(AdmissionIssue::new(
+                Request::ChangeIgnored,
+                "spec.tearDownCluster is neither true nor false and was ignored",
+            ));
+            None
+        }
+    }
 }
 
 /// Under what the composite's Objects and what is made for it on a hub are known. Composites in namespaces share the names of others,
 /// also with ones that were there before, whose clusters may still be on their way out: theirs are kept apart by a hash. Once there
 /// is an Object its name rules, because after a restore a composite has another uid.
-fn name_of(observed: &Observed) -> String {
+fn name_for_objects(observed: &Observed) -> String {
     let metadata = &observed.composite.metadata;
     let Flavour::Namespaced(namespace) = &observed.composite.flavour else { return metadata.name.clone() };
-    let of_writer = observed.writer.as_ref().and_then(|w| w.object.metadata.name.strip_prefix("managed-"));
+    let of_writer = observed.primary.as_ref().and_then(|w| w.object.metadata.name.strip_prefix("managed-"));
     let credentials = observed.credentials.as_ref();
     let of_credentials = || credentials.and_then(|c| c.object.metadata.name.strip_prefix("credentials-"));
     if let Some(known) = of_writer.or_else(of_credentials) {
@@ -282,7 +296,7 @@ fn name_of(observed: &Observed) -> String {
 }
 
 /// Paths within the block as paths within the claim. The last may be a count of those that are left out.
-fn paths(unknown: &[String]) -> String {
+fn claim_paths(unknown: &[String]) -> String {
     let path = |p: &String| if p.starts_with("and ") { p.clone() } else { format!("spec.ciOperator.{p}") };
     unknown.iter().map(path).collect::<Vec<_>>().join(", ")
 }
@@ -300,10 +314,10 @@ pub(crate) fn is_within(value: &Value, depth: usize) -> bool {
     }
 }
 
-/// The block of a claim for which nothing was made yet.
-fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Block> {
+/// Request of a claim for which nothing was created yet.
+fn read_request(spec: &Value, schema: &Value, problems: &mut Vec<FieldProblem>) -> Option<Block> {
     let mut problem = |field: &str, sentence: String| {
-        problems.push(Problem { field: field.to_owned(), sentence });
+        problems.push(FieldProblem { field: field.to_owned(), sentence });
         None
     };
     let (built, pooled) = (&spec["ciOperator"], &spec["clusterClaim"]);
@@ -320,7 +334,7 @@ fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Bl
             problem("spec", "sets none of ciOperator, clusterClaim and template; set one of them".into())
         }
         (Value::Null, block @ Value::Object(_)) => {
-            Claimed::asked(block, problems).map(|asked| Block::ClusterClaim(Box::new(asked)))
+            PoolClaim::read_claim(block, problems).map(|asked| Block::ClusterClaim(Box::new(asked)))
         }
         (Value::Null, _) => problem("spec.clusterClaim", "is not an object".into()),
         (Value::Object(block), Value::Null) => {
@@ -348,47 +362,55 @@ fn asked(spec: &Value, schema: &Value, problems: &mut Vec<Problem>) -> Option<Bl
     }
 }
 
-/// The block of a claim for which something was made that has to be looked for. What is wrong with it by now, because the schema became
-/// stricter, takes nothing away from that.
-fn sought(observed: &Observed, spec: &Value, schema: &Value, remarks: &mut Vec<Remark>) -> Block {
+/// Request of a claim whose cluster has to be searched for. Problems of its current spec, such as after a stricter schema, do not affect
+/// that.
+fn restore_request(
+    observed: &Observed,
+    spec: &Value,
+    schema: &Value,
+    issues: &mut Vec<AdmissionIssue>,
+) -> Block {
     let mut problems = Vec::new();
-    let asked = asked(spec, schema, &mut problems);
-    if let Some(Problem { field, sentence }) = problems.first() {
-        remarks.push(Remark::new(
+    let requested = read_request(spec, schema, &mut problems);
+    if let Some(FieldProblem { field, sentence }) = problems.first() {
+        issues.push(AdmissionIssue::new(
             Request::ChangeIgnored,
             format!("{field}: {sentence}; a cluster was made for this claim all the same, and is looked for"),
         ));
     }
     let otherwise = !spec["clusterClaim"].is_null() && !spec["ciOperator"].is_object();
-    match (observed.out_of_a_pool().unwrap_or(otherwise), asked) {
+    match (observed.came_from_pool().unwrap_or(otherwise), requested) {
         (true, Some(block @ Block::ClusterClaim(_))) | (false, Some(block @ Block::CiOperator(_))) => block,
-        (true, _) => Block::ClusterClaim(Box::new(Claimed::unknown())),
+        (true, _) => Block::ClusterClaim(Box::new(PoolClaim::unknown())),
         (false, _) => Block::CiOperator(spec["ciOperator"].as_object().cloned().unwrap_or_default()),
     }
 }
 
-/// The block of a claim for which something was made.
-fn kept(manifest: &Value, spec: &Value, remarks: &mut Vec<Remark>) -> Block {
-    let kept = manifest.as_object().cloned().unwrap_or_default();
+/// Request of a claim for which something was created.
+fn keep_request(manifest: &Value, spec: &Value, issues: &mut Vec<AdmissionIssue>) -> Block {
+    let frozen = manifest.as_object().cloned().unwrap_or_default();
     let same = |asked: &Map<String, Value>| {
-        *asked == kept || CiOperator(asked.clone()).forwarded() == CiOperator(kept.clone()).forwarded()
+        *asked == frozen || CiOperator(asked.clone()).forwarded() == CiOperator(frozen.clone()).forwarded()
     };
     if !spec["ciOperator"].as_object().is_some_and(same) {
-        remarks.push(Remark::new(
+        issues.push(AdmissionIssue::new(
             Request::ChangeIgnored,
             "spec.ciOperator cannot change once a cluster was asked for; the cluster stays as it was asked for",
         ));
     }
-    Block::CiOperator(kept)
+    Block::CiOperator(frozen)
 }
 
-fn run_names(observed: &Observed, remarks: &mut Vec<Remark>) -> Vec<(&'static str, ShortName)> {
+fn collect_run_annotations(
+    observed: &Observed,
+    issues: &mut Vec<AdmissionIssue>,
+) -> Vec<(&'static str, ShortName)> {
     let mut legal = Vec::new();
     for key in [annotations::PIPELINE_RUN_NAME, annotations::TASK_RUN_NAME] {
         let Some(value) = observed.composite.metadata.annotation(key) else { continue };
         match ShortName::try_from(value) {
             Ok(name) => legal.push((key, name)),
-            Err(error) => remarks.push(Remark::new(
+            Err(error) => issues.push(AdmissionIssue::new(
                 Request::AnnotationIgnored,
                 format!("annotation {key} was left out, its value is {error}"),
             )),
@@ -397,43 +419,46 @@ fn run_names(observed: &Observed, remarks: &mut Vec<Remark>) -> Vec<(&'static st
     legal
 }
 
-fn hold(
+fn find_blocker(
     block: &mut Block,
     name: &str,
     tenant: Option<&str>,
     observed: &Observed,
     settings: &Settings,
-) -> Option<Remark> {
+) -> Option<AdmissionIssue> {
     match block {
         Block::CiOperator(_) => missing_environment(&observed.environment, settings).or_else(|| {
-            let counts = settings.quotas_for_ci_operator && observed.pool_is_open();
-            counts.then(|| crate::pools::afford(1, tenant, observed, settings).err()).flatten()
+            let counts = settings.quotas_for_ci_operator && observed.is_unplaced();
+            counts.then(|| crate::pools::check_quota(1, tenant, observed, settings).err()).flatten()
         }),
-        Block::ClusterClaim(claimed) => claimed.place(name, tenant, observed, settings).err(),
+        Block::ClusterClaim(claimed) => claimed.choose_pool(name, tenant, observed, settings).err(),
         Block::Template(templated) => {
-            let open = matches!(templated.stand, Stand::Whole(_)) && observed.pool_is_open();
-            let held = open.then(|| templates::hold(templated, tenant, observed, settings)).flatten();
+            let open = matches!(templated.resolution, Resolution::Resolved(_)) && observed.is_unplaced();
+            let blocked =
+                open.then(|| templates::blocked_by(templated, tenant, observed, settings)).flatten();
             // A hub is chosen last, with everything else in place: from then on it counts this one.
-            held.or_else(|| open.then(|| templated.choose(name, tenant, observed, settings).err()).flatten())
+            blocked.or_else(|| {
+                open.then(|| templated.choose_placement(name, tenant, observed, settings).err()).flatten()
+            })
         }
     }
 }
 
-/// Why the name of this Konflux cluster is not known, by which hubs know its claims.
-pub(crate) fn missing_environment(environment: &Environment, settings: &Settings) -> Option<Remark> {
+/// Issue if the name of this Konflux cluster is unknown, by which hubs identify its claims.
+pub(crate) fn missing_environment(environment: &Environment, settings: &Settings) -> Option<AdmissionIssue> {
     let config = &settings.environment_config;
     match environment {
         Environment::Found(_) => None,
-        Environment::Invalid(why) => Some(Remark::new(
+        Environment::Invalid(why) => Some(AdmissionIssue::new(
             Request::EnvironmentConfigInvalid,
             format!("{why}; ask the platform team to repair it"),
         )),
-        // This answer is not the last one: core fetches what is asked for and calls again.
-        Environment::NotFetched => Some(Remark::new(
+        // This response is not the last one: core fetches the required resources and calls again.
+        Environment::NotFetched => Some(AdmissionIssue::new(
             Request::EnvironmentConfigMissing,
             format!("EnvironmentConfig {config} was not read yet"),
         )),
-        Environment::Missing => Some(Remark::new(
+        Environment::Missing => Some(AdmissionIssue::new(
             Request::EnvironmentConfigMissing,
             format!("EnvironmentConfig {config} does not exist; ask the platform team to create it"),
         )),

@@ -42,7 +42,7 @@ const MAX_INTEGER: i64 = 1 << 53;
 /// # Ok::<(), wire::Error>(())
 /// ```
 pub fn from_struct<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Error> {
-    T::deserialize(de::Node::root(bytes))
+    T::deserialize(de::NodeDeserializer::root(bytes))
 }
 
 /// Reads one member out of JSON, as [`from_struct`] reads it: an error names the path from `name` on, and quotes no value.
@@ -51,7 +51,7 @@ pub fn from_member<T: serde::de::DeserializeOwned>(
     value: &serde_json::Value,
 ) -> Result<T, Error> {
     let bytes = json_to_struct(&serde_json::json!({ name: value }))?;
-    de::Node::root(&bytes).member()
+    de::NodeDeserializer::root(&bytes).member()
 }
 
 /// Reads the bytes of a `google.protobuf.Struct` as JSON.

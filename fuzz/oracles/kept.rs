@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use function_testplatform::{
-    Thought,
+    Evaluation,
     proto::{Resource, RunFunctionRequest, RunFunctionResponse, Status},
     wire,
 };
@@ -35,11 +35,11 @@ const SPACE: [&str; 11] = [
 const WITHOUT_NAMESPACE: &str = "Namespace";
 
 /// What is observed of ours, and what can be read of it.
-fn ours<'a>(request: &'a RunFunctionRequest, thought: &Thought) -> Vec<(&'a str, Option<Value>)> {
+fn ours<'a>(request: &'a RunFunctionRequest, thought: &Evaluation) -> Vec<(&'a str, Option<Value>)> {
     let known: &[&str] = match thought {
-        Thought::Cluster(_) => &CLUSTER,
-        Thought::Pool(_) => &POOL,
-        Thought::Space(_) => &SPACE,
+        Evaluation::Cluster(_) => &CLUSTER,
+        Evaluation::Pool(_) => &POOL,
+        Evaluation::Space(_) => &SPACE,
     };
     let observed = request.observed.iter().flat_map(|state| &state.resources);
     let labelled = |bytes| marks(bytes).labels.get(ours::COMPONENT).is_some_and(Value::is_string);
@@ -72,7 +72,7 @@ fn object(bytes: &Bytes) -> Option<Value> {
 /// Whether an observed resource of ours is none that an API server has, or none that we ever wrote: without a name, and so without the
 /// notes that are needed where the writer is lost, or with a remote object of no name, or of no namespace where its kind has one. What
 /// the function then lacks, its last check sees, and changes nothing.
-pub fn garbled(request: &RunFunctionRequest, thought: &Thought) -> bool {
+pub fn garbled(request: &RunFunctionRequest, thought: &Evaluation) -> bool {
     ours(request, thought).iter().any(|(_, object)| object.as_ref().is_none_or(|object| !is_whole(object)))
 }
 
@@ -89,23 +89,23 @@ fn is_whole(object: &Value) -> bool {
 pub fn dropped(
     request: &RunFunctionRequest,
     response: &RunFunctionResponse,
-    thought: &Thought,
+    thought: &Evaluation,
 ) -> Option<String> {
     let desired = response.desired.as_ref().expect("an answer without a desired state");
     let there = ours(request, thought);
     let mut gone = there.iter().filter(|(name, _)| !desired.resources.contains_key(*name));
     match thought {
-        Thought::Cluster(_) => {
+        Evaluation::Cluster(_) => {
             let end = End::of(&there, request, response);
             let gone = gone.find(|(name, object)| !end.may_go(name, object.as_ref()));
             let gone = gone.map(|(name, _)| format!("{name} is dropped while {:?}", end.phase));
             gone.or_else(|| end.untold(&there, response))
         }
-        Thought::Pool(_) => {
+        Evaluation::Pool(_) => {
             let spec = composite(request)?["spec"].clone();
             gone.find(|(name, _)| !of_pool_may_go(name, &spec)).map(|(name, _)| format!("{name} is dropped"))
         }
-        Thought::Space(_) => gone
+        Evaluation::Space(_) => gone
             .find(|(name, object)| *name != "secret" || carries_something(object.as_ref()))
             .map(|(name, _)| format!("{name} is dropped")),
     }

@@ -4,7 +4,7 @@
 pub mod kept;
 
 use function_testplatform::{
-    Options, Thought,
+    Evaluation, Options,
     proto::{RunFunctionRequest, RunFunctionResponse, Severity},
     run,
 };
@@ -46,7 +46,7 @@ pub fn answered(request: &RunFunctionRequest) -> Option<RunFunctionResponse> {
 pub fn judged(request: &RunFunctionRequest, response: RunFunctionResponse) -> Option<RunFunctionResponse> {
     let fatal = response.results.iter().filter(|result| result.severity == i32::from(Severity::Fatal));
     let mut fatal = fatal.map(|result| result.message.as_str()).peekable();
-    let thought = Thought::about(request, now());
+    let thought = Evaluation::of(request, now());
     if fatal.peek().is_some() {
         let violated = fatal.find(|words| words.starts_with(VIOLATED) && !words.contains(CHANCE));
         let excused = || thought.as_ref().is_ok_and(|thought| kept::garbled(request, thought));
@@ -54,7 +54,7 @@ pub fn judged(request: &RunFunctionRequest, response: RunFunctionResponse) -> Op
         return None;
     }
     let thought = thought.expect("what is answered was understood");
-    assert_eq!(thought.violation(&response, request), None);
+    assert_eq!(thought.find_violation(&response, request), None);
     assert_eq!(kept::dropped(request, &response, &thought), None);
     Some(response)
 }

@@ -32,7 +32,7 @@ impl World {
     }
 
     /// The same, once its cluster is there and its credentials are published.
-    pub fn bundled_and_there() -> Self {
+    pub fn bundled_and_installed() -> Self {
         let mut world = Self::bundled();
         world.settle();
         world.hypershift_installs();
@@ -41,30 +41,30 @@ impl World {
         world
     }
 
-    /// What the function tells.
-    pub fn bundles_told(&self) -> bundle::Order {
+    /// Request that the function writes.
+    pub fn requested_bundles(&self) -> bundle::Order {
         let manifest = &self.objects["bundles"].object["spec"]["forProvider"]["manifest"];
         serde_json::from_str(manifest["data"][bundle::ORDER].as_str().unwrap()).unwrap()
     }
 
     /// The hub-side provider answers, if it was told.
-    pub fn bundles_say(&mut self, report: &Value) {
-        if let Some(told) = &mut self.bundles {
-            told["metadata"]["annotations"][bundle::REPORT] = json!(report.to_string());
+    pub fn report_bundles(&mut self, report: &Value) {
+        if let Some(request_object) = &mut self.bundles {
+            request_object["metadata"]["annotations"][bundle::REPORT] = json!(report.to_string());
         }
     }
 
     /// All of it is there.
     pub fn bundles_applied(&mut self) {
-        self.bundles_say(&json!({ "state": "Applied", "since": self.now }));
+        self.report_bundles(&json!({ "state": "Applied", "since": self.now }));
     }
 
     /// One round of provider-kubernetes over both Objects.
     pub(super) fn provide_bundles(&mut self) {
-        if let Some(mut told) = self.objects.remove("bundles")
-            && self.round_of_bundles(&mut told)
+        if let Some(mut request_object) = self.objects.remove("bundles")
+            && self.round_of_bundles(&mut request_object)
         {
-            self.objects.insert("bundles".into(), told);
+            self.objects.insert("bundles".into(), request_object);
         }
         let Some(looks) = self.objects.get_mut("bundles-undone") else { return };
         let object = &mut looks.object;
@@ -76,23 +76,23 @@ impl World {
                 synced(object, Some("observe failed: cannot get object: configmaps \"x\" is forbidden: no"));
             }
             None => synced(object, Some("observe failed: external resource does not exist")),
-            Some(there) => {
-                object["status"]["atProvider"]["manifest"] = there.clone();
+            Some(existing) => {
+                object["status"]["atProvider"]["manifest"] = existing.clone();
                 synced(object, None);
             }
         }
     }
 
     /// Whether the Object stays.
-    fn round_of_bundles(&mut self, told: &mut Composed) -> bool {
-        let object = &mut told.object;
+    fn round_of_bundles(&mut self, request_object: &mut Composed) -> bool {
+        let object = &mut request_object.object;
         if !self.reachable {
             synced(object, Some(UNREACHABLE));
             return true;
         }
         if !object["metadata"]["deletionTimestamp"].is_null() {
             if self.undone && self.bundles.is_some() && self.remote.is_some() {
-                self.bundles_say(&json!({
+                self.report_bundles(&json!({
                     "state": "BeforeDeletion", "bundle": "preDelete/drain", "object": "Job ops/drain", "reason": "NotReady",
                 }));
                 return true;
@@ -101,8 +101,8 @@ impl World {
             return false;
         }
         // Taken up only to be taken away: it makes and changes nothing.
-        let taken_up = object["spec"]["managementPolicies"] == json!(["Observe", "Delete"]);
-        assert!(taken_up || object["spec"]["managementPolicies"] == json!(["*"]), "{object}");
+        let is_adopted = object["spec"]["managementPolicies"] == json!(["Observe", "Delete"]);
+        assert!(is_adopted || object["spec"]["managementPolicies"] == json!(["*"]), "{object}");
         if self.untold {
             let words = "create failed: cannot create object: cannot create object: configmaps \"x\" is forbidden: no";
             synced(object, Some(words));
@@ -114,14 +114,14 @@ impl World {
         }
         object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
         let manifest = object["spec"]["forProvider"]["manifest"].clone();
-        if !taken_up {
-            let there = self.bundles.get_or_insert_with(|| named(&manifest));
-            assert_eq!(there["data"], manifest["data"], "what was told once does not change");
+        if !is_adopted {
+            let existing = self.bundles.get_or_insert_with(|| named(&manifest));
+            assert_eq!(existing["data"], manifest["data"], "what was told once does not change");
         }
-        if let Some(there) = &self.bundles {
-            let meant = there["metadata"]["uid"] == manifest["metadata"]["uid"];
-            assert!(!taken_up || meant, "Delete goes by name: {manifest}");
-            object["status"]["atProvider"]["manifest"] = there.clone();
+        if let Some(existing) = &self.bundles {
+            let is_requested = existing["metadata"]["uid"] == manifest["metadata"]["uid"];
+            assert!(!is_adopted || is_requested, "Delete goes by name: {manifest}");
+            object["status"]["atProvider"]["manifest"] = existing.clone();
         }
         synced(object, None);
         true
@@ -130,7 +130,7 @@ impl World {
 
 /// The hub gives a new ConfigMap its uid.
 fn named(manifest: &Value) -> Value {
-    let mut there = manifest.clone();
-    there["metadata"]["uid"] = json!("of-the-bundles");
-    there
+    let mut existing = manifest.clone();
+    existing["metadata"]["uid"] = json!("of-the-bundles");
+    existing
 }

@@ -14,9 +14,9 @@ pub fn hub(name: &str) -> Value {
     hub_for("caas", name)
 }
 
-/// What its webhook refuses of a change: all of it. Somebody else's may be asked to change before it is known for that.
-pub fn admits(there: &Value, before: &Value, after: &Value) {
-    if there["kind"] == "ClusterTemplateInstance" && there["metadata"]["uid"] != "somebody-elses" {
+/// Changes that its webhook refuses: all of them. An object of another owner may be asked to change before it is known as such.
+pub fn admits(existing: &Value, before: &Value, after: &Value) {
+    if existing["kind"] == "ClusterTemplateInstance" && existing["metadata"]["uid"] != "somebody-elses" {
         assert_eq!(before, after, "spec is immutable");
     }
 }
@@ -63,19 +63,19 @@ impl World {
     }
 
     /// Its operator says so, and counts the ClusterTemplateInstance as taken. The time at which it last said something else is noted.
-    pub fn caas_says(&mut self, phase: &str, message: &str, conditions: &[(&str, &str, &str, &str)]) {
+    pub fn report_caas(&mut self, phase: &str, message: &str, conditions: &[(&str, &str, &str, &str)]) {
         let now = self.now;
         let Some(remote) = &mut self.remote else { return };
         let before = remote["status"].clone();
         remote["status"]["phase"] = json!(phase);
         remote["status"]["message"] = json!(message);
         // Counts it as taken.
-        self.hypershift_says(&[]);
+        self.report_hypershift(&[]);
         let born = BORN.map(|(type_, reason)| (type_, "False", reason, ""));
         let known = |type_: &str, of: &Value| {
             of["conditions"].as_array().is_some_and(|all| all.iter().any(|c| c["type"] == type_))
         };
-        let said: Vec<Value> = born
+        let reported: Vec<Value> = born
             .iter()
             .filter(|(type_, ..)| !known(type_, &before))
             .chain(conditions)
@@ -83,9 +83,9 @@ impl World {
                 json!({ "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": now })
             })
             .collect();
-        // Of a type that is told twice the later one counts.
-        for one in said {
-            self.hive_says(&[one]);
+        // Of two conditions of one type the later one counts.
+        for one in reported {
+            self.report_hive(&[one]);
         }
         let Some(remote) = &mut self.remote else { return };
         if remote["status"] != before {
@@ -106,7 +106,7 @@ impl World {
     }
 
     /// A condition of the HostedCluster.
-    pub fn hosted_says(&mut self, type_: &str, status: &str, reason: &str, message: &str) {
+    pub fn report_hosted_cluster(&mut self, type_: &str, status: &str, reason: &str, message: &str) {
         let now = self.now;
         let Some(hosted) = &mut self.hosted else { return };
         let conditions = hosted["status"]["conditions"].as_array_mut().unwrap();
@@ -120,15 +120,15 @@ impl World {
     /// All of it is there.
     pub fn caas_installs(&mut self) {
         self.argo_makes();
-        self.hosted_says("Available", "True", "AsExpected", "");
-        self.hosted_says("InfrastructureReady", "True", "AsExpected", "");
+        self.report_hosted_cluster("Available", "True", "AsExpected", "");
+        self.report_hosted_cluster("InfrastructureReady", "True", "AsExpected", "");
         let now = self.now;
         if let Some(hosted) = &mut self.hosted {
             hosted["status"]["version"] = json!({ "history": [
                 { "state": "Completed", "version": "4.20.3", "image": "x", "completionTime": now },
             ] });
         }
-        self.caas_says(
+        self.report_caas(
             "Ready",
             "Cluster is ready",
             &[
@@ -157,7 +157,7 @@ impl World {
         }
     }
 
-    /// One round of provider-kubernetes over the Object that looks at the HostedCluster. What it saw, it keeps.
+    /// One round of provider-kubernetes over the observer of the HostedCluster. It keeps its last observation.
     pub(super) fn look_at_hosted(&mut self) {
         let Some(composed) = self.objects.get_mut("hosted") else { return };
         let object = &mut composed.object;

@@ -9,7 +9,7 @@ pub fn hub(name: &str) -> Value {
     hub_for("cluster-api", name)
 }
 
-/// What its webhooks refuse of a change.
+/// Changes that its webhooks refuse.
 pub fn admits(before: &Value, after: &Value) {
     let minor = |spec: &Value| -> Option<u32> {
         spec["topology"]["version"].as_str()?.strip_prefix("v1.")?.split_once('.')?.0.parse().ok()
@@ -51,18 +51,18 @@ impl World {
     }
 
     /// Cluster API has looked at the Cluster as it is.
-    pub fn capi_says(&mut self, conditions: &[(&str, &str, &str, &str)]) {
+    pub fn report_cluster_api(&mut self, conditions: &[(&str, &str, &str, &str)]) {
         // Counts it as taken.
-        self.hypershift_says(&[]);
-        let said: Vec<Value> = conditions
+        self.report_hypershift(&[]);
+        let reported: Vec<Value> = conditions
             .iter()
             .map(|(type_, status, reason, message)| {
-                let mut said = condition(self, type_, status, reason);
-                said["message"] = json!(message);
-                said
+                let mut reported = condition(self, type_, status, reason);
+                reported["message"] = json!(message);
+                reported
             })
             .collect();
-        self.hive_says(&said);
+        self.report_hive(&reported);
         if let Some(remote) = &mut self.remote {
             remote["status"]["observedGeneration"] = remote["metadata"]["generation"].clone();
         }
@@ -78,8 +78,10 @@ impl World {
             "Available",
             "TopologyReconciled",
         ];
-        self.capi_says(&yes.map(|type_| (type_, "True", "Available", "")));
-        self.capi_says(&["RollingOut", "ScalingUp", "ScalingDown"].map(|type_| (type_, "False", "Not", "")));
+        self.report_cluster_api(&yes.map(|type_| (type_, "True", "Available", "")));
+        self.report_cluster_api(
+            &["RollingOut", "ScalingUp", "ScalingDown"].map(|type_| (type_, "False", "Not", "")),
+        );
         let Some(remote) = &mut self.remote else { return };
         let topology = remote["spec"]["topology"].clone();
         let groups = topology["workers"]["machineDeployments"].as_array().cloned().unwrap_or_default();
@@ -98,14 +100,14 @@ impl World {
 
     /// A change is on its way to the machines.
     pub fn capi_rolls(&mut self) {
-        self.capi_says(&[
+        self.report_cluster_api(&[
             ("TopologyReconciled", "False", "ClusterUpgrading", "Cluster is upgrading"),
             ("RollingOut", "True", "RollingOut", "Rolling out 1 not up-to-date replicas"),
         ]);
     }
 
     /// The sentence of a condition of the claim.
-    pub fn said(&self, type_: &str) -> &str {
+    pub fn condition_message(&self, type_: &str) -> &str {
         self.conditions[type_]["message"].as_str().unwrap()
     }
 }

@@ -1,4 +1,4 @@
-//! What `render` asks the function for each of `examples/`.
+//! Requests that `render` sends to the function for each of `examples/`.
 
 use std::{
     fs,

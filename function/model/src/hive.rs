@@ -65,7 +65,7 @@ impl World {
     /// Hive has looked at the claim, and it waits.
     pub fn hive_queues(&mut self, report: &Value) {
         let pending = condition(self, "Pending", "True", "NoClusters");
-        self.hive_says(&[pending]);
+        self.report_hive(&[pending]);
         self.reports(report);
     }
 
@@ -92,7 +92,7 @@ impl World {
         remote["spec"]["namespace"] = json!("aws-420-x7k2p");
         self.installs = false;
         remote["status"]["lifetime"] = remote["spec"]["lifetime"].clone();
-        self.hive_says(&[pending, running]);
+        self.report_hive(&[pending, running]);
         let state = json!({ "powerState": "StartingMachines", "ownership": "Confirmed" });
         self.reports(&state);
     }
@@ -101,15 +101,15 @@ impl World {
     pub fn hive_runs(&mut self) {
         self.hive_assigns();
         let running = condition(self, "ClusterRunning", "True", "Running");
-        self.hive_says(&[running]);
+        self.report_hive(&[running]);
     }
 
     /// The cluster runs, and its credentials are published.
     pub fn hive_publishes(&mut self) {
         self.hive_runs();
         let name = self.published_name();
-        let there = self.remote.as_ref().is_some_and(|r| !r["spec"]["namespace"].is_null());
-        if there {
+        let is_claimed = self.remote.as_ref().is_some_and(|r| !r["spec"]["namespace"].is_null());
+        if is_claimed {
             self.secrets.insert(name.clone(), (KUBECONFIG.into(), PASSWORD.into()));
         }
         self.reports(&json!({
@@ -126,14 +126,14 @@ impl World {
     /// The cluster does not run now: in which state it is.
     pub fn hive_stops(&mut self, state: &str) {
         let running = condition(self, "ClusterRunning", "False", "Resuming");
-        self.hive_says(&[running]);
+        self.report_hive(&[running]);
         self.reports(&json!({ "powerState": state, "ownership": "Confirmed" }));
     }
 
     /// Somebody deleted the cluster, and the claim stays.
     pub fn hive_loses_the_cluster(&mut self) {
         let running = condition(self, "ClusterRunning", "False", "ClusterDeleted");
-        self.hive_says(&[running]);
+        self.report_hive(&[running]);
         self.secrets.clear();
     }
 
@@ -148,11 +148,11 @@ impl World {
     }
 
     /// Sets conditions, and leaves the others.
-    pub fn hive_says(&mut self, conditions: &[Value]) {
+    pub fn report_hive(&mut self, conditions: &[Value]) {
         let Some(remote) = &mut self.remote else { return };
         let old = remote["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let said = |c: &Value| conditions.iter().any(|new| new["type"] == c["type"]);
-        let kept = old.iter().filter(|c| !said(c)).cloned();
+        let is_replaced = |c: &Value| conditions.iter().any(|new| new["type"] == c["type"]);
+        let retained = old.iter().filter(|c| !is_replaced(c)).cloned();
         let new = conditions.iter().map(|new| {
             let same = old.iter().find(|c| c["type"] == new["type"] && c["status"] == new["status"]);
             let mut new = new.clone();
@@ -161,7 +161,7 @@ impl World {
             }
             new
         });
-        let all: Vec<Value> = kept.chain(new).collect();
+        let all: Vec<Value> = retained.chain(new).collect();
         if remote["status"]["conditions"] != json!(all) {
             remote["status"]["conditions"] = json!(all);
             remote["metadata"]["managedFields"] = status_written(self.now);
@@ -194,14 +194,14 @@ impl World {
         let hosted = ["HostedCluster", "Cluster", "ClusterOrder", "ClusterTemplateInstance"]
             .iter()
             .any(|kind| remote["kind"] == *kind);
-        // What depends on the Object keeps it from deleting anything.
+        // A dependent keeps the Object from deleting anything.
         let word = |uid: &Value| json!(format!("{REFERRED}{}", uid.as_str().unwrap_or_default()));
-        let said = |uid: &Value| {
+        let is_referrer = |uid: &Value| {
             object["metadata"]["finalizers"].as_array().is_some_and(|all| all.contains(&word(uid)))
         };
         let depends = |of: &Composed| {
             !of.object["spec"]["references"].is_null()
-                && (!self.unreferred || said(&of.object["metadata"]["uid"]))
+                && (!self.unreferred || is_referrer(&of.object["metadata"]["uid"]))
         };
         if hosted && self.objects.values().any(depends) {
             synced(object, None);
@@ -232,7 +232,7 @@ impl World {
     }
 }
 
-/// What the API server notes of who wrote a status, and when.
+/// Writer and time of a status, as the API server records them.
 pub fn status_written(now: Timestamp) -> Value {
     json!([{ "manager": "manager", "operation": "Update", "subresource": "status", "time": now }])
 }

@@ -52,13 +52,13 @@ impl World {
     }
 
     /// HyperShift has looked at it, and counts it as taken.
-    pub fn hypershift_says(&mut self, conditions: &[(&str, &str, &str)]) {
-        let said: Vec<Value> = conditions.iter().map(|(t, s, r)| condition(self, t, s, r)).collect();
+    pub fn report_hypershift(&mut self, conditions: &[(&str, &str, &str)]) {
+        let reported: Vec<Value> = conditions.iter().map(|(t, s, r)| condition(self, t, s, r)).collect();
         let Some(uid) = self.remote.as_ref().and_then(|r| r["metadata"]["uid"].as_str()) else { return };
         if uid.starts_with("remote-") {
             self.taken.insert(uid.to_owned());
         }
-        self.hive_says(&said);
+        self.report_hive(&reported);
     }
 
     /// The control plane answers, the release is rolled out, and all nodes are there.
@@ -70,7 +70,7 @@ impl World {
             "KubeAPIServerAvailable",
             "ValidReleaseImage",
         ];
-        self.hypershift_says(&yes.map(|type_| (type_, "True", "AsExpected")));
+        self.report_hypershift(&yes.map(|type_| (type_, "True", "AsExpected")));
         self.hypershift_rolls_out("Completed");
         if let Some(remote) = self.remote.as_mut().filter(|r| !r["status"].is_null()) {
             remote["status"]["controlPlaneEndpoint"] = json!({ "host": "api.demo.example", "port": 6443 });
@@ -95,7 +95,7 @@ impl World {
 
     /// HyperShift cannot use the image of the release that it is asked for now, and does not begin with it.
     pub fn hypershift_rejects_the_image(&mut self) {
-        self.hypershift_says(&[("ValidReleaseImage", "False", "InvalidImage")]);
+        self.report_hypershift(&[("ValidReleaseImage", "False", "InvalidImage")]);
         let Some(remote) = &mut self.remote else { return };
         let generation = remote["metadata"]["generation"].clone();
         let all = remote["status"]["conditions"].as_array_mut().into_iter().flatten();
@@ -139,7 +139,7 @@ impl World {
     }
 
     /// A NodePool as its Object asks for it.
-    pub fn asked_pool(&self, group: &str) -> &Value {
+    pub fn requested_pool(&self, group: &str) -> &Value {
         &self.objects[&format!("pool-{group}")].object["spec"]["forProvider"]["manifest"]
     }
 
@@ -157,15 +157,15 @@ impl World {
             let dangling =
                 !deleting && !object["spec"]["references"].is_null() && !self.objects.contains_key("cluster");
             let looks_alone = deleting && policies == json!(["Observe"]);
-            // One that only looks names nothing that could be refused.
+            // An observer names nothing that could be refused.
             let tries = manifest["spec"].is_object() && !dangling && !looks_alone;
-            let there = self.node_pools.get(&remote).filter(|_| tries && self.reachable);
+            let existing = self.node_pools.get(&remote).filter(|_| tries && self.reachable);
             let full = policies == json!(["*"]) && !deleting;
-            let refusal = there.and_then(|there| {
-                let dry = composed.tries(&self.fixed_of_pools, there).err();
-                let applied = || refused(&manifest["spec"], &self.fixed_of_pools, &there["spec"]);
+            let refusal = existing.and_then(|existing| {
+                let dry = composed.tries(&self.fixed_of_pools, existing).err();
+                let applied = || refused(&manifest["spec"], &self.fixed_of_pools, &existing["spec"]);
                 let applied = || Some(format!("update failed: cannot apply object: {}", applied()?));
-                Some((there, dry.or_else(|| applied().filter(|_| full))?))
+                Some((existing, dry.or_else(|| applied().filter(|_| full))?))
             });
             let object = &mut composed.object;
             if !self.reachable {
@@ -173,8 +173,8 @@ impl World {
                     object,
                     Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
                 );
-            } else if let Some((there, words)) = refusal {
-                object["status"]["atProvider"]["manifest"] = there.clone();
+            } else if let Some((existing, words)) = refusal {
+                object["status"]["atProvider"]["manifest"] = existing.clone();
                 synced(object, Some(&words));
             } else if deleting && self.nodes_stay {
                 synced(object, None);
@@ -188,20 +188,20 @@ impl World {
             } else {
                 object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
                 if full {
-                    let there = self
+                    let existing = self
                         .node_pools
                         .entry(remote.clone())
                         .or_insert_with(|| json!({ "metadata": { "uid": format!("pool-uid-{remote}") } }));
-                    there["spec"] = manifest["spec"].clone();
-                    there["metadata"]["name"] = manifest["metadata"]["name"].clone();
-                    there["metadata"]["namespace"] = manifest["metadata"]["namespace"].clone();
+                    existing["spec"] = manifest["spec"].clone();
+                    existing["metadata"]["name"] = manifest["metadata"]["name"].clone();
+                    existing["metadata"]["namespace"] = manifest["metadata"]["namespace"].clone();
                 }
-                if let Some(there) = self.node_pools.get(&remote) {
-                    object["status"]["atProvider"]["manifest"] = there.clone();
+                if let Some(existing) = self.node_pools.get(&remote) {
+                    object["status"]["atProvider"]["manifest"] = existing.clone();
                     synced(object, None);
                 } else {
-                    let gone = policies == json!(["Observe"]);
-                    synced(object, gone.then_some("observe failed: external resource does not exist"));
+                    let is_missing = policies == json!(["Observe"]);
+                    synced(object, is_missing.then_some("observe failed: external resource does not exist"));
                 }
             }
             self.objects.insert(name, composed);

@@ -9,8 +9,6 @@
     reason = "test support: a test that cannot go on says so"
 )]
 
-pub mod ahead;
-pub mod brought;
 pub mod bundles;
 pub mod caas;
 pub mod cluster_api;
@@ -19,8 +17,10 @@ pub mod hive;
 pub mod hypershift;
 pub mod osac;
 pub mod pool;
+pub mod prerequisites;
 pub mod requests;
 pub mod templates;
+pub mod tenant_credentials;
 pub mod times;
 pub mod trouble;
 pub mod view;
@@ -44,7 +44,7 @@ use serde_json::{Map, Value, json};
 use testplatform_apis::foreign::object;
 
 /// One line on the terminal, past the test harness, which keeps what passing tests print.
-pub fn say(line: &str) {
+pub fn print_line(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
@@ -96,7 +96,7 @@ pub fn structure(value: &Value) -> Bytes {
     wire::json_to_struct(value).unwrap()
 }
 
-/// What says nothing of its kind is an Object of provider-kubernetes.
+/// An object without a kind is an Object of provider-kubernetes.
 fn objects(observed: &Value) -> Value {
     let mut observed = observed.clone();
     for (_, entry) in observed["resources"].as_object_mut().into_iter().flatten() {

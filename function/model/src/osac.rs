@@ -71,19 +71,22 @@ pub fn workers(set: &Value, phase: &str) -> Vec<Value> {
     (0..set["numberOfNodes"].as_i64().unwrap()).map(of).collect()
 }
 
-/// What its definition refuses of a change, and what it drops without a word.
+/// Changes that its definition refuses, and fields that it drops silently.
 pub fn admits(before: &Value, after: &Value) {
     if before["templateID"].is_null() {
         return;
     }
     assert_eq!(before["templateID"], after["templateID"], "templateID is immutable");
     let requests = after["nodeRequests"].as_array().cloned().unwrap_or_default();
-    let mut seen = BTreeSet::new();
+    let mut names = BTreeSet::new();
     for request in requests {
         let (class, set) = (&request["resourceClass"], &request["nodeSet"]);
         assert_ne!(class.is_null(), set.is_null(), "{request} is of neither API, or of both");
         assert_eq!(request["bareMetal"]["instanceType"].is_string(), set.is_string(), "{request}");
-        assert!(seen.insert(if set.is_null() { class } else { set }.to_string()), "{request} is there twice");
+        assert!(
+            names.insert(if set.is_null() { class } else { set }.to_string()),
+            "{request} is there twice"
+        );
         assert!(request["numberOfNodes"].as_i64().unwrap() > 0, "{request} is empty");
     }
 }
@@ -119,14 +122,14 @@ impl World {
         world
     }
 
-    /// What the spec is known by, of the order as it is.
+    /// Version of the spec, from the order as it is.
     fn config(&self) -> Value {
         self.remote.as_ref().map(|remote| json!(remote["spec"].to_string())).unwrap_or_default()
     }
 
     /// OSAC has looked at it, and counts it as taken.
-    pub fn osac_says(&mut self, phase: &str, conditions: &[&str]) {
-        let said: Vec<Value> = conditions.iter().map(|t| condition(self, t, "True", "Done")).collect();
+    pub fn report_osac(&mut self, phase: &str, conditions: &[&str]) {
+        let reported: Vec<Value> = conditions.iter().map(|t| condition(self, t, "True", "Done")).collect();
         let config = self.config();
         let Some(remote) = &mut self.remote else { return };
         let uid = remote["metadata"]["uid"].as_str().unwrap();
@@ -138,7 +141,7 @@ impl World {
         }
         remote["status"]["phase"] = json!(phase);
         remote["status"]["desiredConfigVersion"] = config;
-        self.hive_says(&said);
+        self.report_hive(&reported);
     }
 
     /// A job for the spec as it is: one of this id changes its state, or a new one begins.
@@ -157,13 +160,13 @@ impl World {
     /// The job runs for the first time, or for what was asked for since.
     pub fn osac_runs(&mut self, id: &str) {
         let ready = self.remote.as_ref().is_some_and(|r| r["status"]["phase"] == "Ready");
-        self.osac_says(if ready { "Ready" } else { "Progressing" }, &["Accepted", "Progressing"]);
+        self.report_osac(if ready { "Ready" } else { "Progressing" }, &["Accepted", "Progressing"]);
         self.osac_job(id, "provision", "Running", "");
     }
 
     /// The HostedCluster is named, and not there yet.
     pub fn osac_names(&mut self) {
-        self.osac_says("Progressing", &["Accepted", "NamespaceCreated", "ControlPlaneCreated"]);
+        self.report_osac("Progressing", &["Accepted", "NamespaceCreated", "ControlPlaneCreated"]);
         if let Some(remote) = &mut self.remote {
             remote["status"]["clusterReference"] = json!({
                 "namespace": BEHIND, "hostedClusterName": NAME, "serviceAccountName": "a", "roleBindingName": "b",
@@ -175,14 +178,14 @@ impl World {
     pub fn osac_makes(&mut self) {
         self.osac_names();
         let all = ["Accepted", "NamespaceCreated", "ControlPlaneCreated", "ControlPlaneAvailable"];
-        self.osac_says("Ready", &all);
-        self.osac_says("Ready", &["ClusterAvailable"]);
+        self.report_osac("Ready", &all);
+        self.report_osac("Ready", &["ClusterAvailable"]);
         let count = self.config().to_string().len();
         self.osac_job(&format!("job-{count}"), "provision", "Succeeded", "");
         self.osac_serves();
     }
 
-    /// What is behind the order is what it asks for.
+    /// The underlying objects match the order.
     pub fn osac_serves(&mut self) {
         let yes = ["Available", "InfrastructureReady"].map(|t| condition(self, t, "True", "AsExpected"));
         let ready = condition(self, "Ready", "True", "AsExpected");
@@ -224,11 +227,11 @@ impl World {
 
     /// A condition of the HostedCluster behind the order.
     pub fn behind(&mut self, type_: &str, status: &str, message: &str) {
-        let mut said = condition(self, type_, status, "X");
-        said["message"] = json!(message);
+        let mut reported = condition(self, type_, status, "X");
+        reported["message"] = json!(message);
         let Some(hosted) = self.node_pools.get_mut(NAME) else { return };
         let all = hosted["status"]["conditions"].as_array_mut().unwrap();
         all.retain(|c| c["type"] != type_);
-        all.push(said);
+        all.push(reported);
     }
 }

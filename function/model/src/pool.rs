@@ -5,7 +5,7 @@ mod hub;
 use std::collections::{BTreeMap, BTreeSet};
 
 use function_testplatform::{
-    Options, Thought,
+    Evaluation, Options,
     proto::{Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
     run, wire,
 };
@@ -26,15 +26,15 @@ pub struct PoolWorld {
     pub conditions: BTreeMap<String, Value>,
     /// The composed Objects that there are, those on their way out included.
     pub objects: BTreeMap<String, Value>,
-    /// What core has references to, and so observes: what was desired last.
+    /// References that core has, and so the resources that it observes: the last desired ones.
     pub refs: BTreeSet<String>,
-    /// What was told about; none of them in a pass at rest.
+    /// Emitted events; none of them in a pass without changes.
     pub events: Vec<String>,
     /// How long the last answer is good, in seconds.
     pub ttl: i64,
-    /// Whether the ClusterPool is gone from the hub. What was last seen of it stays on the Objects.
+    /// Whether the ClusterPool is gone from the hub. Its last observation stays on the Objects.
     pub gone: bool,
-    /// Who owns `spec.size` on the hub.
+    /// Owners of `spec.size` on the hub.
     pub owners: BTreeSet<String>,
 }
 
@@ -83,9 +83,9 @@ impl PoolWorld {
     pub fn request(&self) -> RunFunctionRequest {
         let mut status = self.status.clone();
         status["conditions"] = self.conditions.values().cloned().collect();
-        let seen = self.objects.iter().filter(|(name, _)| self.refs.contains(*name));
+        let observed = self.objects.iter().filter(|(name, _)| self.refs.contains(*name));
         let resources: serde_json::Map<_, _> =
-            seen.map(|(name, o)| (name.clone(), json!({ "resource": o }))).collect();
+            observed.map(|(name, o)| (name.clone(), json!({ "resource": o }))).collect();
         let peers: Vec<_> = self.peers.iter().map(|peer| json!({ "resource": peer })).collect();
         super::request(&json!({
             "meta": { "tag": "t" },
@@ -109,13 +109,13 @@ impl PoolWorld {
         assert_eq!(response, run(&request, &Options::default(), self.now), "the same bytes");
         let fatal = response.results.iter().find(|r| r.severity() == Severity::Fatal);
         assert!(fatal.is_none(), "{fatal:?}");
-        let thought = Thought::about(&request, self.now).unwrap();
-        assert_eq!(thought.violation(&response, &request), None);
+        let thought = Evaluation::of(&request, self.now).unwrap();
+        assert_eq!(thought.find_violation(&response, &request), None);
         self.ttl = response.meta.as_ref().unwrap().ttl.unwrap().seconds;
         self.events.extend(response.results.iter().map(|r| r.reason.clone().unwrap_or_default()));
         let desired = response.desired.clone().unwrap();
         self.status = wire::to_value(&desired.composite.unwrap().resource).unwrap()["status"].clone();
-        // One that is left out keeps its value.
+        // An omitted condition keeps its value.
         self.conditions.extend(response.conditions.iter().map(|c| (c.r#type.clone(), shown(c))));
         let wanted: BTreeMap<String, Value> = desired
             .resources
@@ -140,8 +140,8 @@ impl PoolWorld {
                 object["status"] = status.clone();
             }
             for field in ["deletionTimestamp", "finalizers"] {
-                if let Some(kept) = old["metadata"].get(field) {
-                    object["metadata"][field] = kept.clone();
+                if let Some(retained) = old["metadata"].get(field) {
+                    object["metadata"][field] = retained.clone();
                 }
             }
             self.objects.insert(name, object);
@@ -188,11 +188,11 @@ impl PoolWorld {
     }
 
     /// Hive sets a condition.
-    pub fn hive_says(&mut self, type_: &str, status: &str, reason: &str, message: &str) {
-        let said = json!({ "type": type_, "status": status, "reason": reason, "message": message });
+    pub fn report_hive(&mut self, type_: &str, status: &str, reason: &str, message: &str) {
+        let reported = json!({ "type": type_, "status": status, "reason": reason, "message": message });
         let old = self.remote()["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let kept = old.into_iter().filter(|c| c["type"] != type_).chain([said]);
-        let all: Vec<_> = kept.collect();
+        let retained = old.into_iter().filter(|c| c["type"] != type_).chain([reported]);
+        let all: Vec<_> = retained.collect();
         self.on_the_hub(&json!({ "status": { "conditions": all } }));
     }
 
@@ -201,7 +201,7 @@ impl PoolWorld {
         self.on_the_hub(&json!({ "metadata": { "annotations": { ours::POOL_STATUS: report.to_string() } } }));
     }
 
-    /// What is asked for.
+    /// Requested manifest.
     pub fn manifest(&self) -> &Value {
         &self.objects["pool"]["spec"]["forProvider"]["manifest"]
     }
@@ -213,7 +213,7 @@ impl PoolWorld {
     }
 
     /// Its sentence.
-    pub fn said(&self, type_: &str) -> String {
+    pub fn condition_message(&self, type_: &str) -> String {
         self.conditions[type_]["message"].as_str().unwrap().into()
     }
 

@@ -18,7 +18,7 @@ pub const MADE: &str = "2026-11-21T10:30:00Z";
 
 /// One request.
 pub struct Case {
-    /// What to call it in a failure.
+    /// Name for failure messages.
     pub name: String,
     /// In protobuf's JSON form, which clients read with their own libraries; or, where it comes from other files
     /// than that, the serialized message in base64.
@@ -60,7 +60,7 @@ fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/requests")
 }
 
-/// What `pick` finds for each entry of a directory, in the order of names.
+/// Result of `pick` for each entry of a directory, sorted by name.
 fn files(dir: &Path, pick: impl Fn(&Path) -> Option<PathBuf>) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
     let name = |path: &Path| path.file_stem().unwrap().to_string_lossy().into_owned();

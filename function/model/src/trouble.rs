@@ -1,4 +1,4 @@
-//! What may befall any claim, whatever backend makes its cluster.
+//! Events that can happen to any claim, independent of its backend.
 
 use jiff::SignedDuration;
 use proptest::prelude::*;

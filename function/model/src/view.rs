@@ -27,7 +27,7 @@ pub fn view(response: &RunFunctionResponse) -> Value {
     ])
 }
 
-/// Whatever another decoder printed, with numbers compared by value: `2` is `2.0`.
+/// Output of another decoder, with numbers compared by value: `2` is `2.0`.
 pub fn normal(value: Value) -> Value {
     match value {
         Value::Number(number) => json!(number.as_f64().unwrap()),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{trouble::Trouble, world::World};
 
-/// What happens around a claim for a cluster by template, as one backend has it.
+/// Events around a claim for a cluster by template, as one backend has them.
 pub trait Own: Clone + Debug + 'static {
     /// The composed resource that writes its remote object.
     const WRITER: &'static str;
@@ -24,7 +24,7 @@ pub trait Own: Clone + Debug + 'static {
     /// A status that makes no sense.
     fn nonsense() -> Value;
 
-    /// What belongs to a cluster's life.
+    /// Events of a normal cluster life.
     fn usual() -> BoxedStrategy<Self>;
 
     /// What does not.
@@ -179,16 +179,16 @@ pub fn ends(world: &mut World) -> Result<(), TestCaseError> {
     world.settle();
     prop_assert!(matches!(world.phase().as_str(), "Deprovisioned" | "Failed"), "{}", world.phase());
     prop_assert_eq!(world.condition("ProwJobCompleted").0, "True");
-    let left = world.remote.as_ref().filter(|r| r["metadata"]["uid"] != json!("somebody-elses"));
-    prop_assert!(left.is_none(), "it runs on: {world:#?}");
+    let remaining = world.remote.as_ref().filter(|r| r["metadata"]["uid"] != json!("somebody-elses"));
+    prop_assert!(remaining.is_none(), "it runs on: {world:#?}");
     Ok(())
 }
 
 impl World {
-    /// What was told to end has ended. Until it was observed once, nothing can pin it, and provider-kubernetes makes what vanishes
-    /// anew: so it is seen first.
+    /// A torn down cluster has ended. Until its first observation nothing can pin it, and provider-kubernetes recreates a vanished object:
+    /// so it is observed first.
     pub fn released(&mut self) {
-        self.seen();
+        self.observe_all();
         if self.pinned() {
             self.hive_is_done();
         }
@@ -196,7 +196,7 @@ impl World {
 
     /// Somebody takes the remote object away, and it is gone at once.
     pub fn vanishes(&mut self) {
-        self.seen();
+        self.observe_all();
         if self.pinned() && self.reachable {
             self.remote = None;
         }

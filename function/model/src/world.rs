@@ -57,7 +57,7 @@ pub struct World {
     pub hubs: Option<Vec<Value>>,
     /// NodePools on the hub, by name; a HostedCluster that another object has become is among them.
     pub node_pools: BTreeMap<String, Value>,
-    /// What a claim that brings its own credentials has on the hub beside the remote object, by composition resource name.
+    /// Resources on the hub of a claim with tenant credentials besides the remote object, by composition resource name.
     pub brought: BTreeMap<String, Value>,
     /// Whether Hive makes the cluster of that claim's pool, which it assigns once that runs: until then it is the pool's alone.
     pub installs: bool,
@@ -87,8 +87,8 @@ pub struct World {
     pub tenant: BTreeMap<String, String>,
     /// The composed Objects that there are, those on their way out included.
     pub objects: BTreeMap<String, Composed>,
-    /// What core has references to, and so observes: what was desired last. An Object that is on its way out is not seen
-    /// any more, unless it is desired again.
+    /// References that core has, and so the resources that it observes: the last desired ones. An Object that is being deleted is not
+    /// observed any more, unless it is desired again.
     pub refs: BTreeSet<String>,
     /// The remote object on the hub.
     pub remote: Option<Value>,
@@ -100,9 +100,9 @@ pub struct World {
     pub place: Option<(String, String, String)>,
     pub secrets: BTreeMap<String, (String, String)>,
     pub reachable: bool,
-    /// What the hub answers to a create or update, if it refuses.
+    /// Answer of the hub to a create or update, if it refuses.
     pub refuses: Option<String>,
-    /// What of the remote object's spec it lets nobody change, as JSON pointers into that; an empty one is all of it.
+    /// Immutable parts of the remote object's spec, as JSON pointers into it; an empty one is all of it.
     pub fixed: BTreeSet<String>,
     /// The same of NodePools.
     pub fixed_of_pools: BTreeSet<String>,
@@ -224,7 +224,7 @@ impl World {
     }
 
     /// Until it was observed once, nothing can pin it, and provider-kubernetes makes what vanishes anew.
-    pub fn seen(&mut self) {
+    pub fn observe_all(&mut self) {
         for _ in 0..3 {
             self.pass();
             self.provider();

@@ -4,7 +4,7 @@ use testplatform_apis::condition::{Credentials, Remote, Request};
 
 use super::claim::Flavour;
 
-/// What to do while a request is refused or held.
+/// Advice while a request is refused or blocked.
 pub fn request(reason: Request) -> &'static str {
     use Request as R;
     match reason {
@@ -25,7 +25,7 @@ pub fn request(reason: Request) -> &'static str {
         | R::InvalidNodeGroups => {
             "choose what is offered, which the message names, or ask the administrators for it"
         }
-        // What a claim says of its pool cannot be changed.
+        // The pool of a claim cannot be changed.
         R::PoolNotFound | R::PoolNotAllowed => {
             "ask in a new claim for a pool that the message names, or ask the administrators for one"
         }
@@ -62,7 +62,7 @@ pub fn request(reason: Request) -> &'static str {
     }
 }
 
-/// What to do while the hub does not have what was asked for.
+/// Advice while the hub lacks the requested object.
 pub fn remote(reason: Remote) -> &'static str {
     use Remote as R;
     match reason {
@@ -82,7 +82,7 @@ pub fn remote(reason: Remote) -> &'static str {
     }
 }
 
-/// What to do while there are no credentials although the hub is ready.
+/// Advice while there are no credentials although the hub is ready.
 pub fn credentials(reason: Credentials) -> &'static str {
     use Credentials as R;
     match reason {
@@ -92,22 +92,22 @@ pub fn credentials(reason: Credentials) -> &'static str {
             "wait a minute; if it stays, the hub's administrators see why provider-testplatform does not publish it"
         }
         R::KubeconfigRejected | R::OwnershipMismatch => "ask the hub's administrators",
-        R::SecretTaken => taken(Flavour::Cluster),
+        R::SecretTaken => foreign_secret(Flavour::Cluster),
     }
 }
 
-/// What to do while Crossplane cannot write the Secret of a claim that is ready.
+/// Advice while Crossplane cannot write the Secret of a claim that is ready.
 pub fn undelivered(reason: Credentials) -> &'static str {
     match reason {
-        Credentials::SecretTaken => taken(Flavour::Claim),
+        Credentials::SecretTaken => foreign_secret(Flavour::Claim),
         _ => {
             "have that put right, such as a quota of Secrets that is used up; Crossplane tries again within a minute"
         }
     }
 }
 
-/// What to do where the Secret that a claim names is another's.
-pub fn taken(flavour: Flavour) -> &'static str {
+/// Advice if the Secret that a claim names belongs to another owner.
+pub fn foreign_secret(flavour: Flavour) -> &'static str {
     match flavour {
         Flavour::Claim => {
             "name another in spec.writeConnectionSecretToRef, or delete that Secret, if nothing needs it; Crossplane tries again within a minute"

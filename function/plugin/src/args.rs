@@ -10,15 +10,15 @@ use testplatform_apis::duration::GoDuration;
 
 use self::definition::{PASSED, SWITCHES};
 use super::{
+    command_context::CommandContext,
     exit::{Exit, Stop},
-    way::Way,
 };
 
 pub use definition::command;
 
-/// What was asked for.
+/// The requested command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum Subcommand {
     /// Apply a claim and wait for its cluster.
     Up {
         /// The manifest; `-` is stdin.
@@ -99,67 +99,71 @@ pub enum Span {
 
 /// A command line, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    /// What was asked for.
-    pub ask: Ask,
+pub struct CommandLine {
+    /// The requested command.
+    pub ask: Subcommand,
     /// Flags for kubectl.
     pub flags: Vec<String>,
-    /// How it gets to the claim.
-    pub way: Way,
+    /// Access to the claim.
+    pub way: CommandContext,
 }
 
 /// Reads a command line. The first error is clap's, which prints itself; the second is about a value.
-pub fn read(line: Vec<OsString>) -> Result<Result<Line, Stop>, clap::Error> {
+pub fn read(line: Vec<OsString>) -> Result<Result<CommandLine, Stop>, clap::Error> {
     let matches = command().try_get_matches_from(line)?;
-    let Some((name, matches)) = matches.subcommand() else { return Ok(Err(usage("no command".into()))) };
-    Ok(ask(name, matches).map(|ask| Line {
+    let Some((name, matches)) = matches.subcommand() else {
+        return Ok(Err(usage_error("no command".into())));
+    };
+    Ok(read_subcommand(name, matches).map(|ask| CommandLine {
         ask,
-        flags: flags(matches),
-        way: Way {
-            namespace: given(matches, "namespace"),
-            context: given(matches, "context"),
-            kubeconfig: given(matches, "kubeconfig"),
+        flags: kubectl_flags(matches),
+        way: CommandContext {
+            namespace: non_empty_text(matches, "namespace"),
+            context: non_empty_text(matches, "context"),
+            kubeconfig: non_empty_text(matches, "kubeconfig"),
             kind: false,
         },
     }))
 }
 
-fn ask(name: &str, matches: &ArgMatches) -> Result<Ask, Stop> {
+fn read_subcommand(name: &str, matches: &ArgMatches) -> Result<Subcommand, Stop> {
     let of = |id: &str| text(matches, id);
     let name_of = || of("name").unwrap_or_default();
     Ok(match name {
-        "up" => Ask::Up {
+        "up" => Subcommand::Up {
             file: of("file").unwrap_or_default(),
             name: of("name"),
-            timeout: duration(matches, "timeout")?.map(GoDuration::get),
+            timeout: read_duration(matches, "timeout")?.map(GoDuration::get),
             force: matches.get_flag("force-conflicts"),
         },
-        "get" => Ask::Get {
+        "get" => Subcommand::Get {
             name: of("name"),
             output: of("output"),
             everywhere: matches.get_flag("all-namespaces"),
             selector: of("selector"),
         },
-        "offers" => Ask::Offers {
+        "offers" => Subcommand::Offers {
             offer: of("offer"),
             output: of("output"),
             claim: matches.get_flag("claim"),
             name: of("name"),
             from: of("from").unwrap_or_default(),
         },
-        "why" => Ask::Why { name: name_of() },
-        "kubeconfig" => Ask::Kubeconfig { name: name_of(), out: of("out"), merge: matches.get_flag("merge") },
-        "extend" => {
-            let by = duration(matches, "by")?.map(Span::By);
-            let span = by.or(duration(matches, "to")?.map(Span::To));
-            let span = span.ok_or_else(|| usage("--by or --to is missing".to_owned()))?;
-            Ask::Extend { name: name_of(), span }
+        "why" => Subcommand::Why { name: name_of() },
+        "kubeconfig" => {
+            Subcommand::Kubeconfig { name: name_of(), out: of("out"), merge: matches.get_flag("merge") }
         }
-        _ => Ask::Down {
+        "extend" => {
+            let by = read_duration(matches, "by")?.map(Span::By);
+            let span = by.or(read_duration(matches, "to")?.map(Span::To));
+            let span = span.ok_or_else(|| usage_error("--by or --to is missing".to_owned()))?;
+            Subcommand::Extend { name: name_of(), span }
+        }
+        _ => Subcommand::Down {
             name: name_of(),
             wait: matches.get_flag("wait"),
             delete: matches.get_flag("delete"),
-            timeout: duration(matches, "timeout")?.map(GoDuration::get),
+            timeout: read_duration(matches, "timeout")?.map(GoDuration::get),
         },
     })
 }
@@ -168,24 +172,26 @@ fn text(matches: &ArgMatches, id: &str) -> Option<String> {
     matches.get_one::<String>(id).cloned()
 }
 
-/// A flag of kubectl's. What is empty, as `-n "$NAMESPACE"` where nobody set that, was not given: so kubectl has it.
-fn given(matches: &ArgMatches, id: &str) -> Option<String> {
+/// A flag of kubectl's. An empty value, as of `-n "$NAMESPACE"` with an unset variable, counts as not given: kubectl treats it so.
+fn non_empty_text(matches: &ArgMatches, id: &str) -> Option<String> {
     text(matches, id).filter(|value| !value.is_empty())
 }
 
-fn duration(matches: &ArgMatches, id: &str) -> Result<Option<GoDuration>, Stop> {
+fn read_duration(matches: &ArgMatches, id: &str) -> Result<Option<GoDuration>, Stop> {
     let Some(text) = matches.get_one::<String>(id) else { return Ok(None) };
     match text.parse::<GoDuration>() {
         Ok(span) if span > GoDuration::ZERO => Ok(Some(span)),
-        Ok(_) | Err(_) => Err(usage(format!("--{id} {text}: expected a duration as in 90m, 2h or 1h30m"))),
+        Ok(_) | Err(_) => {
+            Err(usage_error(format!("--{id} {text}: expected a duration as in 90m, 2h or 1h30m")))
+        }
     }
 }
 
-fn usage(message: String) -> Stop {
+fn usage_error(message: String) -> Stop {
     Stop::new(Exit::Usage, message, "See --help.")
 }
 
-fn flags(matches: &ArgMatches) -> Vec<String> {
+fn kubectl_flags(matches: &ArgMatches) -> Vec<String> {
     let mut flags = vec![];
     for (id, ..) in PASSED {
         let values = matches.get_many::<String>(id).into_iter().flatten();
@@ -203,7 +209,7 @@ fn flags(matches: &ArgMatches) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn line(text: &str) -> Result<Result<Line, Stop>, clap::Error> {
+    fn line(text: &str) -> Result<Result<CommandLine, Stop>, clap::Error> {
         read(text.split_whitespace().map(OsString::from).collect())
     }
 
@@ -216,7 +222,7 @@ mod tests {
     fn flags_of_kubectl_go_with_every_command() {
         let read = line("k --context c why demo -n team-a --as-group x --as-group y --disable-compression");
         let read = read.unwrap().unwrap();
-        assert_eq!(read.ask, Ask::Why { name: "demo".into() });
+        assert_eq!(read.ask, Subcommand::Why { name: "demo".into() });
         let flags =
             ["--namespace=team-a", "--context=c", "--as-group=x", "--as-group=y", "--disable-compression"];
         assert_eq!(read.flags, flags);
@@ -229,7 +235,7 @@ mod tests {
         let empty = ["--context=", "--kubeconfig=", "--as-group=", "--cache-dir="].map(OsString::from);
         let words = ["k", "why", "demo", "-n", ""].map(OsString::from);
         let read = read(words.into_iter().chain(empty).collect()).unwrap().unwrap();
-        assert_eq!((read.flags, read.way), (vec![], Way::default()));
+        assert_eq!((read.flags, read.way), (vec![], CommandContext::default()));
     }
 
     #[test]
@@ -247,6 +253,9 @@ mod tests {
             assert!(line(bad).is_err(), "{bad}");
         }
         let extend = line("k extend x --by 1h").unwrap().unwrap().ask;
-        assert_eq!(extend, Ask::Extend { name: "x".into(), span: Span::By(GoDuration::from_hours(1)) });
+        assert_eq!(
+            extend,
+            Subcommand::Extend { name: "x".into(), span: Span::By(GoDuration::from_hours(1)) }
+        );
     }
 }

@@ -17,16 +17,16 @@ use std::{
 /// For how long something is held back.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// What a kubectl says.
-pub struct Aside {
+/// Warnings of a kubectl process.
+pub struct CapturedStderr {
     chunks: Receiver<Vec<u8>>,
-    held: Vec<u8>,
+    pending: Vec<u8>,
     shown: Vec<u8>,
     /// Since when the oldest of what is held is there.
     since: Option<Instant>,
 }
 
-impl Aside {
+impl CapturedStderr {
     /// Listens, from now on.
     pub fn of(stderr: Option<ChildStderr>) -> Self {
         let (sender, chunks) = channel();
@@ -45,7 +45,7 @@ impl Aside {
                 }
             }
         });
-        Self { chunks, held: vec![], shown: vec![], since: None }
+        Self { chunks, pending: vec![], shown: vec![], since: None }
     }
 
     /// Listens until it has said everything, and shows what is due meanwhile.
@@ -63,7 +63,7 @@ impl Aside {
         }
     }
 
-    /// What is due by now, if there is any; it counts as shown from now on.
+    /// Warning that is due now, if there is any; it counts as shown from now on.
     pub fn overdue(&mut self) -> Option<String> {
         while let Ok(chunk) = self.chunks.try_recv() {
             self.hold(chunk);
@@ -72,33 +72,33 @@ impl Aside {
         due.then(|| String::from_utf8_lossy(&self.due()).into_owned())
     }
 
-    /// What was not shown of what one said that has ended.
+    /// Remaining warnings of a process that has ended.
     pub fn last(&mut self) -> String {
         while let Ok(chunk) = self.chunks.recv() {
             self.hold(chunk);
         }
-        String::from_utf8_lossy(&self.held).into_owned()
+        String::from_utf8_lossy(&self.pending).into_owned()
     }
 
-    /// What was not shown.
-    pub fn held(&self) -> &[u8] {
-        &self.held
+    /// Warnings that were not shown.
+    pub fn pending(&self) -> &[u8] {
+        &self.pending
     }
 
     /// Why it failed: what was not shown, else what was; none if it said nothing.
     pub fn why(&self) -> Option<String> {
-        let said = [&self.held, &self.shown].map(|said| String::from_utf8_lossy(said).into_owned());
-        said.into_iter().find(|said| !said.trim().is_empty())
+        let text = [&self.pending, &self.shown].map(|text| String::from_utf8_lossy(text).into_owned());
+        text.into_iter().find(|text| !text.trim().is_empty())
     }
 
     fn hold(&mut self, chunk: Vec<u8>) {
         self.since.get_or_insert_with(Instant::now);
-        self.held.extend(chunk);
+        self.pending.extend(chunk);
     }
 
     fn due(&mut self) -> Vec<u8> {
         self.since = None;
-        let due = mem::take(&mut self.held);
+        let due = mem::take(&mut self.pending);
         self.shown.extend_from_slice(&due);
         due
     }

@@ -1,4 +1,4 @@
-//! What the plugin reads of a claim, in either flavour.
+//! Fields of a claim that the plugin reads, in either flavour.
 
 use std::borrow::Cow;
 
@@ -50,7 +50,7 @@ impl Flavour {
         }
     }
 
-    /// What kubectl would call one of them.
+    /// Name of the kind in kubectl.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Claim => "testplatformcluster",
@@ -79,12 +79,12 @@ pub fn time(object: &Value, pointer: &str) -> Option<Timestamp> {
 
 /// A condition of any object.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a>(&'a Value);
+pub struct ReportedCondition<'a>(&'a Value);
 
-impl<'a> Said<'a> {
+impl<'a> ReportedCondition<'a> {
     /// That of a type, the first if there are several.
     pub fn of(object: &'a Value, type_: &str) -> Option<Self> {
-        all(object).find(|c| c.type_() == type_)
+        conditions(object).find(|c| c.type_() == type_)
     }
 
     /// Its type.
@@ -103,7 +103,7 @@ impl<'a> Said<'a> {
     }
 
     /// Whether it is said not to hold.
-    pub fn denied(self) -> bool {
+    pub fn is_denied(self) -> bool {
         self.status() == "False"
     }
 
@@ -130,19 +130,24 @@ impl<'a> Said<'a> {
 }
 
 /// All conditions of an object.
-pub fn all(object: &Value) -> impl Iterator<Item = Said<'_>> {
-    object.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten().map(Said)
+pub fn conditions(object: &Value) -> impl Iterator<Item = ReportedCondition<'_>> {
+    object
+        .pointer("/status/conditions")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(ReportedCondition)
 }
 
 /// Where a claim stands, as far as it matters to who waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stand {
+pub enum ClaimState {
     /// There is no cluster yet.
     Waiting,
     /// There is one, and its kubeconfig was given.
     Ready,
     /// It is gone, or on its way out.
-    Over,
+    Ended,
     /// There will be none. Final.
     Failed,
 }
@@ -186,19 +191,19 @@ impl Claim {
     }
 
     /// A condition of ours.
-    pub fn said(&self, type_: ConditionType) -> Option<Said<'_>> {
-        Said::of(&self.object, type_.as_str())
+    pub fn condition(&self, type_: ConditionType) -> Option<ReportedCondition<'_>> {
+        ReportedCondition::of(&self.object, type_.as_str())
     }
 
     /// Whether a condition of ours holds.
     pub fn holds(&self, type_: ConditionType) -> bool {
-        self.said(type_).is_some_and(Said::holds)
+        self.condition(type_).is_some_and(ReportedCondition::holds)
     }
 
     /// Its phase. Where another function serves the claim, which has no status, the word that tasks go by.
     pub fn phase(&self) -> Option<Phase> {
         let parse = |word: &str| Phase::ALL.into_iter().find(|p| p.as_str() == word);
-        let shown = || self.said(ConditionType::EphemeralClusterPhase).and_then(|c| parse(&c.message()));
+        let shown = || self.condition(ConditionType::EphemeralClusterPhase).and_then(|c| parse(&c.message()));
         parse(text(&self.object, "/status/phase")).or_else(shown)
     }
 
@@ -211,71 +216,79 @@ impl Claim {
     pub fn unprocessed_for(&self, now: Timestamp) -> Option<SignedDuration> {
         let created = time(&self.object, "/metadata/creationTimestamp").filter(|_| self.phase().is_none())?;
         let age = now.duration_since(created);
-        (age >= FIRST_PASS && !self.deleted()).then_some(age)
+        (age >= FIRST_PASS && !self.is_deleted()).then_some(age)
     }
 
-    /// What it says of itself, on one line.
+    /// Status message, on one line.
     pub fn message(&self) -> String {
         let own = text(&self.object, "/status/message");
         if !own.is_empty() {
             return bounded(own, 600);
         }
-        let ready = self.said(ConditionType::ClusterReady).map(Said::message);
-        let trouble = || Said::of(&self.object, "Synced").filter(|s| s.denied()).map(Said::message);
+        let ready = self.condition(ConditionType::ClusterReady).map(ReportedCondition::message);
+        let trouble = || {
+            ReportedCondition::of(&self.object, "Synced")
+                .filter(|s| s.is_denied())
+                .map(ReportedCondition::message)
+        };
         ready.filter(|m| !m.is_empty()).or_else(trouble).unwrap_or_default()
     }
 
     /// Where it stands.
-    pub fn stand(&self) -> Stand {
+    pub fn state(&self) -> ClaimState {
         match self.phase() {
-            Some(Phase::Failed) => Stand::Failed,
-            Some(Phase::Deprovisioning | Phase::Deprovisioned) => Stand::Over,
-            _ if self.deleted() => Stand::Over,
+            Some(Phase::Failed) => ClaimState::Failed,
+            Some(Phase::Deprovisioning | Phase::Deprovisioned) => ClaimState::Ended,
+            _ if self.is_deleted() => ClaimState::Ended,
             Some(Phase::Ready | Phase::Degraded)
-                if self.holds(ConditionType::ClusterReady) || self.belied() || self.undelivered() =>
+                if self.holds(ConditionType::ClusterReady)
+                    || self.has_stale_conditions()
+                    || self.lacks_secret() =>
             {
-                Stand::Ready
+                ClaimState::Ready
             }
             Some(Phase::Ready | Phase::Degraded | Phase::Pending | Phase::Provisioning) | None => {
-                Stand::Waiting
+                ClaimState::Waiting
             }
         }
     }
 
     /// Whether its conditions are older than its status, which says that the kubeconfig was given. Core v2.3 writes a composite's status
     /// beside the conditions of its cache before it writes those of the pass, and a claim is a copy.
-    fn belied(&self) -> bool {
+    fn has_stale_conditions(&self) -> bool {
         let state = CredentialsState::deserialize(&self.object["status"]["credentials"]["state"]);
         state.is_ok_and(|s| s == CredentialsState::Published)
-            && self.said(ConditionType::ClusterReady).is_some_and(Said::denied)
+            && self.condition(ConditionType::ClusterReady).is_some_and(ReportedCondition::is_denied)
     }
 
     /// Whether its cluster can be used but for the Secret, which Crossplane cannot write: then the Secret is looked at, and not the cluster.
-    pub fn undelivered(&self) -> bool {
+    pub fn lacks_secret(&self) -> bool {
         self.flavour == Flavour::Claim
             && matches!(self.phase(), Some(Phase::Ready | Phase::Degraded))
-            && !self.belied()
-            && self.said(ConditionType::CredentialsPublished).is_some_and(|said| {
+            && !self.has_stale_conditions()
+            && self.condition(ConditionType::CredentialsPublished).is_some_and(|condition| {
                 let refused = [Credentials::SecretTaken, Credentials::SecretMissing];
-                said.denied() && refused.iter().any(|reason| reason.as_str() == said.reason())
+                condition.is_denied() && refused.iter().any(|reason| reason.as_str() == condition.reason())
             })
     }
 
     /// Whether its kubeconfig was given. A pass that fails says nothing of that: core makes Unknown what was shown, and leaves the phase.
-    pub fn delivered(&self) -> bool {
-        let unsaid = |said: Said<'_>| said.status() == "Unknown" && said.reason() == "FatalError";
-        match self.stand() {
-            Stand::Ready => !self.undelivered(),
-            Stand::Waiting => {
+    pub fn is_delivered(&self) -> bool {
+        let is_unknown = |condition: ReportedCondition<'_>| {
+            condition.status() == "Unknown" && condition.reason() == "FatalError"
+        };
+        match self.state() {
+            ClaimState::Ready => !self.lacks_secret(),
+            ClaimState::Waiting => {
                 matches!(self.phase(), Some(Phase::Ready | Phase::Degraded))
-                    && self.said(ConditionType::ClusterReady).is_some_and(unsaid)
+                    && self.condition(ConditionType::ClusterReady).is_some_and(is_unknown)
             }
-            Stand::Over | Stand::Failed => false,
+            ClaimState::Ended | ClaimState::Failed => false,
         }
     }
 
     /// Whether its end was asked for.
-    pub fn deleted(&self) -> bool {
+    pub fn is_deleted(&self) -> bool {
         !text(&self.object, "/metadata/deletionTimestamp").is_empty()
     }
 
@@ -305,7 +318,7 @@ impl Claim {
 
     /// When it ends because the runs that own it are over, whatever its lifetime; none if that does not decide it.
     pub fn cleanup_at(&self) -> Option<Timestamp> {
-        let noted = self.object["metadata"]["annotations"][ours::CLEANUP_SINCE].as_str();
-        cleanup::due(&self.object["spec"], noted).filter(|at| self.expires_at() == Some(*at))
+        let since = self.object["metadata"]["annotations"][ours::CLEANUP_SINCE].as_str();
+        cleanup::due(&self.object["spec"], since).filter(|at| self.expires_at() == Some(*at))
     }
 }

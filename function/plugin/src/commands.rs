@@ -1,4 +1,4 @@
-//! What the plugin can do, one module for each command.
+//! Commands of the plugin, one module for each.
 
 pub mod down;
 pub mod extend;
@@ -11,60 +11,64 @@ pub mod why;
 use testplatform_apis::condition::{ConditionType, Request};
 
 use super::{
-    args::Ask,
-    claim::{Claim, Said, Stand},
+    args::Subcommand,
+    claim::{Claim, ClaimState, ReportedCondition},
     exit::{Exit, Stop},
     facts::Facts,
     session::Session,
-    wait::wait,
+    wait::find_pending_step,
 };
 
 /// Does what was asked for.
-pub fn run(ask: &Ask, session: &mut Session<'_>) -> Result<(), Stop> {
+pub fn run(ask: &Subcommand, session: &mut Session<'_>) -> Result<(), Stop> {
     match ask {
-        Ask::Up { file, name, timeout, force } => up::run(session, file, name.as_deref(), *timeout, *force),
-        Ask::Get { name, output, everywhere, selector } => {
-            let asked = get::Asked {
+        Subcommand::Up { file, name, timeout, force } => {
+            up::run(session, file, name.as_deref(), *timeout, *force)
+        }
+        Subcommand::Get { name, output, everywhere, selector } => {
+            let request = get::GetRequest {
                 name: name.as_deref(),
                 output: output.as_deref(),
                 everywhere: *everywhere,
                 selector: selector.as_deref(),
             };
-            get::run(session, &asked)
+            get::run(session, &request)
         }
-        Ask::Offers { offer, output, claim, name, from } => {
-            let asked = offers::Asked {
+        Subcommand::Offers { offer, output, claim, name, from } => {
+            let request = offers::OffersRequest {
                 offer: offer.as_deref(),
                 output: output.as_deref(),
                 claim: *claim,
                 name: name.as_deref(),
                 from,
             };
-            offers::run(session, &asked)
+            offers::run(session, &request)
         }
-        Ask::Why { name } => why::run(session, name),
-        Ask::Kubeconfig { name, out, merge } => kubeconfig::run(session, name, out.as_deref(), *merge),
-        Ask::Extend { name, span } => extend::run(session, name, *span),
-        Ask::Down { name, wait, delete, timeout } => down::run(session, name, *wait, *delete, *timeout),
+        Subcommand::Why { name } => why::run(session, name),
+        Subcommand::Kubeconfig { name, out, merge } => kubeconfig::run(session, name, out.as_deref(), *merge),
+        Subcommand::Extend { name, span } => extend::run(session, name, *span),
+        Subcommand::Down { name, wait, delete, timeout } => {
+            down::run(session, name, *wait, *delete, *timeout)
+        }
     }
 }
 
-/// What is said of a claim whose cluster is another's now.
-pub(super) fn handed_over(claim: &Claim) -> Option<Said<'_>> {
+/// Message about a claim whose cluster belongs to another one now.
+pub(super) fn handed_over(claim: &Claim) -> Option<ReportedCondition<'_>> {
     claim
-        .said(ConditionType::RequestAccepted)
-        .filter(|said| said.holds() && said.reason() == Request::HandedOver.as_str())
+        .condition(ConditionType::RequestAccepted)
+        .filter(|condition| condition.holds() && condition.reason() == Request::HandedOver.as_str())
 }
 
 /// Why a claim has no cluster to use; none if it has one.
 fn without_cluster(session: &Session<'_>, claim: &Claim) -> Option<Stop> {
-    let exit = match claim.stand() {
-        Stand::Ready => return None,
-        Stand::Waiting => Exit::NotYet,
-        Stand::Failed => Exit::Failed,
-        Stand::Over => Exit::Over,
+    let exit = match claim.state() {
+        ClaimState::Ready => return None,
+        ClaimState::Waiting => Exit::NotYet,
+        ClaimState::Failed => Exit::Failed,
+        ClaimState::Ended => Exit::Over,
     };
-    let waits = wait(&Facts::new(claim.clone()), &session.way, session.now());
+    let waits = find_pending_step(&Facts::new(claim.clone()), &session.way, session.now());
     let message = match exit {
         Exit::NotYet => format!("{} is not ready; it waits for {}", claim.label(), waits.what),
         _ => format!("{} is {}: {}", claim.label(), claim.phase_word(), claim.message()),

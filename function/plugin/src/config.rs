@@ -4,17 +4,17 @@ use serde_json::{Value, json};
 
 use super::claim::text;
 
-/// What a kubeconfig is named in a person's own: everything of a claim has this name.
-pub fn entry(namespace: &str, name: &str) -> String {
+/// Name of a claim's entries in a user's kubeconfig.
+pub fn entry_name(namespace: &str, name: &str) -> String {
     format!("testplatform-{namespace}-{name}")
 }
 
-/// What would run a program, or read a file, of whoever uses a kubeconfig.
+/// Members that would run a program, or read a file, of the kubeconfig's user.
 const ALIVE: [&str; 6] =
     ["exec", "auth-provider", "tokenFile", "client-certificate", "client-key", "certificate-authority"];
 
 /// A kubeconfig with nothing but its current context, that by another name. An error says what is missing.
-pub fn only(config: &Value, name: &str) -> Result<Value, String> {
+pub fn extract_entry(config: &Value, name: &str) -> Result<Value, String> {
     let of = |list: &str, inner: &str, wanted: &str| -> Result<Value, String> {
         let found = config[list].as_array().into_iter().flatten().find(|e| text(e, "/name") == wanted);
         found.map(|e| e[inner].clone()).ok_or_else(|| format!("it has no entry {wanted:?} among its {list}"))
@@ -43,15 +43,15 @@ pub fn only(config: &Value, name: &str) -> Result<Value, String> {
 }
 
 /// The server to which the name of a kubeconfig's one cluster leads in a person's own, if that is another.
-pub fn led_to(own: &Value, new: &Value) -> Option<String> {
+pub fn conflicting_server(own: &Value, new: &Value) -> Option<String> {
     let new = &new["clusters"][0];
     let old = own["clusters"].as_array()?.iter().find(|cluster| cluster["name"] == new["name"])?;
     let server = text(old, "/cluster/server");
     (!server.is_empty() && server != text(new, "/cluster/server")).then(|| server.to_owned())
 }
 
-/// A person's kubeconfig with the entries of another. What has the same names is replaced; the current context stays.
-pub fn merged(mut own: Value, new: &Value) -> Value {
+/// A user's kubeconfig with the entries of another. Entries of the same names are replaced; the current context stays.
+pub fn merge_configs(mut own: Value, new: &Value) -> Value {
     if !own.is_object() {
         own = json!({ "apiVersion": "v1", "kind": "Config" });
     }

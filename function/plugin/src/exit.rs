@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 /// An exit code. They are an interface: a number never gets another meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// What was asked for is done.
+    /// The request is done.
     Done,
     /// Anything that has no code of its own.
     Error,
@@ -58,7 +58,7 @@ impl Exit {
         }
     }
 
-    /// What it means, for `--help` and README.
+    /// Its meaning, for `--help` and README.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -89,9 +89,9 @@ pub fn list() -> String {
 pub struct Stop {
     /// How the program ends.
     pub exit: Exit,
-    /// What is wrong, and where.
+    /// Problem, and its location.
     pub message: String,
-    /// What to do; empty if there is nothing to say.
+    /// Advice; empty if there is none.
     pub advice: String,
 }
 
@@ -101,7 +101,7 @@ impl Stop {
         Self { exit, message: message.into(), advice: advice.into() }
     }
 
-    /// One that says all there is to say.
+    /// Error with a message that needs no advice.
     pub fn error(message: impl Into<String>) -> Self {
         Self::new(Exit::Error, message, "")
     }

@@ -1,18 +1,18 @@
-//! What `why` looks at: a claim and everything that hangs on it, as far as the caller may read it.
+//! Input of `why`: a claim and all its dependents, as far as the caller may read them.
 
 use jiff::Timestamp;
 use serde_json::Value;
 use testplatform_apis::condition::ConditionType;
 
 use super::{
-    claim::{Claim, Flavour, Said, text, time},
+    claim::{Claim, Flavour, ReportedCondition, text, time},
     events::ClaimEvent,
-    held::{Held, taken},
+    observed_secret::{ObservedSecret, foreign_owner},
 };
 
-/// What became of looking at something.
+/// Result of a lookup.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub enum Look<T> {
+pub enum Lookup<T> {
     /// It is there.
     Found(T),
     /// It is not there.
@@ -24,7 +24,7 @@ pub enum Look<T> {
     NotAsked,
 }
 
-impl<T> Look<T> {
+impl<T> Lookup<T> {
     /// What was found.
     pub fn found(&self) -> Option<&T> {
         match self {
@@ -40,11 +40,11 @@ pub struct Facts {
     /// The claim.
     pub claim: Claim,
     /// The composite; for a composite in the tenant's namespace, itself.
-    pub composite: Look<Value>,
+    pub composite: Lookup<Value>,
     /// The Objects that it composed.
-    pub objects: Look<Vec<Value>>,
+    pub objects: Lookup<Vec<Value>>,
     /// The Secret that the claim names.
-    pub secret: Look<Held>,
+    pub secret: Lookup<ObservedSecret>,
     /// Events of the claim, the newest first.
     pub events: Vec<ClaimEvent>,
 }
@@ -53,24 +53,24 @@ impl Facts {
     /// Nothing but the claim yet.
     pub fn new(claim: Claim) -> Self {
         let composite = match claim.flavour {
-            Flavour::Claim => Look::NotAsked,
-            Flavour::Cluster => Look::Found(claim.object.clone()),
+            Flavour::Claim => Lookup::NotAsked,
+            Flavour::Cluster => Lookup::Found(claim.object.clone()),
         };
-        Self { claim, composite, objects: Look::NotAsked, secret: Look::NotAsked, events: vec![] }
+        Self { claim, composite, objects: Lookup::NotAsked, secret: Lookup::NotAsked, events: vec![] }
     }
 
     /// The Object that carries what stands for the cluster on the hub.
-    pub fn writer(&self) -> Option<&Value> {
-        self.named("managed-")
+    pub fn primary_object(&self) -> Option<&Value> {
+        self.find_composed("managed-")
     }
 
     /// The Object that reads the credentials.
-    pub fn credentials(&self) -> Option<&Value> {
-        self.named("credentials-")
+    pub fn credentials_object(&self) -> Option<&Value> {
+        self.find_composed("credentials-")
     }
 
     /// The Objects beside those two.
-    pub fn others(&self) -> impl Iterator<Item = &Value> {
+    pub fn other_objects(&self) -> impl Iterator<Item = &Value> {
         let known = |object: &&Value| {
             let name = text(object, "/metadata/name");
             !name.starts_with("managed-") && !name.starts_with("credentials-")
@@ -78,7 +78,7 @@ impl Facts {
         self.objects.found().into_iter().flatten().filter(known)
     }
 
-    fn named(&self, prefix: &str) -> Option<&Value> {
+    fn find_composed(&self, prefix: &str) -> Option<&Value> {
         let is = |object: &&Value| text(object, "/metadata/name").starts_with(prefix);
         self.objects.found()?.iter().find(is)
     }
@@ -86,14 +86,14 @@ impl Facts {
     /// When the present phase began, as far as the claim tells.
     pub fn phase_since(&self) -> Option<Timestamp> {
         let claim = &self.claim;
-        let changed = || claim.said(ConditionType::ClusterReady).and_then(Said::since);
+        let changed = || claim.condition(ConditionType::ClusterReady).and_then(ReportedCondition::since);
         let deleted = time(&claim.object, "/metadata/deletionTimestamp");
         deleted.or_else(changed).or_else(|| claim.started())
     }
 
     /// That the Secret is another's, as what is said of the Secret.
-    pub fn taken(&self) -> Option<String> {
-        taken(&self.claim, &self.secret)
+    pub fn secret_owner(&self) -> Option<String> {
+        foreign_owner(&self.claim, &self.secret)
     }
 }
 
@@ -103,7 +103,7 @@ pub fn composite_name(claim: &Claim) -> &str {
 }
 
 /// The Objects that a composite composed: resource with its group, and name.
-pub fn composed(composite: &Value) -> Vec<(String, String)> {
+pub fn composed_objects(composite: &Value) -> Vec<(String, String)> {
     // The second is where composites of Crossplane 2 have it.
     let lists = ["/spec/resourceRefs", "/spec/crossplane/resourceRefs"];
     let refs = lists.iter().filter_map(|p| composite.pointer(p)).filter_map(Value::as_array).flatten();

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{
     claim::{Claim, Flavour},
     exit::{Exit, Stop},
-    kubectl::{Kubectl, Told, Watch},
+    kubectl::{Kubectl, Watch, WatchEvent},
     session::Surroundings,
     trouble::Trouble,
 };
@@ -17,16 +17,16 @@ const TICK: Duration = Duration::from_millis(500);
 /// How often in a row the right to watch may be denied: an API server that just came up does not know yet who may what.
 const PATIENCE: u8 = 3;
 
-/// What there is of a claim.
-pub enum Seen {
+/// Observed state of a claim.
+pub enum Observation {
     /// It changed, or is seen for the first time.
-    There(Claim),
+    Changed(Claim),
     /// Nothing new.
-    Same,
+    Unchanged,
     /// Nothing new of it; but kubectl said something, such as how to log in.
-    Said(String),
+    Output(String),
     /// It cannot be followed for now, and why.
-    Lost(String),
+    Interrupted(String),
 }
 
 /// A claim that is followed.
@@ -39,7 +39,7 @@ pub struct Follower<'k> {
     /// When to give up.
     deadline: Option<Timestamp>,
     /// When to look again.
-    again: Timestamp,
+    next_attempt: Timestamp,
     pause: i64,
     refused: u8,
     interrupted: fn() -> bool,
@@ -59,70 +59,70 @@ impl<'k> Follower<'k> {
         let uid = claim.uid().to_owned();
         let flavour = claim.flavour;
         let interrupted = around.interrupted;
-        let (watch, again, pause, refused) = (None, now, 1, 0);
-        Self { kubectl, flavour, name, uid, watch, deadline, again, pause, refused, interrupted }
+        let (watch, next_attempt, pause, refused) = (None, now, 1, 0);
+        Self { kubectl, flavour, name, uid, watch, deadline, next_attempt, pause, refused, interrupted }
     }
 
     /// Waits a moment for what comes next. An error ends it: the time is over, somebody does not want to wait any more, the claim is gone,
     /// or out of reach for good.
-    pub fn next(&mut self, now: Timestamp) -> Result<Seen, Stop> {
-        let seen = self.look(now);
+    pub fn next(&mut self, now: Timestamp) -> Result<Observation, Stop> {
+        let observed = self.observe_claim(now);
         // Ctrl-C ends kubectl too, which is no news then.
         if (self.interrupted)() {
             return Err(Stop::new(Exit::Interrupted, "interrupted", ""));
         }
-        seen
+        observed
     }
 
-    fn look(&mut self, now: Timestamp) -> Result<Seen, Stop> {
+    fn observe_claim(&mut self, now: Timestamp) -> Result<Observation, Stop> {
         if self.deadline.is_some_and(|deadline| now >= deadline) {
             return Err(Stop::new(Exit::NotYet, "the time is over", ""));
         }
         let Some(watch) = &mut self.watch else {
-            if now < self.again {
+            if now < self.next_attempt {
                 thread::sleep(TICK);
-                return Ok(Seen::Same);
+                return Ok(Observation::Unchanged);
             }
             let arguments =
                 ["get", self.flavour.resource(), &self.name, "--watch", "--output-watch-events", "-ojson"];
             self.watch = Some(self.kubectl.watch(&arguments)?);
-            return Ok(Seen::Same);
+            return Ok(Observation::Unchanged);
         };
         match watch.next(TICK) {
-            Told::Nothing => Ok(Seen::Same),
-            Told::Said(words) => Ok(Seen::Said(words.trim_end().to_owned())),
-            Told::Object(object) => {
+            WatchEvent::Nothing => Ok(Observation::Unchanged),
+            WatchEvent::Output(words) => Ok(Observation::Output(words.trim_end().to_owned())),
+            WatchEvent::Object(object) => {
                 (self.pause, self.refused) = (1, 0);
                 match Claim::read(object) {
                     // Made anew under its name, while nobody watched.
-                    Some(claim) if claim.uid() != self.uid => Err(self.gone()),
-                    Some(claim) => Ok(Seen::There(claim)),
-                    None => Ok(Seen::Same),
+                    Some(claim) if claim.uid() != self.uid => Err(self.report_absence()),
+                    Some(claim) => Ok(Observation::Changed(claim)),
+                    None => Ok(Observation::Unchanged),
                 }
             }
-            Told::Deleted => Err(self.gone()),
-            Told::Ended(said) => self.ended(&said, now),
+            WatchEvent::Deleted => Err(self.report_absence()),
+            WatchEvent::Ended(text) => self.end_watch(&text, now),
         }
     }
 
-    fn ended(&mut self, said: &str, now: Timestamp) -> Result<Seen, Stop> {
+    fn end_watch(&mut self, text: &str, now: Timestamp) -> Result<Observation, Stop> {
         self.watch = None;
-        self.again = now + SignedDuration::from_secs(self.pause);
+        self.next_attempt = now + SignedDuration::from_secs(self.pause);
         // Each that told something begins anew; an end after that is no news.
-        let quiet = self.pause == 1 && (said.is_empty() || said.contains("Client.Timeout"));
+        let quiet = self.pause == 1 && (text.is_empty() || text.contains("Client.Timeout"));
         self.pause = (self.pause * 2).min(15);
-        match Trouble::of(said, Some(&self.name)) {
-            Trouble::NotFound(_) => Err(self.gone()),
+        match Trouble::of(text, Some(&self.name)) {
+            Trouble::NotFound(_) => Err(self.report_absence()),
             trouble @ (Trouble::Forbidden(_) | Trouble::NoKind(_)) => {
                 self.refused += 1;
-                if self.refused >= PATIENCE { Err(trouble.into()) } else { Ok(Seen::Same) }
+                if self.refused >= PATIENCE { Err(trouble.into()) } else { Ok(Observation::Unchanged) }
             }
-            _ if quiet => Ok(Seen::Same),
-            other => Ok(Seen::Lost(other.words().to_owned())),
+            _ if quiet => Ok(Observation::Unchanged),
+            other => Ok(Observation::Interrupted(other.words().to_owned())),
         }
     }
 
-    fn gone(&self) -> Stop {
+    fn report_absence(&self) -> Stop {
         let message =
             format!("{}/{} was deleted, and its cluster goes with it", self.flavour.word(), self.name);
         Stop::new(Exit::NotFound, message, "")

@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 use testplatform_apis::text::bounded;
 
-use super::{aside::Aside, trouble::Trouble};
+use super::{aside::CapturedStderr, trouble::Trouble};
 
 /// How to run kubectl.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ impl Kubectl {
 
     /// Runs it to its end, with a text for it to read if there is one. Returns what it printed; what it says beside that goes on to stderr.
     pub fn run(&self, arguments: &[&str], input: Option<&str>) -> Result<String, Trouble> {
-        match self.ended(arguments, input)? {
+        match self.run_with_output(arguments, input)? {
             (printed, None) => Ok(printed),
             (_, Some(trouble)) => Err(trouble),
         }
@@ -46,7 +46,7 @@ impl Kubectl {
     ///
     /// # Errors
     /// If it cannot be run. That it failed is the second part of the answer.
-    pub fn ended(
+    pub fn run_with_output(
         &self,
         arguments: &[&str],
         input: Option<&str>,
@@ -59,7 +59,7 @@ impl Kubectl {
         let mut child = command.spawn().map_err(|e| self.not_run(&e))?;
         // Beside what it says, as it may ask who somebody is before it reads or prints anything.
         if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input.map(str::to_owned)) {
-            // One that does not read to the end says why.
+            // A process that does not read its whole input reports the reason itself.
             thread::spawn(move || stdin.write_all(input.as_bytes()));
         }
         let stdout = child.stdout.take();
@@ -70,17 +70,17 @@ impl Kubectl {
             }
             Ok::<_, io::Error>(printed)
         });
-        let mut aside = Aside::of(child.stderr.take());
-        let show = |said: &[u8]| _ = io::stderr().write_all(said);
+        let mut aside = CapturedStderr::of(child.stderr.take());
+        let show = |text: &[u8]| _ = io::stderr().write_all(text);
         aside.until_end(show);
         let printed = printed.join().unwrap_or_else(|_| Ok(vec![])).map_err(|e| self.not_run(&e))?;
         let status = child.wait().map_err(|e| self.not_run(&e))?;
         let printed = String::from_utf8_lossy(&printed).into_owned();
         if !status.success() {
-            let said = aside.why().unwrap_or_else(|| status.to_string());
-            return Ok((printed, Some(Trouble::of(&said, asked_about(arguments)))));
+            let text = aside.why().unwrap_or_else(|| status.to_string());
+            return Ok((printed, Some(Trouble::of(&text, requested_name(arguments)))));
         }
-        show(aside.held());
+        show(aside.pending());
         Ok((printed, None))
     }
 
@@ -121,22 +121,22 @@ impl Kubectl {
                 }
             }
         });
-        let aside = Aside::of(child.stderr.take());
+        let aside = CapturedStderr::of(child.stderr.take());
         Ok(Watch { child, lines, aside, begun: String::new() })
     }
 }
 
 /// The name of the object that a command line is about; none if it is about many, or about a file.
-fn asked_about<'a>(arguments: &[&'a str]) -> Option<&'a str> {
+fn requested_name<'a>(arguments: &[&'a str]) -> Option<&'a str> {
     match arguments {
         ["get" | "patch" | "delete", _, name, ..] if !name.starts_with('-') => Some(*name),
         _ => None,
     }
 }
 
-/// What a watch tells.
+/// Event of a watch.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum WatchEvent {
     /// The object, as it is now.
     Object(Value),
     /// The object is gone.
@@ -144,7 +144,7 @@ pub enum Told {
     /// Nothing for now.
     Nothing,
     /// kubectl, or what it runs to log somebody in, said something and goes on.
-    Said(String),
+    Output(String),
     /// It ended, with what it said.
     Ended(String),
 }
@@ -153,37 +153,39 @@ pub enum Told {
 pub struct Watch {
     child: Child,
     lines: Receiver<String>,
-    aside: Aside,
+    aside: CapturedStderr,
     begun: String,
 }
 
 impl Watch {
-    /// What it tells next, if that comes in time.
-    pub fn next(&mut self, within: Duration) -> Told {
+    /// The next event, if it comes in time.
+    pub fn next(&mut self, within: Duration) -> WatchEvent {
         match self.lines.recv_timeout(within) {
-            Ok(line) => event(&mut self.begun, &line),
-            Err(RecvTimeoutError::Timeout) => self.aside.overdue().map_or(Told::Nothing, Told::Said),
+            Ok(line) => parse_event(&mut self.begun, &line),
+            Err(RecvTimeoutError::Timeout) => {
+                self.aside.overdue().map_or(WatchEvent::Nothing, WatchEvent::Output)
+            }
             Err(RecvTimeoutError::Disconnected) => {
                 let _ = self.child.wait();
-                Told::Ended(bounded(self.aside.last().trim(), 600))
+                WatchEvent::Ended(bounded(self.aside.last().trim(), 600))
             }
         }
     }
 }
 
 /// A line of a watch. An event is one line, or several that end with a bracket of its own.
-fn event(begun: &mut String, line: &str) -> Told {
+fn parse_event(begun: &mut String, line: &str) -> WatchEvent {
     begun.push_str(line);
     if !line.ends_with('}') {
-        return Told::Nothing;
+        return WatchEvent::Nothing;
     }
-    let Ok(mut event) = serde_json::from_str::<Value>(begun) else { return Told::Nothing };
+    let Ok(mut event) = serde_json::from_str::<Value>(begun) else { return WatchEvent::Nothing };
     begun.clear();
     let object = event["object"].take();
     match event["type"].as_str() {
-        Some("DELETED") => Told::Deleted,
-        Some("ADDED" | "MODIFIED") => Told::Object(object),
-        _ => Told::Nothing,
+        Some("DELETED") => WatchEvent::Deleted,
+        Some("ADDED" | "MODIFIED") => WatchEvent::Object(object),
+        _ => WatchEvent::Nothing,
     }
 }
 
@@ -200,12 +202,12 @@ mod tests {
 
     #[test]
     fn command_lines_are_about_one_object_or_about_none() {
-        assert_eq!(asked_about(&["get", "secret", "demo", "-ojson"]), Some("demo"));
-        assert_eq!(asked_about(&["delete", "testclusters", "demo", "--wait=true"]), Some("demo"));
+        assert_eq!(requested_name(&["get", "secret", "demo", "-ojson"]), Some("demo"));
+        assert_eq!(requested_name(&["delete", "testclusters", "demo", "--wait=true"]), Some("demo"));
         for none in
             [&["get", "events", "--watch"][..], &["apply", "--server-side", "-f-"], &["get", "secret"]]
         {
-            assert_eq!(asked_about(none), None, "{none:?}");
+            assert_eq!(requested_name(none), None, "{none:?}");
         }
     }
 
@@ -214,13 +216,16 @@ mod tests {
         let mut begun = String::new();
         let object = serde_json::json!({ "a": { "b": "}" } });
         let one = r#"{"type":"ADDED","object":{"a":{"b":"}"}}}"#;
-        assert_eq!(event(&mut begun, one), Told::Object(object.clone()));
+        assert_eq!(parse_event(&mut begun, one), WatchEvent::Object(object.clone()));
         let lines = ["{", r#""type": "MODIFIED", "object": {"a":"#, r#"{"b": "}"}"#, "}", "}"];
-        let told: Vec<Told> = lines.iter().map(|line| event(&mut begun, line)).collect();
-        assert_eq!(told[..4], [Told::Nothing, Told::Nothing, Told::Nothing, Told::Nothing]);
-        assert_eq!(told[4], Told::Object(object));
-        assert_eq!(event(&mut begun, r#"{"type":"DELETED","object":{}}"#), Told::Deleted);
-        assert_eq!(event(&mut begun, r#"{"type":"ERROR","object":{}}"#), Told::Nothing);
+        let events: Vec<WatchEvent> = lines.iter().map(|line| parse_event(&mut begun, line)).collect();
+        assert_eq!(
+            events[..4],
+            [WatchEvent::Nothing, WatchEvent::Nothing, WatchEvent::Nothing, WatchEvent::Nothing]
+        );
+        assert_eq!(events[4], WatchEvent::Object(object));
+        assert_eq!(parse_event(&mut begun, r#"{"type":"DELETED","object":{}}"#), WatchEvent::Deleted);
+        assert_eq!(parse_event(&mut begun, r#"{"type":"ERROR","object":{}}"#), WatchEvent::Nothing);
         assert_eq!(begun, "");
     }
 }

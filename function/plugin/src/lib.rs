@@ -1,38 +1,38 @@
-//! The kubectl plugin: what owners of claims do with them, in a terminal and in scripts.
+//! The kubectl plugin: it serves owners of claims, in a terminal and in scripts.
 //!
 //! ```text
 //! command line ──args──▶ Ask ──commands──▶ kubectl … ──▶ JSON ──claim, facts──▶ chain, wait, estimate, table ──▶ lines, exit code
 //! ```
 //!
-//! It speaks to clusters only by running kubectl, so that it has all of kubectl's ways to get there. What is made of the answers is pure:
-//! `trouble`, `claim`, `facts`, `held`, `events`, `chain`, `wait`, `way`, `there`, `advice`, `estimate`, `offers`, `table` and `config`. The border is `kubectl`, `aside`, `follow`, `session`
-//! and the commands.
+//! It reaches clusters only by running kubectl, so that it supports all of kubectl's connection methods. Processing of the answers is pure:
+//! `trouble`, `claim`, `facts`, `held`, `events`, `chain`, `wait`, `way`, `there`, `advice`, `estimate`, `offers`, `table` and `config`.
+//! I/O is in `kubectl`, `aside`, `follow`, `session` and the commands.
 //!
-//! **Invariant:** no value of a Secret is read but by `kubeconfig`, which hands it out and prints it nowhere else.
+//! **Invariant:** only `kubeconfig` reads a value of a Secret; it passes it on and prints it nowhere else.
 
 pub mod advice;
 pub mod args;
 pub mod aside;
 pub mod chain;
 pub mod claim;
+pub mod command_context;
 pub mod commands;
 pub mod config;
 pub mod estimate;
 pub mod events;
+pub mod existing;
 pub mod exit;
 pub mod facts;
 pub mod follow;
-pub mod held;
 pub mod kubectl;
+pub mod observed_secret;
 pub mod offers;
 pub mod screen;
 pub mod session;
 pub mod span;
 pub mod table;
-pub mod there;
 pub mod trouble;
 pub mod wait;
-pub mod way;
 
 use std::{ffi::OsString, io::Write};
 

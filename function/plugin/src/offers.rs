@@ -1,6 +1,6 @@
-//! What may be asked for, as the platform team publishes it in ConfigMap `testplatform-offers`: tables of it, and claims to begin with.
+//! Offers of the platform team, as published in ConfigMap `testplatform-offers`: tables of them, and claims to begin with.
 //!
-//! Input: the ConfigMap. Output: lines, and a claim. Only what is shown is read of it, so that what a newer one adds does no harm.
+//! Input: the ConfigMap. Output: lines, and a claim. Only shown members are read, so that additions of a newer version do no harm.
 
 use std::path::Path;
 
@@ -16,18 +16,18 @@ use testplatform_apis::{
 use super::{
     claim::{Flavour, text},
     exit::{Exit, Stop},
-    table::aligned,
+    table::align_columns,
 };
 
 /// The most of a cell.
 const CELL: usize = 60;
 /// The most of an offer's name in that of a claim, so that there is room for what Crossplane appends.
 const ROOM: usize = 50;
-/// Of what Kubernetes makes the ends of names: no words come of that.
+/// Letters of Kubernetes' generated names: they form no words.
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// The offers in the ConfigMap.
-pub fn read(config_map: &Value) -> Result<Vec<Value>, Stop> {
+pub fn parse_offers(config_map: &Value) -> Result<Vec<Value>, Stop> {
     let wrong = |why: String| {
         let advice = "Tell the platform team: `cargo xpkg generate offers` writes it.";
         Stop::new(Exit::Error, format!("ConfigMap {CONFIG_MAP} cannot be read: {why}"), advice)
@@ -61,7 +61,7 @@ pub fn label(offer: &Value) -> String {
 }
 
 /// The one of a name, with its block before it or without.
-pub fn find(mut offers: Vec<Value>, name: &str) -> Result<Value, Stop> {
+pub fn find_offer(mut offers: Vec<Value>, name: &str) -> Result<Value, Stop> {
     offers.retain(|offer| text(offer, "/name") == name || label(offer) == name);
     match (offers.pop(), offers.first()) {
         (Some(offer), None) => Ok(offer),
@@ -85,7 +85,7 @@ pub fn table(offers: &[Value]) -> Vec<String> {
         let row = [
             text(offer, "/name").to_owned(),
             text(offer, "/block").to_owned(),
-            whom(offer).to_owned(),
+            describe_audience(offer).to_owned(),
             bounded(&versions.join(", "), CELL),
             bounded(&keys(&offer["nodeClasses"]), CELL),
             word(&offer["cost"]),
@@ -93,11 +93,11 @@ pub fn table(offers: &[Value]) -> Vec<String> {
         ];
         row.map(|cell| bounded(&cell, 600))
     }));
-    aligned(&rows)
+    align_columns(&rows)
 }
 
 /// Everything that is told of one.
-pub fn details(offer: &Value) -> Vec<String> {
+pub fn describe_offer(offer: &Value) -> Vec<String> {
     let version = |version: &Value| {
         let own = text(version, "/version");
         let default = if own == text(offer, "/defaultVersion") { " (default)" } else { "" };
@@ -124,7 +124,7 @@ pub fn details(offer: &Value) -> Vec<String> {
         ("title", text(offer, "/title").to_owned()),
         ("description", text(offer, "/description").to_owned()),
         ("deprecated", text(offer, "/deprecated").to_owned()),
-        ("for", whom(offer).to_owned()),
+        ("for", describe_audience(offer).to_owned()),
         ("versions", joined(list(offer, "versions").map(version).collect())),
         ("classes", joined(object(&offer["nodeClasses"]).map(class).collect())),
         ("nodes", joined(list(offer, "defaultNodeGroups").map(group).collect())),
@@ -135,11 +135,11 @@ pub fn details(offer: &Value) -> Vec<String> {
         ("timeouts", members(&offer["timeouts"], &[])),
         ("cost", word(&offer["cost"])),
     ];
-    let said = lines.into_iter().filter(|(_, said)| !said.is_empty());
+    let filled = lines.into_iter().filter(|(_, text)| !text.is_empty());
     let rows: Vec<[String; 2]> =
-        said.map(|(what, said)| [format!("  {what}"), bounded(&said, 2048)]).collect();
+        filled.map(|(what, value)| [format!("  {what}"), bounded(&value, 2048)]).collect();
     let mut lines = vec![label(offer)];
-    lines.extend(aligned(&rows));
+    lines.extend(align_columns(&rows));
     let mut rows = vec![["PARAMETER", "TYPE", "DEFAULT", "RULES", "DESCRIPTION"].map(str::to_owned)];
     for (before, of) in [("", "parameters"), ("nodeGroups[].", "nodeParameters")] {
         rows.extend(object(&offer[of]).map(|(name, rule)| {
@@ -155,7 +155,7 @@ pub fn details(offer: &Value) -> Vec<String> {
     }
     if rows.len() > 1 {
         lines.push(String::new());
-        lines.extend(aligned(&rows));
+        lines.extend(align_columns(&rows));
     }
     lines
 }
@@ -174,7 +174,7 @@ fn own_name(offer: &Value, most: usize) -> String {
 }
 
 /// A claim to begin with.
-pub fn claim(offer: &Value, flavour: Flavour, name: Option<&str>, namespace: Option<&str>) -> Value {
+pub fn build_claim(offer: &Value, flavour: Flavour, name: Option<&str>, namespace: Option<&str>) -> Value {
     let name = name.map_or_else(|| own_name(offer, ROOM), str::to_owned);
     let mut spec = offer["starter"].as_object().cloned().unwrap_or_default();
     spec.insert("writeConnectionSecretToRef".into(), json!({ "name": default_secret(&name) }));
@@ -190,7 +190,7 @@ pub fn fill_in(offer: &Value) -> Vec<String> {
     list(offer, "fillIn").filter_map(Value::as_str).map(|path| bounded(path, 253)).collect()
 }
 
-fn whom(offer: &Value) -> &'static str {
+fn describe_audience(offer: &Value) -> &'static str {
     if offer["restricted"] == true { "some" } else { "all" }
 }
 

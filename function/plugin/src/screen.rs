@@ -1,4 +1,4 @@
-//! What is shown while something is waited for: one line that is written over on a terminal, else a line for each change.
+//! Output during a wait: one line that is overwritten on a terminal, else a line for each change.
 
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ impl Screen {
             message => message,
         };
         let state = format!("{} {message}", claim.phase_word());
-        let line = line(claim, &message, now, since, estimate);
+        let line = progress_line(claim, &message, now, since, estimate);
         if session.around.terminal {
             self.turn = (self.turn + 1) % WHEEL.len();
             // Without wrapping what is too long is cut off, however wide the terminal is. All at once, so that nobody who ends the program
@@ -63,7 +63,7 @@ impl Screen {
     }
 }
 
-fn line(
+fn progress_line(
     claim: &Claim,
     message: &str,
     now: Timestamp,
@@ -80,8 +80,8 @@ fn line(
     line
 }
 
-/// What the owner of a claim should know although it was accepted, such as a lifetime that was clamped.
-pub fn remark(claim: &Claim) -> Option<String> {
-    let said = claim.said(ConditionType::RequestAccepted).filter(|c| c.holds())?;
-    (!matches!(said.reason(), "Accepted" | "NoTenant")).then(|| format!("note: {}", said.message()))
+/// Issue of an accepted claim that its owner should know, such as a clamped lifetime.
+pub fn acceptance_note(claim: &Claim) -> Option<String> {
+    let condition = claim.condition(ConditionType::RequestAccepted).filter(|c| c.holds())?;
+    (!matches!(condition.reason(), "Accepted" | "NoTenant")).then(|| format!("note: {}", condition.message()))
 }

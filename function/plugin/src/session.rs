@@ -1,4 +1,4 @@
-//! What every command has: kubectl, a clock, and where to print.
+//! Common input of all commands: kubectl, a clock, and output streams.
 
 use std::{
     ffi::OsString,
@@ -10,13 +10,13 @@ use testplatform_apis::output::ignore_broken_pipe;
 
 use super::{
     claim::{Claim, Flavour, GROUP},
+    command_context::CommandContext,
     events::ClaimEvent,
     exit::{Exit, Stop},
-    facts::{Facts, Look, composed, composite_name},
-    held::{Held, KEYS},
+    facts::{Facts, Lookup, composed_objects, composite_name},
     kubectl::Kubectl,
+    observed_secret::{KEYS, ObservedSecret},
     trouble::Trouble,
-    way::Way,
 };
 
 /// Where the program is: the clock, the environment, the terminal. Given by `main`, which alone reads them.
@@ -38,12 +38,12 @@ pub struct Session<'a> {
     pub kubectl: Kubectl,
     /// Where it is.
     pub around: Surroundings,
-    /// What was asked for goes here.
+    /// Requested output.
     pub out: &'a mut dyn Write,
-    /// What happens meanwhile goes here.
+    /// Progress output.
     pub err: &'a mut dyn Write,
     /// How this command line gets to the claim.
-    pub way: Way,
+    pub way: CommandContext,
 }
 
 impl From<io::Error> for Stop {
@@ -59,7 +59,7 @@ impl Session<'_> {
     }
 
     /// A line of the answer.
-    pub fn say(&mut self, line: &str) -> Result<(), Stop> {
+    pub fn print_line(&mut self, line: &str) -> Result<(), Stop> {
         self.print(&format!("{line}\n"))
     }
 
@@ -79,9 +79,9 @@ impl Session<'_> {
     }
 
     /// The flavours that the cluster serves.
-    pub fn served(&self) -> Result<Vec<Flavour>, Stop> {
+    pub fn served_kinds(&self) -> Result<Vec<Flavour>, Stop> {
         let group = format!("--api-group={GROUP}");
-        let (printed, trouble) = self.kubectl.ended(&["api-resources", &group, "-oname"], None)?;
+        let (printed, trouble) = self.kubectl.run_with_output(&["api-resources", &group, "-oname"], None)?;
         let served = |f: &Flavour| printed.lines().any(|line| line.trim() == f.resource());
         let found: Vec<Flavour> = Flavour::ALL.into_iter().filter(served).collect();
         match trouble {
@@ -96,7 +96,7 @@ impl Session<'_> {
         }
     }
 
-    /// What a word before the slash of a name is not.
+    /// Error for an unknown kind before the slash of a name.
     pub fn no_kind(word: &str) -> Stop {
         let message = format!("{word} is no kind of claim");
         Stop::new(Exit::Usage, message, "There are testplatformcluster/NAME and testcluster/NAME.")
@@ -122,16 +122,16 @@ impl Session<'_> {
     }
 
     /// The claim of a name; none if there is none.
-    pub fn named(&self, flavour: Flavour, name: &str) -> Result<Option<Claim>, Trouble> {
-        self.named_with(flavour, name, &[])
+    pub fn get_claim(&self, flavour: Flavour, name: &str) -> Result<Option<Claim>, Trouble> {
+        self.get_claim_with(flavour, name, &[])
     }
 
     /// The same, with who set what in it.
-    pub fn named_whole(&self, flavour: Flavour, name: &str) -> Result<Option<Claim>, Trouble> {
-        self.named_with(flavour, name, &["--show-managed-fields"])
+    pub fn get_full_claim(&self, flavour: Flavour, name: &str) -> Result<Option<Claim>, Trouble> {
+        self.get_claim_with(flavour, name, &["--show-managed-fields"])
     }
 
-    fn named_with(&self, flavour: Flavour, name: &str, more: &[&str]) -> Result<Option<Claim>, Trouble> {
+    fn get_claim_with(&self, flavour: Flavour, name: &str, more: &[&str]) -> Result<Option<Claim>, Trouble> {
         let get = ["get", flavour.resource(), name, "-ojson"];
         // Without --ignore-not-found, which takes any 404 for that, those of a proxy and of a kind that is not served among them.
         match self.kubectl.json(&[get.as_slice(), more].concat()) {
@@ -141,9 +141,9 @@ impl Session<'_> {
         }
     }
 
-    /// A claim as it is now. One that was made anew under its name is another.
-    pub fn again(&self, claim: &Claim) -> Result<Claim, Trouble> {
-        let what = match self.named(claim.flavour, claim.name())? {
+    /// The current state of a claim. A claim that was recreated under its name is another one.
+    pub fn reload_claim(&self, claim: &Claim) -> Result<Claim, Trouble> {
+        let what = match self.get_claim(claim.flavour, claim.name())? {
             Some(now) if now.uid() == claim.uid() => return Ok(now),
             Some(_) => ", and another has its name",
             None => "",
@@ -152,19 +152,19 @@ impl Session<'_> {
     }
 
     /// A claim, by a name that may say which kind is meant.
-    pub fn find(&mut self, name: &str) -> Result<Claim, Stop> {
+    pub fn find_claim(&mut self, name: &str) -> Result<Claim, Stop> {
         self.way.kind = name.contains('/');
         let (wanted, name) = match name.split_once('/') {
             None => (None, name),
             Some((kind, name)) => (Some(Flavour::parse(kind).ok_or_else(|| Self::no_kind(kind))?), name),
         };
-        let served = self.served()?;
+        let served = self.served_kinds()?;
         if let Some(wanted) = wanted.filter(|wanted| !served.contains(wanted)) {
             let words = format!("this cluster does not serve {}", wanted.resource());
             return Err(Trouble::NoKind(words).into());
         }
         let kinds: Vec<Flavour> = served.into_iter().filter(|f| wanted.is_none_or(|w| w == *f)).collect();
-        let answers = Self::query_kinds(&kinds, |flavour| self.named(flavour, name))?;
+        let answers = Self::query_kinds(&kinds, |flavour| self.get_claim(flavour, name))?;
         // The message does not mention a kind that the caller may not read.
         let what = match answers[..] {
             [(flavour, _)] if kinds.len() > 1 => flavour.word(),
@@ -214,31 +214,31 @@ impl Session<'_> {
     }
 
     /// The Secret that a claim names.
-    pub fn held(&self, claim: &Claim) -> Result<Look<Held>, Trouble> {
+    pub fn read_secret(&self, claim: &Claim) -> Result<Lookup<ObservedSecret>, Trouble> {
         if claim.secret().is_empty() {
-            return Ok(Look::NotAsked);
+            return Ok(Lookup::NotAsked);
         }
         match self.kubectl.run(&["get", "secret", &claim.secret(), "-o", KEYS], None) {
-            Ok(printed) => Ok(Look::Found(Held::printed(&printed))),
-            Err(Trouble::NotFound(_)) => Ok(Look::Missing),
-            Err(Trouble::Forbidden(_)) => Ok(Look::Forbidden),
+            Ok(printed) => Ok(Lookup::Found(ObservedSecret::parse_output(&printed))),
+            Err(Trouble::NotFound(_)) => Ok(Lookup::Missing),
+            Err(Trouble::Forbidden(_)) => Ok(Lookup::Forbidden),
             Err(trouble) => Err(trouble),
         }
     }
 
-    /// Everything that hangs on a claim, as far as it may be read. What may not is told as such and stops nothing.
-    pub fn facts(&mut self, claim: Claim) -> Result<Facts, Stop> {
+    /// All dependents of a claim, as far as they may be read. A forbidden one is reported as such and stops nothing.
+    pub fn collect_facts(&mut self, claim: Claim) -> Result<Facts, Stop> {
         let mut facts = Facts::new(claim);
         let name = composite_name(&facts.claim).to_owned();
         if facts.claim.flavour == Flavour::Claim && !name.is_empty() {
             let found =
                 self.kubectl.json(&["get", "xtestplatformclusters.ci.openshift.org", &name, "-ojson"]);
-            facts.composite = self.look(found.map(Option::unwrap_or_default))?;
+            facts.composite = self.accept_lookup(found.map(Option::unwrap_or_default))?;
         }
-        if let Look::Found(composite) = &facts.composite {
-            let composed = composed(composite);
+        if let Lookup::Found(composite) = &facts.composite {
+            let composed = composed_objects(composite);
             facts.objects = match composed.first() {
-                None => Look::Found(vec![]),
+                None => Lookup::Found(vec![]),
                 Some((resource, _)) => {
                     let mut arguments = vec!["get", resource];
                     arguments.extend(
@@ -246,34 +246,34 @@ impl Session<'_> {
                     );
                     arguments.extend(["-ojson", "--ignore-not-found"]);
                     let found = self.kubectl.items(&arguments);
-                    self.look(found)?
+                    self.accept_lookup(found)?
                 }
             };
         }
-        let found = self.held(&facts.claim);
+        let found = self.read_secret(&facts.claim);
         facts.secret = match found {
             Ok(look) => look,
-            Err(trouble) => self.look(Err(trouble))?,
+            Err(trouble) => self.accept_lookup(Err(trouble))?,
         };
-        facts.events = self.events(&facts.claim);
+        facts.events = self.claim_events(&facts.claim);
         Ok(facts)
     }
 
-    fn look<T>(&mut self, found: Result<T, Trouble>) -> Result<Look<T>, Stop> {
+    fn accept_lookup<T>(&mut self, found: Result<T, Trouble>) -> Result<Lookup<T>, Stop> {
         Ok(match found {
-            Ok(it) => Look::Found(it),
-            Err(Trouble::NotFound(_)) => Look::Missing,
-            Err(Trouble::Forbidden(_)) => Look::Forbidden,
+            Ok(it) => Lookup::Found(it),
+            Err(Trouble::NotFound(_)) => Lookup::Missing,
+            Err(Trouble::Forbidden(_)) => Lookup::Forbidden,
             Err(Trouble::NotRun(words)) => return Err(Trouble::NotRun(words).into()),
             Err(trouble) => {
                 self.note(&format!("note: {}", trouble.words()));
-                Look::NotAsked
+                Lookup::NotAsked
             }
         })
     }
 
     /// The events of a claim, those that are no warnings too, as they tell what is over. Not everybody may read them.
-    fn events(&self, claim: &Claim) -> Vec<ClaimEvent> {
+    fn claim_events(&self, claim: &Claim) -> Vec<ClaimEvent> {
         let of_claim = format!("--field-selector=involvedObject.uid={}", claim.uid());
         let events = self.kubectl.items(&["get", "events", &of_claim, "-ojson"]);
         ClaimEvent::of_claim(claim, &events.unwrap_or_default())

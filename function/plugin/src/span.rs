@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-/// A span in at most two units: `45s`, `4m12s`, `38m`, `2h59m`, `3d4h`. What is negative counts as nothing.
+/// A span in at most two units: `45s`, `4m12s`, `38m`, `2h59m`, `3d4h`. A negative span counts as zero.
 pub fn human(span: SignedDuration) -> String {
     let seconds = span.as_secs().max(0);
     let (minutes, hours) = (seconds / 60, seconds / 3600);

@@ -31,12 +31,12 @@ pub fn table(claims: &[Claim], columns: Columns, now: Timestamp) -> Vec<String> 
         head.push("MESSAGE");
     }
     let mut rows = vec![head.into_iter().map(str::to_owned).collect::<Vec<_>>()];
-    rows.extend(claims.iter().map(|claim| row(claim, columns, now)));
-    aligned(&rows)
+    rows.extend(claims.iter().map(|claim| claim_row(claim, columns, now)));
+    align_columns(&rows)
 }
 
 /// Rows of as many cells each, one below the other.
-pub fn aligned<R: AsRef<[String]>>(rows: &[R]) -> Vec<String> {
+pub fn align_columns<R: AsRef<[String]>>(rows: &[R]) -> Vec<String> {
     let rows: Vec<&[String]> = rows.iter().map(AsRef::as_ref).collect();
     let columns = rows.first().map_or(0, |row| row.len());
     let width = |at: usize| rows.iter().map(|r| r[at].chars().count()).max().unwrap_or_default();
@@ -51,7 +51,7 @@ pub fn aligned<R: AsRef<[String]>>(rows: &[R]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-fn row(claim: &Claim, columns: Columns, now: Timestamp) -> Vec<String> {
+fn claim_row(claim: &Claim, columns: Columns, now: Timestamp) -> Vec<String> {
     let object = &claim.object;
     let name = if columns.kind { claim.label() } else { claim.name().to_owned() };
     let made = time(object, "/metadata/creationTimestamp");
@@ -60,7 +60,7 @@ fn row(claim: &Claim, columns: Columns, now: Timestamp) -> Vec<String> {
         claim.phase_word().to_owned(),
         text(object, "/status/backend/kind").to_owned(),
         text(object, "/status/version").to_owned(),
-        expires(claim, now),
+        format_expiry(claim, now),
         text(object, "/status/hub/name").to_owned(),
         ago(made, now),
     ];
@@ -70,12 +70,12 @@ fn row(claim: &Claim, columns: Columns, now: Timestamp) -> Vec<String> {
     if columns.wide {
         row.push(claim.message());
     }
-    // Whoever wrote it, it stays in its cell.
+    // Any value stays in its cell.
     row.iter().map(|cell| bounded(cell, 600)).collect()
 }
 
 /// In how long it ends by itself; of one that is gone, nothing.
-fn expires(claim: &Claim, now: Timestamp) -> String {
+fn format_expiry(claim: &Claim, now: Timestamp) -> String {
     let lives = !matches!(claim.phase(), Some(Phase::Deprovisioned | Phase::Failed));
     claim.expires_at().filter(|_| lives).map_or_else(String::new, |end| human(end.duration_since(now)))
 }

@@ -27,7 +27,7 @@ impl Trouble {
         let words = printed.trim();
         let words = words.strip_prefix("error: ").unwrap_or(words).to_owned();
         let has = |text: &str| words.contains(text);
-        if lacks(&words, name) {
+        if names_missing_object(&words, name) {
             Self::NotFound(words)
         } else if has("(Forbidden)") {
             Self::Forbidden(words)
@@ -78,14 +78,14 @@ impl Trouble {
 
 /// Whether an API server says that it has no object of that name, or no namespace in which it could be. Any other 404 is none of the
 /// object's: a proxy gives it, or the kind is not served any more (`the server could not find the requested resource`), and the cluster runs.
-fn lacks(words: &str, name: Option<&str>) -> bool {
-    let gone = |said: &str| {
-        let (what, _) = said.split_once(" not found")?;
+fn names_missing_object(words: &str, name: Option<&str>) -> bool {
+    let is_missing = |text: &str| {
+        let (what, _) = text.split_once(" not found")?;
         let (resource, quoted) = what.split_once(' ')?;
         let named = quoted.strip_prefix('"')?.strip_suffix('"')?;
         Some(Some(named) == name || resource == "namespaces")
     };
-    words.split("Error from server (NotFound): ").skip(1).any(|said| gone(said) == Some(true))
+    words.split("Error from server (NotFound): ").skip(1).any(|text| is_missing(text) == Some(true))
 }
 
 impl From<Trouble> for Stop {
@@ -128,13 +128,13 @@ mod tests {
     fn what_is_not_found_has_the_name_that_was_asked_for() {
         let of = |printed: &str| Trouble::of(printed, Some("demo"));
         let found = "Error from server (NotFound): testplatformclusters.ci.openshift.org \"demo\" not found";
-        for gone in [
+        for missing in [
             found.to_owned(),
             format!("Warning: the API is old\n{found}\n"),
             format!("Warning: on one line {found}"),
             "Error from server (NotFound): namespaces \"team-a\" not found".to_owned(),
         ] {
-            assert!(matches!(of(&gone), Trouble::NotFound(_)), "{gone}");
+            assert!(matches!(of(&missing), Trouble::NotFound(_)), "{missing}");
         }
         for other in [
             "Error from server (NotFound): the server could not find the requested resource",

@@ -1,15 +1,15 @@
-//! CaaS on a hub: a ClusterTemplateInstance, of which the cluster-templates operator has Argo CD make a chart.
+//! CaaS on a hub: a ClusterTemplateInstance, for which the cluster-templates operator has Argo CD deploy a chart.
 //!
-//! Nothing of it can change. It goes before its cluster does: where the catalogue says what that is, it is looked at
-//! ([`HOSTED`](crate::observed::HOSTED)), and the end is not told before it is gone.
+//! No part of it can change. It is deleted before its cluster. If the catalogue names the cluster's own object, that is observed
+//! ([`HOSTED`](crate::observed::HOSTED)), and the end is not reported before it is gone.
 
 mod chart;
+mod cluster_conditions;
 mod facts;
+mod failures;
+mod health;
 mod instance;
-mod levels;
-mod reader;
-mod report;
-mod trouble;
+mod observer;
 
 use serde_json::Map;
 use testplatform_apis::{
@@ -18,12 +18,12 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, Desired, Ending, Health,
-    templated::{self, Composed},
+    Backend, DesiredResource, Health, TeardownMethod,
+    templated::{self, ComposedCluster},
 };
 use crate::{
     observed::{INSTANCE, Observed},
-    templates::{Asked, Templated},
+    templates::{AnyBackendSpec, Templated},
     validate::Validated,
 };
 
@@ -36,14 +36,14 @@ const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status)
 object.status.conditions.exists(c, c.type == 'ClusterInstallSucceeded' && c.status == 'True') && has(object.metadata.annotations) && \
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations";
 
-/// What is asked of CaaS, where all is known.
-type Wanted<'a> = templated::Wanted<'a, kind::Caas>;
+/// Request to CaaS, once fully resolved.
+type CaasRequest<'a> = templated::BackendRequest<'a, kind::Caas>;
 
-impl<'a> Wanted<'a> {
-    fn of(templated: &'a Templated) -> Option<Self> {
-        Self::within(templated, |asked| match asked {
-            Asked::Caas(order) => Some(order),
-            Asked::HyperShift(_) | Asked::ClusterApi(_) | Asked::Osac(_) => None,
+impl<'a> CaasRequest<'a> {
+    fn from_request(templated: &'a Templated) -> Option<Self> {
+        Self::from_templated(templated, |requested| match requested {
+            AnyBackendSpec::Caas(order) => Some(order),
+            AnyBackendSpec::HyperShift(_) | AnyBackendSpec::ClusterApi(_) | AnyBackendSpec::Osac(_) => None,
         })
     }
 }
@@ -53,30 +53,35 @@ impl Backend for Caas {
         KIND
     }
 
-    fn writer(&self) -> &'static str {
+    fn primary_resource(&self) -> &'static str {
         INSTANCE
     }
 
-    fn ending(&self) -> Ending {
-        Ending::Removed
+    fn teardown_method(&self) -> TeardownMethod {
+        TeardownMethod::DeleteObject
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        templated::resources(self, CEL, (request, observed, health), |templated, _| {
-            let wanted = Wanted::of(templated);
-            Composed {
+    fn build_resources(
+        &self,
+        request: &Validated,
+        observed: &Observed,
+        health: &Health,
+    ) -> Vec<DesiredResource> {
+        templated::build_resources(self, CEL, (request, observed, health), |templated, _| {
+            let wanted = CaasRequest::from_request(templated);
+            ComposedCluster {
                 api_version: API_VERSION,
                 annotations: Map::new(),
-                spec: instance::spec(observed, wanted),
-                notes: Map::new(),
-                parts: reader::reader(request, observed, wanted).into_iter().collect(),
+                spec: instance::build_spec(observed, wanted),
+                primary_annotations: Map::new(),
+                parts: observer::build_observer(request, observed, wanted).into_iter().collect(),
             }
         })
     }
 
-    fn health(&self, request: &Validated, observed: &Observed) -> Health {
+    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         match request.templated() {
-            Some(templated) => report::health(templated, request, observed),
+            Some(templated) => health::assess_health(templated, request, observed),
             None => Health::default(),
         }
     }

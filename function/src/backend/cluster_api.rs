@@ -1,13 +1,13 @@
-//! Cluster API on a hub: a Cluster with a managed topology, in which the groups of nodes are too.
+//! Cluster API on a hub: a Cluster with a managed topology, which contains the node groups.
 //!
-//! **Invariant:** a version is asked for only once the one before is there, and no minor version is left out.
+//! **Invariant:** a version is requested only once the previous one is complete, and no minor version is skipped.
 
 mod cluster;
+mod cluster_conditions;
 mod facts;
-mod levels;
-mod report;
+mod failures;
+mod health;
 pub(super) mod rollout;
-mod trouble;
 mod workers;
 
 use serde_json::Map;
@@ -17,12 +17,12 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, Desired, Ending, Health,
-    templated::{self, Composed},
+    Backend, DesiredResource, Health, TeardownMethod,
+    templated::{self, ComposedCluster},
 };
 use crate::{
     observed::{Observed, TOPOLOGY},
-    templates::{Asked, Templated},
+    templates::{AnyBackendSpec, Templated},
     validate::Validated,
 };
 
@@ -36,14 +36,14 @@ object.status.conditions.exists(c, c.type == 'Available' && c.status == 'True') 
 object.status.conditions.exists(c, c.type == 'TopologyReconciled' && c.status == 'True') && has(object.metadata.annotations) && \
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations";
 
-/// What is asked of Cluster API, where all is known.
-type Wanted<'a> = templated::Wanted<'a, kind::ClusterApi>;
+/// Request to Cluster API, once fully resolved.
+type ClusterApiRequest<'a> = templated::BackendRequest<'a, kind::ClusterApi>;
 
-impl<'a> Wanted<'a> {
-    fn of(templated: &'a Templated) -> Option<Self> {
-        Self::within(templated, |asked| match asked {
-            Asked::ClusterApi(order) => Some(order),
-            Asked::HyperShift(_) | Asked::Caas(_) | Asked::Osac(_) => None,
+impl<'a> ClusterApiRequest<'a> {
+    fn from_request(templated: &'a Templated) -> Option<Self> {
+        Self::from_templated(templated, |requested| match requested {
+            AnyBackendSpec::ClusterApi(order) => Some(order),
+            AnyBackendSpec::HyperShift(_) | AnyBackendSpec::Caas(_) | AnyBackendSpec::Osac(_) => None,
         })
     }
 }
@@ -53,31 +53,36 @@ impl Backend for ClusterApi {
         KIND
     }
 
-    fn writer(&self) -> &'static str {
+    fn primary_resource(&self) -> &'static str {
         TOPOLOGY
     }
 
-    fn ending(&self) -> Ending {
-        Ending::Removed
+    fn teardown_method(&self) -> TeardownMethod {
+        TeardownMethod::DeleteObject
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        templated::resources(self, CEL, (request, observed, health), |templated, _| {
-            let wanted = Wanted::of(templated);
-            let plan = wanted.map(|wanted| rollout::plan(observed, wanted));
-            Composed {
+    fn build_resources(
+        &self,
+        request: &Validated,
+        observed: &Observed,
+        health: &Health,
+    ) -> Vec<DesiredResource> {
+        templated::build_resources(self, CEL, (request, observed, health), |templated, _| {
+            let wanted = ClusterApiRequest::from_request(templated);
+            let plan = wanted.map(|wanted| rollout::plan_rollout(observed, wanted));
+            ComposedCluster {
                 api_version: API_VERSION,
                 annotations: Map::new(),
-                spec: cluster::spec(observed, wanted.zip(plan.as_ref())),
-                notes: rollout::note(observed, plan),
+                spec: cluster::build_spec(observed, wanted.zip(plan.as_ref())),
+                primary_annotations: rollout::origin_annotation(observed, plan),
                 parts: vec![],
             }
         })
     }
 
-    fn health(&self, request: &Validated, observed: &Observed) -> Health {
+    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         match request.templated() {
-            Some(templated) => report::health(templated, request, observed),
+            Some(templated) => health::assess_health(templated, request, observed),
             None => Health::default(),
         }
     }

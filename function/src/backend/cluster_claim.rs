@@ -1,13 +1,13 @@
-//! Hive ClusterClaim on a hub: a pool gives a cluster that was installed in advance.
+//! Hive ClusterClaim on a hub: a pool provides a cluster that was installed in advance.
 //!
-//! The writer carries the claim, and taking it away ends the cluster: Hive keeps a deleted claim until its cluster is
-//! destroyed, and provider-kubernetes keeps a deleted Object until the claim is gone. Core does not show an Object any more that it
-//! deletes, so it is desired again, as one that only looks: while it goes it is seen, and the one that is made after it proves that
-//! nothing is left. What has to be remembered beyond the writer is noted on `credentials`, which goes last.
+//! The primary Object carries the claim, and its removal ends the cluster. Hive keeps a deleted claim until its cluster is destroyed, and
+//! provider-kubernetes keeps a deleted Object until the claim is gone. Core does not show an Object that it is deleting, so the Object is
+//! desired again as an observer: it shows the old one while that goes, and its successor proves that nothing is left. Everything that must
+//! outlive the primary Object is recorded on `credentials`, which goes last.
 
-mod mirrored;
-mod report;
-mod words;
+mod health;
+mod hive_conditions;
+mod messages;
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
@@ -17,12 +17,12 @@ use testplatform_apis::{
     names::ours,
 };
 
-use super::{Backend, Desired, Ending, Health, brought, object};
+use super::{Backend, DesiredResource, Health, TeardownMethod, object, tenant_credentials};
 use crate::{
-    intent::Write,
-    observed::{CLUSTER_CLAIM, Observed, Remote, Writer},
-    pools::Place,
-    validate::{Block, Claimed, Validated},
+    intent::PrimaryAction,
+    observed::{CLUSTER_CLAIM, Observed, PrimaryObject, Remote},
+    pools::PoolRef,
+    validate::{Block, PoolClaim, Validated},
 };
 
 /// The backend of the `clusterClaim` block.
@@ -35,7 +35,7 @@ const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status)
 (object.status.conditions.exists(c, c.type == 'ClusterRunning' && c.status == 'True') && has(object.metadata.annotations) && \
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations))";
 
-/// What Hive's own end comes later than ours.
+/// Delay of Hive's own end after the claim's end.
 const GRACE: GoDuration = GoDuration::from_mins(15);
 
 impl Backend for ClusterClaims {
@@ -43,38 +43,48 @@ impl Backend for ClusterClaims {
         KIND
     }
 
-    fn writer(&self) -> &'static str {
+    fn primary_resource(&self) -> &'static str {
         CLUSTER_CLAIM
     }
 
-    fn ending(&self) -> Ending {
-        Ending::Removed
+    fn teardown_method(&self) -> TeardownMethod {
+        TeardownMethod::DeleteObject
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
+    fn build_resources(
+        &self,
+        request: &Validated,
+        observed: &Observed,
+        health: &Health,
+    ) -> Vec<DesiredResource> {
         let Block::ClusterClaim(claimed) = &request.block else { return vec![] };
-        let Some(place) = request.place() else {
+        let Some(place) = request.pool() else {
             // Nothing tells any more whose they are. They stay where they are, with what they remember.
-            let left = observed.credentials.as_ref().and_then(|_| {
-                object::credentials(request, observed, health, memory(request, observed, None))
+            let orphaned = observed.credentials.as_ref().and_then(|_| {
+                object::build_credentials(
+                    request,
+                    observed,
+                    health,
+                    memory_annotations(request, observed, None),
+                )
             });
-            return left.into_iter().collect();
+            return orphaned.into_iter().collect();
         };
-        let manifest = manifest(request, observed, claimed, place);
-        let mut notes = credentials_namespace(request, place);
+        let manifest = build_manifest(request, observed, claimed, place);
+        let mut notes = credentials_namespace_annotation(request, place);
         let selected = object::hub_reason(observed, Some(place.reason));
         notes.extend(gather::texts([(ours::HUB_REASON, selected)]));
-        let writer = object::writer(CLUSTER_CLAIM, request, observed, manifest, CEL, notes);
-        let memory = memory(request, observed, Some(place));
-        let credentials = object::credentials(request, observed, health, memory);
-        writer.into_iter().chain(credentials).collect()
+        let primary = object::build_primary(CLUSTER_CLAIM, request, observed, manifest, CEL, notes);
+        let memory = memory_annotations(request, observed, Some(place));
+        let credentials = object::build_credentials(request, observed, health, memory);
+        primary.into_iter().chain(credentials).collect()
     }
 
-    fn health(&self, request: &Validated, observed: &Observed) -> Health {
+    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         match &request.block {
             Block::ClusterClaim(claimed) => {
-                let mut health = report::health(claimed, request, observed);
-                brought::left(&mut health, request, observed);
+                let mut health = health::assess_health(claimed, request, observed);
+                tenant_credentials::report_orphaned_pool(&mut health, request, observed);
                 health
             }
             Block::CiOperator(_) | Block::Template(_) => Health::default(),
@@ -83,47 +93,47 @@ impl Backend for ClusterClaims {
 }
 
 /// The ClusterClaim as we ask for it: never `spec.namespace`, which Hive writes, nor status.
-fn manifest(request: &Validated, observed: &Observed, claimed: &Claimed, place: &Place) -> Value {
-    let writer = observed.writer.as_ref();
+fn build_manifest(request: &Validated, observed: &Observed, claimed: &PoolClaim, place: &PoolRef) -> Value {
+    let primary = observed.primary.as_ref();
     // Changing it would leave the claim behind and make another one.
-    let name = writer.and_then(|w| w.manifest()["metadata"]["name"].as_str());
-    let mut annotations = object::notes(request, observed);
+    let name = primary.and_then(|w| w.manifest()["metadata"]["name"].as_str());
+    let mut annotations = object::remote_annotations(request, observed);
     annotations.insert(ours::RESUME.into(), claimed.resume.to_string().into());
-    annotations.extend(credentials_namespace(request, place));
+    annotations.extend(credentials_namespace_annotation(request, place));
     let mut metadata = json!({
         "name": name.unwrap_or(request.name.as_str()),
         "namespace": place.namespace,
     });
     metadata["annotations"] = Value::Object(annotations);
-    if let Some(uid) = object::pinned(request, observed) {
+    if let Some(uid) = object::pin_uid(request, observed) {
         metadata["uid"] = uid.as_str().into();
     }
-    let spec = match writer {
-        Some(writer) => repeated(writer, place),
-        None => asked(request, place),
+    let spec = match primary {
+        Some(primary) => repeat_spec(primary, place),
+        None => initial_spec(request, place),
     };
-    object::whole(API_VERSION, KIND, metadata, spec)
+    object::assemble_object(API_VERSION, KIND, metadata, spec)
 }
 
-/// The spec at birth. Of one that is only looked for, what it must have to be legal.
-fn asked(request: &Validated, place: &Place) -> Value {
+/// Initial spec. For a search, the minimum that makes the object valid.
+fn initial_spec(request: &Validated, place: &PoolRef) -> Value {
     let mut spec = json!({ "clusterPoolName": place.pool });
     if let Some(subject) = &place.subject {
         spec["subjects"] = json!([{
             "kind": "ServiceAccount", "name": subject.name.as_str(), "namespace": subject.namespace.as_str(),
         }]);
     }
-    let looks = matches!(request.intent.write, Write::Look { .. });
-    if let Some(lifetime) = backstop(request).filter(|_| !looks) {
+    let looks = matches!(request.intent.action, PrimaryAction::Probe { .. });
+    if let Some(lifetime) = hub_lifetime(request).filter(|_| !looks) {
         spec["lifetime"] = lifetime.to_string().into();
     }
     spec
 }
 
-/// What was asked for, for ever: from the writer's manifest, and what a manifest that only looks does not have from the claim itself.
-fn repeated(writer: &Writer, place: &Place) -> Value {
+/// Spec as it was requested, for ever: from the primary Object's manifest, or from the claim itself where a searching manifest lacks it.
+fn repeat_spec(primary: &PrimaryObject, place: &PoolRef) -> Value {
     let mut spec = json!({ "clusterPoolName": place.pool });
-    let remote = match writer.remote() {
+    let remote = match primary.remote() {
         Some(Remote::ClusterClaim(remote)) => Some(&remote.spec.value),
         Some(
             Remote::EphemeralCluster(_)
@@ -134,7 +144,7 @@ fn repeated(writer: &Writer, place: &Place) -> Value {
         )
         | None => None,
     };
-    let before = &writer.manifest()["spec"];
+    let before = &primary.manifest()["spec"];
     let lifetime = before["lifetime"].as_str().or_else(|| remote?.lifetime.as_deref());
     if let Some(lifetime) = lifetime {
         spec["lifetime"] = lifetime.into();
@@ -147,30 +157,36 @@ fn repeated(writer: &Writer, place: &Place) -> Value {
 }
 
 /// Hive's own end of the claim. It counts from the assignment, ours from Ready, and ours may be extended without a word to the hub.
-fn backstop(request: &Validated) -> Option<GoDuration> {
+fn hub_lifetime(request: &Validated) -> Option<GoDuration> {
     let life = &request.lifetime;
-    let provision = life.told_timeout.unwrap_or(GoDuration::ZERO);
-    Some(life.longest?.saturating_add(provision).saturating_add(GRACE))
+    let provision = life.reported_timeout.unwrap_or(GoDuration::ZERO);
+    Some(life.max?.saturating_add(provision).saturating_add(GRACE))
 }
 
-/// Where the credentials are on the hub, noted on the writer and, should that be lost, on the claim. What only looks does not know it.
-fn credentials_namespace(request: &Validated, place: &Place) -> Map<String, Value> {
-    let kept = !matches!(request.intent.write, Write::Look { .. });
-    let note =
-        kept.then(|| (ours::CREDENTIALS_NAMESPACE.to_owned(), place.credentials_namespace.as_str().into()));
+/// Namespace of the credentials on the hub, recorded on the primary Object and, should that be lost, on the claim. A searching Object does
+/// not know it.
+fn credentials_namespace_annotation(request: &Validated, place: &PoolRef) -> Map<String, Value> {
+    let is_written = !matches!(request.intent.action, PrimaryAction::Probe { .. });
+    let note = is_written
+        .then(|| (ours::CREDENTIALS_NAMESPACE.to_owned(), place.credentials_namespace.as_str().into()));
     gather::object(note)
 }
 
-/// What `credentials` remembers: where the cluster is, which one it is, and how it is ended.
-fn memory(request: &Validated, observed: &Observed, place: Option<&Place>) -> Map<String, Value> {
-    let noted = || Some(observed.credentials.as_ref()?.object.metadata.annotation(ours::POOL)?.to_owned());
-    let uid = observed.writer.as_ref().and_then(Writer::uid).or_else(|| observed.remembered_uid());
+/// Annotations of `credentials`: location and identity of the cluster, and its end.
+fn memory_annotations(
+    request: &Validated,
+    observed: &Observed,
+    place: Option<&PoolRef>,
+) -> Map<String, Value> {
+    let recorded = || Some(observed.credentials.as_ref()?.object.metadata.annotation(ours::POOL)?.to_owned());
+    let uid =
+        observed.primary.as_ref().and_then(PrimaryObject::remote_uid).or_else(|| observed.remembered_uid());
     let at = request.intent.ready_at.map(|at| at.to_string());
     gather::texts([
-        (ours::POOL, place.map(|place| format!("{}/{}", place.namespace, place.pool)).or_else(noted)),
+        (ours::POOL, place.map(|place| format!("{}/{}", place.namespace, place.pool)).or_else(recorded)),
         (ours::REMOTE_UID, uid.map(|u| u.0)),
-        (ours::ENDING, request.intent.ending.clone()),
-        (ours::FAILED, request.intent.failed.map(|f| f.as_str().to_owned())),
+        (ours::ENDING, request.intent.teardown_reason.clone()),
+        (ours::FAILED, request.intent.failure.map(|f| f.as_str().to_owned())),
         (ours::READY_AT, at),
     ])
 }

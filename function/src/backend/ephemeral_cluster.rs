@@ -15,9 +15,12 @@ use testplatform_apis::{
     names::{ObjectName, ours},
 };
 
-use super::{Backend, Desired, Ending, Health, Job, Stage, object, published::ADMINS};
+use super::{
+    Backend, DesiredResource, Health, Job, Stage, TeardownMethod, object,
+    published_credentials::ADMIN_PUBLISHED,
+};
 use crate::{
-    intent::Policies,
+    intent::ManagementPolicies,
     observed::{EPHEMERAL_CLUSTER, Observed, Remote},
     text::bounded,
     validate::{Block, Validated},
@@ -47,62 +50,67 @@ impl Backend for EphemeralClusters {
         KIND
     }
 
-    fn writer(&self) -> &'static str {
+    fn primary_resource(&self) -> &'static str {
         EPHEMERAL_CLUSTER
     }
 
-    fn ending(&self) -> Ending {
-        Ending::Told
+    fn teardown_method(&self) -> TeardownMethod {
+        TeardownMethod::SetField
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        let manifest = manifest(request, observed);
-        let writer = object::writer(EPHEMERAL_CLUSTER, request, observed, manifest, CEL, Map::new());
-        let credentials = object::credentials(request, observed, health, Map::new());
-        writer.into_iter().chain(credentials).collect()
+    fn build_resources(
+        &self,
+        request: &Validated,
+        observed: &Observed,
+        health: &Health,
+    ) -> Vec<DesiredResource> {
+        let manifest = build_manifest(request, observed);
+        let primary = object::build_primary(EPHEMERAL_CLUSTER, request, observed, manifest, CEL, Map::new());
+        let credentials = object::build_credentials(request, observed, health, Map::new());
+        primary.into_iter().chain(credentials).collect()
     }
 
-    fn health(&self, request: &Validated, observed: &Observed) -> Health {
+    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         let Block::CiOperator(block) = &request.block else { return Health::default() };
         let mut health = Health {
-            version_desired: version(block),
+            version_desired: requested_version(block),
             workflow: block.get("test").and_then(|t| t["workflow"].as_str()).map(str::to_owned),
             ..Health::default()
         };
-        let Some(writer) = &observed.writer else { return health };
-        let Some(Remote::EphemeralCluster(remote)) = writer.remote() else {
-            health.mirrored = mirrored(&[], observed);
+        let Some(primary) = &observed.primary else { return health };
+        let Some(Remote::EphemeralCluster(remote)) = primary.remote() else {
+            health.mirrored = mirror_conditions(&[], observed);
             return health;
         };
         let before = observed.composite.status.prow_job.as_ref().is_some_and(|j| j.id.is_some());
         let status = &remote.status.value;
         let ready = condition(&status.conditions, conditions::CLUSTER_READY).filter(|c| c.is_true());
-        health.stage = stage(status, ready.is_some(), before || observed.ever_ready());
-        health.word.clone_from(&status.phase);
-        // What cannot be read may well be bound; asking again would make a second one.
-        health.bound = !status.prow_job_id.is_empty() || before || remote.status.error.is_some();
+        health.stage = read_stage(status, ready.is_some(), before || observed.ever_ready());
+        health.phase_word.clone_from(&status.phase);
+        // A status that cannot be read may belong to a running cluster; a second request would create a second one.
+        health.has_cluster = !status.prow_job_id.is_empty() || before || remote.status.error.is_some();
         health.teardown_arrived = remote.spec.value.tear_down_cluster;
         health.ready_since = ready.and_then(|c| c.last_transition_time);
         health.secret = ObjectName::try_from(status.secret_ref.as_str()).ok();
         let mode = remote.metadata.annotation(ours::CREDENTIALS_MODE);
         let account = mode == Some(Mode::ServiceAccount.as_str());
-        health.admins = request.access.is_some() && !account && health.secret.is_some();
-        if health.secret.take_if(|_| health.admins).is_some() {
-            health.blocking = Some((Credentials::SecretMissing, ADMINS.into()));
+        health.publishes_admin = request.access.is_some() && !account && health.secret.is_some();
+        if health.secret.take_if(|_| health.publishes_admin).is_some() {
+            health.blocking = Some((Credentials::SecretMissing, ADMIN_PUBLISHED.into()));
         }
         health.revision = remote.metadata.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
         health.job = Job { id: bounded(&status.prow_job_id, 253), url: bounded(&status.prow_job_url, 2048) };
-        health.mirrored = mirrored(&status.conditions, observed);
+        health.mirrored = mirror_conditions(&status.conditions, observed);
         health.diagnostics =
             remote.metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, super::MAX_DIAGNOSTICS));
-        health.waiting = trouble(status);
+        health.waiting = failure_message(status);
         health.unreadable = remote.status.error.clone().or_else(|| remote.spec.error.clone());
         health
     }
 }
 
 /// `taken`: a job was seen for it before, whatever the hub remembers.
-fn stage(status: &Status, ready: bool, taken: bool) -> Stage {
+fn read_stage(status: &Status, ready: bool, accepted: bool) -> Stage {
     if let Some(done) = condition(&status.conditions, conditions::PROW_JOB_COMPLETED).filter(|c| c.is_true())
     {
         let success = match status.phase.as_str() {
@@ -110,48 +118,48 @@ fn stage(status: &Status, ready: bool, taken: bool) -> Stage {
             "Failed" => false,
             _ => done.reason != "ProwJobFailure",
         };
-        let (how, words) = end(&done.reason, &done.message);
-        return Stage::Ended { success, reason: how.to_owned(), words: bounded(words, 512) };
+        let (how, message) = end(&done.reason, &done.message);
+        return Stage::Ended { success, reason: how.to_owned(), message: bounded(message, 512) };
     }
     match status.phase.as_str() {
-        "Deprovisioned" => Stage::Ended { success: true, reason: String::new(), words: String::new() },
-        "Failed" => failing(status, taken),
+        "Deprovisioned" => Stage::Ended { success: true, reason: String::new(), message: String::new() },
+        "Failed" => failing_stage(status, accepted),
         "Deprovisioning" => Stage::TearingDown,
         "Ready" if ready => Stage::Ready,
         // The upstream controller writes a phase once there is a ProwJob.
-        "" if !taken && status.prow_job_id.is_empty() => Stage::Queued,
+        "" if !accepted && status.prow_job_id.is_empty() => Stage::Queued,
         _ => Stage::Provisioning,
     }
 }
 
 /// The upstream controller says Failed for much that it recovers from.
-fn failing(status: &Status, taken: bool) -> Stage {
+fn failing_stage(status: &Status, accepted: bool) -> Stage {
     let creating = condition(&status.conditions, conditions::PROW_JOB_CREATING)
         .filter(|c| c.is_false() && TERMINAL_CREATE_REASONS.contains(&c.reason.as_str()))
         // A hub that lost its memory refuses what it took before.
-        .filter(|_| !taken);
+        .filter(|_| !accepted);
     if let Some(refused) = creating {
         let costs = refused.reason == TOO_MANY_PROW_JOBS || !status.prow_job_id.is_empty();
-        return Stage::Refused { words: said(refused), costs };
+        return Stage::Refused { message: condition_text(refused), costs };
     }
     let types = [conditions::CLUSTER_READY, conditions::TEST_COMPLETED, conditions::PROW_JOB_CREATING];
     let reported = types.iter().filter_map(|t| condition(&status.conditions, t)).find(|c| c.is_false());
-    Stage::Failing(reported.map(said).unwrap_or_default())
+    Stage::Failing(reported.map(condition_text).unwrap_or_default())
 }
 
-/// What keeps the cluster, other than that it takes its time. `ClusterReady` itself is not mirrored.
-fn trouble(status: &Status) -> String {
-    let kept = condition(&status.conditions, conditions::CLUSTER_READY)
+/// Failure that delays the cluster beyond its normal duration. `ClusterReady` itself is not mirrored.
+fn failure_message(status: &Status) -> String {
+    let failing = condition(&status.conditions, conditions::CLUSTER_READY)
         .filter(|c| c.is_false() && TROUBLES.contains(&c.reason.as_str()));
     // Without a phase the hub tries to create the ProwJob again and again.
     let creating = || {
         condition(&status.conditions, conditions::PROW_JOB_CREATING)
             .filter(|c| c.is_false() && status.phase.is_empty() && status.prow_job_id.is_empty())
     };
-    kept.or_else(creating).map(|c| bounded(&c.message, 512)).unwrap_or_default()
+    failing.or_else(creating).map(|c| bounded(&c.message, 512)).unwrap_or_default()
 }
 
-fn said(condition: &ObservedCondition) -> String {
+fn condition_text(condition: &ObservedCondition) -> String {
     match (condition.reason.is_empty(), condition.message.is_empty()) {
         (_, true) => bounded(&condition.reason, 512),
         (true, false) => bounded(&condition.message, 512),
@@ -160,22 +168,22 @@ fn said(condition: &ObservedCondition) -> String {
 }
 
 /// The EphemeralCluster as we ask for it.
-fn manifest(request: &Validated, observed: &Observed) -> Value {
-    let writer = observed.writer.as_ref();
-    let known = |field: &str| writer.and_then(|w| w.manifest()["metadata"][field].as_str());
+fn build_manifest(request: &Validated, observed: &Observed) -> Value {
+    let primary = observed.primary.as_ref();
+    let known = |field: &str| primary.and_then(|w| w.manifest()["metadata"][field].as_str());
     // Changing it would leave the running cluster behind and ask for another one.
-    let taken = observed.handover.place().map(|place| place.name.as_str());
-    let name = known("name").or(taken).unwrap_or(request.name.as_str());
+    let adopted = observed.transfer.adopted().map(|place| place.name.as_str());
+    let name = known("name").or(adopted).unwrap_or(request.name.as_str());
     let mut metadata = json!({
         "name": name,
-        "namespace": namespace(request, observed),
+        "namespace": remote_namespace(request, observed),
     });
-    let mut annotations = object::notes(request, observed);
+    let mut annotations = object::remote_annotations(request, observed);
     if let Some(at) = delivered_late(request, observed) {
         annotations.insert(ours::DELIVERED_AT.into(), at.to_string().into());
     }
     metadata["annotations"] = Value::Object(annotations);
-    if let Some(uid) = object::pinned(request, observed) {
+    if let Some(uid) = object::pin_uid(request, observed) {
         metadata["uid"] = uid.as_str().into();
     }
     let mut spec = Map::new();
@@ -184,21 +192,21 @@ fn manifest(request: &Validated, observed: &Observed) -> Value {
     }
     match (request.intent.teardown, request.teardown) {
         (true, _) => spec.insert("tearDownCluster".into(), true.into()),
-        (false, Some(asked)) => spec.insert("tearDownCluster".into(), asked.into()),
+        (false, Some(requested)) => spec.insert("tearDownCluster".into(), requested.into()),
         (false, None) => None,
     };
-    object::whole(API_VERSION, KIND, metadata, Value::Object(spec))
+    object::assemble_object(API_VERSION, KIND, metadata, Value::Object(spec))
 }
 
 /// When the claim had its kubeconfig, if that was so long after the hub was ready that the hub's own end would come before the claim's. Once
 /// written it stays.
 fn delivered_late(request: &Validated, observed: &Observed) -> Option<Timestamp> {
-    let writer = observed.writer.as_ref()?;
-    if let Some(before) = writer.manifest_annotation(ours::DELIVERED_AT) {
+    let primary = observed.primary.as_ref()?;
+    if let Some(before) = primary.manifest_annotation(ours::DELIVERED_AT) {
         return before.parse().ok();
     }
     request.lifetime.effective.filter(|_| !request.lifetime.lost)?;
-    let Some(Remote::EphemeralCluster(remote)) = writer.remote() else { return None };
+    let Some(Remote::EphemeralCluster(remote)) = primary.remote() else { return None };
     let ready = condition(&remote.status.value.conditions, conditions::CLUSTER_READY)?;
     let on_hub = ready.last_transition_time.filter(|_| ready.is_true())?;
     let delivered = request.intent.ready_at.or(observed.composite.status.ready_at)?;
@@ -206,16 +214,16 @@ fn delivered_late(request: &Validated, observed: &Observed) -> Option<Timestamp>
 }
 
 /// The Object by which the cluster of another composite is watched before it is taken over: it can neither change nor end anything.
-pub(crate) fn watch(request: &Validated, observed: &Observed) -> Option<Desired> {
-    let place = crate::handover::to_watch(observed)?;
+pub(crate) fn build_watch(request: &Validated, observed: &Observed) -> Option<DesiredResource> {
+    let place = crate::transfer::watched_object(observed)?;
     let Block::CiOperator(block) = &request.block else { return None };
     let mut metadata = json!({ "name": place.name, "namespace": place.namespace, "uid": place.uid.as_str() });
     // No more than what the remote object has in any case: even what only watches tries what it would do.
-    if let Some(wish) = &request.access {
-        metadata["annotations"] = json!({ ours::CREDENTIALS_WISH: wish.to_string() });
+    if let Some(access) = &request.access {
+        metadata["annotations"] = json!({ ours::CREDENTIALS_WISH: access.to_string() });
     }
     let spec = json!({ "ciOperator": block });
-    let manifest = object::whole(API_VERSION, KIND, metadata, spec);
+    let manifest = object::assemble_object(API_VERSION, KIND, metadata, spec);
     let mut spec = json!({
         "forProvider": {},
         "providerConfigRef": { "name": place.hub },
@@ -223,23 +231,25 @@ pub(crate) fn watch(request: &Validated, observed: &Observed) -> Option<Desired>
         "watch": true,
     });
     spec["forProvider"]["manifest"] = manifest;
-    object::bound(&mut spec, Policies::Observe);
-    let notes = gather::texts(request.intent.handover.iter().map(|(key, value)| (*key, Some(value.clone()))));
-    let object = object::object(&request.writer_name(), notes, spec);
-    Some(Desired { name: EPHEMERAL_CLUSTER.into(), object, ready: false })
+    object::set_policies(&mut spec, ManagementPolicies::Observe);
+    let notes = gather::texts(
+        request.intent.transfer_annotations.iter().map(|(key, value)| (*key, Some(value.clone()))),
+    );
+    let object = object::build_object(&request.primary_name(), notes, spec);
+    Some(DesiredResource { name: EPHEMERAL_CLUSTER.into(), object, ready: false })
 }
 
-/// Where it is, whatever the input says by now. Before anything was asked, what an earlier pass said is only what the input was.
-pub(crate) fn namespace<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
-    let of_writer = observed.writer.as_ref().and_then(|w| w.manifest()["metadata"]["namespace"].as_str());
-    let status = observed.composite.status.backend.as_ref().filter(|_| observed.made_before());
+/// Namespace of the EphemeralCluster, whatever the input has now. Before the first request an earlier pass recorded only the input.
+pub(crate) fn remote_namespace<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
+    let of_writer = observed.primary.as_ref().and_then(|w| w.manifest()["metadata"]["namespace"].as_str());
+    let status = observed.composite.status.backend.as_ref().filter(|_| observed.was_made_before());
     let remembered = || status.and_then(|b| b.namespace.as_deref());
-    let taken = || Some(observed.handover.place()?.namespace.as_str());
-    of_writer.or_else(taken).or_else(remembered).unwrap_or(&request.settings.namespace)
+    let adopted = || Some(observed.transfer.adopted()?.namespace.as_str());
+    of_writer.or_else(adopted).or_else(remembered).unwrap_or(&request.settings.namespace)
 }
 
 /// The hub's conditions, except what is reserved, ours, or said twice.
-fn mirrored(reported: &[ObservedCondition], observed: &Observed) -> Vec<Condition> {
+fn mirror_conditions(reported: &[ObservedCondition], observed: &Observed) -> Vec<Condition> {
     let mut shown: Vec<Condition> = Vec::new();
     for c in reported {
         let reserved = ["Ready", "Synced", "Healthy", "Responsive", "UpToDate"].contains(&c.type_.as_str())
@@ -273,7 +283,7 @@ fn mirrored(reported: &[ObservedCondition], observed: &Observed) -> Vec<Conditio
 }
 
 /// The OpenShift version that was asked for, as far as the claim says it.
-fn version(block: &Map<String, Value>) -> Option<String> {
+fn requested_version(block: &Map<String, Value>) -> Option<String> {
     let claim = block.get("test").map(|t| &t["clusterClaim"]["version"]);
     let latest = block.get("releases").map(|r| &r["latest"]);
     let paths = [("integration", "name"), ("candidate", "version"), ("release", "version")];

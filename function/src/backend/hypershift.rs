@@ -1,22 +1,22 @@
-//! HyperShift on a hub: a HostedCluster with a NodePool for each group of nodes.
+//! HyperShift on a hub: a HostedCluster with a NodePool for each node group.
 //!
-//! The writer carries the HostedCluster. Each NodePool has an Object of its own that depends on the writer: whatever is deleted, NodePools
-//! go first.
+//! The primary Object carries the HostedCluster. Each NodePool has an Object of its own that depends on the primary Object, so NodePools
+//! are always deleted first.
 //!
-//! **Invariant:** a NodePool is asked for only once the HostedCluster was seen, and goes only with its group or with the cluster.
+//! **Invariant:** a NodePool is requested only once the HostedCluster was observed, and goes only with its group or with the cluster.
 
-pub(super) mod behind;
 mod cluster;
+pub(super) mod cluster_conditions;
 mod document;
 pub(super) mod facts;
-pub(super) mod levels;
+pub(super) mod failures;
+pub(super) mod health;
 mod pool_spec;
 pub(super) mod pools;
-pub(super) mod report;
 pub(super) mod rollout;
-pub(super) mod trouble;
+pub(super) mod underlying;
 
-pub(super) use behind::Behind;
+pub(super) use underlying::UnderlyingCluster;
 
 use serde_json::Map;
 use testplatform_apis::{
@@ -26,12 +26,12 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, Desired, Ending, Health,
-    templated::{self, Composed},
+    Backend, DesiredResource, Health, TeardownMethod,
+    templated::{self, ComposedCluster},
 };
 use crate::{
     observed::{HOSTED_CLUSTER, Observed},
-    templates::{Asked, Templated},
+    templates::{AnyBackendSpec, Templated},
     validate::Validated,
 };
 
@@ -44,14 +44,14 @@ const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status)
 object.status.conditions.exists(c, c.type == 'Available' && c.status == 'True') && has(object.metadata.annotations) && \
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations";
 
-/// What is asked of HyperShift, where all is known.
-type Wanted<'a> = templated::Wanted<'a, kind::HyperShift>;
+/// Request to HyperShift, once fully resolved.
+type HyperShiftRequest<'a> = templated::BackendRequest<'a, kind::HyperShift>;
 
-impl<'a> Wanted<'a> {
-    fn of(templated: &'a Templated) -> Option<Self> {
-        Self::within(templated, |asked| match asked {
-            Asked::HyperShift(order) => Some(order),
-            Asked::ClusterApi(_) | Asked::Caas(_) | Asked::Osac(_) => None,
+impl<'a> HyperShiftRequest<'a> {
+    fn from_request(templated: &'a Templated) -> Option<Self> {
+        Self::from_templated(templated, |requested| match requested {
+            AnyBackendSpec::HyperShift(order) => Some(order),
+            AnyBackendSpec::ClusterApi(_) | AnyBackendSpec::Caas(_) | AnyBackendSpec::Osac(_) => None,
         })
     }
 }
@@ -61,31 +61,36 @@ impl Backend for HyperShift {
         KIND
     }
 
-    fn writer(&self) -> &'static str {
+    fn primary_resource(&self) -> &'static str {
         HOSTED_CLUSTER
     }
 
-    fn ending(&self) -> Ending {
-        Ending::Removed
+    fn teardown_method(&self) -> TeardownMethod {
+        TeardownMethod::DeleteObject
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        templated::resources(self, CEL, (request, observed, health), |templated, site| {
-            let wanted = Wanted::of(templated);
-            Composed {
+    fn build_resources(
+        &self,
+        request: &Validated,
+        observed: &Observed,
+        health: &Health,
+    ) -> Vec<DesiredResource> {
+        templated::build_resources(self, CEL, (request, observed, health), |templated, placement| {
+            let wanted = HyperShiftRequest::from_request(templated);
+            ComposedCluster {
                 api_version: API_VERSION,
                 // HyperShift looks at it when the cluster is deleted, and copies it whenever it comes: clusters of before have it too.
                 annotations: gather::texts([(CLEANUP_CLOUD_RESOURCES, Some("true".to_owned()))]),
-                spec: cluster::spec(observed, wanted),
-                notes: Map::new(),
-                parts: pools::resources(request, observed, wanted, site),
+                spec: cluster::build_spec(observed, wanted),
+                primary_annotations: Map::new(),
+                parts: pools::build_resources(request, observed, wanted, placement),
             }
         })
     }
 
-    fn health(&self, request: &Validated, observed: &Observed) -> Health {
+    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         match request.templated() {
-            Some(templated) => report::health(templated, request, observed),
+            Some(templated) => health::assess_health(templated, request, observed),
             None => Health::default(),
         }
     }

@@ -1,5 +1,5 @@
-//! The Object writer of composites in a namespace. Backends write every Object as that of a claim's composite; here it becomes one of
-//! the namespaced group. Nothing but what the two groups differ in is touched, so both flavours ask a hub for the same.
+//! Objects of composites in a namespace. Backends write every Object for a claim's composite; here it becomes one of the namespaced API
+//! group. Only the differences between the two groups are changed, so both flavours request the same from a hub.
 
 use serde_json::{Value, json};
 use testplatform_apis::{
@@ -9,24 +9,28 @@ use testplatform_apis::{
     test_cluster::default_secret,
 };
 
-use super::{Desired, object, provider_config};
+use super::{DesiredResource, object::build_object, provider_config_name};
 use crate::{
     observed::{ENDED, Flavour, OURS, Observed},
     validate::Validated,
 };
 
 /// The same resources, where the composite can have them: core takes nothing for a composite in a namespace that is not in it too.
-pub(crate) fn placed(mut resources: Vec<Desired>, request: &Validated, observed: &Observed) -> Vec<Desired> {
+pub(crate) fn adapt_to_namespace(
+    mut resources: Vec<DesiredResource>,
+    request: &Validated,
+    observed: &Observed,
+) -> Vec<DesiredResource> {
     match &observed.composite.flavour {
         Flavour::Claimed | Flavour::Homeless => {}
         Flavour::Namespaced(namespace) => {
-            let secret = secret(observed);
+            let secret = secret_name(observed);
             let remembered = resources.iter().any(|desired| OURS.contains(&desired.name.as_ref()));
-            if observed.ended.is_some() || (request.intent.over.is_some() && !remembered) {
-                resources.push(ended(request, observed));
+            if observed.completion_record.is_some() || (request.intent.completion.is_some() && !remembered) {
+                resources.push(build_completion_record(request, observed));
             }
             for desired in &mut resources {
-                place(&mut desired.object, namespace, &secret);
+                move_to_namespace(&mut desired.object, namespace, &secret);
             }
         }
     }
@@ -34,28 +38,29 @@ pub(crate) fn placed(mut resources: Vec<Desired>, request: &Validated, observed:
 }
 
 /// Into which Secret the credentials are written: where they were first, whatever the spec says by now.
-pub(crate) fn secret(observed: &Observed) -> String {
+pub(crate) fn secret_name(observed: &Observed) -> String {
     let composite = &observed.composite;
     let before = observed.credentials.as_ref();
     let before = before.map(|c| c.object.spec.write_connection_secret_to_ref.name.as_str());
-    let asked = || composite.spec["writeConnectionSecretToRef"]["name"].as_str();
-    let named = before.filter(|name| !name.is_empty()).or_else(asked);
+    let requested = || composite.spec["writeConnectionSecretToRef"]["name"].as_str();
+    let named = before.filter(|name| !name.is_empty()).or_else(requested);
     // The schema holds what is no name; a file has not passed it.
     let legal = named.and_then(|name| ObjectName::try_from(name).ok());
     legal.map_or_else(|| default_secret(&composite.metadata.name), String::from)
 }
 
-/// What remembers an end after which nothing else of ours is left. Status alone would not do: a restore drops it, and the composite of
-/// a claim has its emptied keys besides. It does nothing: paused from birth, it is never looked at by provider-kubernetes, and goes with
-/// the composite.
-fn ended(request: &Validated, observed: &Observed) -> Desired {
+/// Record of an end after which no other Object of ours is left. Status alone is not enough: a restore drops it, and only the composite of
+/// a claim also has its emptied keys. It does nothing: it is paused from creation, provider-kubernetes never reconciles it, and it goes
+/// with the composite.
+fn build_completion_record(request: &Validated, observed: &Observed) -> DesiredResource {
     let intent = &request.intent;
-    let kept = |key: &str, now: Option<String>| now.or_else(|| observed.note(key).map(str::to_owned));
+    let recorded =
+        |key: &str, now: Option<String>| now.or_else(|| observed.annotation(key).map(str::to_owned));
     let notes = gather::texts([
         (crossplane::PAUSED, Some("true".to_owned())),
-        (ours::OVER, kept(ours::OVER, intent.over.clone())),
-        (ours::FAILED, kept(ours::FAILED, intent.failed.map(|f| f.as_str().to_owned()))),
-        (ours::READY_AT, kept(ours::READY_AT, intent.ready_at.map(|at| at.to_string()))),
+        (ours::OVER, recorded(ours::OVER, intent.completion.clone())),
+        (ours::FAILED, recorded(ours::FAILED, intent.failure.map(|f| f.as_str().to_owned()))),
+        (ours::READY_AT, recorded(ours::READY_AT, intent.ready_at.map(|at| at.to_string()))),
     ]);
     let spec = json!({
         "managementPolicies": ["Observe"],
@@ -65,14 +70,14 @@ fn ended(request: &Validated, observed: &Observed) -> Desired {
                 "namespace": request.settings.credentials_namespace,
             },
         } },
-        "providerConfigRef": { "name": provider_config(request, observed) },
+        "providerConfigRef": { "name": provider_config_name(request, observed) },
     });
-    let mut object = object(&format!("{ENDED}-{}", request.name), notes, spec);
+    let mut object = build_object(&format!("{ENDED}-{}", request.name), notes, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: ENDED });
-    Desired { name: ENDED.into(), object, ready: true }
+    DesiredResource { name: ENDED.into(), object, ready: true }
 }
 
-fn place(object: &mut Value, namespace: &str, secret: &str) {
+fn move_to_namespace(object: &mut Value, namespace: &str, secret: &str) {
     object["apiVersion"] = NAMESPACED_API_VERSION.into();
     object["metadata"]["namespace"] = namespace.into();
     let spec = &mut object["spec"];

@@ -1,4 +1,4 @@
-//! provider-kubernetes Objects as we emit them. Names are the incumbent's: running clusters survive the switch.
+//! provider-kubernetes Objects as this function emits them. Their names are the incumbent's, so that running clusters survive the switch.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
@@ -8,42 +8,48 @@ use testplatform_apis::{
     yaml::sorted,
 };
 
-use super::{Desired, Health, Stage};
+use super::{DesiredResource, Health, Stage};
 use crate::{
-    intent::{Policies, Write},
-    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Flavour, Link, Observed, PENDING, Writer},
+    intent::{ManagementPolicies, PrimaryAction},
+    observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Flavour, Observed, PENDING, PrimaryObject, SyncState},
     text::bounded,
     validate::{Block, Validated},
 };
 
-/// The writer: the Object `managed-<composite>` around `manifest`, or nothing. `annotations` are the backend's own.
-pub(super) fn writer(
+/// Builds the primary Object: `managed-<composite>` around `manifest`, or nothing. `annotations` are the backend's own.
+pub(super) fn build_primary(
     name: &'static str,
     request: &Validated,
     observed: &Observed,
     manifest: Value,
     cel: &str,
     mut annotations: Map<String, Value>,
-) -> Option<Desired> {
+) -> Option<DesiredResource> {
     let intent = &request.intent;
     let mut annotate = |key: &str, value: &str| annotations.insert(key.to_owned(), value.into());
-    let (policies, watch) = match &intent.write {
-        Write::Nothing | Write::Remove | Write::Elsewhere => return None,
-        Write::Create if request.templated().is_some() => (Policies::Make, true),
-        Write::Create | Write::Again { .. } => (Policies::Full, true),
-        // Without its finalizer the next round would look like one that found nothing, and prove that nothing is left.
-        Write::Update(Policies::ObserveDelete) if intent.precedes => {
-            (Policies::ObserveDelete, observed.writer.as_ref().is_some_and(Writer::may_watch))
+    let (policies, watch) = match &intent.action {
+        PrimaryAction::Omit | PrimaryAction::Remove | PrimaryAction::Relocate => return None,
+        PrimaryAction::Create if request.templated().is_some() => {
+            (ManagementPolicies::ObserveCreateDelete, true)
         }
-        Write::Update(allowed) => (*allowed, true),
-        Write::Look { .. } => {
-            (Policies::ObserveDelete, observed.writer.as_ref().is_some_and(Writer::may_watch))
-        }
+        PrimaryAction::Create | PrimaryAction::Recreate { .. } => (ManagementPolicies::Full, true),
+        // Without its finalizer the next reconcile would look as if it had found nothing, and would prove that nothing is left.
+        PrimaryAction::Update(ManagementPolicies::ObserveDelete) if intent.teardown_deferred => (
+            ManagementPolicies::ObserveDelete,
+            observed.primary.as_ref().is_some_and(PrimaryObject::may_set_watch),
+        ),
+        PrimaryAction::Update(allowed) => (*allowed, true),
+        PrimaryAction::Probe { .. } => (
+            ManagementPolicies::ObserveDelete,
+            observed.primary.as_ref().is_some_and(PrimaryObject::may_set_watch),
+        ),
     };
-    for (key, value) in tries(request, observed).into_iter().chain(asked_for(request)) {
+    for (key, value) in
+        attempt_annotations(request, observed).into_iter().chain(effective_annotation(request))
+    {
         annotate(key, &value);
     }
-    if let Some(ending) = &intent.ending {
+    if let Some(ending) = &intent.teardown_reason {
         annotate(ours::ENDING, ending);
     }
     if let Some(at) = intent.ready_at {
@@ -52,100 +58,101 @@ pub(super) fn writer(
     if let Some(granted) = request.lifetime.granted {
         annotate(ours::DEFAULT_LIFETIME, &granted.to_string());
     }
-    if let Some(failure) = intent.failed {
+    if let Some(failure) = intent.failure {
         annotate(ours::FAILED, failure.as_str());
     }
-    if let Some(over) = &intent.over {
+    if let Some(over) = &intent.completion {
         annotate(ours::OVER, over);
     }
-    for (key, value) in &intent.handover {
+    for (key, value) in &intent.transfer_annotations {
         annotate(key, value);
     }
     let mut spec = json!({
         "forProvider": {},
-        "providerConfigRef": { "name": provider_config(request, observed) },
+        "providerConfigRef": { "name": provider_config_name(request, observed) },
         "readiness": { "policy": "DeriveFromCelQuery", "celQuery": cel },
     });
-    // Moved: what stands in json! is copied.
+    // Moved, because json! copies its values.
     spec["forProvider"]["manifest"] = manifest;
     if watch {
         spec["watch"] = true.into();
     }
-    bound(&mut spec, policies);
-    let mut object = object(&request.writer_name(), annotations, spec);
+    set_policies(&mut spec, policies);
+    let mut object = build_object(&request.primary_name(), annotations, spec);
     if name != EPHEMERAL_CLUSTER {
         object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     }
-    Some(Desired { name: name.into(), object, ready: intent.writer_ready })
+    Some(DesiredResource { name: name.into(), object, ready: intent.primary_ready })
 }
 
-/// Writes down what provider-kubernetes may do. If nothing is written down, everything.
-pub(super) fn bound(spec: &mut Value, policies: Policies) {
+/// Sets the management policies. Without any, provider-kubernetes may do everything.
+pub(super) fn set_policies(spec: &mut Value, policies: ManagementPolicies) {
     let some: &[&str] = match policies {
-        Policies::Full => return,
-        Policies::Make => &["Observe", "Create", "Delete"],
-        Policies::ObserveDelete => &["Observe", "Delete"],
-        Policies::Observe => &["Observe"],
+        ManagementPolicies::Full => return,
+        ManagementPolicies::ObserveCreateDelete => &["Observe", "Create", "Delete"],
+        ManagementPolicies::ObserveDelete => &["Observe", "Delete"],
+        ManagementPolicies::Observe => &["Observe"],
     };
     spec["managementPolicies"] = json!(some);
 }
 
-/// Which try this is, from the second on: on the writer, and on `credentials`, should the writer be lost.
-fn tries(request: &Validated, observed: &Observed) -> Vec<(&'static str, String)> {
-    let (attempt, vanished) = match &request.intent.write {
-        Write::Again { vanished } => (2, Some(vanished.clone())),
-        Write::Nothing
-        | Write::Create
-        | Write::Update(_)
-        | Write::Look { .. }
-        | Write::Remove
-        | Write::Elsewhere => (observed.attempt(), observed.vanished()),
+/// Annotations of the attempt, from the second one on: on the primary Object, and on `credentials`, should the former be lost.
+fn attempt_annotations(request: &Validated, observed: &Observed) -> Vec<(&'static str, String)> {
+    let (attempt, vanished) = match &request.intent.action {
+        PrimaryAction::Recreate { vanished } => (2, Some(vanished.clone())),
+        PrimaryAction::Omit
+        | PrimaryAction::Create
+        | PrimaryAction::Update(_)
+        | PrimaryAction::Probe { .. }
+        | PrimaryAction::Remove
+        | PrimaryAction::Relocate => (observed.attempt(), observed.vanished_uid()),
     };
     let attempt = (attempt > 1).then(|| (ours::ATTEMPT, attempt.to_string()));
     attempt.into_iter().chain(vanished.map(|uid| (ours::VANISHED_UID, uid.0))).collect()
 }
 
-/// What was asked for by a template: on the writer, and on `credentials`, should the writer be lost.
-fn asked_for(request: &Validated) -> Option<(&'static str, String)> {
+/// Effective request of a template: on the primary Object, and on `credentials`, should the former be lost.
+fn effective_annotation(request: &Validated) -> Option<(&'static str, String)> {
     let effective = request.templated()?.effective.as_ref()?;
     // Without nulls and with sorted keys: the same bytes in every pass.
     let value = serde_json::to_value(effective).ok()?;
     Some((ours::EFFECTIVE, sorted(&value).to_string()))
 }
 
-/// The Object that observes the Secret with the credentials. From birth on, paused while no Secret is named:
-/// an Observe-only Object for something absent is a permanent error.
-pub(super) fn credentials(
+/// Builds the Object that observes the Secret with the credentials. It exists from the beginning and is paused while no Secret is named: an
+/// Observe-only Object for a missing Secret is a permanent error.
+pub(super) fn build_credentials(
     request: &Validated,
     observed: &Observed,
     health: &Health,
     mut annotations: Map<String, Value>,
-) -> Option<Desired> {
-    if !request.intent.credentials {
+) -> Option<DesiredResource> {
+    if !request.intent.wants_credentials {
         return None;
     }
     let ready = request.intent.credentials_ready;
     let known = known_secret(observed, health);
-    let unpaused = (known.is_some() && may_be_given(request, observed, health))
+    let unpaused = (known.is_some() && may_publish(request, observed, health))
         || observed.credentials.as_ref().is_some_and(super::super::observed::Credentials::has_finalizer);
     let secret = known.unwrap_or_else(|| format!("{}-credentials", request.name));
     if !unpaused {
         // One with a finalizer is never paused: it could not be deleted any more.
         annotations.insert(crossplane::PAUSED.into(), "true".into());
     }
-    let notes = tries(request, observed).into_iter().chain(asked_for(request));
+    let notes = attempt_annotations(request, observed).into_iter().chain(effective_annotation(request));
     annotations.extend(notes.map(|(key, value)| (key.into(), value.into())));
     if let Some(granted) = request.lifetime.granted {
         annotations.insert(ours::DEFAULT_LIFETIME.into(), granted.to_string().into());
     }
-    annotations
-        .extend(request.intent.handover.iter().map(|(key, value)| ((*key).into(), value.as_str().into())));
+    annotations.extend(
+        request.intent.transfer_annotations.iter().map(|(key, value)| ((*key).into(), value.as_str().into())),
+    );
     let intent = &request.intent;
-    let times = [(ours::READ_AGAIN, intent.read_again), (ours::WITHHELD_SINCE, intent.withheld_since)];
+    let times = [(ours::READ_AGAIN, intent.reread_at), (ours::WITHHELD_SINCE, intent.withheld_since)];
     annotations.extend(times.into_iter().filter_map(|(key, at)| Some((key.into(), at?.to_string().into()))));
     let read_last = || observed.credentials.as_ref()?.object.metadata.annotation(ours::CREDENTIALS_REVISION);
-    // A change of an annotation makes provider-kubernetes read the Secret again at once. Where the remote object is not seen, as between the
-    // writer that ended it and the one that watches its end, or names no revision, there is nothing new to read.
+    // A changed annotation makes provider-kubernetes read the Secret again at once. If the remote object is not observed, as between
+    // removal and observation, or names no revision, there is nothing new to read.
     if let Some(revision) = health.revision.as_deref().or_else(read_last) {
         annotations.insert(ours::CREDENTIALS_REVISION.into(), bounded(revision, 256).into());
     }
@@ -153,10 +160,10 @@ pub(super) fn credentials(
     let before = observed
         .credentials
         .as_ref()
-        .filter(|c| hub_was_chosen || !c.paused())
+        .filter(|c| hub_was_chosen || !c.is_paused())
         .and_then(|c| c.object.spec.for_provider.manifest["metadata"]["namespace"].as_str());
     let namespace = match request.credentials_namespace() {
-        // A hub has a namespace of its own for them, and where that is was found out with the hub.
+        // A hub has its own namespace for them, which was chosen with the hub.
         Some(namespace) => namespace,
         None => before.unwrap_or(&request.settings.credentials_namespace),
     };
@@ -172,60 +179,60 @@ pub(super) fn credentials(
         "forProvider": { "manifest": {
             "apiVersion": "v1", "kind": "Secret", "metadata": { "name": secret, "namespace": namespace },
         } },
-        "providerConfigRef": { "name": provider_config(request, observed) },
+        "providerConfigRef": { "name": provider_config_name(request, observed) },
         // The default, which provider-kubernetes would write down.
         "readiness": { "policy": "SuccessfulCreate" },
         "writeConnectionSecretToRef": {
             "name": name, "namespace": request.settings.connection_secret_namespace,
         },
     });
-    // provider-kubernetes leaves in place what it wrote before, and nothing of the admin's gets to this side.
-    if !(unpaused && health.admins) {
-        // Moved: what stands in json! is copied.
+    // provider-kubernetes keeps its earlier write, and none of the admin's credentials arrive here.
+    if !(unpaused && health.publishes_admin) {
+        // Moved, because json! copies its values.
         spec["connectionDetails"] = vec![detail(keys::KUBECONFIG), detail(keys::KUBEADMIN_PASSWORD)].into();
     }
-    let mut object = object(&name, annotations, spec);
-    // Of a composite in a namespace the finalizer is what tells that provider-kubernetes has written the tenant's Secret.
+    let mut object = build_object(&name, annotations, spec);
+    // For a composite in a namespace the finalizer proves that provider-kubernetes has written the tenant's Secret.
     let goes = observed.credentials.as_ref().is_some_and(|c| c.object.metadata.deletion_timestamp.is_some());
-    // None can be added to what is on its way out.
+    // No finalizer can be added during a deletion.
     if unpaused && !goes && !matches!(observed.composite.flavour, Flavour::Namespaced(_)) {
-        // provider-kubernetes would add it by an update that makes it forget what it has just observed, until it looks again half a minute later.
+        // provider-kubernetes would add it by an update that drops its last observation, until the next reconcile half a minute later.
         object["metadata"]["finalizers"] = json!([crossplane::FINALIZER]);
     }
-    Some(Desired { name: CREDENTIALS.into(), object, ready })
+    Some(DesiredResource { name: CREDENTIALS.into(), object, ready })
 }
 
-/// Whether what the Secret on the hub holds may reach the tenant. Of a claim the composite's readiness decides that later. Of a composite
-/// in a namespace this Object itself hands it over: not before all that was asked for is there, and never once that is over.
-fn may_be_given(request: &Validated, observed: &Observed, health: &Health) -> bool {
+/// Whether the content of the Secret on the hub may reach the tenant. For a claim the composite's readiness decides that later. For a
+/// composite in a namespace this Object publishes it: not before the whole request is fulfilled, and never after the end.
+fn may_publish(request: &Validated, observed: &Observed, health: &Health) -> bool {
     match observed.composite.flavour {
         Flavour::Claimed | Flavour::Homeless => true,
         Flavour::Namespaced(_) => {
-            let ends = request.intent.teardown || request.intent.failed.is_some();
+            let ends = request.intent.teardown || request.intent.failure.is_some();
             health.stage == Stage::Ready && !ends
         }
     }
 }
 
-/// The Secret that the hub names, or named when it was last heard.
+/// Secret that the hub names, or last named.
 pub(crate) fn known_secret(observed: &Observed, health: &Health) -> Option<String> {
     let last = || {
-        let credentials = observed.credentials.as_ref().filter(|c| !c.paused())?;
+        let credentials = observed.credentials.as_ref().filter(|c| !c.is_paused())?;
         let name = credentials.secret_name();
         (!name.is_empty() && name != PENDING).then(|| name.to_owned())
     };
     health.secret.as_ref().map(|s| s.as_str().to_owned()).filter(|s| s != PENDING).or_else(last)
 }
 
-/// The hub is the one on which the cluster is, whatever the input says by now.
-pub(crate) fn provider_config<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
-    let of_writer = observed.writer.as_ref().map(|w| w.object.spec.provider_config_ref.name.as_str());
-    let taken = || Some(observed.handover.place()?.hub.as_str());
-    let of_place = || request.hub();
-    // With the writer gone, status remembers where it was. Before anything was asked, it tells what the input was.
-    let status = observed.composite.status.hub.as_ref().filter(|_| observed.made_before());
+/// ProviderConfig of the cluster's hub, whatever the input has now.
+pub(crate) fn provider_config_name<'a>(request: &'a Validated, observed: &'a Observed) -> &'a str {
+    let of_writer = observed.primary.as_ref().map(|w| w.object.spec.provider_config_ref.name.as_str());
+    let adopted = || Some(observed.transfer.adopted()?.hub.as_str());
+    let of_place = || request.hub_name();
+    // Without a primary Object, status records the hub. Before the first request it only records the input.
+    let status = observed.composite.status.hub.as_ref().filter(|_| observed.was_made_before());
     let remembered = || status.and_then(|h| h.name.as_deref());
-    // Of a claim whose hub was given up, and that has no other yet, or whose pool nothing tells any more: it stays where it is.
+    // A claim whose hub was given up and not replaced, or whose pool is unknown, stays where it is.
     let of_credentials = || {
         let hub_was_chosen = !matches!(request.block, Block::CiOperator(_));
         let credentials = observed.credentials.as_ref().filter(|_| hub_was_chosen)?;
@@ -233,68 +240,72 @@ pub(crate) fn provider_config<'a>(request: &'a Validated, observed: &'a Observed
     };
     let known = of_writer
         .filter(|n| !n.is_empty())
-        .or_else(taken)
+        .or_else(adopted)
         .or_else(of_place)
         .or_else(remembered)
         .or_else(of_credentials);
     known.unwrap_or(&request.settings.provider_config)
 }
 
-/// The writer's annotation with the reason for its hub, decided when the writer is composed first. A writer from before there was such an
-/// annotation is not written again for it.
+/// The primary Object's annotation with the reason for its hub, decided when the Object is first composed. Older Objects without it are not
+/// written again for it.
 pub(super) fn hub_reason(observed: &Observed, selected: Option<&str>) -> Option<String> {
-    let reason = match &observed.writer {
-        Some(writer) => writer.object.metadata.annotation(ours::HUB_REASON),
+    let reason = match &observed.primary {
+        Some(primary) => primary.object.metadata.annotation(ours::HUB_REASON),
         None => selected.filter(|reason| *reason != HubSelection::Pinned.as_str()),
     };
     reason.map(str::to_owned)
 }
 
-/// The uid that pins the remote object.
-pub(super) fn pinned(request: &Validated, observed: &Observed) -> Option<Uid> {
-    match &request.intent.write {
-        // Of one that has lost it, such as from a backup, the one that is remembered: it would make a second one.
-        Write::Update(_) => observed.sought_uid(),
-        Write::Look { uid } => uid.clone(),
-        Write::Nothing | Write::Create | Write::Remove | Write::Elsewhere | Write::Again { .. } => None,
+/// Uid that pins the remote object.
+pub(super) fn pin_uid(request: &Validated, observed: &Observed) -> Option<Uid> {
+    match &request.intent.action {
+        // A manifest that lost its uid, such as from a backup, gets the remembered one: without it a second cluster would be created.
+        PrimaryAction::Update(_) => observed.expected_uid(),
+        PrimaryAction::Probe { uid } => uid.clone(),
+        PrimaryAction::Omit
+        | PrimaryAction::Create
+        | PrimaryAction::Remove
+        | PrimaryAction::Relocate
+        | PrimaryAction::Recreate { .. } => None,
     }
 }
 
-/// Annotations of the remote object: for whom it is, and how long it may take and live.
-pub(super) fn notes(request: &Validated, observed: &Observed) -> Map<String, Value> {
+/// Annotations of the remote object: its owner, timeout and lifetime.
+pub(super) fn remote_annotations(request: &Validated, observed: &Observed) -> Map<String, Value> {
     let mut notes = Map::new();
     let mut note = |key: &str, value: &str| notes.insert(key.to_owned(), value.into());
-    let writer = observed.writer.as_ref();
-    // The hub authorises by it: what the running cluster was made for wins for the life of the claim.
-    let cluster = writer
-        .and_then(Writer::remote)
+    let primary = observed.primary.as_ref();
+    // The hub authorizes by it: the original value holds for the life of the claim.
+    let cluster = primary
+        .and_then(PrimaryObject::remote)
         .and_then(|r| r.metadata().annotation(annotations::KONFLUX_CLUSTER))
-        .or_else(|| writer.and_then(|w| w.manifest_annotation(annotations::KONFLUX_CLUSTER)))
+        .or_else(|| primary.and_then(|w| w.manifest_annotation(annotations::KONFLUX_CLUSTER)))
         .or_else(|| observed.environment.cluster_name());
     if let Some(cluster) = cluster {
         note(annotations::KONFLUX_CLUSTER, cluster);
     }
-    // An administrator's has none, and keeps what the incumbent said of it: the hub remembers for whom the cluster was made, and withdraws the
-    // credentials of one that is said to be for somebody else.
-    let said = || writer.and_then(|w| w.manifest_annotation(annotations::KONFLUX_TENANT));
-    if let Some(tenant) = request.tenant.as_deref().or_else(said) {
+    // An administrator's composite has no tenant, and keeps the incumbent's value: the hub records the owner of a cluster, and withdraws
+    // its credentials if that changes.
+    let recorded = || primary.and_then(|w| w.manifest_annotation(annotations::KONFLUX_TENANT));
+    if let Some(tenant) = request.tenant.as_deref().or_else(recorded) {
         note(annotations::KONFLUX_TENANT, tenant);
     }
-    for (key, name) in &request.run_names {
+    for (key, name) in &request.run_annotations {
         note(key, name.as_str());
     }
-    if let Some(wish) = &request.access {
-        note(ours::CREDENTIALS_WISH, &wish.to_string());
+    if let Some(access) = &request.access {
+        note(ours::CREDENTIALS_WISH, &access.to_string());
     }
     let life = &request.lifetime;
-    // What is only looked for keeps what it was told when it was made.
-    if life.lost || matches!(request.intent.write, Write::Look { .. }) {
+    // A search keeps the annotations of the original request.
+    if life.lost || matches!(request.intent.action, PrimaryAction::Probe { .. }) {
         return notes;
     }
     let durations = [
         (ours::LIFETIME, life.effective),
-        (ours::MAX_LIFETIME, life.longest),
-        (ours::PROVISION_TIMEOUT, life.told_timeout),
+        (ours::MAX_LIFETIME, life.max),
+        (ours::PROVISION_TIMEOUT, life.reported_timeout),
     ];
     for (key, duration) in durations {
         if let Some(duration) = duration {
@@ -304,23 +315,23 @@ pub(super) fn notes(request: &Validated, observed: &Observed) -> Map<String, Val
     notes
 }
 
-/// Whether another object has the name of the cluster's by now. Delete goes by name, so nothing around it may be deleted any more.
-pub(super) fn is_somebody_elses(request: &Validated, observed: &Observed) -> bool {
-    let replaced = observed.writer.as_ref().is_some_and(|writer| writer.link == Link::Replaced);
-    replaced || request.intent.failed == Some(Failure::RemoteReplaced)
+/// Whether another object has the name of the cluster's object now. Delete works by name, so nothing around it may be deleted any more.
+pub(super) fn is_remote_replaced(request: &Validated, observed: &Observed) -> bool {
+    let replaced = observed.primary.as_ref().is_some_and(|primary| primary.sync == SyncState::Replaced);
+    replaced || request.intent.failure == Some(Failure::RemoteReplaced)
 }
 
-/// An Object around what it carries.
-pub(crate) fn object(name: &str, mut annotations: Map<String, Value>, spec: Value) -> Value {
+/// Builds an Object around a manifest.
+pub(crate) fn build_object(name: &str, mut annotations: Map<String, Value>, spec: Value) -> Value {
     let mut metadata = json!({ "name": name });
-    // provider-kubernetes would add it, by a write of its own that core is told of.
+    // provider-kubernetes would add it by a write of its own, which triggers core.
     annotations.insert(crossplane::EXTERNAL_NAME.into(), name.into());
     metadata["annotations"] = Value::Object(annotations);
-    whole(API_VERSION, KIND, metadata, spec)
+    assemble_object(API_VERSION, KIND, metadata, spec)
 }
 
-/// An object of its parts, which are moved.
-pub(crate) fn whole(api_version: &str, kind: &str, metadata: Value, spec: Value) -> Value {
+/// Assembles an object from its parts, which are moved.
+pub(crate) fn assemble_object(api_version: &str, kind: &str, metadata: Value, spec: Value) -> Value {
     let mut object = json!({ "apiVersion": api_version, "kind": kind });
     object["metadata"] = metadata;
     object["spec"] = spec;

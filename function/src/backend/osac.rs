@@ -1,17 +1,17 @@
-//! OSAC on a hub: a ClusterOrder, of which automation makes a HostedCluster in a namespace of its own.
+//! OSAC on a hub: a ClusterOrder, from which automation creates a HostedCluster in a namespace of its own.
 //!
-//! What an order says of itself turns True and never back, and `Ready` says that a job has done its work. So the HostedCluster and its
-//! NodePools are watched beside it, each through an Object that only looks: they are the truth of how the cluster does.
+//! The conditions of an order become True and never False again, and `Ready` only means that a job has finished. So observer Objects watch
+//! the HostedCluster and its NodePools as well: they are the source of truth for the cluster's state.
 //!
-//! **Invariant:** what is watched is never made, changed or deleted, and what cannot be watched keeps nobody from a cluster.
+//! **Invariant:** watched objects are never created, changed or deleted, and a failure to watch them blocks no cluster.
 
+mod cluster_conditions;
 mod facts;
-mod levels;
+mod failures;
+mod health;
 mod nodes;
+mod observers;
 pub(super) mod order;
-mod readers;
-mod report;
-mod trouble;
 
 use testplatform_apis::{
     foreign::osac::{API_VERSION, KIND, TENANT},
@@ -20,12 +20,12 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, Desired, Ending, Health,
-    templated::{self, Composed},
+    Backend, DesiredResource, Health, TeardownMethod,
+    templated::{self, ComposedCluster},
 };
 use crate::{
     observed::{ORDER, Observed},
-    templates::{Asked, Templated},
+    templates::{AnyBackendSpec, Templated},
     validate::Validated,
 };
 
@@ -39,14 +39,14 @@ object.status.phase == 'Ready' && has(object.status.conditions) && \
 object.status.conditions.exists(c, c.type == 'ClusterAvailable' && c.status == 'True') && has(object.metadata.annotations) && \
 'testplatform.ci.openshift.org/credentials-revision' in object.metadata.annotations";
 
-/// What is asked of OSAC, where all is known.
-type Wanted<'a> = templated::Wanted<'a, kind::Osac>;
+/// Request to OSAC, once fully resolved.
+type OsacRequest<'a> = templated::BackendRequest<'a, kind::Osac>;
 
-impl<'a> Wanted<'a> {
-    fn of(templated: &'a Templated) -> Option<Self> {
-        Self::within(templated, |asked| match asked {
-            Asked::Osac(order) => Some(order),
-            Asked::HyperShift(_) | Asked::ClusterApi(_) | Asked::Caas(_) => None,
+impl<'a> OsacRequest<'a> {
+    fn from_request(templated: &'a Templated) -> Option<Self> {
+        Self::from_templated(templated, |requested| match requested {
+            AnyBackendSpec::Osac(order) => Some(order),
+            AnyBackendSpec::HyperShift(_) | AnyBackendSpec::ClusterApi(_) | AnyBackendSpec::Caas(_) => None,
         })
     }
 }
@@ -56,33 +56,38 @@ impl Backend for Osac {
         KIND
     }
 
-    fn writer(&self) -> &'static str {
+    fn primary_resource(&self) -> &'static str {
         ORDER
     }
 
-    fn ending(&self) -> Ending {
-        Ending::Removed
+    fn teardown_method(&self) -> TeardownMethod {
+        TeardownMethod::DeleteObject
     }
 
-    fn resources(&self, request: &Validated, observed: &Observed, health: &Health) -> Vec<Desired> {
-        templated::resources(self, CEL, (request, observed, health), |templated, site| {
-            let wanted = Wanted::of(templated);
-            let mut notes = nodes::annotation(observed, wanted);
-            notes.extend(trouble::note(observed));
-            Composed {
+    fn build_resources(
+        &self,
+        request: &Validated,
+        observed: &Observed,
+        health: &Health,
+    ) -> Vec<DesiredResource> {
+        templated::build_resources(self, CEL, (request, observed, health), |templated, placement| {
+            let wanted = OsacRequest::from_request(templated);
+            let mut notes = nodes::classes_annotation(observed, wanted);
+            notes.extend(failures::failed_jobs_annotation(observed));
+            ComposedCluster {
                 api_version: API_VERSION,
                 // All orders of a hub are in one namespace: that tells them apart for OSAC.
                 annotations: gather::texts([(TENANT, request.tenant.clone())]),
-                spec: order::spec(observed, wanted),
-                notes,
-                parts: readers::resources(request, observed, wanted, site),
+                spec: order::build_spec(observed, wanted),
+                primary_annotations: notes,
+                parts: observers::build_resources(request, observed, wanted, placement),
             }
         })
     }
 
-    fn health(&self, request: &Validated, observed: &Observed) -> Health {
+    fn assess_health(&self, request: &Validated, observed: &Observed) -> Health {
         match request.templated() {
-            Some(templated) => report::health(templated, request, observed),
+            Some(templated) => health::assess_health(templated, request, observed),
             None => Health::default(),
         }
     }

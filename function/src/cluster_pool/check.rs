@@ -1,19 +1,19 @@
 //! The invariants of any response for a pool, checked on every one.
 
-use super::{Judged, OURS};
+use super::{OURS, PoolEvaluation};
 use crate::{
-    check::{foreign, missing, repeated},
+    check::{find_changed_foreign, find_missing, find_repeated_condition},
     proto::{RunFunctionRequest, RunFunctionResponse},
 };
 
-/// What the response violates.
-pub fn violation(
+/// Finds an invariant that the response violates.
+pub fn find_violation(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
-    judged: &Judged,
+    evaluation: &PoolEvaluation,
 ) -> Option<String> {
-    let away = judged.taken_away();
-    missing(OURS.map(|name| (name, away.contains(&name))), response, request)
-        .or_else(|| foreign(response, request, &OURS))
-        .or_else(|| repeated(response))
+    let away = evaluation.removed_resources();
+    find_missing(OURS.map(|name| (name, away.contains(&name))), response, request)
+        .or_else(|| find_changed_foreign(response, request, &OURS))
+        .or_else(|| find_repeated_condition(response))
 }

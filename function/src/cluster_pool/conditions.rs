@@ -1,7 +1,7 @@
-//! Judged → the conditions of a pool, all of them in every pass that sees it: one that is left out would keep its last value.
+//! `PoolEvaluation` → the conditions of a pool. Every pass returns all of them, because an omitted condition would keep its last value.
 
+pub(super) mod messages;
 mod renewal;
-pub(super) mod words;
 
 use testplatform_apis::{
     condition::{
@@ -12,95 +12,101 @@ use testplatform_apis::{
     pool_status::PoolPhase,
 };
 
-use self::renewal::{recommended, refreshing, releasable};
-use super::{Judged, observed::Observed, validate::Remark};
-use crate::{observed::Link, text::bounded, validate::Problem};
+use self::renewal::{recommended_condition, refreshing_condition, releasable_condition};
+use super::{PoolEvaluation, observed::PoolState, validate::PoolAdmissionIssue};
+use crate::{observed::SyncState, text::bounded, validate::FieldProblem};
 
 use ConditionStatus::{False, True, Unknown};
 
 /// The conditions, in their order.
-pub(super) fn conditions(judged: &Judged) -> Vec<Condition> {
-    if judged.phase == PoolPhase::Draining && judged.observed.pool.is_none() {
-        // Core shows nothing of it in this pass. What the others said still holds, and what is left out keeps its value.
-        return vec![drained(judged)];
+pub(super) fn build_conditions(evaluation: &PoolEvaluation) -> Vec<Condition> {
+    if evaluation.phase == PoolPhase::Draining && evaluation.observed.pool.is_none() {
+        // Core does not show the pool in this pass. The other conditions still hold, and omitted ones keep their value.
+        return vec![drained_condition(evaluation)];
     }
     vec![
-        accepted(judged),
-        consistent(judged),
-        healthy(judged),
-        mirrored(judged, Type::CapacityAvailable, hive::CAPACITY_AVAILABLE),
-        mirrored(judged, Type::PoolCurrent, hive::ALL_CLUSTERS_CURRENT),
-        unique(judged),
-        refreshing(judged),
-        recommended(judged),
-        releasable(judged),
-        drained(judged),
+        accepted_condition(evaluation),
+        consistent_condition(evaluation),
+        healthy_condition(evaluation),
+        mirror_condition(evaluation, Type::CapacityAvailable, hive::CAPACITY_AVAILABLE),
+        mirror_condition(evaluation, Type::PoolCurrent, hive::ALL_CLUSTERS_CURRENT),
+        unique_condition(evaluation),
+        refreshing_condition(evaluation),
+        recommended_condition(evaluation),
+        releasable_condition(evaluation),
+        drained_condition(evaluation),
     ]
 }
 
-fn condition(type_: Type, status: ConditionStatus, reason: impl AsRef<str>, message: &str) -> Condition {
+fn build_condition(
+    type_: Type,
+    status: ConditionStatus,
+    reason: impl AsRef<str>,
+    message: &str,
+) -> Condition {
     Condition::of_pool(type_, status, bounded(reason.as_ref(), 256), bounded(message, 2048))
 }
 
 /// Every problem by field, the first ten in full.
-pub(super) fn invalid(problems: &[Problem]) -> String {
+pub(super) fn join_problems(problems: &[FieldProblem]) -> String {
     let shown: Vec<_> = problems.iter().take(10).map(|p| format!("{}: {}", p.field, p.sentence)).collect();
     let more = problems.len().saturating_sub(shown.len());
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     format!("{}{more}", shown.join("; "))
 }
 
-fn accepted(judged: &Judged) -> Condition {
+fn accepted_condition(evaluation: &PoolEvaluation) -> Condition {
     let make = |status, reason: PoolRequested, message: &str| {
-        condition(Type::RequestAccepted, status, reason.as_str(), message)
+        build_condition(Type::RequestAccepted, status, reason.as_str(), message)
     };
-    let wanted = match &judged.wanted {
+    let wanted = match &evaluation.plan {
         Ok(wanted) => wanted,
         Err(problems) => {
-            let kept = if judged.observed.pool.is_some() {
+            let suffix = if evaluation.observed.pool.is_some() {
                 "; what is on the hub stays as it was last asked for"
             } else {
                 ""
             };
-            return make(False, PoolRequested::InvalidPool, &format!("{}{kept}", invalid(problems)));
+            return make(False, PoolRequested::InvalidPool, &format!("{}{suffix}", join_problems(problems)));
         }
     };
-    match judged.observed.pool.as_ref().map(|p| &p.link) {
-        Some(Link::UnknownField(path)) => {
+    match evaluation.observed.pool.as_ref().map(|p| &p.sync) {
+        Some(SyncState::UnknownField(path)) => {
             return make(
                 False,
                 PoolRequested::UnknownField,
                 &format!("the hub does not know the field {path}"),
             );
         }
-        Some(Link::Refused(words)) => {
+        Some(SyncState::Refused(words)) => {
             return make(False, PoolRequested::HubRefused, &format!("the hub refuses the pool: {words}"));
         }
         _ => {}
     }
-    if let Some(Remark { reason, message }) = &wanted.hold {
+    if let Some(PoolAdmissionIssue { reason, message }) = &wanted.blocked_by {
         return make(False, *reason, message);
     }
-    let refused =
-        |r: &&Remark| matches!(r.reason, PoolRequested::WindowsOverlap | PoolRequested::ScheduleInvalid);
-    if let Some(Remark { reason, message }) = wanted.remarks.iter().find(refused) {
+    let refused = |r: &&PoolAdmissionIssue| {
+        matches!(r.reason, PoolRequested::WindowsOverlap | PoolRequested::ScheduleInvalid)
+    };
+    if let Some(PoolAdmissionIssue { reason, message }) = wanted.issues.iter().find(refused) {
         return make(False, *reason, message);
     }
-    match wanted.remarks.as_slice() {
+    match wanted.issues.as_slice() {
         [] => make(True, PoolRequested::Accepted, "the pool is accepted"),
         [first, ..] => {
-            let all: Vec<_> = wanted.remarks.iter().map(|r| r.message.as_str()).collect();
+            let all: Vec<_> = wanted.issues.iter().map(|r| r.message.as_str()).collect();
             make(True, first.reason, &all.join("; "))
         }
     }
 }
 
-fn consistent(judged: &Judged) -> Condition {
+fn consistent_condition(evaluation: &PoolEvaluation) -> Condition {
     let make = |status, reason: Remote, message: &str| {
-        condition(Type::RemoteConsistent, status, reason.as_str(), message)
+        build_condition(Type::RemoteConsistent, status, reason.as_str(), message)
     };
-    let Some(pool) = &judged.observed.pool else {
-        return match judged.phase {
+    let Some(pool) = &evaluation.observed.pool else {
+        return match evaluation.phase {
             PoolPhase::Drained => make(True, Remote::InSync, "nothing is left on the hub"),
             PoolPhase::Pending | PoolPhase::Ready | PoolPhase::Degraded | PoolPhase::Draining => {
                 make(Unknown, Remote::NotObserved, "nothing was asked of the hub yet")
@@ -114,35 +120,35 @@ fn consistent(judged: &Judged) -> Condition {
             &format!("what the hub reports cannot be read: {}", bounded(why, 512)),
         );
     }
-    match &pool.link {
-        Link::InSync => make(True, Remote::InSync, "the hub has what was asked for"),
-        Link::Unknown => make(Unknown, Remote::NotObserved, "asked for; the hub has not answered yet"),
+    match &pool.sync {
+        SyncState::InSync => make(True, Remote::InSync, "the hub has what was asked for"),
+        SyncState::Unknown => make(Unknown, Remote::NotObserved, "asked for; the hub has not answered yet"),
         // A pool is not pinned, so these are never said; should they be, they say what they mean.
-        Link::Deleted => make(False, Remote::RemoteDeleted, "the pool is gone and is made anew"),
-        Link::Replaced => make(False, Remote::RemoteReplaced, "another pool has its place"),
-        Link::UnknownField(path) => {
+        SyncState::Deleted => make(False, Remote::RemoteDeleted, "the pool is gone and is made anew"),
+        SyncState::Replaced => make(False, Remote::RemoteReplaced, "another pool has its place"),
+        SyncState::UnknownField(path) => {
             make(False, Remote::UnknownField, &format!("the hub does not know the field {path}"))
         }
-        Link::Refused(words) => make(False, Remote::HubRefused, &format!("the hub refuses: {words}")),
-        Link::Unavailable(outage) => make(False, outage.reason(), &outage.to_string()),
-        Link::Paused => {
+        SyncState::Refused(words) => make(False, Remote::HubRefused, &format!("the hub refuses: {words}")),
+        SyncState::Unavailable(outage) => make(False, outage.reason(), &outage.to_string()),
+        SyncState::Paused => {
             make(False, Remote::Paused, "an administrator paused the Object; nothing reaches the hub")
         }
     }
 }
 
-/// What keeps the pool from doing its work.
-pub(super) fn trouble(observed: &Observed) -> Option<(PoolHealth, String)> {
+/// Failure that keeps the pool from its work.
+pub(super) fn find_failure(observed: &PoolState) -> Option<(PoolHealth, String)> {
     let pool = observed.pool.as_ref()?;
-    let says = |type_: &str| pool.condition(type_);
-    if let Some(missing) = says(hive::MISSING_DEPENDENCIES).filter(|c| c.is_true()) {
+    let condition_of = |type_: &str| pool.condition(type_);
+    if let Some(missing) = condition_of(hive::MISSING_DEPENDENCIES).filter(|c| c.is_true()) {
         let message = format!(
             "the pool lacks something that it needs to install clusters: {}",
             bounded(&missing.message, 768)
         );
         return Some((PoolHealth::MissingDependencies, message));
     }
-    if let Some(broken) = says(hive::INVENTORY_VALID).filter(|c| c.is_false()) {
+    if let Some(broken) = condition_of(hive::INVENTORY_VALID).filter(|c| c.is_false()) {
         let message =
             format!("entries of the inventory are missing or broken: {}", bounded(&broken.message, 768));
         return Some((PoolHealth::InventoryInvalid, message));
@@ -163,13 +169,13 @@ pub(super) fn trouble(observed: &Observed) -> Option<(PoolHealth, String)> {
     })
 }
 
-fn healthy(judged: &Judged) -> Condition {
+fn healthy_condition(evaluation: &PoolEvaluation) -> Condition {
     let make = |status, reason: PoolHealth, message: &str| {
-        condition(Type::PoolHealthy, status, reason.as_str(), message)
+        build_condition(Type::PoolHealthy, status, reason.as_str(), message)
     };
-    match trouble(&judged.observed) {
+    match find_failure(&evaluation.observed) {
         Some((reason, message)) => make(False, reason, &message),
-        None if judged.observed.remote().is_none() => {
+        None if evaluation.observed.remote().is_none() => {
             make(Unknown, PoolHealth::NotObserved, "the pool was not seen on the hub yet")
         }
         None => make(True, PoolHealth::Healthy, "nothing is known to be wrong with the pool"),
@@ -177,8 +183,8 @@ fn healthy(judged: &Judged) -> Condition {
 }
 
 /// A condition of Hive's in its own words.
-fn mirrored(judged: &Judged, type_: Type, theirs: &str) -> Condition {
-    match judged.observed.pool.as_ref().and_then(|p| p.condition(theirs)) {
+fn mirror_condition(evaluation: &PoolEvaluation, type_: Type, theirs: &str) -> Condition {
+    match evaluation.observed.pool.as_ref().and_then(|p| p.condition(theirs)) {
         Some(said) => {
             let status = if said.is_true() {
                 True
@@ -190,9 +196,9 @@ fn mirrored(judged: &Judged, type_: Type, theirs: &str) -> Condition {
             let reason = Some(said.reason.as_str())
                 .filter(|r| is_word(r))
                 .unwrap_or(PoolCurrency::NotReported.as_str());
-            condition(type_, status, reason, &bounded(&said.message, 1024))
+            build_condition(type_, status, reason, &bounded(&said.message, 1024))
         }
-        None => condition(type_, Unknown, PoolCurrency::NotReported.as_str(), "Hive has not said"),
+        None => build_condition(type_, Unknown, PoolCurrency::NotReported.as_str(), "Hive has not said"),
     }
 }
 
@@ -200,19 +206,19 @@ fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
-fn unique(judged: &Judged) -> Condition {
-    let taken = judged
-        .wanted
+fn unique_condition(evaluation: &PoolEvaluation) -> Condition {
+    let duplicate_name = evaluation
+        .plan
         .as_ref()
         .ok()
-        .and_then(|w| w.hold.as_ref())
+        .and_then(|w| w.blocked_by.as_ref())
         .filter(|h| h.reason == PoolRequested::NameTaken);
-    if let Some(taken) = taken {
-        return condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &taken.message);
+    if let Some(taken) = duplicate_name {
+        return build_condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &taken.message);
     }
-    let namesakes = judged.observed.report().map(|r| r.namesakes.as_slice()).unwrap_or_default();
+    let namesakes = evaluation.observed.report().map(|r| r.namesakes.as_slice()).unwrap_or_default();
     if namesakes.is_empty() {
-        return condition(
+        return build_condition(
             Type::PoolNameUnique,
             True,
             NameUnique::Unique.as_str(),
@@ -223,22 +229,24 @@ fn unique(judged: &Judged) -> Condition {
         "the hub has another pool of this name, in namespace {}; Hive lets the administrators of either into the clusters of both",
         bounded(&namesakes.join(", "), 512)
     );
-    condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &message)
+    build_condition(Type::PoolNameUnique, False, NameUnique::NameTaken.as_str(), &message)
 }
 
-fn drained(judged: &Judged) -> Condition {
-    let make =
-        |status, reason: Drained, message: &str| condition(Type::Drained, status, reason.as_str(), message);
-    match (judged.phase, &judged.observed.pool) {
+fn drained_condition(evaluation: &PoolEvaluation) -> Condition {
+    let make = |status, reason: Drained, message: &str| {
+        build_condition(Type::Drained, status, reason.as_str(), message)
+    };
+    match (evaluation.phase, &evaluation.observed.pool) {
         (PoolPhase::Drained, _) => make(True, Drained::Gone, "the pool is gone, as asked"),
         (PoolPhase::Draining, pool) => {
-            let held = pool.as_ref().is_some_and(|pool| !super::status::holding(pool).is_empty());
-            let reason = match (judged.wanted.as_ref().is_ok_and(|w| w.drain), held) {
+            let has_claims =
+                pool.as_ref().is_some_and(|pool| !super::status::holding_clusters(pool).is_empty());
+            let reason = match (evaluation.plan.as_ref().is_ok_and(|w| w.drain), has_claims) {
                 (false, _) => Drained::DeletedOnTheHub,
                 (true, false) => Drained::Draining,
                 (true, true) => Drained::ClaimsHoldIt,
             };
-            make(False, reason, &words::draining(judged))
+            make(False, reason, &messages::draining_message(evaluation))
         }
         _ => make(False, Drained::NotAsked, "the pool is wanted"),
     }
@@ -257,6 +265,6 @@ pub(super) fn is_good(type_: Type, status: &str, reason: &str) -> bool {
 }
 
 /// Whether a condition that is shown is still what it will be, as far as its reason goes.
-pub(super) fn same(shown: &ObservedCondition, new: &Condition) -> bool {
+pub(super) fn is_same(shown: &ObservedCondition, new: &Condition) -> bool {
     shown.status == new.status.as_str() && shown.reason == new.reason
 }

@@ -1,31 +1,31 @@
-//! Why the answer for a pool is what it is: one line per decision, read from where it was taken.
+//! Reasons behind the response for a pool: one line per decision, read from where it was made.
 
 use testplatform_apis::pool_status::PoolPhase;
 
-use super::{Judged, POOL, drain::Going, sizing::Size, validate::Wanted};
+use super::{POOL, PoolEvaluation, drain::DrainStage, sizing::PoolSize, validate::PoolPlan};
 use crate::proto::{RunFunctionResponse, Severity};
 
 /// The reasons behind a response, most important first.
-pub fn explain(judged: &Judged, response: &RunFunctionResponse) -> Vec<String> {
+pub fn explain_response(evaluation: &PoolEvaluation, response: &RunFunctionResponse) -> Vec<String> {
     if let Some(fatal) = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal)) {
         return vec![format!("fatal: {}", fatal.message)];
     }
-    let status = super::status::status(judged);
+    let status = super::status::build_status(evaluation);
     let mut lines =
-        vec![format!("phase {}: {}", judged.phase, status["message"].as_str().unwrap_or_default())];
-    match &judged.wanted {
+        vec![format!("phase {}: {}", evaluation.phase, status["message"].as_str().unwrap_or_default())];
+    match &evaluation.plan {
         Err(problems) => {
             lines.extend(problems.iter().map(|p| format!("problem: {}: {}", p.field, p.sentence)));
             lines.push(format!(
                 "{POOL}: {}",
-                if judged.observed.pool.is_some() {
+                if evaluation.observed.pool.is_some() {
                     "repeated as it was last asked for"
                 } else {
                     "not made, because the definition is invalid"
                 }
             ));
         }
-        Ok(wanted) => lines.extend(wants(judged, wanted)),
+        Ok(wanted) => lines.extend(plan_lines(evaluation, wanted)),
     }
     if let Some(ttl) = response.meta.as_ref().and_then(|m| m.ttl.as_ref()) {
         lines.push(format!("answer: good for {} s", ttl.seconds));
@@ -33,47 +33,50 @@ pub fn explain(judged: &Judged, response: &RunFunctionResponse) -> Vec<String> {
     lines
 }
 
-fn wants(judged: &Judged, wanted: &Wanted) -> Vec<String> {
+fn plan_lines(evaluation: &PoolEvaluation, wanted: &PoolPlan) -> Vec<String> {
     let place = format!(
         "{}/{} on the hub of ProviderConfig {}",
         wanted.namespace, wanted.name, wanted.provider_config
     );
-    let what = match (judged.going(), &wanted.hold, &judged.observed.pool) {
-        (Going::TakenAway | Going::Watched, _, _) => {
+    let what = match (evaluation.drain_stage(), &wanted.blocked_by, &evaluation.observed.pool) {
+        (DrainStage::Removed | DrainStage::Observed, _, _) => {
             format!("{place}: taken away, as asked; Hive holds it until its claimed clusters are given back")
         }
-        (Going::Gone, _, _) => format!("{place}: not made, because it is to drain"),
-        (Going::Not, Some(hold), None) => format!("{place}: not made: {}", hold.message),
-        (Going::Not, None, None) => format!("{place}: made"),
-        (Going::Not, _, Some(_)) => format!("{place}: kept"),
+        (DrainStage::Complete, _, _) => format!("{place}: not made, because it is to drain"),
+        (DrainStage::NotDraining, Some(blocker), None) => format!("{place}: not made: {}", blocker.message),
+        (DrainStage::NotDraining, None, None) => format!("{place}: made"),
+        (DrainStage::NotDraining, _, Some(_)) => format!("{place}: kept"),
     };
     let mut lines = vec![format!("{POOL}: {what}")];
-    if judged.phase != PoolPhase::Drained {
-        lines.extend(sizes(wanted));
+    if evaluation.phase != PoolPhase::Drained {
+        lines.extend(size_lines(wanted));
         lines.extend(wanted.credentials.as_ref().map(|name| {
-            let asked = wanted.spec.credentials_ref.as_ref().is_some_and(|c| c.name == *name);
-            let why = if asked { "" } else { ", until the pool is empty" };
+            let requested = wanted.spec.credentials_ref.as_ref().is_some_and(|c| c.name == *name);
+            let why = if requested { "" } else { ", until the pool is empty" };
             format!("credentials: Secret {name}{why}")
         }));
     }
-    lines.extend(wanted.remarks.iter().map(|r| format!("remark: {}: {}", r.reason, r.message)));
+    lines.extend(wanted.issues.iter().map(|r| format!("remark: {}: {}", r.reason, r.message)));
     lines
 }
 
-fn sizes(wanted: &Wanted) -> Vec<String> {
+fn size_lines(wanted: &PoolPlan) -> Vec<String> {
     let Some(size) = wanted.size else { return vec!["size: not known, because of the schedule".into()] };
-    let words = |size: Size| {
+    let message = |size: PoolSize| {
         let number = |n: Option<i64>| n.map_or_else(|| "none given".to_owned(), |n| n.to_string());
         format!("{}, running {}, at most {}", size.size, number(size.running_count), number(size.max_size))
     };
-    let mut lines = vec![format!("size: {}", words(size))];
-    if let Some(usual) = wanted.usual.filter(|usual| *usual != size) {
-        lines.push(format!("size: usually {}; a refresh or a rotation lowers it", words(usual)));
+    let mut lines = vec![format!("size: {}", message(size))];
+    if let Some(usual) = wanted.steady_size.filter(|usual| *usual != size) {
+        lines.push(format!("size: usually {}; a refresh or a rotation lowers it", message(usual)));
     }
     if wanted.spec.schedule.is_some() {
-        let part =
-            wanted.moment.window.as_ref().map_or("outside all windows".to_owned(), |w| format!("window {w}"));
-        let until = wanted.moment.next.map_or_else(|| "for ever".to_owned(), |at| format!("until {at}"));
+        let part = wanted
+            .schedule
+            .window
+            .as_ref()
+            .map_or("outside all windows".to_owned(), |w| format!("window {w}"));
+        let until = wanted.schedule.next.map_or_else(|| "for ever".to_owned(), |at| format!("until {at}"));
         lines.push(format!("schedule: {part}, {until}"));
     }
     lines

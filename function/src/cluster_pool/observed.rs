@@ -1,4 +1,4 @@
-//! Request → [`Observed`]: everything that may be known of a pool, decoded once. An error here is FATAL.
+//! Request → [`PoolState`]: everything that may be known of a pool, decoded once. An error here is FATAL.
 
 use jiff::Timestamp;
 use prost::bytes::Bytes;
@@ -21,68 +21,70 @@ use testplatform_apis::{
 use super::{ADMINS, POOL, SIZE};
 use crate::{
     observed::{
-        Composite, Link, Names, Unusable, fetched, link, refuse_newer, resource_of, selector, unreadable,
+        Composite, RequirementNames, SyncState, UnusableRequest, decode_resource, fetched_resources,
+        read_sync_state, refuse_newer, selector, unreadable_resource,
     },
     proto::{MatchLabels, Requirements, RunFunctionRequest, resource_selector::Match},
     wire,
 };
 
 /// All pools in Git. Never bootstrapped: they are needed until the pool is made, and not after.
-const PEERS: Names = Names::new("cluster-pools", None);
+const PEERS: RequirementNames = RequirementNames::new("cluster-pools", None);
 
 /// The picture of one pool.
 #[derive(Debug)]
-pub struct Observed {
+pub struct PoolState {
     /// The composite itself.
     pub composite: Composite,
     /// The Object that carries the ClusterPool.
-    pub pool: Option<Pool>,
+    pub pool: Option<ObservedPool>,
     /// The Object that carries the administrators' RoleBinding.
     pub admins: Option<Object<AnyRemote>>,
     /// The Object that takes over the size.
     pub size: Option<Object<ClusterPool>>,
     /// The other pools in Git; none: not fetched.
-    pub peers: Option<Vec<Peer>>,
+    pub peers: Option<Vec<PeerPool>>,
     /// The phase that an earlier pass showed; none after a restore.
     pub shown: Option<PoolPhase>,
 }
 
-/// What is read of the status.
+/// Part of the status that is read.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Told {
-    status: Lenient<ToldStatus>,
+struct RawStatus {
+    status: Lenient<RawPhase>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct ToldStatus {
+struct RawPhase {
     phase: Option<PoolPhase>,
 }
 
 /// The Object that carries the ClusterPool.
 #[derive(Debug)]
-pub struct Pool {
+pub struct ObservedPool {
     /// The Object.
     pub object: Object<ClusterPool>,
-    /// How the ClusterPool stands to it.
-    pub link: Link,
-    /// What the hub-side provider says of the ClusterPool; none: it says nothing.
+    /// Sync state of the ClusterPool.
+    pub sync: SyncState,
+    /// Report of the hub-side provider about the ClusterPool; none: no report.
     pub report: Option<PoolStatus>,
     /// Why what the hub says cannot be read.
     pub unreadable: Option<String>,
 }
 
-impl Pool {
-    fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
-        let object: Object<ClusterPool> = wire::from_struct(bytes).map_err(|e| unreadable(POOL, e))?;
+impl ObservedPool {
+    fn decode(bytes: &[u8]) -> Result<Self, UnusableRequest> {
+        let object: Object<ClusterPool> =
+            wire::from_struct(bytes).map_err(|e| unreadable_resource(POOL, e))?;
         let remote = object.status.at_provider.manifest.as_ref();
-        let link = link(&object, remote.map(|r| &r.metadata));
-        let said =
+        let sync = read_sync_state(&object, remote.map(|r| &r.metadata));
+        let report =
             remote.and_then(|r| r.metadata.annotation(ours::POOL_STATUS)).map(PoolStatus::read).transpose();
-        let unreadable = said.as_ref().err().map(|e| format!("annotation {}: {e}", ours::POOL_STATUS));
+        let unreadable = report.as_ref().err().map(|e| format!("annotation {}: {e}", ours::POOL_STATUS));
         let unreadable = unreadable.or_else(|| remote.and_then(|r| r.status.error.clone()));
-        Ok(Self { report: said.unwrap_or_default(), object, link, unreadable })
+        Ok(Self { report: report.unwrap_or_default(), object, sync, unreadable })
     }
 
     /// The ClusterPool as it was last observed.
@@ -90,13 +92,13 @@ impl Pool {
         self.object.status.at_provider.manifest.as_ref()
     }
 
-    /// What was last asked for.
+    /// Manifest of the previous request.
     pub fn manifest(&self) -> &Value {
         &self.object.spec.for_provider.manifest
     }
 
     /// Whether it is going, on our side or the hub's.
-    pub fn is_going(&self) -> bool {
+    pub fn is_deleting(&self) -> bool {
         let remote = self.remote().is_some_and(|r| r.metadata.deletion_timestamp.is_some());
         self.object.metadata.deletion_timestamp.is_some() || remote
     }
@@ -109,7 +111,7 @@ impl Pool {
 
 /// Another pool in Git.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Peer {
+pub struct PeerPool {
     /// When it was made, and its name: the older has the right to a name.
     pub age: (Option<Timestamp>, String),
     /// The hub's ProviderConfig.
@@ -122,21 +124,21 @@ pub struct Peer {
     pub made: bool,
 }
 
-impl Observed {
-    /// Decodes what concerns us. Resources of other steps are left alone.
-    pub fn decode(request: &RunFunctionRequest) -> Result<Self, Unusable> {
-        let state = request.observed.as_ref().ok_or(Unusable::NoComposite)?;
-        let resource = state.composite.as_ref().ok_or(Unusable::NoComposite)?;
+impl PoolState {
+    /// Decodes the resources of this function. Those of other steps are ignored.
+    pub fn decode(request: &RunFunctionRequest) -> Result<Self, UnusableRequest> {
+        let state = request.observed.as_ref().ok_or(UnusableRequest::NoComposite)?;
+        let resource = state.composite.as_ref().ok_or(UnusableRequest::NoComposite)?;
         let composite = Composite::decode(&resource.resource)?;
-        let peers = peers(request, &composite.metadata.name);
-        let told: Told = wire::from_struct(&resource.resource).unwrap_or_default();
-        let shown = told.status.value.phase;
+        let peers = decode_peers(request, &composite.metadata.name);
+        let raw: RawStatus = wire::from_struct(&resource.resource).unwrap_or_default();
+        let shown = raw.status.value.phase;
         let mut observed = Self { composite, pool: None, admins: None, size: None, peers, shown };
         for (name, bytes) in &state.resources {
             match name.as_str() {
-                POOL => observed.pool = Some(Pool::decode(&resource_of(name, bytes)?.resource)?),
-                ADMINS => observed.admins = Some(object(name, bytes)?),
-                SIZE => observed.size = Some(object(name, bytes)?),
+                POOL => observed.pool = Some(ObservedPool::decode(&decode_resource(name, bytes)?.resource)?),
+                ADMINS => observed.admins = Some(decode_object(name, bytes)?),
+                SIZE => observed.size = Some(decode_object(name, bytes)?),
                 _ => refuse_newer(name, bytes)?,
             }
         }
@@ -148,34 +150,37 @@ impl Observed {
         self.pool.as_ref()?.remote()
     }
 
-    /// What the hub-side provider says.
+    /// Report of the hub-side provider.
     pub fn report(&self) -> Option<&PoolStatus> {
         self.pool.as_ref()?.report.as_ref()
     }
 }
 
-fn object<R: Default + DeserializeOwned>(name: &str, bytes: &Bytes) -> Result<Object<R>, Unusable> {
-    wire::from_struct(&resource_of(name, bytes)?.resource).map_err(|e| unreadable(name, e))
+fn decode_object<R: Default + DeserializeOwned>(
+    name: &str,
+    bytes: &Bytes,
+) -> Result<Object<R>, UnusableRequest> {
+    wire::from_struct(&decode_resource(name, bytes)?.resource).map_err(|e| unreadable_resource(name, e))
 }
 
-fn peers(request: &RunFunctionRequest, own: &str) -> Option<Vec<Peer>> {
-    let items = &fetched(request, &PEERS)?.items;
+fn decode_peers(request: &RunFunctionRequest, own: &str) -> Option<Vec<PeerPool>> {
+    let items = &fetched_resources(request, &PEERS)?.items;
     let read = items.iter().filter_map(|item| Composite::decode(&item.resource).ok());
-    // One that is gone, as asked, has no name until it is wanted again.
-    let gone = |c: &Composite| {
+    // A drained pool has no name until it is wanted again.
+    let is_drained = |c: &Composite| {
         let drained = condition(&c.conditions, PoolConditionType::Drained.as_str());
         c.spec["drain"] == true && drained.is_some_and(ObservedCondition::is_true)
     };
-    let other = |c: &Composite| c.kind == POOL_KIND && c.metadata.name != own && !gone(c);
-    let mut peers: Vec<Peer> = read.filter(other).map(peer).collect();
+    let other = |c: &Composite| c.kind == POOL_KIND && c.metadata.name != own && !is_drained(c);
+    let mut peers: Vec<PeerPool> = read.filter(other).map(read_peer).collect();
     peers.sort_by(|a, b| a.age.cmp(&b.age));
     Some(peers)
 }
 
-fn peer(composite: Composite) -> Peer {
+fn read_peer(composite: Composite) -> PeerPool {
     let text = |key: &str| composite.spec[key].as_str().unwrap_or_default().to_owned();
     let own = composite.spec["name"].as_str().unwrap_or(&composite.metadata.name).to_owned();
-    Peer {
+    PeerPool {
         provider_config: text("providerConfig"),
         namespace: text("namespace"),
         pool: own,
@@ -187,8 +192,9 @@ fn peer(composite: Composite) -> Peer {
     }
 }
 
-/// What to ask core for: the other pools, until this one is made. A function of what is observed, never of what was fetched.
-pub fn requirements(request: &RunFunctionRequest, observed: &Observed) -> Option<Requirements> {
+/// Resources to request from core: the other pools, until this one is created. This depends on observed state only, never on fetched
+/// resources.
+pub fn peer_requirements(request: &RunFunctionRequest, observed: &PoolState) -> Option<Requirements> {
     if observed.pool.is_some() {
         return None;
     }

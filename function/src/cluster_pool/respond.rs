@@ -1,4 +1,4 @@
-//! Judged → response: the wire form of what was decided, and what is news in it.
+//! `PoolEvaluation` → response: encodes the decisions for the wire, with events for changes.
 
 use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};
@@ -11,62 +11,63 @@ use testplatform_apis::{
 };
 
 use super::{
-    Judged,
-    conditions::{conditions, is_good, same},
-    observed::requirements,
-    sizing::{Size, rotates},
-    status::status,
+    PoolEvaluation,
+    conditions::{build_conditions, is_good, is_same},
+    observed::peer_requirements,
+    sizing::{PoolSize, is_draining_for_rotation},
+    status::build_status,
 };
 use crate::{
     Options,
     events::Event,
-    fatal::{fatal, shown},
+    fatal::{build_fatal, repeat_conditions},
     proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse, State, Target},
     respond::{self as wires, UNSETTLED_TTL},
     wire,
 };
 
-/// The full response. What earlier steps want passes through byte for byte.
-pub(super) fn respond(
+/// Builds the full response. Resources of earlier steps pass through byte for byte.
+pub(super) fn build_response(
     request: &RunFunctionRequest,
-    judged: &Judged,
+    evaluation: &PoolEvaluation,
     options: &Options,
     now: Timestamp,
 ) -> RunFunctionResponse {
-    let conditions = conditions(judged);
-    let events = events(judged, &conditions);
-    let desired = match desired(request, judged) {
+    let conditions = build_conditions(evaluation);
+    let events = find_events(evaluation, &conditions);
+    let desired = match build_desired(request, evaluation) {
         Ok(desired) => desired,
         Err(error) => {
             let why = format!("cannot encode the desired state: {error}; nothing is changed");
-            return fatal(request, "InternalError", why, shown(request));
+            return build_fatal(request, "InternalError", why, repeat_conditions(request));
         }
     };
-    let configured = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
-    let wanted = judged.wanted.as_ref().ok();
-    let held = wanted.is_some_and(|w| w.hold.is_some());
-    let configured = if held { configured.min(UNSETTLED_TTL) } else { configured };
-    let ttl = wires::wake(configured, wanted.and_then(|w| w.moment.next), now);
+    let configured =
+        evaluation.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
+    let wanted = evaluation.plan.as_ref().ok();
+    let blocked = wanted.is_some_and(|w| w.blocked_by.is_some());
+    let configured = if blocked { configured.min(UNSETTLED_TTL) } else { configured };
+    let ttl = wires::ttl_until(configured, wanted.and_then(|w| w.schedule.next), now);
     RunFunctionResponse {
-        meta: Some(wires::meta(request, Some(ttl))),
+        meta: Some(wires::response_meta(request, Some(ttl))),
         desired: Some(desired),
-        results: events.into_iter().map(|e| wires::result(e, Target::Composite)).collect(),
+        results: events.into_iter().map(|e| wires::encode_event(e, Target::Composite)).collect(),
         context: request.context.clone(),
-        requirements: requirements(request, &judged.observed),
-        conditions: conditions.into_iter().map(|c| wires::condition(c, Target::Composite)).collect(),
+        requirements: peer_requirements(request, &evaluation.observed),
+        conditions: conditions.into_iter().map(|c| wires::encode_condition(c, Target::Composite)).collect(),
         output: None,
     }
 }
 
-fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire::Error> {
+fn build_desired(request: &RunFunctionRequest, evaluation: &PoolEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
-    for resource in &judged.resources {
-        let message = wires::composed(resource)?;
+    for resource in &evaluation.resources {
+        let message = wires::encode_resource(resource)?;
         desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
-    let composite = &judged.observed.composite;
-    let body = composite.answered(json!(status(judged)));
-    let ready = match judged.phase {
+    let composite = &evaluation.observed.composite;
+    let body = composite.status_body(json!(build_status(evaluation)));
+    let ready = match evaluation.phase {
         PoolPhase::Ready | PoolPhase::Drained => Ready::True,
         PoolPhase::Pending | PoolPhase::Degraded | PoolPhase::Draining => Ready::False,
     };
@@ -80,11 +81,11 @@ fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire:
 
 /// Transitions: only in the pass in which what is shown differs from what will be. A failed pass (Unknown/FatalError) says nothing about
 /// what was shown before, and the first pass has nothing to compare with but what is wrong.
-fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
-    let shown = &judged.observed.composite.conditions;
+fn find_events(evaluation: &PoolEvaluation, conditions: &[Condition]) -> Vec<Event> {
+    let shown = &evaluation.observed.composite.conditions;
     let mut events = Vec::new();
     // Before the other pools were read the answer is not the last one.
-    if judged.observed.pool.is_none() && judged.observed.peers.is_none() {
+    if evaluation.observed.pool.is_none() && evaluation.observed.peers.is_none() {
         return events;
     }
     for new in conditions {
@@ -92,7 +93,7 @@ fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
         let good = is_good(type_, new.status.as_str(), &new.reason);
         let news = match condition(shown, &new.type_) {
             Some(old) if old.status == "Unknown" && old.reason == "FatalError" => false,
-            Some(old) => !same(old, new),
+            Some(old) => !is_same(old, new),
             None => !good,
         };
         if news {
@@ -103,18 +104,19 @@ fn events(judged: &Judged, conditions: &[Condition]) -> Vec<Event> {
             });
         }
     }
-    events.extend(scaled_to_zero(judged));
+    events.extend(scaled_to_zero_event(evaluation));
     events
 }
 
 /// Not of a refresh, which takes clusters away for as long as installing others takes, nor of a size that is somebody else's.
-fn scaled_to_zero(judged: &Judged) -> Option<Event> {
-    let before = Size::asked(judged.observed.pool.as_ref()?.manifest())?.size;
-    let wanted = judged.wanted.as_ref().ok().filter(|w| !w.drain)?;
+fn scaled_to_zero_event(evaluation: &PoolEvaluation) -> Option<Event> {
+    let before = PoolSize::requested(evaluation.observed.pool.as_ref()?.manifest())?.size;
+    let wanted = evaluation.plan.as_ref().ok().filter(|w| !w.drain)?;
     let ours = wanted.spec.scaling_mode != Some(ScalingMode::External);
-    let rotates = || judged.observed.report().is_some_and(|report| rotates(&wanted.spec, report));
+    let rotates =
+        || evaluation.observed.report().is_some_and(|report| is_draining_for_rotation(&wanted.spec, report));
     let zero = before > 0 && wanted.size?.size == 0;
-    let lasts = || wanted.usual.is_some_and(|usual| usual.size == 0) || rotates();
+    let lasts = || wanted.steady_size.is_some_and(|usual| usual.size == 0) || rotates();
     (ours && zero && lasts()).then(|| Event {
         warning: true,
         reason: "ScaledToZero",

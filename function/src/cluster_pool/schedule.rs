@@ -1,8 +1,8 @@
-//! A schedule at a moment: which window holds, and when that changes. A pure function of the two.
+//! A schedule at a point in time: the active window, and the next change. A pure function of the two.
 //!
-//! What counts is what time it is, so no boundary can be missed. Walls have odd clocks: a time that a change of the clocks skips is the moment
-//! of the change, and of one that comes twice the first counts. So times of the week and moments have the same order, and what does not overlap
-//! on the wall does not overlap at all.
+//! The current time alone decides, so no boundary can be missed. Daylight saving moves wall clocks: a skipped time maps to the moment of
+//! the change, and of a repeated time the first one counts. So times of the week and moments have the same order, and windows that do not
+//! overlap on the wall clock never overlap.
 
 use std::{collections::BTreeSet, sync::OnceLock};
 
@@ -20,12 +20,12 @@ use testplatform_apis::{
 const DAY: i64 = 24 * 60;
 const WEEK: i64 = 7 * DAY;
 
-/// What holds, and until when.
+/// Active part of a schedule, and its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Moment {
+pub struct ScheduleState {
     /// Name of the window; none outside all windows.
     pub window: Option<String>,
-    /// What it says; none: the pool's own.
+    /// Sizing of the window; none: the pool's own.
     pub sizing: Option<Sizing>,
     /// When another part begins; none if there are no windows.
     pub next: Option<Timestamp>,
@@ -33,29 +33,29 @@ pub struct Moment {
 
 /// Why a schedule cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct ScheduleError {
     /// The reason that the condition shows.
     pub reason: PoolRequested,
     /// A sentence without its end.
     pub message: String,
 }
 
-fn invalid(message: String) -> Trouble {
-    Trouble { reason: PoolRequested::ScheduleInvalid, message }
+fn invalid_schedule(message: String) -> ScheduleError {
+    ScheduleError { reason: PoolRequested::ScheduleInvalid, message }
 }
 
-/// What holds at `now`.
-pub fn at(schedule: &Schedule, now: Timestamp) -> Result<Moment, Trouble> {
-    let zone = zone(&schedule.time_zone)?;
-    let spans = spans(&schedule.windows)?;
-    overlap(&spans)?;
+/// Evaluates the schedule at `now`.
+pub fn schedule_at(schedule: &Schedule, now: Timestamp) -> Result<ScheduleState, ScheduleError> {
+    let zone = find_zone(&schedule.time_zone)?;
+    let spans = window_spans(&schedule.windows)?;
+    check_overlap(&spans)?;
     let today = now.to_zoned(zone.clone()).date();
-    let mut moment = Moment { sizing: schedule.default, ..Moment::default() };
+    let mut moment = ScheduleState { sizing: schedule.default, ..ScheduleState::default() };
     // A window that began two days ago ended yesterday at the latest; in a week from now every one has begun.
     for ahead in -2..=8 {
         let Ok(date) = today.checked_add(SignedDuration::from_hours(24 * ahead)) else { continue };
-        for span in spans.iter().filter(|s| s.day == day(date.weekday())) {
-            let (start, end) = (instant(&zone, date, span.start)?, instant(&zone, date, span.end)?);
+        for span in spans.iter().filter(|s| s.day == day_of(date.weekday())) {
+            let (start, end) = (instant_of(&zone, date, span.start)?, instant_of(&zone, date, span.end)?);
             // The clocks may leave nothing of it.
             if start >= end {
                 continue;
@@ -80,20 +80,20 @@ struct Span<'a> {
     end: i64,
 }
 
-fn spans(windows: &[Window]) -> Result<Vec<Span<'_>>, Trouble> {
+fn window_spans(windows: &[Window]) -> Result<Vec<Span<'_>>, ScheduleError> {
     let mut names = BTreeSet::new();
     let mut spans = Vec::new();
     for (index, window) in windows.iter().enumerate() {
         if !names.insert(&window.name) {
-            return Err(invalid(format!(
+            return Err(invalid_schedule(format!(
                 "spec.schedule.windows[{index}]: there is a second window {:?}",
                 window.name
             )));
         }
         let time = |field: &str, text: &str| {
-            minutes(text).ok_or_else(|| {
+            parse_minutes(text).ok_or_else(|| {
                 let path = format!("spec.schedule.windows[{index}].{field}");
-                invalid(format!(
+                invalid_schedule(format!(
                     "{path}: {:?} is no time of the day such as 07:30",
                     crate::text::bounded(text, 16)
                 ))
@@ -101,7 +101,7 @@ fn spans(windows: &[Window]) -> Result<Vec<Span<'_>>, Trouble> {
         };
         let (start, end) = (time("start", &window.start)?, time("end", &window.end)?);
         if start == end || start == DAY {
-            return Err(invalid(format!(
+            return Err(invalid_schedule(format!(
                 "spec.schedule.windows[{index}] ({}): starts when it ends, or at 24:00",
                 window.name
             )));
@@ -114,7 +114,7 @@ fn spans(windows: &[Window]) -> Result<Vec<Span<'_>>, Trouble> {
 }
 
 /// On the wall; there a week has as many minutes as any other.
-fn overlap(spans: &[Span<'_>]) -> Result<(), Trouble> {
+fn check_overlap(spans: &[Span<'_>]) -> Result<(), ScheduleError> {
     let within = |span: &Span<'_>| (span.day.index() * DAY + span.start, span.day.index() * DAY + span.end);
     for (index, one) in spans.iter().enumerate() {
         for other in &spans[index + 1..] {
@@ -131,14 +131,14 @@ fn overlap(spans: &[Span<'_>]) -> Result<(), Trouble> {
                 at % DAY / 60,
                 at % 60
             );
-            return Err(Trouble { reason: PoolRequested::WindowsOverlap, message });
+            return Err(ScheduleError { reason: PoolRequested::WindowsOverlap, message });
         }
     }
     Ok(())
 }
 
 /// `HH:MM`, up to 24:00.
-fn minutes(text: &str) -> Option<i64> {
+fn parse_minutes(text: &str) -> Option<i64> {
     let (hours, minutes) = text.split_once(':')?;
     let number = |text: &str| {
         (text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit()))
@@ -149,7 +149,7 @@ fn minutes(text: &str) -> Option<i64> {
     (total <= DAY).then_some(total)
 }
 
-fn day(weekday: Weekday) -> Day {
+fn day_of(weekday: Weekday) -> Day {
     match weekday {
         Weekday::Monday => Day::Mon,
         Weekday::Tuesday => Day::Tue,
@@ -162,19 +162,19 @@ fn day(weekday: Weekday) -> Day {
 }
 
 /// The zones that are compiled in: the same on every machine.
-fn zone(name: &str) -> Result<TimeZone, Trouble> {
+fn find_zone(name: &str) -> Result<TimeZone, ScheduleError> {
     static ZONES: OnceLock<TimeZoneDatabase> = OnceLock::new();
     ZONES.get_or_init(TimeZoneDatabase::bundled).get(name).map_err(|_| {
         let name = crate::text::bounded(name, 64);
-        invalid(format!(
+        invalid_schedule(format!(
             "spec.schedule.timeZone: {name:?} is no time zone of the IANA database such as Europe/Prague"
         ))
     })
 }
 
 /// The moment at which a wall clock shows so many minutes after the midnight that begins `date`.
-fn instant(zone: &TimeZone, date: Date, minutes: i64) -> Result<Timestamp, Trouble> {
-    let beyond = |_| invalid("spec.schedule: the calendar ends".into());
+fn instant_of(zone: &TimeZone, date: Date, minutes: i64) -> Result<Timestamp, ScheduleError> {
+    let beyond = |_| invalid_schedule("spec.schedule: the calendar ends".into());
     let date = date.checked_add(SignedDuration::from_hours(24 * (minutes / DAY))).map_err(beyond)?;
     let wall = date.at(0, 0, 0, 0).checked_add(SignedDuration::from_mins(minutes % DAY)).map_err(beyond)?;
     match zone.to_ambiguous_timestamp(wall).offset() {

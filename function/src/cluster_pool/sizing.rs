@@ -1,4 +1,4 @@
-//! How large the pool is to be now: its own size, what the schedule says in its place, and what a refresh or a rotation leaves of it.
+//! Current size of the pool: its own size, the schedule's in its place, and the limit of a refresh or a rotation.
 
 use serde_json::Value;
 use testplatform_apis::{
@@ -6,12 +6,12 @@ use testplatform_apis::{
     pool_report::{Ceiling, PoolStatus, RotationPhase},
 };
 
-/// What the hub-side provider calls a refresh that it began by itself.
+/// Prefix of refreshes that the hub-side provider starts by itself.
 pub const ARTIFACT_REFRESH: &str = "artifact:";
 
-/// What the ClusterPool says about its size.
+/// Size fields of the ClusterPool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Size {
+pub struct PoolSize {
     /// Clusters that nobody has claimed.
     pub size: i64,
     /// Of them running.
@@ -20,7 +20,7 @@ pub struct Size {
     pub max_size: Option<i64>,
 }
 
-impl Size {
+impl PoolSize {
     /// By the definition and what the schedule says in its place.
     pub fn of(spec: &TestPlatformClusterPoolSpec, part: Option<Sizing>, always_runs: bool) -> Self {
         let part = part.unwrap_or(Sizing { size: spec.size, running_count: None, max_size: None });
@@ -37,7 +37,7 @@ impl Size {
     }
 
     /// As it was last asked for.
-    pub fn asked(manifest: &Value) -> Option<Self> {
+    pub fn requested(manifest: &Value) -> Option<Self> {
         let number = |key: &str| manifest["spec"][key].as_i64();
         let (running_count, max_size) = (number("runningCount"), number("maxSize"));
         Some(Self { size: number("size")?, running_count, max_size })
@@ -45,32 +45,32 @@ impl Size {
 
     /// No more than what is left of it for now.
     #[must_use]
-    pub fn below(self, ceiling: Ceiling, always_runs: bool) -> Self {
+    pub fn capped_by(self, ceiling: Ceiling, always_runs: bool) -> Self {
         let size = self.size.min(ceiling.size.max(0));
         let running = self.running_count.map(|r| r.min(size).min(ceiling.running_count.unwrap_or(r).max(0)));
         Self { size, running_count: if always_runs { Some(size) } else { running }, ..self }
     }
 }
 
-/// What a refresh or a rotation leaves of the size, as long as it is asked for: to take back what asks for it is how an administrator ends one
-/// whose provider is away.
-pub fn ceiling(spec: &TestPlatformClusterPoolSpec, report: Option<&PoolStatus>) -> Option<Ceiling> {
+/// Limit that a refresh or a rotation puts on the size, as long as it is requested. An administrator ends one whose provider is down by
+/// withdrawing the request.
+pub fn size_ceiling(spec: &TestPlatformClusterPoolSpec, report: Option<&PoolStatus>) -> Option<Ceiling> {
     let report = report.filter(|_| spec.scaling_mode != Some(ScalingMode::External))?;
     let refresh = spec.refresh.clone().unwrap_or_default();
     let refreshes = report.refresh.as_ref().is_some_and(|r| {
-        let asked = refresh.nonce.as_deref() == Some(r.nonce.as_str());
+        let requested = refresh.nonce.as_deref() == Some(r.nonce.as_str());
         let by_itself = refresh.on_artifact_change == Some(OnArtifactChange::Rolling)
             && r.nonce.starts_with(ARTIFACT_REFRESH);
-        (asked || by_itself) && !r.phase.over()
+        (requested || by_itself) && !r.phase.over()
     });
-    report.ceiling.filter(|_| refreshes || rotates(spec, report))
+    report.ceiling.filter(|_| refreshes || is_draining_for_rotation(spec, report))
 }
 
 /// Whether a rotation empties the pool.
-pub fn rotates(spec: &TestPlatformClusterPoolSpec, report: &PoolStatus) -> bool {
+pub fn is_draining_for_rotation(spec: &TestPlatformClusterPoolSpec, report: &PoolStatus) -> bool {
     spec.credentials_rotation.unwrap_or_default().mode == Some(RotationMode::Drain)
         && report.rotation.as_ref().is_some_and(|r| {
-            let meant = spec.credentials_ref.as_ref().is_some_and(|c| c.name == r.name);
-            meant && matches!(r.phase, RotationPhase::Draining | RotationPhase::Switching)
+            let is_current = spec.credentials_ref.as_ref().is_some_and(|c| c.name == r.name);
+            is_current && matches!(r.phase, RotationPhase::Draining | RotationPhase::Switching)
         })
 }

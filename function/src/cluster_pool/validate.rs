@@ -1,4 +1,4 @@
-//! Definition × what is observed × now → [`Wanted`], or everything that is wrong with it.
+//! Definition × observed × now → [`PoolPlan`], or all of its problems.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -11,15 +11,15 @@ use testplatform_apis::{
 };
 
 use super::{
-    observed::Observed,
-    schedule::{self, Moment, Trouble},
-    sizing::{Size, ceiling},
+    observed::PoolState,
+    schedule::{self, ScheduleError, ScheduleState},
+    sizing::{PoolSize, size_ceiling},
 };
-use crate::{text::bounded, validate::Problem};
+use crate::{text::bounded, validate::FieldProblem};
 
 /// A definition of which everything that can be judged was judged.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct PoolPlan {
     /// Name of the ClusterPool.
     pub name: ShortName,
     /// Its namespace.
@@ -31,24 +31,24 @@ pub struct Wanted {
     /// Which cloud.
     pub platform: PlatformKind,
     /// How large it is when nothing else is going on; none: that cannot be told, and nothing was made yet.
-    pub usual: Option<Size>,
+    pub steady_size: Option<PoolSize>,
     /// How large it is to be now.
-    pub size: Option<Size>,
+    pub size: Option<PoolSize>,
     /// Which part of the schedule holds.
-    pub moment: Moment,
+    pub schedule: ScheduleState,
     /// The Secret with the credentials to use now: the old one while a rotation empties the pool.
     pub credentials: Option<String>,
     /// Whether it is to go.
     pub drain: bool,
     /// Why nothing may be made.
-    pub hold: Option<Remark>,
-    /// What the administrators should know.
-    pub remarks: Vec<Remark>,
+    pub blocked_by: Option<PoolAdmissionIssue>,
+    /// Issues for the administrators.
+    pub issues: Vec<PoolAdmissionIssue>,
 }
 
 /// Something that the administrators should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
+pub struct PoolAdmissionIssue {
     /// The reason that the condition shows.
     pub reason: PoolRequested,
     /// A sentence.
@@ -56,19 +56,23 @@ pub struct Remark {
 }
 
 /// All problems, not the first. `spec`: that of the composite.
-pub fn validate(spec: Value, observed: &Observed, now: Timestamp) -> Result<Wanted, Vec<Problem>> {
+pub fn validate_pool(
+    spec: Value,
+    observed: &PoolState,
+    now: Timestamp,
+) -> Result<PoolPlan, Vec<FieldProblem>> {
     let own = &observed.composite.metadata.name;
     let spec = TestPlatformClusterPoolSpec::read(spec)
-        .map_err(|e| vec![problem("spec", bounded(&e.to_string(), 256))])?;
+        .map_err(|e| vec![build_problem("spec", bounded(&e.to_string(), 256))])?;
     let mut problems = Vec::new();
-    let mut remarks = Vec::new();
+    let mut issues = Vec::new();
     let name = spec.name.as_deref().unwrap_or(own);
     let field = if spec.name.is_some() { "spec.name" } else { "metadata.name" };
-    let name = ShortName::try_from(name).map_err(|e| problems.push(problem(field, e.to_string())));
-    let platform = platform(&spec, &mut problems);
-    always_running(&spec, platform, &mut problems);
+    let name = ShortName::try_from(name).map_err(|e| problems.push(build_problem(field, e.to_string())));
+    let platform = check_platform(&spec, &mut problems);
+    check_running(&spec, platform, &mut problems);
     if spec.scaling_mode == Some(ScalingMode::External) && spec.schedule.is_some() {
-        problems.push(problem(
+        problems.push(build_problem(
             "spec.schedule",
             "scalingMode External leaves the size to somebody else; remove one of them".into(),
         ));
@@ -76,80 +80,85 @@ pub fn validate(spec: Value, observed: &Observed, now: Timestamp) -> Result<Want
     for (index, admin) in spec.admins.iter().enumerate() {
         if (admin.kind == AdminKind::ServiceAccount) != admin.namespace.is_some() {
             let sentence = "a ServiceAccount has a namespace, and nobody else has one";
-            problems.push(problem(&format!("spec.admins[{index}]"), sentence.into()));
+            problems.push(build_problem(&format!("spec.admins[{index}]"), sentence.into()));
         }
     }
     let (Ok(name), Some(platform), true) = (name, platform, problems.is_empty()) else {
         return Err(problems);
     };
 
-    let (name, namespace, provider_config) = place(name, &spec, observed, &mut remarks);
-    let mut hold = taken(&name, &namespace, &provider_config, observed);
+    let (name, namespace, provider_config) = resolve_place(name, &spec, observed, &mut issues);
+    let mut blocker = duplicate_name_issue(&name, &namespace, &provider_config, observed);
     let drain = spec.drain == Some(true);
     let runs = platform.always_runs();
-    let scheduled = spec.schedule.as_ref().map_or(Ok(Moment::default()), |s| schedule::at(s, now));
+    let scheduled =
+        spec.schedule.as_ref().map_or(Ok(ScheduleState::default()), |s| schedule::schedule_at(s, now));
     let (moment, usual) = match scheduled {
         Ok(moment) => {
-            let usual = Size::of(&spec, moment.sizing, runs);
+            let usual = PoolSize::of(&spec, moment.sizing, runs);
             (moment, Some(usual))
         }
-        // What runs is kept; what was not made yet waits.
-        Err(Trouble { reason, message }) => {
-            // What the hub has, where the size was let go of.
-            let there = || Size::asked(&json!({ "spec": observed.remote()?.spec }));
-            let asked = observed.pool.as_ref().and_then(|p| Size::asked(p.manifest()).or_else(there));
-            let kept = if asked.is_some() {
+        // A running pool keeps its size; a new one waits.
+        Err(ScheduleError { reason, message }) => {
+            // Size on the hub, where this function released it.
+            let hub_size = || PoolSize::requested(&json!({ "spec": observed.remote()?.spec }));
+            let requested =
+                observed.pool.as_ref().and_then(|p| PoolSize::requested(p.manifest()).or_else(hub_size));
+            let consequence = if requested.is_some() {
                 "the pool keeps its size until that is corrected"
             } else {
                 "the pool is made once that is corrected"
             };
-            let remark = Remark { reason, message: format!("{message}; {kept}") };
-            if asked.is_none() && hold.is_none() {
-                hold = Some(remark.clone());
+            let issue = PoolAdmissionIssue { reason, message: format!("{message}; {consequence}") };
+            if requested.is_none() && blocker.is_none() {
+                blocker = Some(issue.clone());
             }
-            remarks.push(remark);
-            (Moment::default(), asked)
+            issues.push(issue);
+            (ScheduleState::default(), requested)
         }
     };
-    let ceiling = ceiling(&spec, observed.report());
-    let size = usual.map(|usual| ceiling.map_or(usual, |c| usual.below(c, runs)));
-    let credentials = credentials(&spec, platform, observed);
-    if super::resources::hands_over(&spec, observed) {
+    let ceiling = size_ceiling(&spec, observed.report());
+    let size = usual.map(|usual| ceiling.map_or(usual, |c| usual.capped_by(c, runs)));
+    let credentials = current_credentials(&spec, platform, observed);
+    if super::resources::is_handing_over(&spec, observed) {
         let message = "the size is about to be left to whatever scales the pool on the hub; until then it is kept as it is";
-        remarks.push(Remark { reason: PoolRequested::HandingOver, message: message.into() });
+        issues.push(PoolAdmissionIssue { reason: PoolRequested::HandingOver, message: message.into() });
     }
-    gather::sort_few(&mut remarks, |a, b| a.reason.cmp(&b.reason));
-    Ok(Wanted {
+    gather::sort_few(&mut issues, |a, b| a.reason.cmp(&b.reason));
+    Ok(PoolPlan {
         name,
         namespace,
         provider_config,
         spec,
         platform,
-        usual,
+        steady_size: usual,
         size,
-        moment,
+        schedule: moment,
         credentials,
         drain,
-        hold,
-        remarks,
+        blocked_by: blocker,
+        issues,
     })
 }
 
-fn problem(field: &str, sentence: String) -> Problem {
-    Problem { field: field.to_owned(), sentence }
+fn build_problem(field: &str, sentence: String) -> FieldProblem {
+    FieldProblem { field: field.to_owned(), sentence }
 }
 
 /// Exactly one, with credentials that are named in one place.
-fn platform(spec: &TestPlatformClusterPoolSpec, problems: &mut Vec<Problem>) -> Option<PlatformKind> {
+fn check_platform(
+    spec: &TestPlatformClusterPoolSpec,
+    problems: &mut Vec<FieldProblem>,
+) -> Option<PlatformKind> {
     let Some((kind, block)) = spec.platform.only() else {
         let sentence =
             "set exactly one of aws, azure, gcp, openstack and vsphere, for which Hive builds pools";
-        problems.push(problem("spec.platform", sentence.into()));
+        problems.push(build_problem("spec.platform", sentence.into()));
         return None;
     };
     if block.contains_key("credentialsSecretRef") {
         let field = format!("spec.platform.{kind}.credentialsSecretRef");
-        problems.push(problem(&field, "use spec.credentialsRef, which is what is rotated".into()));
+        problems.push(build_problem(&field, "use spec.credentialsRef, which is what is rotated".into()));
     }
     let assumes =
         kind == PlatformKind::Aws && block.get("credentialsAssumeRole").is_some_and(|r| !r.is_null());
@@ -159,21 +168,21 @@ fn platform(spec: &TestPlatformClusterPoolSpec, problems: &mut Vec<Problem>) -> 
         } else {
             "is needed: the Secret with the credentials for the cloud"
         };
-        problems.push(problem("spec.credentialsRef", sentence.into()));
+        problems.push(build_problem("spec.credentialsRef", sentence.into()));
     }
     Some(kind)
 }
 
 /// Hive does nothing at all for a pool of clusters that cannot hibernate unless all of them run.
-fn always_running(
+fn check_running(
     spec: &TestPlatformClusterPoolSpec,
     platform: Option<PlatformKind>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<FieldProblem>,
 ) {
     let Some(kind) = platform.filter(|p| p.always_runs()) else { return };
     let mut must = |field: String, running: Option<i32>, size: i32| {
         if running.is_some_and(|r| r != size) {
-            problems.push(problem(
+            problems.push(build_problem(
                 &field,
                 format!("must be equal to size ({size}): clusters on {kind} cannot hibernate"),
             ));
@@ -189,7 +198,7 @@ fn always_running(
         }
     }
     if spec.scaling_mode == Some(ScalingMode::External) {
-        problems.push(problem(
+        problems.push(build_problem(
             "spec.scalingMode",
             format!("External cannot be had on {kind}, where runningCount has to follow size"),
         ));
@@ -197,41 +206,46 @@ fn always_running(
 }
 
 /// A pool that was asked for stays where it is.
-fn place(
+fn resolve_place(
     name: ShortName,
     spec: &TestPlatformClusterPoolSpec,
-    observed: &Observed,
-    remarks: &mut Vec<Remark>,
+    observed: &PoolState,
+    issues: &mut Vec<PoolAdmissionIssue>,
 ) -> (ShortName, String, String) {
-    let asked = (name, spec.namespace.clone(), spec.provider_config.clone());
-    let Some(pool) = &observed.pool else { return asked };
+    let requested = (name, spec.namespace.clone(), spec.provider_config.clone());
+    let Some(pool) = &observed.pool else { return requested };
     let text = |key: &str| pool.manifest()["metadata"][key].as_str().unwrap_or_default();
     let hub = &pool.object.spec.provider_config_ref.name;
-    let Ok(name) = ShortName::try_from(text("name")) else { return asked };
-    let there = (name, text("namespace").to_owned(), hub.clone());
-    if there != asked {
-        let (name, namespace, hub) = &there;
+    let Ok(name) = ShortName::try_from(text("name")) else { return requested };
+    let existing = (name, text("namespace").to_owned(), hub.clone());
+    if existing != requested {
+        let (name, namespace, hub) = &existing;
         let message = format!(
             "a pool does not move: it stays {namespace}/{name} on the hub of ProviderConfig {hub}; create another pool"
         );
-        remarks.push(Remark { reason: PoolRequested::ChangeIgnored, message });
+        issues.push(PoolAdmissionIssue { reason: PoolRequested::ChangeIgnored, message });
     }
-    there
+    existing
 }
 
 /// Hive lets the administrators of one pool into the clusters of every pool of that name on the hub.
-fn taken(name: &ShortName, namespace: &str, provider_config: &str, observed: &Observed) -> Option<Remark> {
+fn duplicate_name_issue(
+    name: &ShortName,
+    namespace: &str,
+    provider_config: &str,
+    observed: &PoolState,
+) -> Option<PoolAdmissionIssue> {
     if observed.pool.is_some() {
         return None;
     }
     let metadata = &observed.composite.metadata;
     let age = (metadata.creation_timestamp, metadata.name.clone());
     let Some(peers) = &observed.peers else {
-        // This answer is not the last one: core fetches what is asked for and calls again.
+        // This response is not the last one: core fetches the required resources and calls again.
         let message = "the other pools were not read yet".into();
-        return Some(Remark { reason: PoolRequested::PoolsNotRead, message });
+        return Some(PoolAdmissionIssue { reason: PoolRequested::PoolsNotRead, message });
     };
-    let same = |p: &&super::Peer| p.pool == name.as_str() && p.provider_config == provider_config;
+    let same = |p: &&super::PeerPool| p.pool == name.as_str() && p.provider_config == provider_config;
     let other = peers.iter().filter(same).find(|p| p.made || p.age < age)?;
     let message = format!(
         "XTestPlatformClusterPool {} has a pool {name} on this hub already, in namespace {}{}; choose another name",
@@ -239,14 +253,14 @@ fn taken(name: &ShortName, namespace: &str, provider_config: &str, observed: &Ob
         other.namespace,
         if other.namespace == namespace { ", the very same" } else { "" },
     );
-    Some(Remark { reason: PoolRequested::NameTaken, message })
+    Some(PoolAdmissionIssue { reason: PoolRequested::NameTaken, message })
 }
 
 /// The Secret to use now. While a rotation empties the pool that is the old one.
-fn credentials(
+fn current_credentials(
     spec: &TestPlatformClusterPoolSpec,
     platform: PlatformKind,
-    observed: &Observed,
+    observed: &PoolState,
 ) -> Option<String> {
     let wanted = &spec.credentials_ref.as_ref()?.name;
     let mode = spec.credentials_rotation.unwrap_or_default().mode.unwrap_or_default();

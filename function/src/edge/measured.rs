@@ -80,7 +80,7 @@ where
     }
 }
 
-/// A call under way. One that is dropped without an end was cancelled, by its client or its deadline.
+/// A running call. A call that is dropped without an end was cancelled, by its client or its deadline.
 struct Call {
     metrics: Metrics,
     method: Method,

@@ -65,7 +65,7 @@ impl<B> Trimmed<B> {
 }
 
 impl Progress {
-    /// What goes on of a piece that came; none: nothing yet.
+    /// Part of a received piece to pass on; none: nothing yet.
     fn take(&mut self, mut piece: Bytes) -> Result<Option<Bytes>, Status> {
         if let Self::Header(so_far) = self {
             if so_far.is_empty() && piece.len() >= HEADER && !is_long(&piece) {
@@ -108,7 +108,7 @@ impl Progress {
     }
 }
 
-/// Whether a message begins here that is worth the work. Of a compressed one nothing can be taken out.
+/// Whether a message begins here that is worth trimming. A compressed one cannot be trimmed.
 fn is_long(header: &[u8]) -> bool {
     header[0] == 0 && length(header) > LONG
 }

@@ -1,80 +1,84 @@
-//! Why the claim is in its phase.
+//! Reason for the phase of a claim.
 
 use testplatform_apis::{condition::Failure, phase::Phase};
 
-use crate::{Judged, backend::Stage, observed::Link, plan::Course, validate::Validated};
+use crate::{ClusterEvaluation, backend::Stage, observed::SyncState, plan::Lifecycle, validate::Validated};
 
 /// The phase, and why it is that one.
-pub(super) fn line(judged: &Judged) -> String {
-    let course = &judged.plan.course;
-    let why = match course.phase {
-        Phase::Pending => pending(judged),
-        Phase::Provisioning => provisioning(judged),
-        Phase::Ready => format!("the hub says {} and the kubeconfig is there", word(judged)),
-        Phase::Degraded => format!("it was ready before, and the hub now says {}", word(judged)),
+pub(super) fn phase_line(evaluation: &ClusterEvaluation) -> String {
+    let lifecycle = &evaluation.plan.lifecycle;
+    let why = match lifecycle.phase {
+        Phase::Pending => pending_reason(evaluation),
+        Phase::Provisioning => provisioning_reason(evaluation),
+        Phase::Ready => format!("the hub says {} and the kubeconfig is there", hub_phase(evaluation)),
+        Phase::Degraded => format!("it was ready before, and the hub now says {}", hub_phase(evaluation)),
         Phase::Deprovisioning => {
-            format!("{}; the hub says {} and is not done", ending(judged), word(judged))
+            format!("{}; the hub says {} and is not done", teardown_reason(evaluation), hub_phase(evaluation))
         }
-        Phase::Deprovisioned => match &course.over {
-            Some(over) => format!("{}, and nothing is left ({})", ending(judged), over.reason),
-            None => ending(judged).into(),
+        Phase::Deprovisioned => match &lifecycle.completion {
+            Some(over) => format!("{}, and nothing is left ({})", teardown_reason(evaluation), over.reason),
+            None => teardown_reason(evaluation).into(),
         },
-        Phase::Failed => failed(course).into(),
+        Phase::Failed => failure_reason(lifecycle).into(),
     };
-    format!("phase {}: {why}", course.phase)
+    format!("phase {}: {why}", lifecycle.phase)
 }
 
-fn pending(judged: &Judged) -> String {
-    match (&judged.observed.writer, &judged.plan.request) {
-        (None, Ok(Validated { hold: Some(hold), .. })) => hold.message.clone(),
+fn pending_reason(evaluation: &ClusterEvaluation) -> String {
+    match (&evaluation.observed.primary, &evaluation.plan.request) {
+        (None, Ok(Validated { blocked_by: Some(blocker), .. })) => blocker.message.clone(),
         (None, _) => "nothing was asked of the hub before".into(),
-        (Some(_), _) if judged.plan.course.again => {
+        (Some(_), _) if evaluation.plan.lifecycle.recreates => {
             "what was asked for vanished before the hub took it up, so it is asked for once more".into()
         }
-        (Some(writer), _) => match &writer.link {
-            Link::Refused(words) => format!("the hub refuses: {words}"),
-            Link::Unavailable(outage) => outage.to_string(),
-            Link::Paused => "the Object is paused, so nothing reaches the hub".into(),
-            Link::InSync if !judged.plan.health.waiting.is_empty() => judged.plan.health.waiting.clone(),
-            Link::Unknown | Link::InSync | Link::Deleted | Link::Replaced | Link::UnknownField(_) => {
-                "the hub was asked and shows nothing yet".into()
+        (Some(primary), _) => match &primary.sync {
+            SyncState::Refused(message) => format!("the hub refuses: {message}"),
+            SyncState::Unavailable(outage) => outage.to_string(),
+            SyncState::Paused => "the Object is paused, so nothing reaches the hub".into(),
+            SyncState::InSync if !evaluation.plan.health.waiting.is_empty() => {
+                evaluation.plan.health.waiting.clone()
             }
+            SyncState::Unknown
+            | SyncState::InSync
+            | SyncState::Deleted
+            | SyncState::Replaced
+            | SyncState::UnknownField(_) => "the hub was asked and shows nothing yet".into(),
         },
     }
 }
 
-fn provisioning(judged: &Judged) -> String {
-    match &judged.plan.health.stage {
-        _ if judged.plan.health.set_up.is_some() => judged.plan.health.waiting.clone(),
+fn provisioning_reason(evaluation: &ClusterEvaluation) -> String {
+    match &evaluation.plan.health.stage {
+        _ if evaluation.plan.health.set_up.is_some() => evaluation.plan.health.waiting.clone(),
         Stage::Ready => "the hub says Ready, but the kubeconfig is not there yet".into(),
         Stage::Failing(_) => {
             "the hub says Failed, but neither that its job has ended nor that it refused the request".into()
         }
-        Stage::Unborn
+        Stage::NotObserved
         | Stage::Queued
         | Stage::Lost(_)
         | Stage::Provisioning
         | Stage::TearingDown
         | Stage::Refused { .. }
         | Stage::Ended { .. } => {
-            format!("the hub says {}", word(judged))
+            format!("the hub says {}", hub_phase(evaluation))
         }
     }
 }
 
-/// What ends the cluster.
-fn ending(judged: &Judged) -> &'static str {
-    let asked = judged.plan.request.as_ref().is_ok_and(|r| r.teardown == Some(true));
-    match judged.plan.course {
-        Course { outlived: true, .. } => "its lifetime is over",
-        _ if asked => "spec.tearDownCluster is true",
-        Course { teardown: true, .. } => "its end was asked for before, which is not taken back",
-        Course { .. } => "the hub ended it",
+/// Cause of the teardown.
+fn teardown_reason(evaluation: &ClusterEvaluation) -> &'static str {
+    let requested = evaluation.plan.request.as_ref().is_ok_and(|r| r.teardown == Some(true));
+    match evaluation.plan.lifecycle {
+        Lifecycle { lifetime_ended: true, .. } => "its lifetime is over",
+        _ if requested => "spec.tearDownCluster is true",
+        Lifecycle { teardown: true, .. } => "its end was asked for before, which is not taken back",
+        Lifecycle { .. } => "the hub ended it",
     }
 }
 
-fn failed(course: &Course) -> &'static str {
-    match course.failure.unwrap_or(Failure::Earlier) {
+fn failure_reason(lifecycle: &Lifecycle) -> &'static str {
+    match lifecycle.failure.unwrap_or(Failure::Earlier) {
         Failure::InvalidClaim => "the claim is invalid in what cannot change",
         Failure::UnknownField => "the hub does not know a field, and nothing was made",
         Failure::HubRefused => "the hub refused the request for good",
@@ -90,8 +94,8 @@ fn failed(course: &Course) -> &'static str {
     }
 }
 
-fn word(judged: &Judged) -> &str {
-    match judged.plan.health.word.as_str() {
+fn hub_phase(evaluation: &ClusterEvaluation) -> &str {
+    match evaluation.plan.health.phase_word.as_str() {
         "" => "nothing",
         word => word,
     }

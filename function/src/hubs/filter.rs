@@ -1,4 +1,4 @@
-//! Whether a hub can be had at all, and if not, why: the first thing that stands against it.
+//! Filter of hubs, and the first reason against each.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use testplatform_apis::{
     template::Backend,
 };
 
-use super::Wish;
+use super::PlacementRequest;
 
 /// Why a hub is not taken, as a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// What it amounts to where no hub came nearer.
+    /// Reason to report if no other hub came closer.
     pub const fn reason(&self) -> NoHub {
         match self {
             Self::Broken(_) | Self::Backend(_) | Self::Label(..) | Self::Class(_) | Self::Zone(_) => {
@@ -105,37 +105,41 @@ impl fmt::Display for Rejection {
     }
 }
 
-/// The first thing that stands against a hub. What lasts comes first, so that what is left is what time can lift.
-pub(super) fn reject(wish: &Wish, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
-    lasting(wish, hub, facts).or_else(|| passing(wish, hub, facts))
+/// First reason against a hub. Lasting reasons come first, so that the remaining ones resolve with time.
+pub(super) fn find_rejection(
+    request: &PlacementRequest,
+    hub: &Hub,
+    facts: Option<&Facts>,
+) -> Option<Rejection> {
+    lasting_rejection(request, hub, facts).or_else(|| transient_rejection(request, hub, facts))
 }
 
-fn lasting(wish: &Wish, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
-    if !hub.serves(wish.backend) {
-        return Some(Rejection::Backend(wish.backend));
+fn lasting_rejection(request: &PlacementRequest, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
+    if !hub.serves(request.backend) {
+        return Some(Rejection::Backend(request.backend));
     }
-    let own = wish.selector.iter().filter(|_| wish.pin.is_none());
-    let missing = wish.required.iter().chain(own).find(|(key, value)| hub.labels.get(*key) != Some(value));
+    let own = request.selector.iter().filter(|_| request.pin.is_none());
+    let missing = request.required.iter().chain(own).find(|(key, value)| hub.labels.get(*key) != Some(value));
     if let Some((key, value)) = missing {
         return Some(Rejection::Label(key.clone(), value.clone()));
     }
-    if !hub.tenants.take(wish.tenant.as_deref()) {
+    if !hub.tenants.take(request.tenant.as_deref()) {
         return Some(Rejection::Tenant);
     }
     let unknown = |class: &&String| !has_class(hub, facts, class);
-    if let Some(class) = wish.classes.keys().find(unknown) {
+    if let Some(class) = request.classes.keys().find(unknown) {
         return Some(Rejection::Class(class.clone()));
     }
     let elsewhere = |zone: &&String| hub.zones.as_ref().is_some_and(|zones| !zones.contains(*zone));
-    if let Some(zone) = wish.zones.iter().find(elsewhere) {
+    if let Some(zone) = request.zones.iter().find(elsewhere) {
         return Some(Rejection::Zone(zone.clone()));
     }
-    let version = wish.version.as_ref().filter(|version| !can_make(hub, facts, wish.backend, version));
+    let version = request.version.as_ref().filter(|version| !can_make(hub, facts, request.backend, version));
     version.map(|version| Rejection::Version(version.clone()))
 }
 
-fn passing(wish: &Wish, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
-    if wish.excluded.contains(&hub.name) && wish.pin.is_none() {
+fn transient_rejection(request: &PlacementRequest, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
+    if request.excluded.contains(&hub.name) && request.pin.is_none() {
         return Some(Rejection::GivenUp);
     }
     if !hub.open {
@@ -145,17 +149,19 @@ fn passing(wish: &Wish, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
         let why = health.message.as_deref().unwrap_or("it does not say why");
         return Some(Rejection::Unwell(why.to_owned()));
     }
-    let backend = facts.and_then(|f| f.backend(wish.backend));
+    let backend = facts.and_then(|f| f.backend(request.backend));
     if let Some(problem) = backend.and_then(|b| b.problem.clone()) {
         return Some(Rejection::Unwell(problem));
     }
-    if let Some(too_few) = wish.classes.iter().find_map(|(class, asked)| too_few(facts, class, *asked)) {
+    if let Some(too_few) =
+        request.classes.iter().find_map(|(class, asked)| free_nodes_rejection(facts, class, *asked))
+    {
         return Some(too_few);
     }
-    if wish.pin.as_ref().is_some_and(|pin| pin.force) {
+    if request.pin.as_ref().is_some_and(|pin| pin.force) {
         return None;
     }
-    let (load, reserved) = (load(hub, facts, wish.backend), hub.reserved_percent);
+    let (load, reserved) = (cluster_count(hub, facts, request.backend), hub.reserved_percent);
     let full = |max: &u32| {
         let usable = i128::from(*max) * i128::from(100_u32.saturating_sub(reserved));
         (i128::from(load) + 1) * 100 > usable
@@ -169,33 +175,33 @@ fn passing(wish: &Wish, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
 }
 
 /// How many clusters a hub has: counted there, else by the Objects that go by its ProviderConfig, else none that are known of.
-pub(super) fn load(hub: &Hub, facts: Option<&Facts>, backend: Backend) -> i64 {
-    let told = facts.and_then(Facts::load);
-    told.or_else(|| hub.estimate(backend).map(i64::from)).unwrap_or(0)
+pub(super) fn cluster_count(hub: &Hub, facts: Option<&Facts>, backend: Backend) -> i64 {
+    let reported = facts.and_then(Facts::load);
+    reported.or_else(|| hub.estimate(backend).map(i64::from)).unwrap_or(0)
 }
 
 /// A hub that says nothing of classes has any.
 fn has_class(hub: &Hub, facts: Option<&Facts>, class: &str) -> bool {
-    let told = facts.map(|f| &f.classes).filter(|classes| !classes.is_empty());
+    let reported = facts.map(|f| &f.classes).filter(|classes| !classes.is_empty());
     let by_annotation = hub.classes.as_ref().map(|classes| classes.contains(class));
-    let by_facts = told.map(|classes| classes.contains_key(class));
+    let by_facts = reported.map(|classes| classes.contains_key(class));
     match (by_annotation, by_facts) {
         (None, None) => true,
         (annotation, facts) => annotation == Some(true) || facts == Some(true),
     }
 }
 
-fn too_few(facts: Option<&Facts>, class: &str, asked: u32) -> Option<Rejection> {
+fn free_nodes_rejection(facts: Option<&Facts>, class: &str, asked: u32) -> Option<Rejection> {
     let free = facts?.classes.get(class)?.free?;
     (free < i64::from(asked)).then(|| Rejection::Free { class: class.to_owned(), free, asked })
 }
 
 /// Both have to allow it: what the administrator says, and what the backend says there.
 fn can_make(hub: &Hub, facts: Option<&Facts>, backend: Backend, version: &str) -> bool {
-    let told = facts.and_then(|f| f.backend(backend)).map(|b| &b.versions);
-    // What the hub says and cannot be read is not known.
-    let told = told.and_then(|versions| Versions::parse(&versions.join(",")).ok());
-    let limits: Vec<&Versions> = hub.versions.iter().chain(&told).collect();
+    let reported = facts.and_then(|f| f.backend(backend)).map(|b| &b.versions);
+    // An unreadable report counts as no report.
+    let parsed = reported.and_then(|versions| Versions::parse(&versions.join(",")).ok());
+    let limits: Vec<&Versions> = hub.versions.iter().chain(&parsed).collect();
     match Version::parse(version) {
         Ok(version) => limits.iter().all(|versions| versions.have(&version)),
         Err(_) => limits.is_empty(),

@@ -1,4 +1,4 @@
-//! What core fetches for the choice of a hub. Asked for only while a claim has none.
+//! Resources that core fetches for the choice of a hub. They are requested only while a claim has none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,19 +17,19 @@ use testplatform_apis::{
 };
 
 use crate::{
-    observed::{Composite, Flavour, Names, fetched, selector},
+    observed::{Composite, Flavour, RequirementNames, fetched_resources, selector},
     proto::{MatchLabels, ResourceSelector, Resources, RunFunctionRequest, resource_selector::Match},
     wire,
 };
 
 /// The ProviderConfigs of hubs.
-const HUBS: Names = Names::new("hubs", None);
+const HUBS: RequirementNames = RequirementNames::new("hubs", None);
 /// The Objects that mirror their facts.
-const MIRRORS: Names = Names::new("hub-facts", None);
+const MIRRORS: RequirementNames = RequirementNames::new("hub-facts", None);
 /// The other composites of the same tenant.
-const NEIGHBOURS: Names = Names::new("neighbours", None);
+const NEIGHBOURS: RequirementNames = RequirementNames::new("neighbours", None);
 /// Those of the other flavour, where both are served.
-const NEIGHBOURS_BESIDE: Names = Names::new("neighbours-beside", None);
+const NEIGHBOURS_BESIDE: RequirementNames = RequirementNames::new("neighbours-beside", None);
 /// Under which names other composites come.
 pub(crate) const NEIGHBOUR_NAMES: [&str; 2] = [NEIGHBOURS.dynamic(), NEIGHBOURS_BESIDE.dynamic()];
 /// Crossplane's label on composites: namespace of the claim.
@@ -38,7 +38,7 @@ const CLAIM_NAMESPACE: &str = "crossplane.io/claim-namespace";
 /// The known hubs.
 #[derive(Clone, Debug, Default)]
 pub struct Hubs {
-    /// Those that can be used.
+    /// Usable hubs.
     pub hubs: Vec<Hub>,
     /// Those that cannot.
     pub flaws: Vec<Flaw>,
@@ -48,9 +48,9 @@ pub struct Hubs {
     pub neighbours: BTreeSet<String>,
 }
 
-/// What to ask for, by our names: a function of the claim and the input alone. `likes`: whether the claim has an affinity, which is
-/// counted by the tenant's other claims.
-pub fn requirements(
+/// Resources to request, by our names: a function of the claim and the input alone. `likes`: whether the claim has an affinity, which is
+/// computed from the tenant's other claims.
+pub fn hub_requirements(
     composite: &Composite,
     likes: bool,
     settings: &Settings,
@@ -60,7 +60,7 @@ pub fn requirements(
         Match::MatchLabels(MatchLabels { labels })
     };
     let mut map = BTreeMap::new();
-    let mut ask = |names: &Names, selector: ResourceSelector| {
+    let mut ask = |names: &RequirementNames, selector: ResourceSelector| {
         map.insert(names.dynamic().to_owned(), selector);
     };
     // A hub can be chosen only if the Objects can go by its configuration.
@@ -89,15 +89,15 @@ pub fn requirements(
 impl Hubs {
     /// What was fetched. None: it was not, and this answer is not the last one. `own`: the composite itself.
     pub fn decode(request: &RunFunctionRequest, own: &Composite) -> Option<Self> {
-        let configs = fetched(request, &HUBS)?;
-        let mirrors = fetched(request, &MIRRORS)?;
+        let configs = fetched_resources(request, &HUBS)?;
+        let mirrors = fetched_resources(request, &MIRRORS)?;
         let mut unreadable = Vec::new();
         let mut read = Vec::new();
         for item in &configs.items {
             match wire::from_struct::<ProviderConfig>(&item.resource) {
                 Ok(config) => read.push(config),
                 Err(error) => {
-                    let named = wire::from_struct::<Named>(&item.resource).unwrap_or_default();
+                    let named = wire::from_struct::<RawProviderConfig>(&item.resource).unwrap_or_default();
                     unreadable.push(Flaw { hub: named.metadata.name, why: error.to_string() });
                 }
             }
@@ -106,24 +106,24 @@ impl Hubs {
         Some(Self {
             hubs,
             flaws: [flaws, unreadable].concat(),
-            // One that cannot be read tells nothing, which is what is made of it.
-            mirrors: decoded(mirrors),
+            // An unreadable mirror reports nothing, and its absence means the same.
+            mirrors: decode_all(mirrors),
             neighbours: [NEIGHBOURS, NEIGHBOURS_BESIDE]
                 .iter()
-                .filter_map(|names| fetched(request, names))
-                .flat_map(|resources| neighbours(resources, own))
+                .filter_map(|names| fetched_resources(request, names))
+                .flat_map(|resources| tenant_hubs(resources, own))
                 .collect(),
         })
     }
 }
 
-fn decoded<T: for<'a> Deserialize<'a>>(resources: &Resources) -> Vec<T> {
+fn decode_all<T: for<'a> Deserialize<'a>>(resources: &Resources) -> Vec<T> {
     resources.items.iter().filter_map(|item| wire::from_struct(&item.resource).ok()).collect()
 }
 
 /// Where the tenant has clusters, or is about to.
-fn neighbours(resources: &Resources, own: &Composite) -> BTreeSet<String> {
-    let others = decoded::<Neighbour>(resources).into_iter().filter(|n| !own.is(&n.metadata));
+fn tenant_hubs(resources: &Resources, own: &Composite) -> BTreeSet<String> {
+    let others = decode_all::<Neighbour>(resources).into_iter().filter(|n| !own.is(&n.metadata));
     let over = |phase: Option<Phase>| match phase {
         Some(Phase::Deprovisioned | Phase::Failed) => true,
         Some(
@@ -131,8 +131,8 @@ fn neighbours(resources: &Resources, own: &Composite) -> BTreeSet<String> {
         )
         | None => false,
     };
-    let told = others.map(|n| TestPlatformClusterStatus::read(n.status));
-    told.filter(|told| !over(told.phase)).filter_map(|told| told.hub?.name).collect()
+    let statuses = others.map(|n| TestPlatformClusterStatus::read(n.status));
+    statuses.filter(|told| !over(told.phase)).filter_map(|told| told.hub?.name).collect()
 }
 
 #[derive(Default, Deserialize)]
@@ -144,7 +144,7 @@ struct Neighbour {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Named {
+struct RawProviderConfig {
     metadata: Name,
 }
 

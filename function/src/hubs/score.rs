@@ -1,55 +1,59 @@
-//! Which of the hubs that fit: the one with the most room for its weight, and among equals the one that the claim draws.
+//! Ranking of matching hubs: the most room for its weight wins, and the claim draws among equals.
 
 use std::collections::BTreeSet;
 
 use testplatform_apis::hub::Hub;
 
-use super::{Affinity, Candidate, Wish, filter::load};
+use super::{Affinity, Candidate, PlacementRequest, filter::cluster_count};
 use testplatform_apis::rendezvous::{self, draw};
 
 /// Score of an empty hub of weight 1.
-const EMPTY: i128 = 1_000_000_000;
+const EMPTY_HUB_SCORE: i128 = 1_000_000_000;
 /// How many clusters a hub without a limit has when it is as busy as one that is half full.
-const HALF: i128 = 100;
+const HALF_FULL_LOAD: i128 = 100;
 
 /// The hub to take. Those of weight 0 only where there is no other.
-pub(super) fn best<'a, 'h>(
-    wish: &Wish,
+pub(super) fn best_candidate<'a, 'h>(
+    request: &PlacementRequest,
     fit: &[&'a Candidate<'h>],
     neighbours: &BTreeSet<String>,
 ) -> Option<&'a Candidate<'h>> {
     let weighty: Vec<&Candidate<'_>> = fit.iter().copied().filter(|c| c.hub.weight > 0).collect();
     let open = if weighty.is_empty() { fit } else { &weighty };
-    let score = |candidate: &Candidate<'_>| score(wish, candidate, neighbours);
+    let score = |candidate: &Candidate<'_>| score_candidate(request, candidate, neighbours);
     let highest = open.iter().map(|candidate| score(candidate)).max()?;
     let equal: Vec<&Candidate<'_>> = open.iter().copied().filter(|c| score(c) == highest).collect();
-    rendezvous::choose(&equal, |candidate| Some(draw(&[&wish.uid, &candidate.hub.name], 0)))
+    rendezvous::choose(&equal, |candidate| Some(draw(&[&request.uid, &candidate.hub.name], 0)))
 }
 
-fn score(wish: &Wish, candidate: &Candidate<'_>, neighbours: &BTreeSet<String>) -> i128 {
+fn score_candidate(
+    request: &PlacementRequest,
+    candidate: &Candidate<'_>,
+    neighbours: &BTreeSet<String>,
+) -> i128 {
     let hub = candidate.hub;
     let weight = i128::from(hub.weight.max(1));
-    let room = room(hub, load(hub, candidate.known.facts(), wish.backend));
-    let likes = match (wish.affinity, neighbours.contains(&hub.name)) {
-        (Some(Affinity::Pack), true) => EMPTY / 2,
-        (Some(Affinity::Spread), true) => -EMPTY / 2,
+    let room = free_share(hub, cluster_count(hub, candidate.known.facts(), request.backend));
+    let likes = match (request.affinity, neighbours.contains(&hub.name)) {
+        (Some(Affinity::Pack), true) => EMPTY_HUB_SCORE / 2,
+        (Some(Affinity::Spread), true) => -EMPTY_HUB_SCORE / 2,
         (None, _) | (_, false) => 0,
     };
     (room + likes) * weight
 }
 
 /// How empty it is. A hub without a limit is never full, and one that is busier is always less empty.
-fn room(hub: &Hub, load: i64) -> i128 {
-    let load = i128::from(rough(load.max(0)));
+fn free_share(hub: &Hub, load: i64) -> i128 {
+    let load = i128::from(round_load(load.max(0)));
     match hub.max_clusters.map(i128::from) {
-        Some(max) => EMPTY * (max - load).max(0) / max.max(1),
-        None => EMPTY * HALF / (HALF + load),
+        Some(max) => EMPTY_HUB_SCORE * (max - load).max(0) / max.max(1),
+        None => EMPTY_HUB_SCORE * HALF_FULL_LOAD / (HALF_FULL_LOAD + load),
     }
 }
 
 /// To about two in a hundred. A count is a minute old: taken to the letter, all claims of that minute would go to one hub; so
 /// hubs that differ by little are equals, among which each claim draws.
-fn rough(load: i64) -> i64 {
+fn round_load(load: i64) -> i64 {
     let step = load / 50;
     if step < 2 { load } else { load - load % (1 << step.ilog2()) }
 }
@@ -62,10 +66,10 @@ mod tests {
     fn rough_counts_keep_their_order_and_are_nearly_right() {
         let mut before = 0;
         for load in 0..20_000 {
-            let rough = rough(load);
+            let rough = round_load(load);
             assert!(before <= rough && rough <= load && (load - rough) * 50 <= load, "{load}: {rough}");
             before = rough;
         }
-        assert_eq!((rough(99), rough(1023)), (99, 1008));
+        assert_eq!((round_load(99), round_load(1023)), (99, 1008));
     }
 }

@@ -1,4 +1,4 @@
-//! The Object with what is done inside a cluster, and the one that looks on while that is undone.
+//! The Object with the bundle request of a cluster, and the observer of its deletion.
 
 use serde::{Deserialize, de::IgnoredAny};
 use testplatform_apis::{
@@ -8,83 +8,84 @@ use testplatform_apis::{
     names::ours,
 };
 
-use super::{brought::Brought, found_none};
+use super::{found_none, tenant_credentials::ObservedObject};
 
-/// Composition resource name of the Object with the ConfigMap that tells the hub-side provider.
+/// Composition resource name of the Object with the request to the hub-side provider.
 pub const BUNDLES: &str = "bundles";
-/// Of the one that looks at that ConfigMap while it goes: core shows nothing of what is not desired any more.
-pub const UNDONE: &str = "bundles-undone";
+/// Composition resource name of the observer of that ConfigMap's deletion: core does not show undesired Objects.
+pub const BUNDLES_OBSERVER: &str = "bundles-undone";
 
-/// Both of them.
+/// Request and observer.
 #[derive(Debug, Default)]
-pub struct Bundles {
-    /// The one that tells.
-    pub order: Option<Brought>,
-    /// The one that looks on.
-    pub undone: Option<Brought>,
+pub struct BundleObjects {
+    /// Object with the request.
+    pub request: Option<ObservedObject>,
+    /// Observer of its deletion.
+    pub observer: Option<ObservedObject>,
 }
 
-/// Of an order, whether there is anything after the installation, and before the end.
+/// Lists of a request: bundles after the installation, and before the deletion.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Order {
+struct BundleRequestSummary {
     post_install: Vec<IgnoredAny>,
     pre_delete: Vec<IgnoredAny>,
 }
 
-impl Bundles {
-    /// Whether there is something to be set up.
-    pub fn sets_up(&self) -> bool {
-        self.orders(|order| !order.post_install.is_empty())
+impl BundleObjects {
+    /// Whether there are bundles to set up.
+    pub fn has_post_install(&self) -> bool {
+        self.request_matches(|order| !order.post_install.is_empty())
     }
 
-    /// Whether there is something to be done before the cluster goes, of which the hub was told.
-    pub fn precedes(&self) -> bool {
-        self.order.as_ref().and_then(metadata).is_some() && self.orders(|order| !order.pre_delete.is_empty())
+    /// Whether there are bundles before the deletion that the hub knows of.
+    pub fn has_pre_delete(&self) -> bool {
+        self.request.as_ref().and_then(metadata).is_some()
+            && self.request_matches(|order| !order.pre_delete.is_empty())
     }
 
-    fn orders(&self, what: impl FnOnce(Order) -> bool) -> bool {
-        let order = self.order.as_ref().and_then(|order| order.manifest()["data"][bundle::ORDER].as_str());
-        // What is not understood here may be by the hub.
+    fn request_matches(&self, what: impl FnOnce(BundleRequestSummary) -> bool) -> bool {
+        let order = self.request.as_ref().and_then(|order| order.manifest()["data"][bundle::ORDER].as_str());
+        // The hub may understand a request that this version does not.
         order.is_some_and(|text| serde_json::from_str(text).map_or(true, what))
     }
 
-    /// What the hub-side provider tells. None: nothing yet.
+    /// Report of the hub-side provider. None: nothing yet.
     pub fn report(&self) -> Option<Report> {
-        let seen = |part: &Option<Brought>| part.as_ref().and_then(metadata).and_then(report);
-        let (order, undone) = (seen(&self.order), seen(&self.undone));
-        // The one that looks sees more of the end.
+        let report_of = |part: &Option<ObservedObject>| part.as_ref().and_then(metadata).and_then(report);
+        let (order, undone) = (report_of(&self.request), report_of(&self.observer));
+        // The observer sees more of the end.
         undone.filter(|report| report.state == Some(State::BeforeDeletion)).or(order)
     }
 
-    /// Whether the ConfigMap was ever there: where the hub never took it, nothing is done inside the cluster. The one that looks remembers.
-    pub fn was_there(&self) -> bool {
-        let seen = |part: &Option<Brought>| part.as_ref().and_then(metadata).is_some();
-        let noted = self.undone.as_ref().map(|undone| &undone.object.metadata);
-        seen(&self.order)
-            || seen(&self.undone)
-            || noted.is_some_and(|noted| noted.annotation(ours::BUNDLES_ASKED).is_some())
+    /// Whether the ConfigMap ever existed: if the hub never accepted it, nothing is done inside the cluster. The observer records it.
+    pub fn was_created(&self) -> bool {
+        let has_remote = |part: &Option<ObservedObject>| part.as_ref().and_then(metadata).is_some();
+        let observer = self.observer.as_ref().map(|undone| &undone.object.metadata);
+        has_remote(&self.request)
+            || has_remote(&self.observer)
+            || observer.is_some_and(|noted| noted.annotation(ours::BUNDLES_ASKED).is_some())
     }
 
-    /// Whether there is no such ConfigMap any more.
-    pub fn is_gone(&self) -> bool {
-        self.last_look().is_some_and(found_none)
+    /// Whether the ConfigMap is deleted.
+    pub fn is_deleted(&self) -> bool {
+        self.last_observation().is_some_and(found_none)
     }
 
-    /// Whether it was looked for, whatever came of it.
-    pub fn is_looked_for(&self) -> bool {
-        self.last_look().is_some()
+    /// Whether it was searched, with any result.
+    pub fn has_observation(&self) -> bool {
+        self.last_observation().is_some()
     }
 
-    /// What came of the last look, of the one that looks as it is now.
-    fn last_look(&self) -> Option<&ObservedCondition> {
-        let object = &self.undone.as_ref()?.object;
+    /// Last result of the observer in its current generation.
+    fn last_observation(&self) -> Option<&ObservedCondition> {
+        let object = &self.observer.as_ref()?.object;
         let synced = condition(&object.status.conditions, "Synced")?;
         synced.observed_generation.is_none_or(|seen| seen == object.metadata.generation).then_some(synced)
     }
 }
 
-fn metadata(part: &Brought) -> Option<&Metadata> {
+fn metadata(part: &ObservedObject) -> Option<&Metadata> {
     part.object.status.at_provider.manifest.as_ref().map(|remote| &remote.metadata)
 }
 

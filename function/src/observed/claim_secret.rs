@@ -1,7 +1,7 @@
-//! The Secret that a claim names. Core writes it once the composite is ready, after everything else, and tells of it on the claim alone.
+//! The Secret that a claim names. Core writes it once the composite is ready, after everything else, and reports on it in the claim alone.
 //!
-//! Nothing tells core to run the function again then. So the claim is fetched for a while after its kubeconfig was published, and for
-//! as long as its Secret cannot be written; fetched in every pass it would make core ask twice each time.
+//! Core does not run the function again after that write. So the claim is fetched for a while after its kubeconfig was published, and as
+//! long as its Secret cannot be written. Fetching it in every pass would make core call twice each time.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ use testplatform_apis::{
 use super::{
     composite::{Composite, Flavour},
     peers::TEXT,
-    required::{Names, fetched, selector},
+    required::{RequirementNames, fetched_resources, selector},
 };
 use crate::{
     proto::{ResourceSelector, RunFunctionRequest, resource_selector::Match},
@@ -27,11 +27,11 @@ use crate::{
 };
 
 /// The claim itself. Never bootstrapped: it is seldom needed.
-const CLAIM: Names = Names::new("claim", None);
+const CLAIM: RequirementNames = RequirementNames::new("claim", None);
 
 /// How long after its kubeconfig was published a claim is looked at. Core tries at once, and again after at most a minute
 /// (controller-runtime's rate limiter).
-const LOOKED_AT: SignedDuration = SignedDuration::from_mins(2);
+const WATCH_PERIOD: SignedDuration = SignedDuration::from_mins(2);
 
 /// How core begins, of a Secret that it cannot write: `errPropagateCDs` and `errCreateOrUpdateSecret` of its claim controller.
 const PROPAGATE: &str = "cannot propagate connection details from composite resource: ";
@@ -48,18 +48,18 @@ pub enum ClaimSecret {
     /// It was.
     Written,
     /// Core cannot write it.
-    Refused(Refused),
+    Refused(WriteRefusal),
 }
 
 /// Why core cannot write the tenant's Secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct WriteRefusal {
     /// Its name.
     pub secret: String,
     /// Whether it is there and something else's.
-    pub anothers: bool,
+    pub is_foreign: bool,
     /// Core's words.
-    pub words: String,
+    pub message: String,
     /// Whether it was ever written: then an older kubeconfig of this cluster may be in it.
     pub written_before: bool,
 }
@@ -81,19 +81,19 @@ impl ClaimSecret {
         if !is_awaited(composite, now) {
             return Self::NotFetched;
         }
-        let Some(found) = fetched(request, &CLAIM) else { return Self::NotFetched };
+        let Some(found) = fetched_resources(request, &CLAIM) else { return Self::NotFetched };
         let read = |bytes| wire::to_value(&wire::trimmed(bytes, CLAIM_FIELDS)?);
         let Some(claim) = found.items.first().and_then(|item| read(&item.resource).ok()) else {
             return Self::Awaited;
         };
         let conditions = Lenient::<Vec<ObservedCondition>>::read(claim["status"]["conditions"].clone()).value;
         let synced = condition(&conditions, "Synced").filter(|synced| synced.is_false());
-        if let Some(words) = synced.and_then(|s| s.message.strip_prefix(PROPAGATE)?.strip_prefix(WRITE)) {
+        if let Some(message) = synced.and_then(|s| s.message.strip_prefix(PROPAGATE)?.strip_prefix(WRITE)) {
             let name = claim["spec"]["writeConnectionSecretToRef"]["name"].as_str();
-            return Self::Refused(Refused {
+            return Self::Refused(WriteRefusal {
                 secret: name.unwrap_or_default().to_owned(),
-                anothers: is_anothers(words),
-                words: words.to_owned(),
+                is_foreign: is_anothers(message),
+                message: message.to_owned(),
                 written_before: claim["status"]["connectionDetails"]["lastPublishedTime"].is_string(),
             });
         }
@@ -102,7 +102,7 @@ impl ClaimSecret {
     }
 
     /// Why core cannot write it, if so.
-    pub fn refused(&self) -> Option<&Refused> {
+    pub fn refusal(&self) -> Option<&WriteRefusal> {
         match self {
             Self::Refused(refused) => Some(refused),
             Self::NotFetched | Self::Awaited | Self::Written => None,
@@ -110,17 +110,17 @@ impl ClaimSecret {
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for WriteRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { secret, anothers, words, written_before } = self;
-        let (secret, words) = (bounded(secret, 253), bounded(words, 512));
+        let Self { secret, is_foreign: anothers, message, written_before } = self;
+        let (secret, message) = (bounded(secret, 253), bounded(message, 512));
         if *anothers {
             write!(
                 f,
                 "Secret {secret} is there already and not this claim's, so nothing is written into it; delete or rename it, or name another in spec.writeConnectionSecretToRef"
             )?;
         } else {
-            write!(f, "Secret {secret} cannot be written: {words}")?;
+            write!(f, "Secret {secret} cannot be written: {message}")?;
         }
         if *written_before {
             f.write_str("; an older kubeconfig of this claim may be in the Secret")
@@ -130,15 +130,15 @@ impl fmt::Display for Refused {
     }
 }
 
-impl Refused {
+impl WriteRefusal {
     /// As a reason of `CredentialsPublished`.
     pub fn reason(&self) -> Reason {
-        if self.anothers { Reason::SecretTaken } else { Reason::SecretMissing }
+        if self.is_foreign { Reason::SecretTaken } else { Reason::SecretMissing }
     }
 }
 
-/// What core is asked for to see the claim; none where nothing is to be seen.
-pub(super) fn requirement(composite: &Composite, now: Timestamp) -> Option<(String, ResourceSelector)> {
+/// Requirement that makes core fetch the claim; none if nothing is expected.
+pub(super) fn claim_requirement(composite: &Composite, now: Timestamp) -> Option<(String, ResourceSelector)> {
     let claim = composite.claim.as_ref().filter(|_| is_awaited(composite, now))?;
     let named = selector(API_VERSION, CLAIM_KIND, Match::MatchName(claim.name.clone()));
     Some((CLAIM.dynamic().to_owned(), ResourceSelector { namespace: Some(claim.namespace.clone()), ..named }))
@@ -151,7 +151,7 @@ fn is_awaited(composite: &Composite, now: Timestamp) -> bool {
     }
     let Some(shown) = composite.shown(ConditionType::CredentialsPublished) else { return false };
     if shown.is_true() {
-        return shown.last_transition_time.is_some_and(|at| now.duration_since(at) < LOOKED_AT);
+        return shown.last_transition_time.is_some_and(|at| now.duration_since(at) < WATCH_PERIOD);
     }
     // Nothing but a Secret that cannot be written takes that back from a composite that is ready, and no other is looked at without end.
     let refused = [Reason::SecretTaken, Reason::SecretMissing].iter().any(|r| r.as_str() == shown.reason);

@@ -14,7 +14,7 @@ use testplatform_apis::{
     test_cluster,
 };
 
-use super::Unusable;
+use super::UnusableRequest;
 use crate::wire;
 
 /// The observed composite.
@@ -28,11 +28,11 @@ pub struct Composite {
     pub metadata: Metadata,
     /// The claim that it belongs to; none for a composite that an administrator made, and for one in a namespace.
     pub claim: Option<ClaimRef>,
-    /// Where it lives, and so its tenant.
+    /// Its home, and so its tenant.
     pub flavour: Flavour,
     /// The spec, not judged yet.
     pub spec: Value,
-    /// What an earlier pass of ours wrote; empty after a restore.
+    /// Status that an earlier pass wrote; empty after a restore.
     pub status: TestPlatformClusterStatus,
     /// All conditions, core's included.
     pub conditions: Vec<ObservedCondition>,
@@ -63,7 +63,7 @@ pub struct ClaimRef {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Raw {
+struct RawComposite {
     api_version: String,
     kind: String,
     metadata: Metadata,
@@ -75,8 +75,8 @@ struct Raw {
 /// every other value of a wrong type: it changes nothing of a cluster that is there, and makes none.
 pub const UNREADABLE: &str = "(cannot be read)";
 
-/// An object of which the fields are read one by one: those that decide about a cluster's end are not lost with another one. What cannot
-/// be read is nested deeper than [`wire::MAX_DEPTH`] allows.
+/// An object whose fields are read one by one, so that one unreadable field does not hide those that decide about a cluster's end. A field
+/// is unreadable if it is nested deeper than [`wire::MAX_DEPTH`] allows.
 #[derive(Default)]
 struct Readable(Map<String, Value>);
 
@@ -114,7 +114,7 @@ impl Composite {
     /// Core applies the status together with the conditions of its cached copy (crossplane/crossplane#7062). Where that copy is behind, it
     /// would write old conditions over newer ones, such as `Ready` False after True, and with each turn wake itself again. Core keeps the
     /// version of an answer, so the API server refuses such a status as a conflict; core then asks again, without an error.
-    pub(crate) fn answered(&self, status: Value) -> Value {
+    pub(crate) fn status_body(&self, status: Value) -> Value {
         let mut body = json!({ "apiVersion": self.api_version, "kind": self.kind });
         body["status"] = status;
         self.require_version(&mut body);
@@ -128,13 +128,13 @@ impl Composite {
         }
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Unusable> {
-        let raw: Raw = wire::from_struct(bytes).map_err(|e| Unusable::Unreadable {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, UnusableRequest> {
+        let raw: RawComposite = wire::from_struct(bytes).map_err(|e| UnusableRequest::Unreadable {
             part: "the observed composite".into(),
             why: e.to_string(),
         })?;
         if raw.metadata.name.is_empty() {
-            return Err(Unusable::NoComposite);
+            return Err(UnusableRequest::NoComposite);
         }
         let (spec, mut status) = (Value::Object(raw.spec.0), raw.status.0);
         let conditions = status.get_mut("conditions").map(Value::take).unwrap_or_default();

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use testplatform_apis::{duration::GoDuration, foreign::meta::Lenient, gather};
 
-use super::Unusable;
-use super::required::{ENVIRONMENT, fetched};
+use super::UnusableRequest;
+use super::required::{ENVIRONMENT, fetched_resources};
 use crate::{
     proto::{Resources, RunFunctionRequest},
     wire,
 };
 
-/// What is known of the EnvironmentConfig.
+/// State of the EnvironmentConfig.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Environment {
     /// It was not fetched yet; this answer is not the last.
@@ -25,7 +25,7 @@ pub enum Environment {
     Found(EnvironmentConfig),
 }
 
-/// What is read of it.
+/// Part of it that is read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnvironmentConfig {
     /// Name of this Konflux cluster.
@@ -36,7 +36,7 @@ pub struct EnvironmentConfig {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Raw {
+struct RawEnvironmentConfig {
     data: Data,
 }
 
@@ -49,12 +49,13 @@ struct Data {
 }
 
 impl Environment {
-    pub(super) fn decode(request: &RunFunctionRequest, name: &str) -> Result<Self, Unusable> {
-        let Some(Resources { items }) = fetched(request, &ENVIRONMENT) else { return Ok(Self::NotFetched) };
+    pub(super) fn decode(request: &RunFunctionRequest, name: &str) -> Result<Self, UnusableRequest> {
+        let Some(Resources { items }) = fetched_resources(request, &ENVIRONMENT) else {
+            return Ok(Self::NotFetched);
+        };
         let Some(item) = items.first() else { return Ok(Self::Missing) };
-        let raw: Raw = wire::from_struct(&item.resource).map_err(|e| Unusable::Unreadable {
-            part: format!("EnvironmentConfig {name}"),
-            why: e.to_string(),
+        let raw: RawEnvironmentConfig = wire::from_struct(&item.resource).map_err(|e| {
+            UnusableRequest::Unreadable { part: format!("EnvironmentConfig {name}"), why: e.to_string() }
         })?;
         let estimates = raw.data.provision_p90.value.into_iter();
         let provision_p90 = gather::map(estimates.filter_map(|(workflow, d)| Some((workflow, d.value?))));

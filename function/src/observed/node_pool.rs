@@ -6,11 +6,11 @@ use serde_json::Value;
 use testplatform_apis::foreign::{hypershift::NodePool, object::Object};
 
 use super::{
-    Unusable,
-    ahead::AHEAD,
-    bundles::{BUNDLES, UNDONE},
-    hosted::HOSTED,
-    link::{Link, is_deletable, link, whole},
+    UnusableRequest,
+    bundles::{BUNDLES, BUNDLES_OBSERVER},
+    hosted_cluster::HOSTED,
+    prerequisites::PREREQUISITE_RESOURCES,
+    sync_state::{SyncState, is_deletable, non_empty_spec, read_sync_state},
 };
 use crate::wire;
 
@@ -18,68 +18,68 @@ use crate::wire;
 const PREFIX: &str = "pool-";
 
 /// Composition resource name of a group.
-pub fn part_name(group: &str) -> String {
+pub fn node_pool_resource_name(group: &str) -> String {
     format!("{PREFIX}{group}")
 }
 
-/// Whether a composition resource name may be one of a group, or of what else there is beside the writer. That it is ours is told by our
-/// label.
-pub fn is_part(name: &str) -> bool {
-    [HOSTED, BUNDLES, UNDONE].contains(&name)
-        || AHEAD.contains(&name)
+/// Whether a composition resource name may belong to a node group or another auxiliary Object. Our label decides whether it is ours.
+pub fn is_auxiliary_name(name: &str) -> bool {
+    [HOSTED, BUNDLES, BUNDLES_OBSERVER].contains(&name)
+        || PREREQUISITE_RESOURCES.contains(&name)
         || name.strip_prefix(PREFIX).is_some_and(|group| !group.is_empty())
 }
 
 /// All of them, by composition resource name.
 #[derive(Debug, Default)]
-pub struct NodePools(pub BTreeMap<String, Part>);
+pub struct NodePools(pub BTreeMap<String, NodePoolObject>);
 
 impl NodePools {
     /// That of a group.
-    pub fn of(&self, group: &str) -> Option<&Part> {
-        self.0.get(&part_name(group))
+    pub fn of(&self, group: &str) -> Option<&NodePoolObject> {
+        self.0.get(&node_pool_resource_name(group))
     }
 }
 
 /// The Object that carries a group.
 #[derive(Debug)]
-pub struct Part {
+pub struct NodePoolObject {
     /// Name of the group.
     pub group: String,
     /// The Object.
     pub object: Object<NodePool>,
-    /// How the NodePool stands to it.
-    pub link: Link,
+    /// Sync state of the NodePool.
+    pub sync: SyncState,
 }
 
-impl Part {
-    pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<Self, Unusable> {
-        let object: Object<NodePool> = wire::from_struct(bytes).map_err(|e| super::unreadable(name, e))?;
-        let link = link(&object, object.status.at_provider.manifest.as_ref().map(|r| &r.metadata));
+impl NodePoolObject {
+    pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<Self, UnusableRequest> {
+        let object: Object<NodePool> =
+            wire::from_struct(bytes).map_err(|e| super::unreadable_resource(name, e))?;
+        let sync = read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|r| &r.metadata));
         let group = name.strip_prefix(PREFIX).unwrap_or(name).to_owned();
-        Ok(Self { group, object, link })
+        Ok(Self { group, object, sync })
     }
 
-    /// What was last asked for.
+    /// Manifest of the previous request.
     pub fn manifest(&self) -> &Value {
         &self.object.spec.for_provider.manifest
     }
 
-    /// Whether its end would be that of the NodePool.
-    pub fn deletes(&self) -> bool {
+    /// Whether its deletion would delete the NodePool.
+    pub fn can_delete(&self) -> bool {
         self.object.spec.management_policies != ["Observe"]
     }
 
-    /// Whether it can go: it only looks, or its removal would be that of the NodePool.
+    /// Whether it can be deleted: it is an observer, or its deletion would delete the NodePool.
     pub fn is_deletable(&self) -> bool {
-        let seen = self.remote().and_then(|remote| whole(&remote.spec));
-        !self.deletes() || is_deletable(&self.object, &self.link, seen)
+        let hub_spec = self.remote().and_then(|remote| non_empty_spec(&remote.spec));
+        !self.can_delete() || is_deletable(&self.object, &self.sync, hub_spec)
     }
 
-    /// What was last asked for, with the spec as the hub has it.
-    pub fn as_on_the_hub(&self) -> Value {
+    /// Manifest of the previous request, with the hub's spec.
+    pub fn manifest_with_hub_spec(&self) -> Value {
         let mut manifest = self.manifest().clone();
-        if let Some(spec) = self.remote().and_then(|remote| whole(&remote.spec)) {
+        if let Some(spec) = self.remote().and_then(|remote| non_empty_spec(&remote.spec)) {
             manifest["spec"] = spec.clone();
         }
         manifest

@@ -1,4 +1,4 @@
-//! Why the hub does nothing for now, in the words of provider-kubernetes.
+//! Reason why the hub does nothing for now, in the words of provider-kubernetes.
 
 use std::fmt::{self, Display, Formatter};
 

@@ -1,4 +1,4 @@
-//! The other composites that count for quotas and for the load of hubs: who holds a cluster, and who waits.
+//! Other composites that count for quotas and for the load of hubs: those with a cluster, and those that wait.
 
 use jiff::Timestamp;
 use prost::bytes::Bytes;
@@ -18,7 +18,7 @@ use testplatform_apis::{
 
 use super::{
     Composite,
-    required::{PEERS, PEERS_BESIDE, fetched},
+    required::{PEERS, PEERS_OTHER_FLAVOUR, fetched_resources},
 };
 use crate::{
     proto::RunFunctionRequest,
@@ -26,9 +26,9 @@ use crate::{
     wire::{self, FieldList, Keep},
 };
 
-/// All that is read of a peer: it may be as large as an object can be, and there may be thousands.
+/// Part of a peer that is read: a peer may be as large as an object can be, and there may be thousands.
 ///
-/// A `clusterClaim` that is longer is refused before anything is made for it, and counts for nothing. What is around it has a few bytes too.
+/// A longer `clusterClaim` is refused before anything is created for it, and does not count. Its encoding adds a few bytes.
 pub(crate) const PEER_FIELDS: FieldList = &[
     ("apiVersion", TEXT),
     ("kind", TEXT),
@@ -82,20 +82,20 @@ pub(super) const TEXT: Keep = Keep::Whole((1 << 10) + 16);
 
 /// Another composite that has, or wants to have, a cluster.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Peer {
+pub struct PeerCluster {
     /// When it was made, and its name, with its namespace where it has one: the order in which peers are served.
     pub age: (Option<Timestamp>, String),
     /// Namespace of its claim.
     pub tenant: Option<String>,
     /// What it wants.
-    pub wanted: Wanted,
+    pub request: PeerRequest,
     /// What it has.
-    pub standing: Standing,
+    pub state: PeerState,
 }
 
-/// What a peer wants.
+/// Request of a peer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Wanted {
+pub enum PeerRequest {
     /// A cluster out of a pool.
     Pool {
         /// Which.
@@ -109,10 +109,10 @@ pub enum Wanted {
     CiOperator,
 }
 
-/// What a peer has.
+/// State of a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// A cluster, or the promise of one.
+pub enum PeerState {
+    /// A cluster from a pool, assigned or reserved.
     Holds {
         /// Name of the hub's ProviderConfig.
         hub: String,
@@ -121,33 +121,37 @@ pub enum Standing {
         /// Name of the pool.
         pool: String,
     },
-    /// A cluster that is in no pool, or the promise of one.
+    /// A cluster without a pool, existing or reserved.
     HoldsElsewhere,
-    /// Nothing yet, and nothing but a hub keeps it from being served.
+    /// No cluster yet, and only a hub blocks it.
     WaitsForHub,
-    /// Nothing yet, for want of quota.
+    /// No cluster yet, because of its quota.
     WaitsForQuota,
 }
 
-/// The composites that matter, by age. What cannot be read of one takes nothing from the others.
+/// Relevant composites, by age. An unreadable one does not affect the others.
 pub(super) fn decode(
     request: &RunFunctionRequest,
     own: &Composite,
     settings: &Settings,
     now: Timestamp,
-) -> Option<Vec<Peer>> {
-    let items = &fetched(request, &PEERS)?.items;
+) -> Option<Vec<PeerCluster>> {
+    let items = &fetched_resources(request, &PEERS)?.items;
     // Half of them would be a wrong count.
-    let beside = if settings.both_flavours { fetched(request, &PEERS_BESIDE)?.items.as_slice() } else { &[] };
+    let beside = if settings.both_flavours {
+        fetched_resources(request, &PEERS_OTHER_FLAVOUR)?.items.as_slice()
+    } else {
+        &[]
+    };
     let all = items.iter().chain(beside);
     let read = all.filter_map(|item| counted_fields(&item.resource));
     let others = read.filter(|c| !own.is(&c.metadata));
-    let mut peers: Vec<Peer> = others.filter_map(|c| peer(&c, settings, now)).collect();
+    let mut peers: Vec<PeerCluster> = others.filter_map(|c| read_peer(&c, settings, now)).collect();
     peers.sort_by(|a, b| a.age.cmp(&b.age));
     Some(peers)
 }
 
-/// A composite by what is counted of it. From this size on it is worth the work to leave out the rest first.
+/// Decodes the counted fields of a composite. From this size on it is worth trimming the rest first.
 fn counted_fields(object: &Bytes) -> Option<Composite> {
     const LARGE: usize = 16 << 10;
     let bytes =
@@ -155,53 +159,53 @@ fn counted_fields(object: &Bytes) -> Option<Composite> {
     Composite::decode(&bytes).ok()
 }
 
-fn peer(composite: &Composite, settings: &Settings, now: Timestamp) -> Option<Peer> {
-    let wanted = wanted(composite, settings)?;
-    let late = late(composite, &wanted, settings, now);
-    let standing = standing(composite, &wanted, late)?;
+fn read_peer(composite: &Composite, settings: &Settings, now: Timestamp) -> Option<PeerCluster> {
+    let wanted = read_request(composite, settings)?;
+    let late = is_overdue(composite, &wanted, settings, now);
+    let standing = read_state(composite, &wanted, late)?;
     let tenant = composite.tenant().map(str::to_owned);
     let age = (composite.metadata.creation_timestamp, composite.ordinal());
-    Some(Peer { age, tenant, wanted, standing })
+    Some(PeerCluster { age, tenant, request: wanted, state: standing })
 }
 
-/// None: nothing that counts.
-fn wanted(composite: &Composite, settings: &Settings) -> Option<Wanted> {
+/// Reads the request of a peer. None: it does not count.
+fn read_request(composite: &Composite, settings: &Settings) -> Option<PeerRequest> {
     let spec = &composite.spec;
-    // An API server has checked it; what it does not hold is as good as not asked for.
+    // An API server has validated it; invalid members count as not requested.
     if let Some(block) = spec["clusterClaim"].as_object() {
         let mut wanted = Lenient::<ClusterClaim>::read(Value::Object(block.clone())).value;
         let brings = !spec["byoc"].is_null();
         if let Some((cloud, _)) = byoc::cloud(&spec["byoc"]) {
             wanted.cloud = Some(cloud.to_owned());
         }
-        return Some(Wanted::Pool { wanted: Box::new(wanted), brings });
+        return Some(PeerRequest::Pool { wanted: Box::new(wanted), brings });
     }
     if spec["template"].is_string() {
-        // It was told what it costs with its first answer.
-        let told = composite.status.template.as_ref().and_then(|t| t.cost);
-        return Some(Wanted::Template(told.and_then(|cost| u32::try_from(cost).ok()).unwrap_or(1)));
+        // Its first response reported its cost.
+        let reported = composite.status.template.as_ref().and_then(|t| t.cost);
+        return Some(PeerRequest::Template(reported.and_then(|cost| u32::try_from(cost).ok()).unwrap_or(1)));
     }
-    (settings.quotas_for_ci_operator && spec["ciOperator"].is_object()).then_some(Wanted::CiOperator)
+    (settings.quotas_for_ci_operator && spec["ciOperator"].is_object()).then_some(PeerRequest::CiOperator)
 }
 
-/// Whether one that was never answered is not waited for any more: it may never be, because its Composition is another one or its
-/// pipeline breaks. What its owner chose cannot prolong that.
-fn late(composite: &Composite, wanted: &Wanted, settings: &Settings, now: Timestamp) -> bool {
+/// Whether a peer without an answer is no longer waited for: it may never get one, because of another Composition or a broken pipeline. Its
+/// owner's own timeout cannot prolong that.
+fn is_overdue(composite: &Composite, wanted: &PeerRequest, settings: &Settings, now: Timestamp) -> bool {
     let longest = settings.default_provision_timeout;
     let own = match wanted {
-        Wanted::Pool { wanted, .. } => wanted.timeout,
-        Wanted::Template(_) => {
+        PeerRequest::Pool { wanted, .. } => wanted.timeout,
+        PeerRequest::Template(_) => {
             composite.spec["timeouts"]["provision"].as_str().and_then(|own| own.parse().ok())
         }
-        Wanted::CiOperator => None,
+        PeerRequest::CiOperator => None,
     };
     let timeout = own.map_or(longest, |own: GoDuration| own.min(longest));
     let made = composite.metadata.creation_timestamp;
     made.is_none_or(|made| made.checked_add(timeout.get()).is_ok_and(|deadline| deadline <= now))
 }
 
-/// None: it neither has a cluster nor is next to get one.
-fn standing(composite: &Composite, wanted: &Wanted, late: bool) -> Option<Standing> {
+/// Reads the state of a peer. None: it neither has a cluster nor waits for one.
+fn read_state(composite: &Composite, wanted: &PeerRequest, late: bool) -> Option<PeerState> {
     let shown = |type_: ConditionType| condition(&composite.conditions, type_.as_str());
     let known = &composite.status;
     let over = match known.phase {
@@ -213,43 +217,50 @@ fn standing(composite: &Composite, wanted: &Wanted, late: bool) -> Option<Standi
         )
         | None => false,
     };
-    // What was let go counts where it is taken over.
+    // A released cluster counts for the composite that takes it over.
     if over || known.handed_over.is_some() {
         return None;
     }
     let answered = shown(ConditionType::RequestAccepted);
     let elsewhere = match wanted {
-        Wanted::Pool { .. } => false,
-        // A hub is named with the first thing that is asked of it.
-        Wanted::Template(_) => known.hub.as_ref().is_some_and(|h| h.name.is_some()),
-        Wanted::CiOperator => {
-            let held =
+        PeerRequest::Pool { .. } => false,
+        // The hub is reported with the first request to it.
+        PeerRequest::Template(_) => known.hub.as_ref().is_some_and(|h| h.name.is_some()),
+        PeerRequest::CiOperator => {
+            let blocked =
                 known.phase == Some(Phase::Pending) && answered.is_some_and(ObservedCondition::is_false);
-            known.phase.is_some() && !held
+            known.phase.is_some() && !blocked
         }
     };
     if elsewhere {
-        return Some(Standing::HoldsElsewhere);
+        return Some(PeerState::HoldsElsewhere);
     }
     let backend = known.backend.as_ref().filter(|b| b.kind.as_deref() == Some(cluster_claim::KIND));
-    let hub =
-        known.hub.as_ref().and_then(|h| h.name.clone()).filter(|_| matches!(wanted, Wanted::Pool { .. }));
+    let hub = known
+        .hub
+        .as_ref()
+        .and_then(|h| h.name.clone())
+        .filter(|_| matches!(wanted, PeerRequest::Pool { .. }));
     if let Some((hub, backend)) = hub.zip(backend) {
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
-        return Some(Standing::Holds { hub, namespace: text(&backend.namespace), pool: text(&backend.pool) });
+        return Some(PeerState::Holds {
+            hub,
+            namespace: text(&backend.namespace),
+            pool: text(&backend.pool),
+        });
     }
     if composite.metadata.deletion_timestamp.is_some() {
         return None;
     }
     let Some(answer) = answered else {
         // Made just now, and answered at the same time as this one perhaps.
-        return (known.phase.is_none() && !late).then_some(Standing::WaitsForHub);
+        return (known.phase.is_none() && !late).then_some(PeerState::WaitsForHub);
     };
-    // One that waits for something else, or whose last pass failed, does not stand in the way.
+    // A peer that waits for something else, or whose last pass failed, does not block others.
     let waits =
-        [(Request::HubFull, Standing::WaitsForHub), (Request::QuotaExceeded, Standing::WaitsForQuota)];
-    let told = |reason: &Request| answer.is_false() && answer.reason == reason.as_str();
-    waits.into_iter().find(|(reason, _)| told(reason)).map(|(_, standing)| standing)
+        [(Request::HubFull, PeerState::WaitsForHub), (Request::QuotaExceeded, PeerState::WaitsForQuota)];
+    let is_reported = |reason: &Request| answer.is_false() && answer.reason == reason.as_str();
+    waits.into_iter().find(|(reason, _)| is_reported(reason)).map(|(_, standing)| standing)
 }
 
 #[cfg(test)]
@@ -259,7 +270,7 @@ mod tests {
     use super::*;
 
     /// The peer that a composite is, once of all of it and once of what is kept of it.
-    fn both(spec: &Value, status: &Value, namespace: Option<&str>) -> [Option<Peer>; 2] {
+    fn both(spec: &Value, status: &Value, namespace: Option<&str>) -> [Option<PeerCluster>; 2] {
         let settings = Settings { quotas_for_ci_operator: true, ..Settings::default() };
         let mut object = json!({
             "apiVersion": "ci.openshift.org/v1alpha1", "kind": "XTestPlatformCluster",
@@ -278,7 +289,7 @@ mod tests {
         let whole = wire::to_struct(&object).unwrap();
         let kept = wire::trimmed(&whole, PEER_FIELDS).unwrap();
         let now = "2026-11-21T10:00:00Z".parse().unwrap();
-        [&whole[..], &kept].map(|bytes| peer(&Composite::decode(bytes).unwrap(), &settings, now))
+        [&whole[..], &kept].map(|bytes| read_peer(&Composite::decode(bytes).unwrap(), &settings, now))
     }
 
     #[test]

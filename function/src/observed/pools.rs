@@ -4,13 +4,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use testplatform_apis::catalogue::{Catalogue, Flaw};
 
-use super::required::{POOLS, fetched};
+use super::required::{POOLS, fetched_resources};
 use crate::{
     proto::{Resources, RunFunctionRequest},
     wire,
 };
 
-/// What is known of the catalogue. An error in it is never one of the pass: live claims do not need it.
+/// State of the pool catalogue. An error in it never fails the pass: live claims do not need it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pools {
     /// It was not fetched; while a claim needs it, this answer is not the last.
@@ -24,16 +24,16 @@ pub enum Pools {
 }
 
 #[derive(Deserialize)]
-struct Raw {
+struct RawPoolCatalogue {
     #[serde(default)]
     data: Value,
 }
 
 impl Pools {
     pub(super) fn decode(request: &RunFunctionRequest, name: &str) -> Self {
-        let Some(Resources { items }) = fetched(request, &POOLS) else { return Self::NotFetched };
+        let Some(Resources { items }) = fetched_resources(request, &POOLS) else { return Self::NotFetched };
         let Some(item) = items.first() else { return Self::Missing };
-        let read = wire::from_struct::<Raw>(&item.resource)
+        let read = wire::from_struct::<RawPoolCatalogue>(&item.resource)
             .map_err(|e| e.to_string())
             .and_then(|raw| Catalogue::read(&raw.data));
         match read {

@@ -1,4 +1,4 @@
-//! What core fetches for us: under which names, and what to ask for.
+//! Resources that core fetches for this function: their names, and the selectors.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use crate::proto::{
 };
 
 /// The names of something that is fetched.
-pub(crate) struct Names {
+pub(crate) struct RequirementNames {
     /// Our name for it when we ask.
     dynamic: &'static str,
-    /// The name under which our Composition fetches it before the first call. It is not asked for again:
-    /// core ≤ 2.3 would make a second round trip.
+    /// Name under which our Composition fetches it before the first call. It is not requested again: core ≤ 2.3 would make a second round
+    /// trip.
     bootstrap: Option<&'static str>,
 }
 
-impl Names {
+impl RequirementNames {
     /// Of something.
     pub(crate) const fn new(dynamic: &'static str, bootstrap: Option<&'static str>) -> Self {
         Self { dynamic, bootstrap }
@@ -34,22 +34,29 @@ impl Names {
 const ENVIRONMENT_CONFIG: (&str, &str) = ("apiextensions.crossplane.io/v1beta1", "EnvironmentConfig");
 
 /// The EnvironmentConfig that names this Konflux cluster.
-pub(super) const ENVIRONMENT: Names = Names { dynamic: "envcfg", bootstrap: Some("environment-config") };
+pub(super) const ENVIRONMENT: RequirementNames =
+    RequirementNames { dynamic: "envcfg", bootstrap: Some("environment-config") };
 /// The EnvironmentConfig with the catalogue of pools.
-pub(super) const POOLS: Names = Names { dynamic: "pools", bootstrap: Some("pool-catalogue") };
+pub(super) const POOLS: RequirementNames =
+    RequirementNames { dynamic: "pools", bootstrap: Some("pool-catalogue") };
 /// The EnvironmentConfigs that are the catalogue of templates.
-pub(super) const TEMPLATES: Names = Names { dynamic: "templates", bootstrap: Some("template-catalogue") };
+pub(super) const TEMPLATES: RequirementNames =
+    RequirementNames { dynamic: "templates", bootstrap: Some("template-catalogue") };
 /// All composites. Never bootstrapped: it would be fetched in every pass of every claim.
-pub(super) const PEERS: Names = Names { dynamic: "clusters", bootstrap: None };
+pub(super) const PEERS: RequirementNames = RequirementNames { dynamic: "clusters", bootstrap: None };
 /// All composites of the other flavour, where both are served.
-pub(super) const PEERS_BESIDE: Names = Names { dynamic: "clusters-beside", bootstrap: None };
+pub(super) const PEERS_OTHER_FLAVOUR: RequirementNames =
+    RequirementNames { dynamic: "clusters-beside", bootstrap: None };
 /// Under which names other composites come.
-pub(crate) const PEER_NAMES: [&str; 2] = [PEERS.dynamic, PEERS_BESIDE.dynamic];
-/// The Object that carries what was asked for, by its name.
-pub(super) const WRITER: Names = Names { dynamic: "writer", bootstrap: None };
+pub(crate) const PEER_NAMES: [&str; 2] = [PEERS.dynamic, PEERS_OTHER_FLAVOUR.dynamic];
+/// The primary Object, by its name.
+pub(super) const PRIMARY_OBJECT: RequirementNames = RequirementNames { dynamic: "writer", bootstrap: None };
 
-/// What was fetched. None: it was not, and this answer is not the last one.
-pub(crate) fn fetched<'a>(request: &'a RunFunctionRequest, names: &Names) -> Option<&'a Resources> {
+/// Fetched resources. None: not fetched yet, and this response is not the last one.
+pub(crate) fn fetched_resources<'a>(
+    request: &'a RunFunctionRequest,
+    names: &RequirementNames,
+) -> Option<&'a Resources> {
     names
         .bootstrap
         .and_then(|name| request.required_resources.get(name))
@@ -57,59 +64,59 @@ pub(crate) fn fetched<'a>(request: &'a RunFunctionRequest, names: &Names) -> Opt
         .or_else(|| request.extra_resources.get(names.dynamic))
 }
 
-/// What a claim needs beside the name of this Konflux cluster.
+/// Requirements of a claim besides the name of this Konflux cluster.
 #[derive(Clone, Debug, Default)]
-pub struct Wants {
-    /// The catalogue of pools, which has the quotas too, and the composites that are counted, while nothing was asked of a hub.
+pub struct RequirementOptions {
+    /// The pool catalogue, which also has the quotas, and the counted composites, while nothing was requested from a hub.
     pub pools: bool,
-    /// The catalogue of templates, always: an entry that changes may be one of the cluster that is there.
+    /// The template catalogue, always: a changed entry may belong to an existing cluster.
     pub templates: bool,
-    /// What a choice of hub needs, of a claim that has none.
+    /// Resources for the choice of a hub, for a claim without one.
     pub hubs: BTreeMap<String, ResourceSelector>,
-    /// The Object of this name, which carries what is asked for, while the composite does not refer to it.
-    pub writer: Option<String>,
+    /// The primary Object of this name, while the composite does not refer to it.
+    pub primary_object: Option<String>,
 }
 
-/// What to ask core for. A function of the claim, the Composition and what is observed alone, never of what was already
-/// fetched, or core ≤ 2.3 never settles. Cores that announce no capabilities may be so old that they know only the old map.
+/// Resources to request from core. They depend on the claim, the Composition and observed state alone, never on fetched resources, or core
+/// ≤ 2.3 never settles. Cores that announce no capabilities may be so old that they know only the old map.
 ///
-/// The catalogue of pools, and the composites that quota and the load of hubs are counted
-/// by, are asked for only while that is open: a cluster that was asked for stays where it is, and one that is over asks for nothing.
+/// The catalogue of pools, and the composites that count for quota and for the load of hubs, are requested only while the choice is open: a
+/// requested cluster stays where it is, and an ended claim requests nothing.
 pub fn requirements(
     request: &RunFunctionRequest,
     observed: &Observed,
     settings: &Settings,
-    wants: Wants,
+    wants: RequirementOptions,
 ) -> Option<Requirements> {
     let mut map = BTreeMap::new();
-    let mut ask = |names: &Names, selector: ResourceSelector| {
+    let mut ask = |names: &RequirementNames, selector: ResourceSelector| {
         if names.bootstrap.is_none_or(|name| !request.required_resources.contains_key(name)) {
             map.insert(names.dynamic.to_owned(), selector);
         }
     };
-    ask(&ENVIRONMENT, environment_config(&settings.environment_config));
+    ask(&ENVIRONMENT, environment_config_selector(&settings.environment_config));
     if wants.templates {
         let catalogue = Match::MatchLabels(MatchLabels {
             labels: gather::map([(ours::CATALOGUE.to_owned(), "true".to_owned())]),
         });
         ask(&TEMPLATES, selector(ENVIRONMENT_CONFIG.0, ENVIRONMENT_CONFIG.1, catalogue));
     }
-    if wants.pools && observed.pool_is_open() {
-        ask(&POOLS, environment_config(&settings.pools));
+    if wants.pools && observed.is_unplaced() {
+        ask(&POOLS, environment_config_selector(&settings.pools));
         // No labels: core gives all of them to all cores, which a selector without a match does not.
         let all = Match::MatchLabels(MatchLabels::default());
         let (own, other) = observed.composite.kinds();
         ask(&PEERS, selector(API_VERSION, own, all.clone()));
-        // A kind that core does not know fails the whole pass, so it is asked for only where it was said to be there.
+        // A kind that core does not know fails the whole pass, so it is requested only if the input declares it.
         if settings.both_flavours {
-            ask(&PEERS_BESIDE, selector(API_VERSION, other, all));
+            ask(&PEERS_OTHER_FLAVOUR, selector(API_VERSION, other, all));
         }
     }
-    if let Some(name) = wants.writer {
-        ask(&WRITER, writer(&observed.composite.flavour, name));
+    if let Some(name) = wants.primary_object {
+        ask(&PRIMARY_OBJECT, primary_object_selector(&observed.composite.flavour, name));
     }
     map.extend(wants.hubs);
-    map.extend(claim_secret::requirement(&observed.composite, observed.now));
+    map.extend(claim_secret::claim_requirement(&observed.composite, observed.now));
     if map.is_empty() {
         return None;
     }
@@ -128,7 +135,7 @@ impl Requirements {
     }
 }
 
-fn writer(flavour: &Flavour, name: String) -> ResourceSelector {
+fn primary_object_selector(flavour: &Flavour, name: String) -> ResourceSelector {
     let (api_version, namespace) = match flavour {
         Flavour::Claimed | Flavour::Homeless => (object::API_VERSION, None),
         Flavour::Namespaced(namespace) => (object::NAMESPACED_API_VERSION, Some(namespace.clone())),
@@ -136,7 +143,7 @@ fn writer(flavour: &Flavour, name: String) -> ResourceSelector {
     ResourceSelector { namespace, ..selector(api_version, object::KIND, Match::MatchName(name)) }
 }
 
-fn environment_config(name: &str) -> ResourceSelector {
+fn environment_config_selector(name: &str) -> ResourceSelector {
     let named = Match::MatchName(name.to_owned());
     selector(ENVIRONMENT_CONFIG.0, ENVIRONMENT_CONFIG.1, named)
 }

@@ -4,21 +4,21 @@ use serde::Deserialize;
 use serde_json::Value;
 use testplatform_apis::{foreign::meta::Metadata, gather};
 
-use super::required::{TEMPLATES, fetched};
+use super::required::{TEMPLATES, fetched_resources};
 use crate::{proto::RunFunctionRequest, wire};
 
-/// What is known of the catalogue. An error in it is never one of the pass: live clusters do not need it.
+/// State of the template catalogue. An error in it never fails the pass: live clusters do not need it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Templates {
     /// It was not fetched; while a claim needs it, this answer is not the last.
     NotFetched,
     /// Its entries, by name.
-    Found(Vec<Listed>),
+    Found(Vec<TemplateEntry>),
 }
 
 /// An entry as it is written.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Listed {
+pub struct TemplateEntry {
     /// Name of the EnvironmentConfig, and so of the template.
     pub name: String,
     /// Its `data`.
@@ -27,18 +27,19 @@ pub struct Listed {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Raw {
+struct RawTemplateEntry {
     metadata: Metadata,
     data: Value,
 }
 
 impl Templates {
     pub(super) fn decode(request: &RunFunctionRequest) -> Self {
-        let Some(found) = fetched(request, &TEMPLATES) else { return Self::NotFetched };
-        // What cannot be read takes nothing from the others.
-        let read = found.items.iter().filter_map(|item| wire::from_struct::<Raw>(&item.resource).ok());
-        let mut listed: Vec<Listed> =
-            read.map(|raw| Listed { name: raw.metadata.name, data: raw.data }).collect();
+        let Some(found) = fetched_resources(request, &TEMPLATES) else { return Self::NotFetched };
+        // An unreadable entry does not affect the others.
+        let read =
+            found.items.iter().filter_map(|item| wire::from_struct::<RawTemplateEntry>(&item.resource).ok());
+        let mut listed: Vec<TemplateEntry> =
+            read.map(|raw| TemplateEntry { name: raw.metadata.name, data: raw.data }).collect();
         gather::sort_few(&mut listed, |a, b| a.name.cmp(&b.name));
         Self::Found(listed)
     }

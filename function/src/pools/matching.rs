@@ -1,4 +1,4 @@
-//! Which pools fit a claim, in ci-operator's words, and what to say when none does.
+//! Pools that match a claim, in ci-operator's terms, and the message if none does.
 
 use testplatform_apis::{
     catalogue::{Catalogue, Flaw, Pool},
@@ -6,51 +6,51 @@ use testplatform_apis::{
     condition::Request,
 };
 
-use crate::{observed::Pools, text::bounded, validate::Remark};
+use crate::{observed::Pools, text::bounded, validate::AdmissionIssue};
 
 /// The most pools that a refusal names.
-const NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
 /// The pools that fit and are offered to the tenant. Without one for `multi`, those for amd64. One of weight 0 is offered by its
 /// name only.
-pub(super) fn candidates<'a>(
+pub(super) fn find_candidates<'a>(
     catalogue: &'a Catalogue,
     wanted: &ClusterClaim,
     brings: bool,
     tenant: Option<&str>,
 ) -> Vec<&'a Pool> {
     let offered = |architecture: Option<&str>| -> Vec<&Pool> {
-        let fit = catalogue.pools.iter().filter(|p| fits(p, (wanted, brings), architecture));
-        fit.filter(|p| p.allows(tenant) && drawn(p, wanted)).collect()
+        let fit = catalogue.pools.iter().filter(|p| is_match(p, (wanted, brings), architecture));
+        fit.filter(|p| p.allows(tenant) && is_drawable(p, wanted)).collect()
     };
-    let asked = architecture(wanted);
-    let found = offered(asked);
-    if found.is_empty() && asked == Some("multi") { offered(Some("amd64")) } else { found }
+    let requested = requested_architecture(wanted);
+    let found = offered(requested);
+    if found.is_empty() && requested == Some("multi") { offered(Some("amd64")) } else { found }
 }
 
 /// Whether a claim may get it.
-fn drawn(pool: &Pool, wanted: &ClusterClaim) -> bool {
+fn is_drawable(pool: &Pool, wanted: &ClusterClaim) -> bool {
     pool.weight > 0 || wanted.pool.is_some()
 }
 
 /// Any, where a pool is named.
-fn architecture(wanted: &ClusterClaim) -> Option<&str> {
+fn requested_architecture(wanted: &ClusterClaim) -> Option<&str> {
     let own = wanted.architecture.as_deref();
     if wanted.pool.is_some() { own } else { own.or(Some("amd64")) }
 }
 
-fn product(wanted: &ClusterClaim) -> Option<&str> {
+fn requested_product(wanted: &ClusterClaim) -> Option<&str> {
     let own = wanted.product.as_deref();
     if wanted.pool.is_some() { own } else { own.or(Some("ocp")) }
 }
 
 /// The labels that a pool must have.
-fn asked<'a>(
+fn required_labels<'a>(
     wanted: &'a ClusterClaim,
     architecture: Option<&'a str>,
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
     let fields = [
-        ("product", product(wanted)),
+        ("product", requested_product(wanted)),
         ("version", wanted.version.as_deref()),
         ("architecture", architecture),
         ("cloud", wanted.cloud.as_deref()),
@@ -60,7 +60,7 @@ fn asked<'a>(
     fields.into_iter().filter_map(|(key, value)| Some((key, value?))).chain(own)
 }
 
-fn fits(pool: &Pool, (wanted, brings): (&ClusterClaim, bool), architecture: Option<&str>) -> bool {
+fn is_match(pool: &Pool, (wanted, brings): (&ClusterClaim, bool), architecture: Option<&str>) -> bool {
     if pool.bring_your_own.is_some() != brings {
         return false;
     }
@@ -68,33 +68,35 @@ fn fits(pool: &Pool, (wanted, brings): (&ClusterClaim, bool), architecture: Opti
         let namespace = named.namespace.as_deref();
         named.name == pool.name.as_str() && namespace.is_none_or(|n| n == pool.namespace.as_str())
     });
-    named && asked(wanted, architecture).all(|(key, value)| pool.labels.get(key).is_some_and(|v| v == value))
+    named
+        && required_labels(wanted, architecture)
+            .all(|(key, value)| pool.labels.get(key).is_some_and(|v| v == value))
 }
 
 /// Why there is no candidate, and what the tenant may use instead.
-pub(super) fn refusal(
+pub(super) fn build_refusal(
     pools: &Pools,
     catalogue: &Catalogue,
     (wanted, brings): (&ClusterClaim, bool),
     tenant: Option<&str>,
-) -> Remark {
-    let what = described(wanted, brings);
-    if let Some(flaw) = broken(pools, wanted) {
-        return Remark::new(
+) -> AdmissionIssue {
+    let what = describe_request(wanted, brings);
+    if let Some(flaw) = broken_entry(pools, wanted) {
+        return AdmissionIssue::new(
             Request::CatalogueInvalid,
             format!(
                 "the catalogue's entry for {what} cannot be used: {flaw}; ask the platform team to repair it"
             ),
         );
     }
-    let asked = architecture(wanted);
+    let requested = requested_architecture(wanted);
     let fit = |p: &&Pool| {
-        fits(p, (wanted, brings), asked)
-            || (asked == Some("multi") && fits(p, (wanted, brings), Some("amd64")))
+        is_match(p, (wanted, brings), requested)
+            || (requested == Some("multi") && is_match(p, (wanted, brings), Some("amd64")))
     };
-    let named = catalogue.pools.iter().filter(fit).find(|p| p.allows(tenant) && !drawn(p, wanted));
+    let named = catalogue.pools.iter().filter(fit).find(|p| p.allows(tenant) && !is_drawable(p, wanted));
     if let Some(Pool { name, namespace, .. }) = named {
-        return Remark::new(
+        return AdmissionIssue::new(
             Request::PoolNotFound,
             format!(
                 "{what} is given only to claims that name it; create a new claim with spec.clusterClaim.pool.name {name} and namespace {namespace}"
@@ -103,16 +105,22 @@ pub(super) fn refusal(
     }
     if catalogue.pools.iter().any(|p| fit(&p)) {
         let namespace = tenant.unwrap_or_default();
-        return Remark::new(
+        return AdmissionIssue::new(
             Request::PoolNotAllowed,
-            format!("{what} is not offered to namespace {namespace}; {}", usable(catalogue, brings, tenant)),
+            format!(
+                "{what} is not offered to namespace {namespace}; {}",
+                usable_pools(catalogue, brings, tenant)
+            ),
         );
     }
-    Remark::new(Request::PoolNotFound, format!("there is no {what}; {}", usable(catalogue, brings, tenant)))
+    AdmissionIssue::new(
+        Request::PoolNotFound,
+        format!("there is no {what}; {}", usable_pools(catalogue, brings, tenant)),
+    )
 }
 
 /// The broken entry of the pool that the claim names.
-fn broken<'a>(pools: &'a Pools, wanted: &ClusterClaim) -> Option<&'a Flaw> {
+fn broken_entry<'a>(pools: &'a Pools, wanted: &ClusterClaim) -> Option<&'a Flaw> {
     let Pools::Found(catalogue, flaws) = pools else { return None };
     let named = wanted.pool.as_ref()?;
     let other = catalogue.pools.iter().any(|p| p.name.as_str() == named.name);
@@ -120,9 +128,10 @@ fn broken<'a>(pools: &'a Pools, wanted: &ClusterClaim) -> Option<&'a Flaw> {
     flaws.iter().find(own).filter(|_| !other)
 }
 
-fn described(wanted: &ClusterClaim, brings: bool) -> String {
-    let labels: Vec<String> =
-        asked(wanted, architecture(wanted)).map(|(key, value)| format!("{key} {value}")).collect();
+fn describe_request(wanted: &ClusterClaim, brings: bool) -> String {
+    let labels: Vec<String> = required_labels(wanted, requested_architecture(wanted))
+        .map(|(key, value)| format!("{key} {value}"))
+        .collect();
     let with = if labels.is_empty() { String::new() } else { format!(" with {}", labels.join(", ")) };
     let noun = if brings { "pool for credentials that are brought along" } else { "pool" };
     let pool = match &wanted.pool {
@@ -136,7 +145,7 @@ fn described(wanted: &ClusterClaim, brings: bool) -> String {
 }
 
 /// Up to ten pools that the tenant may use, with what they are matched by.
-fn usable(catalogue: &Catalogue, brings: bool, tenant: Option<&str>) -> String {
+fn usable_pools(catalogue: &Catalogue, brings: bool, tenant: Option<&str>) -> String {
     if catalogue.pools.is_empty() {
         return "the catalogue has no pools; ask the platform team for one".into();
     }
@@ -154,9 +163,9 @@ fn usable(catalogue: &Catalogue, brings: bool, tenant: Option<&str>) -> String {
         let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(" ")) };
         format!("{}/{}{parts}", pool.namespace, pool.name)
     };
-    let mut names: Vec<String> = offered.iter().take(NAMED).map(shown).collect();
-    if offered.len() > NAMED {
-        names.push(format!("and {} more", offered.len() - NAMED));
+    let mut names: Vec<String> = offered.iter().take(MAX_NAMED).map(shown).collect();
+    if offered.len() > MAX_NAMED {
+        names.push(format!("and {} more", offered.len() - MAX_NAMED));
     }
     format!("create a new claim for one that is: {}", names.join(", "))
 }

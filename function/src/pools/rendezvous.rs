@@ -1,4 +1,4 @@
-//! One of several pools, by weight and without chance.
+//! Choice among pools, by weight and without randomness.
 
 use testplatform_apis::catalogue::Pool;
 
@@ -6,7 +6,7 @@ use testplatform_apis::rendezvous::{self, draw};
 
 /// The pool with the highest draw. Each pool has as many draws as it has weight, so that its share of all claims is that of
 /// its weight. A pool of weight 0 is drawn only by claims that name it. Of equals the first in the catalogue's order.
-pub(super) fn choose<'a>(uid: &str, pools: &[&'a Pool], named: bool) -> Option<&'a Pool> {
+pub(super) fn choose_by_weight<'a>(uid: &str, pools: &[&'a Pool], named: bool) -> Option<&'a Pool> {
     rendezvous::choose(pools, |pool| {
         let tickets = if named { pool.weight.max(1) } else { pool.weight };
         (0..tickets).map(|i| draw(&[uid, &pool.hub, pool.namespace.as_str(), pool.name.as_str()], i)).max()
@@ -38,13 +38,13 @@ mod tests {
         let mut shares = BTreeMap::<_, u32>::new();
         for i in 0..4000 {
             let uid = format!("uid-{i}");
-            let chosen = choose(&uid, &few, false).unwrap();
+            let chosen = choose_by_weight(&uid, &few, false).unwrap();
             *shares.entry(chosen.name.as_str()).or_default() += 1;
-            let then = choose(&uid, &more, false).unwrap();
+            let then = choose_by_weight(&uid, &more, false).unwrap();
             assert!(then.name == chosen.name || then.name.as_str() == "c", "it moved between old pools");
         }
         assert!((900..1100).contains(&shares["a"]) && shares["a"] + shares["b"] == 4000, "{shares:?}");
-        assert_eq!(choose("u", &[&pools[2]], false), None);
-        assert_eq!(choose("u", &[&pools[2]], true), Some(&pools[2]));
+        assert_eq!(choose_by_weight("u", &[&pools[2]], false), None);
+        assert_eq!(choose_by_weight("u", &[&pools[2]], true), Some(&pools[2]));
     }
 }

@@ -61,7 +61,7 @@ pub struct RenderArgs {
     /// Initial context: KEY=YAML. Wins over --context-files.
     #[arg(long, value_name = "KEY=YAML", value_parser = pair)]
     pub context_values: Vec<(String, String)>,
-    /// What time it is, which decides which deadlines have passed; the clock's if not given.
+    /// Current time, which decides which deadlines have passed; by default that of the clock.
     #[arg(long, value_name = "RFC3339")]
     pub now: Option<Timestamp>,
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::wire;
 
-/// What the name of a function of ours contains, and the last part of its package is.
+/// Name of our function: part of the function's name, and the last part of its package.
 const OURS: &str = "function-testplatform";
 
 /// A step of ours.
@@ -24,13 +24,13 @@ pub struct Step {
     pub input: Option<Value>,
     /// Its credentials, by name.
     pub credentials: Vec<(String, Entries)>,
-    /// What is fetched before it is first called.
+    /// Resources fetched before its first call.
     pub requirements: Requirements,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-/// What is read of a Composition.
+/// Part of a Composition that is read.
 pub struct Composition {
     #[serde(default)]
     /// Metadata.
@@ -43,7 +43,7 @@ pub struct Composition {
 #[serde(default)]
 /// Its metadata.
 pub struct Metadata {
-    /// What composites select it by.
+    /// Labels by which composites select it.
     pub labels: BTreeMap<String, String>,
 }
 

@@ -1,4 +1,4 @@
-//! What may go wrong, told by the file or the step in which it did.
+//! Errors, with the file or the step in which they occurred.
 
 use std::{io, path::PathBuf};
 

@@ -28,13 +28,13 @@ pub struct Input {
     pub composite: Value,
     /// The same as it is observed: with defaults and a time of creation.
     pub observed_composite: Document,
-    /// What its connection Secret holds.
+    /// Content of its connection Secret.
     pub composite_details: Vec<ConnectionDetailsEntry>,
     /// The composed resources.
     pub observed: Vec<Composed>,
     /// The steps of ours, in their order.
     pub steps: Vec<Step>,
-    /// What the function may ask for.
+    /// Resources that the function may request.
     pub pool: Vec<Document>,
     /// OpenAPI documents that the function may ask for.
     pub schemas: Vec<Value>,
@@ -51,7 +51,7 @@ pub struct Composed {
     pub name: String,
     /// The object.
     pub document: Document,
-    /// What its connection Secret holds.
+    /// Content of its connection Secret.
     pub details: Vec<ConnectionDetailsEntry>,
 }
 
@@ -171,7 +171,7 @@ fn selected(
     Ok(())
 }
 
-/// What API server and Crossplane would have added by now.
+/// Adds the fields that API server and Crossplane would have added.
 fn complete(composite: &mut Value, definition: &Definition, composition: &Composition, now: Timestamp) {
     definition.fill_in(composite);
     let metadata = &mut composite["metadata"];

@@ -72,7 +72,7 @@ fn explained(rendered: &Rendered) -> Vec<String> {
     let several = rendered.passes.len() > 1;
     let lines = |pass: &Pass| {
         let lines = match &pass.thought {
-            Ok(thought) => thought.explain(&pass.response),
+            Ok(thought) => thought.explain_response(&pass.response),
             Err(unusable) => vec![format!("fatal: {unusable}")],
         };
         let prefix = if several { format!("{}: ", pass.step) } else { String::new() };
@@ -172,7 +172,7 @@ fn composed(input: &Input, name: &str, desired: &Resource) -> Result<Value, Erro
         *metadata = Value::Object(Map::new());
     }
     match existing {
-        // Whoever exists keeps its name.
+        // An existing resource keeps its name.
         Some(existing) => {
             for field in ["name", "generateName", "namespace"] {
                 match existing.get(field) {

@@ -13,8 +13,8 @@ use super::{
     schema,
 };
 use crate::{
-    Options, Thought,
-    observed::Unusable,
+    Evaluation, Options,
+    observed::UnusableRequest,
     proto::{
         Condition, CredentialData, Credentials, MatchLabels, Requirements, ResourceSelector, Resources,
         Result as FunctionResult, RunFunctionRequest, RunFunctionResponse, Schema, SchemaSelector, Severity,
@@ -31,20 +31,20 @@ const MAX_REPEATS: usize = 5;
 pub struct Pass {
     /// Name of the step.
     pub step: String,
-    /// What it was asked.
+    /// Its request.
     pub request: RunFunctionRequest,
     /// What it answered.
     pub response: RunFunctionResponse,
     /// What it thought.
-    pub thought: Result<Thought, Unusable>,
+    pub thought: Result<Evaluation, UnusableRequest>,
 }
 
-/// What the steps of ours want.
+/// Requirements of our steps.
 #[derive(Debug, Default)]
 pub struct Rendered {
     /// The steps that were run.
     pub passes: Vec<Pass>,
-    /// What is to exist.
+    /// Desired resources.
     pub desired: State,
     /// The conditions of the composite.
     pub conditions: Vec<Condition>,
@@ -97,28 +97,28 @@ fn settle(
     mut request: RunFunctionRequest,
     now: Timestamp,
 ) -> Result<Pass, Error> {
-    let mut asked = None;
+    let mut requested = None;
     for _ in 0..=MAX_REPEATS {
         (request.required_resources, request.required_schemas) = bootstrap(input, step)?;
         request.extra_resources = BTreeMap::new();
-        if let Some(requirements) = &asked {
+        if let Some(requirements) = &requested {
             answer(input, requirements, &mut request)?;
         }
         let response = crate::run(&request, &Options::default(), now);
         let fatal = response.results.iter().any(|r| r.severity == i32::from(Severity::Fatal));
-        if fatal || response.requirements == asked {
-            let thought = Thought::about(&request, now);
+        if fatal || response.requirements == requested {
+            let thought = Evaluation::of(&request, now);
             return Ok(Pass { step: step.name.clone(), request, response, thought });
         }
         request.context = response.context;
-        asked = response.requirements;
+        requested = response.requirements;
     }
     Err(Error::Unstable { step: step.name.clone(), passes: MAX_REPEATS })
 }
 
 type Bootstrap = (BTreeMap<String, Resources>, BTreeMap<String, Schema>);
 
-/// What the Composition has fetched before the first call.
+/// Fetches the Composition's bootstrap requirements.
 fn bootstrap(input: &Input, step: &Step) -> Result<Bootstrap, Error> {
     let mut resources = BTreeMap::new();
     for required in &step.requirements.required_resources {

@@ -1,5 +1,5 @@
-//! What a function may ask for: the objects of `--required-resources`, matched as Crossplane matches them, and
-//! the connection Secrets among the observed resources.
+//! Resources that a function may request: the objects of `--required-resources`, matched as Crossplane matches them, and the connection
+//! Secrets among the observed resources.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::{
     wire,
 };
 
-/// What a Secret holds, by key.
+/// Data of a Secret, by key.
 pub type Entries = Vec<(String, Bytes)>;
 
 /// The objects that a selector names. None is an answer too: asked for, and not there.
@@ -77,7 +77,7 @@ pub fn connection_secret<'a>(secrets: &'a [Document], object: &Value) -> Option<
     secret(secrets, own.unwrap_or(part("namespace")), part("name"))
 }
 
-/// What a Secret holds, by key: `data` is base64, `stringData` is text and wins. An error names the key only.
+/// Data of a Secret, by key: `data` is base64, `stringData` is text and wins. An error names the key only.
 pub fn entries(secret: &Document) -> Result<Entries, Error> {
     let mut entries = BTreeMap::new();
     for (field, encoded) in [("data", true), ("stringData", false)] {

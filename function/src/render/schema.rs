@@ -1,4 +1,4 @@
-//! What the XRD says about the composite: names, defaults, connection keys; and schemas that a function asks for.
+//! The XRD's part about the composite: names, defaults, connection keys; and schemas that a function requests.
 
 use serde_json::{Map, Value};
 use testplatform_apis::{claim, space};
@@ -8,7 +8,7 @@ use super::{
     files::{Document, text},
 };
 
-/// What is known of the composite's type.
+/// Type of the composite.
 #[derive(Clone, Debug)]
 pub struct Definition {
     /// Kind of the claim; empty if the type has none.

@@ -33,7 +33,7 @@ impl Connection {
         Self { stream: Box::new(stream), _place: None }
     }
 
-    /// One that is encrypted.
+    /// An encrypted connection.
     pub(super) fn encrypted(stream: TlsStream<TcpStream>, place: OwnedSemaphorePermit) -> Self {
         Self { stream: Box::new(stream), _place: Some(place) }
     }

@@ -100,7 +100,7 @@ struct FailureLog(Mutex<(Option<Instant>, u64)>);
 impl FailureLog {
     fn write(&self, peer: SocketAddr, error: &io::Error) {
         if error.kind() == io::ErrorKind::UnexpectedEof {
-            // What only looks whether the port is open, as probes do.
+            // A client that only checks whether the port is open, as probes do.
             tracing::debug!(%peer, %error, "connection closed before the TLS handshake was done");
             return;
         }

@@ -13,19 +13,19 @@ use tonic::{
 ///
 /// A handful of names that are known beforehand needs no router: a call is looked up by comparing its service with each.
 #[derive(Clone)]
-pub(super) struct Services(Arc<[Named]>);
+pub(super) struct Services(Arc<[ServiceName]>);
 
 /// A service and its name.
-pub(super) struct Named(&'static str, Box<dyn Answer>);
+pub(super) struct ServiceName(&'static str, Box<dyn Answer>);
 
-impl Named {
+impl ServiceName {
     pub(super) fn new<S: NamedService + Answer + 'static>(service: S) -> Self {
         Self(S::NAME, Box::new(service))
     }
 }
 
-impl<const N: usize> From<[Named; N]> for Services {
-    fn from(services: [Named; N]) -> Self {
+impl<const N: usize> From<[ServiceName; N]> for Services {
+    fn from(services: [ServiceName; N]) -> Self {
         Self(Arc::new(services))
     }
 }
@@ -63,9 +63,9 @@ impl Service<http::Request<Body>> for Services {
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         // `/package.Service/Method`
-        let asked = request.uri().path().split('/').nth(1).unwrap_or_default();
-        match self.0.iter().find(|Named(name, _)| *name == asked) {
-            Some(Named(_, service)) => service.answer(request),
+        let requested_service = request.uri().path().split('/').nth(1).unwrap_or_default();
+        match self.0.iter().find(|ServiceName(name, _)| *name == requested_service) {
+            Some(ServiceName(_, service)) => service.answer(request),
             None => Box::pin(ready(Ok(Status::unimplemented("no such service").into_http()))),
         }
     }

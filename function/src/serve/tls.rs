@@ -70,8 +70,7 @@ pub enum Error {
     },
 }
 
-/// What tells one version of a file from another. A Secret volume is swapped as a whole behind a symbolic
-/// link, which shows as another inode.
+/// Identity of one version of a file. A Secret volume is swapped as a whole behind a symbolic link, which shows as another inode.
 #[derive(Clone, PartialEq, Eq)]
 struct Stamp(Vec<Option<[i64; 5]>>);
 
@@ -100,8 +99,8 @@ struct Current {
 }
 
 impl Certs {
-    /// Loads the directory, which must be complete. What is wrong with it counts only if nothing of it changed meanwhile: three
-    /// files are not read all at once, and those of two versions do not fit together.
+    /// Loads the directory, which must be complete. An error counts only if no file changed meanwhile: three files are not read all at
+    /// once, and those of two versions do not match.
     pub fn load(dir: PathBuf, metrics: Metrics) -> Result<Self, Error> {
         // Before reading: what changes meanwhile is read again at the next look.
         let mut stamp = Stamp::of(&dir);
@@ -117,8 +116,8 @@ impl Certs {
         Ok(Self { dir, metrics, current })
     }
 
-    /// What a new connection is to use. Looks at the files first, at most once a second; that is three calls
-    /// of stat and worth no thread of its own. What cannot be used is logged once and the last good one kept.
+    /// Configuration for a new connection. Checks the files first, at most once a second; that costs three calls of stat and needs no
+    /// thread. A faulty set is logged once, and the last valid one stays.
     pub fn current(&self) -> Arc<ServerConfig> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.checked.elapsed() >= CHECK_INTERVAL {

@@ -4,41 +4,45 @@ use memchr::memmem::Finder;
 use prost::{Message as _, bytes::Bytes};
 use testplatform_apis::space::keys;
 
-use super::{Judged, Keys, OURS, SECRET};
+use super::{OURS, SECRET, SpaceCredentials, SpaceEvaluation};
 use crate::{
-    check::{foreign, missing, repeated},
+    check::{find_changed_foreign, find_missing, find_repeated_condition},
     proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse},
 };
 
-/// What the response violates.
-pub fn violation(
+/// Finds an invariant that the response violates.
+pub fn find_violation(
     response: &RunFunctionResponse,
     request: &RunFunctionRequest,
-    judged: &Judged,
+    evaluation: &SpaceEvaluation,
 ) -> Option<String> {
-    // What carries nothing, because its name is none, does not exist.
-    let nothing = |name: &str| name == SECRET && !judged.observed.is_legacy();
-    missing(OURS.map(|name| (name, nothing(name))), response, request)
-        .or_else(|| half_given(response))
-        .or_else(|| leaked(response, request, judged))
-        .or_else(|| foreign(response, request, &OURS))
-        .or_else(|| repeated(response))
+    // An Object with an invalid name carries nothing.
+    let nothing = |name: &str| name == SECRET && !evaluation.observed.is_legacy();
+    find_missing(OURS.map(|name| (name, nothing(name))), response, request)
+        .or_else(|| find_partial_credentials(response))
+        .or_else(|| find_leak(response, request, evaluation))
+        .or_else(|| find_changed_foreign(response, request, &OURS))
+        .or_else(|| find_repeated_condition(response))
 }
 
 /// All keys or none; and ready with all of them alone.
-fn half_given(response: &RunFunctionResponse) -> Option<String> {
+fn find_partial_credentials(response: &RunFunctionResponse) -> Option<String> {
     let composite = response.desired.as_ref()?.composite.as_ref()?;
     let details = &composite.connection_details;
-    let whole = Keys::new(details).is_complete() && details.len() == keys::EVERY.len();
+    let complete = SpaceCredentials::new(details).is_complete() && details.len() == keys::EVERY.len();
     let ready = composite.ready == i32::from(Ready::True);
     let given = ready || !details.is_empty();
-    (given && !whole).then(|| "a space would be given a part of its credentials".to_owned())
+    (given && !complete).then(|| "a space would be given a part of its credentials".to_owned())
 }
 
-/// Secrets travel as connection details only. What the request itself shows in the open is none.
-fn leaked(response: &RunFunctionResponse, request: &RunFunctionRequest, judged: &Judged) -> Option<String> {
-    let items = judged.observed.objects.values().map(|item| &item.details);
-    let known = items.chain([&judged.observed.details]).chain(&judged.details);
+/// Secrets travel as connection details only. A value that the request shows openly is no secret.
+fn find_leak(
+    response: &RunFunctionResponse,
+    request: &RunFunctionRequest,
+    evaluation: &SpaceEvaluation,
+) -> Option<String> {
+    let items = evaluation.observed.objects.values().map(|item| &item.details);
+    let known = items.chain([&evaluation.observed.details]).chain(&evaluation.details);
     let secrets: Vec<&Bytes> =
         known.flat_map(|k| [k.get(keys::KUBECONFIG), k.get(keys::TOKEN)]).flatten().collect();
     let objects = |resources: &std::collections::BTreeMap<String, Bytes>| -> Vec<Bytes> {

@@ -1,4 +1,4 @@
-//! Spaces that the incumbent made: their token is in a Secret in the space itself and never expires. Running pipelines have it, so it stays.
+//! Spaces of the incumbent. Their token is in a Secret in the space itself and never expires. Running pipelines use it, so it stays.
 
 use prost::bytes::Bytes;
 use serde_json::{Value, json};
@@ -8,17 +8,17 @@ use testplatform_apis::{
     space::{self, keys},
 };
 
-use super::{Keys, Observed, SECRET};
+use super::{SECRET, SpaceCredentials, SpaceState};
 
 /// Whether its Object carries something. In its first pass the incumbent writes `<no value>` for the name, which no hub takes.
-pub(super) fn is_made(object: &Object<AnyRemote>) -> bool {
+pub(super) fn carries_token(object: &Object<AnyRemote>) -> bool {
     let manifest = &object.spec.for_provider.manifest;
     manifest["metadata"]["name"].as_str().is_some_and(|name| ObjectName::try_from(name).is_ok())
 }
 
-/// The credentials, put together as the incumbent does once token and URL are known. Those that the tenant has are repeated to the byte while
-/// they say the same.
-pub(super) fn details(observed: &Observed, namespace: &str) -> Option<Keys> {
+/// Credentials, composed as the incumbent does once token and URL are known. Existing ones of the tenant are repeated byte for byte while
+/// they are equivalent.
+pub(super) fn legacy_credentials(observed: &SpaceState, namespace: &str) -> Option<SpaceCredentials> {
     if !observed.is_legacy() {
         return None;
     }
@@ -41,7 +41,7 @@ pub(super) fn details(observed: &Observed, namespace: &str) -> Option<Keys> {
         }],
         "users": [{ "name": account, "user": { "token": text(token) } }],
     });
-    Some(Keys::of([
+    Some(SpaceCredentials::of([
         (keys::API_SERVER, server.clone()),
         (keys::KUBECONFIG, kubeconfig.to_string().into()),
         (keys::NAMESPACE, namespace.to_owned().into()),

@@ -1,4 +1,4 @@
-//! Judged → response: the wire form of what was decided, and what is news in it.
+//! `SpaceEvaluation` → response: encodes the decisions for the wire, with events for changes.
 
 use prost::{Message as _, bytes::Bytes};
 use serde_json::json;
@@ -8,73 +8,79 @@ use testplatform_apis::{
     space::SpaceStatus,
 };
 
-use super::{Judged, Keys};
+use super::{SpaceCredentials, SpaceEvaluation};
 use crate::{
     Options,
     events::Event,
-    fatal::{fatal, shown},
+    fatal::{build_fatal, repeat_conditions},
     proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse, State, Target},
     respond as wires,
     text::bounded,
     wire,
 };
 
-/// The full response. What earlier steps want passes through byte for byte. Nothing is asked for: all that is needed is observed or set.
-pub(super) fn respond(
+/// Builds the full response. Resources of earlier steps pass through byte for byte. It requests nothing: everything it needs is observed or
+/// configured.
+pub(super) fn build_response(
     request: &RunFunctionRequest,
-    judged: &Judged,
+    evaluation: &SpaceEvaluation,
     options: &Options,
 ) -> RunFunctionResponse {
-    let target = match judged.observed.composite.claim {
+    let target = match evaluation.observed.composite.claim {
         Some(_) => Target::CompositeAndClaim,
         None => Target::Composite,
     };
-    let desired = match desired(request, judged) {
+    let desired = match build_desired(request, evaluation) {
         Ok(desired) => desired,
         Err(error) => {
             let why = format!("cannot encode the desired state: {error}; nothing is changed");
-            return fatal(request, FatalReason::InternalError.as_str(), why, shown(request));
+            return build_fatal(
+                request,
+                FatalReason::InternalError.as_str(),
+                why,
+                repeat_conditions(request),
+            );
         }
     };
-    let ready = ready(judged);
-    let event = event(judged, &ready);
-    let ttl = judged.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
+    let ready = ready_condition(evaluation);
+    let event = find_event(evaluation, &ready);
+    let ttl = evaluation.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
     RunFunctionResponse {
-        meta: Some(wires::meta(request, Some(ttl))),
+        meta: Some(wires::response_meta(request, Some(ttl))),
         desired: Some(desired),
-        results: event.into_iter().map(|e| wires::result(e, target)).collect(),
+        results: event.into_iter().map(|e| wires::encode_event(e, target)).collect(),
         context: request.context.clone(),
         requirements: None,
-        conditions: vec![wires::condition(ready, target)],
+        conditions: vec![wires::encode_condition(ready, target)],
         output: None,
     }
 }
 
-fn desired(request: &RunFunctionRequest, judged: &Judged) -> Result<State, wire::Error> {
+fn build_desired(request: &RunFunctionRequest, evaluation: &SpaceEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
-    for resource in &judged.resources {
-        let message = wires::composed(resource)?;
+    for resource in &evaluation.resources {
+        let message = wires::encode_resource(resource)?;
         desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
-    let composite = &judged.observed.composite;
+    let composite = &evaluation.observed.composite;
     let status = SpaceStatus {
-        phase: Some(judged.phase()),
-        message: Some(bounded(&judged.state.message, 1024)),
-        namespace: judged.namespace.clone(),
+        phase: Some(evaluation.phase()),
+        message: Some(bounded(&evaluation.state.message, 1024)),
+        namespace: evaluation.namespace.clone(),
     };
-    let body = composite.answered(json!(status));
-    // Whoever is ready has its Secret replaced as a whole: never by less than everything.
-    let ready = if judged.details.is_some() { Ready::True } else { Ready::False };
+    let body = composite.status_body(json!(status));
+    // A ready composite has its Secret replaced as a whole, so it must have all keys.
+    let ready = if evaluation.details.is_some() { Ready::True } else { Ready::False };
     desired.composite = Some(Resource {
         resource: wire::json_to_struct(&body)?,
-        connection_details: judged.details.iter().flat_map(Keys::entries).collect(),
+        connection_details: evaluation.details.iter().flat_map(SpaceCredentials::entries).collect(),
         ready: ready.into(),
     });
     Ok(desired)
 }
 
-fn ready(judged: &Judged) -> Condition {
-    let status = match judged.state.reason {
+fn ready_condition(evaluation: &SpaceEvaluation) -> Condition {
+    let status = match evaluation.state.reason {
         SpaceReady::SpaceAvailable => ConditionStatus::True,
         SpaceReady::SpaceNameInvalid
         | SpaceReady::SpaceNamespacePending
@@ -88,14 +94,14 @@ fn ready(judged: &Judged) -> Condition {
     Condition {
         type_: SPACE_READY.into(),
         status,
-        reason: judged.state.reason.as_str().into(),
-        message: bounded(&judged.state.message, 1024),
+        reason: evaluation.state.reason.as_str().into(),
+        message: bounded(&evaluation.state.message, 1024),
     }
 }
 
 /// A transition to something that somebody wants to know. A failed pass says nothing of what was shown before it.
-fn event(judged: &Judged, new: &Condition) -> Option<Event> {
-    let waits = match judged.state.reason {
+fn find_event(evaluation: &SpaceEvaluation, new: &Condition) -> Option<Event> {
+    let waits = match evaluation.state.reason {
         SpaceReady::SpaceNamespacePending
         | SpaceReady::SpaceContentPending
         | SpaceReady::SpaceCredentialsPending => true,
@@ -106,11 +112,11 @@ fn event(judged: &Judged, new: &Condition) -> Option<Event> {
         | SpaceReady::SpacePaused
         | SpaceReady::SpaceTerminating => false,
     };
-    let old = condition(&judged.observed.composite.conditions, SPACE_READY);
+    let old = condition(&evaluation.observed.composite.conditions, SPACE_READY);
     let news = old.is_none_or(|old| old.reason != new.reason && old.reason != "FatalError");
     (news && !waits).then(|| Event {
         warning: new.status != ConditionStatus::True,
-        reason: judged.state.reason.as_str(),
+        reason: evaluation.state.reason.as_str(),
         message: new.message.clone(),
     })
 }

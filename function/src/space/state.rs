@@ -1,21 +1,21 @@
-//! Observed × desired → where the space stands, and the one sentence.
+//! Observed × desired → progress of the space, and its message.
 
 use testplatform_apis::{condition::SpaceReady, space::SpacePhase};
 
-use super::{CREDENTIALS, Item, Judged, Observed, ROLE_BINDING};
-use crate::{backend::Desired, observed::Link};
+use super::{CREDENTIALS, ROLE_BINDING, SpaceEvaluation, SpaceObject, SpaceState};
+use crate::{backend::DesiredResource, observed::SyncState};
 
-/// Where the space stands.
+/// Progress of a space.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct SpaceProgress {
     /// Why.
     pub reason: SpaceReady,
     /// The same in a sentence.
     pub message: String,
 }
 
-impl Judged {
-    /// How far it is.
+impl SpaceEvaluation {
+    /// Current stage.
     pub fn phase(&self) -> SpacePhase {
         match (self.details.is_some(), self.state.reason) {
             (false, _) => SpacePhase::Pending,
@@ -25,14 +25,14 @@ impl Judged {
     }
 }
 
-/// Where the space stands: the first thing that is not as it should be.
-pub(super) fn state(
+/// Progress of the space: the first unfinished step.
+pub(super) fn read_progress(
     namespace: Option<&str>,
-    resources: &[Desired],
+    resources: &[DesiredResource],
     given: bool,
-    observed: &Observed,
-) -> State {
-    let is = |reason, message: String| State { reason, message };
+    observed: &SpaceState,
+) -> SpaceProgress {
+    let is = |reason, message: String| SpaceProgress { reason, message };
     let Some(namespace) = namespace else {
         let name = &observed.composite.metadata.name;
         let message = format!(
@@ -40,25 +40,29 @@ pub(super) fn state(
         );
         return is(SpaceReady::SpaceNameInvalid, message);
     };
-    if observed.home().and_then(Item::remote).is_some_and(|m| m.deletion_timestamp.is_some()) {
+    if observed
+        .namespace_object()
+        .and_then(SpaceObject::remote)
+        .is_some_and(|m| m.deletion_timestamp.is_some())
+    {
         let message =
             format!("namespace {namespace} is being deleted on the hub; it is made anew once it is gone");
         return is(SpaceReady::SpaceTerminating, message);
     }
-    if observed.is_taken() {
+    if observed.is_foreign() {
         let message = format!(
             "the hub has a namespace {namespace} that was not made for this claim, and it is not taken over"
         );
         return is(SpaceReady::SpaceRefused, message);
     }
-    let trouble = observed.objects.iter().find_map(|(name, item)| Some((name, trouble(&item.link)?)));
+    let trouble = observed.objects.iter().find_map(|(name, item)| Some((name, sync_problem(&item.sync)?)));
     if let Some((name, (reason, words))) = trouble {
         return is(reason, format!("{name}: {words}"));
     }
-    if !observed.home().is_some_and(Item::is_there) {
+    if !observed.namespace_object().is_some_and(SpaceObject::exists) {
         return is(SpaceReady::SpaceNamespacePending, format!("the hub makes namespace {namespace}"));
     }
-    let unready = |r: &&Desired| r.name != CREDENTIALS && !r.ready;
+    let unready = |r: &&DesiredResource| r.name != CREDENTIALS && !r.ready;
     let mut waits: Vec<&str> = resources.iter().filter(unready).map(|r| &*r.name).collect();
     if !resources.iter().any(|r| r.name == ROLE_BINDING) {
         waits.push(ROLE_BINDING);
@@ -80,16 +84,18 @@ pub(super) fn state(
     is(SpaceReady::SpaceAvailable, format!("namespace {namespace} is there, with its credentials"))
 }
 
-/// What an administrator has to look at.
-fn trouble(link: &Link) -> Option<(SpaceReady, String)> {
-    Some(match link {
-        Link::Unknown | Link::InSync => return None,
-        Link::Deleted | Link::Replaced => (SpaceReady::SpaceRefused, "another object has its name".into()),
-        Link::UnknownField(path) => {
+/// Sync problem for an administrator.
+fn sync_problem(sync: &SyncState) -> Option<(SpaceReady, String)> {
+    Some(match sync {
+        SyncState::Unknown | SyncState::InSync => return None,
+        SyncState::Deleted | SyncState::Replaced => {
+            (SpaceReady::SpaceRefused, "another object has its name".into())
+        }
+        SyncState::UnknownField(path) => {
             (SpaceReady::SpaceRefused, format!("the hub does not know the field {path}"))
         }
-        Link::Refused(words) => (SpaceReady::SpaceRefused, format!("the hub refuses: {words}")),
-        Link::Unavailable(outage) => (SpaceReady::SpaceHubUnreachable, outage.to_string()),
-        Link::Paused => (SpaceReady::SpacePaused, "an administrator paused its Object".into()),
+        SyncState::Refused(message) => (SpaceReady::SpaceRefused, format!("the hub refuses: {message}")),
+        SyncState::Unavailable(outage) => (SpaceReady::SpaceHubUnreachable, outage.to_string()),
+        SyncState::Paused => (SpaceReady::SpacePaused, "an administrator paused its Object".into()),
     })
 }

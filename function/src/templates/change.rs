@@ -1,4 +1,4 @@
-//! Which changes of a cluster that is there may be. Any other keeps it as it is, whole: half a change is none that anybody asked for.
+//! Permitted changes of an existing cluster. A single forbidden change keeps the whole cluster as it is: nobody requested half of a change.
 
 use testplatform_apis::{
     condition::SpecLevel,
@@ -15,85 +15,90 @@ use testplatform_apis::{
 
 /// A change that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct ForbiddenChange {
     /// Immutable, or Rejected for what could be otherwise.
     reason: SpecLevel,
     path: String,
     sentence: String,
 }
 
-const ONCE: &str = "cannot change once a cluster was asked for";
+const IMMUTABLE: &str = "cannot change once a cluster was asked for";
 
 /// All of them as one sentence; the weightier reason.
-pub(super) fn said(changes: &[Change]) -> (SpecLevel, String) {
+pub(super) fn combine_changes(changes: &[ForbiddenChange]) -> (SpecLevel, String) {
     let immutable = changes.iter().any(|c| c.reason == SpecLevel::Immutable);
     let reason = if immutable { SpecLevel::Immutable } else { SpecLevel::Rejected };
-    let listed = super::listed(changes.iter().map(|c| (&c.path, &c.sentence)));
+    let listed = super::join_problems(changes.iter().map(|c| (&c.path, &c.sentence)));
     (reason, format!("{listed}; the cluster stays as it was asked for"))
 }
 
 /// The cluster as it is.
-pub(super) struct Cluster<'a> {
+pub(super) struct ExistingCluster<'a> {
     /// The version that it has, where the release that was last asked for was refused.
-    pub left_at: Option<&'a Version>,
+    pub blocked_at_version: Option<&'a Version>,
     /// Its groups of nodes, where its backend numbers them by their place, in that order.
     pub numbered_groups: Vec<String>,
 }
 
 /// The changes from what was asked for to what is asked for now that cannot be.
-pub(super) fn changes(entry: &Entry, cluster: &Cluster<'_>, old: &Effective, new: &Effective) -> Vec<Change> {
+pub(super) fn find_forbidden_changes(
+    entry: &Entry,
+    cluster: &ExistingCluster<'_>,
+    old: &Effective,
+    new: &Effective,
+) -> Vec<ForbiddenChange> {
     let offer = entry.made.offer();
     let mut found = Vec::new();
     let mut refuse = |reason, path: &str, sentence: &str| {
-        found.push(Change { reason, path: path.to_owned(), sentence: sentence.to_owned() });
+        found.push(ForbiddenChange { reason, path: path.to_owned(), sentence: sentence.to_owned() });
     };
     let mut fixed = |path: &str, changed: bool| {
         if changed {
-            refuse(SpecLevel::Immutable, path, ONCE);
+            refuse(SpecLevel::Immutable, path, IMMUTABLE);
         }
     };
-    let (was, is) = (control_plane(old), control_plane(new));
+    let (was, is) = (control_plane_of(old), control_plane_of(new));
     fixed("spec.controlPlane.class", was.class != is.class);
     let resized = was.replicas != is.replicas;
     fixed("spec.controlPlane.replicas", !offer.resizes_control_plane() && resized);
-    for (path, changed) in networks(old.network.as_ref(), new.network.as_ref()) {
+    for (path, changed) in compare_networks(old.network.as_ref(), new.network.as_ref()) {
         fixed(path, changed);
     }
     fixed("spec.hub", old.hub != new.hub);
     fixed("spec.timeouts", old.timeouts != new.timeouts);
-    for path in parameters(offer, old, new) {
+    for path in changed_parameters(offer, old, new) {
         fixed(&path, true);
     }
-    for path in groups(offer, old, new) {
+    for path in changed_groups(offer, old, new) {
         fixed(&path, true);
     }
     let moves = old.template != new.template;
     let movable = offer.backend().capabilities().moves;
-    if moves && (!movable || !upgrades_from(entry, old)) {
+    if moves && (!movable || !may_upgrade_from(entry, old)) {
         let sentence = "does not name the template by which the cluster was made in its upgradesFrom";
-        refuse(SpecLevel::Immutable, "spec.template", if movable { sentence } else { ONCE });
+        refuse(SpecLevel::Immutable, "spec.template", if movable { sentence } else { IMMUTABLE });
     }
     let path = if new.version.is_some() { "spec.version" } else { "spec.releaseImage" };
     if (&old.version, &old.release_image) != (&new.version, &new.release_image) {
         if !offer.upgrades() {
-            refuse(SpecLevel::Immutable, path, ONCE);
-        } else if let Some(sentence) = unreachable(entry, (old, cluster.left_at), new) {
+            refuse(SpecLevel::Immutable, path, IMMUTABLE);
+        } else if let Some(sentence) = version_problem(entry, (old, cluster.blocked_at_version), new) {
             refuse(SpecLevel::Rejected, path, &sentence);
         }
     }
-    if let Some(sentence) = renumbered(&cluster.numbered_groups, new) {
+    if let Some(sentence) = renumbering_problem(&cluster.numbered_groups, new) {
         refuse(SpecLevel::Rejected, "spec.nodeGroups", &sentence);
     }
     gather::sort_few(&mut found, |a, b| a.path.cmp(&b.path));
     found
 }
 
-fn upgrades_from(entry: &Entry, old: &Effective) -> bool {
+fn may_upgrade_from(entry: &Entry, old: &Effective) -> bool {
     old.template.as_ref().is_some_and(|old| entry.document.upgrades_from.contains(old))
 }
 
 /// Why a version cannot be reached from the one that the cluster has. Of an image that somebody brought along nobody knows.
-fn unreachable(
+fn version_problem(
     entry: &Entry,
     (old, left_at): (&Effective, Option<&Version>),
     new: &Effective,
@@ -116,11 +121,11 @@ fn unreachable(
     })
 }
 
-fn control_plane(of: &Effective) -> ControlPlane {
+fn control_plane_of(of: &Effective) -> ControlPlane {
     of.control_plane.clone().unwrap_or_default()
 }
 
-fn networks(old: Option<&Network>, new: Option<&Network>) -> [(&'static str, bool); 6] {
+fn compare_networks(old: Option<&Network>, new: Option<&Network>) -> [(&'static str, bool); 6] {
     let (old, new) = (old.cloned().unwrap_or_default(), new.cloned().unwrap_or_default());
     [
         ("spec.network.podCIDR", old.pod_cidr != new.pod_cidr),
@@ -132,25 +137,25 @@ fn networks(old: Option<&Network>, new: Option<&Network>) -> [(&'static str, boo
     ]
 }
 
-/// Parameters that changed and may not. One that the entry does not have any more goes with it.
-fn parameters(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<String> {
+/// Parameters that changed and may not. A parameter that the entry no longer has is dropped.
+fn changed_parameters(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<String> {
     let moves = old.template != new.template;
     let (old, new) = (old.parameters.clone().unwrap_or_default(), new.parameters.clone().unwrap_or_default());
     let names = gather::set(old.0.keys().chain(new.0.keys()));
     let rules = offer.parameters();
     let fixed = |name: &&&String| {
-        // What the template of before did not have, its cluster did not either.
+        // A parameter that the previous template lacked was never set in its cluster.
         if moves && !old.0.contains_key(**name) {
             return false;
         }
-        let rule = rule(&rules, name);
+        let rule = find_rule(&rules, name);
         rule.is_some_and(|rule| rule.immutable || !offer.tunable()) && old.0.get(**name) != new.0.get(**name)
     };
     names.iter().filter(fixed).map(|name| under("spec.parameters", name)).collect()
 }
 
 /// Members of groups that changed and may not. Groups come and go, and grow and shrink.
-fn groups(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<String> {
+fn changed_groups(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<String> {
     let mut found = Vec::new();
     let rules = offer.node_parameters();
     let old = old.node_groups.as_deref().unwrap_or_default();
@@ -164,7 +169,7 @@ fn groups(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<String> {
             fixed("arch");
         }
         let immutable = |name: &&String| {
-            rule(&rules, name).is_some_and(|rule| rule.immutable)
+            find_rule(&rules, name).is_some_and(|rule| rule.immutable)
                 && before.parameters.0.get(*name) != group.parameters.0.get(*name)
         };
         let names = gather::set(before.parameters.0.keys().chain(group.parameters.0.keys()));
@@ -174,16 +179,16 @@ fn groups(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<String> {
 }
 
 /// Why groups cannot go: another one is behind them, whose nodes would be made again under the number that it gets.
-fn renumbered(numbered: &[String], new: &Effective) -> Option<String> {
+fn renumbering_problem(numbered: &[String], new: &Effective) -> Option<String> {
     let stays = |name: &&String| new.node_groups.iter().flatten().any(|group| group.name == **name);
-    let gone = numbered.iter().find(|name| !stays(name))?;
-    let behind = numbered.iter().skip_while(|name| *name != gone).find(stays)?;
-    let (gone, behind) = (bounded(gone, 63), bounded(behind, 63));
+    let removed = numbered.iter().find(|name| !stays(name))?;
+    let behind = numbered.iter().skip_while(|name| *name != removed).find(stays)?;
+    let (missing, behind) = (bounded(removed, 63), bounded(behind, 63));
     Some(format!(
-        "must keep group {gone}: OSAC numbers node groups by their order, and would make the nodes of {behind} again; groups can be removed from the end only, and {gone} can be made smaller"
+        "must keep group {missing}: OSAC numbers node groups by their order, and would make the nodes of {behind} again; groups can be removed from the end only, and {missing} can be made smaller"
     ))
 }
 
-fn rule<'a>(rules: &Rules<'a>, name: &str) -> Option<&'a Rule> {
+fn find_rule<'a>(rules: &Rules<'a>, name: &str) -> Option<&'a Rule> {
     rules.iter().find(|(known, _)| *known == name).map(|(_, rule)| *rule)
 }

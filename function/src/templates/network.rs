@@ -1,4 +1,4 @@
-//! Addresses and networks: whether they are such, whether the template leaves them to claims, and whether they overlap.
+//! Validation of addresses and networks: their format, the template's permission, and overlaps.
 
 use std::net::IpAddr;
 
@@ -7,34 +7,34 @@ use testplatform_apis::{
     template::{capability::Capabilities, companions::Network, entry::NetworkField, kind::NetworkVariables},
 };
 
-use super::Refusal;
+use super::FieldRefusal;
 
-/// What is wrong with the networks that a claim asks for.
-pub(super) fn refusals(
-    asked: &Network,
+/// Checks the networks that a claim requests.
+pub(super) fn check_networks(
+    requested: &Network,
     allowed: &[NetworkField],
     can: &Capabilities,
     variables: &NetworkVariables,
-) -> Vec<Refusal> {
+) -> Vec<FieldRefusal> {
     let mut found = Vec::new();
     let mut refuse = |path: &str, sentence: &str| {
         let path = format!("spec.network.{path}");
-        found.push(Refusal { reason: Request::FieldRefused, path, sentence: sentence.to_owned() });
+        found.push(FieldRefusal { reason: Request::FieldRefused, path, sentence: sentence.to_owned() });
     };
-    let internal = asked.internal.clone().unwrap_or_default();
-    let external = asked.external.clone().unwrap_or_default();
-    let mut blocks: Vec<(&str, Block)> = Vec::new();
+    let internal = requested.internal.clone().unwrap_or_default();
+    let external = requested.external.clone().unwrap_or_default();
+    let mut blocks: Vec<(&str, CidrBlock)> = Vec::new();
     for (path, field, text) in [
-        ("podCIDR", NetworkField::PodCidr, &asked.pod_cidr),
-        ("serviceCIDR", NetworkField::ServiceCidr, &asked.service_cidr),
-        ("machineCIDR", NetworkField::MachineCidr, &asked.machine_cidr),
+        ("podCIDR", NetworkField::PodCidr, &requested.pod_cidr),
+        ("serviceCIDR", NetworkField::ServiceCidr, &requested.service_cidr),
+        ("machineCIDR", NetworkField::MachineCidr, &requested.machine_cidr),
     ] {
         let Some(text) = text else { continue };
         if !allowed.contains(&field) {
             refuse(path, "is not left to claims by this template");
             continue;
         }
-        match Block::parse(text) {
+        match CidrBlock::parse(text) {
             Err(sentence) => refuse(path, sentence),
             Ok(block) if block.bits == 128 && !can.ipv6 => refuse(path, "must be of IPv4"),
             Ok(block) => {
@@ -57,24 +57,25 @@ pub(super) fn refusals(
             refuse(path, "is no UUID");
         }
     }
-    if !asked.dns_nameservers.is_empty() && !allowed.contains(&NetworkField::DnsNameservers) {
+    if !requested.dns_nameservers.is_empty() && !allowed.contains(&NetworkField::DnsNameservers) {
         refuse("dnsNameservers", "is not left to claims by this template");
     } else {
-        let wrong = asked.dns_nameservers.iter().enumerate().filter(|(_, a)| a.parse::<IpAddr>().is_err());
+        let wrong =
+            requested.dns_nameservers.iter().enumerate().filter(|(_, a)| a.parse::<IpAddr>().is_err());
         wrong.for_each(|(i, _)| refuse(&format!("dnsNameservers[{i}]"), "is no IP address"));
     }
     found
 }
 
 /// A block of addresses.
-struct Block {
+struct CidrBlock {
     first: u128,
     prefix: u32,
     /// 32 or 128.
     bits: u32,
 }
 
-impl Block {
+impl CidrBlock {
     fn parse(text: &str) -> Result<Self, &'static str> {
         let none = "is no block of addresses such as 10.132.0.0/14";
         let (address, prefix) = text.split_once('/').ok_or(none)?;
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn blocks_are_whole_and_know_whom_they_overlap() {
-        let block = |text: &str| Block::parse(text).unwrap();
+        let block = |text: &str| CidrBlock::parse(text).unwrap();
         for bad in [
             "",
             "10.0.0.0",
@@ -131,7 +132,7 @@ mod tests {
             "::1/64",
             "::/129",
         ] {
-            assert!(Block::parse(bad).is_err(), "{bad}");
+            assert!(CidrBlock::parse(bad).is_err(), "{bad}");
         }
         assert!(block("0.0.0.0/0").overlaps(&block("10.0.0.0/8")));
         assert!(block("10.132.0.0/14").overlaps(&block("10.133.0.0/16")));

@@ -1,13 +1,13 @@
-//! What cannot be had, said so that all of it can be put right at once.
+//! Refusals, listed together so that all of them can be corrected at once.
 
 use testplatform_apis::condition::Request;
 
-use crate::{text::bounded, validate::Remark};
+use crate::{text::bounded, validate::AdmissionIssue};
 
 /// Something that cannot be had: all of them are said at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
-    /// What it is about.
+pub(super) struct FieldRefusal {
+    /// Subject of the refusal.
     pub reason: Request,
     /// Path of the field.
     pub path: String,
@@ -16,21 +16,21 @@ pub(super) struct Refusal {
 }
 
 /// The most refusals that are said in full.
-const SAID: usize = 10;
+const MAX_LISTED: usize = 10;
 
 /// Refusals as one sentence: the weightiest reason, every path.
-pub(super) fn said(refusals: &[Refusal]) -> Remark {
+pub(super) fn combine_refusals(refusals: &[FieldRefusal]) -> AdmissionIssue {
     let reason = refusals.iter().map(|r| r.reason).min().unwrap_or(Request::FieldRefused);
-    Remark::new(
+    AdmissionIssue::new(
         reason,
-        format!("{}; correct the claim", listed(refusals.iter().map(|r| (&r.path, &r.sentence)))),
+        format!("{}; correct the claim", join_problems(refusals.iter().map(|r| (&r.path, &r.sentence)))),
     )
 }
 
-pub(super) fn listed<'a>(all: impl Iterator<Item = (&'a String, &'a String)>) -> String {
+pub(super) fn join_problems<'a>(all: impl Iterator<Item = (&'a String, &'a String)>) -> String {
     let words: Vec<String> =
         all.map(|(path, sentence)| format!("{} {}", bounded(path, 256), bounded(sentence, 512))).collect();
-    let more = words.len().saturating_sub(SAID);
+    let more = words.len().saturating_sub(MAX_LISTED);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    format!("{}{more}", words[..words.len().min(SAID)].join("; "))
+    format!("{}{more}", words[..words.len().min(MAX_LISTED)].join("; "))
 }

@@ -1,4 +1,4 @@
-//! Words of a claim × entry × what was asked for before → what is to be, or everything that is in the way of it.
+//! Claim × entry × previous request → resolved request, or all refusals.
 
 use serde_json::Value;
 use testplatform_apis::{
@@ -15,46 +15,47 @@ use testplatform_apis::{
 };
 
 use super::{
-    Brings, Bundles, Chosen, Judgement, Refusal, Whole, Words, change, find, groups, network, order,
+    BroughtCredentials, BundleSelection, ClaimSpec, FieldRefusal, ResolveError, ResolvedSpec,
+    SelectedRelease, catalogue, change, groups, network, spec,
 };
 
-/// What is in the way.
-pub(super) struct Refusals(pub Vec<Refusal>);
+/// Collected refusals.
+pub(super) struct Refusals(pub Vec<FieldRefusal>);
 
 impl Refusals {
     pub(super) fn add(&mut self, reason: Request, path: impl Into<String>, sentence: impl Into<String>) {
-        self.0.push(Refusal { reason, path: path.into(), sentence: sentence.into() });
+        self.0.push(FieldRefusal { reason, path: path.into(), sentence: sentence.into() });
     }
 }
 
 /// Judges a claim. `memory`: what was asked for before, as far as the hub took it.
-pub(super) fn judged(
+pub(super) fn resolve_claim(
     entry: &Entry,
-    words: &Words,
+    claim: &ClaimSpec,
     memory: Option<&Effective>,
-    cluster: &change::Cluster<'_>,
-) -> Result<(Whole, Effective), Judgement> {
+    cluster: &change::ExistingCluster<'_>,
+) -> Result<(ResolvedSpec, Effective), ResolveError> {
     let offer = entry.made.offer();
     let mut refusals = Refusals(vec![]);
     let before = memory.and_then(|m| m.parameters.clone()).unwrap_or_default();
     let fresh = memory.is_none_or(|m| m.template.as_ref() != Some(&entry.name));
-    let release = release(entry, words, (memory, cluster.left_at), &mut refusals);
-    let (parameters, shown) = settings(
+    let release = resolve_release(entry, claim, (memory, cluster.blocked_at_version), &mut refusals);
+    let (parameters, shown) = resolve_parameters(
         ("spec.parameters", "parameter"),
         &offer.parameters(),
-        &words.parameters,
+        &claim.parameters,
         (&before, fresh),
         Request::InvalidParameter,
         &mut refusals,
     );
-    let (groups, node_groups) = groups::groups(entry, words, memory, &mut refusals);
-    let control_plane = control_plane(entry, words, memory, &mut refusals);
-    let network = networks(entry, words, memory, &mut refusals);
-    let hub = words.hub.clone().or_else(|| memory.and_then(|m| m.hub.clone()));
-    let timeouts = timeouts(entry, words, memory);
-    let brings = words.byoc.as_ref().and_then(|byoc| brings(entry, byoc, &mut refusals));
+    let (groups, node_groups) = groups::resolve_groups(entry, claim, memory, &mut refusals);
+    let control_plane = resolve_control_plane(entry, claim, memory, &mut refusals);
+    let network = resolve_network(entry, claim, memory, &mut refusals);
+    let hub = claim.hub.clone().or_else(|| memory.and_then(|m| m.hub.clone()));
+    let timeouts = resolve_timeouts(entry, claim, memory);
+    let brings = claim.byoc.as_ref().and_then(|byoc| resolve_tenant_credentials(entry, byoc, &mut refusals));
     if !refusals.0.is_empty() {
-        return Err(Judgement::Refused(refusals.0));
+        return Err(ResolveError::Refused(refusals.0));
     }
     let some = |values: &Values| (!values.is_empty()).then(|| values.clone());
     let effective = Effective {
@@ -70,18 +71,18 @@ pub(super) fn judged(
         timeouts: (timeouts != Timeouts::default()).then_some(timeouts),
     };
     if let Some(memory) = memory {
-        let changes = change::changes(entry, cluster, memory, &effective);
+        let changes = change::find_forbidden_changes(entry, cluster, memory, &effective);
         if !changes.is_empty() {
-            return Err(Judgement::Unchangeable(changes));
+            return Err(ResolveError::Unchangeable(changes));
         }
     }
     let document = &entry.document;
     let before = memory.and_then(|m| m.template.clone());
-    let whole = Whole {
+    let resolved = ResolvedSpec {
         release,
         template: entry.name.clone(),
         moved_from: before.filter(|before| *before != entry.name),
-        back: false,
+        is_rollback: false,
         releases: if entry.backend().capabilities().walks { entry.releases.clone() } else { vec![] },
         control_plane,
         network,
@@ -91,15 +92,19 @@ pub(super) fn judged(
         namespace: document.namespace.clone(),
         password: document.password.unwrap_or(true),
         observes: document.observes,
-        bundles: Bundles::chosen(document, &parameters),
-        brings,
-        order: order::placed(&entry.made, groups, parameters),
+        bundles: BundleSelection::select(document, &parameters),
+        tenant_credentials: brings,
+        backend_spec: spec::build_backend_spec(&entry.made, groups, parameters),
     };
-    Ok((whole, effective))
+    Ok((resolved, effective))
 }
 
-/// What the claim brings along, as far as the entry takes it.
-fn brings(entry: &Entry, block: &Value, refusals: &mut Refusals) -> Option<Brings> {
+/// Tenant credentials of the claim, as far as the entry accepts them.
+fn resolve_tenant_credentials(
+    entry: &Entry,
+    block: &Value,
+    refusals: &mut Refusals,
+) -> Option<BroughtCredentials> {
     let mut refuse = |field: &str, what: &str| {
         let sentence = format!("cannot be served: template {} {what}", entry.name);
         refusals.add(Request::FieldRefused, format!("spec.byoc{field}"), sentence);
@@ -111,39 +116,39 @@ fn brings(entry: &Entry, block: &Value, refusals: &mut Refusals) -> Option<Bring
     if !terms.ssh_key && !block[SSH_KEY].is_null() {
         refuse(&format!(".{SSH_KEY}"), "takes no SSH key");
     }
-    Some(Brings { byoc: block.clone(), terms: terms.clone() })
+    Some(BroughtCredentials { byoc: block.clone(), terms: terms.clone() })
 }
 
-/// What the cluster is to run. What it was asked to run stays, as long as the claim means it and the template is the same: a
-/// catalogue that changes upgrades no cluster. But for one that the hub refuses: its image may have been repaired.
-fn release(
+/// Resolves the release. The requested one stays, as long as it matches the claim and the template is the same: a catalogue change upgrades
+/// no cluster. A release that the hub refuses is the exception: its image may have been repaired.
+fn resolve_release(
     entry: &Entry,
-    words: &Words,
+    claim: &ClaimSpec,
     (memory, left_at): (Option<&Effective>, Option<&Version>),
     refusals: &mut Refusals,
-) -> Chosen {
+) -> SelectedRelease {
     let own = memory.filter(|m| m.template.as_ref() == Some(&entry.name));
-    let held = own.and_then(|m| Version::parse(m.version.as_deref()?).ok());
-    let listed = held.as_ref().and_then(|held| entry.releases.iter().find(|r| r.version == *held));
-    let refused = left_at.is_some_and(|left_at| held.as_ref() != Some(left_at));
+    let current = own.and_then(|m| Version::parse(m.version.as_deref()?).ok());
+    let listed = current.as_ref().and_then(|blocked| entry.releases.iter().find(|r| r.version == *blocked));
+    let refused = left_at.is_some_and(|left_at| current.as_ref() != Some(left_at));
     let repaired = || listed.filter(|_| refused)?.image.clone();
-    let kept = || Chosen {
-        version: held.clone(),
+    let current_release = || SelectedRelease {
+        version: current.clone(),
         image: repaired().or_else(|| own.and_then(|m| m.release_image.clone())),
         deprecated: listed.and_then(|r| r.deprecated.clone()),
     };
     let of = |release: &Release| {
-        if Some(&release.version) == held.as_ref() {
-            return kept();
+        if Some(&release.version) == current.as_ref() {
+            return current_release();
         }
         release.into()
     };
-    if let Some(image) = &words.release_image {
-        return brought(entry, image, own, refusals);
+    if let Some(image) = &claim.release_image {
+        return resolve_image(entry, image, own, refusals);
     }
-    let Some(asked) = &words.version else {
+    let Some(requested) = &claim.version else {
         if own.is_some() {
-            return kept();
+            return current_release();
         }
         return entry.default_release().map(of).unwrap_or_default();
     };
@@ -153,31 +158,37 @@ fn release(
             "spec.version",
             "cannot be asked for of this template, which has its own",
         );
-        return Chosen::default();
+        return SelectedRelease::default();
     }
-    if held.as_ref().is_some_and(|held| held.is_meant_by(asked)) {
-        return kept();
+    if current.as_ref().is_some_and(|blocked| blocked.is_meant_by(requested)) {
+        return current_release();
     }
-    let Some(release) = entry.release(asked, None) else {
+    let Some(release) = entry.release(requested, None) else {
         let mut enabled: Vec<&Release> = entry.releases.iter().filter(|r| r.enabled).collect();
         gather::sort_few(&mut enabled, |a, b| b.version.cmp(&a.version));
         let names: Vec<String> = enabled.iter().map(|r| r.version.to_string()).collect();
-        let sentence = format!("is none of the template's: set one that is: {}", find::first_ten(&names));
+        let sentence =
+            format!("is none of the template's: set one that is: {}", catalogue::first_ten(&names));
         refusals.add(Request::VersionUnsupported, "spec.version", sentence);
-        return Chosen::default();
+        return SelectedRelease::default();
     };
     of(release)
 }
 
 /// An image that the claim brings along.
-fn brought(entry: &Entry, image: &str, own: Option<&Effective>, refusals: &mut Refusals) -> Chosen {
+fn resolve_image(
+    entry: &Entry,
+    image: &str,
+    own: Option<&Effective>,
+    refusals: &mut Refusals,
+) -> SelectedRelease {
     let listed = entry.releases.iter().find(|r| r.enabled && r.image.as_deref() == Some(image));
     if let Some(release) = listed {
         return release.into();
     }
     if let Some(own) = own.filter(|m| m.release_image.as_deref() == Some(image)) {
         let version = own.version.clone().and_then(|v| Version::try_from(v).ok());
-        return Chosen { version, image: Some(image.to_owned()), deprecated: None };
+        return SelectedRelease { version, image: Some(image.to_owned()), deprecated: None };
     }
     let path = "spec.releaseImage";
     if !entry.backend().capabilities().release_image {
@@ -191,44 +202,44 @@ fn brought(entry: &Entry, image: &str, own: Option<&Effective>, refusals: &mut R
         let what = if allowed.is_empty() {
             "is not left to claims by this template; set version instead".to_owned()
         } else {
-            format!("must begin with one of: {}", find::first_ten(allowed))
+            format!("must begin with one of: {}", catalogue::first_ten(allowed))
         };
         refusals.add(Request::VersionUnsupported, path, what);
     } else if !image.chars().all(|c| c.is_ascii_graphic()) || !image.contains(['@', ':']) {
         refusals.add(Request::VersionUnsupported, path, "is no image with a tag or a digest");
     }
-    Chosen { version: Version::of_tag(image), image: Some(image.to_owned()), deprecated: None }
+    SelectedRelease { version: Version::of_tag(image), image: Some(image.to_owned()), deprecated: None }
 }
 
 /// Parameters with their values: the claim's, else what was asked for before, else the default. The second is what may be shown.
 ///
 /// `fresh`: by this template nothing was asked for before. Otherwise what was left out then stays left out, whatever the entry says by
 /// now; of a Secret nothing is remembered, so that has its default.
-pub(super) fn settings(
+pub(super) fn resolve_parameters(
     (path, what): (&str, &str),
     known: &Rules<'_>,
-    asked: &Values,
+    requested: &Values,
     (before, fresh): (&Values, bool),
     reason: Request,
     refusals: &mut Refusals,
 ) -> (Vec<(String, Value)>, Values) {
     let size = |values: &Values| serde_json::to_string(values).map_or(0, |text| text.len());
-    if size(asked) > MAX_SIZE {
+    if size(requested) > MAX_SIZE {
         refusals.add(reason, path, format!("is larger than {} KiB in all", MAX_SIZE / 1024));
         return (vec![], Values::default());
     }
-    for name in asked.0.keys().filter(|name| known.iter().all(|(k, _)| k != name)) {
+    for name in requested.0.keys().filter(|name| known.iter().all(|(k, _)| k != name)) {
         let names: Vec<String> = known.iter().map(|(name, _)| (*name).to_owned()).collect();
-        let none = if names.is_empty() { "none".into() } else { find::first_ten(&names) };
+        let none = if names.is_empty() { "none".into() } else { catalogue::first_ten(&names) };
         refusals.add(reason, under(path, name), format!("is no {what} of this template; it has {none}"));
     }
     let (mut settings, mut shown) = (Vec::new(), Values::default());
     for (name, rule) in known {
-        let kept = before.0.get(*name);
-        let own = asked.0.get(*name);
+        let remembered = before.0.get(*name);
+        let own = requested.0.get(*name);
         let fresh = fresh || rule.secret;
         let default = rule.default.as_ref().filter(|_| fresh);
-        let Some(value) = own.or(kept).or(default) else {
+        let Some(value) = own.or(remembered).or(default) else {
             if rule.required && fresh {
                 let for_what = rule.description.as_ref().map(|d| format!(": {d}")).unwrap_or_default();
                 refusals.add(reason, under(path, name), format!("is required{for_what}"));
@@ -236,7 +247,7 @@ pub(super) fn settings(
             continue;
         };
         // A rule that became stricter holds for what is asked anew.
-        if own.is_some() && own != kept {
+        if own.is_some() && own != remembered {
             let mut at = under(path, name);
             rule.judge(&mut at, value, &mut |at, sentence| refusals.add(reason, at, sentence));
         }
@@ -248,14 +259,14 @@ pub(super) fn settings(
     (settings, shown)
 }
 
-fn control_plane(
+fn resolve_control_plane(
     entry: &Entry,
-    words: &Words,
+    claim: &ClaimSpec,
     memory: Option<&Effective>,
     refusals: &mut Refusals,
 ) -> ControlPlane {
     let before = memory.and_then(|m| m.control_plane.clone()).unwrap_or_default();
-    let own = &words.control_plane;
+    let own = &claim.control_plane;
     let can = entry.backend().capabilities().control_planes;
     let allowed = entry.document.limits.control_plane_replicas.as_deref().unwrap_or(can);
     if let Some(replicas) = own.replicas.filter(|own| Some(*own) != before.replicas)
@@ -277,7 +288,7 @@ fn control_plane(
         let sentence = if names.is_empty() {
             "cannot be chosen: this template has no classes of control planes".into()
         } else {
-            format!("must be one of {}", find::first_ten(&names))
+            format!("must be one of {}", catalogue::first_ten(&names))
         };
         refusals.add(Request::FieldRefused, "spec.controlPlane.class", sentence);
     }
@@ -288,14 +299,19 @@ fn control_plane(
     }
 }
 
-/// What the claim says; of a cluster that is there what it was asked for with, where the claim says nothing.
-fn networks(entry: &Entry, words: &Words, memory: Option<&Effective>, refusals: &mut Refusals) -> Network {
+/// The claim's network; for an existing cluster, the original request fills in omitted fields.
+fn resolve_network(
+    entry: &Entry,
+    claim: &ClaimSpec,
+    memory: Option<&Effective>,
+    refusals: &mut Refusals,
+) -> Network {
     let before = memory.and_then(|m| m.network.clone()).unwrap_or_default();
-    let own = &words.network;
+    let own = &claim.network;
     if memory.is_none() {
         let can = entry.backend().capabilities();
         let allowed = &entry.document.limits.network;
-        refusals.0.extend(network::refusals(own, allowed, &can, &entry.made.offer().networks()));
+        refusals.0.extend(network::check_networks(own, allowed, &can, &entry.made.offer().networks()));
     }
     Network {
         pod_cidr: own.pod_cidr.clone().or(before.pod_cidr),
@@ -311,9 +327,9 @@ fn networks(entry: &Entry, words: &Words, memory: Option<&Effective>, refusals: 
     }
 }
 
-fn timeouts(entry: &Entry, words: &Words, memory: Option<&Effective>) -> Timeouts {
+fn resolve_timeouts(entry: &Entry, claim: &ClaimSpec, memory: Option<&Effective>) -> Timeouts {
     let before = memory.and_then(|m| m.timeouts).unwrap_or_default();
-    let (own, of_entry) = (&words.timeouts, &entry.document.timeouts);
+    let (own, of_entry) = (&claim.timeouts, &entry.document.timeouts);
     let of_entry = if memory.is_some() { &Timeouts::default() } else { of_entry };
     Timeouts {
         provision: own.provision.or(before.provision).or(of_entry.provision),

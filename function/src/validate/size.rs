@@ -1,11 +1,11 @@
-//! How large a claim may be.
+//! Size limits of a claim.
 //!
-//! provider-kubernetes keeps a manifest twice in one Object, as it is asked for and as the hub has it. If both do not fit into what
-//! etcd takes, it can report nothing any more, not even why the hub refuses.
+//! provider-kubernetes stores a manifest twice in one Object: as requested and as the hub has it. If both together exceed the limit of
+//! etcd, it cannot report anything any more, not even a refusal of the hub.
 
 use serde_json::Value;
 
-use super::Problem;
+use super::FieldProblem;
 use crate::templates::COMPANIONS;
 
 /// The most that is handed to a hub, in bytes of JSON: two of it and the rest of an Object stay below the 1.5 MiB that etcd takes of one object by
@@ -16,9 +16,9 @@ pub(crate) const MAX_BYTES: usize = 512 << 10;
 pub(crate) const MAX_CLUSTER_CLAIM_BYTES: usize = 8 << 10;
 
 /// Whether a field is too large to be handed to a hub.
-pub(super) fn block_problem(field: &str, value: &Value) -> Option<Problem> {
+pub(super) fn block_problem(field: &str, value: &Value) -> Option<FieldProblem> {
     let size = stored_size(value);
-    (size > MAX_BYTES).then(|| Problem {
+    (size > MAX_BYTES).then(|| FieldProblem {
         field: field.to_owned(),
         sentence: format!(
             "has {size} bytes of JSON, and a hub is given at most {MAX_BYTES}; make it shorter"
@@ -27,10 +27,10 @@ pub(super) fn block_problem(field: &str, value: &Value) -> Option<Problem> {
 }
 
 /// Whether what a claim says beside its template is too large together: it is told of the largest.
-pub(crate) fn companions_problem(spec: &Value) -> Option<Problem> {
+pub(crate) fn companions_problem(spec: &Value) -> Option<FieldProblem> {
     let sizes = COMPANIONS.iter().chain(&["byoc"]).map(|name| (stored_size(&spec[*name]), *name));
     let (sum, largest) = sizes.fold((0, (0, "")), |(sum, largest), size| (sum + size.0, largest.max(size)));
-    (sum > MAX_BYTES).then(|| Problem {
+    (sum > MAX_BYTES).then(|| FieldProblem {
         field: format!("spec.{}", largest.1),
         sentence: format!(
             "has {} bytes of JSON, and all that belongs to a template may have {MAX_BYTES}; make it shorter",

@@ -16,7 +16,7 @@ pub(super) enum Field<'de> {
     Fixed32,
 }
 
-/// What a Value holds.
+/// Content of a Value.
 #[derive(Clone, Copy)]
 pub(super) enum Kind<'de> {
     Null,

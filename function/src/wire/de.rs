@@ -16,7 +16,7 @@ use super::{
 
 /// A Value, or the Struct at the top.
 #[derive(Clone, Copy)]
-pub(super) struct Node<'de> {
+pub(super) struct NodeDeserializer<'de> {
     content: Content<'de>,
     /// How many more levels may follow.
     depth: usize,
@@ -26,11 +26,11 @@ pub(super) struct Node<'de> {
 enum Content<'de> {
     /// A Value that has not been looked into yet.
     Value(&'de [u8]),
-    /// One that has, or was never wrapped.
+    /// A Value that was unwrapped, or never wrapped.
     Known(Kind<'de>),
 }
 
-impl<'de> Node<'de> {
+impl<'de> NodeDeserializer<'de> {
     pub(super) fn root(bytes: &'de [u8]) -> Self {
         Self { content: Content::Known(Kind::Struct(bytes)), depth: MAX_DEPTH }
     }
@@ -60,7 +60,7 @@ impl<'de> Node<'de> {
             Kind::String(bytes) => visitor.visit_borrowed_str(text(bytes)?),
             Kind::Struct(bytes) => self.visit_fields(bytes, visitor),
             Kind::List(bytes) => {
-                let mut items = Items { cursor: Cursor::new(bytes), index: 0, depth: self.deeper()? };
+                let mut items = ListAccess { cursor: Cursor::new(bytes), index: 0, depth: self.deeper()? };
                 let value = visitor.visit_seq(&mut items)?;
                 if items.cursor.is_empty() { Ok(value) } else { Err(Error::new("the list is too long")) }
             }
@@ -68,13 +68,13 @@ impl<'de> Node<'de> {
     }
 
     fn visit_fields<V: Visitor<'de>>(self, bytes: &'de [u8], visitor: V) -> Result<V::Value, Error> {
-        let mut fields = Fields::empty(self.deeper()?);
+        let mut fields = FieldAccess::empty(self.deeper()?);
         fields.fill(bytes)?;
         visitor.visit_map(&mut fields)
     }
 
-    fn fields(self, bytes: &'de [u8]) -> Result<Fields<'de>, Error> {
-        let mut fields = Fields::empty(self.deeper()?);
+    fn fields(self, bytes: &'de [u8]) -> Result<FieldAccess<'de>, Error> {
+        let mut fields = FieldAccess::empty(self.deeper()?);
         fields.fill(bytes)?;
         Ok(fields)
     }
@@ -90,11 +90,11 @@ fn visit_number<'de, V: Visitor<'de>>(number: f64, visitor: V) -> Result<V::Valu
         return Err(not_finite());
     }
     #[expect(clippy::cast_possible_truncation, reason = "checked to be integral and within ±2^53")]
-    if is_whole(number) { visitor.visit_i64(number as i64) } else { visitor.visit_f64(number) }
+    if is_integer(number) { visitor.visit_i64(number as i64) } else { visitor.visit_f64(number) }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "2^53 is a double")]
-fn is_whole(number: f64) -> bool {
+fn is_integer(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() <= MAX_INTEGER as f64
 }
 
@@ -102,7 +102,7 @@ fn not_finite() -> Error {
     Error::new("not a finite number")
 }
 
-impl<'de> Deserializer<'de> for Node<'de> {
+impl<'de> Deserializer<'de> for NodeDeserializer<'de> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -169,7 +169,7 @@ fn no_struct(kind: Kind<'_>, expected: &dyn Expected) -> Error {
         Kind::Null => Unexpected::Unit,
         Kind::Bool(bit) => Unexpected::Bool(bit),
         Kind::Number(number) if !number.is_finite() => return not_finite(),
-        Kind::Number(number) if is_whole(number) => Unexpected::Signed(0),
+        Kind::Number(number) if is_integer(number) => Unexpected::Signed(0),
         Kind::Number(number) => Unexpected::Float(number),
         Kind::String(bytes) => match text(bytes) {
             Ok(text) => Unexpected::Str(text),
@@ -190,15 +190,15 @@ type Entry<'de> = (&'de str, &'de [u8]);
 ///
 /// Go writes maps in random order: sorting makes the first of several errors the same in every call, and
 /// brings repeated keys together, of which serde's derive would refuse the second.
-struct Fields<'de> {
+struct FieldAccess<'de> {
     entries: SmallVec<[Entry<'de>; MOST]>,
     /// How many were handed out.
     given: usize,
-    value: Option<(&'de str, Node<'de>)>,
+    value: Option<(&'de str, NodeDeserializer<'de>)>,
     depth: usize,
 }
 
-impl<'de> Fields<'de> {
+impl<'de> FieldAccess<'de> {
     fn empty(depth: usize) -> Self {
         Self { entries: SmallVec::new(), given: 0, value: None, depth }
     }
@@ -209,7 +209,7 @@ impl<'de> Fields<'de> {
         while let Some(item) = cursor.next_item()? {
             self.entries.push(entry(item)?);
         }
-        // Whoever sorts compares all that come to stand side by side, and so meets equal ones. Stable: the last of them stays last.
+        // Sorting compares all neighbours of the result, and so finds equal keys. It is stable: the last of them stays last.
         let mut repeated = false;
         self.entries.sort_by(|(one, _), (other, _)| {
             let order = one.cmp(other);
@@ -229,18 +229,18 @@ impl<'de> Fields<'de> {
     }
 
     #[inline]
-    fn next(&mut self) -> Option<(&'de str, Node<'de>)> {
+    fn next(&mut self) -> Option<(&'de str, NodeDeserializer<'de>)> {
         let &(key, bytes) = self.entries.get(self.given)?;
         self.given += 1;
-        Some((key, Node { content: Content::Value(bytes), depth: self.depth }))
+        Some((key, NodeDeserializer { content: Content::Value(bytes), depth: self.depth }))
     }
 
-    fn single(mut self) -> Option<(&'de str, Node<'de>)> {
+    fn single(mut self) -> Option<(&'de str, NodeDeserializer<'de>)> {
         self.next().filter(|_| self.given == self.entries.len())
     }
 }
 
-impl<'de> MapAccess<'de> for &mut Fields<'de> {
+impl<'de> MapAccess<'de> for &mut FieldAccess<'de> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
@@ -313,20 +313,20 @@ impl<'de> Deserializer<'de> for Key<'de> {
     }
 }
 
-struct Items<'de> {
+struct ListAccess<'de> {
     cursor: Cursor<'de>,
     index: usize,
     depth: usize,
 }
 
-impl<'de> SeqAccess<'de> for &mut Items<'de> {
+impl<'de> SeqAccess<'de> for &mut ListAccess<'de> {
     type Error = Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
         let Some(bytes) = self.cursor.next_item()? else { return Ok(None) };
         let index = self.index;
         self.index += 1;
-        let node = Node { content: Content::Value(bytes), depth: self.depth };
+        let node = NodeDeserializer { content: Content::Value(bytes), depth: self.depth };
         seed.deserialize(node).map(Some).map_err(|e| e.at(index))
     }
 }
@@ -334,7 +334,7 @@ impl<'de> SeqAccess<'de> for &mut Items<'de> {
 /// `{"variant": content}`.
 struct Tagged<'de> {
     key: &'de str,
-    value: Node<'de>,
+    value: NodeDeserializer<'de>,
 }
 
 impl<'de> EnumAccess<'de> for Tagged<'de> {

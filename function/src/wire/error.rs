@@ -1,4 +1,4 @@
-//! What went wrong, and where in the object.
+//! Decoding error, with its path in the object.
 
 use std::fmt::{self, Write as _};
 
@@ -58,7 +58,7 @@ impl Error {
         path
     }
 
-    /// What, without the path and without the offending value.
+    /// The message, without the path and without the offending value.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -133,7 +133,7 @@ impl de::Error for Error {
     }
 }
 
-/// What serde found, without the content.
+/// Type that serde found, without the content.
 fn kind(found: Unexpected<'_>) -> &'static str {
     match found {
         Unexpected::Bool(_) => "a boolean",

@@ -17,7 +17,7 @@ pub(super) fn to_struct(value: &Value) -> Option<Bytes> {
     let mut lengths = Vec::with_capacity(64);
     object(map, MAX_DEPTH, &mut lengths)?;
     let len = lengths[0];
-    let mut writer = Writer { out: Vec::with_capacity(len), lengths: &lengths, next: 1 };
+    let mut writer = JsonWriter { out: Vec::with_capacity(len), lengths: &lengths, next: 1 };
     writer.fields(map);
     debug_assert_eq!((writer.out.len(), writer.next), (len, lengths.len()));
     Some(writer.out.into())
@@ -65,14 +65,14 @@ fn double(number: &Number) -> Option<f64> {
 }
 
 /// Writes what was measured.
-struct Writer<'a> {
+struct JsonWriter<'a> {
     out: Vec<u8>,
     lengths: &'a [usize],
     /// The next object or list.
     next: usize,
 }
 
-impl Writer<'_> {
+impl JsonWriter<'_> {
     fn fields(&mut self, map: &Map<String, Value>) {
         for (key, value) in map {
             let len = self.len(value);

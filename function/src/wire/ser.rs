@@ -12,31 +12,31 @@ use super::{
 
 /// Makes the tree of a value.
 pub(super) fn tree<T: Serialize + ?Sized>(value: &T) -> Result<Node, Error> {
-    value.serialize(Writer { depth: MAX_DEPTH })
+    value.serialize(StructWriter { depth: MAX_DEPTH })
 }
 
 #[derive(Clone, Copy)]
-struct Writer {
+struct StructWriter {
     /// How many more levels may follow.
     depth: usize,
 }
 
-impl Writer {
+impl StructWriter {
     fn deeper(self) -> Result<Self, Error> {
         let depth = self.depth.checked_sub(1);
         let depth = depth.ok_or_else(|| Error::new(format!("nested deeper than {MAX_DEPTH} levels")))?;
         Ok(Self { depth })
     }
 
-    fn fields(self, tag: Option<&'static str>, len: usize) -> Result<Fields, Error> {
+    fn fields(self, tag: Option<&'static str>, len: usize) -> Result<FieldSerializer, Error> {
         // A variant's content is one level further down than the object that names the variant.
         let inner = if tag.is_some() { self.deeper()?.deeper()? } else { self.deeper()? };
-        Ok(Fields { writer: inner, tag, key: None, nodes: Vec::with_capacity(len) })
+        Ok(FieldSerializer { writer: inner, tag, key: None, nodes: Vec::with_capacity(len) })
     }
 
-    fn items(self, tag: Option<&'static str>, len: usize) -> Result<Items, Error> {
+    fn items(self, tag: Option<&'static str>, len: usize) -> Result<ListSerializer, Error> {
         let inner = if tag.is_some() { self.deeper()?.deeper()? } else { self.deeper()? };
-        Ok(Items { writer: inner, tag, nodes: Vec::with_capacity(len) })
+        Ok(ListSerializer { writer: inner, tag, nodes: Vec::with_capacity(len) })
     }
 }
 
@@ -61,16 +61,16 @@ macro_rules! integers {
     )*};
 }
 
-impl Serializer for Writer {
+impl Serializer for StructWriter {
     type Ok = Node;
     type Error = Error;
-    type SerializeSeq = Items;
-    type SerializeTuple = Items;
-    type SerializeTupleStruct = Items;
-    type SerializeTupleVariant = Items;
-    type SerializeMap = Fields;
-    type SerializeStruct = Fields;
-    type SerializeStructVariant = Fields;
+    type SerializeSeq = ListSerializer;
+    type SerializeTuple = ListSerializer;
+    type SerializeTupleStruct = ListSerializer;
+    type SerializeTupleVariant = ListSerializer;
+    type SerializeMap = FieldSerializer;
+    type SerializeStruct = FieldSerializer;
+    type SerializeStructVariant = FieldSerializer;
 
     integers! {
         serialize_i8 i8 serialize_i16 i16 serialize_i32 i32 serialize_i64 i64 serialize_i128 i128
@@ -140,15 +140,15 @@ impl Serializer for Writer {
         Ok(tagged(Some(variant), content))
     }
 
-    fn serialize_seq(self, len: Option<usize>) -> Result<Items, Error> {
+    fn serialize_seq(self, len: Option<usize>) -> Result<ListSerializer, Error> {
         self.items(None, len.unwrap_or_default())
     }
 
-    fn serialize_tuple(self, len: usize) -> Result<Items, Error> {
+    fn serialize_tuple(self, len: usize) -> Result<ListSerializer, Error> {
         self.items(None, len)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<Items, Error> {
+    fn serialize_tuple_struct(self, _: &'static str, len: usize) -> Result<ListSerializer, Error> {
         self.items(None, len)
     }
 
@@ -158,15 +158,15 @@ impl Serializer for Writer {
         _: u32,
         variant: &'static str,
         len: usize,
-    ) -> Result<Items, Error> {
+    ) -> Result<ListSerializer, Error> {
         self.items(Some(variant), len)
     }
 
-    fn serialize_map(self, len: Option<usize>) -> Result<Fields, Error> {
+    fn serialize_map(self, len: Option<usize>) -> Result<FieldSerializer, Error> {
         self.fields(None, len.unwrap_or_default())
     }
 
-    fn serialize_struct(self, _: &'static str, len: usize) -> Result<Fields, Error> {
+    fn serialize_struct(self, _: &'static str, len: usize) -> Result<FieldSerializer, Error> {
         self.fields(None, len)
     }
 
@@ -176,18 +176,18 @@ impl Serializer for Writer {
         _: u32,
         variant: &'static str,
         len: usize,
-    ) -> Result<Fields, Error> {
+    ) -> Result<FieldSerializer, Error> {
         self.fields(Some(variant), len)
     }
 }
 
-struct Items {
-    writer: Writer,
+struct ListSerializer {
+    writer: StructWriter,
     tag: Option<&'static str>,
     nodes: Vec<Node>,
 }
 
-impl Items {
+impl ListSerializer {
     fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Error> {
         self.nodes.push(value.serialize(self.writer).map_err(|e| {
             let e = e.at(self.nodes.len());
@@ -197,14 +197,14 @@ impl Items {
     }
 }
 
-struct Fields {
-    writer: Writer,
+struct FieldSerializer {
+    writer: StructWriter,
     tag: Option<&'static str>,
     key: Option<Key>,
     nodes: Vec<(Key, Node)>,
 }
 
-impl Fields {
+impl FieldSerializer {
     fn push<T: Serialize + ?Sized>(&mut self, key: Key, value: &T) -> Result<(), Error> {
         let node = value.serialize(self.writer).map_err(|e| {
             let e = e.under(&key);
@@ -236,33 +236,33 @@ macro_rules! compound {
     )*};
 }
 
-impl Items {
+impl ListSerializer {
     fn finish(self) -> Node {
         tagged(self.tag, Node::list(self.nodes))
     }
 }
 
-impl Fields {
+impl FieldSerializer {
     fn finish(self) -> Node {
         tagged(self.tag, Node::object(self.nodes))
     }
 }
 
 compound! {
-    SerializeSeq for Items: serialize_element();
-    SerializeTuple for Items: serialize_element();
-    SerializeTupleStruct for Items: serialize_field();
-    SerializeTupleVariant for Items: serialize_field();
-    SerializeStruct for Fields: serialize_field(key);
-    SerializeStructVariant for Fields: serialize_field(key);
+    SerializeSeq for ListSerializer: serialize_element();
+    SerializeTuple for ListSerializer: serialize_element();
+    SerializeTupleStruct for ListSerializer: serialize_field();
+    SerializeTupleVariant for ListSerializer: serialize_field();
+    SerializeStruct for FieldSerializer: serialize_field(key);
+    SerializeStructVariant for FieldSerializer: serialize_field(key);
 }
 
-impl SerializeMap for Fields {
+impl SerializeMap for FieldSerializer {
     type Ok = Node;
     type Error = Error;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Error> {
-        self.key = Some(match key.serialize(Writer { depth: 0 })? {
+        self.key = Some(match key.serialize(StructWriter { depth: 0 })? {
             Node::String(key) => key.into(),
             Node::Bool(key) => key.to_string().into(),
             Node::Number(key) => key.to_string().into(),

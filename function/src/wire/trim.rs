@@ -6,7 +6,7 @@ use prost::encoding::encode_varint;
 
 use super::{Error, cursor::malformed};
 
-/// What is kept of a value.
+/// Part of a value that is kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Keep {
     /// All of it, if it has at most this many bytes; else it is taken out.
@@ -29,7 +29,7 @@ const SHORT: u64 = 16;
 /// A Value that holds a Struct without fields.
 const EMPTY_OBJECT: [u8; 2] = [0x2a, 0];
 
-/// What a message that is looked into is.
+/// Type of a message that is inspected.
 #[derive(Clone, Copy)]
 enum MessageType {
     /// `RunFunctionRequest`, of which the resources fetched under these names are looked into.
@@ -50,7 +50,7 @@ enum MessageType {
     List(Keep),
 }
 
-/// What happens to a field.
+/// Treatment of a field.
 enum Action {
     Copy,
     Skip,
@@ -68,7 +68,7 @@ struct Open {
     end: u64,
     /// Its field in the message around it.
     tag: u64,
-    /// What is kept of it.
+    /// Kept part of it.
     output: Vec<u8>,
     /// The name of an entry.
     name: Option<Vec<u8>>,
@@ -76,7 +76,7 @@ struct Open {
     dropped: bool,
 }
 
-/// What the next byte belongs to.
+/// Owner of the next byte.
 enum Expected {
     Tag(Varint),
     Length {
@@ -126,7 +126,7 @@ pub(crate) fn trimmed(object: &[u8], fields: FieldList) -> Result<Vec<u8>, Error
 }
 
 impl Trimmer {
-    /// Of a `RunFunctionRequest` of this length: of the resources that were fetched under these names only these fields of each object are kept.
+    /// For a `RunFunctionRequest` of this length: of resources fetched under these names, only these fields of each object are kept.
     pub(crate) fn request(length: u64, names: &'static [&'static str], fields: FieldList) -> Self {
         Self::new(length, MessageType::Request(names, fields))
     }
@@ -199,7 +199,7 @@ impl Trimmer {
         self.open.iter().map(|open| open.output.capacity()).sum::<usize>() + name
     }
 
-    /// What is kept, once the whole message was read.
+    /// Kept bytes, once the whole message was read.
     pub(crate) fn finish(mut self) -> Result<Vec<u8>, Error> {
         let between = matches!(self.expected, Expected::Tag(Varint { shift: 0, .. }));
         match self.open.pop() {

@@ -68,19 +68,19 @@ impl Own for Happens {
 
     fn happen(self, world: &mut World) {
         match self {
-            Self::Installing => world.caas_says("ClusterInstalling", "Cluster is installing", &[]),
+            Self::Installing => world.report_caas("ClusterInstalling", "Cluster is installing", &[]),
             Self::Made => world.argo_makes(),
             Self::Installed => world.caas_installs(),
             Self::Published => {
                 world.caas_installs();
                 world.caas_publishes();
             }
-            Self::SetupFails => world.caas_says("ClusterSetupFailed", "no such chart", &[]),
+            Self::SetupFails => world.report_caas("ClusterSetupFailed", "no such chart", &[]),
             Self::Lost => {
                 let lost = [("ClusterInstallSucceeded", "False", "ClusterStatusFailed", "not found")];
-                world.caas_says("Ready", "Cluster is ready", &lost);
+                world.report_caas("Ready", "Cluster is ready", &lost);
             }
-            Self::HostedDown => world.hosted_says("Available", "False", "Down", ""),
+            Self::HostedDown => world.report_hosted_cluster("Available", "False", "Down", ""),
             Self::HostedGone => world.hosted = None,
             Self::Resized => world.spec["parameters"] = json!({ "instanceType": "m5.xlarge" }),
             Self::Upgraded => world.spec["version"] = json!("4.21"),

@@ -66,9 +66,9 @@ impl Own for Happens {
                 world.hypershift_publishes();
             }
             Self::Rolls => world.capi_rolls(),
-            Self::Down => world.capi_says(&[("ControlPlaneAvailable", "False", "Down", "")]),
+            Self::Down => world.report_cluster_api(&[("ControlPlaneAvailable", "False", "Down", "")]),
             Self::Invalid => {
-                world.capi_says(&[(
+                world.report_cluster_api(&[(
                     "TopologyReconciled",
                     "False",
                     "ReconcileFailed",

@@ -15,7 +15,7 @@ fn is(world: &PoolWorld, type_: &str, status: &str, reason: &str) {
         world.condition(type_),
         (status.to_owned(), reason.to_owned()),
         "{type_}: {}",
-        world.said(type_)
+        world.condition_message(type_)
     );
 }
 

@@ -7,7 +7,7 @@ mod properties;
 
 use std::collections::BTreeMap;
 
-use function_testplatform::hubs::{Choice, Hubs, Refusal, Wish, choose};
+use function_testplatform::hubs::{Choice, HubRefusal, Hubs, PlacementRequest, choose_hub};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
@@ -66,8 +66,8 @@ fn known(configs: &[Value], mirrors: &[Value]) -> Hubs {
     Hubs { hubs, flaws, mirrors, ..Hubs::default() }
 }
 
-fn wish() -> Wish {
-    Wish {
+fn wish() -> PlacementRequest {
+    PlacementRequest {
         backend: Backend::HyperShift,
         tenant: Some("team-a".into()),
         uid: "uid-1".into(),
@@ -82,12 +82,12 @@ fn wish() -> Wish {
     }
 }
 
-fn chosen<'a>(wish: &Wish, hubs: &'a Hubs) -> Choice<'a> {
-    choose(wish, Some(hubs), now()).unwrap_or_else(|refusal| panic!("{refusal}"))
+fn chosen<'a>(wish: &PlacementRequest, hubs: &'a Hubs) -> Choice<'a> {
+    choose_hub(wish, Some(hubs), now()).unwrap_or_else(|refusal| panic!("{refusal}"))
 }
 
-fn refused(wish: &Wish, hubs: &Hubs) -> Refusal {
-    choose(wish, Some(hubs), now()).unwrap_err()
+fn refused(wish: &PlacementRequest, hubs: &Hubs) -> HubRefusal {
+    choose_hub(wish, Some(hubs), now()).unwrap_err()
 }
 
 fn name(hub: &Hub) -> &str {

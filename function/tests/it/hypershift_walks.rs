@@ -77,8 +77,8 @@ impl Own for Happens {
                 world.hypershift_installs();
                 world.hypershift_publishes();
             }
-            Self::Down => world.hypershift_says(&[("Available", "False", "Down")]),
-            Self::Invalid => world.hypershift_says(&[("ValidConfiguration", "False", "Invalid")]),
+            Self::Down => world.report_hypershift(&[("Available", "False", "Down")]),
+            Self::Invalid => world.report_hypershift(&[("ValidConfiguration", "False", "Invalid")]),
             Self::Scaled => {
                 world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "small", "count": 4 }]);
             }

@@ -79,7 +79,7 @@ impl Own for Happens {
                 world.publishes();
             }
             Self::JobFails(id) => {
-                world.osac_says("Failed", &["Accepted"]);
+                world.report_osac("Failed", &["Accepted"]);
                 world.osac_job(&format!("failed-{id}"), "provision", "Failed", "no host is free");
             }
             Self::FailsForNow(id) => {

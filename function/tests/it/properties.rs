@@ -13,7 +13,7 @@ use function_model::{
     walks::bounded,
     world::{KUBECONFIG, NAME, PASSWORD, World},
 };
-use function_testplatform::{Options, check, judge, observed::Unusable, proto, run, wire};
+use function_testplatform::{Options, check, evaluate, observed::UnusableRequest, proto, run, wire};
 use jiff::SignedDuration;
 use proptest::{
     prelude::*,
@@ -288,8 +288,8 @@ fn a_resource_of_a_newer_version_stops_everything() {
     newer.object["metadata"]["labels"] = json!({ "testplatform.ci.openshift.org/component": "usage" });
     world.objects.insert("usage".into(), newer);
     world.refs.insert("usage".into());
-    let judged = judge(&world.request(), world.now, ci_operator::schema());
-    assert!(matches!(judged, Err(Unusable::NewerVersion { name }) if name == "usage"));
+    let judged = evaluate(&world.request(), world.now, ci_operator::schema());
+    assert!(matches!(judged, Err(UnusableRequest::NewerVersion { name }) if name == "usage"));
 }
 
 /// The incumbent takes longer names. What is refused has nothing desired, which would be the end of the cluster.
@@ -301,8 +301,10 @@ fn a_name_that_is_refused_stops_everything_once_there_is_a_cluster() {
     let mut object = wire::to_value(&composite.resource).unwrap();
     object["metadata"]["name"] = "a".repeat(64).into();
     composite.resource = wire::to_struct(&object).unwrap();
-    let judged = judge(&request, world.now, ci_operator::schema());
-    assert!(matches!(&judged, Err(Unusable::Unreadable { why, .. }) if why.starts_with("metadata.name ")));
+    let judged = evaluate(&request, world.now, ci_operator::schema());
+    assert!(
+        matches!(&judged, Err(UnusableRequest::Unreadable { why, .. }) if why.starts_with("metadata.name "))
+    );
     let response = run(&request, &Options::default(), world.now);
     assert_eq!(response.results[0].severity, i32::from(proto::Severity::Fatal));
     assert_eq!(response.results[0].reason.as_deref(), Some("Unreadable"));
@@ -317,14 +319,14 @@ fn a_field_that_our_copy_does_not_know_arrives_and_is_named() {
     let release =
         &mut schema["properties"]["releases"]["additionalProperties"]["properties"]["release"]["properties"];
     assert!(release.as_object_mut().unwrap().remove("relative").is_some());
-    let judged = judge(&world.request(), world.now, &schema).unwrap();
+    let judged = evaluate(&world.request(), world.now, &schema).unwrap();
     let request = judged.plan.request.as_ref().unwrap();
-    assert!(request.remarks[0].message.contains("releases.latest.release.relative"), "{:?}", request.remarks);
+    assert!(request.issues[0].message.contains("releases.latest.release.relative"), "{:?}", request.issues);
     let ec = &judged.plan.resources[0].object["spec"]["forProvider"]["manifest"]["spec"]["ciOperator"];
     assert_eq!(ec["releases"]["latest"]["release"]["relative"], 2);
     // With our own copy it is known.
-    let judged = judge(&world.request(), world.now, ci_operator::schema()).unwrap();
-    assert_eq!(judged.plan.request.unwrap().remarks, []);
+    let judged = evaluate(&world.request(), world.now, ci_operator::schema()).unwrap();
+    assert_eq!(judged.plan.request.unwrap().issues, []);
 }
 
 #[test]
@@ -411,12 +413,12 @@ fn secrets_are_in_connection_details_only() {
         assert_eq!(memchr::memmem::find(&rest, secret.as_bytes()), None);
     }
     // And the check sees it if one day they are.
-    let judged = judge(&request, world.now, ci_operator::schema()).unwrap();
+    let judged = evaluate(&request, world.now, ci_operator::schema()).unwrap();
     response.conditions[0].message = Some(format!("oops {PASSWORD}"));
-    assert!(check::violation(&response, &request, &judged).unwrap().contains("secret"));
+    assert!(check::find_violation(&response, &request, &judged).unwrap().contains("secret"));
     let mut dropped = run(&request, &Options::default(), world.now);
     dropped.desired.as_mut().unwrap().resources.remove("ec");
-    assert!(check::violation(&dropped, &request, &judged).unwrap().contains("\"ec\""));
+    assert!(check::find_violation(&dropped, &request, &judged).unwrap().contains("\"ec\""));
 }
 
 #[test]

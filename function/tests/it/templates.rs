@@ -11,8 +11,8 @@ mod quota;
 
 use function_model::world::{Composed, World};
 use function_testplatform::{
-    Judged, judge,
-    templates::{Stand, Templated},
+    ClusterEvaluation, evaluate,
+    templates::{Resolution, Templated},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{ci_operator, foreign::object, names::ours};
@@ -24,8 +24,8 @@ fn is(status: &str, reason: &str) -> (String, String) {
     (status.to_owned(), reason.to_owned())
 }
 
-fn judged(world: &World) -> Judged {
-    judge(&world.request(), world.now, ci_operator::schema()).unwrap()
+fn judged(world: &World) -> ClusterEvaluation {
+    evaluate(&world.request(), world.now, ci_operator::schema()).unwrap()
 }
 
 fn templated(world: &World) -> Templated {
@@ -42,7 +42,7 @@ fn made(template: &str, spec: &Value) -> World {
     let mut world = World::templated(template);
     world.spec.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
     world.settle();
-    assert!(matches!(templated(&world).stand, Stand::Whole(_)), "{}", world.refusal());
+    assert!(matches!(templated(&world).resolution, Resolution::Resolved(_)), "{}", world.refusal());
     world.status["backend"] = json!({ "kind": "X", "uid": "remote-1", "name": "x", "namespace": "x" });
     world
 }
@@ -63,8 +63,8 @@ fn noted(mut world: World) -> World {
 /// Reason of `SpecApplied` and its message, where the cluster stays as it was asked for.
 fn kept(world: &World) -> Option<(String, String)> {
     let request = judged(world).plan.request.ok()?;
-    match &request.templated()?.stand {
-        Stand::Kept { reason, message } => Some((reason.as_str().to_owned(), message.clone())),
-        Stand::Whole(_) | Stand::Held => None,
+    match &request.templated()?.resolution {
+        Resolution::Frozen { reason, message } => Some((reason.as_str().to_owned(), message.clone())),
+        Resolution::Resolved(_) | Resolution::Blocked => None,
     }
 }

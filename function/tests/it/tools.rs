@@ -9,7 +9,7 @@ use std::{
     sync::OnceLock,
 };
 
-use function_model::say;
+use function_model::print_line;
 
 /// Written last: a directory without it was left half made.
 const COMPLETE: &str = ".complete";
@@ -35,7 +35,7 @@ pub fn once(
     let lock = File::create(dir.with_extension("lock")).map_err(io)?;
     lock.lock().map_err(io)?;
     if !dir.join(COMPLETE).exists() {
-        say(announcement);
+        print_line(announcement);
         if dir.exists() {
             fs::remove_dir_all(&dir).map_err(io)?;
         }
@@ -51,7 +51,7 @@ pub fn wanted(
     tool: &'static OnceLock<Option<PathBuf>>,
     make: impl FnOnce() -> Result<PathBuf, String>,
 ) -> &'static Path {
-    let path = tool.get_or_init(|| make().inspect_err(|why| say(why)).ok());
+    let path = tool.get_or_init(|| make().inspect_err(|why| print_line(why)).ok());
     path.as_deref().expect("a tool is missing; what to do about it is said above")
 }
 

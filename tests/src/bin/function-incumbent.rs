@@ -7,7 +7,7 @@ use testplatform_tests::others::{incumbent, incumbent_spaces, serve};
 
 fn main() -> ExitCode {
     serve(|request, _| {
-        let space = function_testplatform::space::is_meant(request);
+        let space = function_testplatform::space::handles_kind(request);
         let answer = if space { incumbent_spaces::run(request) } else { incumbent::run(request) };
         answer.unwrap_or_else(|error| RunFunctionResponse {
             results: vec![Result {

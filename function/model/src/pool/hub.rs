@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use super::{PoolWorld, merge};
 
-/// Whoever scales the pool and is none of ours.
+/// Another controller that scales the pool.
 pub const SOMEBODY: &str = "somebody";
-/// What the definition of ClusterPools requires.
+/// Fields that the definition of ClusterPools requires.
 const REQUIRED: [&str; 4] = ["baseDomain", "imageSetRef", "platform", "size"];
 
 impl PoolWorld {
-    /// What is asked for is there, unless the hub refuses it. Fields that are left out stay, but for a size that nobody else owns: without it the
-    /// hub refuses the whole.
+    /// The hub applies the request, unless it refuses it. Omitted fields stay, except for a size that nobody else owns: without it the hub
+    /// refuses the whole.
     pub(super) fn apply(&mut self) {
-        let mut there = if self.gone { json!({}) } else { self.remote() };
+        let mut existing = if self.gone { json!({}) } else { self.remote() };
         // Nothing holds an Object that goes and has nothing on the hub.
         self.objects.retain(|_, o| {
             o["metadata"].get("deletionTimestamp").is_none()
@@ -39,9 +39,9 @@ impl PoolWorld {
             let writes = policies.is_null() || policies.as_array().unwrap().contains(&json!("Update"));
             let manifest = object["spec"]["forProvider"]["manifest"].clone();
             let of_pool = manifest["kind"] == "ClusterPool";
-            let mut remote = if of_pool { there.clone() } else { Value::Null };
+            let mut remote = if of_pool { existing.clone() } else { Value::Null };
             let absent = remote.as_object().is_none_or(serde_json::Map::is_empty);
-            // One that only looks finds what is there; and forgets it in the round in which it sets its finalizer.
+            // An observer finds the existing object; and forgets it in the round in which it sets its finalizer.
             let looks = policies == json!(["Observe", "Delete"]);
             if looks && (new || absent) {
                 object["status"] = json!({ "conditions": success });
@@ -64,7 +64,7 @@ impl PoolWorld {
             }
             remote["metadata"]["uid"] = json!("remote");
             if of_pool {
-                there = remote.clone();
+                existing = remote.clone();
                 self.gone = false;
             }
             object["status"]["atProvider"]["manifest"] = remote;
@@ -73,21 +73,21 @@ impl PoolWorld {
         for object in self.objects.values_mut().filter(|_| !self.gone) {
             let manifest = &mut object["status"]["atProvider"]["manifest"];
             if manifest["kind"] == "ClusterPool" {
-                *manifest = there.clone();
+                *manifest = existing.clone();
             }
         }
     }
 }
 
 /// Why the hub refuses what is applied; else who owns the size from now on.
-fn refuse(owners: &mut BTreeSet<String>, name: &str, manifest: &Value, there: &Value) -> Option<String> {
+fn refuse(owners: &mut BTreeSet<String>, name: &str, manifest: &Value, existing: &Value) -> Option<String> {
     let invalid = |missing: &[&str]| {
         let each: Vec<_> = missing.iter().map(|field| format!("spec.{field}: Required value")).collect();
         let all = if each.len() == 1 { each[0].clone() } else { format!("[{}]", each.join(", ")) };
         format!("ClusterPool.hive.openshift.io \"aws-420\" is invalid: {all}")
     };
     let size = &manifest["spec"]["size"];
-    if there.as_object().is_none_or(serde_json::Map::is_empty) {
+    if existing.as_object().is_none_or(serde_json::Map::is_empty) {
         let missing: Vec<_> =
             REQUIRED.into_iter().filter(|field| manifest["spec"][*field].is_null()).collect();
         if !missing.is_empty() {
@@ -102,7 +102,7 @@ fn refuse(owners: &mut BTreeSet<String>, name: &str, manifest: &Value, there: &V
         }
         owners.remove(name);
     } else {
-        if there["spec"]["size"] != *size {
+        if existing["spec"]["size"] != *size {
             owners.clear();
         }
         owners.insert(name.to_owned());

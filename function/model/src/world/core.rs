@@ -1,4 +1,4 @@
-//! What core does around a pass: the request, the response applied, conditions, connection Secrets, garbage collection.
+//! Core's part of a pass: the request, the response applied, conditions, connection Secrets, garbage collection.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -121,16 +121,16 @@ impl World {
     /// A pass that breaks off in core's garbage collection, which comes first and takes what it meets first: one Object is taken away, if it
     /// was to be, and nothing else is done. A conflict over the next one is enough for that.
     pub fn breaks_off(&mut self, name: &str) {
-        let kept = self.answered();
-        if self.refs.contains(name) && !kept.contains(name) {
+        let retained = self.answered();
+        if self.refs.contains(name) && !retained.contains(name) {
             self.delete(name);
         }
     }
 
     /// A pass that breaks off after it: core has written what it refers to from now on, and applied nothing.
     pub fn applies_nothing(&mut self) {
-        let kept = self.answered();
-        for name in std::mem::replace(&mut self.refs, kept) {
+        let retained = self.answered();
+        for name in std::mem::replace(&mut self.refs, retained) {
             if !self.refs.contains(&name) {
                 self.delete(&name);
             }
@@ -159,9 +159,9 @@ impl World {
         let mut fetched = whole;
         let all = std::mem::take(&mut fetched.required_resources);
         let first = required(&fetched);
-        let asked = first.iter().flat_map(|r| r.resources.keys().chain(r.extra_resources.keys()));
+        let requested = first.iter().flat_map(|r| r.resources.keys().chain(r.extra_resources.keys()));
         fetched.required_resources =
-            asked.filter_map(|name| Some((name.clone(), all.get(name)?.clone()))).collect();
+            requested.filter_map(|name| Some((name.clone(), all.get(name)?.clone()))).collect();
         let second = if fetched.required_resources.len() == all.len() {
             answered.requirements.clone()
         } else {
@@ -194,9 +194,9 @@ impl World {
         }
         // The only copy that a composite in a namespace has can be lost; it is then said, and written anew. Ready it stays.
         let was_ready = matches!(was, "Ready" | "Degraded" | "Deprovisioning");
-        let told = if self.namespaced && was_ready { "CredentialsPublished" } else { "ClusterReady" };
+        let condition = if self.namespaced && was_ready { "CredentialsPublished" } else { "ClusterReady" };
         // Core's claim controller reports a failed write only afterwards.
-        if self.condition(told).0 == "True" && self.claim_object.is_none() {
+        if self.condition(condition).0 == "True" && self.claim_object.is_none() {
             assert_eq!(self.tenant.get("kubeconfig").map(String::as_str), Some(KUBECONFIG), "{self:#?}");
         }
         assert!(self.made <= 2, "asked for more than twice");
@@ -209,7 +209,7 @@ impl World {
         }
     }
 
-    /// What differs for a composite in a namespace: core refuses an Object that is in no namespace, and has no connection Secret.
+    /// Differences for a composite in a namespace: core refuses an Object without a namespace, and has no connection Secret.
     fn admits(&self, response: &RunFunctionResponse) {
         let desired = response.desired.as_ref().unwrap();
         let details = &desired.composite.as_ref().unwrap().connection_details;
@@ -360,14 +360,14 @@ fn resource(object: &Value, details: &BTreeMap<String, String>) -> Resource {
 
 /// Server-side apply takes back what it alone has said of finalizers, and adds none to what is on its way out.
 fn holds(object: &mut Value, wanted: &Value) {
-    let said = |of: &Value| of["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
-    let (mut kept, wanted) = (said(object), said(wanted));
-    let new = wanted.iter().any(|finalizer| !kept.contains(finalizer));
+    let finalizers = |of: &Value| of["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+    let (mut kept_finalizers, wanted) = (finalizers(object), finalizers(wanted));
+    let new = wanted.iter().any(|finalizer| !kept_finalizers.contains(finalizer));
     assert!(object["metadata"]["deletionTimestamp"].is_null() || !new, "too late: {wanted:?}");
-    kept.retain(|finalizer| !finalizer.as_str().unwrap().starts_with(REFERRED));
-    kept.extend(wanted);
-    if !kept.is_empty() {
-        object["metadata"]["finalizers"] = kept.into();
+    kept_finalizers.retain(|finalizer| !finalizer.as_str().unwrap().starts_with(REFERRED));
+    kept_finalizers.extend(wanted);
+    if !kept_finalizers.is_empty() {
+        object["metadata"]["finalizers"] = kept_finalizers.into();
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the hub reports of the remote object.
+//! Report of the hub about the remote object.
 
 use serde_json::json;
 

@@ -8,7 +8,7 @@ use testplatform_apis::names::ours;
 use super::{Composed, NAME, World};
 use crate::{caas, cluster_api, osac};
 
-/// What others write into a spec. Server-side apply leaves it alone, and takes away what is not named any more of the rest.
+/// Spec members of other writers. Server-side apply leaves them alone, and removes omitted members of the rest.
 const OTHERS: [&str; 4] = ["namespace", "dns", "controlPlaneEndpoint", "others"];
 
 impl World {
@@ -85,7 +85,7 @@ impl World {
             return synced(object, None);
         };
         object["status"]["atProvider"]["manifest"] = remote.clone();
-        // Whatever it may do, it tries what it would do.
+        // It tries the write even if it may not do it.
         if let Some(uid) = pin.as_str().filter(|uid| *uid != remote["metadata"]["uid"]) {
             let words = format!(
                 "observe failed: cannot get desired state: cannot dry run SSA: X \"{NAME}\" is invalid: metadata.uid: Invalid value: \"{uid}\": field is immutable"
@@ -100,7 +100,7 @@ impl World {
         if !full {
             return synced(object, None);
         }
-        // What was tried before the hub came to refuse it.
+        // Value of the attempt before the hub began to refuse it.
         if let Some(words) = refused(&manifest["spec"], &self.fixed, &remote["spec"]) {
             return synced(object, Some(&format!("update failed: cannot apply object: {words}")));
         }
@@ -188,12 +188,12 @@ impl World {
 impl Composed {
     /// Tries what the manifest says, as provider-kubernetes does before all else, whatever it may do and also where the Object is on its way out.
     /// `fixed`: what of the spec of `there` nobody may change.
-    pub fn tries(&mut self, fixed: &BTreeSet<String>, there: &Value) -> Result<(), String> {
+    pub fn tries(&mut self, fixed: &BTreeSet<String>, existing: &Value) -> Result<(), String> {
         let manifest = &self.object["spec"]["forProvider"]["manifest"];
         if self.taken == *manifest {
             return Ok(());
         }
-        if let Some(words) = refused(&manifest["spec"], fixed, &there["spec"]) {
+        if let Some(words) = refused(&manifest["spec"], fixed, &existing["spec"]) {
             return Err(format!("observe failed: cannot get desired state: cannot dry run SSA: {words}"));
         }
         self.taken = manifest.clone();
@@ -201,18 +201,18 @@ impl Composed {
     }
 }
 
-/// What the hub refuses of a spec, in its words. An apply takes away what is not named any more, and nothing that we make can be without all of its spec.
-pub fn refused(spec: &Value, fixed: &BTreeSet<String>, there: &Value) -> Option<String> {
+/// Message with which the hub refuses a spec. An apply removes omitted members, and no spec of ours may be partially missing.
+pub fn refused(spec: &Value, fixed: &BTreeSet<String>, existing: &Value) -> Option<String> {
     if spec.as_object().is_none_or(serde_json::Map::is_empty) {
         return Some(format!("X \"{NAME}\" is invalid: spec: Required value"));
     }
     let mut after = spec.clone();
     for member in OTHERS {
-        if after[member].is_null() && !there[member].is_null() {
-            after[member] = there[member].clone();
+        if after[member].is_null() && !existing[member].is_null() {
+            after[member] = existing[member].clone();
         }
     }
-    let changed = fixed.iter().find(|at| after.pointer(at) != there.pointer(at))?;
+    let changed = fixed.iter().find(|at| after.pointer(at) != existing.pointer(at))?;
     let at = changed.replace('/', ".");
     Some(format!("X \"{NAME}\" is invalid: spec{at}: Invalid value: \"x\": field is immutable"))
 }

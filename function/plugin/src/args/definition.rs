@@ -24,7 +24,7 @@ pub(super) const PASSED: [(&str, &str, &str); 16] = [
     ("cache-dir", "DIR", "Where kubectl keeps what it learnt"),
     ("request-timeout", "DURATION", "How long one request may take"),
 ];
-/// Those that take none.
+/// Flags without a value.
 pub(super) const SWITCHES: [(&str, &str); 2] = [
     ("insecure-skip-tls-verify", "Do not verify the API server's certificate"),
     ("disable-compression", "Do not ask for compressed answers"),

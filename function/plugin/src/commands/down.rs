@@ -8,12 +8,12 @@ use testplatform_apis::{
 };
 
 use super::super::{
-    claim::{Claim, Said},
+    claim::{Claim, ReportedCondition},
     exit::{Exit, Stop},
-    follow::{Follower, Seen},
+    follow::{Follower, Observation},
     screen::Screen,
     session::Session,
-    wait::left_behind,
+    wait::teardown_error,
 };
 
 /// Runs it.
@@ -26,17 +26,17 @@ pub fn run(
 ) -> Result<(), Stop> {
     session.stay();
     let deadline = timeout.and_then(|timeout| session.now().checked_add(timeout).ok());
-    let claim = session.find(name)?;
-    if let Some(said) = super::handed_over(&claim) {
-        only_deletion_is_left(session, &claim, said, delete)?;
-        return deleted(session, &claim, wait, deadline, "; its cluster was handed over, and goes on");
+    let claim = session.find_claim(name)?;
+    if let Some(condition) = super::handed_over(&claim) {
+        explain_deletion(session, &claim, condition, delete)?;
+        return delete_claim(session, &claim, wait, deadline, "; its cluster was handed over, and goes on");
     }
     let stays = if delete && !wait { would_stay(&claim) } else { None };
     if let Some(why) = &stays {
         session.note(&format!("It is torn down first, as its cluster would stay: {why}"));
     }
     let ends = wait || stays.is_some();
-    // Whoever deletes it at once asks for its end by that.
+    // Deleting it at once requests its teardown as well.
     if ends || !delete {
         // With its uid, so that a namesake that was made this very moment is not meant.
         let patch = json!({
@@ -48,15 +48,15 @@ pub fn run(
         session.kubectl.run(&arguments, None)?;
     }
     if ends {
-        let over = until_over(session, &claim, timeout)?;
-        session.say(&over)?;
+        let over = wait_for_teardown(session, &claim, timeout)?;
+        session.print_line(&over)?;
     }
     if delete {
         let rest = if ends { "" } else { ", and its cluster goes with it" };
-        return deleted(session, &claim, wait, deadline, rest);
+        return delete_claim(session, &claim, wait, deadline, rest);
     }
     if !wait {
-        session.say(&format!("{} is being torn down", claim.label()))?;
+        session.print_line(&format!("{} is being torn down", claim.label()))?;
         let next = session.next("down --wait", &claim);
         session.note(&format!("Wait for it: {next}"));
     }
@@ -66,37 +66,39 @@ pub fn run(
 /// Why its cluster would stay if the claim was deleted now; none if it would go. Nothing is deleted of which the hub refuses what was asked for last, and
 /// only at an end that a claim with a template asks for is that taken back.
 fn would_stay(claim: &Claim) -> Option<String> {
-    let applied =
-        Said::of(&claim.object, TemplateConditionType::SpecApplied.as_str()).filter(|s| s.denied())?;
-    if claim.deleted() {
+    let applied = ReportedCondition::of(&claim.object, TemplateConditionType::SpecApplied.as_str())
+        .filter(|s| s.is_denied())?;
+    if claim.is_deleted() {
         return None;
     }
-    let refuses = |said: &Said<'_>| {
-        let reason = said.reason();
-        said.denied() && (reason == Remote::HubRefused.as_str() || reason == Remote::UnknownField.as_str())
+    let refuses = |condition: &ReportedCondition<'_>| {
+        let reason = condition.reason();
+        condition.is_denied()
+            && (reason == Remote::HubRefused.as_str() || reason == Remote::UnknownField.as_str())
     };
-    let words = claim.said(ConditionType::RemoteConsistent).filter(refuses).map(Said::message);
-    // Of a node group it alone says so.
+    let words =
+        claim.condition(ConditionType::RemoteConsistent).filter(refuses).map(ReportedCondition::message);
+    // A node group reports this only by itself.
     words.or_else(|| Some(applied.message()).filter(|words| words.starts_with(REFUSED)))
 }
 
 /// The claim gave its cluster away: it can be deleted, and can end nothing.
-fn only_deletion_is_left(
+fn explain_deletion(
     session: &Session<'_>,
     claim: &Claim,
-    said: Said<'_>,
+    condition: ReportedCondition<'_>,
     delete: bool,
 ) -> Result<(), Stop> {
     if delete {
         return Ok(());
     }
-    let message = format!("{} has no cluster to give back: {}", claim.label(), said.message());
+    let message = format!("{} has no cluster to give back: {}", claim.label(), condition.message());
     let advice = format!("End the cluster with: {}", session.way.next("down", "testcluster/NAME"));
     Err(Stop::new(Exit::Over, message, advice))
 }
 
 /// Deletes the claim, and says so with what becomes of its cluster.
-fn deleted(
+fn delete_claim(
     session: &mut Session<'_>,
     claim: &Claim,
     wait: bool,
@@ -104,15 +106,15 @@ fn deleted(
     rest: &str,
 ) -> Result<(), Stop> {
     // kubectl deletes by name, and somebody may have made another by that name meanwhile.
-    session.again(claim)?;
+    session.reload_claim(claim)?;
     let end = if wait { "--wait=true" } else { "--wait=false" };
     let mut arguments = vec!["delete", claim.flavour.resource(), claim.name(), end];
     // None would be a week to kubectl.
-    let left = deadline.map(|at| at.duration_since(session.now()).as_secs().max(1));
-    let left = left.map(|seconds| format!("--timeout={seconds}s"));
-    arguments.extend(left.as_deref());
+    let remaining = deadline.map(|at| at.duration_since(session.now()).as_secs().max(1));
+    let remaining = remaining.map(|seconds| format!("--timeout={seconds}s"));
+    arguments.extend(remaining.as_deref());
     match session.kubectl.run(&arguments, None) {
-        Ok(_) => session.say(&format!("{} is deleted{rest}", claim.label())),
+        Ok(_) => session.print_line(&format!("{} is deleted{rest}", claim.label())),
         Err(trouble) if deadline.is_some() && trouble.words().contains("timed out waiting") => {
             let message = format!("{} is deleted, and not gone in time{rest}", claim.label());
             let more = session.next("why", claim);
@@ -122,9 +124,9 @@ fn deleted(
     }
 }
 
-/// What becomes of a teardown that nobody waits for.
-fn outlook(claim: &Claim) -> &'static str {
-    if claim.said(ConditionType::RemoteConsistent).is_some_and(Said::denied) {
+/// Outcome of a teardown that nobody waits for.
+fn describe_outlook(claim: &Claim) -> &'static str {
+    if claim.condition(ConditionType::RemoteConsistent).is_some_and(ReportedCondition::is_denied) {
         "The hub does nothing for now, and the cluster is paid for until it does."
     } else {
         "The teardown goes on."
@@ -132,7 +134,7 @@ fn outlook(claim: &Claim) -> &'static str {
 }
 
 /// Waits until it is over. Returns how it ended, if that was well.
-fn until_over(
+fn wait_for_teardown(
     session: &mut Session<'_>,
     claim: &Claim,
     timeout: Option<SignedDuration>,
@@ -144,10 +146,10 @@ fn until_over(
     let mut follower = Follower::new(&kubectl, session.around, claim, timeout);
     let ended = loop {
         match follower.next(session.now()) {
-            Ok(Seen::There(now)) => last = now,
-            Ok(Seen::Same) => {}
-            Ok(Seen::Said(words)) => screen.note(session, &words),
-            Ok(Seen::Lost(why)) => {
+            Ok(Observation::Changed(now)) => last = now,
+            Ok(Observation::Unchanged) => {}
+            Ok(Observation::Output(words)) => screen.note(session, &words),
+            Ok(Observation::Interrupted(why)) => {
                 screen.note(session, &format!("it cannot be followed for now, trying again: {why}"));
             }
             Err(stop) => break Err(stop),
@@ -163,23 +165,30 @@ fn until_over(
             Exit::NotYet => {
                 let message = format!("{} is not gone in time: {}", claim.label(), last.message());
                 let more = session.next("why", claim);
-                Stop::new(stop.exit, message, format!("{} More: {more}", outlook(&last)))
+                Stop::new(stop.exit, message, format!("{} More: {more}", describe_outlook(&last)))
             }
             Exit::Interrupted => {
                 let message = format!("interrupted; {} is not gone yet: {}", claim.label(), last.message());
-                let again = session.next("down --wait", claim);
-                Stop::new(stop.exit, message, format!("{} Wait for it: {again}", outlook(&last)))
+                let next_attempt = session.next("down --wait", claim);
+                Stop::new(
+                    stop.exit,
+                    message,
+                    format!("{} Wait for it: {next_attempt}", describe_outlook(&last)),
+                )
             }
             _ => stop,
         });
     }
-    if let Some(said) = left_behind(&last) {
-        let message = format!("{} ended badly: {}: {}", claim.label(), said.reason(), said.message());
-        let advice =
-            format!("Look in the cloud account for what it left behind (RUNBOOK.md, {}).", said.reason());
+    if let Some(condition) = teardown_error(&last) {
+        let message =
+            format!("{} ended badly: {}: {}", claim.label(), condition.reason(), condition.message());
+        let advice = format!(
+            "Look in the cloud account for what it left behind (RUNBOOK.md, {}).",
+            condition.reason()
+        );
         return Err(Stop::new(Exit::LeftBehind, message, advice));
     }
-    let how = last.said(ConditionType::ProwJobCompleted).map(|over| {
+    let how = last.condition(ConditionType::ProwJobCompleted).map(|over| {
         let message = over.message();
         end(over.reason(), &message).0.to_owned()
     });

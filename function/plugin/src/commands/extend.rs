@@ -11,7 +11,7 @@ use testplatform_apis::{
 
 use super::super::{
     args::Span,
-    claim::{Claim, Said, Stand, text},
+    claim::{Claim, ClaimState, ReportedCondition, text},
     exit::{Exit, Stop},
     session::Session,
     span::human,
@@ -21,22 +21,22 @@ use super::super::{
 /// How long the function may take to look at it.
 pub(super) const SOON: SignedDuration = SignedDuration::from_secs(20);
 const GLANCE: Duration = Duration::from_millis(500);
-/// What keeps a cluster that nobody needs.
-const KEPT: &str = "the runs that own it are over; a longer spec.cleanup.keepForDebug keeps it";
+/// Ways to keep a cluster that nobody needs.
+const CLEANUP_ADVICE: &str = "the runs that own it are over; a longer spec.cleanup.keepForDebug keeps it";
 
 /// Runs it.
 pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop> {
     session.stay();
-    let claim = session.find(name)?;
-    if matches!(claim.stand(), Stand::Over | Stand::Failed) {
+    let claim = session.find_claim(name)?;
+    if matches!(claim.state(), ClaimState::Ended | ClaimState::Failed) {
         return super::without_cluster(session, &claim).map_or(Ok(()), Err);
     }
-    if let Some(said) = super::handed_over(&claim) {
-        let message = format!("{} has no cluster to keep: {}", claim.label(), said.message());
+    if let Some(condition) = super::handed_over(&claim) {
+        let message = format!("{} has no cluster to keep: {}", claim.label(), condition.message());
         let advice = format!("Keep the cluster with: {}", session.way.next("extend", "testcluster/NAME"));
         return Err(Stop::new(Exit::Over, message, advice));
     }
-    let lifetime = lifetime(&claim, span, session.now())?;
+    let lifetime = extended_lifetime(&claim, span, session.now())?;
     let patch = json!({
         "metadata": { "uid": claim.uid() },
         "spec": { "lifetime": lifetime.short() },
@@ -48,7 +48,7 @@ pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop
     loop {
         let now = session.now();
         let late = now.duration_since(begun) > SOON;
-        let claim = match session.again(&claim) {
+        let claim = match session.reload_claim(&claim) {
             Ok(claim) => claim,
             Err(trouble @ Trouble::NotFound(_)) => return Err(trouble.into()),
             // It is patched: an error now would have scripts add it again.
@@ -59,8 +59,8 @@ pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop
                 claim.clone()
             }
         };
-        if let Some(outcome) = outcome(&claim, lifetime, late, now) {
-            session.say(&outcome.text)?;
+        if let Some(outcome) = describe_outcome(&claim, lifetime, late, now) {
+            session.print_line(&outcome.text)?;
             return if outcome.is_shorter {
                 let message = format!("{} may end before {} are over", claim.label(), lifetime.short());
                 Err(Stop::new(Exit::Shorter, message, ""))
@@ -73,36 +73,36 @@ pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop
 }
 
 /// The lifetime to ask for.
-pub fn lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<GoDuration, Stop> {
+pub fn extended_lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<GoDuration, Stop> {
     let effective = || {
-        // What ends because nobody needs it says nothing of its lifetime.
+        // An end by cleanup does not depend on the lifetime.
         let end = claim.expires_at().filter(|_| claim.cleanup_at().is_none())?;
-        let held = end.duration_since(claim.ready_at()?);
-        GoDuration::try_from(held).ok()
+        let age = end.duration_since(claim.ready_at()?);
+        GoDuration::try_from(age).ok()
     };
     let own = || text(&claim.object, "/spec/lifetime").parse::<GoDuration>().ok();
     let lifetime = match span {
         Span::To(whole) => whole,
         Span::By(more) => {
-            // What is asked for and not looked at yet is held too, unless it is known to be more than may be had.
-            let held = match effective() {
-                Some(effective) if clamped(claim) => Some(effective),
+            // A request without an answer counts as blocked too, unless it is known to exceed the maximum.
+            let age = match effective() {
+                Some(effective) if is_clamped(claim) => Some(effective),
                 effective => effective.max(own()),
             };
-            let held = held.ok_or_else(|| {
+            let age = age.ok_or_else(|| {
                 let message = format!("{} has no lifetime that could be made longer", claim.label());
                 let hint = match claim.ready_at() {
-                    // What it would get by default does not show behind an earlier end.
-                    Some(_) if claim.cleanup_at().is_some() => &format!("It ends before: {KEPT}."),
+                    // The default is not visible behind an earlier end.
+                    Some(_) if claim.cleanup_at().is_some() => &format!("It ends before: {CLEANUP_ADVICE}."),
                     Some(_) => "It lives until it is torn down; --to gives it an end.",
-                    // What it gets by default is not on the claim before.
+                    // The default is not on the claim before.
                     None => {
                         "It says no spec.lifetime and is not ready yet; --to says how long it is to live."
                     }
                 };
                 Stop::new(Exit::Usage, message, hint)
             })?;
-            held.saturating_add(more)
+            age.saturating_add(more)
         }
     };
     let end = claim.ready_at().and_then(|ready| ready.checked_add(lifetime.get()).ok());
@@ -118,12 +118,12 @@ pub fn lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<GoDuration,
 }
 
 /// Whether what the claim asks for was looked at, and is more than it gets.
-fn clamped(claim: &Claim) -> bool {
-    let said = claim.said(ConditionType::RequestAccepted).filter(|said| said.holds());
-    said.is_some_and(|said| said.message().contains("spec.lifetime is clamped"))
+fn is_clamped(claim: &Claim) -> bool {
+    let condition = claim.condition(ConditionType::RequestAccepted).filter(|condition| condition.holds());
+    condition.is_some_and(|condition| condition.message().contains("spec.lifetime is clamped"))
 }
 
-/// What became of a new lifetime.
+/// Outcome of a new lifetime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extension {
     /// The answer, with the earliest end first.
@@ -132,31 +132,36 @@ pub struct Extension {
     pub is_shorter: bool,
 }
 
-/// What became of it; none while the function has not looked at it.
-pub fn outcome(claim: &Claim, lifetime: GoDuration, late: bool, now: Timestamp) -> Option<Extension> {
-    let said = claim.said(ConditionType::RequestAccepted).filter(|c| c.holds());
-    let said = said.filter(|c| c.message().contains("spec.lifetime"));
-    let text = new_end(claim, said, lifetime, late, now)?;
-    let is_limited = |said: Said<'_>| {
+/// Outcome of the request; none while the function has not evaluated it.
+pub fn describe_outcome(
+    claim: &Claim,
+    lifetime: GoDuration,
+    late: bool,
+    now: Timestamp,
+) -> Option<Extension> {
+    let condition = claim.condition(ConditionType::RequestAccepted).filter(|c| c.holds());
+    let condition = condition.filter(|c| c.message().contains("spec.lifetime"));
+    let text = new_end(claim, condition, lifetime, late, now)?;
+    let is_limited = |condition: ReportedCondition<'_>| {
         let limits = [Request::LifetimeClamped, Request::LifetimeBeyondHub].map(Request::as_str);
-        limits.contains(&said.reason())
+        limits.contains(&condition.reason())
     };
     let expected = claim.ready_at().and_then(|ready| ready.checked_add(lifetime.get()).ok());
     let ends_before = claim.cleanup_at().is_some() && claim.expires_at() < expected;
-    Some(Extension { text, is_shorter: ends_before || said.is_some_and(is_limited) })
+    Some(Extension { text, is_shorter: ends_before || condition.is_some_and(is_limited) })
 }
 
 fn new_end(
     claim: &Claim,
-    said: Option<Said<'_>>,
+    condition: Option<ReportedCondition<'_>>,
     lifetime: GoDuration,
     late: bool,
     now: Timestamp,
 ) -> Option<String> {
     let label = claim.label();
     // The claim's own end is a later one.
-    let beyond = said.filter(|said| said.reason() == Request::LifetimeBeyondHub.as_str());
-    let remark = said.map(|said| format!("\nnote: {}", said.message())).unwrap_or_default();
+    let beyond = condition.filter(|condition| condition.reason() == Request::LifetimeBeyondHub.as_str());
+    let remark = condition.map(|condition| format!("\nnote: {}", condition.message())).unwrap_or_default();
     let Some(ready) = claim.ready_at() else {
         let waits = remark.is_empty() && !late;
         return (!waits)
@@ -168,11 +173,11 @@ fn new_end(
     let ends = |end: Timestamp| format!("{label} {}", until(end));
     match end {
         Some(end) if claim.cleanup_at().is_some() && Some(end) <= expected => {
-            Some(format!("{} all the same: {KEPT}{remark}", ends(end)))
+            Some(format!("{} all the same: {CLEANUP_ADVICE}{remark}", ends(end)))
         }
         Some(end) if Some(end) == expected => Some(match beyond {
-            Some(said) => {
-                format!("{label} may end earlier: {}\notherwise it {}", said.message(), until(end))
+            Some(condition) => {
+                format!("{label} may end earlier: {}\notherwise it {}", condition.message(), until(end))
             }
             None => format!("{}{remark}", ends(end)),
         }),

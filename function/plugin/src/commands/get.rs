@@ -10,9 +10,9 @@ use super::super::{
     trouble::Trouble,
 };
 
-/// What was asked for.
+/// The requested arguments.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct GetRequest<'a> {
     /// Only this one.
     pub name: Option<&'a str>,
     /// How to print.
@@ -24,28 +24,28 @@ pub struct Asked<'a> {
 }
 
 /// Runs it.
-pub fn run(session: &mut Session<'_>, asked: &Asked<'_>) -> Result<(), Stop> {
-    if let Some(name) = asked.name {
-        let claim = session.find(name)?;
-        return match asked.output.filter(|o| *o != "wide") {
+pub fn run(session: &mut Session<'_>, request: &GetRequest<'_>) -> Result<(), Stop> {
+    if let Some(name) = request.name {
+        let claim = session.find_claim(name)?;
+        return match request.output.filter(|o| *o != "wide") {
             Some(output) => {
                 hand_over(session, &["get", claim.flavour.resource(), claim.name(), "-o", output])
             }
-            None => print(session, asked, &[claim]),
+            None => print_claims(session, request, &[claim]),
         };
     }
     let mut common = vec![];
-    common.extend(asked.everywhere.then_some("--all-namespaces"));
-    common.extend(asked.selector.into_iter().flat_map(|s| ["--selector", s]));
+    common.extend(request.everywhere.then_some("--all-namespaces"));
+    common.extend(request.selector.into_iter().flat_map(|s| ["--selector", s]));
     let list = |flavour: Flavour| {
         session.kubectl.items(&[&["get", flavour.resource(), "-ojson"], common.as_slice()].concat())
     };
-    let lists =
-        Session::query_kinds(&session.served()?, list).map_err(|trouble| explain_refusal(trouble, asked))?;
+    let lists = Session::query_kinds(&session.served_kinds()?, list)
+        .map_err(|trouble| explain_refusal(trouble, request))?;
     let readable: Vec<Flavour> = lists.iter().map(|(flavour, _)| *flavour).collect();
     let mut claims: Vec<Claim> =
         lists.into_iter().flat_map(|(_, items)| items).filter_map(Claim::read).collect();
-    if let Some(output) = asked.output.filter(|o| *o != "wide") {
+    if let Some(output) = request.output.filter(|o| *o != "wide") {
         let kinds: Vec<&str> = readable.into_iter().map(Flavour::resource).collect();
         let kinds = kinds.join(",");
         return hand_over(session, &[&["get", kinds.as_str(), "-o", output], common.as_slice()].concat());
@@ -55,24 +55,24 @@ pub fn run(session: &mut Session<'_>, asked: &Asked<'_>) -> Result<(), Stop> {
         return Ok(());
     }
     gather::sort_few(&mut claims, |a, b| (a.namespace(), a.name()).cmp(&(b.namespace(), b.name())));
-    print(session, asked, &claims)
+    print_claims(session, request, &claims)
 }
 
 /// Tenants often have a right in their own namespaces alone.
-fn explain_refusal(trouble: Trouble, asked: &Asked<'_>) -> Stop {
-    let narrower = asked.everywhere && matches!(trouble, Trouble::Forbidden(_) | Trouble::Neither(_));
+fn explain_refusal(trouble: Trouble, request: &GetRequest<'_>) -> Stop {
+    let narrower = request.everywhere && matches!(trouble, Trouble::Forbidden(_) | Trouble::Neither(_));
     let stop = Stop::from(trouble);
     let more = if narrower { " Without -A only those of one namespace are asked for." } else { "" };
     Stop { advice: format!("{}{more}", stop.advice), ..stop }
 }
 
-fn print(session: &mut Session<'_>, asked: &Asked<'_>, claims: &[Claim]) -> Result<(), Stop> {
+fn print_claims(session: &mut Session<'_>, request: &GetRequest<'_>, claims: &[Claim]) -> Result<(), Stop> {
     let columns = Columns {
-        namespace: asked.everywhere,
+        namespace: request.everywhere,
         kind: Flavour::ALL.into_iter().all(|f| claims.iter().any(|c| c.flavour == f)),
-        wide: asked.output == Some("wide"),
+        wide: request.output == Some("wide"),
     };
-    table(claims, columns, session.now()).iter().try_for_each(|line| session.say(line))
+    table(claims, columns, session.now()).iter().try_for_each(|line| session.print_line(line))
 }
 
 fn hand_over(session: &mut Session<'_>, arguments: &[&str]) -> Result<(), Stop> {

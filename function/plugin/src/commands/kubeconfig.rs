@@ -14,24 +14,24 @@ use testplatform_apis::{condition::Credentials, text::bounded, yaml};
 use super::super::{
     advice::{self, with_entry},
     claim::Claim,
-    config::{entry, led_to, merged, only},
+    command_context::{CommandContext, word},
+    config::{conflicting_server, entry_name, extract_entry, merge_configs},
     exit::{Exit, Stop},
-    facts::Look,
-    held::{Held, KUBECONFIG, Owner, taken},
+    facts::Lookup,
+    observed_secret::{KUBECONFIG, ObservedSecret, Owner, foreign_owner},
     session::Session,
     trouble::Trouble,
-    way::{Way, word},
 };
 
 /// Runs it.
 pub fn run(session: &mut Session<'_>, name: &str, out: Option<&str>, merge: bool) -> Result<(), Stop> {
     let out = out.filter(|out| *out != "-");
-    out.map_or(Ok(()), writable)?;
-    let claim = session.find(name)?;
-    if let Some(stop) = super::without_cluster(session, &claim).filter(|_| !claim.delivered()) {
+    out.map_or(Ok(()), check_writable)?;
+    let claim = session.find_claim(name)?;
+    if let Some(stop) = super::without_cluster(session, &claim).filter(|_| !claim.is_delivered()) {
         return Err(stop);
     }
-    let kubeconfig = fetch(session, &claim)?;
+    let kubeconfig = fetch_kubeconfig(session, &claim)?;
     if merge {
         return into_own(session, &claim, &kubeconfig);
     }
@@ -46,7 +46,7 @@ pub fn run(session: &mut Session<'_>, name: &str, out: Option<&str>, merge: bool
 }
 
 /// Said before anything is read that would have no place.
-fn writable(out: &str) -> Result<(), Stop> {
+fn check_writable(out: &str) -> Result<(), Stop> {
     let message = if out.is_empty() {
         "--out names no file".to_owned()
     } else if Path::new(out).is_dir() {
@@ -57,7 +57,7 @@ fn writable(out: &str) -> Result<(), Stop> {
     Err(Stop::new(Exit::Usage, message, "Name a file, or - for stdout."))
 }
 
-fn fetch(session: &Session<'_>, claim: &Claim) -> Result<String, Stop> {
+fn fetch_kubeconfig(session: &Session<'_>, claim: &Claim) -> Result<String, Stop> {
     let secret = claim.secret();
     if secret.is_empty() {
         let message = format!("{} names no Secret for its kubeconfig", claim.label());
@@ -71,11 +71,11 @@ fn fetch(session: &Session<'_>, claim: &Claim) -> Result<String, Stop> {
         Err(Trouble::NotFound(_)) => return Err(missing("is not there yet")),
         Err(trouble) => return Err(trouble.into()),
     };
-    let (encoded, owner) = Owner::after(&printed);
-    // Whoever has the kubeconfig of another cluster works there as if it were this one.
-    let held = Look::Found(Held { keys: vec![], owner: owner.clone() });
-    if let Some(whose) = taken(claim, &held) {
-        let todo = with_entry(advice::taken(claim.flavour), Credentials::SecretTaken.as_str());
+    let (encoded, owner) = Owner::split_output(&printed);
+    // A user with the kubeconfig of another cluster would work there as if it were this one.
+    let lookup = Lookup::Found(ObservedSecret { keys: vec![], owner: owner.clone() });
+    if let Some(whose) = foreign_owner(claim, &lookup) {
+        let todo = with_entry(advice::foreign_secret(claim.flavour), Credentials::SecretTaken.as_str());
         let message = format!("Secret {secret} {whose}, and no kubeconfig of {} is in it", claim.label());
         return Err(Stop::new(Exit::NotYet, message, format!("To do: {todo}\nMore:  {why}")));
     }
@@ -88,48 +88,49 @@ fn fetch(session: &Session<'_>, claim: &Claim) -> Result<String, Stop> {
 
 /// Puts it beside what is in the caller's own kubeconfig, as kubectl would: under its lock, and whole or not at all.
 fn into_own(session: &mut Session<'_>, claim: &Claim, kubeconfig: &str) -> Result<(), Stop> {
-    let name = entry(claim.namespace(), claim.name());
+    let name = entry_name(claim.namespace(), claim.name());
     let secret = format!("the kubeconfig in Secret {}", claim.secret());
     let parsed = yaml::parse_one(Path::new(&secret), kubeconfig).map_err(|e| Stop::error(e.to_string()))?;
-    let new = only(&parsed, &name).map_err(|why| Stop::error(format!("{secret} cannot be used: {why}")))?;
-    let path = own(session)?;
-    let lock = beside(&path, ".lock");
+    let new = extract_entry(&parsed, &name)
+        .map_err(|why| Stop::error(format!("{secret} cannot be used: {why}")))?;
+    let path = kubeconfig_path(session)?;
+    let lock = sibling_path(&path, ".lock");
     if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory).map_err(|e| cannot("make", directory, &e))?;
+        fs::create_dir_all(directory).map_err(|e| file_error("make", directory, &e))?;
     }
     OpenOptions::new().write(true).create_new(true).open(&lock).map_err(|e| {
         let advice = "Another kubectl changes the kubeconfig; if none runs, remove that file.";
-        Stop { advice: advice.to_owned(), ..cannot("make", &lock, &e) }
+        Stop { advice: advice.to_owned(), ..file_error("make", &lock, &e) }
     })?;
-    let changed = change(&path, &new);
+    let changed = change_file(&path, &new);
     let _ = fs::remove_file(&lock);
     // Two claims may come to one name, as team/a-demo and team-a/demo do.
     if let Some(server) = changed? {
         session.note(&format!("note: context {name} led to {} before", bounded(&server, 600)));
     }
-    let way = Way { kubeconfig: session.way.kubeconfig.clone(), ..Way::default() };
+    let way = CommandContext { kubeconfig: session.way.kubeconfig.clone(), ..CommandContext::default() };
     let use_it = way.kubectl(&format!("--context {name} get nodes"));
-    session.say(&format!("Added to {} as context {name}:\n  {use_it}", path.display()))
+    session.print_line(&format!("Added to {} as context {name}:\n  {use_it}", path.display()))
 }
 
 /// Changes it. Returns where the context led until now, if that was elsewhere.
-fn change(path: &Path, new: &Value) -> Result<Option<String>, Stop> {
+fn change_file(path: &Path, new: &Value) -> Result<Option<String>, Stop> {
     let own = match fs::read_to_string(path) {
         Ok(text) => yaml::parse_one(path, &text).map_err(|e| Stop::error(e.to_string()))?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Value::Null,
-        Err(error) => return Err(cannot("read", path, &error)),
+        Err(error) => return Err(file_error("read", path, &error)),
     };
-    let before = led_to(&own, new);
-    // What others wrote there is read by others: Go reads nothing of a file with a block whose first line begins with a tab.
+    let before = conflicting_server(&own, new);
+    // Other programs read values of other writers: Go reads nothing of a file with a block whose first line begins with a tab.
     let quoted = serde_saphyr::ser_options! { prefer_block_scalars: false };
-    let text = serde_saphyr::to_string_with_options(&merged(own, new), quoted);
+    let text = serde_saphyr::to_string_with_options(&merge_configs(own, new), quoted);
     write(path, &text.map_err(|e| Stop::error(format!("{}: {e}", path.display())))?)?;
     Ok(before)
 }
 
 /// The kubeconfig that kubectl would change: the one that was given, else the first of KUBECONFIG that is there or else its
 /// last, else that at home (client-go, `PathOptions.GetDefaultFilename`).
-fn own(session: &Session<'_>) -> Result<PathBuf, Stop> {
+fn kubeconfig_path(session: &Session<'_>) -> Result<PathBuf, Stop> {
     if let Some(given) = &session.way.kubeconfig {
         return Ok(given.into());
     }
@@ -150,19 +151,19 @@ fn own(session: &Session<'_>) -> Result<PathBuf, Stop> {
 fn write(path: &Path, text: &str) -> Result<(), Stop> {
     // A pipe or a device is for whoever has it, and must stay what it is.
     let special = fs::metadata(path).is_ok_and(|is| !is.is_file());
-    let written = if special { pour(path, text) } else { replace(path, text) };
-    written.map_err(|error| cannot("write", path, &error))
+    let written = if special { write_through(path, text) } else { replace_file(path, text) };
+    written.map_err(|error| file_error("write", path, &error))
 }
 
-fn pour(path: &Path, text: &str) -> io::Result<()> {
+fn write_through(path: &Path, text: &str) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
 }
 
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     // Where a link leads is what is meant.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     // Nobody else's: what is there of that name is neither followed nor lost.
-    let beside = beside(path, &format!(".{}.new", std::process::id()));
+    let beside = sibling_path(path, &format!(".{}.new", std::process::id()));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
     let mut put = || {
         file.set_permissions(Permissions::from_mode(0o600))?;
@@ -174,12 +175,12 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// The file beside another that has all of its name and an end more, as kubectl names locks.
-fn beside(path: &Path, end: &str) -> PathBuf {
+fn sibling_path(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     name.into()
 }
 
-fn cannot(what: &str, path: &Path, error: &io::Error) -> Stop {
+fn file_error(what: &str, path: &Path, error: &io::Error) -> Stop {
     Stop::error(format!("cannot {what} {}: {error}", path.display()))
 }

@@ -8,14 +8,14 @@ use testplatform_apis::{offer::CONFIG_MAP, yaml::to_yaml};
 use super::super::{
     claim::Flavour,
     exit::{Exit, Stop},
-    offers::{claim, details, fill_in, find, fresh_name, label, read, table},
+    offers::{build_claim, describe_offer, fill_in, find_offer, fresh_name, label, parse_offers, table},
     session::Session,
     trouble::Trouble,
 };
 
-/// What was asked for.
+/// The requested arguments.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct OffersRequest<'a> {
     /// Only this one.
     pub offer: Option<&'a str>,
     /// How to print.
@@ -29,36 +29,36 @@ pub struct Asked<'a> {
 }
 
 /// Runs it.
-pub fn run(session: &mut Session<'_>, asked: &Asked<'_>) -> Result<(), Stop> {
-    let all = published(session, asked.from)?;
-    let Some(name) = asked.offer else {
-        return match asked.output.unwrap_or("wide") {
+pub fn run(session: &mut Session<'_>, request: &OffersRequest<'_>) -> Result<(), Stop> {
+    let all = read_published(session, request.from)?;
+    let Some(name) = request.offer else {
+        return match request.output.unwrap_or("wide") {
             "wide" if all.is_empty() => {
                 session.note("Nothing is offered.");
                 Ok(())
             }
-            "wide" => table(&all).iter().try_for_each(|line| session.say(line)),
-            "name" => all.iter().try_for_each(|offer| session.say(&label(offer))),
+            "wide" => table(&all).iter().try_for_each(|line| session.print_line(line)),
+            "name" => all.iter().try_for_each(|offer| session.print_line(&label(offer))),
             other => print(session, &Value::Array(all), other),
         };
     };
-    let offer = find(all, name)?;
-    if asked.claim {
-        return write(session, &offer, asked.name);
+    let offer = find_offer(all, name)?;
+    if request.claim {
+        return write_manifest(session, &offer, request.name);
     }
-    match asked.output.unwrap_or("wide") {
-        "wide" => details(&offer).iter().try_for_each(|line| session.say(line)),
-        "name" => session.say(&label(&offer)),
+    match request.output.unwrap_or("wide") {
+        "wide" => describe_offer(&offer).iter().try_for_each(|line| session.print_line(line)),
+        "name" => session.print_line(&label(&offer)),
         other => print(session, &offer, other),
     }
 }
 
-/// What is in the ConfigMap, which is not in the namespace of the claims.
-fn published(session: &Session<'_>, from: &str) -> Result<Vec<Value>, Stop> {
+/// Content of the ConfigMap, which is not in the namespace of the claims.
+fn read_published(session: &Session<'_>, from: &str) -> Result<Vec<Value>, Stop> {
     let mut kubectl = session.kubectl.clone();
     kubectl.flags.retain(|flag| !flag.starts_with("--namespace="));
     match kubectl.json(&["get", "configmap", CONFIG_MAP, "--namespace", from, "-ojson"]) {
-        Ok(found) => read(&found.unwrap_or_default()),
+        Ok(found) => parse_offers(&found.unwrap_or_default()),
         Err(Trouble::NotFound(_)) => Err(Stop::new(
             Exit::NotFound,
             format!("there is no ConfigMap {CONFIG_MAP} in namespace {from}: no offers are published there"),
@@ -86,7 +86,7 @@ fn print(session: &mut Session<'_>, value: &Value, output: &str) -> Result<(), S
 }
 
 /// Writes a claim to stdout, with what is left to do beside it.
-fn write(session: &mut Session<'_>, offer: &Value, name: Option<&str>) -> Result<(), Stop> {
+fn write_manifest(session: &mut Session<'_>, offer: &Value, name: Option<&str>) -> Result<(), Stop> {
     let (flavour, name) = match name.map(|name| name.split_once('/').ok_or(name)) {
         Some(Ok((kind, name))) => (Flavour::parse(kind).ok_or_else(|| Session::no_kind(kind))?, Some(name)),
         Some(Err(name)) => (may_create(session)?, Some(name)),
@@ -94,9 +94,9 @@ fn write(session: &mut Session<'_>, offer: &Value, name: Option<&str>) -> Result
     };
     // By the same name `up` would change the claim that somebody else made of the offer.
     let name = name.map_or_else(|| fresh_name(offer, chance()), str::to_owned);
-    let claim = claim(offer, flavour, Some(&name), session.way.namespace.as_deref());
+    let claim = build_claim(offer, flavour, Some(&name), session.way.namespace.as_deref());
     for path in fill_in(offer) {
-        session.say(&format!("# Fill in {path}."))?;
+        session.print_line(&format!("# Fill in {path}."))?;
         session.note(&format!("note: {path} is left to you"));
     }
     let text = yaml(&claim)?;
@@ -105,7 +105,7 @@ fn write(session: &mut Session<'_>, offer: &Value, name: Option<&str>) -> Result
 
 /// The kind of claim that the caller may create; of both, and of none, the one that is there longer.
 fn may_create(session: &Session<'_>) -> Result<Flavour, Stop> {
-    let served = session.served()?;
+    let served = session.served_kinds()?;
     let may = |flavour: &Flavour| {
         session.kubectl.run(&["auth", "can-i", "create", flavour.resource()], None).is_ok()
     };
@@ -113,7 +113,7 @@ fn may_create(session: &Session<'_>) -> Result<Flavour, Stop> {
     Ok(allowed.unwrap_or(served[0]))
 }
 
-/// What no two runs have in common: the seed that the system gives each for its tables.
+/// Randomness that differs between runs: the seed that the system gives each for its hash tables.
 fn chance() -> u64 {
     RandomState::new().build_hasher().finish()
 }

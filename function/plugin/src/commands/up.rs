@@ -7,19 +7,19 @@ use std::{fs, path::PathBuf, thread, time::Duration};
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{condition::Credentials, text::bounded};
 
-use self::manifest::manifest;
+use self::manifest::read_manifest;
 use super::super::{
     advice::{self, with_entry},
-    claim::{Claim, Flavour, Stand, text},
-    estimate::{Estimate, remembered},
+    claim::{Claim, ClaimState, Flavour, text},
+    estimate::{Estimate, extend_history},
+    existing::{MANAGER, describe_existing, find_refusal, is_of_now},
     exit::{Exit, Stop},
-    facts::Look,
-    follow::{Follower, Seen},
-    held::{occupied, taken},
-    screen::{Screen, remark},
+    facts::Lookup,
+    follow::{Follower, Observation},
+    observed_secret::{foreign_owner, occupant},
+    screen::{Screen, acceptance_note},
     session::Session,
     span::human,
-    there::{MANAGER, is_of_now, note, refusal},
     trouble::Trouble,
 };
 use super::extend::SOON;
@@ -36,35 +36,35 @@ pub fn run(
     timeout: Option<SignedDuration>,
     force: bool,
 ) -> Result<(), Stop> {
-    let manifest = manifest(file, name)?;
+    let manifest = read_manifest(file, name)?;
     session.stay();
-    say_where(session, &manifest);
-    let before = before(session, &manifest)?;
+    print_placement(session, &manifest);
+    let before = find_existing(session, &manifest)?;
     let claim = apply(session, &manifest, force)?;
     session.stay_with(&claim);
     if (session.around.interrupted)() {
-        return Err(interrupted(session, &claim));
+        return Err(explain_interruption(session, &claim));
     }
-    let history = history(session);
+    let history = history_path(session);
     let past = history.as_ref().and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
     let beside = session.kubectl.items(&["get", claim.flavour.resource(), "-ojson"]).unwrap_or_default();
     let begun = session.now();
     let mut screen = Screen::default();
     let estimate = |claim: &Claim| Estimate::of(claim, &beside, &past);
-    let ended = until_ready(session, &mut screen, &claim, before.as_ref(), estimate, timeout);
+    let ended = wait_for_ready(session, &mut screen, &claim, before.as_ref(), estimate, timeout);
     screen.clear(session);
     let claim = ended?;
-    if let (Some(path), Some(text)) = (history, remembered(&past, &claim)) {
+    if let (Some(path), Some(text)) = (history, extend_history(&past, &claim)) {
         // Nobody's cluster is the worse for it.
         let _ = path.parent().map(fs::create_dir_all);
         let _ = fs::write(path, text);
     }
-    let claim = until_secret(session, claim)?;
-    ready(session, &claim, begun)
+    let claim = wait_for_secret(session, claim)?;
+    report_ready(session, &claim, begun)
 }
 
 /// Where the manifest says it is, every command from here on has to say too.
-fn say_where(session: &mut Session<'_>, manifest: &Claim) {
+fn print_placement(session: &mut Session<'_>, manifest: &Claim) {
     // It may take over the cluster of a claim that has its name.
     session.way.kind = manifest.flavour == Flavour::Cluster;
     let namespace = manifest.namespace();
@@ -74,24 +74,24 @@ fn say_where(session: &mut Session<'_>, manifest: &Claim) {
     }
 }
 
-/// The claim that has the name already, once that is said. What would end its cluster is not applied.
-fn before(session: &mut Session<'_>, manifest: &Claim) -> Result<Option<Claim>, Stop> {
-    let existing = session.named_whole(manifest.flavour, manifest.name())?;
+/// Finds the existing claim of that name and reports it. A change that would end its cluster is not applied.
+fn find_existing(session: &mut Session<'_>, manifest: &Claim) -> Result<Option<Claim>, Stop> {
+    let existing = session.get_full_claim(manifest.flavour, manifest.name())?;
     warn_of_secret(session, manifest, existing.as_ref());
     let Some(there) = existing else { return Ok(None) };
-    session.note(&note(&there));
-    refusal(&there, manifest, session.now()).map_or(Ok(Some(there)), Err)
+    session.note(&describe_existing(&there));
+    find_refusal(&there, manifest, session.now()).map_or(Ok(Some(there)), Err)
 }
 
 /// A cluster is paid for, too, whose kubeconfig cannot be written. A Secret that cannot be looked at stops nothing.
 fn warn_of_secret(session: &mut Session<'_>, manifest: &Claim, existing: Option<&Claim>) {
-    let Ok(look) = session.held(manifest) else { return };
+    let Ok(look) = session.read_secret(manifest) else { return };
     let whose = match existing.filter(|claim| claim.secret() == manifest.secret()) {
-        Some(claim) => taken(claim, &look),
-        None => occupied(manifest, &look),
+        Some(claim) => foreign_owner(claim, &look),
+        None => occupant(manifest, &look),
     };
     if let Some(whose) = whose {
-        let todo = with_entry(advice::taken(manifest.flavour), Credentials::SecretTaken.as_str());
+        let todo = with_entry(advice::foreign_secret(manifest.flavour), Credentials::SecretTaken.as_str());
         let secret = manifest.secret().into_owned();
         session.note(&format!("note: Secret {secret} {whose}, so the kubeconfig cannot be written: {todo}"));
     }
@@ -107,7 +107,7 @@ fn apply(session: &Session<'_>, manifest: &Claim, force: bool) -> Result<Claim, 
         Ok(applied) => applied,
         // It met kubectl too, and how far that had come nobody knows.
         Err(_) if (session.around.interrupted)() => {
-            return Err(left(session, manifest, "may have been applied, and then goes on"));
+            return Err(stop_waiting(session, manifest, "may have been applied, and then goes on"));
         }
         Err(trouble @ Trouble::Conflict(_)) => {
             let advice = "Somebody else, such as extend, set that since. Take it out of the manifest, or set it back with --force-conflicts.";
@@ -119,7 +119,7 @@ fn apply(session: &Session<'_>, manifest: &Claim, force: bool) -> Result<Claim, 
     claim.ok_or_else(|| Stop::error("kubectl applied the claim and did not print it"))
 }
 
-fn until_ready(
+fn wait_for_ready(
     session: &mut Session<'_>,
     screen: &mut Screen,
     claim: &Claim,
@@ -131,71 +131,72 @@ fn until_ready(
     let kubectl = session.kubectl.clone();
     let mut follower = Follower::new(&kubectl, session.around, claim, timeout);
     let mut last = claim.clone();
-    let (mut noted, mut told, mut silent) = (None, false, false);
+    let (mut last_note, mut reported, mut silent) = (None, false, false);
     loop {
         match follower.next(session.now()) {
-            Ok(Seen::There(now)) => last = now,
-            Ok(Seen::Same) => {}
-            Ok(Seen::Said(words)) => screen.note(session, &words),
-            Ok(Seen::Lost(why)) => {
+            Ok(Observation::Changed(now)) => last = now,
+            Ok(Observation::Unchanged) => {}
+            Ok(Observation::Output(words)) => screen.note(session, &words),
+            Ok(Observation::Interrupted(why)) => {
                 screen.note(session, &format!("it cannot be followed for now, trying again: {why}"));
             }
             Err(stop) if stop.exit == Exit::NotYet => {
-                let stop = super::without_cluster(session, &last).unwrap_or_else(|| unseen(session, &last));
+                let stop =
+                    super::without_cluster(session, &last).unwrap_or_else(|| explain_unseen(session, &last));
                 return Err(Stop { message: format!("not in time: {}", stop.message), ..stop });
             }
-            Err(stop) if stop.exit == Exit::Interrupted => return Err(interrupted(session, &last)),
+            Err(stop) if stop.exit == Exit::Interrupted => return Err(explain_interruption(session, &last)),
             Err(stop) => return Err(stop),
         }
-        let note = remark(&last);
-        if note != noted {
+        let note = acceptance_note(&last);
+        if note != last_note {
             if let Some(note) = &note {
                 screen.note(session, note);
             }
-            noted = note;
+            last_note = note;
         }
         let late = session.now().duration_since(begun) > SOON;
-        match last.stand() {
-            Stand::Ready if is_of_now(&last, before, late) => return Ok(last),
-            Stand::Ready if late && !told => {
-                told = true;
-                let message = unseen(session, &last).message;
+        match last.state() {
+            ClaimState::Ready if is_of_now(&last, before, late) => return Ok(last),
+            ClaimState::Ready if late && !reported => {
+                reported = true;
+                let message = explain_unseen(session, &last).message;
                 screen.note(session, &format!("note: {message}"));
             }
-            Stand::Failed | Stand::Over => {
+            ClaimState::Failed | ClaimState::Ended => {
                 screen.clear(session);
                 return super::without_cluster(session, &last).map_or(Ok(last), Err);
             }
-            Stand::Ready | Stand::Waiting => {}
+            ClaimState::Ready | ClaimState::Waiting => {}
         }
         if !silent && let Some(age) = last.unprocessed_for(session.now()) {
             silent = true;
-            screen.note(session, &unprocessed(age));
+            screen.note(session, &describe_unprocessed(age));
         }
-        let estimate = (last.stand() == Stand::Waiting).then(|| estimate(&last)).flatten();
+        let estimate = (last.state() == ClaimState::Waiting).then(|| estimate(&last)).flatten();
         screen.show(session, &last, last.started().unwrap_or(begun), estimate.as_ref());
     }
 }
 
-fn unprocessed(age: SignedDuration) -> String {
+fn describe_unprocessed(age: SignedDuration) -> String {
     format!(
         "note: Crossplane has not processed it for {}: ask the administrators whether Crossplane and the function run",
         human(age)
     )
 }
 
-/// What it says was said of it before it was changed.
-fn unseen(session: &Session<'_>, claim: &Claim) -> Stop {
+/// Its message predates the change.
+fn explain_unseen(session: &Session<'_>, claim: &Claim) -> Stop {
     let message = format!("{} was changed, and nobody has looked at that yet", claim.label());
     Stop::new(Exit::NotYet, message, format!("More: {}", session.next("why", claim)))
 }
 
-/// Who no longer waits may not want it any more either, and it costs money.
-fn interrupted(session: &Session<'_>, claim: &Claim) -> Stop {
-    left(session, claim, &format!("is {}, and goes on", claim.phase_word()))
+/// A user who stops waiting may not want the cluster any more, and it costs money.
+fn explain_interruption(session: &Session<'_>, claim: &Claim) -> Stop {
+    stop_waiting(session, claim, &format!("is {}, and goes on", claim.phase_word()))
 }
 
-fn left(session: &Session<'_>, claim: &Claim, how: &str) -> Stop {
+fn stop_waiting(session: &Session<'_>, claim: &Claim, how: &str) -> Stop {
     let message = format!("interrupted; {} {how}", claim.label());
     let down = session.next("down", claim);
     let why = session.next("why", claim);
@@ -204,31 +205,31 @@ fn left(session: &Session<'_>, claim: &Claim, how: &str) -> Stop {
 
 /// `ClusterReady` means that the kubeconfig is there; Crossplane writes it into the claim's Secret a moment later. An API server that
 /// cannot be reached for a moment is no end of that. Nor is a Secret that is another's: that may go, or the claim name another.
-fn until_secret(session: &mut Session<'_>, mut claim: Claim) -> Result<Claim, Stop> {
+fn wait_for_secret(session: &mut Session<'_>, mut claim: Claim) -> Result<Claim, Stop> {
     let begun = session.now();
-    let mut told = None;
+    let mut reported = None;
     loop {
-        let look = session.held(&claim);
-        let whose = look.as_ref().ok().and_then(|look| taken(&claim, look));
+        let look = session.read_secret(&claim);
+        let whose = look.as_ref().ok().and_then(|look| foreign_owner(&claim, look));
         let another = whose.map(|whose| format!("Secret {} {whose}", claim.secret()));
         match (&look, &another) {
-            (Ok(Look::Found(held)), _) if held.delivers(&claim) => return Ok(claim),
-            (Ok(Look::Forbidden), None) => {
+            (Ok(Lookup::Found(held)), _) if held.delivers(&claim) => return Ok(claim),
+            (Ok(Lookup::Forbidden), None) => {
                 let secret = claim.secret();
                 session
                     .note(&format!("note: Secret {secret} is not yours to read, so it was not looked for"));
                 return Ok(claim);
             }
-            (Ok(Look::NotAsked), None) => return Ok(claim),
-            (Ok(Look::Found(_) | Look::Missing), None) | (Ok(_), Some(_)) | (Err(_), _) => {}
+            (Ok(Lookup::NotAsked), None) => return Ok(claim),
+            (Ok(Lookup::Found(_) | Lookup::Missing), None) | (Ok(_), Some(_)) | (Err(_), _) => {}
         }
-        let todo = with_entry(advice::taken(claim.flavour), Credentials::SecretTaken.as_str());
-        if let Some(words) = another.as_ref().filter(|_| told != another) {
+        let todo = with_entry(advice::foreign_secret(claim.flavour), Credentials::SecretTaken.as_str());
+        if let Some(words) = another.as_ref().filter(|_| reported != another) {
             session.note(&format!("note: {words}: {todo}"));
-            told.clone_from(&another);
+            reported.clone_from(&another);
         }
         if (session.around.interrupted)() {
-            return Err(interrupted(session, &claim));
+            return Err(explain_interruption(session, &claim));
         }
         if session.now().duration_since(begun) > WRITTEN {
             look?;
@@ -243,14 +244,14 @@ fn until_secret(session: &mut Session<'_>, mut claim: Claim) -> Result<Claim, St
             });
         }
         thread::sleep(GLANCE);
-        // Of a Secret that is not its own the claim tells more, and by now it may name another.
-        if matches!(look, Ok(Look::Found(_) | Look::Forbidden)) {
-            claim = match session.again(&claim) {
+        // The claim reports more about a Secret of another owner, and it may name another one by now.
+        if matches!(look, Ok(Lookup::Found(_) | Lookup::Forbidden)) {
+            claim = match session.reload_claim(&claim) {
                 Ok(now) => now,
                 Err(trouble @ Trouble::NotFound(_)) => return Err(trouble.into()),
                 Err(_) => claim,
             };
-            if matches!(claim.stand(), Stand::Over | Stand::Failed)
+            if matches!(claim.state(), ClaimState::Ended | ClaimState::Failed)
                 && let Some(stop) = super::without_cluster(session, &claim)
             {
                 return Err(stop);
@@ -259,7 +260,7 @@ fn until_secret(session: &mut Session<'_>, mut claim: Claim) -> Result<Claim, St
     }
 }
 
-fn ready(session: &mut Session<'_>, claim: &Claim, begun: Timestamp) -> Result<(), Stop> {
+fn report_ready(session: &mut Session<'_>, claim: &Claim, begun: Timestamp) -> Result<(), Stop> {
     let now = session.now();
     let took = claim.started().unwrap_or(begun);
     let took = human(claim.ready_at().unwrap_or(now).duration_since(took));
@@ -267,30 +268,30 @@ fn ready(session: &mut Session<'_>, claim: &Claim, begun: Timestamp) -> Result<(
         "" => String::new(),
         version => format!(", version {}", bounded(version, 63)),
     };
-    session.say(&format!("{} is ready after {took}{version}", claim.label()))?;
+    session.print_line(&format!("{} is ready after {took}{version}", claim.label()))?;
     match claim.expires_at() {
         Some(end) => {
-            let left = human(end.duration_since(now));
+            let remaining = human(end.duration_since(now));
             let more = session.next("extend", claim);
-            session.say(&format!("  it ends in {left}, at {end}   longer: {more} --by 2h"))?;
+            session.print_line(&format!("  it ends in {remaining}, at {end}   longer: {more} --by 2h"))?;
         }
-        None => session.say("  it lives until it is given back")?,
+        None => session.print_line("  it lives until it is given back")?,
     }
     let use_it = session.next("kubeconfig", claim);
-    session.say(&format!("  use it:        {use_it} --merge"))?;
+    session.print_line(&format!("  use it:        {use_it} --merge"))?;
     let end_it = session.next("down", claim);
-    session.say(&format!("  give it back:  {end_it}"))?;
+    session.print_line(&format!("  give it back:  {end_it}"))?;
     for (what, at) in [("console", "/status/consoleURL"), ("job", "/status/prowJob/url")] {
         let url = text(&claim.object, at);
         if !url.is_empty() {
-            session.say(&format!("  {:<13}  {}", format!("{what}:"), bounded(url, 600)))?;
+            session.print_line(&format!("  {:<13}  {}", format!("{what}:"), bounded(url, 600)))?;
         }
     }
     Ok(())
 }
 
 /// Where past runs are remembered.
-fn history(session: &Session<'_>) -> Option<PathBuf> {
+fn history_path(session: &Session<'_>) -> Option<PathBuf> {
     let set = |name: &str| (session.around.variable)(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")))?;
     Some(state.join("testplatform").join("history"))

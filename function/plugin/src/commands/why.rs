@@ -3,28 +3,28 @@
 use testplatform_apis::text::bounded;
 
 use super::super::{
-    chain::{chain, lines},
+    chain::{build_chain, format_links},
+    command_context::CommandContext,
     events::warning_lines,
     exit::Stop,
     facts::Facts,
     session::Session,
-    wait::wait,
-    way::Way,
+    wait::find_pending_step,
 };
 use jiff::Timestamp;
 
 /// Runs it.
 pub fn run(session: &mut Session<'_>, name: &str) -> Result<(), Stop> {
-    let claim = session.find(name)?;
-    let facts = session.facts(claim)?;
+    let claim = session.find_claim(name)?;
+    let facts = session.collect_facts(claim)?;
     let now = session.now();
-    answer(&facts, &session.way, now).iter().try_for_each(|line| session.say(line))
+    explain_claim(&facts, &session.way, now).iter().try_for_each(|line| session.print_line(line))
 }
 
 /// The whole answer.
-pub fn answer(facts: &Facts, way: &Way, now: Timestamp) -> Vec<String> {
-    let mut answer = lines(&chain(facts), now);
-    let wait = wait(facts, way, now);
+pub fn explain_claim(facts: &Facts, way: &CommandContext, now: Timestamp) -> Vec<String> {
+    let mut answer = format_links(&build_chain(facts), now);
+    let wait = find_pending_step(facts, way, now);
     answer.push(String::new());
     answer.push(format!("Waits for  {}", wait.what));
     answer.push(format!("To do      {}", wait.todo));

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use kubectl_testplatform::{
     claim::Claim,
-    estimate::{Estimate, remembered, shape},
+    estimate::{Estimate, claim_shape, extend_history},
 };
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn at(time: &str) -> Timestamp {
 fn what_the_hub_tells_comes_first() {
     let claim = asked(&json!({ "estimatedReadyAt": "2026-03-02T13:10:00Z" }));
     let estimate = Estimate::of(&claim, &[ready(40, "ipi-aws")], "").unwrap();
-    assert_eq!(estimate, Estimate::Told(at("2026-03-02T13:10:00Z")));
+    assert_eq!(estimate, Estimate::FromHub(at("2026-03-02T13:10:00Z")));
     assert_eq!(estimate.words(at("2026-03-02T12:40:00Z")), "ready within 30m in nine of ten cases");
     assert_eq!(estimate.words(at("2026-03-02T13:10:00Z")), "later than nine in ten of its kind");
 }
@@ -48,7 +48,7 @@ fn else_the_median_of_its_shape() {
         "2026-02-01T00:00:00Z\t2400\tipi-aws/aws\nnonsense\n2026-02-01T00:00:00Z\t-4\tipi-aws/aws\n";
     let estimate = Estimate::of(&claim, &beside, history).unwrap();
     let median = SignedDuration::from_mins(40);
-    assert_eq!(estimate, Estimate::Past(at("2026-03-02T12:40:00Z"), median, 3));
+    assert_eq!(estimate, Estimate::FromHistory(at("2026-03-02T12:40:00Z"), median, 3));
     assert_eq!(
         estimate.words(at("2026-03-02T12:10:00Z")),
         "ready in about 30m, as 3 runs before it took 40m"
@@ -64,27 +64,27 @@ fn claim_of_now() -> Value {
 #[test]
 fn a_run_that_is_remembered_and_still_there_counts_once() {
     let past = ready(30, "ipi-aws");
-    let history = remembered("", &Claim::read(past.clone()).unwrap()).unwrap();
+    let history = extend_history("", &Claim::read(past.clone()).unwrap()).unwrap();
     assert_eq!(history, "2026-03-01T10:30:00Z\t1800\tipi-aws/aws\n");
-    assert_eq!(remembered(&history, &Claim::read(past.clone()).unwrap()), None);
+    assert_eq!(extend_history(&history, &Claim::read(past.clone()).unwrap()), None);
     let estimate = Estimate::of(&asked(&json!({})), &[past], &history).unwrap();
-    assert!(matches!(estimate, Estimate::Past(_, _, 1)), "{estimate:?}");
+    assert!(matches!(estimate, Estimate::FromHistory(_, _, 1)), "{estimate:?}");
 }
 
 #[test]
 fn the_history_stays_small_and_loses_what_is_broken() {
     let many: Vec<String> = (0..300).map(|n| format!("2026-02-01T00:00:00Z\t{n}\tx/y\n")).collect();
     let many = many.concat();
-    let text = remembered(&(many + "broken\n"), &Claim::read(ready(30, "ipi-aws")).unwrap()).unwrap();
+    let text = extend_history(&(many + "broken\n"), &Claim::read(ready(30, "ipi-aws")).unwrap()).unwrap();
     assert_eq!(text.lines().count(), 200);
     assert!(text.ends_with("\t1800\tipi-aws/aws\n") && !text.contains("broken"), "{text}");
-    assert_eq!(remembered("", &asked(&json!({}))), None, "it was never ready");
+    assert_eq!(extend_history("", &asked(&json!({}))), None, "it was never ready");
 }
 
 #[test]
 fn shapes_are_one_line() {
     let pool =
         json!({ "spec": { "clusterClaim": { "version": "4.20", "cloud": "aws", "pool": { "name": "p" } } } });
-    assert_eq!(shape(&pool), "pool p/4.20/aws");
-    assert_eq!(shape(&json!({ "spec": { "template": "small\n\tone" } })), "template small  one");
+    assert_eq!(claim_shape(&pool), "pool p/4.20/aws");
+    assert_eq!(claim_shape(&json!({ "spec": { "template": "small\n\tone" } })), "template small  one");
 }

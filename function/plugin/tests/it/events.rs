@@ -1,7 +1,10 @@
 //! Events of a claim in the answer of `why`: those of the present phase are warnings, and every other one has its age.
 
 use jiff::Timestamp;
-use kubectl_testplatform::{claim::Claim, commands::why::answer, events::ClaimEvent, facts::Facts, way::Way};
+use kubectl_testplatform::{
+    claim::Claim, command_context::CommandContext, commands::why::explain_claim, events::ClaimEvent,
+    facts::Facts,
+};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -38,7 +41,7 @@ fn lines(object: Value, events: &[Value]) -> Vec<String> {
     let mut facts = Facts::new(Claim::read(object).unwrap());
     facts.events = ClaimEvent::of_claim(&facts.claim, events);
     let now: Timestamp = "2026-03-02T12:00:00Z".parse().unwrap();
-    let answer = answer(&facts, &Way::default(), now);
+    let answer = explain_claim(&facts, &CommandContext::default(), now);
     let after = answer.into_iter().skip_while(|line| !line.starts_with("To do")).skip(1);
     after.collect()
 }

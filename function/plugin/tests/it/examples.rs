@@ -10,10 +10,10 @@ use std::{
 use jiff::Timestamp;
 use kubectl_testplatform::{
     claim::{Claim, Flavour},
-    commands::why::answer,
-    facts::{Facts, Look},
-    held::Held,
-    way::Way,
+    command_context::CommandContext,
+    commands::why::explain_claim,
+    facts::{Facts, Lookup},
+    observed_secret::ObservedSecret,
 };
 use serde_json::{Value, json};
 use snapbox::{Data, assert_data_eq};
@@ -79,14 +79,16 @@ fn facts(directory: &Path) -> Option<Facts> {
     }
     let state = claim["status"]["credentials"]["state"].clone();
     let mut facts = Facts::new(Claim::read(claim)?);
-    facts.composite = Look::Found(composite);
-    facts.objects = Look::Found(objects(&documents(&directory.join("observed.yaml"))));
+    facts.composite = Lookup::Found(composite);
+    facts.objects = Lookup::Found(objects(&documents(&directory.join("observed.yaml"))));
     let uid = facts.claim.uid().to_owned();
-    let held = |keys: &str| Look::Found(Held::printed(&format!("{keys}\nconnection\n{uid} its claim")));
+    let held = |keys: &str| {
+        Lookup::Found(ObservedSecret::parse_output(&format!("{keys}\nconnection\n{uid} its claim")))
+    };
     facts.secret = match state.as_str() {
         Some("Published") => held("kubeAdminPassword=32 kubeconfig=900"),
         Some("Withdrawn") => held("kubeAdminPassword=0 kubeconfig=0"),
-        _ => Look::Missing,
+        _ => Lookup::Missing,
     };
     Some(facts)
 }
@@ -101,9 +103,9 @@ fn every_state_has_an_answer() {
             continue;
         };
         asked += 1;
-        let whole = answer(&facts, &Way::default(), now());
-        let tenant = Facts { composite: Look::Forbidden, objects: Look::NotAsked, ..facts };
-        let limited = answer(&tenant, &Way::default(), now());
+        let whole = explain_claim(&facts, &CommandContext::default(), now());
+        let tenant = Facts { composite: Lookup::Forbidden, objects: Lookup::NotAsked, ..facts };
+        let limited = explain_claim(&tenant, &CommandContext::default(), now());
         write!(text, "# {name}\n{}\n\n## as a tenant\n{}\n\n", whole.join("\n"), limited.join("\n")).unwrap();
     }
     assert!(asked > 40, "{asked} examples were asked about");
@@ -119,7 +121,7 @@ fn every_state_has_an_answer() {
 fn no_answer_has_a_secret() {
     for (name, directory) in examples() {
         let Some(facts) = facts(&directory) else { continue };
-        let said = answer(&facts, &Way::default(), now()).join("\n");
+        let said = explain_claim(&facts, &CommandContext::default(), now()).join("\n");
         for secret in ["not-a-real", "current-context", "bm90LWEtcmVhb"] {
             assert!(!said.contains(secret), "{name}: {said}");
         }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use kubectl_testplatform::config::{entry, led_to, merged, only};
+use kubectl_testplatform::config::{conflicting_server, entry_name, extract_entry, merge_configs};
 use serde_json::{Value, json};
 
 use crate::fake::{Fake, claim, ended, event, ready};
@@ -259,32 +259,32 @@ fn a_kubeconfig_is_put_beside_others() {
         "users": [{ "name": "u", "user": { "token": "t" } }],
         "contexts": [{ "name": "admin", "context": { "cluster": "c", "user": "u", "namespace": "n" } }],
     });
-    let name = entry("team-a", "demo");
-    let new = only(&delivered, &name).unwrap();
+    let name = entry_name("team-a", "demo");
+    let new = extract_entry(&delivered, &name).unwrap();
     assert_eq!(new["contexts"][0]["context"], json!({ "cluster": name, "user": name, "namespace": "n" }));
     assert_eq!(new["clusters"], json!([{ "name": name, "cluster": { "server": "https://api" } }]));
     let own = json!({
         "current-context": "mine", "preferences": { "colors": true },
         "clusters": [{ "name": "mine", "cluster": {} }, { "name": name, "cluster": { "server": "https://old" } }],
     });
-    assert_eq!(led_to(&own, &new).as_deref(), Some("https://old"));
-    let both = merged(own, &new);
-    assert_eq!(led_to(&both, &new), None, "it leads where it led");
-    assert_eq!(led_to(&Value::Null, &new), None);
+    assert_eq!(conflicting_server(&own, &new).as_deref(), Some("https://old"));
+    let both = merge_configs(own, &new);
+    assert_eq!(conflicting_server(&both, &new), None, "it leads where it led");
+    assert_eq!(conflicting_server(&Value::Null, &new), None);
     assert_eq!(both["current-context"], "mine");
     assert_eq!(both["preferences"]["colors"], true);
     let names: Vec<_> = both["clusters"].as_array().unwrap().iter().map(|c| c["name"].clone()).collect();
     assert_eq!(names, [json!("mine"), json!(name)]);
-    assert_eq!(merged(both.clone(), &new), both);
-    assert_eq!(merged(Value::Null, &new)["kind"], "Config");
-    assert!(only(&json!({}), "x").unwrap_err().contains("no current context"));
+    assert_eq!(merge_configs(both.clone(), &new), both);
+    assert_eq!(merge_configs(Value::Null, &new)["kind"], "Config");
+    assert!(extract_entry(&json!({}), "x").unwrap_err().contains("no current context"));
     for alive in ["exec", "tokenFile"] {
         let mut alien = delivered.clone();
         alien["users"][0]["user"][alive] = "rm".into();
-        assert!(only(&alien, "x").unwrap_err().contains(alive));
+        assert!(extract_entry(&alien, "x").unwrap_err().contains(alive));
     }
     let broken = json!({ "current-context": "gone" });
-    assert!(only(&broken, "x").unwrap_err().contains("no entry \"gone\" among its contexts"));
+    assert!(extract_entry(&broken, "x").unwrap_err().contains("no entry \"gone\" among its contexts"));
 }
 
 /// As in `get -A | head`.

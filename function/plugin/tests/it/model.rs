@@ -3,14 +3,14 @@
 use jiff::Timestamp;
 use kubectl_testplatform::{
     args::Span,
-    chain::{Mark, chain},
-    claim::{Claim, Flavour, Stand},
-    commands::extend::{lifetime, outcome},
-    facts::{Facts, Look, composed},
-    held::Held,
+    chain::{Mark, build_chain},
+    claim::{Claim, ClaimState, Flavour},
+    command_context::CommandContext,
+    commands::extend::{describe_outcome, extended_lifetime},
+    facts::{Facts, Lookup, composed_objects},
+    observed_secret::ObservedSecret,
     table::{Columns, table},
-    wait::wait,
-    way::Way,
+    wait::find_pending_step,
 };
 use serde_json::{Value, json};
 use testplatform_apis::duration::GoDuration;
@@ -48,7 +48,7 @@ fn object(name: &str, synced: &[Value]) -> Value {
 }
 
 fn says(facts: &Facts, words: &str) {
-    let wait = wait(facts, &Way::default(), now());
+    let wait = find_pending_step(facts, &CommandContext::default(), now());
     let said = format!("{} | {}", wait.what, wait.todo);
     assert!(said.contains(words), "{said}");
 }
@@ -67,22 +67,22 @@ fn a_claim_that_nobody_takes_up() {
 #[test]
 fn a_composite_that_does_not_get_on() {
     let mut facts = with(bound(), &[]);
-    facts.composite = Look::Missing;
+    facts.composite = Lookup::Missing;
     says(&facts, "composite demo-x, which is gone");
-    facts.composite = Look::Found(json!({ "metadata": { "name": "demo-x" } }));
+    facts.composite = Lookup::Found(json!({ "metadata": { "name": "demo-x" } }));
     says(&facts, "Crossplane, which has not processed it for 1h | ask the administrators whether Crossplane");
     facts.claim.object["metadata"]["creationTimestamp"] = "2026-03-02T11:59:50Z".into();
     says(&facts, "Crossplane to process it for the first time | wait; it usually takes a few seconds");
     facts.claim.object["metadata"]["creationTimestamp"] = bound()["metadata"]["creationTimestamp"].clone();
     // A tenant may read neither composite nor Objects.
-    facts.composite = Look::Forbidden;
+    facts.composite = Lookup::Forbidden;
     says(&facts, "Crossplane, which has not processed it for 1h");
     let fatal = condition("Synced", "False", "ReconcileError", "pipeline step returned a fatal result");
-    facts.composite = Look::Found(json!({ "status": { "conditions": [fatal] } }));
+    facts.composite = Lookup::Found(json!({ "status": { "conditions": [fatal] } }));
     says(&facts, "a fatal result | ask the administrators (RUNBOOK.md, FunctionErrors)");
     let paused =
         json!({ "metadata": { "name": "demo-x", "annotations": { "crossplane.io/paused": "true" } } });
-    facts.composite = Look::Found(paused);
+    facts.composite = Lookup::Found(paused);
     says(&facts, "composite demo-x, which somebody paused");
     // A tenant sees what core makes of the claim's conditions then.
     let unknown = condition("ClusterReady", "Unknown", "FatalError", "the function answered: no");
@@ -96,21 +96,21 @@ fn objects_that_do_not_get_on() {
     let phase = ("/status/phase", "Pending".into());
     let mut facts = with(bound(), &[phase]);
     let synced = condition("Synced", "True", "ReconcileSuccess", "");
-    facts.composite = Look::Found(json!({ "status": { "conditions": [synced] } }));
-    facts.objects = Look::Found(vec![object("managed-demo-x", &[])]);
+    facts.composite = Lookup::Found(json!({ "status": { "conditions": [synced] } }));
+    facts.objects = Lookup::Found(vec![object("managed-demo-x", &[])]);
     says(&facts, "provider-kubernetes to ask the hub for the cluster");
     let mut paused = object("managed-demo-x", &[]);
     paused["metadata"]["annotations"] = json!({ "crossplane.io/paused": "true" });
-    facts.objects = Look::Found(vec![paused]);
+    facts.objects = Lookup::Found(vec![paused]);
     says(&facts, "object/managed-demo-x, which an administrator paused");
     // What the Object says is said as well.
     let away = condition("RemoteConsistent", "False", "HubUnreachable", "the hub cannot be reached");
     facts.claim.object["status"]["conditions"] = json!([away]);
     let error = condition("Synced", "False", "ReconcileError", "dial tcp: connection refused");
     let other = object("pool-demo-x", &[condition("Synced", "False", "ReconcileError", "no such class")]);
-    facts.objects = Look::Found(vec![object("managed-demo-x", &[error]), other]);
+    facts.objects = Lookup::Found(vec![object("managed-demo-x", &[error]), other]);
     says(&facts, "the hub cannot be reached (dial tcp: connection refused)");
-    let links = chain(&facts);
+    let links = build_chain(&facts);
     assert!(links.iter().any(|l| l.what == "object/pool-demo-x" && l.mark == Mark::Bad), "{links:?}");
 }
 
@@ -119,10 +119,11 @@ fn a_cluster_that_is_ready_and_cannot_be_used() {
     let ready = json!([condition("ClusterReady", "True", "Ready", "the cluster is ready")]);
     let mut facts =
         with(bound(), &[("/status/phase", "Ready".into()), ("/status/conditions", ready.clone())]);
-    facts.secret = Look::Missing;
+    facts.secret = Lookup::Missing;
     says(&facts, "Crossplane to write the kubeconfig into Secret demo-kubeconfig");
-    facts.secret =
-        Look::Found(Held::printed("kubeconfig=12 kubeAdminPassword=0 \nconnection\nof-demo Claim demo"));
+    facts.secret = Lookup::Found(ObservedSecret::parse_output(
+        "kubeconfig=12 kubeAdminPassword=0 \nconnection\nof-demo Claim demo",
+    ));
     says(&facts, "nothing, the cluster is ready; it lives until it is torn down");
     facts.claim.object["status"]["expiresAt"] = "2026-03-02T13:30:00Z".into();
     says(&facts, "it ends in 1h30m");
@@ -142,14 +143,14 @@ fn a_composite_in_the_tenants_namespace_is_its_own_chain() {
     ]});
     own["status"] = json!({ "phase": "Provisioning", "conditions": [condition("Synced", "True", "ReconcileSuccess", "")] });
     assert_eq!(
-        composed(&own),
+        composed_objects(&own),
         [("objects.kubernetes.m.crossplane.io".to_owned(), "managed-demo".to_owned())]
     );
     let mut facts = Facts::new(Claim::read(own).unwrap());
     assert_eq!(facts.claim.flavour, Flavour::Cluster);
-    facts.objects = Look::Found(vec![]);
+    facts.objects = Lookup::Found(vec![]);
     says(&facts, "the hub to make the cluster");
-    let kinds: Vec<_> = chain(&facts).into_iter().map(|l| l.what).collect();
+    let kinds: Vec<_> = build_chain(&facts).into_iter().map(|l| l.what).collect();
     assert_eq!(kinds[0], "testcluster/demo");
     assert!(!kinds.iter().any(|k| k.starts_with("xtestplatformcluster")), "{kinds:?}");
     // As the schema has it: the Secret has a name, whether it says one or not.
@@ -168,8 +169,8 @@ fn claims_of_the_incumbent_have_a_phase_too() {
         condition("ClusterReady", "True", "x", ""),
     ]);
     let claim = with(bound(), &[("/status/conditions", conditions)]).claim;
-    assert_eq!((claim.phase_word(), claim.stand()), ("Ready", Stand::Ready));
-    assert!(claim.delivered());
+    assert_eq!((claim.phase_word(), claim.state()), ("Ready", ClaimState::Ready));
+    assert!(claim.is_delivered());
 }
 
 /// Core makes Unknown what a pass that failed did not say. What was delivered before is there all the same.
@@ -181,21 +182,21 @@ fn what_was_delivered_is_there_while_passes_fail() {
     let fatal = || condition("ClusterReady", "Unknown", "FatalError", "the function answered: no");
     for phase in ["Ready", "Degraded"] {
         let claim = of(phase, &[fatal()]);
-        assert_eq!((claim.stand(), claim.delivered()), (Stand::Waiting, true), "{phase}");
+        assert_eq!((claim.state(), claim.is_delivered()), (ClaimState::Waiting, true), "{phase}");
         for other in [
             vec![],
             vec![condition("ClusterReady", "False", "FatalError", "")],
             vec![condition("ClusterReady", "Unknown", "NotObserved", "")],
         ] {
-            assert!(!of(phase, &other).delivered(), "{phase} {other:?}");
+            assert!(!of(phase, &other).is_delivered(), "{phase} {other:?}");
         }
     }
     for phase in ["Pending", "Provisioning", "Failed", "Deprovisioning", "Deprovisioned"] {
-        assert!(!of(phase, &[fatal()]).delivered(), "{phase}");
+        assert!(!of(phase, &[fatal()]).is_delivered(), "{phase}");
     }
     let mut deleted = of("Ready", &[fatal()]);
     deleted.object["metadata"]["deletionTimestamp"] = "2026-03-02T11:59:00Z".into();
-    assert!(!deleted.delivered());
+    assert!(!deleted.is_delivered());
 }
 
 /// Core shows conditions of before for a moment, beside the status of now.
@@ -216,15 +217,16 @@ fn a_status_that_says_published_is_believed_before_older_conditions() {
     };
     for phase in ["Ready", "Degraded"] {
         let claim = of(phase, "Published").claim;
-        assert_eq!((claim.stand(), claim.delivered()), (Stand::Ready, true), "{phase}");
-        assert_eq!(of(phase, "Pending").claim.stand(), Stand::Waiting, "{phase}");
+        assert_eq!((claim.state(), claim.is_delivered()), (ClaimState::Ready, true), "{phase}");
+        assert_eq!(of(phase, "Pending").claim.state(), ClaimState::Waiting, "{phase}");
     }
-    assert_eq!(of("Provisioning", "Published").claim.stand(), Stand::Waiting);
-    assert_eq!(of("Deprovisioning", "Published").claim.stand(), Stand::Over);
+    assert_eq!(of("Provisioning", "Published").claim.state(), ClaimState::Waiting);
+    assert_eq!(of("Deprovisioning", "Published").claim.state(), ClaimState::Ended);
     let mut facts = of("Ready", "Published");
-    facts.secret = Look::Missing;
+    facts.secret = Lookup::Missing;
     says(&facts, "Crossplane to write the kubeconfig into Secret demo-kubeconfig");
-    facts.secret = Look::Found(Held::printed("kubeconfig=12 \nconnection\nof-demo Claim demo"));
+    facts.secret =
+        Lookup::Found(ObservedSecret::parse_output("kubeconfig=12 \nconnection\nof-demo Claim demo"));
     says(&facts, "nothing, the cluster is ready");
 }
 
@@ -249,7 +251,7 @@ team-a      testcluster/new            Ready     HostedCluster   4.20.3    2h   
 
 #[test]
 fn keys_of_a_secret_are_counted_not_read() {
-    let has_kubeconfig = |printed: &str| Held::printed(printed).has_kubeconfig();
+    let has_kubeconfig = |printed: &str| ObservedSecret::parse_output(printed).has_kubeconfig();
     assert!(has_kubeconfig("kubeconfig=4 x=1"));
     assert!(!has_kubeconfig("kubeconfig=0"));
     assert!(!has_kubeconfig(""));
@@ -278,21 +280,21 @@ fn a_lifetime_is_added_to_what_is_held() {
     };
     let clamped = "spec.lifetime is clamped to 4h, the longest allowed";
     let held = of(told("LifetimeClamped", clamped), "99h".into());
-    assert_eq!(lifetime(&held, Span::By(hours(2)), now()), Ok(hours(6)));
-    assert_eq!(lifetime(&held, Span::To(hours(3)), now()), Ok(hours(3)));
-    assert!(lifetime(&held, Span::To(hours(1)), now()).is_err(), "it would end at once");
+    assert_eq!(extended_lifetime(&held, Span::By(hours(2)), now()), Ok(hours(6)));
+    assert_eq!(extended_lifetime(&held, Span::To(hours(3)), now()), Ok(hours(3)));
+    assert!(extended_lifetime(&held, Span::To(hours(1)), now()).is_err(), "it would end at once");
     // What nobody looked at yet, because the function is out, is not taken back.
     let unseen =
         [four.clone(), told("LifetimeBeyondHub", "spec.lifetime is 4h, but the hub …"), told("Accepted", "")];
     for status in unseen {
-        assert_eq!(lifetime(&of(status, "48h".into()), Span::By(hours(1)), now()), Ok(hours(49)));
+        assert_eq!(extended_lifetime(&of(status, "48h".into()), Span::By(hours(1)), now()), Ok(hours(49)));
     }
-    assert_eq!(lifetime(&of(four, "2h".into()), Span::By(hours(1)), now()), Ok(hours(5)));
+    assert_eq!(extended_lifetime(&of(four, "2h".into()), Span::By(hours(1)), now()), Ok(hours(5)));
     let waiting = of(json!({}), "3h".into());
-    assert_eq!(lifetime(&waiting, Span::By(hours(2)), now()), Ok(hours(5)));
+    assert_eq!(extended_lifetime(&waiting, Span::By(hours(2)), now()), Ok(hours(5)));
     let endless = of(json!({}), Value::Null);
-    assert!(lifetime(&endless, Span::By(hours(2)), now()).is_err());
-    assert_eq!(lifetime(&endless, Span::To(hours(2)), now()), Ok(hours(2)));
+    assert!(extended_lifetime(&endless, Span::By(hours(2)), now()).is_err());
+    assert_eq!(extended_lifetime(&endless, Span::To(hours(2)), now()), Ok(hours(2)));
 }
 
 #[test]
@@ -300,24 +302,24 @@ fn what_became_of_a_lifetime_is_told_once_it_was_looked_at() {
     let status = |end: &str| json!({ "readyAt": "2026-03-02T11:00:00Z", "expiresAt": end });
     let claim = |status: Value| with(bound(), &[("/status", status)]).claim;
     let before = claim(status("2026-03-02T13:00:00Z"));
-    assert_eq!(outcome(&before, hours(6), false, now()), None);
-    let late = outcome(&before, hours(6), true, now()).unwrap().text;
+    assert_eq!(describe_outcome(&before, hours(6), false, now()), None);
+    let late = describe_outcome(&before, hours(6), true, now()).unwrap().text;
     assert!(late.ends_with("not looked at yet, or the hub ends it before"), "{late}");
     let after = claim(status("2026-03-02T17:00:00Z"));
     let said = "testplatformcluster/demo ends in 5h, at 2026-03-02T17:00:00Z";
-    let whole = outcome(&after, hours(6), false, now()).unwrap();
+    let whole = describe_outcome(&after, hours(6), false, now()).unwrap();
     assert_eq!((whole.text.as_str(), whole.is_shorter), (said, false));
     // The earlier end comes first.
     let mut beyond = status("2026-03-02T17:00:00Z");
     let words = "spec.lifetime is 6h, but the hub's own controller ends a cluster after 2h";
     beyond["conditions"] = json!([condition("RequestAccepted", "True", "LifetimeBeyondHub", words)]);
-    let said = outcome(&claim(beyond), hours(6), false, now()).unwrap();
+    let said = describe_outcome(&claim(beyond), hours(6), false, now()).unwrap();
     assert!(said.is_shorter && said.text.starts_with("testplatformcluster/demo may end earlier: spec.life"));
     assert!(said.text.ends_with("otherwise it ends in 5h, at 2026-03-02T17:00:00Z"), "{}", said.text);
     let mut clamped = status("2026-03-02T15:00:00Z");
     let words = "spec.lifetime is clamped to 4h, the longest allowed";
     clamped["conditions"] = json!([condition("RequestAccepted", "True", "LifetimeClamped", words)]);
-    let said = outcome(&claim(clamped), hours(6), false, now()).unwrap();
+    let said = describe_outcome(&claim(clamped), hours(6), false, now()).unwrap();
     assert!(said.is_shorter);
     let said = said.text;
     assert!(said.starts_with("testplatformcluster/demo ends in 3h") && said.ends_with(words), "{said}");
@@ -332,8 +334,8 @@ fn what_nobody_needs_is_not_extended() {
     let status = json!({ "readyAt": "2026-03-02T11:00:00Z", "expiresAt": "2026-03-02T12:30:00Z" });
     let changes = [("/spec", spec), ("/status", status), ("/metadata/annotations", note)];
     let claim = with(bound(), &changes).claim;
-    assert_eq!(lifetime(&claim, Span::By(hours(2)), now()).unwrap(), hours(6));
-    let said = outcome(&claim, hours(6), false, now()).unwrap();
+    assert_eq!(extended_lifetime(&claim, Span::By(hours(2)), now()).unwrap(), hours(6));
+    let said = describe_outcome(&claim, hours(6), false, now()).unwrap();
     assert!(said.is_shorter);
     let said = said.text;
     assert!(
@@ -343,12 +345,12 @@ fn what_nobody_needs_is_not_extended() {
     let otherwise = [("/status/expiresAt", json!("2026-03-02T15:00:00Z"))];
     let otherwise = with(claim.object.clone(), &otherwise).claim;
     assert_eq!(
-        lifetime(&otherwise, Span::By(hours(2)), now()).unwrap(),
+        extended_lifetime(&otherwise, Span::By(hours(2)), now()).unwrap(),
         hours(6),
         "it is the lifetime that ends it"
     );
-    assert_eq!(outcome(&otherwise, hours(6), false, now()), None);
+    assert_eq!(describe_outcome(&otherwise, hours(6), false, now()), None);
     let by_default = with(claim.object.clone(), &[("/spec/lifetime", Value::Null)]).claim;
-    let stopped = lifetime(&by_default, Span::By(hours(2)), now()).unwrap_err();
+    let stopped = extended_lifetime(&by_default, Span::By(hours(2)), now()).unwrap_err();
     assert!(format!("{stopped:?}").contains("longer spec.cleanup.keepForDebug keeps it"), "{stopped:?}");
 }

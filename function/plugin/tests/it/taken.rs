@@ -1,12 +1,12 @@
 //! Secrets that a claim names and that are another's: Crossplane writes into none of them, and nobody is given what they hold.
 
 use kubectl_testplatform::{
-    chain::{Mark, chain},
+    chain::{Mark, build_chain},
     claim::Claim,
-    facts::{Facts, Look},
-    held::Held,
-    wait::wait,
-    way::Way,
+    command_context::CommandContext,
+    facts::{Facts, Lookup},
+    observed_secret::ObservedSecret,
+    wait::find_pending_step,
 };
 use serde_json::{Value, json};
 
@@ -41,12 +41,12 @@ fn refused_claim() -> Value {
     claim
 }
 
-fn held(keys: &str, type_: &str, owner: &str) -> Look<Held> {
-    Look::Found(Held::printed(&format!("{keys}\n{type_}\n{owner}")))
+fn held(keys: &str, type_: &str, owner: &str) -> Lookup<ObservedSecret> {
+    Lookup::Found(ObservedSecret::parse_output(&format!("{keys}\n{type_}\n{owner}")))
 }
 
 fn says(facts: &Facts, words: &str) {
-    let wait = wait(facts, &Way::default(), "2026-03-02T12:00:00Z".parse().unwrap());
+    let wait = find_pending_step(facts, &CommandContext::default(), "2026-03-02T12:00:00Z".parse().unwrap());
     let said = format!("{} | {}", wait.what, wait.todo);
     assert!(said.contains(words), "{said}");
 }
@@ -68,11 +68,11 @@ fn a_secret_that_is_anothers_is_not_its_own() {
     let bad = |facts: &Facts, words: &str| {
         says(facts, &format!("its kubeconfig: Secret demo-kubeconfig {words} | name another in"));
         says(facts, "(RUNBOOK.md, SecretTaken)");
-        assert_eq!(chain(facts).last().unwrap().mark, Mark::Bad);
+        assert_eq!(build_chain(facts).last().unwrap().mark, Mark::Bad);
     };
     let good = |facts: &Facts| {
         says(facts, "nothing, the cluster is ready");
-        assert_eq!(chain(facts).last().unwrap().mark, Mark::Good);
+        assert_eq!(build_chain(facts).last().unwrap().mark, Mark::Good);
     };
 
     let mut facts = of(claim("Ready", &[]), &[controlled()]);
@@ -89,12 +89,12 @@ fn a_secret_that_is_anothers_is_not_its_own() {
     // To those who may not read it the claim tells.
     for synced in [controlled(), uncontrolled()] {
         let mut facts = of(claim("Ready", &[]), &[synced]);
-        for look in [Look::Forbidden, Look::NotAsked] {
+        for look in [Lookup::Forbidden, Lookup::NotAsked] {
             facts.secret = look;
             bad(&facts, "is not this claim's");
         }
         // It was deleted, or is its own by now: the next try comes.
-        facts.secret = Look::Missing;
+        facts.secret = Lookup::Missing;
         says(&facts, "Crossplane to write the kubeconfig into Secret demo-kubeconfig");
         facts.secret = held(keys, "connection", own);
         good(&facts);
@@ -203,12 +203,12 @@ fn a_claim_whose_secret_cannot_be_written_says_why() {
     );
     let facts = undelivered("SecretMissing", "Secret demo-kubeconfig cannot be written: exceeded quota");
     says(&facts, "cannot be written: exceeded quota | have that put right, such as a quota of Secrets");
-    assert!(!facts.claim.delivered());
+    assert!(!facts.claim.is_delivered());
     // Core shows a status for a moment beside the conditions of before it.
     let mut facts = undelivered("SecretMissing", "Secret demo-credentials is not read yet");
     facts.claim.object["status"]["credentials"]["state"] = "Published".into();
-    assert!(facts.claim.delivered());
-    let wait = wait(&facts, &Way::default(), "2026-03-02T12:00:00Z".parse().unwrap());
+    assert!(facts.claim.is_delivered());
+    let wait = find_pending_step(&facts, &CommandContext::default(), "2026-03-02T12:00:00Z".parse().unwrap());
     assert!(!wait.what.contains("is not read yet"), "{}", wait.what);
 }
 

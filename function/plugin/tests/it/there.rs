@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use kubectl_testplatform::{
     claim::Claim,
-    there::{is_of_now, note, refusal},
+    existing::{describe_existing, find_refusal, is_of_now},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ fn one_that_is_over_stays_so(#[case] phase: &str, #[case] code: i32, #[case] wor
 #[test]
 fn one_that_is_going_is_told_so() {
     let made = "note: testplatformcluster/demo is there already since 2026-03-02T10:00:00Z";
-    let of = |changes: &[(&str, Value)]| note(&with(ready(), changes));
+    let of = |changes: &[(&str, Value)]| describe_existing(&with(ready(), changes));
     let going = of(&[("/metadata/deletionTimestamp", "2026-03-02T11:00:00Z".into())]);
     assert_eq!(going, format!("{made}, and is being deleted; its name is free once it is gone"));
     let asked = of(&[("/spec/tearDownCluster", true.into())]);
@@ -114,7 +114,7 @@ fn no_cluster_is_ended_by_the_manifest_of_another() {
 #[test]
 fn what_would_end_it_at_once_is_told_from_what_would_not() {
     let refused = |there: &Claim, spec: &[(&str, Value)]| {
-        refusal(there, &with(claim("", &[]), spec), now()).map(|stop| stop.message)
+        find_refusal(there, &with(claim("", &[]), spec), now()).map(|stop| stop.message)
     };
     let lifetime = |text: &str| vec![("/spec/lifetime", Value::from(text))];
     // Ready at 10:40.
@@ -157,7 +157,7 @@ fn what_is_kept_after_its_runs_is_kept() {
     let note = json!({ "testplatform.ci.openshift.org/cleanup-since": "2026-03-02T11:30:00Z" });
     let there = [("/spec/cleanup", kept("2h")), ("/metadata/annotations", note)];
     let there = with(ready(), &there);
-    let refused = |spec: &[(&str, Value)]| refusal(&there, &with(claim("", &[]), spec), now());
+    let refused = |spec: &[(&str, Value)]| find_refusal(&there, &with(claim("", &[]), spec), now());
     let stop = refused(&[("/spec/cleanup", kept("10m"))]).unwrap();
     assert_eq!(stop.message, "with spec.cleanup testplatformcluster/demo would end at once");
     assert!(

@@ -1,23 +1,23 @@
-//! Values of charts as texts.
+//! Chart values as text.
 //!
-//! **Invariant:** what a tenant says is one value, and never more. It goes through the template of an ApplicationSet (`{{`), through Argo
-//! CD's environment (`$`) and through Helm's `--set`, where `,` begins the next value, `{` a list, and `\` says that neither does. Without
-//! that, a value could set others, those too which the template's administrators have fixed.
+//! **Invariant:** a tenant's value is one value, and never more. It passes through the template of an ApplicationSet (`{{`), through Argo
+//! CD's environment (`$`) and through Helm's `--set`, where `,` begins the next value, `{` a list, and `\` escapes both. Without escaping,
+//! a value could set others, including those that the template's administrators have fixed.
 
 use serde_json::Value;
 
 /// A value as the text by which it gets there. Helm makes numbers and booleans of those again.
-pub(super) fn text(value: &Value) -> String {
+pub(super) fn helm_value(value: &Value) -> String {
     match value {
-        Value::String(text) => escaped(text),
+        Value::String(text) => escape_value(text),
         // The catalogue has no others.
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            escaped(&value.to_string())
+            escape_value(&value.to_string())
         }
     }
 }
 
-fn escaped(text: &str) -> String {
+fn escape_value(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -50,6 +50,6 @@ mod tests {
     #[case(json!("$HOME"), "$$HOME")]
     #[case(json!("- mirrors:\n  - a\n"), "- mirrors:\n  - a\n")]
     fn a_value_sets_no_other(#[case] value: Value, #[case] expected: &str) {
-        assert_eq!(text(&value), expected);
+        assert_eq!(helm_value(&value), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! What is seen of a ClusterTemplateInstance, and of the HostedCluster behind it.
+//! Observed state of a ClusterTemplateInstance and of its underlying HostedCluster.
 
 use jiff::Timestamp;
 use testplatform_apis::foreign::{
@@ -7,13 +7,13 @@ use testplatform_apis::foreign::{
 };
 
 use crate::{
-    backend::hypershift::Behind,
-    observed::{Hosted, Observed, Remote},
+    backend::hypershift::UnderlyingCluster,
+    observed::{HostedClusterObserver, Observed, Remote},
 };
 
 /// The ClusterTemplateInstance as it was last observed.
-pub(super) fn remote(observed: &Observed) -> Option<&Instance> {
-    match observed.writer.as_ref()?.remote()? {
+pub(super) fn observed_instance(observed: &Observed) -> Option<&Instance> {
+    match observed.primary.as_ref()?.remote()? {
         Remote::Instance(remote) => Some(remote),
         Remote::EphemeralCluster(_)
         | Remote::ClusterClaim(_)
@@ -24,23 +24,23 @@ pub(super) fn remote(observed: &Observed) -> Option<&Instance> {
 }
 
 /// The whole picture.
-pub(super) struct Facts<'a> {
+pub(super) struct InstanceFacts<'a> {
     pub remote: &'a Instance,
     pub status: &'a Status,
     /// The HostedCluster of its chart, where it is looked at and there.
-    pub behind: Option<Behind<'a>>,
+    pub hosted_cluster: Option<UnderlyingCluster<'a>>,
     /// Whether what is known of that is of now.
-    pub seen: bool,
+    pub is_hosted_cluster_current: bool,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> InstanceFacts<'a> {
     /// None: nothing was seen yet.
-    pub fn of(observed: &'a Observed) -> Option<Self> {
-        let remote = remote(observed)?;
+    pub fn from_observed(observed: &'a Observed) -> Option<Self> {
+        let remote = observed_instance(observed)?;
         let hosted = observed.hosted.as_ref().filter(|hosted| hosted.uid() == remote.metadata.uid);
-        let seen = hosted.is_some_and(|hosted| hosted.current().is_some());
-        let behind = hosted.and_then(Hosted::remote).map(Behind::of);
-        Some(Self { remote, status: &remote.status.value, behind, seen })
+        let is_hosted_cluster_current = hosted.is_some_and(|hosted| hosted.current_remote().is_some());
+        let behind = hosted.and_then(HostedClusterObserver::remote).map(UnderlyingCluster::from_remote);
+        Some(Self { remote, status: &remote.status.value, hosted_cluster: behind, is_hosted_cluster_current })
     }
 
     pub fn condition(&self, type_: &str) -> Option<&'a ObservedCondition> {
@@ -56,15 +56,15 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether what Argo CD makes of the chart is wrong, and the cluster did not come of it.
-    pub fn application_fails(&self) -> bool {
+    pub fn has_application_failed(&self) -> bool {
         let reason = self.condition(conditions::INSTALLED).map_or("", |c| c.reason.as_str());
         self.phase() == phases::INSTALL_FAILED && conditions::APPLICATION_FAILS.contains(&reason)
     }
 
-    pub fn answers(&self) -> bool {
+    pub fn api_answers(&self) -> bool {
         let unreached = [phases::LOGIN_PENDING, phases::ARGO_FAILED].contains(&self.phase());
-        match &self.behind {
-            Some(behind) => behind.answers(),
+        match &self.hosted_cluster {
+            Some(behind) => behind.api_answers(),
             None => self.is_true(conditions::INSTALLED) && !unreached,
         }
     }
@@ -76,7 +76,7 @@ impl<'a> Facts<'a> {
             && self.is_true(conditions::INSTALLED)
             && self.is_true(conditions::SET_UP)
             && named
-            && self.answers()
+            && self.api_answers()
     }
 
     /// When the last of it came.

@@ -1,43 +1,42 @@
-//! The ClusterTemplateInstance as we ask for it: composed once, and from then on repeated as it was asked for, because a webhook refuses
-//! every change.
+//! The requested ClusterTemplateInstance. It is composed once and repeated from then on, because a webhook refuses every change.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{gather, template::kind::ChartValue};
 
-use super::{Wanted, chart, facts};
-use crate::{backend::templated::Before, observed::Observed};
+use super::{CaasRequest, chart, facts};
+use crate::{backend::templated::PreviousSpec, observed::Observed};
 
 /// Its spec.
-pub(super) fn spec(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
-    match (before(observed), wanted) {
+pub(super) fn build_spec(observed: &Observed, wanted: Option<CaasRequest<'_>>) -> Map<String, Value> {
+    match (previous_spec(observed), wanted) {
         (Some(before), _) => before.into_owned(),
-        (None, Some(wanted)) => asked(wanted),
-        // Of what is only looked for nothing is known.
+        (None, Some(wanted)) => initial_spec(wanted),
+        // A manifest that only searches has no known spec.
         (None, None) => Map::new(),
     }
 }
 
-/// What was asked for before.
-fn before(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
-    let seen = facts::remote(observed).map(|remote| &remote.spec);
-    Some(Before::of(observed, seen, |spec| spec.contains_key("clusterTemplateRef"))?.spec)
+/// Spec of the previous request.
+fn previous_spec(observed: &Observed) -> Option<Cow<'_, Map<String, Value>>> {
+    let hub_spec = facts::observed_instance(observed).map(|remote| &remote.spec);
+    Some(PreviousSpec::of(observed, hub_spec, |spec| spec.contains_key("clusterTemplateRef"))?.spec)
 }
 
 /// At birth. Parameters are in the order of their charts and names, so that it is the same in every pass.
-fn asked(wanted: Wanted<'_>) -> Map<String, Value> {
-    let Wanted { whole, order, .. } = wanted;
+fn initial_spec(wanted: CaasRequest<'_>) -> Map<String, Value> {
+    let CaasRequest { spec: resolved, backend_spec: order, .. } = wanted;
     let base = &order.base;
     let own = |name: &Option<String>, value: Option<String>| Some(((None, name.clone()?), value?));
-    let version = whole.release.version.as_ref().map(ToString::to_string);
+    let version = resolved.release.version.as_ref().map(ToString::to_string);
     let settings = order.parameters.iter().map(|setting| {
         let ChartValue { name, setup } = setting.target.clone();
-        ((setup, name), chart::text(&setting.value))
+        ((setup, name), chart::helm_value(&setting.value))
     });
     let mut values = gather::map(settings);
     values.extend(own(&base.version_parameter, version));
-    values.extend(own(&base.image_parameter, whole.release.image.clone()));
+    values.extend(own(&base.image_parameter, resolved.release.image.clone()));
     let parameters: Vec<Value> = values
         .into_iter()
         .map(|((setup, name), value)| {

@@ -12,8 +12,8 @@ use testplatform_apis::{
 use crate::observed::{Observed, Remote};
 
 /// The Cluster as it was last observed.
-pub(super) fn remote(observed: &Observed) -> Option<&Cluster> {
-    match observed.writer.as_ref()?.remote()? {
+pub(super) fn observed_cluster(observed: &Observed) -> Option<&Cluster> {
+    match observed.primary.as_ref()?.remote()? {
         Remote::Topology(remote) => Some(remote),
         Remote::EphemeralCluster(_)
         | Remote::ClusterClaim(_)
@@ -24,15 +24,15 @@ pub(super) fn remote(observed: &Observed) -> Option<&Cluster> {
 }
 
 /// The whole picture.
-pub(super) struct Facts<'a> {
+pub(super) struct TopologyFacts<'a> {
     pub remote: &'a Cluster,
     pub status: &'a ClusterStatus,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> TopologyFacts<'a> {
     /// None: nothing was seen yet.
-    pub fn of(observed: &'a Observed) -> Option<Self> {
-        let remote = remote(observed)?;
+    pub fn from_observed(observed: &'a Observed) -> Option<Self> {
+        let remote = observed_cluster(observed)?;
         Some(Self { remote, status: &remote.status.value })
     }
 
@@ -45,16 +45,16 @@ impl<'a> Facts<'a> {
     }
 
     /// A condition that is there and not True: what is not known is not there.
-    pub fn lacks(&self, type_: &str) -> Option<&'a ObservedCondition> {
+    pub fn not_true(&self, type_: &str) -> Option<&'a ObservedCondition> {
         self.condition(type_).filter(|c| !c.is_true())
     }
 
     /// A condition that is False.
-    pub fn denies(&self, type_: &str) -> Option<&'a ObservedCondition> {
+    pub fn is_false(&self, type_: &str) -> Option<&'a ObservedCondition> {
         self.condition(type_).filter(|c| c.is_false())
     }
 
-    pub fn answers(&self) -> bool {
+    pub fn api_answers(&self) -> bool {
         self.is_true(conditions::CONTROL_PLANE_AVAILABLE)
     }
 
@@ -90,9 +90,9 @@ impl<'a> Facts<'a> {
     /// The oldest version that its control plane runs.
     pub fn version(&self) -> Option<Version> {
         let read = |text: &str| Version::try_from(text.to_owned()).ok();
-        let told = self.status.control_plane.value.versions.iter().filter_map(|r| read(&r.version)).min();
+        let reported = self.status.control_plane.value.versions.iter().filter_map(|r| read(&r.version)).min();
         // Where nobody counts them: what was asked for, once that is there.
         let settled = self.is_up() && !self.is_true(conditions::ROLLING_OUT);
-        told.or_else(|| read(self.remote.spec["topology"]["version"].as_str()?).filter(|_| settled))
+        reported.or_else(|| read(self.remote.spec["topology"]["version"].as_str()?).filter(|_| settled))
     }
 }

@@ -9,22 +9,22 @@ use testplatform_apis::{
 };
 
 use super::{
-    Wanted,
-    cluster::{list, listed, patience, put},
+    ClusterApiRequest,
+    cluster::{read_variables, set_deletion_timeouts, set_or_remove, variable_list},
 };
-use crate::templates::{Group, Size};
+use crate::templates::{NodeCount, NodeGroupSpec};
 
 /// Sets all of them, in the order of their names.
-pub(super) fn set(topology: &mut Map<String, Value>, wanted: Wanted<'_>, rebase: bool) {
+pub(super) fn set_workers(topology: &mut Map<String, Value>, wanted: ClusterApiRequest<'_>, rebase: bool) {
     let before = topology.remove("workers").unwrap_or_default();
     let of = |group: &str| deployments(&before).find(|d| d["name"] == group).and_then(Value::as_object);
-    let mut groups: Vec<&Group<ClusterApi>> = wanted.order.groups.iter().collect();
+    let mut groups: Vec<&NodeGroupSpec<ClusterApi>> = wanted.backend_spec.groups.iter().collect();
     gather::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
     let all: Value =
-        groups.into_iter().filter_map(|group| deployment(group, of(&group.name), rebase)).collect();
+        groups.into_iter().filter_map(|group| build_deployment(group, of(&group.name), rebase)).collect();
     let mut workers = Map::new();
-    put(&mut workers, "machineDeployments", all);
-    put(topology, "workers", Value::Object(workers));
+    set_or_remove(&mut workers, "machineDeployments", all);
+    set_or_remove(topology, "workers", Value::Object(workers));
 }
 
 /// The groups in `workers` of a topology.
@@ -33,36 +33,40 @@ pub(super) fn deployments(workers: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// None: it is lost, and of a class that is not offered any more nobody knows what its nodes would be.
-fn deployment(group: &Group<ClusterApi>, before: Option<&Map<String, Value>>, rebase: bool) -> Option<Value> {
-    // Of a class that the catalogue describes otherwise by now, nodes stay as they are, and of one that is forgotten.
-    let noted = |d: &Map<String, Value>| {
+fn build_deployment(
+    group: &NodeGroupSpec<ClusterApi>,
+    before: Option<&Map<String, Value>>,
+    rebase: bool,
+) -> Option<Value> {
+    // Nodes stay unchanged if the catalogue describes their class differently now, or if their class is unknown.
+    let has_class = |d: &Map<String, Value>| {
         Some(d.get("metadata")?["annotations"][ours::NODE_CLASS].as_str()? == group.class)
     };
-    let kept = before.filter(|d| !rebase && noted(d).unwrap_or(true));
+    let unchanged = before.filter(|d| !rebase && has_class(d).unwrap_or(true));
     let mut item = match before {
         Some(before) => before.clone(),
-        None => begun(group, group.machine.as_ref()?),
+        None => initial_deployment(group, group.machine.as_ref()?),
     };
-    let overrides = kept.and_then(|d| d.get("variables")).map(|v| &v["overrides"]);
+    let overrides = unchanged.and_then(|d| d.get("variables")).map(|v| &v["overrides"]);
     let mut variables = match overrides {
-        Some(overrides) => listed(Some(overrides)),
-        None if kept.is_some() => listed(None),
+        Some(overrides) => read_variables(Some(overrides)),
+        None if unchanged.is_some() => read_variables(None),
         None => match &group.machine {
             Some(machine) => machine.variables.clone(),
-            None => listed(before.and_then(|d| d.get("variables")).map(|v| &v["overrides"])),
+            None => read_variables(before.and_then(|d| d.get("variables")).map(|v| &v["overrides"])),
         },
     };
     variables.extend(group.parameters.iter().map(|s| (s.target.0.clone(), s.value.clone())));
     let mut overrides = Map::new();
-    put(&mut overrides, "overrides", list(variables));
-    put(&mut item, "variables", Value::Object(overrides));
-    put(&mut item, "failureDomain", json!(group.failure_domain));
+    set_or_remove(&mut overrides, "overrides", variable_list(variables));
+    set_or_remove(&mut item, "variables", Value::Object(overrides));
+    set_or_remove(&mut item, "failureDomain", json!(group.failure_domain));
     let mut annotations = json!({ ours::NODE_CLASS: group.class });
     match group.size {
-        Size::Fixed(count) => {
+        NodeCount::Fixed(count) => {
             item.insert("replicas".into(), count.into());
         }
-        Size::Between { min, max } => {
+        NodeCount::Between { min, max } => {
             item.remove("replicas");
             annotations[AUTOSCALE_MIN] = min.to_string().into();
             annotations[AUTOSCALE_MAX] = max.to_string().into();
@@ -77,10 +81,10 @@ fn deployment(group: &Group<ClusterApi>, before: Option<&Map<String, Value>>, re
     Some(Value::Object(item))
 }
 
-/// What is set once. The class of workers of a group cannot change.
-fn begun(group: &Group<ClusterApi>, machine: &Worker) -> Map<String, Value> {
+/// Members that are set once. The worker class of a group cannot change.
+fn initial_deployment(group: &NodeGroupSpec<ClusterApi>, machine: &Worker) -> Map<String, Value> {
     let mut deletion = Map::new();
-    patience(&mut deletion);
+    set_deletion_timeouts(&mut deletion);
     let unwell = |status: &str| json!({ "type": "Ready", "status": status, "timeoutSeconds": 300 });
     let checks = json!({
         "nodeStartupTimeoutSeconds": 1800, "unhealthyNodeConditions": [unwell("False"), unwell("Unknown")],

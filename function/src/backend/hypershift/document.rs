@@ -1,4 +1,4 @@
-//! Documents of the catalogue with what a claim sets in them.
+//! Catalogue documents, and the claim's settings in them.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::template::kind::{Document, Machine, Place, Platform};
@@ -6,7 +6,7 @@ use testplatform_apis::template::kind::{Document, Machine, Place, Platform};
 use crate::{backend::templated::members::set, templates::Setting};
 
 /// Parameters of one of the two documents.
-pub(super) fn settings<'a>(
+pub(super) fn apply_settings<'a>(
     spec: &mut Map<String, Value>,
     document: Document,
     settings: impl IntoIterator<Item = &'a Setting<Place>>,
@@ -16,8 +16,8 @@ pub(super) fn settings<'a>(
     }
 }
 
-/// What the nodes of a class are, in the words of a NodePool; beside it, what the catalogue says of the platform.
-pub(super) fn machine(spec: &mut Map<String, Value>, machine: &Machine) {
+/// Machine of a node class in terms of a NodePool, added to the catalogue's platform settings.
+pub(super) fn set_machine(spec: &mut Map<String, Value>, machine: &Machine) {
     set(spec, &["platform", "type"], machine.platform().as_str().into());
     match machine {
         Machine::KubeVirt(machine) => {
@@ -44,7 +44,7 @@ pub(super) fn machine(spec: &mut Map<String, Value>, machine: &Machine) {
 
 /// How the services of a cluster are published whose nodes are on the hub, as HyperShift does it. The order is part of it: the list
 /// cannot change.
-pub(super) fn services() -> Value {
+pub(super) fn default_services() -> Value {
     let by = |service: &str, strategy: &str| json!({ "service": service, "servicePublishingStrategy": { "type": strategy } });
     json!([
         by("APIServer", "LoadBalancer"),
@@ -55,14 +55,14 @@ pub(super) fn services() -> Value {
 }
 
 /// An etcd of the cluster's own.
-pub(super) fn etcd() -> Value {
+pub(super) fn default_etcd() -> Value {
     json!({ "managementType": "Managed", "managed": { "storage": {
         "type": "PersistentVolume", "persistentVolume": { "size": "8Gi" },
     } } })
 }
 
-/// `platform` of a HostedCluster. What other platforms need nobody can guess: the catalogue has it.
-pub(super) fn platform(spec: &mut Map<String, Value>, platform: Platform) {
+/// `platform` of a HostedCluster. Platforms other than `KubeVirt` need settings from the catalogue.
+pub(super) fn set_platform(spec: &mut Map<String, Value>, platform: Platform) {
     set(spec, &["platform", "type"], platform.as_str().into());
     let bare = spec.get("platform").is_some_and(|p| p["kubevirt"].is_null());
     if platform == Platform::KubeVirt && bare {

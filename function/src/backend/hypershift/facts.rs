@@ -1,4 +1,4 @@
-//! What is seen of a HostedCluster and its NodePools.
+//! Observed state of a HostedCluster and its NodePools.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -10,15 +10,15 @@ use testplatform_apis::{
     names::ours,
 };
 
-use super::{Wanted, pools, rollout};
+use super::{HyperShiftRequest, pools, rollout};
 use crate::{
-    observed::{Observed, Part, Remote},
-    templates::Size,
+    observed::{NodePoolObject, Observed, Remote},
+    templates::NodeCount,
 };
 
 /// The HostedCluster as it was last observed.
-pub(super) fn remote(observed: &Observed) -> Option<&HostedCluster> {
-    match observed.writer.as_ref()?.remote()? {
+pub(super) fn observed_cluster(observed: &Observed) -> Option<&HostedCluster> {
+    match observed.primary.as_ref()?.remote()? {
         Remote::HostedCluster(remote) => Some(remote),
         Remote::EphemeralCluster(_)
         | Remote::ClusterClaim(_)
@@ -29,28 +29,28 @@ pub(super) fn remote(observed: &Observed) -> Option<&HostedCluster> {
 }
 
 /// The whole picture.
-pub(in crate::backend) struct Facts<'a> {
+pub(in crate::backend) struct HostedClusterFacts<'a> {
     pub remote: &'a HostedCluster,
     pub status: &'a HostedClusterStatus,
-    pub pools: Vec<Pool<'a>>,
+    pub pools: Vec<NodeGroupFacts<'a>>,
 }
 
 /// A group of nodes.
-pub(in crate::backend) struct Pool<'a> {
+pub(in crate::backend) struct NodeGroupFacts<'a> {
     pub name: String,
     pub class: Option<String>,
     /// The fewest that there are to be.
-    pub least: i64,
+    pub min_nodes: i64,
     /// How many there are to be, where that is one number.
     pub desired: Option<i64>,
-    pub part: Option<&'a Part>,
+    pub node_pool: Option<&'a NodePoolObject>,
     /// How many nodes are ready, where the remote object itself reports it and no NodePool is looked at.
     pub reported: Option<i64>,
 }
 
-impl<'a> Pool<'a> {
+impl<'a> NodeGroupFacts<'a> {
     pub fn status(&self) -> Option<&'a NodePoolStatus> {
-        self.part?.remote().map(|remote| &remote.status.value)
+        self.node_pool?.remote().map(|remote| &remote.status.value)
     }
 
     pub fn conditions(&self) -> &'a [ObservedCondition] {
@@ -62,12 +62,12 @@ impl<'a> Pool<'a> {
     }
 
     /// When its status was last changed, if what is known of it is of now.
-    pub fn said_at(&self) -> Option<Timestamp> {
-        self.part.filter(|part| part.link.is_of_now())?.remote()?.metadata.said_at
+    pub fn status_changed_at(&self) -> Option<Timestamp> {
+        self.node_pool.filter(|part| part.sync.is_up_to_date())?.remote()?.metadata.said_at
     }
 
     /// How many are available; none: it does not say.
-    pub fn available(&self) -> Option<i64> {
+    pub fn available_nodes(&self) -> Option<i64> {
         self.status().map_or(self.reported, |status| status.replicas)
     }
 
@@ -77,17 +77,17 @@ impl<'a> Pool<'a> {
     }
 
     pub fn is_served(&self) -> bool {
-        self.least == 0 || self.available().is_some_and(|available| available >= self.least)
+        self.min_nodes == 0 || self.available_nodes().is_some_and(|available| available >= self.min_nodes)
     }
 }
 
-impl<'a> Facts<'a> {
+impl<'a> HostedClusterFacts<'a> {
     /// None: nothing was seen yet.
-    pub fn of(observed: &'a Observed, wanted: Option<Wanted<'_>>) -> Option<Self> {
-        let remote = remote(observed)?;
+    pub fn from_observed(observed: &'a Observed, wanted: Option<HyperShiftRequest<'_>>) -> Option<Self> {
+        let remote = observed_cluster(observed)?;
         let pools = match wanted {
-            Some(wanted) => asked(observed, wanted),
-            None => observed.node_pools.0.values().map(repeated).collect(),
+            Some(wanted) => requested_groups(observed, wanted),
+            None => observed.node_pools.0.values().map(group_of_node_pool).collect(),
         };
         Some(Self { remote, status: &remote.status.value, pools })
     }
@@ -101,61 +101,65 @@ impl<'a> Facts<'a> {
     }
 
     /// A condition that is False.
-    pub fn lacks(&self, type_: &str) -> Option<&'a ObservedCondition> {
+    pub fn is_false(&self, type_: &str) -> Option<&'a ObservedCondition> {
         self.condition(type_).filter(|c| c.is_false())
     }
 
-    pub fn answers(&self) -> bool {
+    pub fn api_answers(&self) -> bool {
         self.is_true(conditions::AVAILABLE)
     }
 
-    pub fn nodes_asked(&self) -> bool {
-        self.pools.iter().any(|pool| pool.least > 0)
+    pub fn requests_nodes(&self) -> bool {
+        self.pools.iter().any(|pool| pool.min_nodes > 0)
     }
 
     /// Whether all that was asked for is there.
     pub fn is_up(&self) -> bool {
-        let nodes = !self.nodes_asked()
-            || (rollout::completed(self.status).is_some() && self.pools.iter().all(Pool::is_served));
-        self.answers() && nodes
+        let nodes = !self.requests_nodes()
+            || (rollout::completed_update(self.status).is_some()
+                && self.pools.iter().all(NodeGroupFacts::is_served));
+        self.api_answers() && nodes
     }
 
     /// When the last of it came.
     pub fn up_since(&self) -> Option<Timestamp> {
         let since = |c: Option<&ObservedCondition>| c.filter(|c| c.is_true())?.last_transition_time;
-        let pools =
-            self.pools.iter().filter(|p| p.least > 0).filter_map(|p| since(p.condition(conditions::READY)));
+        let pools = self
+            .pools
+            .iter()
+            .filter(|p| p.min_nodes > 0)
+            .filter_map(|p| since(p.condition(conditions::READY)));
         let installed = self.status.version.value.history.iter().rfind(|u| u.is_completed());
-        let installed = installed.filter(|_| self.nodes_asked()).and_then(|u| u.completion_time);
+        let installed = installed.filter(|_| self.requests_nodes()).and_then(|u| u.completion_time);
         since(self.condition(conditions::AVAILABLE)).into_iter().chain(pools).chain(installed).max()
     }
 }
 
-fn asked<'a>(observed: &'a Observed, wanted: Wanted<'_>) -> Vec<Pool<'a>> {
-    let pool = |group: &crate::templates::Group<_>| Pool {
+fn requested_groups<'a>(observed: &'a Observed, wanted: HyperShiftRequest<'_>) -> Vec<NodeGroupFacts<'a>> {
+    let pool = |group: &crate::templates::NodeGroupSpec<_>| NodeGroupFacts {
         name: group.name.clone(),
         class: Some(group.class.clone()),
-        least: group.size.least().into(),
+        min_nodes: group.size.min_nodes().into(),
         desired: match group.size {
-            Size::Fixed(count) => Some(count.into()),
-            Size::Between { .. } => None,
+            NodeCount::Fixed(count) => Some(count.into()),
+            NodeCount::Between { .. } => None,
         },
-        part: observed.node_pools.of(&group.name),
+        node_pool: observed.node_pools.of(&group.name),
         reported: None,
     };
-    pools::sorted(wanted).into_iter().map(pool).collect()
+    pools::sorted_groups(wanted).into_iter().map(pool).collect()
 }
 
-/// Of one that stays as it was asked for.
-fn repeated(part: &Part) -> Pool<'_> {
+/// Group that stays as it was requested.
+fn group_of_node_pool(part: &NodePoolObject) -> NodeGroupFacts<'_> {
     let spec = &part.manifest()["spec"];
     let desired = spec["replicas"].as_i64();
-    Pool {
+    NodeGroupFacts {
         name: part.group.clone(),
         class: part.object.metadata.annotation(ours::NODE_CLASS).map(str::to_owned),
-        least: desired.or_else(|| spec["autoScaling"]["min"].as_i64()).unwrap_or(0),
+        min_nodes: desired.or_else(|| spec["autoScaling"]["min"].as_i64()).unwrap_or(0),
         desired: desired.filter(|_| spec["autoScaling"] == Value::Null),
-        part: Some(part),
+        node_pool: Some(part),
         reported: None,
     }
 }

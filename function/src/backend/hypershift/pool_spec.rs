@@ -1,4 +1,4 @@
-//! The `spec` of a NodePool: composed once, and from then on repeated as it was asked for, with what the claim may change in it.
+//! The `spec` of a NodePool. It is composed once and repeated from then on with the claim's changes.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
@@ -10,56 +10,60 @@ use testplatform_apis::{
     },
 };
 
-use super::{Wanted, document};
+use super::{HyperShiftRequest, document};
 use crate::{
     backend::templated::members::default,
-    observed::Part,
-    templates::{Group, Site, Size},
+    observed::NodePoolObject,
+    templates::{NodeCount, NodeGroupSpec, Placement},
 };
 
-/// What can change is set anew, and everything else repeated. `share`: what it has of the catalogue beside the group's own.
-pub(super) fn spec(
-    wanted: Wanted<'_>,
-    group: &Group<HyperShift>,
-    part: Option<&Part>,
+/// Sets everything that can change and repeats the rest. `share`: catalogue members besides the group's own.
+pub(super) fn build_spec(
+    wanted: HyperShiftRequest<'_>,
+    group: &NodeGroupSpec<HyperShift>,
+    part: Option<&NodePoolObject>,
     image: &str,
     share: &Map<String, Value>,
-    site: &Site,
+    placement: &Placement,
 ) -> Map<String, Value> {
     let before = part.and_then(|part| part.manifest()["spec"].as_object());
     let mut spec = before.cloned().unwrap_or_else(|| {
-        let base = wanted.filled(&wanted.order.base.node_pool);
-        begun(base, group, site)
+        let base = wanted.fill_placeholders(&wanted.backend_spec.base.node_pool);
+        initial_spec(base, group, placement)
     });
     let begins = part.is_none();
     let class = part.and_then(|part| part.object.metadata.annotation(ours::NODE_CLASS));
-    // Of a class that the catalogue describes otherwise by now, nodes stay as they are, and of one that is forgotten.
+    // Nodes stay unchanged if the catalogue describes their class differently now, or if their class is unknown.
     let other = before.is_none() || class.is_some_and(|class| class != group.class);
     if let Some(machine) = group.machine.as_ref().filter(|_| other) {
-        document::machine(&mut spec, machine);
+        document::set_machine(&mut spec, machine);
     }
     if begins {
-        merge(&mut spec, wanted.filled(&wanted.order.overlay).get("nodePool"));
+        merge(&mut spec, wanted.fill_placeholders(&wanted.backend_spec.overlay).get("nodePool"));
     }
     spec.insert("release".into(), json!({ "image": image }));
     let (member, opposite, nodes) = match group.size {
-        Size::Fixed(count) => ("replicas", "autoScaling", json!(count)),
-        Size::Between { min, max } => ("autoScaling", "replicas", json!({ "min": min, "max": max })),
+        NodeCount::Fixed(count) => ("replicas", "autoScaling", json!(count)),
+        NodeCount::Between { min, max } => ("autoScaling", "replicas", json!({ "min": min, "max": max })),
     };
     spec.remove(opposite);
     spec.insert(member.into(), nodes);
-    labels(&mut spec, share, group);
-    document::settings(&mut spec, Document::NodePool, &wanted.order.parameters);
-    document::settings(&mut spec, Document::NodePool, &group.parameters);
+    set_labels(&mut spec, share, group);
+    document::apply_settings(&mut spec, Document::NodePool, &wanted.backend_spec.parameters);
+    document::apply_settings(&mut spec, Document::NodePool, &group.parameters);
     spec
 }
 
-fn begun(mut spec: Map<String, Value>, group: &Group<HyperShift>, site: &Site) -> Map<String, Value> {
+fn initial_spec(
+    mut spec: Map<String, Value>,
+    group: &NodeGroupSpec<HyperShift>,
+    placement: &Placement,
+) -> Map<String, Value> {
     default(&mut spec, "management", || json!({ "upgradeType": "Replace", "autoRepair": true }));
     // Without an end, one Pod that may not go keeps a node for ever.
     default(&mut spec, "nodeDrainTimeout", || "10m".into());
     default(&mut spec, "nodeVolumeDetachTimeout", || "5m".into());
-    spec.insert("clusterName".into(), site.name.as_str().into());
+    spec.insert("clusterName".into(), placement.name.as_str().into());
     // HyperShift takes amd64 for granted.
     let own = || HyperShift::architectures(group.machine.as_ref()?).first().copied();
     if let Some(arch) = group.arch.or_else(|| own().filter(|arch| *arch != Architecture::Amd64)) {
@@ -69,15 +73,18 @@ fn begun(mut spec: Map<String, Value>, group: &Group<HyperShift>, site: &Site) -
 }
 
 /// The labels and taints that a NodePool has of the catalogue: those with which it was made.
-pub(super) fn share(wanted: Wanted<'_>, part: Option<&Part>) -> Map<String, Value> {
-    let base = &wanted.order.base.node_pool;
+pub(super) fn catalogue_members(
+    wanted: HyperShiftRequest<'_>,
+    part: Option<&NodePoolObject>,
+) -> Map<String, Value> {
+    let base = &wanted.backend_spec.base.node_pool;
     let Some(part) = part else {
-        let mut filled = wanted.filled(base);
+        let mut filled = wanted.fill_placeholders(base);
         filled.retain(|member, _| ["nodeLabels", "taints"].contains(&member.as_str()));
         return filled;
     };
-    if let Some(Ok(noted)) = part.object.metadata.annotation(ours::NODE_BASE).map(json::read_text) {
-        return noted;
+    if let Some(Ok(recorded)) = part.object.metadata.annotation(ours::NODE_BASE).map(json::read_text) {
+        return recorded;
     }
     // It had none, or that is lost, or it was made before it was noted, when the catalogue's were set in every pass: what it says now and
     // the NodePool has was asked for.
@@ -94,7 +101,7 @@ pub(super) fn share(wanted: Wanted<'_>, part: Option<&Part>) -> Map<String, Valu
 }
 
 /// Labels and taints: those of the catalogue, and the group's own.
-fn labels(spec: &mut Map<String, Value>, share: &Map<String, Value>, group: &Group<HyperShift>) {
+fn set_labels(spec: &mut Map<String, Value>, share: &Map<String, Value>, group: &NodeGroupSpec<HyperShift>) {
     let mut labels = share.get("nodeLabels").and_then(Value::as_object).cloned().unwrap_or_default();
     labels.extend(group.labels.iter().map(|(key, value)| (key.clone(), value.as_str().into())));
     let mut taints = share.get("taints").and_then(Value::as_array).cloned().unwrap_or_default();

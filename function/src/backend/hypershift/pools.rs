@@ -12,12 +12,12 @@ use testplatform_apis::{
     yaml,
 };
 
-use super::{Wanted, facts, pool_spec, rollout};
+use super::{HyperShiftRequest, facts, pool_spec, rollout};
 use crate::{
-    backend::{Desired, bundles, object as composing},
-    intent::{Policies, Write},
-    observed::{Link, Observed, Part, part_name},
-    templates::{Group, Site},
+    backend::{DesiredResource, bundles, object as composing},
+    intent::{ManagementPolicies, PrimaryAction},
+    observed::{NodePoolObject, Observed, SyncState, node_pool_resource_name},
+    templates::{NodeGroupSpec, Placement},
     validate::Validated,
 };
 
@@ -25,137 +25,151 @@ use crate::{
 pub(in crate::backend) const CEL: &str = "!has(object.metadata.deletionTimestamp) && has(object.status) && has(object.status.conditions) && \
 object.status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')";
 /// The longest name of one: it becomes a label.
-const NAME: usize = 63;
+const MAX_NAME: usize = 63;
 
 /// All that are to exist.
-pub(super) fn resources(
+pub(super) fn build_resources(
     request: &Validated,
     observed: &Observed,
-    wanted: Option<Wanted<'_>>,
-    site: &Site,
-) -> Vec<Desired> {
+    wanted: Option<HyperShiftRequest<'_>>,
+    placement: &Placement,
+) -> Vec<DesiredResource> {
     let parts = || observed.node_pools.0.values();
-    let again = |part: &Part, manifest: Value, policies: Policies| {
-        let noted = |key| (key, part.object.metadata.annotation(key).map(str::to_owned));
-        let annotations = gather::texts([ours::NODE_BASE, ours::NODE_CLASS].map(noted));
-        composed(request, observed, &part.group, annotations, manifest, policies)
+    let recompose = |part: &NodePoolObject, manifest: Value, policies: ManagementPolicies| {
+        let recorded = |key| (key, part.object.metadata.annotation(key).map(str::to_owned));
+        let annotations = gather::texts([ours::NODE_BASE, ours::NODE_CLASS].map(recorded));
+        compose_object(request, observed, &part.group, annotations, manifest, policies)
     };
-    let repeat = |part: &Part, policies: Policies| again(part, part.manifest().clone(), policies);
-    // What the hub may refuse could not be deleted, and would hold the cluster. What is not desired any more cannot be changed, so it is
-    // taken back before.
-    let stuck = |part: &&Part| !part.is_deletable();
-    let take_back = |part: &Part| again(part, part.as_on_the_hub(), Policies::ObserveDelete);
-    if composing::is_somebody_elses(request, observed) {
+    let repeat = |part: &NodePoolObject, policies: ManagementPolicies| {
+        recompose(part, part.manifest().clone(), policies)
+    };
+    // A spec that the hub may refuse could not be deleted and would hold the cluster. An Object that is no longer desired cannot be
+    // changed, so the hub's spec is restored first.
+    let stuck = |part: &&NodePoolObject| !part.is_deletable();
+    let restore = |part: &NodePoolObject| {
+        recompose(part, part.manifest_with_hub_spec(), ManagementPolicies::ObserveDelete)
+    };
+    if composing::is_remote_replaced(request, observed) {
         // By these names there are the NodePools of the other HostedCluster now, and Delete goes by name: they are let go of first.
-        let kept = |part: &&Part| !ends(request) || part.deletes();
-        return parts().filter(kept).map(|part| repeat(part, Policies::Observe)).collect();
+        let remains = |part: &&NodePoolObject| !is_ending(request) || part.can_delete();
+        return parts().filter(remains).map(|part| repeat(part, ManagementPolicies::Observe)).collect();
     }
-    if request.intent.precedes || (ends(request) && bundles::hold(request, observed)) {
-        if request.intent.write == Write::Update(Policies::ObserveDelete) {
+    if request.intent.teardown_deferred
+        || (is_ending(request) && bundles::awaits_pre_delete(request, observed))
+    {
+        if request.intent.action == PrimaryAction::Update(ManagementPolicies::ObserveDelete) {
             // With the writer.
-            return parts().map(take_back).collect();
+            return parts().map(restore).collect();
         }
-        // What is done inside the cluster before it goes needs its nodes.
-        return parts().map(|part| repeat(part, Policies::Full)).collect();
+        // Work inside the cluster before its deletion needs its nodes.
+        return parts().map(|part| repeat(part, ManagementPolicies::Full)).collect();
     }
-    if ends(request) {
-        return parts().filter(stuck).map(take_back).collect();
+    if is_ending(request) {
+        return parts().filter(stuck).map(restore).collect();
     }
-    let policies = if leaves_alone(observed) { Policies::ObserveDelete } else { Policies::Full };
+    let policies =
+        if is_frozen(observed) { ManagementPolicies::ObserveDelete } else { ManagementPolicies::Full };
     let Some(wanted) = wanted else {
         return parts().map(|part| repeat(part, policies)).collect();
     };
-    let groups = sorted(wanted);
+    let groups = sorted_groups(wanted);
     let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
     // Before that nobody can tell whose the HostedCluster is.
-    let seen = observed.writer.as_ref().is_some_and(|w| w.remote().is_some() && w.uid().is_some());
-    let may_begin =
-        seen && request.intent.write == Write::Update(Policies::Full) && policies == Policies::Full;
-    let asked = groups.iter().filter_map(|group| {
+    let is_remote_known =
+        observed.primary.as_ref().is_some_and(|w| w.remote().is_some() && w.remote_uid().is_some());
+    let may_begin = is_remote_known
+        && request.intent.action == PrimaryAction::Update(ManagementPolicies::Full)
+        && policies == ManagementPolicies::Full;
+    let requested = groups.iter().filter_map(|group| {
         let part = observed.node_pools.of(&group.name);
-        // Of a class that is not offered any more nobody knows what its nodes would be.
+        // Nodes of a class that is no longer offered cannot be created.
         if part.is_none() && (!may_begin || group.machine.is_none()) {
             return None;
         }
         let image = rollout::pool_image(observed, wanted, &group.name, &names);
-        let share = pool_spec::share(wanted, part);
-        let spec = pool_spec::spec(wanted, group, part, &image, &share, site);
-        let manifest = manifest(request, group, part, spec, site);
+        let share = pool_spec::catalogue_members(wanted, part);
+        let spec = pool_spec::build_spec(wanted, group, part, &image, &share, placement);
+        let manifest = build_manifest(request, group, part, spec, placement);
         // Sorted: the same bytes in every pass.
         let base = (!share.is_empty()).then(|| yaml::sorted(&Value::Object(share)).to_string());
         let notes = gather::texts([(ours::NODE_BASE, base), (ours::NODE_CLASS, Some(group.class.clone()))]);
-        Some(composed(request, observed, &group.name, notes, manifest, policies))
+        Some(compose_object(request, observed, &group.name, notes, manifest, policies))
     });
-    let gone = parts().filter(|part| !names.contains(&part.group.as_str()));
-    asked.chain(gone.filter(stuck).map(take_back)).collect()
+    let removed = parts().filter(|part| !names.contains(&part.group.as_str()));
+    requested.chain(removed.filter(stuck).map(restore)).collect()
 }
 
 /// The groups that are wanted, in the order of their names.
-pub(super) fn sorted(wanted: Wanted<'_>) -> Vec<&Group<HyperShift>> {
-    let mut groups: Vec<&Group<HyperShift>> = wanted.order.groups.iter().collect();
+pub(super) fn sorted_groups(wanted: HyperShiftRequest<'_>) -> Vec<&NodeGroupSpec<HyperShift>> {
+    let mut groups: Vec<&NodeGroupSpec<HyperShift>> = wanted.backend_spec.groups.iter().collect();
     gather::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
     groups
 }
 
 /// Whether they go: with the cluster, or because there is none any more.
-pub(in crate::backend) fn ends(request: &Validated) -> bool {
+pub(in crate::backend) fn is_ending(request: &Validated) -> bool {
     let intent = &request.intent;
-    match intent.write {
-        Write::Remove | Write::Nothing | Write::Elsewhere => true,
-        Write::Look { .. } => intent.ending.is_some(),
-        Write::Create | Write::Update(_) | Write::Again { .. } => intent.over.is_some(),
+    match intent.action {
+        PrimaryAction::Remove | PrimaryAction::Omit | PrimaryAction::Relocate => true,
+        PrimaryAction::Probe { .. } => intent.teardown_reason.is_some(),
+        PrimaryAction::Create | PrimaryAction::Update(_) | PrimaryAction::Recreate { .. } => {
+            intent.completion.is_some()
+        }
     }
 }
 
 /// Whether nothing of them may be made anew: HyperShift is taking them away, or the HostedCluster is not there.
-fn leaves_alone(observed: &Observed) -> bool {
-    let gone = observed.writer.as_ref().is_none_or(|writer| writer.link == Link::Deleted);
-    gone || facts::remote(observed).is_some_and(|remote| remote.metadata.deletion_timestamp.is_some())
+fn is_frozen(observed: &Observed) -> bool {
+    let missing = observed.primary.as_ref().is_none_or(|primary| primary.sync == SyncState::Deleted);
+    missing
+        || facts::observed_cluster(observed)
+            .is_some_and(|remote| remote.metadata.deletion_timestamp.is_some())
 }
 
 /// The Object around a manifest. It depends on the writer, which so outlives it.
-fn composed(
+fn compose_object(
     request: &Validated,
     observed: &Observed,
     group: &str,
     notes: Map<String, Value>,
     manifest: Value,
-    policies: Policies,
-) -> Desired {
+    policies: ManagementPolicies,
+) -> DesiredResource {
     let mut spec = json!({
         "forProvider": {},
-        "providerConfigRef": { "name": composing::provider_config(request, observed) },
+        "providerConfigRef": { "name": composing::provider_config_name(request, observed) },
         "readiness": { "policy": "DeriveFromCelQuery", "celQuery": CEL },
         "references": [{ "dependsOn": {
-            "apiVersion": object::API_VERSION, "kind": object::KIND, "name": request.writer_name(),
+            "apiVersion": object::API_VERSION, "kind": object::KIND, "name": request.primary_name(),
         } }],
         "watch": true,
     });
     spec["forProvider"]["manifest"] = manifest;
-    composing::bound(&mut spec, policies);
-    let name = part_name(group);
+    composing::set_policies(&mut spec, policies);
+    let name = node_pool_resource_name(group);
     // A group's name has no dot, so no two of any composites have the same.
-    let mut object = composing::object(&format!("{name}.{}", request.name), notes, spec);
+    let mut object = composing::build_object(&format!("{name}.{}", request.name), notes, spec);
     // A label holds less than a name.
     object["metadata"]["labels"] = json!({ ours::COMPONENT: "pool" });
-    Desired { name: name.into(), object, ready: request.intent.writer_ready }
+    DesiredResource { name: name.into(), object, ready: request.intent.primary_ready }
 }
 
-fn manifest(
+fn build_manifest(
     request: &Validated,
-    group: &Group<HyperShift>,
-    part: Option<&Part>,
+    group: &NodeGroupSpec<HyperShift>,
+    part: Option<&NodePoolObject>,
     spec: Map<String, Value>,
-    site: &Site,
+    placement: &Placement,
 ) -> Value {
     let known = |field: &str| part.and_then(|p| p.manifest()["metadata"][field].as_str()).map(str::to_owned);
-    let plain = format!("{}-{}", site.name, group.name);
-    let whole = format!("{}/{}", request.name, group.name);
+    let plain = format!("{}-{}", placement.name, group.name);
+    let full = format!("{}/{}", request.name, group.name);
     // A room of 63 always holds what a name is shortened to.
-    let fitted = || if plain.len() <= NAME { Some(plain.clone()) } else { shortened(&plain, &whole, NAME) };
+    let fitted =
+        || if plain.len() <= MAX_NAME { Some(plain.clone()) } else { shortened(&plain, &full, MAX_NAME) };
     let metadata = json!({
         "name": known("name").or_else(fitted).unwrap_or_default(),
-        "namespace": known("namespace").unwrap_or_else(|| site.namespace.clone()),
+        "namespace": known("namespace").unwrap_or_else(|| placement.namespace.clone()),
     });
-    composing::whole(API_VERSION, KIND, metadata, Value::Object(spec))
+    composing::assemble_object(API_VERSION, KIND, metadata, Value::Object(spec))
 }

@@ -1,5 +1,5 @@
-//! Which release goes where, and when: the HostedCluster first, then its NodePools one by one. A NodePool never leads, and a release is
-//! asked for only once the one before is there.
+//! Rollout of releases: the HostedCluster first, then its NodePools one by one. A NodePool never leads, and a release is requested only
+//! once the previous one is complete.
 
 use testplatform_apis::{
     foreign::{
@@ -9,101 +9,110 @@ use testplatform_apis::{
     template::{effective::Effective, version::Version},
 };
 
-use super::{Wanted, cluster, facts, trouble};
-use crate::observed::{Observed, Part, Writer};
+use super::{HyperShiftRequest, cluster, facts, failures};
+use crate::observed::{NodePoolObject, Observed, PrimaryObject};
 
 /// The image that the claim comes to. Every release of a template for HyperShift has one.
-pub(super) fn image(wanted: Wanted<'_>) -> &str {
-    wanted.whole.release.image.as_deref().unwrap_or_default()
+pub(super) fn requested_image(wanted: HyperShiftRequest<'_>) -> &str {
+    wanted.spec.release.image.as_deref().unwrap_or_default()
 }
 
-/// What the HostedCluster was last asked to run.
-pub(super) fn asked_image(observed: &Observed) -> Option<String> {
-    cluster::before(observed)?.get("release")?["image"].as_str().map(str::to_owned)
+/// Image of the previous request for the HostedCluster.
+pub(super) fn previous_image(observed: &Observed) -> Option<String> {
+    cluster::previous_spec(observed)?.get("release")?["image"].as_str().map(str::to_owned)
 }
 
-/// What it is asked to run now.
-pub(super) fn cluster_image(observed: &Observed, wanted: Wanted<'_>) -> String {
-    let next = image(wanted);
-    let asked = asked_image(observed).filter(|asked| *asked != next && busy(observed, asked));
-    asked.unwrap_or_else(|| next.to_owned())
+/// Image that the HostedCluster has to run now.
+pub(super) fn cluster_image(observed: &Observed, wanted: HyperShiftRequest<'_>) -> String {
+    let next = requested_image(wanted);
+    let previous = previous_image(observed)
+        .filter(|requested| *requested != next && is_rolling_out(observed, requested));
+    previous.unwrap_or_else(|| next.to_owned())
 }
 
-/// Whether the release that was last asked for is still on its way. One that HyperShift never began with can be taken back: before anything
-/// was installed, and where it is refused.
-fn busy(observed: &Observed, asked: &str) -> bool {
-    let newest = facts::remote(observed).and_then(|remote| newest(&remote.status.value));
+/// Whether the last requested release is still rolling out. A release that HyperShift never started can be withdrawn: before the first
+/// installation, and after a refusal.
+fn is_rolling_out(observed: &Observed, requested: &str) -> bool {
+    let newest = facts::observed_cluster(observed).and_then(|remote| newest_update(&remote.status.value));
     newest.is_some_and(|newest| {
-        !newest.is_completed() || (newest.image != asked && !is_refused(observed, asked))
+        !newest.is_completed() || (newest.image != requested && !is_refused(observed, requested))
     })
 }
 
 /// Whether the release that was last asked for does not get to the hub, or HyperShift cannot begin with it.
-fn is_refused(observed: &Observed, asked: &str) -> bool {
-    let Some(remote) = facts::remote(observed) else { return false };
-    if remote.spec["release"]["image"].as_str() != Some(asked) {
-        return observed.writer.as_ref().is_some_and(Writer::is_refused);
+fn is_refused(observed: &Observed, requested: &str) -> bool {
+    let Some(remote) = facts::observed_cluster(observed) else { return false };
+    if remote.spec["release"]["image"].as_str() != Some(requested) {
+        return observed.primary.as_ref().is_some_and(PrimaryObject::is_refused);
     }
-    let invalid = trouble::invalid_image(&remote.status.value);
+    let invalid = failures::invalid_image(&remote.status.value);
     invalid.is_some_and(|c| c.observed_generation == Some(remote.metadata.generation))
 }
 
 /// The version that is there, where the one that was last asked for is refused: that one leads nowhere.
-pub(in crate::backend) fn left_at(observed: &Observed) -> Option<Version> {
-    let asked = asked_image(observed)?;
-    let there = newest(&facts::remote(observed)?.status.value)?;
-    let stays = there.is_completed() && there.image != asked && is_refused(observed, &asked);
-    Version::try_from(there.version.clone()).ok().filter(|_| stays)
+pub(in crate::backend) fn blocked_at_version(observed: &Observed) -> Option<Version> {
+    let previous = previous_image(observed)?;
+    let newest = newest_update(&facts::observed_cluster(observed)?.status.value)?;
+    let stays = newest.is_completed() && newest.image != previous && is_refused(observed, &previous);
+    Version::try_from(newest.version.clone()).ok().filter(|_| stays)
 }
 
 /// Whether the cluster runs the release of what was asked for, and is not on its way to another one.
-pub(in crate::backend) fn is_at(observed: &Observed, asked: &Effective) -> bool {
-    let Some((remote, image)) = facts::remote(observed).zip(asked.release_image.as_deref()) else {
+pub(in crate::backend) fn has_release(observed: &Observed, requested: &Effective) -> bool {
+    let Some((remote, image)) = facts::observed_cluster(observed).zip(requested.release_image.as_deref())
+    else {
         return false;
     };
-    let runs = newest(&remote.status.value).is_some_and(|there| there.is_completed() && there.image == image);
+    let runs =
+        newest_update(&remote.status.value).is_some_and(|there| there.is_completed() && there.image == image);
     let of_hub = remote.spec["release"]["image"].as_str().unwrap_or_default();
     runs && (of_hub == image || is_refused(observed, of_hub))
 }
 
 /// The release that is there, or on its way.
-pub(super) fn newest(status: &HostedClusterStatus) -> Option<&Update> {
+pub(super) fn newest_update(status: &HostedClusterStatus) -> Option<&Update> {
     status.version.value.history.first()
 }
 
 /// The newest release that is there.
-pub(in crate::backend) fn completed(status: &HostedClusterStatus) -> Option<&Update> {
+pub(in crate::backend) fn completed_update(status: &HostedClusterStatus) -> Option<&Update> {
     status.version.value.history.iter().find(|update| update.is_completed())
 }
 
-/// What a NodePool is asked to run. `groups`: all that are wanted, in the order of their names.
-pub(super) fn pool_image(observed: &Observed, wanted: Wanted<'_>, group: &str, groups: &[&str]) -> String {
+/// Image that a NodePool has to run. `groups`: names of all requested groups, sorted.
+pub(super) fn pool_image(
+    observed: &Observed,
+    wanted: HyperShiftRequest<'_>,
+    group: &str,
+    groups: &[&str],
+) -> String {
     let of_cluster = cluster_image(observed, wanted);
-    let status = facts::remote(observed).map(|remote| &remote.status.value);
-    let Some(before) = observed.node_pools.of(group).and_then(asked_of) else {
-        return status.and_then(completed).map_or(of_cluster, |there| there.image.clone());
+    let status = facts::observed_cluster(observed).map(|remote| &remote.status.value);
+    let Some(before) = observed.node_pools.of(group).and_then(node_pool_image) else {
+        return status.and_then(completed_update).map_or(of_cluster, |there| there.image.clone());
     };
-    let Some(newest) = status.and_then(newest) else {
+    let Some(newest) = status.and_then(newest_update) else {
         // As of the HostedCluster: before anything was installed, what was asked for can be taken back.
         return of_cluster;
     };
     let rolled = newest.is_completed() && newest.image == of_cluster;
     let mut earlier = groups.iter().take_while(|other| **other != group);
-    let turn = earlier.all(|other| observed.node_pools.of(other).is_none_or(|part| settled(part, newest)));
+    let turn = earlier
+        .all(|other| observed.node_pools.of(other).is_none_or(|part| is_node_pool_current(part, newest)));
     if rolled && turn { of_cluster } else { before.to_owned() }
 }
 
-/// What a NodePool was last asked to run.
-pub(super) fn asked_of(part: &Part) -> Option<&str> {
+/// Image of the previous request for a NodePool.
+pub(super) fn node_pool_image(part: &NodePoolObject) -> Option<&str> {
     part.manifest()["spec"]["release"]["image"].as_str()
 }
 
 /// Whether a NodePool runs what the HostedCluster does. That it was told to is not enough: it says so only once HyperShift looked at it.
-pub(super) fn settled(part: &Part, there: &Update) -> bool {
+pub(super) fn is_node_pool_current(part: &NodePoolObject, there: &Update) -> bool {
     let Some(remote) = part.remote() else { return false };
     let image = Some(there.image.as_str());
-    let taken = asked_of(part) == image && remote.spec["release"]["image"].as_str() == image;
+    let applied = node_pool_image(part) == image && remote.spec["release"]["image"].as_str() == image;
     let status = &remote.status.value;
     let updating = condition(&status.conditions, conditions::UPDATING_VERSION);
-    taken && status.version == there.version && !updating.is_some_and(ObservedCondition::is_true)
+    applied && status.version == there.version && !updating.is_some_and(ObservedCondition::is_true)
 }

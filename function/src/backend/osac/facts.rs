@@ -1,4 +1,4 @@
-//! What is seen of a ClusterOrder, and of the HostedCluster that it has become.
+//! Observed state of a ClusterOrder and of the HostedCluster that it became.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -11,18 +11,18 @@ use testplatform_apis::{
 };
 
 use super::{
-    Wanted,
+    OsacRequest,
     nodes::{self, RequestName},
-    order, readers,
+    observers, order,
 };
 use crate::{
-    backend::hypershift::facts::{Facts as HostedFacts, Pool},
-    observed::{Hosted, Link, Observed, Part, Remote},
+    backend::hypershift::facts::{HostedClusterFacts as HostedFacts, NodeGroupFacts},
+    observed::{HostedClusterObserver, NodePoolObject, Observed, Remote, SyncState},
 };
 
 /// The ClusterOrder as it was last observed.
-pub(super) fn remote(observed: &Observed) -> Option<&ClusterOrder> {
-    match observed.writer.as_ref()?.remote()? {
+pub(super) fn observed_order(observed: &Observed) -> Option<&ClusterOrder> {
+    match observed.primary.as_ref()?.remote()? {
         Remote::Order(remote) => Some(remote),
         Remote::EphemeralCluster(_)
         | Remote::ClusterClaim(_)
@@ -33,31 +33,33 @@ pub(super) fn remote(observed: &Observed) -> Option<&ClusterOrder> {
 }
 
 /// The last job that was to bring its spec about.
-pub(super) fn newest(status: &ClusterOrderStatus) -> Option<&Job> {
+pub(super) fn newest_job(status: &ClusterOrderStatus) -> Option<&Job> {
     status.provisioning_jobs.value.iter().rfind(|job| job.type_ == Job::PROVISION)
 }
 
 /// The whole picture.
-pub(super) struct Facts<'a> {
+pub(super) struct OrderFacts<'a> {
     pub remote: &'a ClusterOrder,
     pub status: &'a ClusterOrderStatus,
-    /// What is behind it, as it is now; none: it is not seen.
+    /// Underlying HostedCluster as it is now; none: not observed.
     pub hosted: Option<HostedFacts<'a>>,
-    /// What the order asks for.
-    pub asked: Map<String, Value>,
+    /// Spec that the order requests.
+    pub requested_spec: Map<String, Value>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> OrderFacts<'a> {
     /// None: nothing was seen yet.
-    pub fn of(observed: &'a Observed, wanted: Option<Wanted<'_>>) -> Option<Self> {
-        let remote = remote(observed)?;
-        let asked = order::spec(observed, wanted);
-        let hosted = observed.hosted.as_ref().and_then(Hosted::current).map(|hosted| HostedFacts {
-            remote: hosted,
-            status: &hosted.status.value,
-            pools: pools(remote, &asked, observed, wanted),
+    pub fn from_observed(observed: &'a Observed, wanted: Option<OsacRequest<'_>>) -> Option<Self> {
+        let remote = observed_order(observed)?;
+        let requested_spec = order::build_spec(observed, wanted);
+        let hosted = observed.hosted.as_ref().and_then(HostedClusterObserver::current_remote).map(|hosted| {
+            HostedFacts {
+                remote: hosted,
+                status: &hosted.status.value,
+                pools: read_groups(remote, &requested_spec, observed, wanted),
+            }
         });
-        Some(Self { remote, status: &remote.status.value, hosted, asked })
+        Some(Self { remote, status: &remote.status.value, hosted, requested_spec })
     }
 
     pub fn condition(&self, type_: &str) -> Option<&'a ObservedCondition> {
@@ -69,17 +71,17 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether OSAC has looked at it.
-    pub fn begun(&self) -> bool {
+    pub fn has_started(&self) -> bool {
         !self.status.phase.is_empty() || !self.status.conditions.is_empty()
     }
 
     /// The last job that was to bring its spec about.
-    pub fn job(&self) -> Option<&'a Job> {
-        newest(self.status)
+    pub fn provision_job(&self) -> Option<&'a Job> {
+        newest_job(self.status)
     }
 
     /// The last job that was to take everything down.
-    pub fn last_job(&self) -> Option<&'a Job> {
+    pub fn deprovision_job(&self) -> Option<&'a Job> {
         self.status.provisioning_jobs.value.iter().rfind(|job| job.type_ == Job::DEPROVISION)
     }
 
@@ -89,61 +91,61 @@ impl<'a> Facts<'a> {
         desired.is_empty() || job.config_version.is_empty() || job.config_version == *desired
     }
 
-    /// Whether the automation has done all that the spec asks for. Where it is done by hand there is no job.
+    /// Whether the automation has done everything that the spec requests. Manual work has no job.
     pub fn is_set_up(&self) -> bool {
         let done = |job: &Job| job.is_done() && self.is_current(job);
-        self.status.phase == "Ready" && self.job().is_none_or(done)
+        self.status.phase == "Ready" && self.provision_job().is_none_or(done)
     }
 
-    /// What the HostedCluster says now comes before what the order once said of it.
-    pub fn answers(&self) -> bool {
+    /// The HostedCluster's current state takes precedence over the order's recorded state.
+    pub fn api_answers(&self) -> bool {
         match &self.hosted {
-            Some(hosted) => hosted.answers(),
+            Some(hosted) => hosted.api_answers(),
             None => self.is_true(conditions::CONTROL_PLANE_AVAILABLE),
         }
     }
 
     /// Whether all that was asked for is there. That the job has done its work is not enough.
     pub fn is_up(&self) -> bool {
-        let was_there = [conditions::CONTROL_PLANE_AVAILABLE, conditions::CLUSTER_AVAILABLE];
+        let was_available = [conditions::CONTROL_PLANE_AVAILABLE, conditions::CLUSTER_AVAILABLE];
         self.is_set_up()
-            && was_there.iter().all(|type_| self.is_true(type_))
-            && self.answers()
-            && self.lacking().is_none()
+            && was_available.iter().all(|type_| self.is_true(type_))
+            && self.api_answers()
+            && self.incomplete_group().is_none()
     }
 
     /// A group of nodes that is seen, and is not there in full.
-    pub fn lacking(&self) -> Option<&Pool<'a>> {
+    pub fn incomplete_group(&self) -> Option<&NodeGroupFacts<'a>> {
         let pools = self.hosted.iter().flat_map(|hosted| &hosted.pools);
         pools.into_iter().find(|pool| pool.is_known() && !pool.is_served())
     }
 
     /// How many nodes a group has or gets, as far as the hub has taken up its size.
-    pub fn size(&self, pool: &Pool<'_>) -> Option<i64> {
-        match pool.part {
+    pub fn hub_size(&self, pool: &NodeGroupFacts<'_>) -> Option<i64> {
+        match pool.node_pool {
             Some(part) => part.remote()?.spec["replicas"].as_i64(),
-            None => workers_of(self.status, &pool.name, |worker| !worker.is_leaving()),
+            None => count_workers(self.status, &pool.name, |worker| !worker.is_leaving()),
         }
     }
 
     /// When the last of it came.
     pub fn up_since(&self) -> Option<Timestamp> {
-        let said = [conditions::CONTROL_PLANE_AVAILABLE, conditions::CLUSTER_AVAILABLE];
-        let said = said.iter().filter_map(|type_| self.condition(type_)?.last_transition_time);
-        said.chain(self.hosted.as_ref().and_then(HostedFacts::up_since)).max()
+        let types = [conditions::CONTROL_PLANE_AVAILABLE, conditions::CLUSTER_AVAILABLE];
+        let transitions = types.iter().filter_map(|type_| self.condition(type_)?.last_transition_time);
+        transitions.chain(self.hosted.as_ref().and_then(HostedFacts::up_since)).max()
     }
 }
 
 /// The requests for nodes in an order. Groups of one resource class are one; a node set is a group.
-fn pools<'a>(
+fn read_groups<'a>(
     remote: &'a ClusterOrder,
-    asked: &Map<String, Value>,
+    requested: &Map<String, Value>,
     observed: &'a Observed,
-    wanted: Option<Wanted<'_>>,
-) -> Vec<Pool<'a>> {
-    let requests = asked.get("nodeRequests").and_then(Value::as_array);
-    let hosts = wanted.map(|wanted| nodes::hosts(observed, wanted)).unwrap_or_default();
-    let groups = || wanted.map(|wanted| wanted.order.groups.iter()).into_iter().flatten();
+    wanted: Option<OsacRequest<'_>>,
+) -> Vec<NodeGroupFacts<'a>> {
+    let requests = requested.get("nodeRequests").and_then(Value::as_array);
+    let hosts = wanted.map(|wanted| nodes::host_classes(observed, wanted)).unwrap_or_default();
+    let groups = || wanted.map(|wanted| wanted.backend_spec.groups.iter()).into_iter().flatten();
     let pool = |request: &Value| {
         let name = RequestName::of(request)?;
         let least = request["numberOfNodes"].as_i64().unwrap_or_default();
@@ -151,31 +153,39 @@ fn pools<'a>(
             .filter(|g| hosts.get(&g.class).is_some_and(|host| RequestName::of_group(host, &g.name) == name))
             .collect();
         let class = own.first().map(|group| group.class.clone());
-        let pool =
-            Pool { name: String::new(), class, least, desired: Some(least), part: None, reported: None };
+        let pool = NodeGroupFacts {
+            name: String::new(),
+            class,
+            min_nodes: least,
+            desired: Some(least),
+            node_pool: None,
+            reported: None,
+        };
         Some(match name {
             RequestName::ResourceClass(resource_class) => {
-                let node_pool = readers::node_pool(&remote.metadata.name, resource_class);
-                let seen =
-                    |part: &&Part| part.manifest()["metadata"]["name"].as_str() == node_pool.as_deref();
+                let node_pool = observers::node_pool_name(&remote.metadata.name, resource_class);
+                let is_of_class = |part: &&NodePoolObject| {
+                    part.manifest()["metadata"]["name"].as_str() == node_pool.as_deref()
+                };
                 let parts =
-                    || observed.node_pools.0.values().filter(|part| node_pool.is_some() && seen(part));
+                    || observed.node_pools.0.values().filter(|part| node_pool.is_some() && is_of_class(part));
                 let mut names: Vec<&str> = own.iter().map(|group| group.name.as_str()).collect();
                 if wanted.is_none() {
                     names = parts().map(|part| part.group.as_str()).collect();
                 }
                 names.sort_unstable();
-                let noted = || Some(parts().next()?.object.metadata.annotation(ours::NODE_CLASS)?.to_owned());
-                Pool {
+                let recorded =
+                    || Some(parts().next()?.object.metadata.annotation(ours::NODE_CLASS)?.to_owned());
+                NodeGroupFacts {
                     name: if names.is_empty() { resource_class.to_owned() } else { names.join(", ") },
-                    class: pool.class.or_else(noted),
-                    part: parts().find(|part| part.link == Link::InSync),
+                    class: pool.class.or_else(recorded),
+                    node_pool: parts().find(|part| part.sync == SyncState::InSync),
                     ..pool
                 }
             }
-            RequestName::NodeSet(set) => Pool {
+            RequestName::NodeSet(set) => NodeGroupFacts {
                 name: set.to_owned(),
-                reported: workers_of(&remote.status.value, set, NodeSetWorker::is_ready),
+                reported: count_workers(&remote.status.value, set, NodeSetWorker::is_ready),
                 ..pool
             },
         })
@@ -184,7 +194,7 @@ fn pools<'a>(
 }
 
 /// How many machines of a node set are so. None: the order reports no machines yet.
-fn workers_of(status: &ClusterOrderStatus, set: &str, are: fn(&NodeSetWorker) -> bool) -> Option<i64> {
+fn count_workers(status: &ClusterOrderStatus, set: &str, are: fn(&NodeSetWorker) -> bool) -> Option<i64> {
     let workers = &status.workers.value;
     let count = || workers.iter().filter(|worker| worker.node_set == set && are(worker)).count();
     (!workers.is_empty()).then(|| i64::try_from(count()).unwrap_or(i64::MAX))

@@ -1,7 +1,7 @@
-//! The nodes that an order asks for: by resource class, as OSAC had it until August 2026, or by node set and instance type.
+//! Nodes of an order: by resource class, as OSAC had it until August 2026, or by node set and instance type.
 //!
-//! OSAC's automation numbers the NodePools by the place of their request in the list, so that one which moves would be made again beside
-//! the old one. Requests keep their places, and new ones come last.
+//! OSAC's automation numbers the NodePools by the position of their request in the list, so a request that moves would create its nodes
+//! again. Requests keep their positions, and new ones come last.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use testplatform_apis::{gather, json, names::ours, template::kind::Host};
 
-use super::Wanted;
+use super::OsacRequest;
 use crate::observed::Observed;
 
 /// A class of nodes in the annotation. Resource classes are plain texts there, as earlier versions wrote them.
@@ -64,32 +64,32 @@ impl<'a> RequestName<'a> {
 }
 
 /// The spec with the nodes that are wanted. Without any OSAC takes the template's own.
-pub(super) fn resized(
+pub(super) fn apply_nodes(
     mut spec: Map<String, Value>,
     observed: &Observed,
-    wanted: Wanted<'_>,
+    wanted: OsacRequest<'_>,
 ) -> Map<String, Value> {
-    let classes = hosts(observed, wanted);
+    let classes = host_classes(observed, wanted);
     let mut nodes: BTreeMap<RequestName<'_>, (u32, &Host)> = BTreeMap::new();
-    for group in &wanted.order.groups {
-        // Of a class that is not offered any more and was never noted, nothing can be counted anew.
+    for group in &wanted.backend_spec.groups {
+        // Nodes of a class that is no longer offered and was never recorded cannot be counted.
         let Some(host) = classes.get(&group.class) else { return spec };
         let (count, _) = nodes.entry(RequestName::of_group(host, &group.name)).or_insert((0, host));
-        *count = count.saturating_add(group.size.least());
+        *count = count.saturating_add(group.size.min_nodes());
     }
     if nodes.is_empty() {
         return spec;
     }
     let before = spec.get("nodeRequests").and_then(Value::as_array).cloned().unwrap_or_default();
     let known = before.iter().filter_map(RequestName::of);
-    let known = known.filter_map(|name| Some(request(name, nodes.remove(&name)?)));
+    let known = known.filter_map(|name| Some(node_request(name, nodes.remove(&name)?)));
     let mut requests: Vec<Value> = known.collect();
-    requests.extend(nodes.into_iter().map(|(name, of)| request(name, of)));
+    requests.extend(nodes.into_iter().map(|(name, of)| node_request(name, of)));
     spec.insert("nodeRequests".into(), requests.into());
     spec
 }
 
-fn request(name: RequestName<'_>, (count, host): (u32, &Host)) -> Value {
+fn node_request(name: RequestName<'_>, (count, host): (u32, &Host)) -> Value {
     match (name, host) {
         (RequestName::ResourceClass(class), _) => json!({ "resourceClass": class, "numberOfNodes": count }),
         (RequestName::NodeSet(set), Host::ResourceClass(kind) | Host::InstanceType(kind)) => {
@@ -99,25 +99,25 @@ fn request(name: RequestName<'_>, (count, host): (u32, &Host)) -> Value {
 }
 
 /// Each class of nodes that is wanted as OSAC has it: as it was when the class was first asked for.
-pub(super) fn hosts(observed: &Observed, wanted: Wanted<'_>) -> BTreeMap<String, Host> {
-    let mut noted = noted(observed);
+pub(super) fn host_classes(observed: &Observed, wanted: OsacRequest<'_>) -> BTreeMap<String, Host> {
+    let mut recorded = recorded_classes(observed);
     let of = |(class, own): (&String, Option<&Host>)| {
-        Some((class.clone(), noted.remove(class).or_else(|| own.cloned())?))
+        Some((class.clone(), recorded.remove(class).or_else(|| own.cloned())?))
     };
     let own: BTreeMap<&String, Option<&Host>> =
-        gather::map(wanted.order.groups.iter().map(|group| (&group.class, group.machine.as_ref())));
+        gather::map(wanted.backend_spec.groups.iter().map(|group| (&group.class, group.machine.as_ref())));
     gather::map(own.into_iter().filter_map(of))
 }
 
-fn noted(observed: &Observed) -> BTreeMap<String, Host> {
-    let note = observed.notes(ours::NODE_CLASSES).find_map(|note| json::read_text(note).ok());
+fn recorded_classes(observed: &Observed) -> BTreeMap<String, Host> {
+    let note = observed.annotations(ours::NODE_CLASSES).find_map(|note| json::read_text(note).ok());
     let note: BTreeMap<String, Note> = note.unwrap_or_default();
     gather::map(note.into_iter().map(|(class, note)| (class, note.into())))
 }
 
 /// Annotation: the classes as OSAC has them.
-pub(super) fn annotation(observed: &Observed, wanted: Option<Wanted<'_>>) -> Map<String, Value> {
-    let hosts = wanted.map_or_else(|| noted(observed), |wanted| hosts(observed, wanted));
+pub(super) fn classes_annotation(observed: &Observed, wanted: Option<OsacRequest<'_>>) -> Map<String, Value> {
+    let hosts = wanted.map_or_else(|| recorded_classes(observed), |wanted| host_classes(observed, wanted));
     let note: BTreeMap<String, Note> =
         gather::map(hosts.into_iter().map(|(class, host)| (class, host.into())));
     let note = (!note.is_empty()).then(|| (ours::NODE_CLASSES.to_owned(), json!(note).to_string().into()));

@@ -1,6 +1,6 @@
-//! What a sentence says of objects that bear names which a tenant chose.
+//! Words of a message about objects whose names a tenant chose.
 
-/// What stands beside a word and is none of it.
+/// Characters that surround a word and are not part of it.
 const AROUND: [char; 13] = ['[', ']', '(', ')', '{', '}', '<', '>', ',', ';', '"', '\'', '`'];
 
 /// The words of a sentence, in small letters. A name is none of them, nor is an address: a claim may be called `pr-404` or `quota-test`, and
@@ -9,26 +9,26 @@ pub(in crate::backend) struct Sentence(String);
 
 impl Sentence {
     /// The words of it.
-    pub fn of(sentence: &str) -> Self {
-        let mut words = String::with_capacity(sentence.len());
+    pub fn parse(sentence: &str) -> Self {
+        let mut message = String::with_capacity(sentence.len());
         for word in sentence.split(|c: char| c.is_whitespace() || AROUND.contains(&c)) {
             let word = word.trim_matches(['.', ':', '!', '?']);
             if word.is_empty() {
                 continue;
             }
-            if !words.is_empty() {
-                words.push(' ');
+            if !message.is_empty() {
+                message.push(' ');
             }
-            // What is made for a claim has its name and something more, with a `-` between. Something has to stand there all the same, or
-            // what is before and after it would be one phrase.
-            words.push_str(if word.contains(['-', '/']) { "-" } else { word });
+            // Objects of a claim are named `<claim>-<suffix>`. A placeholder takes the name's place, because otherwise the words before and
+            // after it would become one phrase.
+            message.push_str(if word.contains(['-', '/']) { "-" } else { word });
         }
-        words.make_ascii_lowercase();
-        Self(words)
+        message.make_ascii_lowercase();
+        Self(message)
     }
 
     /// Whether one of these is said, in small letters; a phrase has single spaces.
-    pub fn says(&self, any: &[&str]) -> bool {
+    pub fn contains_any(&self, any: &[&str]) -> bool {
         any.iter().any(|phrase| self.0.contains(phrase))
     }
 
@@ -38,7 +38,7 @@ impl Sentence {
     }
 
     /// Whether it is said of the way to a server, which heals.
-    pub fn of_the_network(&self) -> bool {
+    pub fn is_network_error(&self) -> bool {
         let symptoms = [
             "timeout",
             "timed out",
@@ -50,7 +50,8 @@ impl Sentence {
             "eof",
             "deadline exceeded",
         ];
-        self.says(&symptoms) || self.has_number(|number| matches!(number, 429 | 500 | 502 | 503 | 504))
+        self.contains_any(&symptoms)
+            || self.has_number(|number| matches!(number, 429 | 500 | 502 | 503 | 504))
     }
 }
 
@@ -76,12 +77,14 @@ mod tests {
     #[case("Machine \"tls-timeout-x7k2p\" (500-x) is refused-x", false)]
     #[case("503_a 503.b a/503 503-b x503", false)]
     fn names_say_nothing(#[case] sentence: &str, #[case] of_the_network: bool) {
-        assert_eq!(Sentence::of(sentence).of_the_network(), of_the_network);
+        assert_eq!(Sentence::parse(sentence).is_network_error(), of_the_network);
     }
 
     #[test]
     fn what_is_before_and_after_a_name_is_no_phrase() {
-        assert!(Sentence::of("Quota  exceeded (for 'cores').").says(&["quota exceeded", "for cores"]));
-        assert!(!Sentence::of("the limit pr-1 exceeded").says(&["limit exceeded"]));
+        assert!(
+            Sentence::parse("Quota  exceeded (for 'cores').").contains_any(&["quota exceeded", "for cores"])
+        );
+        assert!(!Sentence::parse("the limit pr-1 exceeded").contains_any(&["limit exceeded"]));
     }
 }

@@ -1,4 +1,4 @@
-//! Conditions about the replacing of clusters: by a refresh, for another release, for other credentials.
+//! Conditions about replacing clusters: by a refresh, for another release, for other credentials.
 
 use testplatform_apis::{
     condition::{
@@ -10,25 +10,25 @@ use testplatform_apis::{
     pool_report::{RefreshPhase, RotationPhase},
 };
 
-use super::{super::Judged, condition, words};
+use super::{super::PoolEvaluation, build_condition, messages};
 use crate::text::bounded;
 
 /// How a refresh that was asked for gets on.
-pub(super) fn refreshing(judged: &Judged) -> Condition {
+pub(super) fn refreshing_condition(evaluation: &PoolEvaluation) -> Condition {
     let make = |status, reason: Refreshing, message: &str| {
-        condition(Type::Refreshing, status, reason.as_str(), message)
+        build_condition(Type::Refreshing, status, reason.as_str(), message)
     };
-    let wanted = judged.wanted.as_ref().ok();
-    let asked = wanted.and_then(|w| w.spec.refresh.as_ref()?.nonce.as_deref());
+    let wanted = evaluation.plan.as_ref().ok();
+    let requested = wanted.and_then(|w| w.spec.refresh.as_ref()?.nonce.as_deref());
     let external = wanted.is_some_and(|w| w.spec.scaling_mode == Some(ScalingMode::External));
-    let report = judged.observed.report().and_then(|r| r.refresh.as_ref());
-    let report = report.filter(|r| asked.is_none_or(|nonce| r.covers(nonce)));
-    let left = report
+    let report = evaluation.observed.report().and_then(|r| r.refresh.as_ref());
+    let report = report.filter(|r| requested.is_none_or(|nonce| r.covers(nonce)));
+    let remaining = report
         .and_then(|r| r.remaining)
         .filter(|r| *r > 0)
         .map(|r| format!(", {r} left to replace"))
         .unwrap_or_default();
-    match (report.map(|r| r.phase), asked) {
+    match (report.map(|r| r.phase), requested) {
         (None, None) => make(False, Refreshing::NotAsked, "no refresh was asked for"),
         (None, Some(_)) if external => make(
             False,
@@ -44,11 +44,13 @@ pub(super) fn refreshing(judged: &Judged) -> Condition {
         (Some(RefreshPhase::Settling), _) => make(
             True,
             Refreshing::Settling,
-            &format!("clusters come to rest before the oldest are removed{left}"),
+            &format!("clusters come to rest before the oldest are removed{remaining}"),
         ),
-        (Some(RefreshPhase::Down), _) => make(True, Refreshing::Down, &format!("clusters are removed{left}")),
+        (Some(RefreshPhase::Down), _) => {
+            make(True, Refreshing::Down, &format!("clusters are removed{remaining}"))
+        }
         (Some(RefreshPhase::Up), _) => {
-            make(True, Refreshing::Up, &format!("new clusters are installed{left}"))
+            make(True, Refreshing::Up, &format!("new clusters are installed{remaining}"))
         }
         (Some(RefreshPhase::Done), _) if report.is_some_and(|r| r.started_at.is_none()) => make(
             False,
@@ -62,18 +64,18 @@ pub(super) fn refreshing(judged: &Judged) -> Condition {
             False,
             Refreshing::Stalled,
             &format!(
-                "removing clusters did not remove the old ones{left}; ask again with a larger maxUnavailable"
+                "removing clusters did not remove the old ones{remaining}; ask again with a larger maxUnavailable"
             ),
         ),
     }
 }
 
 /// Whether clusters are of another release than they would be made of now.
-pub(super) fn recommended(judged: &Judged) -> Condition {
+pub(super) fn recommended_condition(evaluation: &PoolEvaluation) -> Condition {
     let make = |status, reason: RefreshRecommended, message: &str| {
-        condition(Type::RefreshRecommended, status, reason.as_str(), message)
+        build_condition(Type::RefreshRecommended, status, reason.as_str(), message)
     };
-    match judged.observed.report().and_then(|r| r.artifacts.as_ref()) {
+    match evaluation.observed.report().and_then(|r| r.artifacts.as_ref()) {
         None => {
             make(Unknown, RefreshRecommended::NotWatched, "nobody on the hub watches what the pool refers to")
         }
@@ -89,20 +91,20 @@ pub(super) fn recommended(judged: &Judged) -> Condition {
 }
 
 /// Whether the credentials that were used before are still needed.
-pub(super) fn releasable(judged: &Judged) -> Condition {
+pub(super) fn releasable_condition(evaluation: &PoolEvaluation) -> Condition {
     let make = |status, reason: Releasable, message: &str| {
-        condition(Type::OldCredentialsReleasable, status, reason.as_str(), message)
+        build_condition(Type::OldCredentialsReleasable, status, reason.as_str(), message)
     };
-    let Some(rotation) = judged.observed.report().and_then(|r| r.rotation.as_ref()) else {
+    let Some(rotation) = evaluation.observed.report().and_then(|r| r.rotation.as_ref()) else {
         return make(
             Unknown,
             Releasable::NotWatched,
             "nobody on the hub watches which credentials clusters were made with",
         );
     };
-    let used = words::used(rotation);
-    let asked = judged.wanted.as_ref().ok().and_then(|w| w.spec.credentials_ref.as_ref());
-    if asked.is_some_and(|a| a.name != rotation.name) {
+    let used = messages::old_credentials_text(rotation);
+    let requested = evaluation.plan.as_ref().ok().and_then(|w| w.spec.credentials_ref.as_ref());
+    if requested.is_some_and(|a| a.name != rotation.name) {
         return make(
             False,
             Releasable::InUse,
@@ -113,7 +115,7 @@ pub(super) fn releasable(judged: &Judged) -> Condition {
         RotationPhase::First => {
             make(False, Releasable::NoRotation, "no other credentials were seen before these")
         }
-        RotationPhase::Draining if is_scaled_by_others(judged) => {
+        RotationPhase::Draining if is_scaled_by_others(evaluation) => {
             let message = format!(
                 "the pool has to be empty before Secret {} is used{used}; somebody else decides about its size, so scale it to 0 yourself until then, or use credentialsRotation.mode Replace",
                 bounded(&rotation.name, 253)
@@ -139,8 +141,8 @@ pub(super) fn releasable(judged: &Judged) -> Condition {
 }
 
 /// Whether the pool keeps clusters because somebody else scales it, and has not emptied it.
-fn is_scaled_by_others(judged: &Judged) -> bool {
-    let wanted = judged.wanted.as_ref().ok();
+fn is_scaled_by_others(evaluation: &PoolEvaluation) -> bool {
+    let wanted = evaluation.plan.as_ref().ok();
     let external = wanted.is_some_and(|w| w.spec.scaling_mode == Some(ScalingMode::External));
-    external && judged.observed.remote().is_some_and(|remote| remote.spec["size"].as_i64() != Some(0))
+    external && evaluation.observed.remote().is_some_and(|remote| remote.spec["size"].as_i64() != Some(0))
 }

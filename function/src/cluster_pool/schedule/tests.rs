@@ -21,13 +21,13 @@ fn schedule(zone: &str, windows: Vec<Window>) -> Schedule {
 }
 
 /// Name of the window, or nothing, and when that changes.
-fn seen(schedule: &Schedule, now: &str) -> (String, String) {
-    let moment = at(schedule, now.parse().unwrap()).unwrap();
+fn state_at(schedule: &Schedule, now: &str) -> (String, String) {
+    let moment = schedule_at(schedule, now.parse().unwrap()).unwrap();
     (moment.window.unwrap_or_default(), moment.next.map(|n| n.to_string()).unwrap_or_default())
 }
 
 fn is(schedule: &Schedule, now: &str, window: &str, next: &str) {
-    assert_eq!(seen(schedule, now), (window.to_owned(), next.to_owned()), "at {now}");
+    assert_eq!(state_at(schedule, now), (window.to_owned(), next.to_owned()), "at {now}");
 }
 
 const WORKDAYS: [Day; 5] = [Day::Mon, Day::Tue, Day::Wed, Day::Thu, Day::Fri];
@@ -42,9 +42,9 @@ fn a_window_holds_from_its_start_to_before_its_end() {
     is(&schedule, "2026-03-02T17:00:00Z", "", "2026-03-03T06:00:00Z");
     // Over the weekend.
     is(&schedule, "2026-03-06T17:00:00Z", "", "2026-03-09T06:00:00Z");
-    let moment = at(&schedule, "2026-03-02T12:00:00Z".parse().unwrap()).unwrap();
+    let moment = schedule_at(&schedule, "2026-03-02T12:00:00Z".parse().unwrap()).unwrap();
     assert_eq!(moment.sizing, Some(Sizing { size: 8, ..Sizing::default() }));
-    let outside = at(&schedule, "2026-03-01T12:00:00Z".parse().unwrap()).unwrap();
+    let outside = schedule_at(&schedule, "2026-03-01T12:00:00Z".parse().unwrap()).unwrap();
     assert_eq!(outside.sizing, schedule.default);
 }
 
@@ -57,7 +57,7 @@ fn a_window_may_go_past_midnight_and_past_the_week() {
 }
 
 #[test]
-fn a_whole_day_ends_where_the_next_begins() {
+fn a_full_day_ends_where_the_next_begins() {
     let days = vec![
         window("sat", &[Day::Sat], "00:00", "24:00", 0),
         window("sun", &[Day::Sun], "00:00", "24:00", 2),
@@ -114,22 +114,22 @@ fn without_windows_nothing_changes() {
 #[rstest]
 #[case(&[("a", "08:00", "12:00"), ("b", "11:59", "13:00")], "windows a and b overlap, on Mon at 11:59")]
 #[case(&[("night", "22:00", "06:00"), ("early", "05:00", "07:00")], "windows night and early overlap, on Tue at 05:00")]
-fn overlapping_windows_are_named(#[case] times: &[(&str, &str, &str)], #[case] words: &str) {
+fn overlapping_windows_are_named(#[case] times: &[(&str, &str, &str)], #[case] message: &str) {
     let days = |name: &str| if name == "early" { vec![Day::Tue] } else { vec![Day::Mon] };
     let windows = times.iter().map(|(name, start, end)| window(name, &days(name), start, end, 1)).collect();
-    let trouble = at(&schedule("UTC", windows), Timestamp::UNIX_EPOCH).unwrap_err();
-    assert_eq!(trouble, Trouble { reason: PoolRequested::WindowsOverlap, message: words.into() });
+    let trouble = schedule_at(&schedule("UTC", windows), Timestamp::UNIX_EPOCH).unwrap_err();
+    assert_eq!(trouble, ScheduleError { reason: PoolRequested::WindowsOverlap, message: message.into() });
 }
 
 #[test]
 fn the_end_of_the_week_overlaps_with_its_beginning() {
     let windows =
         vec![window("a", &[Day::Sun], "23:00", "02:00", 1), window("b", &[Day::Mon], "01:00", "03:00", 1)];
-    let trouble = at(&schedule("UTC", windows), Timestamp::UNIX_EPOCH).unwrap_err();
+    let trouble = schedule_at(&schedule("UTC", windows), Timestamp::UNIX_EPOCH).unwrap_err();
     assert_eq!(trouble.message, "windows a and b overlap, on Mon at 01:00");
     let touching =
         vec![window("a", &[Day::Sun], "23:00", "01:00", 1), window("b", &[Day::Mon], "01:00", "03:00", 1)];
-    assert!(at(&schedule("UTC", touching), Timestamp::UNIX_EPOCH).is_ok());
+    assert!(schedule_at(&schedule("UTC", touching), Timestamp::UNIX_EPOCH).is_ok());
 }
 
 #[rstest]
@@ -139,14 +139,14 @@ fn the_end_of_the_week_overlaps_with_its_beginning() {
 #[case("UTC", "07:60", "08:00", "spec.schedule.windows[0].start")]
 #[case("UTC", "07:00", "07:00", "spec.schedule.windows[0] (w)")]
 #[case("UTC", "24:00", "07:00", "spec.schedule.windows[0] (w)")]
-fn what_cannot_be_used_is_said(
+fn an_invalid_schedule_names_its_field(
     #[case] zone: &str,
     #[case] start: &str,
     #[case] end: &str,
     #[case] field: &str,
 ) {
-    let trouble =
-        at(&schedule(zone, vec![window("w", &[], start, end, 1)]), Timestamp::UNIX_EPOCH).unwrap_err();
+    let trouble = schedule_at(&schedule(zone, vec![window("w", &[], start, end, 1)]), Timestamp::UNIX_EPOCH)
+        .unwrap_err();
     assert_eq!(trouble.reason, PoolRequested::ScheduleInvalid);
     assert!(trouble.message.starts_with(field), "{}", trouble.message);
 }
@@ -165,12 +165,12 @@ proptest! {
         let windows = cuts.windows(2).enumerate().map(|(i, c)| window(&format!("w{i}"), &[], &text(c[0]), &text(c[1]), 2)).collect();
         let schedule = schedule(zone, windows);
         let now = Timestamp::from_second(second).unwrap();
-        let moment = at(&schedule, now).map_err(|t| TestCaseError::fail(t.message))?;
+        let moment = schedule_at(&schedule, now).map_err(|t| TestCaseError::fail(t.message))?;
         let next = moment.next.unwrap();
         prop_assert!(next > now);
         // A day may be missing altogether, as in Apia in 2011.
         prop_assert!(next.duration_since(now) < SignedDuration::from_hours(3 * 24));
         let within = now + SignedDuration::from_secs(next.duration_since(now).as_secs() * part / 1000);
-        prop_assert_eq!(at(&schedule, within).unwrap(), moment);
+        prop_assert_eq!(schedule_at(&schedule, within).unwrap(), moment);
     }
 }

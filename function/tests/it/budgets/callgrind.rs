@@ -2,26 +2,26 @@
 
 use std::{fs, path::Path, process::Command};
 
-use function_model::say;
+use function_model::print_line;
 
 use crate::budgets::table::Row;
 
 /// What is counted: from the decoded request to the response, and nothing of reading files and of the schema, which a
 /// process does once. Between them these are all of a pass over a cluster.
 const FUNCTIONS: [&str; 3] = [
-    "function_testplatform::judge",
-    "function_testplatform::respond::respond",
-    "function_testplatform::check::violation",
+    "function_testplatform::evaluate",
+    "function_testplatform::respond::build_response",
+    "function_testplatform::check::find_violation",
 ];
 
 /// What `render` costs for each example. None: it cannot be counted here, which is said past the harness, or the budgets would seem held.
 pub fn instructions(examples: &[&str]) -> Option<Vec<Row>> {
     if Command::new("valgrind").arg("--version").output().is_err() {
-        say("NOT RUN: budgets of instructions: valgrind is not installed");
+        print_line("NOT RUN: budgets of instructions: valgrind is not installed");
         return None;
     }
     if !cfg!(debug_assertions) {
-        say("NOT RUN: budgets of instructions: this is not the profile that they are for");
+        print_line("NOT RUN: budgets of instructions: this is not the profile that they are for");
         return None;
     }
     Some(examples.iter().map(|name| Row { name: (*name).to_owned(), values: vec![count(name)] }).collect())

@@ -137,12 +137,16 @@ fn a_hosted_cluster_that_does_not_go_blocks() {
     world.later(minutes(61));
     world.settle();
     assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
-    assert!(world.said("TearDownComplete").contains("is still there"), "{}", world.said("TearDownComplete"));
+    assert!(
+        world.condition_message("TearDownComplete").contains("is still there"),
+        "{}",
+        world.condition_message("TearDownComplete")
+    );
     world.hosted = None;
     world.reachable = false;
     world.settle();
     assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
-    assert!(world.said("TearDownComplete").contains("cannot be looked at"));
+    assert!(world.condition_message("TearDownComplete").contains("cannot be looked at"));
     world.reachable = true;
     world.settle();
     assert_eq!(world.phase(), "Deprovisioned");
@@ -161,7 +165,11 @@ fn a_hosted_cluster_that_nobody_deletes_blocks_too() {
     world.later(minutes(61));
     world.settle();
     assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
-    assert!(world.said("TearDownComplete").contains("is still there"), "{}", world.said("TearDownComplete"));
+    assert!(
+        world.condition_message("TearDownComplete").contains("is still there"),
+        "{}",
+        world.condition_message("TearDownComplete")
+    );
     world.hosted = None;
     world.settle();
     assert_eq!(world.phase(), "Deprovisioned");
@@ -185,7 +193,11 @@ fn a_hosted_cluster_of_what_was_replaced_blocks_too() {
     world.later(minutes(61));
     world.pass();
     assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
-    assert!(world.said("TearDownComplete").contains("is still there"), "{}", world.said("TearDownComplete"));
+    assert!(
+        world.condition_message("TearDownComplete").contains("is still there"),
+        "{}",
+        world.condition_message("TearDownComplete")
+    );
     world.hosted = None;
     world.settle();
     assert_eq!(world.condition("TearDownComplete"), is("True", "RemoteReplaced"));

@@ -105,10 +105,10 @@ fn a_hosted_cluster_tells_what_caas_does_not() {
     assert_eq!(object["spec"]["managementPolicies"], json!(["Observe"]));
     assert_eq!(object["spec"]["providerConfigRef"]["name"], "hub-1");
 
-    world.caas_says("ClusterInstalling", "Cluster is installing", &[]);
+    world.report_caas("ClusterInstalling", "Cluster is installing", &[]);
     world.argo_makes();
-    world.hosted_says("Available", "False", "Waiting", "");
-    world.hosted_says("InfrastructureReady", "False", "Waiting", "waiting for the load balancer");
+    world.report_hosted_cluster("Available", "False", "Waiting", "");
+    world.report_hosted_cluster("InfrastructureReady", "False", "Waiting", "waiting for the load balancer");
     world.settle();
     assert_eq!(world.status["progress"]["step"], "Infrastructure");
     assert!(world.status["progress"]["message"].as_str().unwrap().contains("load balancer"));
@@ -127,11 +127,11 @@ fn ready_waits_for_the_hosted_cluster() {
     world.settle();
     world.caas_installs();
     world.caas_publishes();
-    world.hosted_says("Available", "False", "Waiting", "etcd");
+    world.report_hosted_cluster("Available", "False", "Waiting", "etcd");
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
     assert_eq!(world.condition("ControlPlaneAvailable"), is("False", "Creating"));
-    world.hosted_says("Available", "True", "AsExpected", "");
+    world.report_hosted_cluster("Available", "True", "AsExpected", "");
     world.settle();
     assert_eq!(world.phase(), "Ready");
 }
@@ -153,7 +153,11 @@ fn nothing_can_change(#[case] field: &str, #[case] value: Value, #[case] path: &
     world.settle();
     assert_eq!(asked(&world)["spec"], before);
     assert_eq!(world.condition("SpecApplied"), is("False", "Immutable"));
-    assert!(world.said("SpecApplied").contains(path), "{}", world.said("SpecApplied"));
+    assert!(
+        world.condition_message("SpecApplied").contains(path),
+        "{}",
+        world.condition_message("SpecApplied")
+    );
     assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
 }
 
@@ -209,7 +213,7 @@ fn bundles_come_after_what_the_chart_sets_up() {
     let mut world = World::chart();
     world.entry("chart")["postInstall"] = json!([bundle("base", &json!({}))]);
     world.settle();
-    assert_eq!(world.bundles_told().cluster.kind, "ClusterTemplateInstance");
+    assert_eq!(world.requested_bundles().cluster.kind, "ClusterTemplateInstance");
     world.caas_installs();
     world.caas_publishes();
     world.settle();

@@ -39,7 +39,7 @@ fn before_it_is_ready(
 ) {
     let mut world = World::chart();
     world.settle();
-    world.caas_says(phase, "in words", said);
+    world.report_caas(phase, "in words", said);
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
     assert_eq!(world.condition(type_), is(status, reason));
@@ -82,10 +82,10 @@ fn only_what_lasts_is_final(
     let mut world = World::chart();
     world.settle();
     // Its conditions are False from birth on: their times say nothing.
-    world.caas_says("ClusterInstalling", "", &[]);
+    world.report_caas("ClusterInstalling", "", &[]);
     world.later(minutes(60));
     let said = [("ClusterInstallSucceeded", "False", reason, message)];
-    world.caas_says(phase, message, if reason.is_empty() { &[] } else { &said });
+    world.report_caas(phase, message, if reason.is_empty() { &[] } else { &said });
     world.settle();
     let early = grace.unwrap_or(60) * 60 - 1;
     world.later(SignedDuration::from_secs(early));
@@ -112,7 +112,7 @@ fn what_changes_begins_anew() {
     let mut world = World::chart();
     world.settle();
     for words in ["a", "b", "c"] {
-        world.caas_says("ArgoClusterFailed", words, &[INSTALLED]);
+        world.report_caas("ArgoClusterFailed", words, &[INSTALLED]);
         world.settle();
         world.later(minutes(4));
         world.settle();
@@ -129,13 +129,17 @@ fn what_changes_begins_anew() {
 fn each_setup_that_fails_is_told_with_its_words() {
     let mut world = World::chart();
     world.settle();
-    world.caas_says("ClusterSetupFailed", "Following cluster setups are in error state - [a]", &[INSTALLED]);
+    world.report_caas(
+        "ClusterSetupFailed",
+        "Following cluster setups are in error state - [a]",
+        &[INSTALLED],
+    );
     world.remote.as_mut().unwrap()["status"]["clusterSetup"] = json!([
         { "name": "a", "status": "ApplicationError", "message": "no such chart; token=hunter2hunter2" },
         { "name": "b", "status": "ApplicationHealthy", "message": "synced" },
     ]);
     world.settle();
-    let said = world.said("TemplateApplied").to_owned();
+    let said = world.condition_message("TemplateApplied").to_owned();
     assert!(said.contains("a: no such chart") && !said.contains("synced"), "{said}");
     assert!(!world.status.to_string().contains("hunter2"), "{}", world.status);
 }
@@ -146,14 +150,14 @@ fn a_hosted_cluster_knows_better() {
     let mut world = World::chart_observed();
     world.settle();
     let said = [("ClusterInstallSucceeded", "False", "ApplicationDegraded", "Application is degraded")];
-    world.caas_says("ClusterInstallFailed", "Application is degraded", &said);
+    world.report_caas("ClusterInstallFailed", "Application is degraded", &said);
     world.argo_makes();
-    world.hosted_says("Available", "False", "Waiting", "");
+    world.report_hosted_cluster("Available", "False", "Waiting", "");
     world.settle();
     world.later(minutes(30));
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
-    world.hosted_says("ValidConfiguration", "False", "Invalid", "the platform lacks a subnet");
+    world.report_hosted_cluster("ValidConfiguration", "False", "Invalid", "the platform lacks a subnet");
     world.settle();
     world.later(minutes(4));
     let hosted = world.objects.get_mut("hosted").unwrap();
@@ -173,9 +177,9 @@ fn a_hosted_cluster_knows_better() {
 fn once_it_was_ready(#[case] said: Said<'_>, #[case] hosted: Option<(&str, &str, &str, &str)>) {
     let mut world = World::chart_observed_ready();
     world.later(minutes(10));
-    world.caas_says("Ready", "Cluster is ready", said);
+    world.report_caas("Ready", "Cluster is ready", said);
     if let Some((type_, status, reason, message)) = hosted {
-        world.hosted_says(type_, status, reason, message);
+        world.report_hosted_cluster(type_, status, reason, message);
     }
     world.settle();
     assert_eq!(world.phase(), "Ready", "a flap is waited out");

@@ -9,7 +9,7 @@ use crate::cluster_api::{is, minutes, topology, variable};
 fn there() -> World {
     let mut world = World::prepared();
     world.settle();
-    world.ahead_is_there();
+    world.complete_prerequisites();
     world.settle();
     world
 }
@@ -53,7 +53,7 @@ fn the_hub_is_told_first_and_the_cluster_waits() {
         );
     }
     let cluster = json!({ "group": "cluster.x-k8s.io", "kind": "Cluster", "name": NAME });
-    let order = world.told("prerequisites");
+    let order = world.request_data("prerequisites");
     assert_eq!(order["cluster"], cluster);
     assert_eq!(order["prerequisites"].as_array().unwrap().len(), 1, "the other is for another cni: {order}");
     let made = &order["prerequisites"][0]["manifests"][0]["object"];
@@ -64,7 +64,7 @@ fn the_hub_is_told_first_and_the_cluster_waits() {
         (&json!("reserve"), &json!("5m0s"))
     );
     assert_eq!(
-        world.told("cloud-credential"),
+        world.request_data("cloud-credential"),
         json!({
             "cluster": cluster, "uid": "xr-uid", "cloud": "acme", "tenant": "tenant-a", "generation": 0,
             "roles": ["member"], "lifetime": "720h0m0s",
@@ -72,7 +72,7 @@ fn the_hub_is_told_first_and_the_cluster_waits() {
     );
     world.settle();
     assert!(world.remote.is_none());
-    let said = world.said("RequestAccepted");
+    let said = world.condition_message("RequestAccepted");
     assert!(said.contains("clusters.cloudCredentials"), "{said}");
 }
 
@@ -80,19 +80,19 @@ fn the_hub_is_told_first_and_the_cluster_waits() {
 fn a_cluster_is_asked_for_once_both_are_there() {
     let mut world = World::prepared();
     world.settle();
-    world.ahead_says("cloud-credential", &json!({ "state": "Valid", "generation": 0 }));
+    world.report_prerequisite("cloud-credential", &json!({ "state": "Valid", "generation": 0 }));
     world.settle();
     assert_eq!(world.condition("RequestAccepted"), is("False", "PrerequisitesNotReady"));
     assert_eq!(world.condition("PlatformCredentialsValid"), is("True", "Valid"));
     assert!(world.remote.is_none());
-    world.ahead_says(
+    world.report_prerequisite(
         "prerequisites",
         &json!({
             "state": "Running", "bundle": "prerequisites/trust", "object": "ConfigMap clusters/x", "reason": "NotReady",
         }),
     );
     world.settle();
-    for said in [world.said("RequestAccepted"), world.said("TemplateApplied")] {
+    for said in [world.condition_message("RequestAccepted"), world.condition_message("TemplateApplied")] {
         assert!(
             said.contains("prerequisites/trust") && said.contains("ConfigMap clusters/x: NotReady"),
             "{said}"
@@ -103,11 +103,11 @@ fn a_cluster_is_asked_for_once_both_are_there() {
     world.drop_status();
     world.entry("topology")["prerequisites"][0]["timeout"] = json!("7m");
     world.hubs.as_mut().unwrap().insert(0, function_model::cluster_api::hub("hub-0"));
-    world.ahead_is_there();
+    world.complete_prerequisites();
     world.settle();
     assert_eq!(world.made, 1);
     assert_eq!(world.objects["topology"].object["spec"]["providerConfigRef"]["name"], "hub-1");
-    assert_ne!(world.told("prerequisites")["prerequisites"][0]["timeout"], "7m0s");
+    assert_ne!(world.request_data("prerequisites")["prerequisites"][0]["timeout"], "7m0s");
     assert_eq!(
         variable(&topology(&world)["variables"], "identity"),
         format!("{NAME}-cloud-credential"),
@@ -133,16 +133,20 @@ fn no_cluster_is_asked_for_on_what_was_set_up_for_another() {
         let mut world = World::prepared();
         let spec = world.spec.clone();
         world.settle();
-        let before = (world.told("prerequisites"), world.told("cloud-credential"));
+        let before = (world.request_data("prerequisites"), world.request_data("cloud-credential"));
         change(&mut world);
         world.settle();
-        world.ahead_is_there();
+        world.complete_prerequisites();
         world.settle();
         assert_eq!((world.phase().as_str(), world.made), ("Pending", 0), "{what}");
         assert_eq!(world.condition("RequestAccepted"), is("False", "PrerequisitesNotReady"), "{what}");
-        let said = world.said("RequestAccepted");
+        let said = world.condition_message("RequestAccepted");
         assert!(said.contains("for another one") && said.contains("make a new one"), "{what}: {said}");
-        assert_eq!((world.told("prerequisites"), world.told("cloud-credential")), before, "{what}");
+        assert_eq!(
+            (world.request_data("prerequisites"), world.request_data("cloud-credential")),
+            before,
+            "{what}"
+        );
         world.spec = spec;
         world.settle();
         assert_eq!(world.made, 1, "{what}: set back, it goes on");
@@ -153,13 +157,13 @@ fn no_cluster_is_asked_for_on_what_was_set_up_for_another() {
 fn an_entry_that_is_away_asks_for_nothing_else() {
     let mut world = World::prepared();
     world.settle();
-    let before = world.told("prerequisites");
+    let before = world.request_data("prerequisites");
     let templates = std::mem::take(&mut world.templates);
     world.settle();
     assert_eq!(world.condition("RequestAccepted"), is("False", "TemplateNotFound"));
-    assert_eq!(world.told("prerequisites"), before);
+    assert_eq!(world.request_data("prerequisites"), before);
     world.templates = templates;
-    world.ahead_is_there();
+    world.complete_prerequisites();
     world.settle();
     assert_eq!(world.made, 1);
 }
@@ -169,7 +173,7 @@ fn an_entry_that_is_away_asks_for_nothing_else() {
 fn an_answer_holds_no_longer_than_what_was_answered_in() {
     let mut world = World::prepared();
     world.settle();
-    world.ahead_is_there();
+    world.complete_prerequisites();
     world.environment = None;
     world.settle();
     assert_eq!(world.made, 0);
@@ -186,8 +190,8 @@ fn what_is_not_ready_in_time_fails_the_claim_and_nothing_was_made() {
     let mut world = World::prepared();
     world.spec["timeouts"] = json!({ "provision": "3h" });
     world.settle();
-    world.ahead_says("cloud-credential", &json!({ "state": "Valid", "generation": 0 }));
-    world.ahead_says(
+    world.report_prerequisite("cloud-credential", &json!({ "state": "Valid", "generation": 0 }));
+    world.report_prerequisite(
         "prerequisites",
         &json!({
             "state": "SetupFailed", "bundle": "preCreate/reserve", "object": "Job clusters/x", "reason": "NotReady",
@@ -200,7 +204,7 @@ fn what_is_not_ready_in_time_fails_the_claim_and_nothing_was_made() {
     world.later(minutes(200));
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
-    for said in [world.said("TemplateApplied"), world.status["message"].as_str().unwrap()] {
+    for said in [world.condition_message("TemplateApplied"), world.status["message"].as_str().unwrap()] {
         assert!(
             said.contains("preCreate/reserve") && said.contains("its expression was false for 5m"),
             "{said}"
@@ -220,7 +224,7 @@ fn another_who_asks_and_another_number_are_told_and_nothing_else() {
     world.annotations[ours::CLOUD_CREDENTIAL_GENERATION] = json!("3");
     world.entry("topology")["backendRef"]["cloudCredential"]["roles"] = json!(["admin"]);
     world.settle();
-    let order = world.told("cloud-credential");
+    let order = world.request_data("cloud-credential");
     assert_eq!((&order["requestedBy"], &order["generation"]), (&json!("bob@example.com"), &json!(3)));
     assert_eq!(order["roles"], json!(["member"]), "a catalogue that changes changes no cluster");
     let cel = world.objects["cloud-credential"].object["spec"]["readiness"]["celQuery"].to_string();
@@ -234,13 +238,13 @@ fn another_who_asks_and_another_number_are_told_and_nothing_else() {
         is("Unknown", "NotReported"),
         "the one that works is not the one that is asked for"
     );
-    world.ahead_is_there();
+    world.complete_prerequisites();
     world.settle();
     assert_eq!(world.condition("PlatformCredentialsValid"), is("True", "Valid"));
     // What is no number, or not said any more, changes nothing.
     world.annotations = json!({ ours::CLOUD_CREDENTIAL_GENERATION: "soon" });
     world.settle();
-    assert_eq!(world.told("cloud-credential"), order);
+    assert_eq!(world.request_data("cloud-credential"), order);
     for (state, is_) in [
         ("RotationFailed", is("False", "RotationFailed")),
         ("OwnerInvalid", is("False", "OwnerInvalid")),
@@ -249,7 +253,7 @@ fn another_who_asks_and_another_number_are_told_and_nothing_else() {
         ("Leaving", is("Unknown", "Leaving")),
         ("Odd", is("Unknown", "NotReported")),
     ] {
-        world.ahead_says("cloud-credential", &json!({ "state": state, "message": "user left" }));
+        world.report_prerequisite("cloud-credential", &json!({ "state": state, "message": "user left" }));
         world.settle();
         assert_eq!(world.condition("PlatformCredentialsValid"), is_, "{state}");
         assert_eq!(world.phase(), "Ready", "the cluster is as it was");
@@ -283,7 +287,10 @@ fn a_claim_that_never_got_a_credential_says_why_to_the_end() {
     let mut world = World::prepared();
     world.spec["timeouts"] = json!({ "provision": "3h" });
     world.settle();
-    world.ahead_says("cloud-credential", &json!({ "state": "OwnerInvalid", "message": "bob left acme" }));
+    world.report_prerequisite(
+        "cloud-credential",
+        &json!({ "state": "OwnerInvalid", "message": "bob left acme" }),
+    );
     world.settle();
     assert_eq!(world.phase(), "Pending");
     world.later(minutes(200));
@@ -310,7 +317,7 @@ fn the_time_for_provisioning_stays_that_of_the_entry_while_that_is_away() {
         assert_eq!(world.phase(), "Pending", "{}", world.status["message"]);
     }
     world.templates = templates;
-    world.ahead_is_there();
+    world.complete_prerequisites();
     world.settle();
     assert_eq!(world.made, 1);
 }

@@ -19,7 +19,7 @@ fn a_teardown_says_what_it_waits_for_and_nothing_is_left() {
         "WaitingForControlPlaneDeletion",
         "WaitingForInfrastructureDeletion",
     ] {
-        world.capi_says(&[("Deleting", "True", reason, "")]);
+        world.report_cluster_api(&[("Deleting", "True", reason, "")]);
         world.settle();
         assert_eq!(world.status["progress"]["step"], reason);
         assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
@@ -49,14 +49,18 @@ fn a_teardown_that_does_not_come_about_is_blocked(
     world.settle();
     world.spec["tearDownCluster"] = json!(true);
     world.settle();
-    world.capi_says(&[("Deleting", "True", reason, "")]);
+    world.report_cluster_api(&[("Deleting", "True", reason, "")]);
     world.settle();
     assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
-    world.capi_says(&[("Deleting", "True", reason, message)]);
+    world.report_cluster_api(&[("Deleting", "True", reason, message)]);
     world.later(minutes(later));
     world.settle();
     assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
-    assert!(world.said("TearDownComplete").contains(part), "{}", world.said("TearDownComplete"));
+    assert!(
+        world.condition_message("TearDownComplete").contains(part),
+        "{}",
+        world.condition_message("TearDownComplete")
+    );
     assert_eq!(world.phase(), "Deprovisioning", "it goes on all the same");
 }
 

@@ -102,7 +102,7 @@ fn without_groups_there_are_no_workers() {
     world.settle();
     assert!(!topology(&world).as_object().unwrap().contains_key("workers"));
     world.capi_installs();
-    world.capi_says(&[("WorkersAvailable", "True", "NoWorkers", "")]);
+    world.report_cluster_api(&[("WorkersAvailable", "True", "NoWorkers", "")]);
     world.hypershift_publishes();
     world.settle();
     assert_eq!(world.phase(), "Ready");
@@ -168,7 +168,7 @@ fn a_secret_of_another_name_is_not_read() {
 fn what_is_never_ready_fails_in_time() {
     let mut world = World::topology();
     world.settle();
-    world.capi_says(&[("InfrastructureReady", "False", "NotReady", "Quota exceeded for cores")]);
+    world.report_cluster_api(&[("InfrastructureReady", "False", "NotReady", "Quota exceeded for cores")]);
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
     world.later(minutes(300));

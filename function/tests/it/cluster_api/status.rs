@@ -46,7 +46,7 @@ fn before_it_is_ready(
     world.settle();
     world.remote.as_mut().unwrap()["status"] = json!({ "phase": "Provisioned" });
     if !said.is_empty() {
-        world.capi_says(said);
+        world.report_cluster_api(said);
     }
     world.hypershift_publishes();
     world.settle();
@@ -82,7 +82,7 @@ fn what_was_said_of_another_generation_does_not_count() {
     world.remote.as_mut().unwrap()["status"]["observedGeneration"] = json!(0);
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
-    world.capi_says(&[]);
+    world.report_cluster_api(&[]);
     world.settle();
     assert_eq!(world.phase(), "Ready");
 }
@@ -109,8 +109,11 @@ fn only_what_does_not_pass_is_final_and_only_once_it_lasted(
 ) {
     let mut world = World::topology();
     world.settle();
-    world.capi_says(&[(type_, "False", reason, message), ("InfrastructureReady", "Unknown", "X", "")]);
-    world.capi_says(&[(type_, "False", reason, message)]);
+    world.report_cluster_api(&[
+        (type_, "False", reason, message),
+        ("InfrastructureReady", "Unknown", "X", ""),
+    ]);
+    world.report_cluster_api(&[(type_, "False", reason, message)]);
     world.settle();
     let early = grace.unwrap_or(30) - 1;
     world.later(minutes(early));
@@ -139,7 +142,7 @@ fn a_line_that_passes_is_not_final_however_long_the_condition_was_false(#[case] 
     let mut world = World::topology();
     world.settle();
     let says = |world: &mut World, line: &str| {
-        world.capi_says(&[
+        world.report_cluster_api(&[
             ("InfrastructureReady", "True", "Ready", ""),
             ("WorkerMachinesReady", "False", "NotReady", line),
         ]);
@@ -173,7 +176,12 @@ fn a_line_that_passes_is_not_final_however_long_the_condition_was_false(#[case] 
 fn quota_is_told_by_its_name() {
     let mut world = World::topology();
     world.settle();
-    world.capi_says(&[("WorkerMachinesReady", "False", "NotReady", "* Machine a: Quota exceeded for cores")]);
+    world.report_cluster_api(&[(
+        "WorkerMachinesReady",
+        "False",
+        "NotReady",
+        "* Machine a: Quota exceeded for cores",
+    )]);
     world.settle();
     assert_eq!(world.status["lastError"]["reason"], "QuotaExceeded");
     assert_eq!(world.status["lastError"]["message"], "Machine a: Quota exceeded for cores");
@@ -184,7 +192,7 @@ fn what_the_old_api_calls_final_is_so_at_once_and_degrades_what_was_ready() {
     let failed = json!({ "v1beta1": { "failureReason": "CreateError", "failureMessage": "it broke" } });
     let mut world = World::topology();
     world.settle();
-    world.capi_says(&[("InfrastructureReady", "False", "NotReady", "")]);
+    world.report_cluster_api(&[("InfrastructureReady", "False", "NotReady", "")]);
     world.remote.as_mut().unwrap()["status"]["deprecated"] = failed.clone();
     world.settle();
     assert_eq!(world.phase(), "Failed");
@@ -217,7 +225,7 @@ fn once_it_was_ready(
 ) {
     let mut world = World::topology_ready();
     world.later(minutes(10));
-    world.capi_says(said);
+    world.report_cluster_api(said);
     world.settle();
     assert_eq!(world.phase(), "Ready", "a flap is waited out");
     assert_eq!(world.condition(type_), is(status, reason));
@@ -229,7 +237,7 @@ fn once_it_was_ready(
     assert_eq!(world.phase(), if degrades.is_some() { "Degraded" } else { "Ready" });
     assert_eq!(world.condition("ClusterReady").0, "True", "it latches");
     world.capi_installs();
-    world.capi_says(&[("RemoteConnectionProbe", "True", "X", ""), ("Paused", "False", "X", "")]);
+    world.report_cluster_api(&[("RemoteConnectionProbe", "True", "X", ""), ("Paused", "False", "X", "")]);
     world.settle();
     assert_eq!(world.phase(), "Ready");
     assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));

@@ -30,7 +30,7 @@ fn an_upgrade_walks_from_one_minor_version_to_the_next() {
     world.settle();
     assert_eq!(release(&world), of("v1.30.6", "a13"), "the newest between");
     assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));
-    assert_eq!(world.said("SpecApplied"), "version 1.30.6 is being rolled out, step 1 of 2");
+    assert_eq!(world.condition_message("SpecApplied"), "version 1.30.6 is being rolled out, step 1 of 2");
     assert_eq!(
         (&world.status["version"], &world.status["versionDesired"]),
         (&json!("1.29.4"), &json!("1.31.2"))
@@ -38,25 +38,25 @@ fn an_upgrade_walks_from_one_minor_version_to_the_next() {
     world.capi_rolls();
     world.settle();
     assert_eq!(release(&world), of("v1.30.6", "a13"));
-    assert_eq!(world.said("SpecApplied"), "version 1.30.6 is being rolled out, step 1 of 2");
+    assert_eq!(world.condition_message("SpecApplied"), "version 1.30.6 is being rolled out, step 1 of 2");
     assert_eq!(world.phase(), "Ready");
     // Told to be done, and not all machines are.
-    world.capi_says(&[
+    world.report_cluster_api(&[
         ("TopologyReconciled", "True", "Succeeded", ""),
         ("RollingOut", "True", "RollingOut", ""),
     ]);
     world.settle();
     assert_eq!(release(&world).0, "v1.30.6");
-    world.capi_says(&[("RollingOut", "False", "NotRollingOut", "")]);
+    world.report_cluster_api(&[("RollingOut", "False", "NotRollingOut", "")]);
     world.settle();
     assert_eq!(release(&world).0, "v1.30.6", "they still run the one before");
     world.capi_installs();
     world.settle();
     assert_eq!(release(&world), of("v1.31.2", "a11"));
-    assert_eq!(world.said("SpecApplied"), "version 1.31.2 is being rolled out, step 2 of 2");
+    assert_eq!(world.condition_message("SpecApplied"), "version 1.31.2 is being rolled out, step 2 of 2");
     world.capi_rolls();
     world.settle();
-    assert_eq!(world.said("SpecApplied"), "version 1.31.2 is being rolled out, step 2 of 2");
+    assert_eq!(world.condition_message("SpecApplied"), "version 1.31.2 is being rolled out, step 2 of 2");
     world.capi_installs();
     world.settle();
     assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
@@ -68,16 +68,16 @@ fn an_upgrade_walks_from_one_minor_version_to_the_next() {
 #[test]
 fn what_is_under_way_comes_first() {
     let mut world = World::topology_ready();
-    world.capi_says(&[("RollingOut", "True", "RollingOut", "")]);
+    world.report_cluster_api(&[("RollingOut", "True", "RollingOut", "")]);
     world.settle();
     world.spec["version"] = json!("1.30");
     world.settle();
     assert_eq!(release(&world).0, "v1.29.4");
     assert_eq!(world.condition("SpecApplied"), is("False", "Queued"));
-    world.capi_says(&[("RollingOut", "False", "NotRollingOut", "")]);
+    world.report_cluster_api(&[("RollingOut", "False", "NotRollingOut", "")]);
     world.settle();
     assert_eq!(release(&world).0, "v1.30.6");
-    assert_eq!(world.said("SpecApplied"), "version 1.30.6 is being rolled out");
+    assert_eq!(world.condition_message("SpecApplied"), "version 1.30.6 is being rolled out");
 }
 
 #[test]
@@ -91,7 +91,11 @@ fn no_way_leads_back_and_none_leaves_a_version_out() {
         world.settle();
         assert_eq!(topology(&world), &before);
         assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
-        assert!(world.said("SpecApplied").contains(part), "{}", world.said("SpecApplied"));
+        assert!(
+            world.condition_message("SpecApplied").contains(part),
+            "{}",
+            world.condition_message("SpecApplied")
+        );
         assert_eq!(world.phase(), "Ready");
     }
 }
@@ -100,17 +104,21 @@ fn no_way_leads_back_and_none_leaves_a_version_out() {
 #[test]
 fn a_way_that_is_lost_is_told_and_the_cluster_stays() {
     let mut world = World::topology_ready();
-    world.capi_says(&[("RollingOut", "True", "RollingOut", "")]);
+    world.report_cluster_api(&[("RollingOut", "True", "RollingOut", "")]);
     world.settle();
     world.spec["version"] = json!("1.31");
     world.settle();
     world.entry("topology")["releases"] =
         json!([{ "version": "v1.31.2", "image": "2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5a11" }]);
-    world.capi_says(&[("RollingOut", "False", "NotRollingOut", "")]);
+    world.report_cluster_api(&[("RollingOut", "False", "NotRollingOut", "")]);
     world.settle();
     assert_eq!(release(&world).0, "v1.29.4");
     assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
-    assert!(world.said("SpecApplied").contains("1.31.2 cannot be reached"), "{}", world.said("SpecApplied"));
+    assert!(
+        world.condition_message("SpecApplied").contains("1.31.2 cannot be reached"),
+        "{}",
+        world.condition_message("SpecApplied")
+    );
     assert_eq!(world.phase(), "Ready");
 }
 
@@ -154,7 +162,11 @@ fn a_version_that_is_refused_can_be_taken_back_or_followed_by_another() {
         world.spec["version"] = json!("1.29");
         world.settle();
         assert_eq!(release(&world), of("v1.31.2", "a11"));
-        assert!(world.said("SpecApplied").contains("go back from 1.30.6"), "{}", world.said("SpecApplied"));
+        assert!(
+            world.condition_message("SpecApplied").contains("go back from 1.30.6"),
+            "{}",
+            world.condition_message("SpecApplied")
+        );
         world.spec["version"] = json!("1.30");
         world.settle();
         assert_eq!(release(&world), of("v1.30.6", "a13"));
@@ -181,7 +193,7 @@ fn an_image_that_is_repaired_is_taken_where_the_hub_refuses_the_one_before() {
     on_the_way.capi_installs();
     on_the_way.fixed.insert("/topology/version".into());
     on_the_way.settle();
-    assert_eq!(on_the_way.said("SpecApplied").split(':').next(), Some("the hub refuses it"));
+    assert_eq!(on_the_way.condition_message("SpecApplied").split(':').next(), Some("the hub refuses it"));
     for world in [&mut at_once, &mut on_the_way] {
         let image = &mut world.entry("topology")["releases"][3]["image"];
         assert_eq!(*image, "2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5a11");
@@ -219,7 +231,12 @@ fn a_move_that_is_refused_can_be_taken_back() {
         world.spec["template"] = json!("topology");
         world.settle();
         assert_eq!(topology(&world), &before);
-        assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"), "{}", world.said("SpecApplied"));
+        assert_eq!(
+            world.condition("SpecApplied"),
+            is("True", "UpToDate"),
+            "{}",
+            world.condition_message("SpecApplied")
+        );
         assert_eq!(world.status["effective"]["template"], "topology");
         let notes = &world.objects["topology"].object["metadata"]["annotations"];
         assert!(notes[ours::TAKEN].is_null() && notes[ours::ROLLS_FROM].is_null(), "{notes}");
@@ -259,7 +276,7 @@ fn a_cluster_moves_to_a_newer_template_in_one_change() {
 /// One that is to move to another template, and waits for what is under way.
 fn waiting() -> World {
     let mut world = World::topology_ready();
-    world.capi_says(&[("RollingOut", "True", "RollingOut", "")]);
+    world.report_cluster_api(&[("RollingOut", "True", "RollingOut", "")]);
     world.settle();
     world.spec.as_object_mut().unwrap().remove("version");
     world.spec["template"] = json!("topology-next");
@@ -323,7 +340,7 @@ fn a_move_that_is_over_does_not_begin_again() {
     world.capi_installs();
     world.settle();
     assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
-    world.capi_says(&[("RollingOut", "True", "RollingOut", "")]);
+    world.report_cluster_api(&[("RollingOut", "True", "RollingOut", "")]);
     world.settle();
     world.objects.get_mut("credentials").unwrap().object["metadata"]["annotations"][ours::ROLLS_FROM] = stale;
     world.pass();
@@ -344,9 +361,9 @@ fn groups_come_and_go_and_change() {
     assert_eq!(group(&world, "workers")["replicas"], 3);
     assert_eq!(group(&world, "more")["class"], "gpu-worker");
     assert_eq!(world.condition("SpecApplied"), is("False", "Applying"), "nobody looked at it yet");
-    world.capi_says(&[("ScalingUp", "True", "ScalingUp", "")]);
+    world.report_cluster_api(&[("ScalingUp", "True", "ScalingUp", "")]);
     world.settle();
-    assert_eq!(world.said("SpecApplied"), "machines are being added");
+    assert_eq!(world.condition_message("SpecApplied"), "machines are being added");
     world.capi_installs();
     world.settle();
     assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
@@ -400,7 +417,11 @@ fn what_cannot_change_is_named_and_nothing_changes() {
         world.settle();
         assert_eq!(topology(&world), &before);
         assert_eq!(world.condition("SpecApplied"), is("False", "Immutable"));
-        assert!(world.said("SpecApplied").contains(path), "{}", world.said("SpecApplied"));
+        assert!(
+            world.condition_message("SpecApplied").contains(path),
+            "{}",
+            world.condition_message("SpecApplied")
+        );
     }
 }
 

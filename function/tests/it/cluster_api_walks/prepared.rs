@@ -1,8 +1,8 @@
 //! Walks of a claim for whose cluster something comes ahead: prerequisites on the hub, and a credential of the cloud.
 
 use function_model::{
-    ahead::AHEAD,
     cluster_api,
+    prerequisites::AHEAD,
     walks::{Own, ends, walk_by_template, walk_by_template_in_namespace},
     world::World,
 };
@@ -60,13 +60,13 @@ impl Own for Prepared {
         match self {
             // Another catalogue has nothing ahead, and that changes no cluster.
             Self::Plain(happens) => happens.happen(world),
-            Self::There => world.ahead_is_there(),
-            Self::NotReady => world.ahead_says(
+            Self::There => world.complete_prerequisites(),
+            Self::NotReady => world.report_prerequisite(
                 "prerequisites",
                 &json!({ "state": "SetupFailed", "bundle": "prerequisites/trust", "object": "ConfigMap clusters/x" }),
             ),
-            Self::Invalid => world.ahead_says("cloud-credential", &json!({ "state": "OwnerInvalid" })),
-            Self::Forgotten => AHEAD.iter().for_each(|(name, ..)| world.ahead_says(name, &json!({ "state": 7 }))),
+            Self::Invalid => world.report_prerequisite("cloud-credential", &json!({ "state": "OwnerInvalid" })),
+            Self::Forgotten => AHEAD.iter().for_each(|(name, ..)| world.report_prerequisite(name, &json!({ "state": 7 }))),
             Self::Rotated => {
                 let generation = world.annotations[ours::CLOUD_CREDENTIAL_GENERATION].as_str();
                 let next = generation.and_then(|text| text.parse().ok()).unwrap_or(0) + 1;

@@ -64,7 +64,11 @@ fn only_platforms_that_hive_pools_build_with_all_running_where_none_can_hibernat
         let mut world = PoolWorld::with(&changes);
         world.settle();
         is(&world, "RequestAccepted", "False", "InvalidPool");
-        assert!(world.said("RequestAccepted").contains(field), "{}", world.said("RequestAccepted"));
+        assert!(
+            world.condition_message("RequestAccepted").contains(field),
+            "{}",
+            world.condition_message("RequestAccepted")
+        );
         assert_eq!((world.phase().as_str(), world.objects.len()), ("Pending", 0));
     };
     refused(json!({ "platform": { "nutanix": {} } }), "spec.platform: set exactly one");
@@ -156,7 +160,7 @@ fn pool_names_are_unique_across_the_namespaces_of_a_hub() {
     world.settle();
     is(&world, "RequestAccepted", "False", "NameTaken");
     is(&world, "PoolNameUnique", "False", "NameTaken");
-    let said = world.said("RequestAccepted");
+    let said = world.condition_message("RequestAccepted");
     assert!(
         said.contains("XTestPlatformClusterPool other") && said.contains("namespace elsewhere"),
         "{said}"
@@ -194,7 +198,7 @@ fn pool_names_are_unique_across_the_namespaces_of_a_hub() {
     world.settle();
     assert_eq!(world.phase(), "Ready");
     is(&world, "PoolNameUnique", "False", "NameTaken");
-    assert!(world.said("PoolNameUnique").contains("elsewhere"));
+    assert!(world.condition_message("PoolNameUnique").contains("elsewhere"));
 }
 
 #[test]

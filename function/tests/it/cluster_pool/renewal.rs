@@ -13,7 +13,7 @@ fn name_in_use(world: &PoolWorld) -> &Value {
 fn an_edited_pool_shows_which_clusters_are_stale() {
     let mut world = made(&json!({}));
     world.counts(3, 2, 1);
-    world.hive_says(
+    world.report_hive(
         "AllClustersCurrent",
         "True",
         "ClusterDeploymentsCurrent",
@@ -26,7 +26,7 @@ fn an_edited_pool_shows_which_clusters_are_stale() {
     world.settle();
     assert_eq!(world.manifest()["spec"]["imageSetRef"]["name"], "ocp-4.20.1");
     let words = "Some ClusterDeployments are stale: aws-420-abcde, aws-420-fghij";
-    world.hive_says("AllClustersCurrent", "False", "SomeClusterDeploymentsStale", words);
+    world.report_hive("AllClustersCurrent", "False", "SomeClusterDeploymentsStale", words);
     world.settle();
     is(&world, "PoolCurrent", "False", "SomeClusterDeploymentsStale");
     assert_eq!(
@@ -125,7 +125,7 @@ fn rotation_by_draining_a_pool_that_somebody_else_scales_says_who_has_to_empty_i
     world.settle();
     assert_eq!((name_in_use(&world), world.remote()["spec"]["size"].clone()), (&json!("aws-1"), json!(3)));
     is(&world, "OldCredentialsReleasable", "False", "ExternalScaling");
-    let said = world.said("OldCredentialsReleasable");
+    let said = world.condition_message("OldCredentialsReleasable");
     assert!(said.contains("scale it to 0") && said.contains("mode Replace"), "{said}");
     // They did: what is left is waited for, as ever.
     world.on_the_hub(&json!({ "spec": { "size": 0 } }));
@@ -161,7 +161,7 @@ fn it_is_told_when_no_cluster_uses_the_old_credentials() {
     world.settle();
     is(&world, "OldCredentialsReleasable", "False", "InUse");
     assert_eq!(
-        world.said("OldCredentialsReleasable"),
+        world.condition_message("OldCredentialsReleasable"),
         "the old credentials are needed to destroy clusters: 2 clusters, 1 of them claimed: aws-420-a, aws-420-b"
     );
     let expected = json!({ "secretName": "aws-2", "phase": "Replacing", "clustersOnOld": ["aws-420-a", "aws-420-b"], "claimedOnOld": 1 });

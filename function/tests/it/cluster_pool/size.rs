@@ -49,7 +49,7 @@ fn a_schedule_that_cannot_be_used_keeps_what_runs() {
     world.now = "2026-11-23T20:00:00Z".parse().unwrap();
     world.settle();
     is(&world, "RequestAccepted", "False", "WindowsOverlap");
-    let said = world.said("RequestAccepted");
+    let said = world.condition_message("RequestAccepted");
     assert!(said.starts_with("windows work and lunch overlap, on Mon at 12:00"), "{said}");
     assert_eq!(sizes(&world), (json!(8), json!(2), json!(20)), "as it was");
     assert_eq!(world.manifest()["spec"]["maxConcurrent"], 5, "everything else is taken up");

@@ -31,7 +31,7 @@ fn a_pool_that_is_drained_is_held_by_its_claims_and_says_by_which() {
     }
     world.on_the_hub(&json!({ "metadata": { "deletionTimestamp": world.now } }));
     let words = "The following ClusterDeployments are pending cleanup: aws-420-abcde, aws-420-fghij";
-    world.hive_says("DeletionPossible", "False", "ClusterDeploymentsPendingCleanup", words);
+    world.report_hive("DeletionPossible", "False", "ClusterDeploymentsPendingCleanup", words);
     world.settle();
     is(&world, "Drained", "False", "ClaimsHoldIt");
     assert_eq!(world.status["claimedClusters"], json!(["aws-420-abcde", "aws-420-fghij"]));
@@ -183,11 +183,11 @@ fn trouble_is_told_with_the_last_failure_that_hive_has_forgotten() {
     assert_eq!(world.phase(), "Ready");
     is(&world, "PoolHealthy", "True", "Healthy");
     assert_eq!(world.status["lastProvisionFailure"], failure);
-    world.hive_says("MissingDependencies", "True", "Missing", "cluster image set: not found");
+    world.report_hive("MissingDependencies", "True", "Missing", "cluster image set: not found");
     world.settle();
     is(&world, "PoolHealthy", "False", "MissingDependencies");
-    world.hive_says("MissingDependencies", "False", "Verified", "");
-    world.hive_says("InventoryValid", "False", "Invalid", "{\"Missing\":[\"a\"]}");
+    world.report_hive("MissingDependencies", "False", "Verified", "");
+    world.report_hive("InventoryValid", "False", "Invalid", "{\"Missing\":[\"a\"]}");
     world.settle();
     is(&world, "PoolHealthy", "False", "InventoryInvalid");
 }
@@ -232,7 +232,7 @@ fn what_the_hub_says_is_passed_on() {
         "observe failed: cannot get desired state: cannot dry run SSA: failed: .spec.platform.aws.foo: field not declared in schema",
     );
     is(&world, "RequestAccepted", "False", "UnknownField");
-    assert!(world.said("RequestAccepted").ends_with("spec.platform.aws.foo"));
+    assert!(world.condition_message("RequestAccepted").ends_with("spec.platform.aws.foo"));
     world.reports(&json!("no object"));
     world.pass();
     is(&world, "RemoteConsistent", "False", "Unreadable");

@@ -8,7 +8,7 @@ use std::{
 
 use function_model::{examples, requests};
 use function_testplatform::{
-    Thought,
+    Evaluation,
     proto::{self, Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
     wire,
 };
@@ -41,8 +41,8 @@ fn asked(example: &str) -> Asked {
 }
 
 impl Asked {
-    fn thought(&self) -> Thought {
-        Thought::about(&self.request, now()).unwrap()
+    fn thought(&self) -> Evaluation {
+        Evaluation::of(&self.request, now()).unwrap()
     }
 
     /// What is found about the answer.

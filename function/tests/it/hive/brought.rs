@@ -1,7 +1,7 @@
 //! Claims that bring their own credentials: in which order everything is made and goes, what is said on the way, and what is refused.
 
 use function_model::{
-    brought::{PARTS, byoc, offer},
+    tenant_credentials::{PARTS, byoc, offer},
     world::{KUBECONFIG, NAME, REFERRED, World},
 };
 use function_testplatform::{proto::Resource, wire};

@@ -120,7 +120,7 @@ fn what_is_not_published_is_never_ready() {
     let mut world = assigned();
     world.later(SignedDuration::from_secs(15));
     let running = condition(&world, "ClusterRunning", "True", "Running");
-    world.hive_says(&[running]);
+    world.report_hive(&[running]);
     // Without a word of the provider, and with words that are not to be believed.
     let reports = [
         json!({}),

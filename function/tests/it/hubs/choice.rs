@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use function_testplatform::hubs::{Affinity, Hubs, Pin, Wish, choose, kept};
+use function_testplatform::hubs::{Affinity, HubPin, Hubs, PlacementRequest, choose_hub, recorded_hub};
 use jiff::SignedDuration;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -15,18 +15,18 @@ use crate::hubs::{chosen, config, facts, known, loaded, mirror, name, now, refus
 
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 
-fn asking(change: impl FnOnce(&mut Wish)) -> Wish {
+fn asking(change: impl FnOnce(&mut PlacementRequest)) -> PlacementRequest {
     let mut wish = wish();
     change(&mut wish);
     wish
 }
 
-fn metal(nodes: u32) -> Wish {
-    Wish { classes: [("metal".to_owned(), nodes)].into(), ..wish() }
+fn metal(nodes: u32) -> PlacementRequest {
+    PlacementRequest { classes: [("metal".to_owned(), nodes)].into(), ..wish() }
 }
 
-fn east() -> Pin {
-    Pin { name: "east".into(), force: false }
+fn east() -> HubPin {
+    HubPin { name: "east".into(), force: false }
 }
 
 /// The hub is as given, and would be taken but for one thing.
@@ -58,7 +58,7 @@ fn a_hub_is_rejected_with_a_sentence(
     #[case] labels: Pairs<'_>,
     #[case] annotations: Pairs<'_>,
     #[case] told: Value,
-    #[case] wish: Wish,
+    #[case] wish: PlacementRequest,
     #[case] reason: NoHub,
     #[case] sentence: &str,
 ) {
@@ -87,8 +87,8 @@ fn a_hub_is_rejected_with_a_sentence(
 #[case::version(&[("versions", "4.20")], json!({ "backends": { "hypershift": { "versions": ["4.20", "4.19"] } } }), asking(|w| w.version = Some("4.20.3".into())))]
 #[case::versions_unread(&[], json!({ "backends": { "hypershift": { "versions": ["newest"] } } }), asking(|w| w.version = Some("4.20.3".into())))]
 #[case::pin_of_another_selector(&[], json!({}), asking(|w| { w.selector.insert("x/region".into(), "us".into()); w.pin = Some(east()); }))]
-#[case::forced(&[("max-clusters", "1"), ("max-provisioning", "0")], json!({ "backends": { "hypershift": { "clusters": 5, "provisioning": 5 } } }), asking(|w| w.pin = Some(Pin { name: "east".into(), force: true })))]
-fn a_hub_is_taken(#[case] annotations: Pairs<'_>, #[case] told: Value, #[case] wish: Wish) {
+#[case::forced(&[("max-clusters", "1"), ("max-provisioning", "0")], json!({ "backends": { "hypershift": { "clusters": 5, "provisioning": 5 } } }), asking(|w| w.pin = Some(HubPin { name: "east".into(), force: true })))]
+fn a_hub_is_taken(#[case] annotations: Pairs<'_>, #[case] told: Value, #[case] wish: PlacementRequest) {
     let hubs = known(&[config("east", &[], annotations)], &[mirror("east", &facts(&told))]);
     assert_eq!(name(chosen(&wish, &hubs).hub), "east");
 }
@@ -129,7 +129,7 @@ fn users_are_the_load_of_a_hub_without_facts() {
 fn a_hub_is_chosen_for_a_reason() {
     let two = [config("east", &[], &[]), config("west", &[], &[("max-clusters", "100")])];
     let told = |east, west| [mirror("east", &loaded(east)), mirror("west", &loaded(west))];
-    let reason = |wish: &Wish, hubs: &Hubs| {
+    let reason = |wish: &PlacementRequest, hubs: &Hubs| {
         let choice = chosen(wish, hubs);
         (choice.hub.name.clone(), choice.reason)
     };
@@ -139,11 +139,11 @@ fn a_hub_is_chosen_for_a_reason() {
     assert_eq!(reason(&wish(), &known(&two, &told(5, 100))), ("east".into(), Selected::OnlyHubWithRoom));
     assert_eq!(reason(&wish(), &known(&two, &told(200, 20))), ("west".into(), Selected::MostRoom));
     assert_eq!(reason(&wish(), &known(&two, &told(20, 90))), ("east".into(), Selected::MostRoom));
-    let missing = asking(|w| w.pin = Some(Pin { name: "north".into(), force: true }));
+    let missing = asking(|w| w.pin = Some(HubPin { name: "north".into(), force: true }));
     let refusal = refused(&missing, &known(&two, &[]));
     assert_eq!((refusal.reason, refusal.digest.len()), (NoHub::PinnedHubMissing, 0));
     assert_eq!(refused(&wish(), &known(&[], &[])).reason, NoHub::NoHubMatches);
-    assert_eq!(choose(&wish(), None, now()).unwrap_err().reason, NoHub::HubsNotRead);
+    assert_eq!(choose_hub(&wish(), None, now()).unwrap_err().reason, NoHub::HubsNotRead);
 }
 
 #[test]
@@ -195,8 +195,8 @@ fn a_refusal_tells_of_ten_hubs_the_nearest_first() {
 fn what_was_chosen_is_kept_unless_it_was_given_up() {
     let none = BTreeSet::new();
     let given_up: BTreeSet<String> = ["east".to_owned()].into();
-    assert_eq!(kept(Some("east"), Some("west"), &given_up), Some("east"));
-    assert_eq!(kept(None, Some("west"), &none), Some("west"));
-    assert_eq!(kept(None, Some("east"), &given_up), None);
-    assert_eq!(kept(Some(""), None, &none), None);
+    assert_eq!(recorded_hub(Some("east"), Some("west"), &given_up), Some("east"));
+    assert_eq!(recorded_hub(None, Some("west"), &none), Some("west"));
+    assert_eq!(recorded_hub(None, Some("east"), &given_up), None);
+    assert_eq!(recorded_hub(Some(""), None, &none), None);
 }

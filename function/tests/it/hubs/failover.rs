@@ -1,8 +1,8 @@
 //! A hub is given up only where nothing can have been made on it.
 
 use function_testplatform::{
-    hubs::{Failover, MOST, excluded, failover, note},
-    observed::{Link, Outage},
+    hubs::{Failover, MAX_EXCLUDED, decide_failover, excluded_annotation, read_excluded},
+    observed::{Outage, SyncState},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use testplatform_apis::foreign::object::{self, AnyRemote, Object};
 
 use crate::hubs::now;
 
-const UNREACHABLE: Link = Link::Unavailable(Outage::Unreachable("it does not answer"));
+const UNREACHABLE: SyncState = SyncState::Unavailable(Outage::Unreachable("it does not answer"));
 
 /// A writer that was made so many minutes ago, whose hub was never reached; why not was told just now in other words.
 fn writer(minutes: i64) -> Value {
@@ -28,19 +28,19 @@ fn writer(minutes: i64) -> Value {
     })
 }
 
-fn judged(writer: &Value, link: &Link, pinned: bool, given_up: usize) -> Failover {
+fn judged(writer: &Value, link: &SyncState, pinned: bool, given_up: usize) -> Failover {
     let object: Object<AnyRemote> = serde_json::from_value(writer.clone()).unwrap();
     let given_up = (0..given_up).map(|i| format!("hub-{i}")).collect();
-    failover(&object, link, pinned, &given_up, now())
+    decide_failover(&object, link, pinned, &given_up, now())
 }
 
 #[test]
 fn a_hub_that_was_never_reached_is_given_up_after_five_minutes() {
     assert_eq!(judged(&writer(5), &UNREACHABLE, false, 0), Failover::Allowed);
-    assert_eq!(judged(&writer(5), &UNREACHABLE, false, MOST - 1), Failover::Allowed);
+    assert_eq!(judged(&writer(5), &UNREACHABLE, false, MAX_EXCLUDED - 1), Failover::Allowed);
     let in_a_minute = now() + jiff::SignedDuration::from_mins(1);
-    assert_eq!(judged(&writer(4), &UNREACHABLE, false, 0), Failover::From(in_a_minute));
-    assert!(matches!(judged(&writer(5), &UNREACHABLE, false, MOST), Failover::Never(_)));
+    assert_eq!(judged(&writer(4), &UNREACHABLE, false, 0), Failover::At(in_a_minute));
+    assert!(matches!(judged(&writer(5), &UNREACHABLE, false, MAX_EXCLUDED), Failover::Never(_)));
     assert!(matches!(judged(&writer(5), &UNREACHABLE, true, 0), Failover::Never(_)));
 }
 
@@ -62,13 +62,13 @@ fn every_trace_of_a_try_keeps_the_hub(#[case] path: &str, #[case] value: Value) 
 #[test]
 fn a_hub_that_answers_is_not_given_up() {
     for link in [
-        Link::Unknown,
-        Link::InSync,
-        Link::Deleted,
-        Link::Replaced,
-        Link::UnknownField("spec.x".into()),
-        Link::Refused("no".into()),
-        Link::Paused,
+        SyncState::Unknown,
+        SyncState::InSync,
+        SyncState::Deleted,
+        SyncState::Replaced,
+        SyncState::UnknownField("spec.x".into()),
+        SyncState::Refused("no".into()),
+        SyncState::Paused,
     ] {
         assert_eq!(judged(&writer(60), &link, false, 0), Failover::NotNow, "{link:?}");
     }
@@ -83,8 +83,8 @@ fn a_hub_that_answers_is_not_given_up() {
 #[test]
 fn what_was_given_up_is_noted_and_read_back() {
     let given_up = ["west".to_owned(), "east".to_owned()].into();
-    assert_eq!(note(&given_up).as_deref(), Some("east,west"));
-    assert_eq!(excluded(note(&given_up).as_deref()), given_up);
-    assert_eq!((note(&[].into()), excluded(None)), (None, [].into()));
-    assert_eq!(excluded(Some(" a, ,b")), ["a".to_owned(), "b".to_owned()].into());
+    assert_eq!(excluded_annotation(&given_up).as_deref(), Some("east,west"));
+    assert_eq!(read_excluded(excluded_annotation(&given_up).as_deref()), given_up);
+    assert_eq!((excluded_annotation(&[].into()), read_excluded(None)), (None, [].into()));
+    assert_eq!(read_excluded(Some(" a, ,b")), ["a".to_owned(), "b".to_owned()].into());
 }

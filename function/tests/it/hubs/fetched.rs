@@ -1,7 +1,7 @@
 //! What is asked of core, and what is made of what it fetched.
 
 use function_testplatform::{
-    hubs::{Hubs, requirements},
+    hubs::{Hubs, hub_requirements},
     observed::{ClaimRef, Composite, Flavour},
     proto::resource_selector::Match,
 };
@@ -44,7 +44,7 @@ fn hubs_and_facts_are_asked_for_by_label_and_neighbours_only_where_they_count() 
             Some(Match::MatchLabels(labels)) => labels.labels.into_iter().collect(),
             other => panic!("{other:?}"),
         };
-        let map = requirements(&composite(flavour), likes, &settings);
+        let map = hub_requirements(&composite(flavour), likes, &settings);
         map.into_iter().map(|(name, s)| (name, s.kind, labels(s.r#match))).collect()
     };
     let labelled = |name: &str, kind: &str, key: &str, value: &str| {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use function_testplatform::hubs::{Hubs, Pin, Wish, choose, kept};
+use function_testplatform::hubs::{HubPin, Hubs, PlacementRequest, choose_hub, recorded_hub};
 use proptest::{prelude::*, test_runner::RngSeed};
 use serde_json::Value;
 use testplatform_apis::hub::{Hub, NoHub};
@@ -18,14 +18,14 @@ fn seeded(cases: u32) -> ProptestConfig {
     }
 }
 
-fn claim(number: u32) -> Wish {
-    Wish { uid: format!("uid-{number}"), ..wish() }
+fn claim(number: u32) -> PlacementRequest {
+    PlacementRequest { uid: format!("uid-{number}"), ..wish() }
 }
 
 /// Where a claim goes: what it has, else what is chosen.
-fn place(claim: &Wish, writer: Option<&str>, hubs: &Hubs) -> Option<String> {
-    let kept = kept(writer, None, &claim.excluded).map(str::to_owned);
-    kept.or_else(|| choose(claim, Some(hubs), now()).ok().map(|choice| choice.hub.name.clone()))
+fn place(claim: &PlacementRequest, writer: Option<&str>, hubs: &Hubs) -> Option<String> {
+    let kept = recorded_hub(writer, None, &claim.excluded).map(str::to_owned);
+    kept.or_else(|| choose_hub(claim, Some(hubs), now()).ok().map(|choice| choice.hub.name.clone()))
 }
 
 /// Hubs with what their facts say, by their names.
@@ -84,9 +84,9 @@ proptest! {
     ) {
         let hubs = fleet.hubs();
         let name = fleet.0.keys().nth(which % fleet.0.len()).unwrap().clone();
-        let named = |force| Wish { pin: Some(Pin { name: name.clone(), force }), ..claim(number) };
+        let named = |force| PlacementRequest { pin: Some(HubPin { name: name.clone(), force }), ..claim(number) };
         prop_assert_eq!(place(&named(true), None, &hubs), Some(name.clone()));
-        match choose(&named(false), Some(&hubs), now()) {
+        match choose_hub(&named(false), Some(&hubs), now()) {
             Ok(choice) => prop_assert_eq!(&choice.hub.name, &name),
             Err(refusal) => prop_assert_eq!(refusal.reason, NoHub::NoCapacity),
         }

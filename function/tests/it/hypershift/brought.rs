@@ -1,7 +1,7 @@
 //! Claims by template that bring their own pull secret and SSH key: in which order everything is made and goes, and what is refused.
 
 use function_model::{
-    brought::{OF_TEMPLATE, catalogue_that_takes},
+    tenant_credentials::{OF_TEMPLATE, catalogue_that_takes},
     world::{KUBECONFIG, NAME, World},
 };
 use function_testplatform::{proto::Resource, wire};
@@ -79,7 +79,7 @@ fn the_cluster_is_made_in_a_namespace_of_its_own_once_the_secrets_are_there() {
         (&spec["pullSecret"], &spec["sshKey"]),
         (&json!({ "name": "byoc-pull-secret" }), &json!({ "name": "byoc-ssh-key" }))
     );
-    assert_eq!(world.asked_pool("workers")["metadata"]["namespace"], "byoc-xr-uid");
+    assert_eq!(world.requested_pool("workers")["metadata"]["namespace"], "byoc-xr-uid");
     assert_eq!(world.condition("RequestAccepted"), is("True", "Accepted"));
     // Where HyperShift has the control plane: `<namespace>-<name>`.
     let name = cluster["metadata"]["name"].as_str().unwrap();
@@ -266,7 +266,11 @@ fn a_cluster_stays_whatever_its_claim_lacks_by_now() {
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
     assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
-    assert!(world.said("SpecApplied").contains("spec.byoc.pullSecretRef"), "{}", world.said("SpecApplied"));
+    assert!(
+        world.condition_message("SpecApplied").contains("spec.byoc.pullSecretRef"),
+        "{}",
+        world.condition_message("SpecApplied")
+    );
     assert_eq!((OF_TEMPLATE.map(|part| carried(&world, part)), asked(&world)), (before, &cluster));
 }
 

@@ -15,7 +15,7 @@ fn told(world: &World) -> &Value {
 
 /// One with bundles, all of which are there.
 fn applied() -> World {
-    let mut world = World::bundled_and_there();
+    let mut world = World::bundled_and_installed();
     world.bundles_applied();
     world.settle();
     world
@@ -52,7 +52,7 @@ fn the_hub_is_told_once_the_cluster_was_seen() {
         manifest["metadata"],
         json!({ "name": format!("{NAME}-bundles"), "namespace": "clusters", "labels": { bundle::LABEL: "true" } })
     );
-    let order = world.bundles_told();
+    let order = world.requested_bundles();
     assert_eq!(
         (order.cluster.group.as_str(), order.cluster.kind.as_str()),
         ("hypershift.openshift.io", "HostedCluster")
@@ -77,33 +77,33 @@ fn an_add_on_is_chosen_by_a_parameter_and_stays_chosen() {
     let mut world = World::bundled();
     world.spec["parameters"] = json!({ "monitoring": true });
     world.settle();
-    assert_eq!(world.bundles_told().post_install[1].name, "monitoring");
+    assert_eq!(world.requested_bundles().post_install[1].name, "monitoring");
     assert_eq!(world.status["effective"]["parameters"]["monitoring"], true);
     let before = told(&world)["spec"].clone();
     world.spec["parameters"]["monitoring"] = json!(false);
     world.settle();
     assert_eq!(level(&world, "SpecApplied"), is("False", "Immutable"));
     assert!(
-        world.said("SpecApplied").contains("spec.parameters.monitoring"),
+        world.condition_message("SpecApplied").contains("spec.parameters.monitoring"),
         "{}",
-        world.said("SpecApplied")
+        world.condition_message("SpecApplied")
     );
     assert_eq!(told(&world)["spec"], before);
 }
 
 #[test]
 fn ready_waits_for_what_is_set_up() {
-    let mut world = World::bundled_and_there();
+    let mut world = World::bundled_and_installed();
     assert_eq!(
         (world.phase().as_str(), level(&world, "TemplateApplied")),
         ("Provisioning", is("False", "Running"))
     );
     assert_eq!(level(&world, "ClusterReady"), is("False", "SettingUp"));
-    world.bundles_say(&json!({
+    world.report_bundles(&json!({
         "state": "Running", "bundle": "postInstall/base", "object": "ConfigMap default/base", "reason": "NotReady",
     }));
     world.settle();
-    let said = world.said("ClusterReady");
+    let said = world.condition_message("ClusterReady");
     assert!(said.contains("postInstall/base") && said.contains("ConfigMap default/base: NotReady"), "{said}");
     assert!(world.tenant.is_empty());
     world.later(minutes(7));
@@ -116,19 +116,19 @@ fn ready_waits_for_what_is_set_up() {
 
 #[test]
 fn what_is_not_ready_in_time_is_named_and_may_yet_come_to_be() {
-    let mut world = World::bundled_and_there();
+    let mut world = World::bundled_and_installed();
     let failed = json!({
         "state": "SetupFailed", "bundle": "postInstall/base", "object": "Deployment cni/agent", "reason": "NotReady",
         "message": "its expression was false for 10m",
     });
-    world.bundles_say(&failed);
+    world.report_bundles(&failed);
     world.settle();
     assert_eq!(level(&world, "TemplateApplied"), is("False", "SetupFailed"));
     assert_eq!(
         (world.phase().as_str(), level(&world, "ClusterReady")),
         ("Provisioning", is("False", "SetupFailed"))
     );
-    let said = world.said("TemplateApplied");
+    let said = world.condition_message("TemplateApplied");
     for what in ["postInstall/base", "Deployment cni/agent: NotReady: its expression was false for 10m"] {
         assert!(said.contains(what), "{said}");
     }
@@ -152,7 +152,7 @@ fn what_is_not_ready_in_time_is_named_and_may_yet_come_to_be() {
 #[test]
 fn after_ready_only_the_condition_shows_it() {
     let mut world = applied();
-    world.bundles_say(
+    world.report_bundles(
         &json!({ "state": "SetupFailed", "bundle": "postInstall/base", "object": "ConfigMap default/base" }),
     );
     world.settle();
@@ -200,7 +200,11 @@ fn nodes_stay_until_what_comes_before_the_end_is_done() {
     assert!(world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null());
     let said = world.status["message"].as_str().unwrap();
     assert!(said.contains("waits for preDelete/drain: Job ops/drain: NotReady"), "{said}");
-    assert!(world.said("TearDownComplete").contains("preDelete/drain"), "{}", world.said("TearDownComplete"));
+    assert!(
+        world.condition_message("TearDownComplete").contains("preDelete/drain"),
+        "{}",
+        world.condition_message("TearDownComplete")
+    );
     assert_eq!(level(&world, "TemplateApplied"), is("False", "Running"));
     // Whatever is forgotten meanwhile.
     world.drop_status();
@@ -308,7 +312,7 @@ fn a_config_map_that_is_not_ours_is_not_taken_away() {
     world.spec["tearDownCluster"] = json!(true);
     world.settle();
     assert!(world.bundles.is_some() && !world.objects.contains_key("bundles"));
-    let said = world.said("TearDownComplete");
+    let said = world.condition_message("TearDownComplete");
     assert!(said.contains("waits until ConfigMap clusters/demo-x7k2p-bundles is gone"), "{said}");
 }
 
@@ -316,7 +320,7 @@ fn a_config_map_that_is_not_ours_is_not_taken_away() {
 /// place it takes back as soon as the writer is desired in other words.
 #[test]
 fn the_cluster_waits_for_that_whoever_wrote_what_holds_it() {
-    let mut world = World { unreferred: true, ..World::bundled_and_there() };
+    let mut world = World { unreferred: true, ..World::bundled_and_installed() };
     for (name, composed) in &mut world.objects {
         composed.object["metadata"]["uid"] = json!(format!("uid-{name}"));
     }
@@ -371,9 +375,9 @@ fn a_hub_that_takes_no_config_map_is_told_of_and_keeps_no_nodes() {
     world.settle();
     assert_eq!(level(&world, "TemplateApplied"), is("False", "SetupFailed"));
     assert!(
-        world.said("TemplateApplied").contains("clusters/demo-x7k2p-bundles"),
+        world.condition_message("TemplateApplied").contains("clusters/demo-x7k2p-bundles"),
         "{}",
-        world.said("TemplateApplied")
+        world.condition_message("TemplateApplied")
     );
     assert_eq!(
         (world.phase().as_str(), level(&world, "ClusterReady")),
@@ -402,7 +406,7 @@ fn an_overlay_is_merged_at_birth_alone() {
         json!({ "baseDomainPassthrough": true, "storageDriver": { "type": "Manual" } })
     );
     assert_eq!(spec["release"]["image"], "quay.io/x:4.20.3-x86_64");
-    let pool = &world.asked_pool("workers")["spec"];
+    let pool = &world.requested_pool("workers")["spec"];
     assert_eq!(pool["platform"]["kubevirt"]["compute"], json!({ "cores": 5, "memory": "16Gi" }));
     assert!(pool["nodeVolumeDetachTimeout"].is_null());
     let before = (crate::hypershift::asked(&world)["spec"].clone(), pool.clone());
@@ -410,7 +414,7 @@ fn an_overlay_is_merged_at_birth_alone() {
         json!({ "hostedCluster": { "services": [1] }, "nodePool": { "x": 1 } });
     world.settle();
     assert_eq!(
-        (&crate::hypershift::asked(&world)["spec"], &world.asked_pool("workers")["spec"]),
+        (&crate::hypershift::asked(&world)["spec"], &world.requested_pool("workers")["spec"]),
         (&before.0, &before.1)
     );
 }

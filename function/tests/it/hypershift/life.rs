@@ -33,7 +33,7 @@ fn the_cluster_is_asked_for_first_and_its_nodes_once_it_was_seen() {
     assert_eq!(world.status["hub"], json!({ "name": "hub-1", "reason": "OnlyHub" }));
     assert_eq!(level(&world, "HubSelected"), is("True", "OnlyHub"));
     world.settle();
-    let pool = world.asked_pool("workers");
+    let pool = world.requested_pool("workers");
     assert_eq!(pool["metadata"]["name"], format!("{NAME}-workers"));
     assert_eq!(pool["spec"]["clusterName"], NAME);
     assert_eq!(pool["spec"]["replicas"], 2);
@@ -57,7 +57,7 @@ fn ready_is_ready_with_its_credentials() {
     let mut world = World::hosted();
     world.settle();
     world.later(SignedDuration::from_secs(15));
-    world.hypershift_says(&[
+    world.report_hypershift(&[
         ("Available", "False", "Waiting"),
         ("EtcdAvailable", "False", "QuorumLost"),
         ("InfrastructureReady", "True", "AsExpected"),
@@ -127,7 +127,7 @@ fn without_nodes_only_the_control_plane_counts() {
     world.entry("hosted")["limits"] = json!({});
     world.spec["nodeGroups"] = json!([group("none", &json!({ "count": 0 }))]);
     world.settle();
-    world.hypershift_says(&[("Available", "True", "AsExpected")]);
+    world.report_hypershift(&[("Available", "True", "AsExpected")]);
     world.hypershift_publishes();
     world.settle();
     assert_eq!(world.phase(), "Ready");
@@ -148,7 +148,7 @@ fn sizes_and_networks_of_the_claim_are_asked_for() {
     let spec = &asked(&world)["spec"];
     assert_eq!(spec["controllerAvailabilityPolicy"], "SingleReplica");
     assert_eq!(spec["networking"]["clusterNetwork"], json!([{ "cidr": "10.8.0.0/14" }]));
-    let pool = &world.asked_pool("big")["spec"];
+    let pool = &world.requested_pool("big")["spec"];
     assert_eq!(pool["autoScaling"], json!({ "min": 0, "max": 3 }));
     assert!(pool["replicas"].is_null());
     assert_eq!(pool["arch"], "s390x");
@@ -191,7 +191,7 @@ fn nodes_have_an_architecture_of_their_class(
     world.spec["nodeGroups"] = json!([{ "name": "workers", "class": class, "count": 2, "arch": arch }]);
     world.settle();
     match expected {
-        Ok(arch) => assert_eq!(world.asked_pool("workers")["spec"]["arch"], arch, "{}", world.refusal()),
+        Ok(arch) => assert_eq!(world.requested_pool("workers")["spec"]["arch"], arch, "{}", world.refusal()),
         Err(words) => {
             assert!(
                 world.refusal().contains(&format!("spec.nodeGroups[0].arch {words}")),

@@ -27,7 +27,7 @@ fn only_what_does_not_pass_by_itself_is_final_and_only_once_it_lasted(
 ) {
     let mut world = World::hosted();
     world.settle();
-    world.hypershift_says(&[(type_, status, reason)]);
+    world.report_hypershift(&[(type_, status, reason)]);
     world.provider();
     let response = world.pass();
     assert_eq!(world.phase(), "Provisioning");
@@ -52,14 +52,14 @@ fn only_what_does_not_pass_by_itself_is_final_and_only_once_it_lasted(
 fn an_image_is_not_invalid_for_as_long_as_its_pull_secret_was_missing() {
     let mut world = World::hosted();
     world.settle();
-    world.hypershift_says(&[("ValidReleaseImage", "False", "SecretNotFound")]);
+    world.report_hypershift(&[("ValidReleaseImage", "False", "SecretNotFound")]);
     world.settle();
     world.later(minutes(10));
     world.hypershift_rejects_the_image();
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
     world.later(minutes(2));
-    world.hypershift_says(&[("ValidReleaseImage", "True", "AsExpected")]);
+    world.report_hypershift(&[("ValidReleaseImage", "True", "AsExpected")]);
     world.settle();
     world.hypershift_rejects_the_image();
     world.settle();
@@ -73,7 +73,7 @@ fn an_image_is_not_invalid_for_as_long_as_its_pull_secret_was_missing() {
 fn nothing_grows_final_while_nobody_sees_it() {
     let mut world = World::hosted();
     world.settle();
-    world.hypershift_says(&[("ValidConfiguration", "False", "InvalidConfiguration")]);
+    world.report_hypershift(&[("ValidConfiguration", "False", "InvalidConfiguration")]);
     world.settle();
     world.reachable = false;
     world.settle();
@@ -81,10 +81,10 @@ fn nothing_grows_final_while_nobody_sees_it() {
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
     world.reachable = true;
-    world.hypershift_says(&[("ValidConfiguration", "True", "AsExpected")]);
+    world.report_hypershift(&[("ValidConfiguration", "True", "AsExpected")]);
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
-    world.hypershift_says(&[("ValidConfiguration", "False", "InvalidConfiguration")]);
+    world.report_hypershift(&[("ValidConfiguration", "False", "InvalidConfiguration")]);
     world.settle();
     world.later(minutes(4));
     world.settle();
@@ -113,7 +113,7 @@ fn a_pool_that_is_not_seen_fails_nothing(#[case] type_: &str) {
                 { "type": type_, "status": "False", "reason": "InvalidPlatform", "message": "no", "lastTransitionTime": now },
             ] });
         }
-        world.hypershift_says(&[("Available", "False", "Waiting")]);
+        world.report_hypershift(&[("Available", "False", "Waiting")]);
         world.settle();
         world.later(minutes(4));
         if !seen {
@@ -133,7 +133,7 @@ fn a_pull_secret_that_is_awaited_fails_no_pool() {
     for (reason, phase) in [("SecretNotFound", "Provisioning"), ("InvalidImage", "Failed")] {
         let mut world = World::hosted();
         world.settle();
-        world.hypershift_says(&[("ValidReleaseImage", "False", reason)]);
+        world.report_hypershift(&[("ValidReleaseImage", "False", reason)]);
         let now = world.now;
         for pool in world.node_pools.values_mut() {
             pool["metadata"]["managedFields"] = status_written(now);
@@ -154,7 +154,7 @@ fn a_pull_secret_that_is_awaited_fails_no_pool() {
 fn an_image_that_could_not_be_fetched_is_not_invalid() {
     let mut world = World::hosted();
     world.settle();
-    world.hypershift_says(&[("ValidReleaseImage", "False", "InvalidImage")]);
+    world.report_hypershift(&[("ValidReleaseImage", "False", "InvalidImage")]);
     world.remote.as_mut().unwrap()["status"]["conditions"][0]["message"] =
         json!("Get https://quay.io/v2/: TLS handshake timeout");
     world.settle();
@@ -180,7 +180,7 @@ fn a_group_that_cannot_be_fails_the_claim_and_one_that_merely_does_not_scale_doe
                 { "type": "AutoscalingEnabled", "status": "False", "reason": reason, "message": "", "lastTransitionTime": born },
             ] });
         }
-        world.hypershift_says(&[("Available", "False", "Waiting")]);
+        world.report_hypershift(&[("Available", "False", "Waiting")]);
         world.settle();
         assert_eq!(world.phase(), "Provisioning", "{reason}");
         world.later(minutes(4));
@@ -193,7 +193,7 @@ fn a_group_that_cannot_be_fails_the_claim_and_one_that_merely_does_not_scale_doe
 fn what_was_ready_is_degraded_once_it_lasts_and_never_failed() {
     let mut world = World::hosted_ready();
     world.later(minutes(10));
-    world.hypershift_says(&[("Available", "False", "Down"), ("ValidConfiguration", "False", "Bad")]);
+    world.report_hypershift(&[("Available", "False", "Down"), ("ValidConfiguration", "False", "Bad")]);
     world.settle();
     assert_eq!(world.phase(), "Ready", "a flap is waited out");
     assert_eq!(level(&world, "ControlPlaneAvailable"), is("False", "Unavailable"));
@@ -202,7 +202,7 @@ fn what_was_ready_is_degraded_once_it_lasts_and_never_failed() {
     assert_eq!(world.phase(), "Degraded");
     assert_eq!(level(&world, "SpecApplied"), is("False", "Rejected"));
     assert_eq!(level(&world, "ClusterReady"), is("True", "Degraded"));
-    world.hypershift_says(&[
+    world.report_hypershift(&[
         ("Available", "True", "AsExpected"),
         ("ValidConfiguration", "True", "AsExpected"),
     ]);
@@ -226,8 +226,10 @@ fn nonsense_in_a_status_costs_nobody_a_cluster() {
 fn what_the_hub_says_is_told_without_what_may_be_a_secret() {
     let mut world = World::hosted();
     world.settle();
-    world
-        .hypershift_says(&[("InfrastructureReady", "False", "Failed"), ("EtcdAvailable", "False", "Failed")]);
+    world.report_hypershift(&[
+        ("InfrastructureReady", "False", "Failed"),
+        ("EtcdAvailable", "False", "Failed"),
+    ]);
     for condition in world.remote.as_mut().unwrap()["status"]["conditions"].as_array_mut().unwrap() {
         condition["message"] =
             json!("cloud refused: aws_secret_access_key=hunter2 token: hunter2 (key AKIAIOSFODNN7EXAMPLE)");

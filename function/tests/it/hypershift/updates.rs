@@ -7,7 +7,7 @@ use testplatform_apis::names::ours;
 use crate::hypershift::{asked, group, is, level};
 
 fn images(world: &World, groups: &[&str]) -> Vec<String> {
-    let pools = groups.iter().map(|group| &world.asked_pool(group)["spec"]);
+    let pools = groups.iter().map(|group| &world.requested_pool(group)["spec"]);
     let image = |spec: &Value| spec["release"]["image"].as_str().unwrap().replace("quay.io/x:", "");
     let all = std::iter::once(&asked(world)["spec"]).chain(pools);
     all.map(|spec| image(spec).replace("-x86_64", "")).collect()
@@ -245,8 +245,8 @@ fn groups_come_and_go_and_change() {
         { "name": "more", "class": "large", "autoscale": { "min": 1, "max": 2 } },
     ]);
     world.settle();
-    assert_eq!(world.asked_pool("workers")["spec"]["replicas"], 3);
-    assert_eq!(world.asked_pool("more")["spec"]["autoScaling"]["max"], 2);
+    assert_eq!(world.requested_pool("workers")["spec"]["replicas"], 3);
+    assert_eq!(world.requested_pool("more")["spec"]["autoScaling"]["max"], 2);
     assert_eq!(level(&world, "NodesReady"), is("False", "NotEnough"));
     world.hypershift_scales();
     world.settle();
@@ -258,7 +258,7 @@ fn groups_come_and_go_and_change() {
         "{:?}",
         world.node_pools
     );
-    let pool = &world.asked_pool("more")["spec"];
+    let pool = &world.requested_pool("more")["spec"];
     assert_eq!((&pool["replicas"], &pool["autoScaling"]), (&json!(1), &json!(null)));
     assert_eq!(pool["platform"]["kubevirt"]["compute"]["cores"], 4);
 }
@@ -289,10 +289,10 @@ fn a_catalogue_that_changes_changes_no_cluster() {
                 of_the_entry(&mut world, "one");
             }
             world.hypershift_makes_it();
-            let before = [asked(&world)["spec"].clone(), world.asked_pool("workers").clone()];
+            let before = [asked(&world)["spec"].clone(), world.requested_pool("workers").clone()];
             change(&mut world);
             world.settle();
-            assert_eq!([asked(&world)["spec"].clone(), world.asked_pool("workers").clone()], before);
+            assert_eq!([asked(&world)["spec"].clone(), world.requested_pool("workers").clone()], before);
             assert_eq!(world.phase(), "Ready");
         }
     }
@@ -318,7 +318,7 @@ fn labels_and_taints_of_a_group_change_beside_those_of_the_catalogue() {
         let of_entry = json!({ "key": "of", "value": "one", "effect": "NoSchedule" });
         let of_group = json!({ "key": "k", "effect": "NoSchedule" });
         let pool = |world: &World| {
-            let spec = &world.asked_pool("workers")["spec"];
+            let spec = &world.requested_pool("workers")["spec"];
             (spec["nodeLabels"].clone(), spec["taints"].clone())
         };
         let team = format!("x-{NAME}");
@@ -355,18 +355,18 @@ fn nodes_of_which_what_is_noted_is_lost_stay_as_they_are() {
         });
         world.hypershift_makes_it();
         let notes = |world: &World| world.objects["pool-workers"].object["metadata"]["annotations"].clone();
-        let before = (world.asked_pool("workers").clone(), notes(&world));
+        let before = (world.requested_pool("workers").clone(), notes(&world));
         world.entry("hosted")["allowedNodeClasses"]["small"]["machine"]["kubevirt"]["cores"] = json!(9);
         let object = &mut world.objects.get_mut("pool-workers").unwrap().object;
         let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
         annotations.remove(lost).unwrap();
         annotations.extend(damaged.map(|text| (lost.to_owned(), json!(text))));
         world.settle();
-        assert_eq!(world.asked_pool("workers"), &before.0, "{lost} {damaged:?}");
+        assert_eq!(world.requested_pool("workers"), &before.0, "{lost} {damaged:?}");
         assert_eq!(notes(&world), before.1, "{lost} {damaged:?}");
         world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "large", "count": 2 }]);
         world.settle();
-        let cores = &world.asked_pool("workers")["spec"]["platform"]["kubevirt"]["compute"]["cores"];
+        let cores = &world.requested_pool("workers")["spec"]["platform"]["kubevirt"]["compute"]["cores"];
         assert_eq!(cores, 16, "{lost} {damaged:?}: what is asked for anew");
     }
 }

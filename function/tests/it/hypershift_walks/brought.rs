@@ -1,8 +1,8 @@
 //! Walks of a claim that brings its own credentials.
 
 use function_model::{
-    brought::catalogue_that_takes,
     hypershift, templates,
+    tenant_credentials::catalogue_that_takes,
     walks::{Own, walk_by_template, walk_by_template_in_namespace},
     world::World,
 };

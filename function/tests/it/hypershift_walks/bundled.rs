@@ -60,11 +60,11 @@ impl Own for Bundled {
             Self::Plain(happens) => happens.happen(world),
             Self::Applied => world.bundles_applied(),
             Self::Failed => {
-                world.bundles_say(&json!({ "state": "SetupFailed", "bundle": "postInstall/base" }));
+                world.report_bundles(&json!({ "state": "SetupFailed", "bundle": "postInstall/base" }));
             }
             Self::Undone => world.undone = true,
             Self::Done => world.undone = false,
-            Self::Forgotten => world.bundles_say(&json!({ "state": 7 })),
+            Self::Forgotten => world.report_bundles(&json!({ "state": 7 })),
         }
     }
 }

@@ -22,7 +22,7 @@ fn a_teardown_says_what_it_waits_for_and_nothing_is_left() {
     world.osac_job("job-9", "deprovision", "Failed", "the switch does not answer");
     world.settle();
     assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
-    assert!(world.said("TearDownComplete").contains("the switch does not answer"));
+    assert!(world.condition_message("TearDownComplete").contains("the switch does not answer"));
     assert_eq!(world.phase(), "Deprovisioning", "it is tried again");
     world.osac_job("job-10", "deprovision", "Running", "");
     world.settle();

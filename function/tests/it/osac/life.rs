@@ -143,14 +143,14 @@ fn an_order_that_calls_itself_ready_is_not_believed_alone() {
     let mut world = World::order();
     world.settle();
     world.osac_names();
-    world.osac_says("Ready", &["ControlPlaneAvailable"]);
+    world.report_osac("Ready", &["ControlPlaneAvailable"]);
     world.osac_job("job-1", "provision", "Succeeded", "");
     world.osac_serves();
     world.publishes();
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
     assert_eq!(world.status["progress"]["step"], "Cluster");
-    world.osac_says("Ready", &["ClusterAvailable"]);
+    world.report_osac("Ready", &["ClusterAvailable"]);
     world.settle();
     assert_eq!(world.phase(), "Ready");
 }
@@ -159,7 +159,7 @@ fn an_order_that_calls_itself_ready_is_not_believed_alone() {
 fn what_is_never_ready_fails_in_time() {
     let mut world = World::order();
     world.settle();
-    world.osac_says("Failed", &["Accepted"]);
+    world.report_osac("Failed", &["Accepted"]);
     world.osac_job("job-1", "provision", "Failed", "no host of class fc430 is free");
     world.settle();
     assert_eq!(world.phase(), "Provisioning");

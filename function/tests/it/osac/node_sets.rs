@@ -73,7 +73,7 @@ fn a_node_set_before_another_cannot_be_removed() {
         groups(&mut world, &left);
         world.settle();
         assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"), "{left:?}");
-        let message = world.said("SpecApplied");
+        let message = world.condition_message("SpecApplied");
         assert!(message.contains("spec.nodeGroups must keep group"), "{message}");
         assert_eq!(asked(&world)["spec"]["nodeRequests"], before, "{left:?}");
     }
@@ -103,7 +103,7 @@ fn machines_that_come_later_are_waited_for() {
     workers(&mut world, json!([machine("w-0", "Ready"), machine("w-1", "WaitingForAgent")]));
     assert_eq!(world.condition("NodesReady"), is("False", "Waiting"));
     assert_eq!(world.phase(), "Provisioning");
-    assert!(world.said("NodesReady").contains("node group workers: 1 of 2 nodes are ready"));
+    assert!(world.condition_message("NodesReady").contains("node group workers: 1 of 2 nodes are ready"));
     workers(&mut world, json!([machine("w-0", "Ready"), failed]));
     let told = &world.status["lastError"];
     assert_eq!(told["reason"], "AgentRegistrationTimeout", "{told}");
@@ -117,7 +117,7 @@ fn machines_that_come_later_are_waited_for() {
     // A third one is asked for, and is not there before the order has a place for it.
     groups(&mut world, &[("workers", "metal", 3)]);
     world.settle();
-    world.osac_says("Ready", &[]);
+    world.report_osac("Ready", &[]);
     world.osac_job("job-more", "provision", "Succeeded", "");
     world.settle();
     assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));

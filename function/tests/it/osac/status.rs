@@ -31,7 +31,7 @@ fn before_it_is_ready(
 ) {
     let mut world = World::order();
     world.settle();
-    world.osac_says(phase, conditions);
+    world.report_osac(phase, conditions);
     if !job.is_empty() {
         world.osac_job("job-1", "provision", job, "words of the job");
     }
@@ -47,8 +47,8 @@ fn before_it_is_ready(
 fn ready_by_hand_is_ready_also_where_nothing_may_be_watched() {
     let mut world = World::order();
     world.settle();
-    world.osac_says("Ready", &MADE);
-    world.osac_says("Ready", &["ClusterAvailable"]);
+    world.report_osac("Ready", &MADE);
+    world.report_osac("Ready", &["ClusterAvailable"]);
     world.publishes();
     world.settle();
     assert_eq!(world.phase(), "Ready");
@@ -85,7 +85,7 @@ fn a_job_that_fails_is_waited_for_and_the_third_failure_is_final() {
     let mut world = World::order();
     world.settle();
     for id in ["job-1", "job-2"] {
-        world.osac_says("Failed", &["Accepted"]);
+        world.report_osac("Failed", &["Accepted"]);
         world.osac_job(id, "provision", "Failed", "");
         world.settle();
         assert_eq!(world.phase(), "Provisioning", "{id}");
@@ -98,7 +98,7 @@ fn a_job_that_fails_is_waited_for_and_the_third_failure_is_final() {
     world.osac_runs("job-3");
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
-    world.osac_says("Failed", &[]);
+    world.report_osac("Failed", &[]);
     let trace = "Traceback (most recent call last):\n  File \"x.py\"\nValueError: password: hunter22222\n\n";
     world.osac_job("job-3", "provision", "Failed", trace);
     world.settle();
@@ -106,7 +106,7 @@ fn a_job_that_fails_is_waited_for_and_the_third_failure_is_final() {
     let message = world.status["message"].as_str().unwrap();
     assert!(message.contains("ValueError") && !message.contains("Traceback"), "{message}");
     assert!(!message.contains("hunter22222"), "{message}");
-    world.osac_says("Deleting", &[]);
+    world.report_osac("Deleting", &[]);
     world.osac_job("job-4", "deprovision", "Running", "");
     world.settle();
     let message = world.status["message"].as_str().unwrap();
@@ -124,7 +124,7 @@ fn failures_at_another_spec_are_others() {
     for (id, count) in [("job-1", 2), ("job-2", 2), ("job-3", 3), ("job-4", 3)] {
         world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "metal", "count": count }]);
         world.settle();
-        world.osac_says("Failed", &["Accepted"]);
+        world.report_osac("Failed", &["Accepted"]);
         world.osac_job(id, "provision", "Failed", "no host is free");
         world.settle();
         assert_eq!(world.phase(), "Provisioning", "{id}");
@@ -141,7 +141,7 @@ fn failures_at_another_spec_are_others() {
 fn storage_is_shown_and_waited_for_by_nobody() {
     let mut world = World::order_ready();
     assert!(!world.conditions.contains_key("StorageReady"));
-    world.osac_says("Ready", &["ClusterStorageReady"]);
+    world.report_osac("Ready", &["ClusterStorageReady"]);
     world.settle();
     assert_eq!(world.condition("StorageReady"), is("True", "Done"));
     let conditions = &mut world.remote.as_mut().unwrap()["status"]["conditions"];
@@ -150,7 +150,7 @@ fn storage_is_shown_and_waited_for_by_nobody() {
     assert_eq!(world.condition("StorageReady"), is("Unknown", "NotReported"));
     assert_eq!(world.phase(), "Ready");
     // Nor of one that is gone.
-    world.osac_says("Ready", &["ClusterStorageReady"]);
+    world.report_osac("Ready", &["ClusterStorageReady"]);
     world.settle();
     assert_eq!(world.condition("StorageReady"), is("True", "Done"));
     world.spec["tearDownCluster"] = json!(true);
@@ -167,7 +167,7 @@ fn storage_is_shown_and_waited_for_by_nobody() {
 fn who_keeps_osac_from_it_is_told(#[case] state: &str, #[case] step: &str) {
     let mut world = World::order();
     world.settle();
-    world.osac_says("Progressing", &["Accepted"]);
+    world.report_osac("Progressing", &["Accepted"]);
     // What others write on it provider-kubernetes leaves alone.
     world.settle();
     let seen = world.objects.get_mut("order").unwrap();

@@ -28,7 +28,7 @@ fn nodes_come_and_go() {
     world.osac_job("job-2", "provision", "Succeeded", "");
     world.settle();
     assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));
-    assert!(world.said("SpecApplied").contains("node group workers changes its size"));
+    assert!(world.condition_message("SpecApplied").contains("node group workers changes its size"));
     world.osac_makes();
     world.settle();
     assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
@@ -49,13 +49,13 @@ fn a_job_that_fails_at_a_change_leaves_the_cluster_ready() {
     world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "metal", "count": 3 }]);
     world.settle();
     for id in ["a", "b", "c", "d"] {
-        world.osac_says("Ready", &[]);
+        world.report_osac("Ready", &[]);
         world.osac_job(id, "provision", "Failed", "no host is free");
         world.settle();
         assert_eq!(world.phase(), "Ready");
         assert_eq!(world.condition("SpecApplied"), is("False", "JobFailed"));
     }
-    assert!(world.said("SpecApplied").contains("no host is free"));
+    assert!(world.condition_message("SpecApplied").contains("no host is free"));
     assert_eq!(world.condition("TemplateApplied").0, "True", "what was set up stays so");
 }
 
@@ -74,7 +74,11 @@ fn what_the_template_cannot_change_is_named_and_nothing_changes() {
     world.settle();
     assert_eq!(world.condition("SpecApplied"), is("False", "Immutable"));
     for path in ["spec.version", "spec.parameters.tier"] {
-        assert!(world.said("SpecApplied").contains(path), "{}", world.said("SpecApplied"));
+        assert!(
+            world.condition_message("SpecApplied").contains(path),
+            "{}",
+            world.condition_message("SpecApplied")
+        );
     }
     assert_eq!(asked(&world)["spec"], before);
     assert_eq!(world.phase(), "Ready");
@@ -83,9 +87,9 @@ fn what_the_template_cannot_change_is_named_and_nothing_changes() {
     world.settle();
     assert_eq!(world.condition("SpecApplied"), is("False", "Immutable"));
     assert!(
-        world.said("SpecApplied").contains("spec.template cannot change"),
+        world.condition_message("SpecApplied").contains("spec.template cannot change"),
         "{}",
-        world.said("SpecApplied")
+        world.condition_message("SpecApplied")
     );
     assert_eq!(asked(&world)["spec"], before);
 }
@@ -125,7 +129,7 @@ fn a_version_is_applied_once_the_cluster_has_it() {
     world.osac_job("job-2", "provision", "Succeeded", "");
     world.settle();
     assert_eq!(world.condition("SpecApplied"), is("False", "Applying"));
-    assert!(world.said("SpecApplied").contains("version 4.20.9 is being rolled out"));
+    assert!(world.condition_message("SpecApplied").contains("version 4.20.9 is being rolled out"));
     assert_eq!((world.phase().as_str(), &world.status["version"]), ("Ready", &json!("4.20.3")));
     world.osac_serves();
     world.settle();
@@ -261,7 +265,12 @@ fn a_change_that_is_refused_can_be_taken_back_or_repaired() {
         assert_eq!(world.status["effective"]["version"], "4.20.3");
         world.osac_makes();
         world.settle();
-        assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"), "{}", world.said("SpecApplied"));
+        assert_eq!(
+            world.condition("SpecApplied"),
+            is("True", "UpToDate"),
+            "{}",
+            world.condition_message("SpecApplied")
+        );
         assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
     }
     let mut world = refused();
@@ -272,5 +281,10 @@ fn a_change_that_is_refused_can_be_taken_back_or_repaired() {
     world.settle();
     world.osac_makes();
     world.settle();
-    assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"), "{}", world.said("SpecApplied"));
+    assert_eq!(
+        world.condition("SpecApplied"),
+        is("True", "UpToDate"),
+        "{}",
+        world.condition_message("SpecApplied")
+    );
 }

@@ -3,8 +3,8 @@
 
 use function_model::{examples, places};
 use function_testplatform::{
-    Judged, Options, judge,
-    observed::Peer,
+    ClusterEvaluation, Options, evaluate,
+    observed::PeerCluster,
     proto::{Resource, Resources, RunFunctionRequest, Severity},
     run, wire,
 };
@@ -40,12 +40,12 @@ fn with_spec(request: &RunFunctionRequest, spec: &Value) -> Option<RunFunctionRe
     Some(changed)
 }
 
-fn judged(request: &RunFunctionRequest, now: Timestamp) -> Judged {
-    judge(request, now, ci_operator::schema()).unwrap_or_else(|e| panic!("{e}"))
+fn judged(request: &RunFunctionRequest, now: Timestamp) -> ClusterEvaluation {
+    evaluate(request, now, ci_operator::schema()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// How the composite of a request is counted by another one.
-fn counted(request: &RunFunctionRequest, now: Timestamp) -> Vec<Peer> {
+fn counted(request: &RunFunctionRequest, now: Timestamp) -> Vec<PeerCluster> {
     let mut world = function_model::world::World::hive();
     world.now = now;
     let mut other = world.request();
@@ -63,13 +63,13 @@ fn live(now: Timestamp) -> Vec<(String, RunFunctionRequest)> {
         if !BLOCKS.iter().any(|block| !composite(request)["spec"][block].is_null()) {
             return false;
         }
-        let Judged { observed, plan, .. } = judged(request, now);
-        observed.writer.is_some()
-            && !plan.course.teardown
+        let ClusterEvaluation { observed, plan, .. } = judged(request, now);
+        observed.primary.is_some()
+            && !plan.lifecycle.teardown
             // It is another composite's to end.
-            && !observed.handover.let_go()
+            && !observed.transfer.is_released()
             && matches!(
-                plan.course.phase,
+                plan.lifecycle.phase,
                 Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded
             )
     };
@@ -104,7 +104,7 @@ fn nothing_that_its_owner_writes_ends_a_live_claim_or_hides_it() {
     assert!(live.len() >= 20, "{} examples have a cluster", live.len());
     for (name, request) in &live {
         let spec = composite(request)["spec"].clone();
-        let before = judged(request, now).plan.course;
+        let before = judged(request, now).plan.lifecycle;
         let counted_before = counted(request, now);
         let config = ProptestConfig {
             cases: 24,
@@ -122,17 +122,17 @@ fn nothing_that_its_owner_writes_ends_a_live_claim_or_hides_it() {
             let answer = run(&request, &Options::default(), now);
             let fatal = answer.results.iter().find(|r| r.severity == i32::from(Severity::Fatal));
             prop_assert!(fatal.is_none(), "{fatal:?}");
-            let course = judged(&request, now).plan.course;
+            let course = judged(&request, now).plan.lifecycle;
             prop_assert!(!course.teardown && !matches!(course.phase, Phase::Deprovisioned | Phase::Failed));
             prop_assert_eq!(course.expires_at, before.expires_at);
             if let Some(end) = before.expires_at {
                 let later = end.checked_add(SignedDuration::from_secs(1)).unwrap();
-                prop_assert!(judged(&request, later).plan.course.teardown, "it outlives its lifetime");
+                prop_assert!(judged(&request, later).plan.lifecycle.teardown, "it outlives its lifetime");
             }
             let mut torn = spec.clone();
             torn["tearDownCluster"] = json!(true);
             let torn = with_spec(&request, &torn).unwrap();
-            prop_assert!(judged(&torn, now).plan.course.teardown, "its owner cannot end it");
+            prop_assert!(judged(&torn, now).plan.lifecycle.teardown, "its owner cannot end it");
             prop_assert_eq!(counted(&request, now).len(), counted_before.len());
             Ok(())
         });

@@ -181,8 +181,8 @@ fn what_a_newer_version_made_is_not_destroyed() {
 #[test]
 fn a_space_is_told_by_group_and_kind() {
     let mut request = SpaceWorld::default().request();
-    assert!(function_testplatform::space::is_meant(&function_model::request(&request)));
+    assert!(function_testplatform::space::handles_kind(&function_model::request(&request)));
     request["observed"]["composite"]["resource"]["apiVersion"] = "example.org/v1".into();
-    assert!(!function_testplatform::space::is_meant(&function_model::request(&request)));
+    assert!(!function_testplatform::space::handles_kind(&function_model::request(&request)));
     assert_eq!(NAMESPACE.len(), crate::space::world::XR.len());
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use function_testplatform::{
-    Options, Thought,
+    Evaluation, Options,
     proto::{Ready, Resource, RunFunctionResponse, Severity, Status},
     run, wire,
 };
@@ -125,9 +125,9 @@ impl SpaceWorld {
         assert_eq!(response, run(&request, &Options::default(), now()), "the same bytes");
         let fatal = response.results.iter().find(|r| r.severity() == Severity::Fatal);
         assert!(fatal.is_none(), "{fatal:?}");
-        let thought = Thought::about(&request, now()).unwrap();
-        assert_eq!(thought.violation(&response, &request), None);
-        assert!(!thought.explain(&response).is_empty());
+        let thought = Evaluation::of(&request, now()).unwrap();
+        assert_eq!(thought.find_violation(&response, &request), None);
+        assert!(!thought.explain_response(&response).is_empty());
         assert!(response.requirements.is_none(), "nothing is asked for");
         self.events.extend(response.results.iter().map(|r| r.reason.clone().unwrap_or_default()));
         let desired = response.desired.clone().unwrap();

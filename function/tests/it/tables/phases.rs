@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use function_model::world::World;
-use function_testplatform::{Judged, judge, proto::Ready};
+use function_testplatform::{ClusterEvaluation, evaluate, proto::Ready};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use testplatform_apis::{ci_operator, phase::Phase};
@@ -294,7 +294,8 @@ fn every_condition_is_given_in_every_phase() {
 fn what_lives_is_emitted_from_what_is_observed() {
     let world = World::ready();
     let emitted = |world: &World| -> Vec<Value> {
-        let Judged { plan, .. } = judge(&world.request(), world.now, ci_operator::schema()).unwrap();
+        let ClusterEvaluation { plan, .. } =
+            evaluate(&world.request(), world.now, ci_operator::schema()).unwrap();
         plan.resources.into_iter().map(|r| r.object).collect()
     };
     let before = emitted(&world);

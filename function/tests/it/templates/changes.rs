@@ -2,7 +2,7 @@
 //! touches it.
 
 use function_model::world::World;
-use function_testplatform::templates::{Asked, Stand};
+use function_testplatform::templates::{AnyBackendSpec, Resolution};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -183,8 +183,8 @@ fn a_stricter_rule_leaves_alone_the_groups_that_stand(#[case] stricter: fn(&mut 
             assert_eq!(kept(&world), None);
             assert_eq!(effective(&world)["version"], "4.20.9");
             assert_eq!(effective(&world)["nodeGroups"], was);
-            let Stand::Whole(whole) = templated(&world).stand else { panic!("kept") };
-            let Asked::HyperShift(order) = whole.order else { panic!("another backend") };
+            let Resolution::Resolved(whole) = templated(&world).resolution else { panic!("kept") };
+            let AnyBackendSpec::HyperShift(order) = whole.backend_spec else { panic!("another backend") };
             assert_eq!(order.groups.len(), 2);
             world.spec["nodeGroups"] = groups.clone();
             world.spec["nodeGroups"][0]["count"] = json!(3);
@@ -242,8 +242,8 @@ fn a_secret_may_be_another_one() {
     let mut world = made("hosted", &json!({ "parameters": { "sshKey": "team-one" } }));
     world.spec["parameters"]["sshKey"] = json!("team-two");
     for world in [world.clone(), noted(world)] {
-        let Stand::Whole(whole) = templated(&world).stand else { panic!("kept") };
-        let Asked::HyperShift(order) = whole.order else { panic!("another backend") };
+        let Resolution::Resolved(whole) = templated(&world).resolution else { panic!("kept") };
+        let AnyBackendSpec::HyperShift(order) = whole.backend_spec else { panic!("another backend") };
         assert!(order.parameters.iter().any(|p| p.value == "team-two"));
     }
 }

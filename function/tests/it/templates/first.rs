@@ -2,7 +2,7 @@
 
 use function_model::world::World;
 use function_testplatform::proto::{MatchLabels, resource_selector::Match};
-use function_testplatform::templates::{Asked, Size, Stand};
+use function_testplatform::templates::{AnyBackendSpec, NodeCount, Resolution};
 use function_testplatform::{Options, run};
 use serde_json::json;
 use testplatform_apis::condition::TemplateConditionType;
@@ -44,10 +44,10 @@ fn defaults_are_filled_in_and_shown() {
 fn what_a_backend_renders_from_is_whole_and_typed() {
     let mut world = World::templated("hosted");
     world.spec["parameters"] = json!({ "sshKey": "team-a-key" });
-    let Stand::Whole(whole) = templated(&world).stand else { panic!("held") };
+    let Resolution::Resolved(whole) = templated(&world).resolution else { panic!("held") };
     assert_eq!(whole.release.version.unwrap().to_string(), "4.20.3");
-    let Asked::HyperShift(order) = whole.order else { panic!("another backend") };
-    assert_eq!(order.groups[0].size, Size::Fixed(2));
+    let AnyBackendSpec::HyperShift(order) = whole.backend_spec else { panic!("another backend") };
+    assert_eq!(order.groups[0].size, NodeCount::Fixed(2));
     assert_eq!(order.groups[0].parameters[0].target.path, ["nodeDrainTimeout"]);
     let names: Vec<_> = order.parameters.iter().map(|p| (p.name.as_str(), p.target.path.join("."))).collect();
     let expected =
@@ -55,9 +55,9 @@ fn what_a_backend_renders_from_is_whole_and_typed() {
     assert_eq!(names, expected);
     let mut world = World::templated("order");
     world.spec["nodeGroups"] = json!([{ "name": "a", "class": "metal", "count": 2 }]);
-    let Stand::Whole(whole) = templated(&world).stand else { panic!("held") };
+    let Resolution::Resolved(whole) = templated(&world).resolution else { panic!("held") };
     assert_eq!((whole.release.version, whole.release.image), (None, None));
-    let Asked::Osac(order) = whole.order else { panic!("another backend") };
+    let AnyBackendSpec::Osac(order) = whole.backend_spec else { panic!("another backend") };
     assert_eq!(order.groups[0].machine, Some(Host::ResourceClass("fc430".into())));
 }
 
@@ -76,11 +76,11 @@ fn limits_of_the_template_are_the_claims() {
     let mut world = World::templated("hosted");
     let life = |world: &World| judged(world).plan.request.unwrap().lifetime;
     assert_eq!(life(&world).effective.unwrap().short(), "2h");
-    assert_eq!(life(&world).longest.unwrap().short(), "8h");
-    assert_eq!(life(&world).told_timeout.unwrap().short(), "1h30m");
+    assert_eq!(life(&world).max.unwrap().short(), "8h");
+    assert_eq!(life(&world).reported_timeout.unwrap().short(), "1h30m");
     world.spec["timeouts"] = json!({ "provision": "20m" });
     world.spec["lifetime"] = json!("100h");
-    assert_eq!(life(&world).told_timeout.unwrap().short(), "20m");
+    assert_eq!(life(&world).reported_timeout.unwrap().short(), "20m");
     assert_eq!(life(&world).effective.unwrap().short(), "8h");
 }
 
@@ -126,17 +126,17 @@ fn every_condition_is_there_from_the_first_response_on_and_only_here() {
 fn a_deprecated_template_works_and_says_so() {
     let world = World::templated("topology");
     let request = judged(&world).plan.request.unwrap();
-    assert_eq!(request.remarks[0].reason.as_str(), "TemplateDeprecated");
-    assert_eq!(request.remarks[0].message, "template topology should not be used any more: use hosted");
-    assert!(matches!(templated(&world).stand, Stand::Whole(_)));
+    assert_eq!(request.issues[0].reason.as_str(), "TemplateDeprecated");
+    assert_eq!(request.issues[0].message, "template topology should not be used any more: use hosted");
+    assert!(matches!(templated(&world).resolution, Resolution::Resolved(_)));
     assert_eq!(effective(&world)["version"], "1.29.4");
     let mut world = World::templated("hosted");
     world.entry("hosted")["releases"][1]["deprecated"] = json!("it leaks");
-    assert!(judged(&world).plan.request.unwrap().remarks.is_empty());
+    assert!(judged(&world).plan.request.unwrap().issues.is_empty());
     world.spec["version"] = json!("4.20.9");
     let request = judged(&world).plan.request.unwrap();
     assert_eq!(
-        request.remarks[0].message,
+        request.issues[0].message,
         "this version of template hosted should not be used any more: it leaks"
     );
 }

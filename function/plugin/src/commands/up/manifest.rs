@@ -14,7 +14,7 @@ use super::super::super::{
     exit::{Exit, Stop},
 };
 
-fn read(file: &str) -> Result<String, Stop> {
+fn read_file(file: &str) -> Result<String, Stop> {
     let mut text = String::new();
     let read = if file == "-" {
         io::stdin().read_to_string(&mut text).map(|_| text)
@@ -25,11 +25,11 @@ fn read(file: &str) -> Result<String, Stop> {
 }
 
 /// The one claim of a manifest, by the name that was asked for.
-pub fn manifest(file: &str, name: Option<&str>) -> Result<Claim, Stop> {
-    claim(&read(file)?, file, name)
+pub fn read_manifest(file: &str, name: Option<&str>) -> Result<Claim, Stop> {
+    parse_claim(&read_file(file)?, file, name)
 }
 
-fn claim(read: &str, file: &str, name: Option<&str>) -> Result<Claim, Stop> {
+fn parse_claim(read: &str, file: &str, name: Option<&str>) -> Result<Claim, Stop> {
     let wrong = |message: String| {
         Stop::new(Exit::Usage, message, "It should hold one TestPlatformCluster or TestCluster.")
     };

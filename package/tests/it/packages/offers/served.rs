@@ -90,7 +90,8 @@ fn are_served(what: &str, environment: &[PathBuf], tenants: &[String], offers: &
         assert_eq!(offer.fill_in, [""; 0], "{what}: {}", offer.name);
         let value = serde_json::to_value(offer).unwrap();
         for flavour in Flavour::ALL {
-            let judged = |tenant: &String| judge.judged(&plugin::claim(&value, flavour, None, Some(tenant)));
+            let judged =
+                |tenant: &String| judge.judged(&plugin::build_claim(&value, flavour, None, Some(tenant)));
             let judged: Vec<(bool, String)> = tenants.iter().map(judged).collect();
             let served = judged.iter().filter(|(good, _)| *good).count();
             assert!(served > 0, "{what}: {} as {}: {judged:#?}", offer.name, flavour.kind());

@@ -1,0 +1,128 @@
+//! Handling of an existing claim under the name that `up` uses: it is changed, and none is created.
+//!
+//! Input: the existing claim, and the manifest. Output: the message before any change, and later whether the claim's status postdates the
+//! change.
+
+use jiff::Timestamp;
+use testplatform_apis::{cleanup, duration::GoDuration, names::ours};
+
+use super::{
+    args::Span,
+    claim::{Claim, ClaimState, ReportedCondition, text, time},
+    commands::{extend::extended_lifetime, handed_over},
+    exit::{Exit, Stop},
+};
+
+/// Field manager of `up`.
+pub const MANAGER: &str = "kubectl-testplatform";
+/// Alternatives to a change.
+const INSTEAD: &str = "For another cluster give --name; to end this one, use down.";
+
+/// Notice before a manifest is applied to an existing claim.
+pub fn describe_existing(existing: &Claim) -> String {
+    let made = time(&existing.object, "/metadata/creationTimestamp");
+    let since = made.map_or_else(String::new, |at| format!(" since {at}"));
+    let how = match existing.state() {
+        _ if existing.is_deleted() => ", and is being deleted; its name is free once it is gone".to_owned(),
+        ClaimState::Failed | ClaimState::Ended => {
+            format!(", and is {}; ask for a new cluster under another name", existing.phase_word())
+        }
+        ClaimState::Waiting | ClaimState::Ready if is_ending(existing) => {
+            ", and its end was asked for; ask for a new cluster under another name".to_owned()
+        }
+        ClaimState::Waiting | ClaimState::Ready => "; it is changed, not made".to_owned(),
+    };
+    format!("note: {} is there already{since}{how}", existing.label())
+}
+
+fn is_ending(claim: &Claim) -> bool {
+    claim.object["spec"]["tearDownCluster"] == true
+}
+
+/// Why a manifest is not applied to one that is there: its cluster would end with that, which nobody asks for by `up`, and somebody may use it.
+pub fn find_refusal(existing: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
+    let lives = matches!(existing.state(), ClaimState::Waiting | ClaimState::Ready) && !is_ending(existing);
+    if !lives || handed_over(existing).is_some() {
+        return None;
+    }
+    if is_ending(manifest) {
+        return Some(end_at_once(existing, "spec.tearDownCluster", "Take that out of the manifest."));
+    }
+    refuse_past_lifetime(existing, manifest, now)
+        .or_else(|| refuse_dropped_lifetime(existing, manifest))
+        .or_else(|| refuse_due_cleanup(existing, manifest, now))
+}
+
+fn end_at_once(existing: &Claim, with: &str, todo: &str) -> Stop {
+    let message = format!("with {with} {} would end at once", existing.label());
+    Stop::new(Exit::Usage, message, format!("{todo} {INSTEAD}"))
+}
+
+fn requested_lifetime(claim: &Claim) -> Option<GoDuration> {
+    text(&claim.object, "/spec/lifetime").parse().ok()
+}
+
+/// Because another lifetime would be over. By the same one nothing changes, and a longer one ends nothing, whatever the clock of this machine says.
+fn refuse_past_lifetime(existing: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
+    let wanted = requested_lifetime(manifest)
+        .filter(|wanted| requested_lifetime(existing).is_none_or(|requested| *wanted < requested))?;
+    let end = existing.ready_at().and_then(|ready| ready.checked_add(wanted.get()).ok());
+    if end.zip(existing.expires_at()).is_some_and(|(end, expires)| end >= expires) {
+        return None;
+    }
+    let stop = extended_lifetime(existing, Span::To(wanted), now).err()?;
+    let advice = format!("The lifetime counts from when it was ready: set a longer one. {INSTEAD}");
+    Some(Stop { advice, ..stop })
+}
+
+/// Because the manifest says no lifetime any more where it did: the administrators' default, which nobody knows here, takes its place, and counts from
+/// when it was ready too.
+fn refuse_dropped_lifetime(existing: &Claim, manifest: &Claim) -> Option<Stop> {
+    let was = requested_lifetime(existing)
+        .filter(|_| existing.ready_at().is_some() && is_ours(existing, "f:lifetime"))?;
+    let missing = manifest.object["spec"]["lifetime"].is_null();
+    missing.then(|| {
+        let message = format!("without a lifetime {} may end at once", existing.label());
+        let advice = format!(
+            "It was made with one of {}: set that in the manifest, or another. {INSTEAD}",
+            was.short()
+        );
+        Stop::new(Exit::Usage, message, advice)
+    })
+}
+
+/// Whether a field of the spec goes with the next apply that does not say it: `up` set it, and not `extend` or somebody else.
+fn is_ours(existing: &Claim, field: &str) -> bool {
+    let managers = existing.object["metadata"]["managedFields"].as_array().into_iter().flatten();
+    let mut ours = managers.filter(|of| of["manager"] == MANAGER && of["operation"] == "Apply");
+    ours.any(|of| !of["fieldsV1"]["f:spec"][field].is_null())
+}
+
+/// Because the runs that own it are over, and it would not be kept after them any longer.
+fn refuse_due_cleanup(existing: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
+    let since = existing.object["metadata"]["annotations"][ours::CLEANUP_SINCE].as_str();
+    let due = |claim: &Claim| cleanup::due(&claim.object["spec"], since).is_some_and(|at| at <= now);
+    // An existing request for teardown does not end it again, unless the apply contains it.
+    let keeps = |claim: &Claim| claim.object["spec"]["tearDownCluster"] == false;
+    let stays = keeps(manifest) || (keeps(existing) && !is_ours(existing, "f:tearDownCluster"));
+    let todo = "The runs that own it are over: set a longer spec.cleanup.keepForDebug.";
+    (due(manifest) && (!due(existing) || keeps(existing)) && !stays)
+        .then(|| end_at_once(existing, "spec.cleanup", todo))
+}
+
+/// Whether what a claim says of itself was said after it was changed. `before`: as it was until then, if it was there. `late`: whether the
+/// function has had the time to look at it.
+pub fn is_of_now(claim: &Claim, before: Option<&Claim>, late: bool) -> bool {
+    // Core notes which generation it has looked at; old ones do not. status.appliedGeneration is none of a claim's, but of its composite, and tells
+    // what the hub has: as long as that refuses a change, it stays behind, and the cluster can be used.
+    let looked_at = ReportedCondition::of(&claim.object, "Synced").and_then(ReportedCondition::generation);
+    let generation = claim.object["metadata"]["generation"].as_i64();
+    if looked_at.zip(generation).is_some_and(|(looked_at, generation)| looked_at < generation) {
+        return false;
+    }
+    // Core looks at a claim before the function looks at its composite, and then copies once more what that said before. Another
+    // lifetime is seen by the end; one that gets no other end, as it is clamped, by nothing.
+    let Some(before) = before else { return true };
+    late || requested_lifetime(claim) == requested_lifetime(before)
+        || claim.expires_at() != before.expires_at()
+}
