@@ -121,7 +121,7 @@ impl BuildClusters {
                 let entry = Entry { content, cluster: Ok(cluster), watching: Some(watching) };
                 clusters.insert(name.to_owned(), entry);
             }
-            // What worked may go on working; it will say so itself when it does not.
+            // A client that worked stays in use; its own calls report when it stops working.
             (Err(error), Some(entry)) if entry.cluster.is_ok() => {
                 tracing::error!(cluster = name, %error, "the new kubeconfig of a build cluster is not taken");
                 entry.content = content;
@@ -135,7 +135,7 @@ impl BuildClusters {
         self.tell(Moved::Cluster(name.to_owned()));
     }
 
-    /// What is known on a cluster about a job.
+    /// Looks up the namespace of a job on one cluster.
     pub fn find(&self, cluster: &str, job: &str) -> Found {
         match self.lock().get(cluster).map(|entry| &entry.cluster) {
             None => Found::Unknown,
@@ -144,9 +144,9 @@ impl BuildClusters {
         }
     }
 
-    /// What is known about a job of which nobody knows where it ran: a namespace on any cluster, else a cluster on which it may
-    /// have one that cannot be seen now. With the cluster's name, which is empty if there is no kubeconfig of any: the Secret
-    /// may come later, or be made anew at this moment, and the job is somewhere all the same.
+    /// Looks up a job whose build cluster is unknown: first a namespace on any cluster, then a cluster that cannot be observed now and may have
+    /// one. Returns the cluster's name too. The name is empty if there is no kubeconfig at all: the Secret may arrive later or be in the middle
+    /// of a replacement, and the job still runs somewhere.
     pub fn find_anywhere(&self, job: &str) -> Option<(String, Found)> {
         let clusters = self.lock();
         if clusters.is_empty() {

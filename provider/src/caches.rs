@@ -1,4 +1,4 @@
-//! What the watches of the hub last said.
+//! Caches of the objects that the hub's watches report.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -26,7 +26,7 @@ use crate::{
     hub::Hub,
 };
 
-/// What is cached of the hub.
+/// Cached objects of the hub.
 pub struct Caches {
     /// EphemeralClusters.
     pub ephemeral_clusters: Store<EphemeralCluster>,
@@ -124,7 +124,7 @@ impl Caches {
     }
 }
 
-/// Whose a Secret is.
+/// Decides whether a Secret belongs to an EphemeralCluster.
 pub fn judge(secret: Option<&ObjectMeta>, object: &EphemeralCluster) -> Published {
     let Some(metadata) = secret else { return Published::Absent };
     match secret::ours(metadata, object) {

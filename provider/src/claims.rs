@@ -32,7 +32,7 @@ use self::{
     observe::Observer,
 };
 use crate::{
-    account::callers::Callers,
+    account::callers::GuestLimiter,
     cluster_claim::{object::ClusterClaim, world::Settings},
     controller::{
         drive::{WORKERS, drive, said, work_until},
@@ -49,7 +49,7 @@ const CONCURRENCY_OF_ORPHANS: u16 = 2;
 /// How often it is asked whether the hub has Hive by now.
 const ABSENT: Duration = Duration::from_secs(30);
 
-/// What the loops need to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// Where.
@@ -58,7 +58,7 @@ pub struct Options {
     pub settings: Settings,
     /// How long one call may take.
     pub patience: Duration,
-    /// Who this process is.
+    /// Identity of this process.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
@@ -150,7 +150,7 @@ impl Controller {
         let caches = Arc::new(caches);
         let (queue, claims) = Queue::new();
         let (orphans, orphan_requests) = Queue::new();
-        let callers = Callers::default();
+        let callers = GuestLimiter::default();
         let executor = Executor { hub: hub.clone(), instance, patience, callers: callers.clone(), now };
         let observer =
             Observer { hub: hub.clone(), caches: Arc::clone(&caches), settings, patience, callers };
@@ -186,7 +186,7 @@ impl Controller {
                 |gone| self.orphans.forget(&gone.name),
             );
             tokio::join!(looks, sweeps);
-            self.observer.callers.over().await;
+            self.observer.callers.wait_idle().await;
         };
         work_until(stop, self.feed(writers), || self.has_begun(), work).await;
     }

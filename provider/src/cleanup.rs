@@ -5,9 +5,9 @@
 //! claim, its owners in Tekton ──observe──▶ Claim, Fate of each run ──next──▶ Step ──execute──▶ note on the claim, spec.tearDownCluster, event
 //! ```
 //!
-//! What is decided is not remembered here: since when nobody needs a cluster is computed from what stands in the runs, and noted on the claim as
-//! an annotation for what cannot be computed again, such as when a run went. Until then the note names the runs, because Kubernetes takes the
-//! reference to one that is gone out of a claim that something else owns. Who does this after a restart decides the same.
+//! The controller keeps no decisions in memory. It computes from the runs since when a cluster is unneeded. An annotation on the claim records
+//! the facts that cannot be computed again, such as when a run disappeared. Until then the annotation names the runs, because Kubernetes
+//! removes owner references to deleted objects from a claim that has another owner. A restarted process therefore decides the same.
 //!
 //! Whether a run is over stands in its status, which a watch of metadata does not show, and no label or annotation of Tekton's own says it
 //! either. So of each run that a claim names as its owner the metadata alone is watched, by its name, and when something happens that one object

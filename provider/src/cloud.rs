@@ -8,9 +8,10 @@
 //!                                  └─────────────── pass ────────────────┘
 //! ```
 //!
-//! The function writes an [`Order`](testplatform_apis::cloud::Order) into a ConfigMap beside the cluster's object. What is made for it stands in a
-//! Secret of the same name, as `clouds.yaml`, for Cluster API's provider of OpenStack. Issuers are Secrets that administrators make in a namespace
-//! of their own: by a password or an unrestricted application credential of a user new ones are made *of that user*.
+//! The function writes an [`Order`](testplatform_apis::cloud::Order) into a ConfigMap in the namespace of the cluster's object. The issued
+//! credential is stored in a Secret of the same name, as `clouds.yaml`, for Cluster API's OpenStack provider. Issuers are Secrets that
+//! administrators create in a separate namespace. A password or an unrestricted application credential of a user lets the provider create new
+//! credentials *of that user*.
 //!
 //! All that is remembered stands on the Secret, in one annotation that is written together with what is published. Before anything is made it is
 //! written down through whom, so that what was made before a crash is found by its name, and deleted.

@@ -5,8 +5,8 @@
 //! watches ──▶ caches ──▶ queue ──▶ observe ──▶ World ──next(kind, object, world, now)──▶ Step ──▶ execute
 //! ```
 //!
-//! What differs from kind to kind is in [`kind`], one table each. A kind that the hub does not serve is waited for and disturbs no
-//! other. A second loop looks at published Secrets, whose cluster may be gone: no owner reference crosses namespaces.
+//! Each kind is described by one table in [`kind`]. A kind that the hub does not serve does not disturb the others; the controller waits for
+//! it. A second loop checks published Secrets whose cluster may be gone, because no owner reference crosses namespaces.
 
 mod caches;
 pub mod controller;

@@ -85,7 +85,7 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         file: String,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// It says something wrong. One line for each problem, in the order of the file.

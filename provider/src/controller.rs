@@ -27,7 +27,7 @@ use self::{
     queue::{Queue, Receiver, requests},
 };
 use crate::{
-    account::callers::Callers,
+    account::callers::GuestLimiter,
     build_clusters::{BuildClusters, Moved, Trust},
     caches::Caches,
     ephemeral_cluster::{object::EphemeralCluster, prow_job::ProwJob, settings::Settings},
@@ -60,7 +60,7 @@ pub enum Sites {
     Fixed(Vec<(String, Client)>),
 }
 
-/// What the loops need to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// What is done.
@@ -77,7 +77,7 @@ pub struct Options {
     pub build_cluster_call: Duration,
     /// For how long a build cluster that stops answering is taken to be as it was.
     pub build_cluster_patience: Duration,
-    /// Who this process is.
+    /// Identity of this process.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
@@ -154,13 +154,13 @@ impl Controller {
             Arc::new(move |name: &str| {
                 let away = |why| Cause::new(Reason::Unreachable, format!("build cluster {name}: {why}"));
                 let cluster = build_clusters.get(name).map_err(away)?;
-                // One that is slow must not keep those that have to do with another one.
+                // A slow build cluster must not block requests for another one.
                 let busy = || Cause::new(Reason::NotYet, format!("others wait for build cluster {name}"));
                 let leave = Some(cluster.call().ok_or_else(busy)?);
                 Ok(Reached { client: cluster.client(), leave })
             })
         };
-        let callers = Callers::default();
+        let callers = GuestLimiter::default();
         let observer = Observer {
             hub: hub.clone(),
             caches: Arc::clone(&caches),
@@ -235,7 +235,7 @@ impl Controller {
                 gone,
             );
             tokio::join!(clusters, orphans);
-            self.observer.callers.over().await;
+            self.observer.callers.wait_idle().await;
         };
         work_until(stop, self.feed(writers, moved), || self.has_begun(), work).await;
     }

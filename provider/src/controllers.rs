@@ -29,13 +29,13 @@ const BUILD_CLUSTER_PATIENCE: Duration = Duration::from_secs(30);
 /// How long one call to the hub may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What all of them need.
+/// Dependencies that all controllers share.
 pub struct Shared {
     /// The API server beside which the program runs.
     pub client: Client,
-    /// Who this process is.
+    /// Identity of this process.
     pub instance: String,
-    /// Who vouches for other API servers.
+    /// Trust in the certificates of other API servers.
     pub trust: Trust,
     /// Where they count.
     pub metrics: Metrics,
@@ -65,7 +65,7 @@ pub fn is_off(config: &Config) -> bool {
     !(of_clusters || beside || tenants || config.hub_facts.is_on() || config.spaces.is_on())
 }
 
-/// What is switched on. None waits for another, nor ends with it.
+/// Creates the enabled controllers. None waits for another, nor ends with it.
 ///
 /// # Errors
 /// If the configuration lacks what one of them needs.
@@ -171,7 +171,7 @@ fn published_namespaces(config: &Config) -> Vec<String> {
     namespaces.into_iter().cloned().collect()
 }
 
-/// Those that run beside the claims, on a Konflux cluster.
+/// Creates the controllers that run next to the claims, on a Konflux cluster.
 fn beside_claims(config: &Config, shared: &Shared) -> Vec<Running> {
     let Shared { client, instance, trust, metrics, .. } = shared;
     let mut all: Vec<Running> = Vec::new();

@@ -1,4 +1,4 @@
-//! What diagnostics of every kind are made of: words, times and a bound. Never a text that somebody else wrote, because it may
+//! Building blocks of diagnostics: reasons, times and a size limit. Diagnostics never contain text that somebody else wrote, because it may
 //! quote a log, and a log may quote a secret.
 
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-//! What every object has in common that is held in a cache.
+//! Shared shape of all cached objects.
 
 /// Declares one: its metadata, and parts of its spec and status, each read as far as it can be. The rest is dropped, because there may
 /// be thousands.

@@ -1,8 +1,7 @@
 //! Which of several replicas acts: the holder of a Lease.
 //!
-//! Whether a holder is still there is judged by when *we* last saw the Lease change, never by the time written in it:
-//! clocks differ. Who cannot renew in time has lost, and its process ends: nothing that has begun can then be finished
-//! beside a new holder.
+//! A holder is alive as long as *we* see the Lease change; the time written in it does not count, because clocks differ. A process that cannot
+//! renew in time has lost the Lease and exits: it then cannot finish anything concurrently with a new holder.
 
 use std::time::Duration;
 
@@ -32,10 +31,10 @@ pub struct Times {
     pub retry: Duration,
 }
 
-/// What a Lease was when it was last seen to change.
+/// State of a Lease when it was last seen to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Who holds it; empty if nobody does.
+    /// Holder; empty if there is none.
     pub holder: String,
     /// How long it counts.
     pub counts: Duration,
@@ -44,7 +43,7 @@ pub struct Seen {
     renewed: Option<Timestamp>,
 }
 
-/// What to do about a Lease.
+/// Decision about a Lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Take it: nobody holds it, or whoever did is gone.
@@ -88,7 +87,7 @@ pub struct Election {
     pub api: Api<Lease>,
     /// Its name.
     pub name: String,
-    /// Who we are; no other process ever has that name.
+    /// Identity of this process; no other process ever has the same.
     pub me: String,
     /// How long things may take.
     pub times: Times,
@@ -172,7 +171,7 @@ impl Election {
     /// Takes it if it is free. `Renew` means that it is ours.
     async fn try_acquire(&self, seen: &mut Option<Seen>) -> Result<Decision, String> {
         let Some(lease) = self.find().await? else {
-            // Whoever was seen to hold it does not know yet that it was deleted: makes it anew, or ends within its time.
+            // The previous holder does not know yet that the Lease was deleted: it creates the Lease again, or ends within its lease duration.
             return match decide(Instant::now(), seen.as_ref(), &self.me) {
                 wait @ Decision::Wait(_) => Ok(wait),
                 Decision::Acquire | Decision::Renew => self.create().await,
@@ -180,7 +179,7 @@ impl Election {
         };
         let spec = lease.spec.clone().unwrap_or_default();
         let look = Seen::look(seen.take(), &spec, Instant::now());
-        // Whoever holds it writes down how long it counts each time it renews it. Until then anybody may have changed that.
+        // The holder writes the lease duration with each renewal. Until then anybody may have changed it.
         let look = Seen { counts: look.counts.max(self.times.lease), ..look };
         let decision = decide(Instant::now(), Some(&look), &self.me);
         *seen = Some(look);
@@ -204,7 +203,7 @@ impl Election {
         Ok(Decision::Renew)
     }
 
-    /// What there is of it.
+    /// Reads the Lease, if there is one.
     async fn find(&self) -> Result<Option<Lease>, String> {
         named::find(&self.api, &self.name).await.map_err(|error| plain(&error))
     }
@@ -238,7 +237,7 @@ impl Election {
                 tracing::warn!("the lease was deleted, and is made anew");
                 return Ok(None);
             }
-            // Whose it is by now decides.
+            // The current holder decides.
             found = self.find().await?;
         }
         let lease = found.ok_or("it is deleted again and again")?;

@@ -1,7 +1,7 @@
 //! The reconciler on the hub.
 //!
-//! What there is goes in as data (`object`, `world`, `now`), what is to be done comes out as data
-//! ([`step::Step`]); a pure function lies between. Clients, sockets, clocks and files are in the border around it.
+//! Input is data (`object`, `observed`, `now`) and output is data ([`plan::Plan`]); a pure function lies between. Clients, sockets, clocks and
+//! files are in the layer around it.
 
 pub mod account;
 mod any_kind;

@@ -115,7 +115,7 @@ fn serve(args: &RunArgs, file: &Path) -> anyhow::Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = Runtime::new().context("cannot start the runtime")?;
     let result = runtime.block_on(run(args, config));
-    // What outlived the shutdown is not waited for a second time.
+    // The process does not wait a second time for tasks that outlived the shutdown.
     runtime.shutdown_background();
     result
 }

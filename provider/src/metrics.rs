@@ -32,7 +32,7 @@ use self::{
     bundles::Bundles, carries::Carries, claims::Claims, cleanups::Cleanups, clusters::Clusters, hub::Hub,
     jobs::Jobs, orders::Orders, orphans::OrphanMetrics, pools::Pools, spaces::Spaces,
 };
-use crate::{controller::queue::Queue, prerequisites::seen::Standing, watch::Health};
+use crate::{controller::queue::Queue, prerequisites::seen::PrerequisiteState, watch::Health};
 
 /// From what nobody notices to what somebody has to look into.
 const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
@@ -125,7 +125,7 @@ struct Inner {
     orphans: OrphanMetrics,
     bundles: Bundles,
     cloud: Orders<testplatform_apis::cloud::State>,
-    prerequisites: Orders<Standing>,
+    prerequisites: Orders<PrerequisiteState>,
     registry: Registry,
     /// Held while gauges are read and told of: they are emptied first, and whoever asks at the same time must not find them so.
     telling: Mutex<()>,
@@ -293,24 +293,27 @@ mod tests {
 
     use super::{bundles::Outcome, carries::Carrying, cleanups::Teardown, *};
     use crate::{
-        carry::seen::Standing as Carry,
-        cluster_pool::seen::{Looked, Seen, State},
+        carry::seen::SecretSyncState as Carry,
+        cluster_pool::seen::{PoolGauge, PoolProgress, PoolState},
         config::Carried,
         execute::Reason,
     };
 
-    fn of_clouds(metrics: &Metrics) -> Arc<crate::cloud::seen::Seen> {
-        let seen = Arc::new(crate::cloud::seen::seen(0));
+    fn of_clouds(metrics: &Metrics) -> Arc<crate::cloud::seen::CredentialGauge> {
+        let seen = Arc::new(crate::cloud::seen::new_gauge(0));
         metrics.attach_cloud(&seen);
-        seen.saw("clusters/one-cloud-credential", Some(testplatform_apis::cloud::State::Valid));
+        seen.record("clusters/one-cloud-credential", Some(testplatform_apis::cloud::State::Valid));
         metrics.cloud_came_to(super::cloud::Outcome::LeftBehind);
         seen
     }
 
-    fn of_prerequisites(metrics: &Metrics) -> Arc<crate::prerequisites::seen::Seen> {
-        let seen = Arc::new(crate::prerequisites::seen::seen(0));
+    fn of_prerequisites(metrics: &Metrics) -> Arc<crate::prerequisites::seen::PrerequisiteGauge> {
+        let seen = Arc::new(crate::prerequisites::seen::new_gauge(0));
         metrics.attach_prerequisites(&seen);
-        seen.saw("clusters/one-prerequisites", Some(crate::prerequisites::seen::Standing::Leaving));
+        seen.record(
+            "clusters/one-prerequisites",
+            Some(crate::prerequisites::seen::PrerequisiteState::Leaving),
+        );
         metrics.prerequisites_came_to(super::prerequisites::Outcome::Released);
         seen
     }
@@ -384,11 +387,11 @@ mod tests {
     #[test]
     fn who_asks_at_the_same_time_is_told_the_same() {
         const POOLS: usize = 40;
-        let (metrics, seen) = (Metrics::default(), Arc::new(Seen::default()));
+        let (metrics, seen) = (Metrics::default(), Arc::new(PoolGauge::default()));
         metrics.attach_pools(&seen);
         for number in 0..POOLS {
-            let looked = Looked { state: State::Refreshing, remaining: Some(1) };
-            seen.saw(&("ns".into(), format!("pool-{number}")), Some(looked));
+            let looked = PoolProgress { state: PoolState::Refreshing, remaining: Some(1) };
+            seen.record(&("ns".into(), format!("pool-{number}")), Some(looked));
         }
         std::thread::scope(|scope| {
             for _ in 0..4 {
@@ -414,32 +417,32 @@ mod tests {
         inner.clusters.count_one();
         metrics.looked_at_pool("annotated");
         metrics.told_of_pool("Refreshed");
-        let seen = Arc::new(Seen::default());
+        let seen = Arc::new(PoolGauge::default());
         metrics.attach_pools(&seen);
-        seen.saw(
+        seen.record(
             &("ns".into(), "pool".into()),
-            Some(Looked { state: State::Refreshing, remaining: Some(3) }),
+            Some(PoolProgress { state: PoolState::Refreshing, remaining: Some(3) }),
         );
         metrics.issued_token();
-        let spaces = Arc::new(crate::spaces::seen::Seen::default());
+        let spaces = Arc::new(crate::spaces::seen::SpaceGauge::default());
         metrics.attach_spaces(&spaces);
-        spaces.saw("space", Some(crate::spaces::seen::Standing::Published));
-        spaces.saw("another", Some(crate::spaces::seen::Standing::Failing));
-        spaces.saw("another", None);
-        let carries = Arc::new(crate::carry::seen::seen(&[Carried::Claims]));
+        spaces.record("space", Some(crate::spaces::seen::SpaceState::Published));
+        spaces.record("another", Some(crate::spaces::seen::SpaceState::Failing));
+        spaces.record("another", None);
+        let carries = Arc::new(crate::carry::seen::new_gauge(&[Carried::Claims]));
         metrics.attach_carries(&carries);
-        carries.saw("claim", Some(Carry::Carried));
-        carries.saw("another", Some(Carry::Failing));
-        carries.saw("another", None);
+        carries.record("claim", Some(Carry::Carried));
+        carries.record("another", Some(Carry::Failing));
+        carries.record("another", None);
         metrics.carried(Carry::Carried, Timestamp::UNIX_EPOCH);
         metrics.not_carried(Reason::Unreachable);
         metrics.carried_secret(Carrying::Written);
         let watches = Arc::new(vec![Health::new("cleaned-claims")]);
         metrics.attach_cleanups(&watches);
         metrics.decided_teardown(Teardown::Told);
-        let bundles = Arc::new(crate::bundles::seen::seen(1));
+        let bundles = Arc::new(crate::bundles::seen::new_gauge(1));
         metrics.attach_bundles(&bundles);
-        bundles.saw("clusters/one-bundles", Some(crate::bundles::seen::Standing::Applied));
+        bundles.record("clusters/one-bundles", Some(crate::bundles::seen::BundleState::Applied));
         metrics.bundles_came_to(Outcome::GivenUp);
         let _seen = (of_clouds(&metrics), of_prerequisites(&metrics));
         metrics.bundle_took(jiff::SignedDuration::from_secs(7));

@@ -24,7 +24,7 @@ where
     unless_gone(api.get_metadata(name).await, name)
 }
 
-/// What a call about an object came to. None: there is none.
+/// Turns a NotFound error about this object into `None`.
 pub(crate) fn unless_gone<T>(answer: kube::Result<T>, name: &str) -> kube::Result<Option<T>> {
     match answer {
         Ok(answer) => Ok(Some(answer)),

@@ -1,4 +1,4 @@
-//! What there is around one EphemeralCluster, as data. Nothing is written here, and nothing decided.
+//! Observes one EphemeralCluster and everything around it, as data. Nothing is written or decided here.
 
 mod source;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use testplatform_apis::names::ephemeral_cluster::LABEL;
 
 use crate::{
-    account::callers::Callers,
+    account::callers::GuestLimiter,
     build_clusters::{BuildClusters, Found, Here},
     caches::Caches,
     ephemeral_cluster::{
@@ -32,7 +32,7 @@ pub type MakeDraft = Arc<dyn Fn(&Value, Timestamp) -> Draft + Send + Sync>;
 pub struct Observer {
     /// The hub.
     pub hub: Hub,
-    /// What is known of it without asking.
+    /// Cached objects.
     pub caches: Arc<Caches>,
     /// The build clusters.
     pub build_clusters: Arc<BuildClusters>,
@@ -45,7 +45,7 @@ pub struct Observer {
     /// How long one call to a build cluster may take.
     pub build_cluster_call: Duration,
     /// Leave to call clusters that were delivered.
-    pub callers: Callers,
+    pub callers: GuestLimiter,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
@@ -59,7 +59,7 @@ struct Read {
 }
 
 impl Observer {
-    /// What there is around an EphemeralCluster; None if the API server says that it does not exist any more.
+    /// Observes an EphemeralCluster; None if the API server says that it does not exist any more.
     ///
     /// Nothing is created on the word of a cache, so as long as no job is bound everything is read anew, which happens
     /// a few times in a life. Otherwise caches do, unless `anew`.
@@ -125,7 +125,7 @@ impl Observer {
         Ok(Some(Read { object: Arc::new(object), jobs, draft, fresh: true }))
     }
 
-    /// What was found where a job runs. Credentials matter only of the job that the EphemeralCluster is bound to.
+    /// Observes the build cluster where a job runs. Credentials matter only for the job that the EphemeralCluster is bound to.
     async fn site(
         &self,
         object: &EphemeralCluster,
@@ -152,7 +152,7 @@ impl Observer {
         Ok(here.into_site(cluster, source))
     }
 
-    /// What was found where an orphan runs.
+    /// Observes the build cluster where an orphaned job runs.
     pub fn site_of_orphan(&self, job: &ProwJob) -> Result<Site, Error> {
         Ok(self.located(job)?.map_or_else(
             |nowhere| nowhere,
@@ -160,7 +160,7 @@ impl Observer {
         ))
     }
 
-    /// What there is of a job on its build cluster; else why nothing of it is to be seen.
+    /// Looks up a job's namespace on its build cluster; the inner error says why it cannot be observed.
     fn located(&self, job: &ProwJob) -> Result<Result<Here, Site>, Error> {
         let cluster = job.spec.value.cluster.clone();
         if job.state() == State::Scheduling || cluster.is_empty() {
@@ -175,7 +175,7 @@ impl Observer {
         }
     }
 
-    /// What a job that is gone has left, or where it may have left something.
+    /// Looks for a namespace of a job that is gone, or for a cluster that may have one.
     fn left_behind(&self, job: &str) -> Result<Option<Site>, Error> {
         let Some((cluster, found)) = self.build_clusters.find_anywhere(job) else { return Ok(None) };
         let source = || Source::Pending("the ProwJob is gone".to_owned());

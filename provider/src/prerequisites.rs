@@ -8,10 +8,10 @@
 //!                           └◀─────────────── Came ◀──────────────────────────┘
 //! ```
 //!
-//! The function writes an [`Order`](testplatform_apis::prerequisites::Order) into a ConfigMap beside the place of the cluster's object, and asks for
-//! the cluster once the annotation of that ConfigMap says that all is applied. What is made is in that namespace, of few kinds, and has an owner
-//! reference to the ConfigMap: by that it is known to be ours, and should nobody delete it, the garbage collector does. It is no controller and blocks
-//! no deletion, because it is the finalizer on the ConfigMap that holds everything.
+//! The function writes an [`Order`](testplatform_apis::prerequisites::Order) into a ConfigMap in the namespace of the cluster's future object.
+//! It requests the cluster once the ConfigMap's annotation reports that all prerequisites are applied. Prerequisites live in that namespace,
+//! are of few kinds, and have an owner reference to the ConfigMap. The reference marks them as ours, and lets the garbage collector delete them
+//! if nobody else does. It is neither a controller reference nor blocks deletion: the finalizer on the ConfigMap protects everything.
 //!
 //! An object is made by creation and changed by server-side apply at the very version that was seen to be ours. Apply alone would also take over what
 //! somebody else has made under the name a moment before, and a look at what came back would be too late.

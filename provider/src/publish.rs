@@ -1,5 +1,5 @@
-//! What every controller shares that publishes credentials for objects of other namespaces: whose a published Secret is, what of a
-//! cluster may be handed on, and what is to be done and told about both.
+//! Shared by every controller that publishes credentials for objects of other namespaces: ownership of a published Secret, the part of a
+//! kubeconfig that may be published, and the resulting actions and reports.
 //!
 //! ```text
 //! cluster's Secrets ──read──▶ Source ─┐

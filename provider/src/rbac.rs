@@ -1,4 +1,4 @@
-//! What the provider may do: one table of what it calls, from which the manifests are made.
+//! Permissions of the provider: one table of its API calls, from which the manifests are generated.
 
 mod carry;
 mod cleanup;
@@ -109,7 +109,7 @@ pub struct Grant {
 /// Stands for the Lease's configured name.
 const LEASE_NAME: &str = "(lease)";
 
-/// Whose the rights are.
+/// ServiceAccount that holds the permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceAccount {
     /// Its namespace. Not that of the EphemeralClusters: whoever reads credentials there could read what belongs to it.
@@ -226,7 +226,7 @@ fn of_orphans(config: &Config, account: &ServiceAccount) -> Vec<String> {
     parts
 }
 
-/// What clusters by template need: of each backend, and of what is done beside them.
+/// Permissions for template clusters: for each backend, and for the features around them.
 fn of_clusters(config: &Config, account: &ServiceAccount) -> Vec<String> {
     let role = |suffix: &str, place, namespace| {
         role(&format!("{NAME}{suffix}"), Some(namespace), place, config, account)
@@ -297,8 +297,8 @@ fn service_account(account: &ServiceAccount) -> String {
     format!("apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: {name}\n  namespace: {namespace}\n")
 }
 
-/// A role with everything that is called in a place, and its binding.
-/// What the function binds us to in the namespace of each claim whose cluster is made with credentials of its own. Nobody is bound to it here.
+/// Renders a Role with everything that is called in a place, and its binding. The function binds the provider to this role in the namespace of
+/// each claim that brings its own credentials. Nobody is bound to it here.
 fn in_namespaces_of_claims(backend: Backend, config: &Config) -> String {
     let rules = rules(Place::ClustersServed(backend), config);
     format!(

@@ -53,7 +53,7 @@ impl Registry {
     }
 }
 
-/// What is known of a file that is not being written any more; else the same, marked.
+/// Profiles of a file that is not being written any more; otherwise the same profiles, marked as unsettled.
 fn settled(profiles: &Arc<Profiles>, file: Option<&PathBuf>) -> Arc<Profiles> {
     let written = file.and_then(|file| fs::metadata(file).ok()?.modified().ok());
     // A time in the future is that of another clock, and says nothing.

@@ -1,4 +1,4 @@
-//! What loops last saw of each object that they look after, for those who ask by metrics.
+//! Last reconcile state of each object, as the source of gauges.
 
 use std::{
     collections::BTreeMap,
@@ -8,32 +8,32 @@ use std::{
 use crate::watch::Health;
 
 /// Everything that was last seen: `S` is how an object stands.
-pub struct Seen<S> {
-    standings: Mutex<BTreeMap<String, S>>,
+pub struct StateGauge<S> {
+    states: Mutex<BTreeMap<String, S>>,
     /// Of the watches.
     pub health: Vec<Health>,
 }
 
-impl<S: Copy + PartialEq> Seen<S> {
+impl<S: Copy + PartialEq> StateGauge<S> {
     /// Nothing yet, by these watches.
-    pub fn by(watches: impl IntoIterator<Item = &'static str>) -> Self {
-        Self { standings: Mutex::default(), health: watches.into_iter().map(Health::new).collect() }
+    pub fn with_watches(watches: impl IntoIterator<Item = &'static str>) -> Self {
+        Self { states: Mutex::default(), health: watches.into_iter().map(Health::new).collect() }
     }
 
     /// An object was looked at. None: it is gone, or nothing to look after any more.
-    pub fn saw(&self, key: &str, standing: Option<S>) {
+    pub fn record(&self, key: &str, standing: Option<S>) {
         match standing {
-            Some(standing) => self.standings().insert(key.to_owned(), standing),
-            None => self.standings().remove(key),
+            Some(standing) => self.lock_states().insert(key.to_owned(), standing),
+            None => self.lock_states().remove(key),
         };
     }
 
     /// How many stand so.
-    pub fn count(&self, standing: S) -> usize {
-        self.standings().values().filter(|s| **s == standing).count()
+    pub fn count_in(&self, standing: S) -> usize {
+        self.lock_states().values().filter(|s| **s == standing).count()
     }
 
-    fn standings(&self) -> MutexGuard<'_, BTreeMap<String, S>> {
-        self.standings.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_states(&self) -> MutexGuard<'_, BTreeMap<String, S>> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -64,7 +64,7 @@ impl State {
 }
 
 impl Health {
-    /// Of a watch that has not begun.
+    /// Creates the health of a watch that has not started.
     pub fn new(name: &'static str) -> Self {
         let behind = Some((Instant::now(), "its watch has not begun yet".to_owned()));
         Self { name, state: Mutex::new(State { listed: false, behind, runs: None }) }
@@ -135,7 +135,7 @@ where
     }
 }
 
-/// What a watch knows to be there, by keys.
+/// Keys of the objects that a watch has reported.
 #[derive(Debug, Default)]
 struct There {
     all: BTreeSet<String>,
@@ -144,7 +144,7 @@ struct There {
 }
 
 impl There {
-    /// Tells of what is there and of what is gone. What a list lacks that has come to its end is gone, too.
+    /// Reports present and deleted objects. An object that a complete list lacks is deleted too.
     fn tell<K>(
         &mut self,
         event: Event<K>,
@@ -233,12 +233,13 @@ where
     }
 }
 
-/// What is asked to see whether the other side is still there. An answer proves that the connection carries one, that whoever answers takes our
-/// credentials, and that we may list what is watched. It proves nothing of etcd, and need not: what cannot be written needs no watch.
+/// List parameters of the probe that checks whether the server still answers. An answer proves that the connection works, that the server
+/// accepts our credentials, and that we may list the watched kind. It proves nothing about etcd, and need not: an object that cannot be written
+/// needs no watch.
 ///
-/// Where something is selected, a limit would have it looked for in all of etcd, page by page, before Kubernetes 1.34. So the cache of the API
-/// server is asked, which knows no limit, and which kube does not ask for beside one. Selected by labels there may be thousands: none of them is
-/// asked for. Of what is not selected the first comes at once.
+/// With a selector, a limit makes API servers before Kubernetes 1.34 search all of etcd, page by page. The probe therefore reads from the API
+/// server's cache, which knows no limit, and which kube does not request together with one. A label selector may match thousands of objects:
+/// the probe requests none of them. Without a selector the first object is returned at once.
 fn probe(config: &watcher::Config) -> ListParams {
     let mut params = ListParams::default();
     params.label_selector.clone_from(&config.label_selector);
@@ -259,7 +260,8 @@ where
     loop {
         sleep(PROBE).await;
         match timeout(PATIENCE, api.list_metadata(&probe)).await {
-            // What cannot be understood is an answer, too: the managed fields of the one object may be nested deeper than anybody reads.
+            // A response that cannot be parsed is a response too: the managed fields of the object may be nested deeper than any parser
+            // accepts.
             Ok(Ok(_) | Err(kube::Error::SerdeError(_))) => {}
             Ok(Err(error)) => return plain(&error),
             Err(_) => return format!("no answer within {} s", PATIENCE.as_secs()),
@@ -283,7 +285,7 @@ mod tests {
 
     use super::*;
 
-    /// What is told, word by word: `+` of what is there, `-` of what is gone.
+    /// Reported keys: `+` for present, `-` for deleted.
     fn told(there: &mut There, events: impl IntoIterator<Item = Event<&'static str>>) -> Vec<String> {
         let told = std::cell::RefCell::new(Vec::new());
         for event in events {
@@ -311,7 +313,7 @@ mod tests {
         assert_eq!(labelled, format!("{nobody}&labelSelector=a%3Db&{memory}"));
     }
 
-    /// What ends the probe within a quarter of an hour in which every answer is this; none: nothing does.
+    /// Error that ends the probe within a quarter of an hour in which every answer is this; none if nothing does.
     async fn ended(code: u16, text: String) -> Option<String> {
         let service = tower::service_fn(move |_: http::Request<kube::client::Body>| {
             let mut answer = http::Response::new(kube::client::Body::from(text.clone().into_bytes()));

@@ -10,10 +10,10 @@ use tokio::time::sleep;
 
 use super::{
     LIFETIME, NAMESPACE, account_name,
-    admin::{AdminKubeconfig, Parts, kubeconfig},
-    mint::{Delivered, Token, Trouble},
-    next::{Answer as Said, Found, Seen, Thing},
-    reach::{self, Answer, Unusable, ask, send},
+    admin::{AdminKubeconfig, KubeconfigParts, kubeconfig},
+    mint::{GuestCluster, Token, TokenFailure},
+    next::{AccountObject, AccountObjects, ObjectState, TokenCheck as Said},
+    reach::{self, ApiResponse, UnusableKubeconfig, send_json, send_request},
 };
 use crate::redacted::Redacted;
 
@@ -27,57 +27,66 @@ const MOST: usize = 64 << 10;
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
 /// A cluster, and the ServiceAccount in it.
-pub(super) struct Opened {
-    parts: Parts,
+pub(super) struct GuestAccountClient {
+    parts: KubeconfigParts,
     account: String,
     role: String,
 }
 
 /// Reads a kubeconfig. Nothing is called yet.
-pub(super) fn open(admin: &AdminKubeconfig, uid: &str, wish: &Wish) -> Result<Opened, Trouble> {
-    let parts = admin.parts().map_err(Trouble::Unusable)?;
-    Ok(Opened { parts, account: account_name(uid), role: wish.cluster_role.clone() })
+pub(super) fn connect(
+    admin: &AdminKubeconfig,
+    uid: &str,
+    wish: &Wish,
+) -> Result<GuestAccountClient, TokenFailure> {
+    let parts = admin.read_parts().map_err(TokenFailure::Unusable)?;
+    Ok(GuestAccountClient { parts, account: account_name(uid), role: wish.cluster_role.clone() })
 }
 
 /// A client for it.
-pub(super) async fn client(parts: &Parts) -> Result<Client, Trouble> {
-    reach::client(parts).await.map_err(|Unusable(why)| Trouble::Unusable(why))
+pub(super) async fn build_client(parts: &KubeconfigParts) -> Result<Client, TokenFailure> {
+    reach::build_client(parts).await.map_err(|UnusableKubeconfig(why)| TokenFailure::Unusable(why))
 }
 
 /// A call. None: what it is about is not there (404), or is there already (409).
-async fn call(client: &Client, verb: &str, path: &str, body: &Value) -> Result<Option<Value>, Trouble> {
-    let answer = send(client, verb, path, ("application/json", body), MOST, CALL).await;
-    let Answer { code, body } = answer.map_err(|_| Trouble::Unreachable)?;
-    match (told(code)?, body) {
+async fn call(client: &Client, verb: &str, path: &str, body: &Value) -> Result<Option<Value>, TokenFailure> {
+    let answer = send_request(client, verb, path, ("application/json", body), MOST, CALL).await;
+    let ApiResponse { code, body } = answer.map_err(|_| TokenFailure::Unreachable)?;
+    match (describe_error(code)?, body) {
         (false, _) => Ok(None),
-        (true, Value::Null) => Err(Trouble::Unreachable),
+        (true, Value::Null) => Err(TokenFailure::Unreachable),
         (true, body) => Ok(Some(body)),
     }
 }
 
 /// The same, where what is answered is not needed: whether it was done.
-pub(super) async fn done(client: &Client, verb: &str, path: &str, body: &Value) -> Result<bool, Trouble> {
-    let code = ask(client, verb, path, ("application/json", body), CALL).await;
-    told(code.map_err(|_| Trouble::Unreachable)?)
+pub(super) async fn done(
+    client: &Client,
+    verb: &str,
+    path: &str,
+    body: &Value,
+) -> Result<bool, TokenFailure> {
+    let code = send_json(client, verb, path, ("application/json", body), CALL).await;
+    describe_error(code.map_err(|_| TokenFailure::Unreachable)?)
 }
 
-/// What a code says.
-fn told(code: StatusCode) -> Result<bool, Trouble> {
+/// Maps a status code to a result.
+fn describe_error(code: StatusCode) -> Result<bool, TokenFailure> {
     match code {
         StatusCode::NOT_FOUND | StatusCode::CONFLICT => Ok(false),
-        StatusCode::UNAUTHORIZED => Err(Trouble::AdminUnknown),
+        StatusCode::UNAUTHORIZED => Err(TokenFailure::AdminUnknown),
         code if code.is_success() => Ok(true),
-        code => Err(Trouble::Answered(code.as_u16())),
+        code => Err(TokenFailure::Answered(code.as_u16())),
     }
 }
 
-impl Opened {
-    async fn client(&self) -> Result<Client, Trouble> {
-        client(&self.parts).await
+impl GuestAccountClient {
+    async fn client(&self) -> Result<Client, TokenFailure> {
+        build_client(&self.parts).await
     }
 
     /// Where a thing is, its name, and what of it must be so.
-    fn thing(&self, thing: Thing) -> (String, String, Value) {
+    fn thing(&self, thing: AccountObject) -> (String, String, Value) {
         let name = self.account.clone();
         let subject = json!([{ "kind": "ServiceAccount", "name": name, "namespace": NAMESPACE }]);
         let role = |kind: &str, name: &str| {
@@ -87,36 +96,40 @@ impl Opened {
             })
         };
         match thing {
-            Thing::Namespace => ("/api/v1/namespaces".into(), NAMESPACE.into(), json!({})),
-            Thing::Account => (format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts"), name, json!({})),
-            Thing::Ending => {
+            AccountObject::Namespace => ("/api/v1/namespaces".into(), NAMESPACE.into(), json!({})),
+            AccountObject::Account => {
+                (format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts"), name, json!({}))
+            }
+            AccountObject::Ending => {
                 let allowed = json!({
                     "apiGroups": [""], "resources": ["serviceaccounts"], "resourceNames": [name], "verbs": ["delete"],
                 });
                 (format!("{RBAC}/namespaces/{NAMESPACE}/roles"), name, json!({ "rules": [allowed] }))
             }
-            Thing::EndingBinding => {
+            AccountObject::EndingBinding => {
                 let gives = role("Role", &name);
                 (format!("{RBAC}/namespaces/{NAMESPACE}/rolebindings"), name, gives)
             }
-            Thing::Binding => (format!("{RBAC}/clusterrolebindings"), name, role("ClusterRole", &self.role)),
+            AccountObject::Binding => {
+                (format!("{RBAC}/clusterrolebindings"), name, role("ClusterRole", &self.role))
+            }
         }
     }
 
-    async fn find(&self, client: &Client, thing: Thing) -> Result<Found, Trouble> {
+    async fn find(&self, client: &Client, thing: AccountObject) -> Result<ObjectState, TokenFailure> {
         let (path, name, wanted) = self.thing(thing);
         let there = call(client, "GET", &format!("{path}/{name}"), &Value::Null).await?;
         Ok(match there {
-            None => Found::Absent,
+            None => ObjectState::Absent,
             // For a moment an API server gives tokens of it, and takes them.
-            Some(there) if !there["metadata"]["deletionTimestamp"].is_null() => Found::Going,
-            Some(there) if has(&there, &wanted) => Found::Right,
-            Some(_) => Found::Wrong,
+            Some(there) if !there["metadata"]["deletionTimestamp"].is_null() => ObjectState::Deleting,
+            Some(there) if has(&there, &wanted) => ObjectState::Right,
+            Some(_) => ObjectState::Wrong,
         })
     }
 }
 
-/// Whether something has all that is wanted of it. What an API server adds does not matter.
+/// Whether an object contains all wanted fields. Fields that an API server adds do not matter.
 fn has(there: &Value, wanted: &Value) -> bool {
     match (there, wanted) {
         (Value::Object(there), Value::Object(wanted)) => {
@@ -129,46 +142,46 @@ fn has(there: &Value, wanted: &Value) -> bool {
     }
 }
 
-impl Delivered for Opened {
-    async fn look(&self) -> Result<Seen, Trouble> {
+impl GuestCluster for GuestAccountClient {
+    async fn read_objects(&self) -> Result<AccountObjects, TokenFailure> {
         let client = self.client().await?;
         let role = format!("{RBAC}/clusterroles/{}", self.role);
         // It may be long, and it is not looked into.
         let has_role = done(&client, "GET", &role, &Value::Null).await?;
-        let mut things = [Found::Absent; 5];
-        for (place, thing) in things.iter_mut().zip(Thing::ALL) {
+        let mut things = [ObjectState::Absent; 5];
+        for (place, thing) in things.iter_mut().zip(AccountObject::ALL) {
             *place = self.find(&client, thing).await?;
         }
-        Ok(Seen { has_role, things })
+        Ok(AccountObjects { has_role, things })
     }
 
-    async fn remove(&self, thing: Thing) -> Result<(), Trouble> {
+    async fn delete_object(&self, thing: AccountObject) -> Result<(), TokenFailure> {
         let (path, name, _) = self.thing(thing);
         done(&self.client().await?, "DELETE", &format!("{path}/{name}"), &Value::Null).await.map(drop)
     }
 
-    async fn make(&self, thing: Thing) -> Result<bool, Trouble> {
+    async fn create_object(&self, thing: AccountObject) -> Result<bool, TokenFailure> {
         let (path, name, mut object) = self.thing(thing);
         object["metadata"] =
             json!({ "name": name, "labels": { "app.kubernetes.io/managed-by": "testplatform" } });
         done(&self.client().await?, "POST", &path, &object).await
     }
 
-    async fn ask(&self) -> Result<Token, Trouble> {
-        let path = format!("{}/{}/token", self.thing(Thing::Account).0, self.account);
+    async fn ask(&self) -> Result<Token, TokenFailure> {
+        let path = format!("{}/{}/token", self.thing(AccountObject::Account).0, self.account);
         let request = json!({
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
             "spec": { "audiences": [], "expirationSeconds": LIFETIME.as_secs() },
         });
         let answer = call(&self.client().await?, "POST", &path, &request).await?;
         // The ServiceAccount was there, or made, a moment ago.
-        answer.as_ref().and_then(token).ok_or(Trouble::Restless)
+        answer.as_ref().and_then(token).ok_or(TokenFailure::Restless)
     }
 
-    async fn verify(&self, token: &Token) -> Result<Said, Trouble> {
+    async fn verify(&self, token: &Token) -> Result<Said, TokenFailure> {
         let text = kubeconfig(&self.parts.address, &self.account, &token.token.0);
-        let own = Parts::of(text.as_bytes()).map_err(Trouble::Unusable)?;
-        let client = client(&own).await?;
+        let own = KubeconfigParts::of(text.as_bytes()).map_err(TokenFailure::Unusable)?;
+        let client = build_client(&own).await?;
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
             "spec": { "resourceAttributes": {
@@ -179,8 +192,8 @@ impl Delivered for Opened {
             let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
             match call(&client, "POST", path, &review).await {
                 Ok(Some(answer)) if answer["status"]["allowed"] == true => return Ok(Said::Taken),
-                Ok(_) | Err(Trouble::Answered(403)) => sleep(BETWEEN).await,
-                Err(Trouble::AdminUnknown) => return Ok(Said::Unknown),
+                Ok(_) | Err(TokenFailure::Answered(403)) => sleep(BETWEEN).await,
+                Err(TokenFailure::AdminUnknown) => return Ok(Said::Unknown),
                 Err(other) => return Err(other),
             }
         }
@@ -201,13 +214,13 @@ mod tests {
     use super::*;
     use crate::account::{admin::Address, reach::tests::answering};
 
-    /// What answers may be a tenant's, and several are asked at a time.
+    /// The server may be a tenant's, and several are called at a time.
     #[tokio::test]
     async fn of_long_answers_nothing_is_held() {
         let long = json!({ "metadata": { "name": "x".repeat(MOST) } }).to_string();
         let client = answering(StatusCode::OK, &long);
         assert_eq!(done(&client, "DELETE", "/", &Value::Null).await, Ok(true));
-        assert_eq!(call(&client, "GET", "/", &Value::Null).await, Err(Trouble::Unreachable));
+        assert_eq!(call(&client, "GET", "/", &Value::Null).await, Err(TokenFailure::Unreachable));
         let client = answering(StatusCode::NOT_FOUND, &long);
         assert_eq!(done(&client, "DELETE", "/", &Value::Null).await, Ok(false));
     }
@@ -216,13 +229,13 @@ mod tests {
     async fn what_is_being_deleted_is_neither_right_nor_taken_away_again() {
         let address = Address { server: "https://c".into(), authority: None, name: None };
         let admin = AdminKubeconfig::new(kubeconfig(&address, "admin", "t").into_bytes());
-        let opened = open(&admin, "u", &Wish { cluster_role: "view".into(), generation: 0 }).unwrap();
+        let opened = connect(&admin, "u", &Wish { cluster_role: "view".into(), generation: 0 }).unwrap();
         for (metadata, found) in [
-            (json!({ "name": "tpc-u" }), Found::Right),
-            (json!({ "name": "tpc-u", "deletionTimestamp": "2026-03-02T12:00:00Z" }), Found::Going),
+            (json!({ "name": "tpc-u" }), ObjectState::Right),
+            (json!({ "name": "tpc-u", "deletionTimestamp": "2026-03-02T12:00:00Z" }), ObjectState::Deleting),
         ] {
             let client = answering(StatusCode::OK, &json!({ "metadata": metadata }).to_string());
-            for thing in [Thing::Namespace, Thing::Account] {
+            for thing in [AccountObject::Namespace, AccountObject::Account] {
                 assert_eq!(opened.find(&client, thing).await, Ok(found), "{thing:?}: {metadata}");
             }
         }

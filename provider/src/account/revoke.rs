@@ -1,4 +1,5 @@
-//! What is published is taken back: its Secret is removed, and the ServiceAccount whose token is in it ends, and with it all tokens of it.
+//! Withdraws published credentials: removes the Secret, and deletes the ServiceAccount that the token belongs to. That revokes all of its
+//! tokens.
 //!
 //! In that order: what stays published has to work. Of the two only the end is best effort: a cluster that does not answer, or is gone, takes its
 //! accounts along. Nothing waits for it, neither what is withdrawn nor a worker: what takes connections and never answers may be a tenant's, and he
@@ -14,11 +15,11 @@ use tokio::{sync::oneshot, time::timeout};
 
 use super::{
     NAMESPACE, account_name,
-    admin::Parts,
-    callers::Callers,
-    client::{client, done},
-    mint::Trouble,
-    stamp::Stamp,
+    admin::KubeconfigParts,
+    callers::GuestLimiter,
+    client::{build_client, done},
+    mint::TokenFailure,
+    stamp::TokenFingerprint,
 };
 use crate::{
     caches::source_revision,
@@ -34,8 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(4);
 ///
 /// # Errors
 /// If the Secret cannot be read or removed. Then it may be called again, as what is needed for the end is in there.
-pub(crate) async fn revoke(
-    callers: &Callers,
+pub(crate) async fn revoke_tokens(
+    callers: &GuestLimiter,
     secrets: &Api<Secret>,
     metadata: &Api<PartialObjectMeta<Secret>>,
     name: &str,
@@ -50,10 +51,10 @@ pub(crate) async fn revoke(
 }
 
 /// A ServiceAccount that is to end.
-struct Ending {
+struct AccountRevocation {
     secret: String,
     uid: Option<String>,
-    parts: Parts,
+    parts: KubeconfigParts,
     account: String,
 }
 
@@ -62,15 +63,15 @@ async fn read(
     secrets: &Api<Secret>,
     name: &str,
     uid_of: impl Fn(&ObjectMeta) -> Option<String>,
-) -> Result<Option<Ending>, Cause> {
+) -> Result<Option<AccountRevocation>, Cause> {
     // One with the admin's credentials is not read for this.
     let stored = named::find_metadata(secrets, name).await?;
-    let is_ours = |metadata: &ObjectMeta| source_revision(metadata)?.parse::<Stamp>().ok();
+    let is_ours = |metadata: &ObjectMeta| source_revision(metadata)?.parse::<TokenFingerprint>().ok();
     if stored.and_then(|stored| is_ours(&stored.metadata)).is_none() {
         return Ok(None);
     }
     let stored = named::find(secrets, name).await.map_err(|error| Cause::about_secret(&error))?;
-    Ok(stored.and_then(|stored| Ending::of(name, stored, uid_of)))
+    Ok(stored.and_then(|stored| AccountRevocation::of(name, stored, uid_of)))
 }
 
 /// It becomes a part of a path.
@@ -78,18 +79,18 @@ fn is_uid(uid: &str) -> bool {
     !uid.is_empty() && uid.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-impl Ending {
+impl AccountRevocation {
     fn of(name: &str, stored: Secret, uid_of: impl Fn(&ObjectMeta) -> Option<String>) -> Option<Self> {
         let owner = uid_of(&stored.metadata).filter(|uid| is_uid(uid))?;
         let config = stored.data?.remove(keys::KUBECONFIG)?;
-        let parts = Parts::of(&config.0).ok()?;
+        let parts = KubeconfigParts::of(&config.0).ok()?;
         let (secret, uid) = (name.to_owned(), stored.metadata.uid);
         Some(Self { secret, uid, parts, account: account_name(&owner) })
     }
 
     /// From now on no token is made of it. It ends in its turn once it is said that the Secret is gone.
-    fn begin(self, callers: &Callers, secrets: Api<PartialObjectMeta<Secret>>) -> oneshot::Sender<()> {
-        let (turns, ends) = (callers.turns(), callers.ends(&self.account));
+    fn begin(self, callers: &GuestLimiter, secrets: Api<PartialObjectMeta<Secret>>) -> oneshot::Sender<()> {
+        let (turns, ends) = (callers.teardown_permits(), callers.ends(&self.account));
         let (gone, told) = oneshot::channel();
         tokio::spawn(async move {
             if (told.await.is_ok() || self.is_removed(&secrets).await)
@@ -122,8 +123,8 @@ impl Ending {
         }
     }
 
-    async fn call(&self) -> Result<(), Trouble> {
-        let client = client(&self.parts).await?;
+    async fn call(&self) -> Result<(), TokenFailure> {
+        let client = build_client(&self.parts).await?;
         let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{}", self.account);
         done(&client, "DELETE", &path, &Value::Null).await.map(drop)
     }

@@ -63,14 +63,14 @@ struct Place {
     terminating: bool,
 }
 
-/// What is known about a job's namespace.
+/// Lookup result for a job's namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// There is no kubeconfig for the cluster.
     Unknown,
     /// The cluster was not seen yet, or not for a moment; soon more is known.
     NotYet,
-    /// The cluster cannot be seen. What it or the network said.
+    /// The cluster cannot be observed; message of the cluster or of the network.
     Unreachable(String),
     /// The cluster has no namespace for the job.
     NoNamespace,
@@ -121,7 +121,7 @@ impl BuildCluster {
         Arc::clone(&self.callers).try_acquire_owned().ok()
     }
 
-    /// What is known about a job's namespace.
+    /// Lookup result for a job's namespace.
     pub fn find(&self, job: &str) -> Found {
         if let Some(error) = self.unreachable() {
             return Found::Unreachable(error);
@@ -132,10 +132,10 @@ impl BuildCluster {
         }
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let of_job = known.namespaces.iter().filter(|(_, place)| place.job == job);
-        // One that is going is what is left when nothing newer is there.
+        // A terminating namespace counts only if there is no newer one.
         let best = of_job.max_by_key(|(name, place)| (!place.terminating, place.created, *name));
         match best {
-            // What is not there may be there by now.
+            // A missing namespace may exist by now.
             None if self.behind().is_some() => Found::NotYet,
             None => Found::NoNamespace,
             Some((namespace, place)) => {

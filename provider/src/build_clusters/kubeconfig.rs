@@ -14,7 +14,7 @@ use thiserror::Error;
 #[error("its kubeconfig cannot be used: {0}")]
 pub struct Unusable(String);
 
-/// Who vouches for an API server whose kubeconfig has no certificate authority.
+/// Trust in an API server whose kubeconfig has no certificate authority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
     /// Nobody: images have no bundle of authorities.
@@ -32,8 +32,8 @@ pub(super) async fn connect(path: &Path, trust: Trust) -> Result<Client, Unusabl
     Client::try_from(config).map_err(|_| Unusable("no client can be made from it".to_owned()))
 }
 
-/// What a client is made from, for the current context of a kubeconfig. A proxy that the environment names, in `HTTPS_PROXY`, is not used: no client here can
-/// use any, and with it none would be made.
+/// Client configuration for the current context of a kubeconfig. A proxy of the environment, in `HTTPS_PROXY`, is not used: no client here
+/// supports one, and with it no client would be created.
 ///
 /// # Errors
 /// If nothing can be made of the kubeconfig.
@@ -116,7 +116,7 @@ mod tests {
         }
     }
 
-    /// What kube has read from the environment looks like what it has read from the file.
+    /// Values that kube reads from the environment look like values from the file.
     #[test]
     fn the_environment_s_proxy_keeps_no_client_from_being_made() {
         let proxy: Uri = "http://proxy:3128".parse().unwrap();

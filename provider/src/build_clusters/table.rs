@@ -1,4 +1,4 @@
-//! What a watch last said, by key.
+//! Values of a watch, by key.
 
 use std::collections::HashMap;
 

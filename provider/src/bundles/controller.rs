@@ -20,21 +20,21 @@ use tokio::{
 };
 
 use super::{
-    apply::{Looked, Stop, carry_out},
+    apply::{ApplyProgress, PendingObject, apply_bundles},
     inside,
-    map::{MARKS, Map},
-    next::{Here, Note, Release, Step, Work, is_overdue, next},
-    observe::Observer,
-    seen::{Seen, seen},
+    map::{BundleRequest, REQUEST_KEYS},
+    next::{BundlePlan, BundleRange, BundleRelease, ClusterAccess, StatusUpdate, is_overdue, plan},
+    observe::ClusterObserver,
+    seen::{BundleGauge, new_gauge},
 };
 use crate::{
     config::Clusters,
     ephemeral_cluster::credentials::published_name,
     execute::{Cause, Error, Reason, limited},
-    looks::{CALM, Next, Pace, looks},
+    looks::{Action, Concurrency, DEBOUNCE, run_queue},
     metrics::{Metrics, bundles::Outcome},
     named,
-    orders::{Orders, Teller},
+    orders::{EventPublisher, RequestWatch},
     publish::Vault,
     running::Running,
     step,
@@ -42,7 +42,7 @@ use crate::{
 };
 
 /// How many looks at once: those that wait for a cluster keep nobody waiting for another.
-const PACE: Pace = Pace { at_once: 16, calm: CALM };
+const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce: DEBOUNCE };
 /// How long a look in a cluster may go on beginning calls.
 const LOOK: Duration = Duration::from_mins(1);
 
@@ -55,22 +55,22 @@ pub struct Options {
     pub config: Clusters,
     /// How long one call to the hub may take.
     pub patience: Duration,
-    /// Who this process is, in events.
+    /// Identity of this process in events.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
 
-/// What the loop works with.
-struct Controller {
+/// State of the controller.
+struct BundleController {
     client: Client,
-    observer: Observer,
+    observer: ClusterObserver,
     patience: Duration,
     now: fn() -> Timestamp,
     metrics: Metrics,
-    teller: Teller,
-    seen: Arc<Seen>,
-    orders: Orders,
+    teller: EventPublisher,
+    seen: Arc<BundleGauge>,
+    orders: RequestWatch,
     /// The Secret that is published for the cluster of an order.
     secrets: Mutex<BTreeMap<String, String>>,
 }
@@ -87,44 +87,44 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 async fn until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, patience, instance, now } = options;
     let namespaces = config.namespaces();
-    let seen = Arc::new(seen(namespaces.len()));
-    metrics.attach_bundles(&seen);
+    let states = Arc::new(new_gauge(namespaces.len()));
+    metrics.attach_bundles(&states);
     let vault = Vault::new(client.clone(), &config.credentials_namespace);
-    let controller = Controller {
+    let controller = BundleController {
         client: client.clone(),
-        observer: Observer { vault, config, patience },
+        observer: ClusterObserver { credentials_namespace: vault, config, request_timeout: patience },
         patience,
         now,
         metrics: metrics.clone(),
-        teller: Teller { client, patience, instance, metrics },
-        seen: Arc::clone(&seen),
-        orders: Orders::new(MARKS),
+        teller: EventPublisher { client, patience, instance, metrics },
+        seen: Arc::clone(&states),
+        orders: RequestWatch::new(REQUEST_KEYS),
         secrets: Mutex::default(),
     };
     let (sender, happened) = unbounded_channel();
-    let Some((published, watches)) = seen.health.split_first() else { return };
+    let Some((published, watches)) = states.health.split_first() else { return };
     let orders = namespaces
         .iter()
         .zip(watches)
         .map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
     let watching = async { tokio::join!(join_all(orders), controller.watch_published(published, &sender)) };
     let looking =
-        looks(happened, PACE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
+        run_queue(happened, PACE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
     tokio::select! {
         _ = watching => {}
         () = looking => {}
     }
 }
 
-impl Controller {
+impl BundleController {
     async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
         let client = self.client.clone();
         self.orders.watch(client, namespace, health, sender, |key| self.forget(key)).await;
     }
 
-    /// What is published, by its names: an order may wait for it.
+    /// Watches published Secrets: a request may wait for one.
     async fn watch_published(&self, health: &Health, sender: &UnboundedSender<String>) {
-        let secrets = self.observer.vault.secrets_metadata();
+        let secrets = self.observer.credentials_namespace.secrets_metadata();
         keep(secrets, watcher::Config::default(), health, |event| {
             if let Event::Apply(secret) = event {
                 let name = secret.name_any();
@@ -140,27 +140,27 @@ impl Controller {
 
     fn forget(&self, key: &str) {
         lock(&self.secrets).remove(key);
-        self.seen.saw(key, None);
+        self.seen.record(key, None);
     }
 
     /// Looks at an order, and says when to do so again.
-    async fn look(&self, key: &str) -> Next {
-        if !self.orders.knows(key) {
-            return Next::Rest;
+    async fn look(&self, key: &str) -> Action {
+        if !self.orders.contains(key) {
+            return Action::AwaitChange;
         }
         let passed = self.pass(key).await;
         // It may have gone meanwhile, and nobody would forget it then.
-        if !self.orders.knows(key) {
+        if !self.orders.contains(key) {
             self.forget(key);
         }
         match passed {
             Ok(after) => after.into(),
             // It is not as it was when it was read.
-            Err(Error { reason: Reason::Conflict, .. }) => Next::After(CALM),
+            Err(Error { reason: Reason::Conflict, .. }) => Action::RequeueAfter(DEBOUNCE),
             Err(Error { action, reason, message }) => {
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(order = key, action, error = message, "bundles could not be looked after");
-                Next::Failed
+                Action::Failed
             }
         }
     }
@@ -170,12 +170,12 @@ impl Controller {
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
         let get = async { named::find(&maps, name).await.map_err(Cause::from) };
         let Some(stored) = limited("get_bundles", self.patience, get).await? else { return Ok(None) };
-        let map = Map::read(&stored);
+        let map = BundleRequest::read(&stored);
         let here = match &map.order {
             Ok(order) => {
                 self.waits_for(key, order.cluster.name.as_str());
-                match self.observer.here(namespace, order).await {
-                    // Whatever hides it, it is held no longer than what comes before its end may take.
+                match self.observer.observe_cluster(namespace, order).await {
+                    // Whatever hides the cluster, the finalizer holds the request no longer than the time of its pre-delete bundles.
                     Err(Error { action, reason, message }) if is_overdue(&map, (self.now)()) => {
                         self.metrics.failed(action, reason.as_str());
                         tracing::warn!(
@@ -184,56 +184,64 @@ impl Controller {
                             error = message,
                             "let go without a look at its cluster"
                         );
-                        Here::Closed("the hub does not let the cluster be looked at")
+                        ClusterAccess::Unreachable("the hub does not let the cluster be looked at")
                     }
                     here => here?,
                 }
             }
-            Err(_) => Here::Unknown,
+            Err(_) => ClusterAccess::Unknown,
         };
-        let mut step = next(&map, &here, None, (self.now)());
-        if let Step::Apply(work) = step {
+        let mut step = plan(&map, &here, None, (self.now)());
+        if let BundlePlan::Apply(work) = step {
             let looked = self.apply(&map, &here, work).await;
-            step = next(&map, &here, Some(&looked), (self.now)());
+            step = plan(&map, &here, Some(&looked), (self.now)());
         }
         let stands = |state: Option<State>| {
-            if self.orders.knows(key) {
-                self.seen.saw(key, Some(state.into()));
+            if self.orders.contains(key) {
+                self.seen.record(key, Some(state.into()));
             }
         };
         match step {
-            Step::Apply(_) | Step::Rest => {
+            BundlePlan::Apply(_) | BundlePlan::AwaitChange => {
                 stands(map.report.state);
                 Ok(None)
             }
-            Step::Later(after) => {
+            BundlePlan::RequeueAfter(after) => {
                 stands(map.report.state);
                 Ok(Some(after))
             }
-            Step::Write(note, after) => {
+            BundlePlan::WriteStatus(note, after) => {
                 let cluster = note.cluster.as_deref().map(|uid| (CLUSTER, uid.into()));
-                let written = MARKS.write(&maps, &stored, &note.report, cluster, note.hold);
+                let written = REQUEST_KEYS.write(&maps, &stored, &note.report, cluster, note.add_finalizer);
                 limited("write_bundles", self.patience, written).await?;
                 stands(note.report.state);
                 self.said(key, &stored, &map.report, &note).await;
                 Ok(Some(after))
             }
-            Step::Release(how) => {
-                limited("release_bundles", self.patience, MARKS.release(&maps, &stored)).await?;
+            BundlePlan::Release(how) => {
+                limited("release_bundles", self.patience, REQUEST_KEYS.release(&maps, &stored)).await?;
                 self.released(key, &stored, &map.report, how).await;
                 Ok(None)
             }
         }
     }
 
-    async fn apply(&self, map: &Map, here: &Here, Work { list, from }: Work) -> Looked {
-        let (Ok(order), Here::Open { admin, .. }) = (&map.order, here) else {
+    async fn apply(
+        &self,
+        map: &BundleRequest,
+        here: &ClusterAccess,
+        BundleRange { list, from }: BundleRange,
+    ) -> ApplyProgress {
+        let (Ok(order), ClusterAccess::Reachable { admin, .. }) = (&map.order, here) else {
             // It is asked for of nothing else.
-            return Looked::At(from, Stop::of(super::apply::Why::NotPublished, "nothing is published"));
+            return ApplyProgress::At(
+                from,
+                PendingObject::of(super::apply::ApplyErrorReason::NotPublished, "nothing is published"),
+            );
         };
-        match inside::open(admin).await {
-            Ok(cluster) => carry_out(list.of(order), from, &cluster, Instant::now() + LOOK).await,
-            Err(why) => Looked::At(from, Stop { object: None, why }),
+        match inside::connect(admin).await {
+            Ok(cluster) => apply_bundles(list.bundles_of(order), from, &cluster, Instant::now() + LOOK).await,
+            Err(why) => ApplyProgress::At(from, PendingObject { object: None, why }),
         }
     }
 
@@ -246,7 +254,7 @@ impl Controller {
     }
 
     /// Tells of what has changed: once, because it is written down.
-    async fn said(&self, key: &str, map: &ConfigMap, before: &Report, note: &Note) {
+    async fn said(&self, key: &str, map: &ConfigMap, before: &Report, note: &StatusUpdate) {
         let now = &note.report;
         let (bundle, object) = (now.bundle.as_deref(), now.object.as_deref());
         let (reason, message) = (now.reason.as_deref(), now.message.as_deref());
@@ -269,15 +277,17 @@ impl Controller {
         self.tell(key, map, told.0, told.1).await;
     }
 
-    async fn released(&self, key: &str, map: &ConfigMap, before: &Report, how: Release) {
+    async fn released(&self, key: &str, map: &ConfigMap, before: &Report, how: BundleRelease) {
         let bundle = before.bundle.as_deref().unwrap_or_default();
         let (outcome, text) = match how {
-            Release::Done => (Outcome::Released, "all that comes before the deletion is done".to_owned()),
-            Release::Needless => (
+            BundleRelease::Done => {
+                (Outcome::Released, "all that comes before the deletion is done".to_owned())
+            }
+            BundleRelease::NotNeeded => (
                 Outcome::Released,
                 "the cluster is gone or goes by itself; nothing is done before".to_owned(),
             ),
-            Release::GivenUp => {
+            BundleRelease::GivenUp => {
                 let why = before.message.as_deref().unwrap_or("it was not ready in time");
                 (Outcome::GivenUp, format!("{bundle}: {why}; the cluster is deleted all the same"))
             }
@@ -289,6 +299,6 @@ impl Controller {
     async fn tell(&self, key: &str, map: &ConfigMap, outcome: Outcome, note: String) {
         self.metrics.bundles_came_to(outcome);
         let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
-        self.teller.tell(key, map, &event, (self.now)()).await;
+        self.teller.publish_event(key, map, &event, (self.now)()).await;
     }
 }

@@ -29,10 +29,10 @@ const SSH_TYPES: [&str; 7] = [
 /// The only place where a Google credential may be shown.
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 
-/// What goes, of what was found by key. All of `keys` are needed.
+/// Returns the part of a Secret that is copied. All `keys` are required.
 ///
 /// # Errors
-/// What is wrong, with the key that it is about: a sentence after the name of the Secret, without anything of what is in it.
+/// Returns the problem and its key: a sentence that follows the name of the Secret, without any of its content.
 pub fn judged(
     keys: &[String],
     found: &BTreeMap<String, Vec<u8>>,

@@ -26,13 +26,13 @@ use super::{
     execute::{self, Content},
     hubs::Hubs,
     next::{FOREIGN, Found, Order, next},
-    seen::{Seen, Standing, seen},
+    seen::{SecretSyncGauge, SecretSyncState, new_gauge},
 };
 use crate::{
     build_clusters::Trust,
     config::{Carried, Carry},
     execute::{Cause, Error, Reason, error::is_forbidden, limited},
-    looks::{CALM, Next, Pace, looks},
+    looks::{Action, Concurrency, DEBOUNCE, run_queue},
     metrics::{Metrics, carries::Carrying},
     named,
     partial::{PAGE, PartialObject},
@@ -42,7 +42,7 @@ use crate::{
 };
 
 /// How many looks at once: those that wait for a hub keep nobody waiting for another.
-const PACE: Pace = Pace { at_once: 32, calm: CALM };
+const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 32, debounce: DEBOUNCE };
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// However quiet it is: what somebody took away on the hub, where nothing is read, is written again within this time.
@@ -53,7 +53,7 @@ const NET: Duration = Duration::from_mins(10);
 pub struct Options {
     /// The cluster of the tenants.
     pub client: Client,
-    /// What is carried, and where to.
+    /// Secrets to copy, and their target hubs.
     pub config: Carry,
     /// By whom the hubs are vouched for.
     pub trust: Trust,
@@ -64,14 +64,14 @@ pub struct Options {
 /// When everything was last written, and which state of each Secret, by the field that names it.
 type Written = (Instant, BTreeMap<String, String>);
 
-/// What the loop works with.
+/// State of the controller.
 struct Controller {
     client: Client,
     hubs: Hubs,
     now: fn() -> Timestamp,
     poll: Duration,
     metrics: Metrics,
-    seen: Arc<Seen>,
+    seen: Arc<SecretSyncGauge>,
     orders: Mutex<BTreeMap<String, Order>>,
     /// By claim.
     written: Mutex<BTreeMap<String, Written>>,
@@ -87,12 +87,12 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 async fn until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, trust, now } = options;
     let flavours = config.flavours.clone();
-    let seen = Arc::new(seen(&flavours));
-    metrics.attach_carries(&seen);
+    let states = Arc::new(new_gauge(&flavours));
+    metrics.attach_carries(&states);
     let controller = Controller {
         client,
         now,
-        seen,
+        seen: states,
         poll: Duration::try_from(config.poll.get()).unwrap_or(NET),
         hubs: Hubs::new(config, trust),
         metrics,
@@ -107,8 +107,13 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
             .zip(&controller.seen.health)
             .map(|(flavour, health)| controller.watch(*flavour, health, sender.clone())),
     );
-    let looking =
-        looks(happened, PACE, &controller.metrics, async |name: String| controller.look(&name).await, stop);
+    let looking = run_queue(
+        happened,
+        PACE,
+        &controller.metrics,
+        async |name: String| controller.look(&name).await,
+        stop,
+    );
     tokio::select! {
         _ = watches => {}
         () = looking => {}
@@ -132,7 +137,7 @@ impl Controller {
                 Some(order) => {
                     self.orders().insert(key.to_owned(), order.clone()).is_none_or(|old| old != order)
                 }
-                None => self.orders().remove(key).inspect(|_| self.seen.saw(key, None)).is_some(),
+                None => self.orders().remove(key).inspect(|_| self.seen.record(key, None)).is_some(),
             };
             if changed {
                 let _ = sender.send(key.to_owned());
@@ -142,17 +147,17 @@ impl Controller {
         track(api, paged, health, key, saw, |key| self.forget(key)).await;
     }
 
-    /// What is on the hub goes with the namespace there, which the composite's Objects take along.
+    /// The composite's Objects delete the namespace on the hub, and with it all copies.
     fn forget(&self, key: &str) {
         self.orders().remove(key);
-        self.seen.saw(key, None);
+        self.seen.record(key, None);
         self.written().remove(key);
         self.shut.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
     /// Looks at a claim, and says when to do so again.
-    async fn look(&self, key: &str) -> Next {
-        let Some(order) = self.orders().get(key).cloned() else { return Next::Rest };
+    async fn look(&self, key: &str) -> Action {
+        let Some(order) = self.orders().get(key).cloned() else { return Action::AwaitChange };
         let (standing, next) = match limited("carry_secrets", PATIENCE, self.pass(key, &order)).await {
             Ok((standing, next)) => {
                 self.metrics.carried(standing, (self.now)());
@@ -162,25 +167,28 @@ impl Controller {
                 self.metrics.failed(action, reason.as_str());
                 self.metrics.not_carried(reason);
                 tracing::warn!(claim = key, error = message, "Secrets could not be carried");
-                (Standing::Failing, Next::Failed)
+                (SecretSyncState::Failing, Action::Failed)
             }
         };
         // It may have gone meanwhile, and nobody would forget it then.
         if self.orders().contains_key(key) {
-            self.seen.saw(key, Some(standing));
+            self.seen.record(key, Some(standing));
         } else {
             self.forget(key);
         }
         next
     }
 
-    /// How it stands then, and when to look again.
-    async fn pass(&self, key: &str, order: &Order) -> Result<(Standing, Next), Cause> {
+    /// Syncs one claim; returns its state and the next action.
+    async fn pass(&self, key: &str, order: &Order) -> Result<(SecretSyncState, Action), Cause> {
         // Nothing is watched on the hub, and what is missing there may be missing for days.
-        let unmade =
-            if order.over { (Standing::Removed, Next::Rest) } else { (Standing::Waiting, Next::NotYet) };
+        let unmade = if order.over {
+            (SecretSyncState::Removed, Action::AwaitChange)
+        } else {
+            (SecretSyncState::Waiting, Action::Backoff)
+        };
         let (Some(hub), Some(namespace)) = (&order.hub, &order.namespace) else {
-            return Ok((unmade.0, Next::Rest));
+            return Ok((unmade.0, Action::AwaitChange));
         };
         let client = self.hubs.client(hub).await?;
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
@@ -206,7 +214,7 @@ impl Controller {
             }
             tracing::info!(claim = key, "removed the Secrets of a cluster that is gone");
             self.written().remove(key);
-            return Ok((Standing::Removed, Next::Rest));
+            return Ok((SecretSyncState::Removed, Action::AwaitChange));
         }
         let note = map.metadata.annotations.as_ref().and_then(|notes| notes.get(ours::BYOC_REPORT));
         let before = note.and_then(|note| Report::read(note));
@@ -242,7 +250,7 @@ impl Controller {
         }
         self.written().insert(key.to_owned(), (at, written));
         tell(&maps, &map, key, &step.report).await?;
-        Ok((step.standing(), Next::After(self.poll)))
+        Ok((step.standing(), Action::RequeueAfter(self.poll)))
     }
 
     /// Says once per claim and change that a hub does not let us in: it passes by itself when its Objects are made, and else somebody has to look.
@@ -305,7 +313,7 @@ mod tests {
             now: || Timestamp::UNIX_EPOCH,
             poll: NET,
             metrics: Metrics::default(),
-            seen: Arc::new(seen(&[Carried::Claims])),
+            seen: Arc::new(new_gauge(&[Carried::Claims])),
             orders: Mutex::new(BTreeMap::from([(KEY.to_owned(), order)])),
             written: Mutex::default(),
             shut: Mutex::default(),
@@ -337,7 +345,7 @@ mod tests {
             let (sender, happened) = unbounded_channel();
             sender.send(KEY.to_owned()).unwrap();
             let stop = sleep(Duration::from_secs(130));
-            looks(
+            run_queue(
                 happened,
                 PACE,
                 &controller.metrics,

@@ -16,7 +16,7 @@ use crate::{
     named,
 };
 
-/// What goes of a Secret: of the named keys, as they were judged.
+/// Content that is copied: the named keys, after validation.
 pub(super) type Content = BTreeMap<String, ByteString>;
 
 /// Reads one Secret by its name.

@@ -39,7 +39,7 @@ impl Hubs {
             let words = format!("carry.hubs has no hub {hub}; add its kubeconfig");
             return Err(Cause::new(Reason::Unreachable, words));
         };
-        // What is wrong with the file must not quote it.
+        // The error about the file must not quote it.
         let unusable =
             |why: &str| Cause::new(Reason::Unreachable, format!("{} {why}", of.kubeconfig.display()));
         let text = read(&of.kubeconfig).map_err(|kind| unusable(&format!("cannot be read: {kind}")))?;

@@ -1,4 +1,4 @@
-//! What is to be carried for one claim now. Pure.
+//! Plans the secret sync of one claim. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use super::seen::Standing;
+use super::seen::SecretSyncState;
 
 /// Why nothing is done in a namespace.
 pub const FOREIGN: &str = "the namespace on the hub is another claim's";
@@ -25,7 +25,7 @@ pub struct Order {
     pub hub: Option<String>,
     /// Its namespace there. None: not known yet.
     pub namespace: Option<String>,
-    /// What its own spec brings: nothing else is carried, whatever stands on the hub.
+    /// Secrets that its own spec names: nothing else is copied, whatever the hub requests.
     pub brings: Vec<Parcel>,
     /// Whether nothing is left of its cluster.
     pub over: bool,
@@ -61,7 +61,7 @@ impl Order {
         said(TENANT) == self.tenant && said(COMPOSITE) == self.name
     }
 
-    /// What the ConfigMap on the hub asks for.
+    /// Secrets that the ConfigMap on the hub requests.
     ///
     /// # Errors
     /// If it is another claim's, or none of ours, or asks for anything that the composite itself does not bring: in a sentence.
@@ -80,7 +80,7 @@ impl Order {
     }
 }
 
-/// A named Secret, as it was found. What is in it is elsewhere.
+/// State of a named Secret, without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// All keys are there: which state of it this is.
@@ -93,28 +93,28 @@ pub enum Found {
     Forbidden,
 }
 
-/// What is to be done: first the writing, then the report.
+/// Plan of one sync: first the writes, then the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The Secrets that are to be written, by the field that names them.
     pub write: Vec<String>,
-    /// What is told after that.
+    /// Report after the writes.
     pub report: Report,
 }
 
 impl Step {
     /// How the claim stands after that.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> SecretSyncState {
         let whole = self.report.secrets.values().all(|fate| *fate == Fate::Carried);
         match (self.report.carried, whole) {
-            (true, true) => Standing::Carried,
-            (true, false) => Standing::Outdated,
-            (false, _) => Standing::Incomplete,
+            (true, true) => SecretSyncState::Carried,
+            (true, false) => SecretSyncState::Outdated,
+            (false, _) => SecretSyncState::Incomplete,
         }
     }
 }
 
-/// What is to be done. `found` and `written` are by field; `written`: which state of each was written last, as far as that is remembered.
+/// Plans the sync. `found` and `written` are by field; `written` holds the last written revision of each, as far as it is remembered.
 pub fn next(
     parcels: &[Parcel],
     found: &BTreeMap<String, Found>,
@@ -140,7 +140,7 @@ pub fn next(
         step.report.secrets.insert(field.clone(), fate);
     }
     let whole = !parcels.is_empty() && step.report.secrets.values().all(|fate| *fate == Fate::Carried);
-    // What is on the hub stays there: a cluster may be made of it, and needs it to be destroyed.
+    // Copies on the hub stay there: a cluster may have been created with them, and needs them for its deletion.
     step.report.carried = whole || before.is_some_and(|before| before.carried);
     step
 }

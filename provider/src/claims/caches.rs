@@ -1,4 +1,4 @@
-//! What the watches last said of pools, their claims and their clusters.
+//! Caches of pools, their claims and their clusters.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ impl Caches {
     }
 }
 
-/// Of a Secret only whose it is, and what it was made from: there may be thousands.
+/// Keeps only owner and revision of a Secret: there may be thousands.
 pub fn slim_secret(metadata: &mut ObjectMeta) {
     let mut kept = std::mem::take(metadata);
     for labels in [&mut kept.labels, &mut kept.annotations].into_iter().flatten() {
@@ -99,7 +99,7 @@ pub fn slim_secret(metadata: &mut ObjectMeta) {
     };
 }
 
-/// Of a claim only our own notes: somebody's note on one can be as long as a spec.
+/// Keeps only our own annotations of a claim: somebody else's can be as long as a spec.
 pub fn slim_claim(metadata: &mut ObjectMeta) {
     metadata.labels = None;
     if let Some(annotations) = &mut metadata.annotations {

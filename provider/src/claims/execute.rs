@@ -9,7 +9,7 @@ use testplatform_apis::{foreign::cluster_claim::KIND, names::ours};
 
 use super::hub::Hub;
 use crate::{
-    account::{PATIENCE as ISSUING, callers::Callers},
+    account::{GUEST_TIMEOUT as ISSUING, callers::GuestLimiter},
     cluster_claim::{
         deployment::RUNNING,
         object::{ClusterClaim, GROUP},
@@ -24,12 +24,12 @@ use crate::{
 pub struct Executor {
     /// The hub.
     pub hub: Hub,
-    /// Who this process is, in events.
+    /// Identity of this process in events.
     pub instance: String,
     /// How long one action may take.
     pub patience: Duration,
     /// Leave to call clusters that were delivered.
-    pub callers: Callers,
+    pub callers: GuestLimiter,
     /// The clock.
     pub now: fn() -> Timestamp,
 }

@@ -137,14 +137,14 @@ impl Controller {
         }
     }
 
-    /// Those that wait for a cluster of a pool.
+    /// Queues the claims that wait for a cluster of a pool.
     fn push_waiting(&self, namespace: &str, pool: &str) {
         for claim in self.caches.claims_of(namespace, pool).iter().filter(|claim| claim.waits()) {
             self.push(claim);
         }
     }
 
-    /// Those that a cluster concerns: who has it, who names it, and who may get it.
+    /// Queues the claims that a cluster concerns: its holder, those that name it, and those that may get it.
     fn push_of(&self, deployment: &ClusterDeployment) {
         let pool = deployment.spec.value.cluster_pool_ref.clone().unwrap_or_default();
         for claim in self.caches.claims.state() {
@@ -158,7 +158,7 @@ impl Controller {
         }
     }
 
-    /// A Secret may have outlived its claim, or be its claim's. What is nobody's may still be in the way of a claim of its name.
+    /// A Secret may have outlived its claim, or belong to it. A Secret without an owner may still block a claim of its name.
     fn push_secret(&self, secret: &SecretMeta) {
         let Some(claim) = name_of(secret).strip_suffix(SUFFIX) else { return };
         match Labelled::of(&secret.metadata, GROUP, KIND) {

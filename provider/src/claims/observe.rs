@@ -1,4 +1,4 @@
-//! What there is around one ClusterClaim, as data. Nothing is written here, and nothing decided but what may be read.
+//! Observes one ClusterClaim, as data. Nothing is written here, and the only decision is what may be read.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,7 +7,9 @@ use testplatform_apis::hive_status::Blocked;
 
 use super::{caches::Caches, hub::Hub};
 use crate::{
-    account::{self, Issue, Whose, admin::AdminKubeconfig, callers::Callers, whose},
+    account::{
+        self, CredentialsOwner, Issue, admin::AdminKubeconfig, callers::GuestLimiter, credentials_owner,
+    },
     cluster_claim::{
         deployment::{Metadata, SecretRef},
         next::may_read,
@@ -30,21 +32,21 @@ const PASSWORD: &str = "password";
 pub struct Observer {
     /// The hub.
     pub hub: Hub,
-    /// What is known of it without asking.
+    /// Cached objects.
     pub caches: Arc<Caches>,
     /// What administrators decided.
     pub settings: Settings,
     /// How long one call may take.
     pub patience: Duration,
     /// Leave to call clusters that were delivered.
-    pub callers: Callers,
+    pub callers: GuestLimiter,
 }
 
 impl Observer {
-    /// What there is around a ClusterClaim; None if the API server says that it does not exist any more.
+    /// Observes a ClusterClaim; None if the API server says that it does not exist any more.
     ///
-    /// What only waits is told from caches. Once there is a cluster, or something is published, the claim and then its cluster are
-    /// read anew: what is handed out cannot be taken back, and what is taken back is missed.
+    /// Waiting claims are observed from caches. Once there is a cluster, or something is published, the claim and then its cluster are read
+    /// from the API server: published credentials cannot be recalled, and withdrawn ones are missed.
     pub async fn observe(
         &self,
         cached: Arc<ClusterClaim>,
@@ -104,12 +106,12 @@ impl Observer {
         published: &mut Published,
     ) -> Result<Source, Error> {
         let reader = Reader { vault: self.hub.vault(), patience: self.patience };
-        let source = match whose(claim.annotation(account::WISH), published) {
-            Whose::Admin => read(&reader, cluster).await?.map(Source::Complete),
-            Whose::Account(wish) => admin(&reader, cluster).await?.map(|(admin, revision)| {
+        let source = match credentials_owner(claim.annotation(account::WISH), published) {
+            CredentialsOwner::Admin => read(&reader, cluster).await?.map(Source::Complete),
+            CredentialsOwner::Account(wish) => admin(&reader, cluster).await?.map(|(admin, revision)| {
                 Source::Account(Box::new(Issue { admin, wish, uid: claim.uid().to_owned(), revision }))
             }),
-            Whose::Nobody(why) => Err((Blocked::SecretMissing, why.to_owned())),
+            CredentialsOwner::Nobody(why) => Err((Blocked::SecretMissing, why.to_owned())),
         };
         let source = source.unwrap_or_else(|(reason, message)| Source::Blocked(reason, message));
         let announced = claim.annotation(ours::CREDENTIALS_REVISION);

@@ -28,7 +28,7 @@ use super::{
 use crate::{
     config::{Cleaned, Cleanups},
     execute::{Cause, Error, Reason, event::emit, limited},
-    looks::{CALM, Next, Pace, looks},
+    looks::{Action, Concurrency, DEBOUNCE, run_queue},
     metrics::{Metrics, cleanups::Teardown},
     partial::{PAGE, PartialObject},
     running::Running,
@@ -36,12 +36,12 @@ use crate::{
 };
 
 /// How many looks at once.
-const PACE: Pace = Pace { at_once: 8, calm: CALM };
+const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 8, debounce: DEBOUNCE };
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// When the watch has not seen yet what was written.
 const RETRY: Duration = Duration::from_secs(10);
-/// How soon a note is written again. Whoever else writes it is not fought in a loop.
+/// Minimum interval between writes of an annotation, so that the controller does not fight another writer in a loop.
 const RESPITE: Duration = Duration::from_secs(10);
 /// However quiet it is.
 const NET: Duration = Duration::from_mins(10);
@@ -51,9 +51,9 @@ const NET: Duration = Duration::from_mins(10);
 pub struct Options {
     /// The cluster of the tenants.
     pub client: Client,
-    /// What is looked after.
+    /// Kinds to clean up.
     pub config: Cleanups,
-    /// Who says it, in events.
+    /// Reporting instance of events.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
@@ -67,7 +67,7 @@ struct Seen {
     flavour: Cleaned,
 }
 
-/// What was said of a claim.
+/// Last remark on a claim.
 #[derive(Clone)]
 struct Told {
     uid: String,
@@ -76,7 +76,7 @@ struct Told {
     made: bool,
 }
 
-/// What the loop works with.
+/// State of the controller.
 struct Controller {
     client: Client,
     instance: String,
@@ -120,8 +120,13 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
             .zip(health.iter())
             .map(|(flavour, health)| controller.watch(*flavour, health, sender.clone())),
     );
-    let looking =
-        looks(happened, PACE, &controller.metrics, async |name: String| controller.look(&name).await, stop);
+    let looking = run_queue(
+        happened,
+        PACE,
+        &controller.metrics,
+        async |name: String| controller.look(&name).await,
+        stop,
+    );
     tokio::select! {
         _ = watches => {}
         () = looking => {}
@@ -180,7 +185,7 @@ impl Controller {
         track(api(&self.client, flavour, None), paged, health, key, saw, |key| self.forget(key)).await;
     }
 
-    /// One that is gone, or does not want it any more. A note that stands on it says nothing then.
+    /// Forgets a claim that is deleted or does not want cleanup any more. An annotation on it means nothing then.
     fn forget(&self, key: &str) {
         lock(&self.claims).remove(key);
         lock(&self.told).remove(key);
@@ -189,8 +194,8 @@ impl Controller {
     }
 
     /// Looks at a claim, and says when to do so again.
-    async fn look(&self, key: &str) -> Next {
-        let Some(seen) = lock(&self.claims).get(key).cloned() else { return Next::Rest };
+    async fn look(&self, key: &str) -> Action {
+        let Some(seen) = lock(&self.claims).get(key).cloned() else { return Action::AwaitChange };
         let passed = limited("clean_up", PATIENCE, self.pass(key, &seen)).await;
         // It may have gone meanwhile, and nobody would forget it then: not even its runs, which are watched.
         if !lock(&self.claims).contains_key(key) {
@@ -201,12 +206,12 @@ impl Controller {
             // There is a newer one. Until the watch has it whoever looks again at once is told the same.
             Err(Error { reason: Reason::Conflict, .. }) => {
                 let newer = lock(&self.claims).get(key).is_some_and(|now| now.identity != seen.identity);
-                Next::After(if newer { CALM } else { RETRY })
+                Action::RequeueAfter(if newer { DEBOUNCE } else { RETRY })
             }
             Err(Error { action, reason, message }) => {
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(claim = key, error = message, "a claim could not be cleaned up");
-                Next::Failed
+                Action::Failed
             }
         }
     }
@@ -214,7 +219,7 @@ impl Controller {
     async fn pass(&self, key: &str, seen: &Seen) -> Result<Option<Duration>, Cause> {
         let Seen { claim, identity, flavour } = seen;
         let mut fates = Vec::new();
-        // Of one that ends anyway nothing has to be known.
+        // For a claim that ends anyway no run has to be read.
         let needed = !claim.ends && claim.asked != Some(true) && claim.kept.is_some();
         for run in claim.concerned().iter().filter(|_| needed) {
             fates.push(self.runs.fate(run).await?);
@@ -243,7 +248,7 @@ impl Controller {
         Ok(step.follow.then(|| left.min(patience)))
     }
 
-    /// Says once what is to be known of a claim. What was planned before this process began was said when it was noted.
+    /// Emits a remark on a claim once. A plan from before this process started was reported when it was recorded.
     async fn tell(&self, key: &str, claim: &Identity, step: &Step) -> Result<(), Cause> {
         let Some(remark) = step.tell else { return Ok(()) };
         let note = |made| {

@@ -1,6 +1,6 @@
-//! What is written onto a claim. Each may be repeated.
+//! Writes to a claim. Each may be repeated.
 //!
-//! What comes back is read as claims are: to metadata alone, as kube reads it, belong the managed fields, which may be nested too deep for it.
+//! Responses are parsed like claims: kube's metadata type includes the managed fields, which may be nested too deep for it.
 
 use kube::{
     Api,
@@ -17,7 +17,7 @@ use crate::{
 
 /// As whom `spec.tearDownCluster` is set: a field of our own, which nobody else's apply takes away unseen.
 pub const FIELD_MANAGER: &str = "provider-testplatform-cleanup";
-/// What an API server calls a field that somebody else has set to another value.
+/// Reason of an API server for a field that somebody else has set to another value.
 const TAKEN: &str = "FieldManagerConflict";
 
 /// A claim as it was read: a decision on an older one is refused.

@@ -92,14 +92,14 @@ pub enum Fate {
     Forbidden,
 }
 
-/// What is to be done about a claim: first the note, then the rest.
+/// Plan for a claim: first the annotation, then the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// What the note becomes; None within: it goes. None: it stays as it is.
+    /// New value of the annotation; an inner None removes it. None leaves it unchanged.
     pub note: Option<Option<String>>,
     /// Whether the cluster is torn down.
     pub tear_down: bool,
-    /// What somebody should know.
+    /// Remark for the claim's owner.
     pub tell: Option<Remark>,
     /// When it will be time.
     pub due: Option<Timestamp>,
@@ -107,7 +107,7 @@ pub struct Step {
     pub follow: bool,
 }
 
-/// What somebody should know about a claim. Said once.
+/// Remark for the claim's owner, emitted once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remark {
     /// Its runs may not be read.
@@ -156,7 +156,7 @@ fn before(note: &str) -> Option<Timestamp> {
     note.split(',').find_map(|item| cleanup::since(item.strip_prefix(BEFORE)?))
 }
 
-/// What is to be done. `fates` are those of the runs that [concern](Claim::concerned) it, in their order.
+/// Plans the cleanup. `fates` are those of the runs that [concern](Claim::concerned) the claim, in their order.
 pub fn next(claim: &Claim, fates: &[Fate], now: Timestamp) -> Step {
     // Somebody has ended it, or it ends by itself: there is nothing more to decide.
     if claim.ends || claim.asked == Some(true) {
@@ -167,7 +167,7 @@ pub fn next(claim: &Claim, fates: &[Fate], now: Timestamp) -> Step {
     // The one who noted it may have been another process, and a while ago. A later time than now is nobody's honest note.
     let read = |of: fn(&str) -> Option<Timestamp>| claim.note.as_deref().and_then(of).filter(|at| *at <= now);
     let (noted, before) = (read(cleanup::since), read(before));
-    // Where this is off no note may say when it ends. What is remembered stays: the run that it is of may have gone, and its reference too.
+    // With cleanup switched off, no annotation may announce an end. The recorded time stays: its run may be gone, and the reference too.
     let off = || {
         let Some(runs) = listed(&claim.concerned()) else { return change(claim.note.clone()) };
         let since = noted.or(before).map(|at| format!(",{BEFORE}{}", cleanup::note(at)));
@@ -186,7 +186,7 @@ pub fn next(claim: &Claim, fates: &[Fate], now: Timestamp) -> Step {
     };
     let since = Timestamp::from_second(since.as_second()).unwrap_or(since);
     let note = change(Some(cleanup::note(since)));
-    // What lies beyond all time never comes.
+    // A time beyond the maximum never comes.
     let Ok(due) = since.checked_add(kept.get()) else { return Step { note, ..watching } };
     if now < due {
         return Step { note, tell: Some(Remark::Planned(due)), due: Some(due), ..watching };
@@ -210,9 +210,9 @@ fn over(
         Fate::Gone => Some(noted.unwrap_or(now)),
         Fate::Runs | Fate::Forbidden => None,
     });
-    // Of those that do not own it any more the ones that are gone count: from others somebody has taken it away, who needs it.
+    // Former runs count only if they are gone: somebody removed the reference to the others, and needs the cluster.
     let gone = former.contains(&Fate::Gone).then_some(now);
-    // What was noted may be of a run that nothing tells of any more.
+    // The recorded time may belong to a run that left no other trace.
     own.collect::<Option<Vec<_>>>()?.into_iter().chain(gone).chain(remembered.into_iter().flatten()).max()
 }
 

@@ -28,7 +28,7 @@ pub fn claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
             run.is_legal().then_some(run)
         })
         .collect();
-    // Whoever writes so many makes nobody read them all.
+    // A claim with so many runs does not make anybody read them all.
     let kept = kept.filter(|_| runs.len() <= MOST_RUNS);
     runs.truncate(MOST_RUNS);
     let conditions = status["conditions"].as_array();

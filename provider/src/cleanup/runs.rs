@@ -34,7 +34,7 @@ const MOST: usize = 200;
 const MOST_OF_ONE: usize = 4;
 /// How long a watch lasts, in seconds.
 const LASTS: u32 = 290;
-/// Between two watches of one run. What happens meanwhile the next one tells, because each begins with how the run is.
+/// Pause between two watches of one run. The next watch reports events in between, because each starts with the run's state.
 const PAUSE: Duration = Duration::from_secs(5);
 /// The same when the last one failed. The poll goes on.
 const PAUSE_AFTER_TROUBLE: Duration = Duration::from_secs(30);

@@ -20,7 +20,7 @@ pub struct Cloud {
     pub identity: String,
     /// By what it lets somebody in.
     pub proof: Proof,
-    /// What clients are told beside that: region, interface, path of certificates.
+    /// Additional settings for clients: region, interface, path of certificates.
     pub beside: Map<String, Value>,
     /// Certificates by which it is trusted (PEM); none: well-known ones.
     pub certificates: Option<Vec<u8>>,
@@ -48,7 +48,7 @@ pub enum Proof {
 }
 
 impl Proof {
-    /// What of it must never be told.
+    /// The secret part, which must never be logged or reported.
     pub fn secret(&self) -> &str {
         match self {
             Self::Password { password, .. } => &password.0,

@@ -28,23 +28,23 @@ use super::{
     next::{Scene, Stage, Stored},
     order::{Map, stored},
     pass::{End, Happened, pass},
-    seen::{Seen, seen},
+    seen::{CredentialGauge, new_gauge},
 };
 use crate::{
     clusters::observe::{api, find, resource},
     config::Clusters,
     execute::{Cause, Error, Reason, limited},
-    looks::{CALM, Next, Pace, looks},
+    looks::{Action, Concurrency, DEBOUNCE, run_queue},
     metrics::{Metrics, cloud::Outcome},
     named,
-    orders::Teller,
+    orders::EventPublisher,
     running::Running,
     step,
     watch::{Health, keep, track},
 };
 
 /// How many looks at once: those that wait for an identity service keep nobody waiting for another.
-const PACE: Pace = Pace { at_once: 16, calm: CALM };
+const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce: DEBOUNCE };
 /// When there was more to do than a pass may.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -57,18 +57,18 @@ pub struct Options {
     pub config: Clusters,
     /// How long one call to the hub may take.
     pub patience: Duration,
-    /// Who this process is, in events.
+    /// Identity of this process in events.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
 
-/// What the loop works with.
+/// State of the controller.
 struct Controller {
     options: Options,
     metrics: Metrics,
-    teller: Teller,
-    seen: Arc<Seen>,
+    teller: EventPublisher,
+    seen: Arc<CredentialGauge>,
     /// The versions of ConfigMaps: what is in one has none of its own.
     known: Mutex<BTreeMap<String, String>>,
     /// The versions of ConfigMaps that we have written ourselves.
@@ -86,19 +86,19 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 
 async fn until(options: Options, metrics: Metrics, stop: Running) {
     let namespaces = options.config.cloud_namespaces();
-    let seen = Arc::new(seen(namespaces.len()));
-    metrics.attach_cloud(&seen);
+    let states = Arc::new(new_gauge(namespaces.len()));
+    metrics.attach_cloud(&states);
     let Options { client, patience, instance, .. } = options.clone();
     let controller = Controller {
         options,
         metrics: metrics.clone(),
-        teller: Teller { client, patience, instance, metrics },
-        seen: Arc::clone(&seen),
+        teller: EventPublisher { client, patience, instance, metrics },
+        seen: Arc::clone(&states),
         known: Mutex::default(),
         written: Mutex::default(),
     };
     let (sender, happened) = unbounded_channel();
-    let (orders, clusters) = seen.health.split_at(namespaces.len());
+    let (orders, clusters) = states.health.split_at(namespaces.len());
     let orders = namespaces.iter().zip(orders);
     let orders = orders.map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
     let clusters = namespaces.iter().zip(clusters);
@@ -106,7 +106,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
         clusters.map(|(namespace, health)| controller.watch_clusters(namespace, health, sender.clone()));
     let watching = async { tokio::join!(join_all(orders), join_all(clusters)) };
     let looking =
-        looks(happened, PACE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
+        run_queue(happened, PACE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
     tokio::select! {
         _ = watching => {}
         () = looking => {}
@@ -122,7 +122,7 @@ impl Controller {
             let version = map.resource_version().unwrap_or_default();
             let own = lock(&self.written).get(key) == Some(&version);
             let before = lock(&self.known).insert(key.to_owned(), version.clone());
-            // What we write ourselves is no reason to look again.
+            // Our own writes are no reason to reconcile.
             if before.is_none_or(|before| before != version) && !own {
                 let _ = sender.send(key.to_owned());
             }
@@ -160,13 +160,13 @@ impl Controller {
     fn forget(&self, key: &str) {
         lock(&self.known).remove(key);
         lock(&self.written).remove(key);
-        self.seen.saw(key, None);
+        self.seen.record(key, None);
     }
 
     /// Looks at an order, and says when to do so again.
-    async fn look(&self, key: &str) -> Next {
+    async fn look(&self, key: &str) -> Action {
         if !lock(&self.known).contains_key(key) {
-            return Next::Rest;
+            return Action::AwaitChange;
         }
         let passed = self.pass(key).await;
         // It may have gone meanwhile, and nobody would forget it then.
@@ -176,12 +176,12 @@ impl Controller {
         match passed {
             Ok(after) => after.into(),
             // It is not as it was when it was read.
-            Err(Error { reason: Reason::Conflict, .. }) => Next::After(CALM),
-            // Whatever it is, it is no reason for haste.
-            Err(Error { reason: Reason::NotYet, .. }) => Next::After(RETRY),
+            Err(Error { reason: Reason::Conflict, .. }) => Action::RequeueAfter(DEBOUNCE),
+            // A pending dependency is no reason to hurry.
+            Err(Error { reason: Reason::NotYet, .. }) => Action::RequeueAfter(RETRY),
             Err(error) => {
                 self.failed(key, &error);
-                Next::Failed
+                Action::Failed
             }
         }
     }
@@ -205,7 +205,7 @@ impl Controller {
         let stored = stored(secret.as_ref(), order);
         let (issuers, unread) = match self.issuers(order).await {
             Ok(issuers) => (issuers, false),
-            // What is published is looked after all the same, and the end of a cluster held up no longer than by an identity service that is silent.
+            // The published credential is still checked. Teardown of the cluster waits no longer than for an unresponsive identity service.
             Err(error) if error.reason == Reason::Forbidden => {
                 self.failed(key, &error);
                 (Vec::new(), true)
@@ -295,7 +295,7 @@ impl Controller {
         report.since = if same { before.since.or(Some(worker.now)) } else { Some(worker.now) };
         worker.report(&report).await?;
         if lock(&self.known).contains_key(key) {
-            self.seen.saw(key, report.state);
+            self.seen.record(key, report.state);
         }
         if same {
             return Ok(());
@@ -332,6 +332,6 @@ impl Controller {
     async fn tell(&self, key: &str, map: &ConfigMap, outcome: Outcome, note: String) {
         self.metrics.cloud_came_to(outcome);
         let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
-        self.teller.tell(key, map, &event, (self.options.now)()).await;
+        self.teller.publish_event(key, map, &event, (self.options.now)()).await;
     }
 }

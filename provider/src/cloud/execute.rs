@@ -80,7 +80,7 @@ impl Worker {
 
     /// Whether there is one still.
     async fn patch_map(&mut self, action: &'static str, mut metadata: Value) -> Result<bool, Error> {
-        // What was decided on an old copy is refused.
+        // A decision on an outdated copy is refused.
         metadata["resourceVersion"] = json!(self.map.metadata.resource_version);
         let (name, patch) = (self.name(), Patch::Merge(json!({ "metadata": metadata })));
         let written = async {
@@ -137,7 +137,7 @@ impl Worker {
             });
             let mut patch = json!({ "metadata": metadata });
             if let Some(data) = data {
-                // What is published is this, and not what somebody else has put beside it.
+                // Exactly this is published, without the additions of others.
                 let beside =
                     before.data.iter().flat_map(BTreeMap::keys).filter(|key| !data.contains_key(*key));
                 let mut whole: serde_json::Map<String, Value> =
@@ -154,7 +154,7 @@ impl Worker {
     }
 }
 
-/// What is published in a Secret.
+/// Credential that a Secret publishes.
 fn published(secret: Option<&Secret>) -> Option<Cloud> {
     let data = secret?.data.as_ref()?;
     Cloud::read(&data.get(CLOUDS)?.0, data.get(CERTIFICATES).map(|pem| pem.0.as_slice())).ok()

@@ -1,7 +1,7 @@
 //! The identity service over HTTP: version 3 of OpenStack's Identity API, of it tokens and application credentials.
 //!
-//! Each call is sent once, takes no longer than [`CALL`], and of no answer more is read than [`MOST`]. Of what is answered only a few words are
-//! told, cleaned, and nothing if one of our secrets is among them.
+//! Each call is sent once, takes at most [`CALL`], and reads at most [`MOST`] of the response. Only a few cleaned words of a response are
+//! reported, and none if one of our secrets is among them.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub struct Session {
     token: HeaderValue,
     /// Id of the user.
     pub user: String,
-    /// What must never be told.
+    /// Secrets that must never be reported.
     secrets: Vec<Redacted<String>>,
 }
 
@@ -142,7 +142,7 @@ fn refused(answer: &Answer, secrets: &[Redacted<String>]) -> Fault {
 /// Has the identity service let somebody in.
 ///
 /// # Errors
-/// If it does not. One that does not exist is answered with 401 or, if it is an application credential, with 404.
+/// Fails if the service does not accept the credential. A missing credential is answered with 401 or, for an application credential, with 404.
 pub async fn sign_in(cloud: &Cloud) -> Result<Session, Fault> {
     let client = client(cloud).await?;
     let secrets = vec![Redacted(cloud.proof.secret().to_owned())];

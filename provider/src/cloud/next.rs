@@ -1,4 +1,4 @@
-//! What is to be done about the credential of one cluster now. Pure.
+//! Plans the credential of one cluster. Pure.
 //!
 //! ```text
 //!            ┌────────────── due ◀── asked for anew, another user, half of its time over, refused by the identity service
@@ -24,7 +24,7 @@ pub use leave::remaining;
 pub use scene::{Scene, Stage, Stored};
 
 use super::record::{Held, MOST, Old, One, Record, number};
-use crate::bundles::wait::later;
+use crate::bundles::wait::saturating_add;
 
 /// How long an identity service that does not answer holds up the end of a cluster.
 pub const GIVE_UP: SignedDuration = SignedDuration::from_hours(24);
@@ -36,7 +36,7 @@ pub const BATCH: usize = 128;
 pub const GO_ON: Duration = Duration::from_secs(5);
 /// With how many that are not deleted yet no other one is made because somebody wants one.
 pub const CROWD: usize = 16;
-/// What is said where the right to list the issuers' Secrets is missing.
+/// Message for a missing permission to list the issuers' Secrets.
 const UNREAD: &str = "the provider is not let in to list the Secrets of issuers";
 
 /// One thing to do.
@@ -191,7 +191,7 @@ fn published(order: &Order, mut record: Record, minted: &Minted, now: Timestamp)
     if let Some(before) = record.held.take() {
         record.retire(before.one, now);
     }
-    // What an issuer had was asked for before, and what it has since is this one; unless there was more than could be written down.
+    // The issuer's earlier credentials were listed before, and the only newer one is this; unless there were more than could be recorded.
     if record.old.len() < MOST {
         record.open.remove(&minted.one.issuer);
     }
@@ -230,8 +230,8 @@ fn failed(scene: &Scene, known: &Known, record: &Record, works: bool) -> Step {
     tell(State::OwnerInvalid, format!("{why}; {hint}"), None, after)
 }
 
-/// What is published is good: what is not needed any more goes.
-/// `crowded`: another one is wanted, and is not made because there are so many.
+/// The published credential works: removes credentials that are not needed any more. `crowded`: another credential is wanted, and is not
+/// created because there are too many.
 fn tidy(
     scene: &Scene,
     known: &Known,
@@ -257,9 +257,9 @@ fn tidy(
             Some(Err(_)) => {}
         }
     }
-    // One that has ended by itself is of use to nobody.
+    // An expired credential is of no use.
     let grace = order.lifetime.map_or(scene.grace, |lifetime| scene.grace.min(lifetime.get()));
-    let end = |old: &Old| old.since.map(|since| later(since, grace));
+    let end = |old: &Old| old.since.map(|since| saturating_add(since, grace));
     let over = |old: &Old| end(old).is_none_or(|end| end <= now);
     let rest = record.old.iter().find(|old| over(old) && !known.is_tried(&old.one));
     if let Some(old) = rest.filter(|_| known.removed.len() < BATCH && !scene.unread) {
@@ -307,7 +307,7 @@ fn tell(state: State, message: String, held: Option<&Held>, after: Duration) -> 
     Step::Tell(report, after)
 }
 
-/// Of those that an issuer has, the ones that were made for a composite.
+/// Selects the issuer's credentials that were created for a composite.
 pub fn ours(uid: &str, found: Vec<One>) -> Vec<One> {
     found
         .into_iter()

@@ -9,7 +9,7 @@ use testplatform_apis::{
 };
 
 use super::next::Stored;
-use crate::orders::{deleted, note};
+use crate::orders::{annotation, deletion_timestamp};
 
 /// Annotation on the ConfigMap: since when what was made is being deleted, if that takes more than one look. Nobody else reads it.
 pub const REMOVING: &str = "testplatform.ci.openshift.org/cloud-credential-removing";
@@ -17,12 +17,12 @@ pub const REMOVING: &str = "testplatform.ci.openshift.org/cloud-credential-remov
 /// The most that is said of why an order cannot be read, in characters.
 const MOST: usize = 256;
 
-/// What a ConfigMap says.
+/// Content of a request's ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
-    /// What is wanted; or why that cannot be read, in a sentence.
+    /// Parsed request, or the parse error as a sentence.
     pub order: Result<Order, String>,
-    /// What was told last; nothing of it, if that cannot be read.
+    /// Last report; empty if it cannot be read.
     pub report: Report,
     /// Whether our finalizer stands on it.
     pub holds: bool,
@@ -53,7 +53,7 @@ impl Map {
                 }
             },
         );
-        let report = note(map, cloud::REPORT);
+        let report = annotation(map, cloud::REPORT);
         let name = map.metadata.name.as_deref().unwrap_or_default();
         let cluster = order.as_ref().map_or_else(
             |_| name.strip_suffix(cloud::SUFFIX).unwrap_or(name).to_owned(),
@@ -64,8 +64,8 @@ impl Map {
             order,
             report: report.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default(),
             holds: finalizers.iter().any(|finalizer| finalizer == cloud::FINALIZER),
-            deleted: deleted(map),
-            removing: note(map, REMOVING).and_then(|at| at.parse().ok()),
+            deleted: deletion_timestamp(map),
+            removing: annotation(map, REMOVING).and_then(|at| at.parse().ok()),
             cluster,
         }
     }
@@ -79,7 +79,8 @@ fn flaw(order: &Order) -> Option<&'static str> {
     order.flaw()
 }
 
-/// What the Secret of the order's name is. Ours is what has a record that can be read and, where the order can be read, is of its composite.
+/// State of the Secret of the request's name. A Secret is ours if its record can be read and, where the request can be read, names the same
+/// composite.
 pub fn stored(secret: Option<&Secret>, order: Option<&Order>) -> Stored {
     let Some(secret) = secret else { return Stored::Absent };
     let text = secret.metadata.annotations.as_ref().and_then(|notes| notes.get(cloud::RECORD));

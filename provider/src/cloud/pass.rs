@@ -55,7 +55,7 @@ pub enum Happened {
     LeftBehind(String),
 }
 
-/// What a pass came to.
+/// Result of a reconcile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// This is to be said, and it is to be looked at again after this time.
@@ -86,7 +86,7 @@ pub async fn pass<B: Both + Sync>(
             Step::Later(after) => return Ok(End::Later(after)),
             Step::Hold => {
                 if !both.hold().await? {
-                    // What is made for it now would be nobody's.
+                    // A credential that is created now would have no owner.
                     return Ok(End::Nothing);
                 }
                 scene.holds = true;

@@ -1,4 +1,4 @@
-//! What is known of the credentials that were made for one cluster, as it stands on their Secret. Nothing of it is secret.
+//! Record of the credentials that were created for one cluster, as stored on their Secret. It contains no secret.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub struct Record {
     /// The one that is published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
-    /// Those that are to be deleted.
+    /// Credentials to delete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub old: Vec<Old>,
 }
@@ -45,7 +45,7 @@ pub struct Held {
     pub renew: Option<Timestamp>,
 }
 
-/// One that is to be deleted.
+/// A credential to delete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Old {
@@ -72,7 +72,7 @@ pub struct One {
 }
 
 impl Record {
-    /// Of a composite for which none was made.
+    /// Record of a composite without any credential.
     pub fn of(uid: &str) -> Self {
         Self { uid: uid.to_owned(), ..Self::default() }
     }

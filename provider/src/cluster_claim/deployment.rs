@@ -1,4 +1,4 @@
-//! What is read of a ClusterDeployment.
+//! Fields that are read of a ClusterDeployment.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -12,11 +12,11 @@ use super::object::ClusterDeployment;
 pub struct Spec {
     /// The pool that it comes from, and the claim that has it. Which claim that is never changes once it is said.
     pub cluster_pool_ref: Option<PoolRef>,
-    /// What is installed, and where its credentials are. There before the installation has ended.
+    /// Installed cluster, and the location of its credentials. Present before the installation has finished.
     pub cluster_metadata: Option<Metadata>,
     /// The installation has ended well.
     pub installed: bool,
-    /// What it is to do: `Running`, `Hibernating`, or nothing said.
+    /// Desired power state: `Running`, `Hibernating`, or empty.
     pub power_state: String,
 }
 
@@ -69,7 +69,7 @@ pub struct Status {
     pub power_state: String,
     /// The version that was installed.
     pub install_version: String,
-    /// What holds of it.
+    /// Conditions of the object.
     pub conditions: Vec<ObservedCondition>,
 }
 
@@ -90,7 +90,7 @@ pub mod conditions {
     /// True: it failed for good.
     pub const PROVISION_STOPPED: &str = "ProvisionStopped";
 
-    /// Those that are kept of a cluster: there are dozens on each.
+    /// Conditions that are kept of a cluster: each has dozens.
     pub const KEPT: [&str; 6] =
         [READY, HIBERNATING, PROVISIONED, DEPROVISION_LAUNCH_ERROR, PROVISION_FAILED, PROVISION_STOPPED];
 }
@@ -111,9 +111,9 @@ pub mod names {
     pub const READ: [&str; 5] = [REMOVE, REMOVE_CLAIMED, POWER_PAUSED, VERSION, VERSION_PATCH];
 }
 
-/// What it does when it runs.
+/// Power state of a running cluster.
 pub const RUNNING: &str = "Running";
-/// What it does when it sleeps.
+/// Power state of a hibernating cluster.
 pub const HIBERNATING: &str = "Hibernating";
 
 impl ClusterDeployment {
@@ -144,7 +144,7 @@ impl ClusterDeployment {
         self.condition(conditions::PROVISION_STOPPED).is_some_and(ObservedCondition::is_true)
     }
 
-    /// What it does, word for word; the step on the way where Hive says no more than that. None if nobody knows.
+    /// Power state as Hive reports it; the step of the transition where Hive reports only that. None if unknown.
     pub fn power_state(&self) -> Option<&str> {
         let said = Some(self.status.value.power_state.as_str()).filter(|word| !word.is_empty());
         said.or_else(|| {

@@ -24,7 +24,7 @@ const LONGEST: usize = 1024;
 /// A failure, and what is noted of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noted {
-    /// What the status tells.
+    /// Failure in the status.
     pub failure: ProvisionFailure,
     /// The diagnostics.
     pub diagnostics: Option<String>,
@@ -38,7 +38,7 @@ pub fn last<'a>(
     now: Timestamp,
 ) -> Option<Noted> {
     let born = claim.metadata.creation_timestamp.as_ref().map(|t| t.0);
-    // What failed before it asked is no concern of its owner's.
+    // A failure from before the claim does not concern its owner.
     let concerns = |at: Option<Timestamp>| at.is_none() || born.is_none() || at >= born;
     let newest = seen
         .filter_map(|deployment| Some((deployment, failed(deployment)?)))

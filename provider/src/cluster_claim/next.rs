@@ -7,7 +7,7 @@
 //!                               └──────── ending, gone, another's ───┘
 //! ```
 //!
-//! What is decided here holds whatever is stale, lost or repeated around it:
+//! Decisions hold whatever is stale, lost or repeated around them:
 //!
 //! - Credentials are published only of a ClusterDeployment that itself names this claim, its pool and its namespace; only after
 //!   Hive has said that the claim is served and that the cluster has run; and only on what the API server said in this pass.
@@ -40,7 +40,7 @@ use crate::{
     step::Requeue,
 };
 
-/// What is to be done about a ClusterClaim now.
+/// Plans the next step of a ClusterClaim.
 pub fn next(claim: &ClusterClaim, world: &World, now: Timestamp) -> Step {
     let published = matches!(world.published, Published::Ours { .. });
     let unreadable =
@@ -259,8 +259,8 @@ impl Pass<'_> {
     }
 }
 
-/// What to say when an action failed, if it is anything for the owner of the claim. `said` is a sentence that does not change from
-/// try to try, and quotes no secret.
+/// Annotations after an operation failed, if the failure concerns the owner of the claim. `said` is a message that does not change from try to
+/// try, and quotes no secret.
 pub fn failed(claim: &ClusterClaim, action: &Action, said: &str) -> Option<Notes> {
     match action {
         Action::Publish(_) | Action::Issue(_) => {}

@@ -1,5 +1,5 @@
-//! Whose a ClusterDeployment is. Anybody who can write on a ClusterClaim can write another cluster's name into it: nothing on it is
-//! immutable, and no webhook looks at it. What a ClusterDeployment says of itself nobody can change once it is said.
+//! Ownership of a ClusterDeployment. Anybody who can edit a ClusterClaim can write another cluster's name into it: no field is immutable, and
+//! no webhook checks it. The claim reference in a ClusterDeployment cannot be changed once it is set.
 
 use testplatform_apis::hive_status::Ownership;
 

@@ -1,4 +1,4 @@
-//! What is read of a ClusterPool.
+//! Fields that are read of a ClusterPool.
 
 use serde::{Deserialize, de::IgnoredAny};
 use testplatform_apis::foreign::meta::ObservedCondition;
@@ -31,7 +31,7 @@ pub struct Status {
     pub ready: i64,
     /// Unclaimed clusters that are installed and do not run.
     pub standby: i64,
-    /// What holds of it.
+    /// Conditions of the object.
     pub conditions: Vec<ObservedCondition>,
 }
 

@@ -1,4 +1,4 @@
-//! What one pass over a ClusterClaim comes to.
+//! Plan of one reconcile of a ClusterClaim.
 
 use testplatform_apis::hive_status::HiveStatus;
 
@@ -9,7 +9,7 @@ use crate::{
     step::{Event, Requeue},
 };
 
-/// What is to be done about one ClusterClaim now.
+/// Plan for one ClusterClaim.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// In this order. Each may have been done before, by a pass that did not come to its end.
@@ -22,7 +22,7 @@ pub struct Step {
     pub requeue: Requeue,
 }
 
-/// What stands on the ClusterClaim, whose status is Hive's: annotations, written together.
+/// Annotations on the ClusterClaim, whose status is Hive's; they are written together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     /// Annotation `…/status`.

@@ -26,7 +26,7 @@ pub fn pool(world: &World) -> PoolReport {
     }
 }
 
-/// What is known to be wrong with a pool.
+/// Known problem of a pool.
 fn trouble(pool: &ClusterPool) -> Option<&ObservedCondition> {
     let missing = of(pool, conditions::MISSING_DEPENDENCIES).filter(|c| c.is_true());
     let invalid = || of(pool, conditions::INVENTORY_VALID).filter(|c| c.is_false());

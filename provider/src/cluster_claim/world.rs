@@ -38,7 +38,7 @@ pub enum Deployment {
     Here(Arc<ClusterDeployment>),
 }
 
-/// What an administrator decides about ClusterClaims, as far as decisions on one need it.
+/// Settings of an administrator that decisions on one ClusterClaim need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// How often the credentials of a claimed cluster are read again although nothing happened: they cannot be watched.

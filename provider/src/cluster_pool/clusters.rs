@@ -20,7 +20,7 @@ pub struct World {
     pub clusters: Vec<Cluster>,
     /// How many claims wait: Hive makes a cluster more for each.
     pub waiting: usize,
-    /// What is under the name of the pool's ClusterImageSet; none: it does not exist, or was not read.
+    /// Release image of the pool's ClusterImageSet; None: it does not exist, or was not read.
     pub release_image: Option<String>,
     /// The other namespaces with a pool of this name.
     pub namesakes: Vec<String>,
@@ -88,7 +88,7 @@ const SPEC_HASH: &str = "hive.openshift.io/cluster-pool-spec-hash";
 const LONGEST_HASH: usize = 128;
 
 impl Cluster {
-    /// Reads a ClusterDeployment, if it belongs to this pool. What it says of itself counts, not a label.
+    /// Reads a ClusterDeployment, if it belongs to this pool. Its own spec counts, not a label.
     pub fn read(object: &Value, namespace: &str, pool: &str) -> Option<Self> {
         let deployment = Deployment::deserialize(object).ok()?;
         let spec = deployment.spec.value;

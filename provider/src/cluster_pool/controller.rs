@@ -16,12 +16,12 @@ use super::{
     execute::{annotate, emit},
     next::next,
     observe::{Found, LABELS, hive, observe},
-    seen::{Looked, Seen},
+    seen::{PoolGauge, PoolProgress},
 };
 use crate::{
     controller::pass::guarded,
     execute::{Cause, Error, error::plain, limited},
-    looks::{Next, Pace, looks},
+    looks::{Action, Concurrency, run_queue},
     metrics::Metrics,
     running::Running,
     step::Requeue,
@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// One after the other. A look lists what there is of a pool, and of many clusters at once much happens.
-const PACE: Pace = Pace { at_once: 1, calm: Duration::from_secs(1) };
+const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 1, debounce: Duration::from_secs(1) };
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// However quiet it is.
@@ -42,7 +42,7 @@ pub struct Options {
     pub client: Client,
     /// The namespaces of the pools that are looked after.
     pub namespaces: BTreeSet<String>,
-    /// Who this process is.
+    /// Identity of this process.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
@@ -51,10 +51,10 @@ pub struct Options {
 /// Namespace and name.
 pub type Key = (String, String);
 
-/// What the loop works with.
+/// State of the controller.
 struct Controller {
     options: Options,
-    seen: Arc<Seen>,
+    seen: Arc<PoolGauge>,
     metrics: Metrics,
 }
 
@@ -64,7 +64,7 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 }
 
 async fn until(options: Options, metrics: Metrics, stop: Running) {
-    let seen = Arc::new(Seen::default());
+    let seen = Arc::new(PoolGauge::default());
     metrics.attach_pools(&seen);
     let controller = Controller { options, seen, metrics };
     let (sender, happened) = unbounded_channel();
@@ -76,7 +76,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
         );
     };
     let looking =
-        looks(happened, PACE, &controller.metrics, async |key: Key| controller.look(&key).await, stop);
+        run_queue(happened, PACE, &controller.metrics, async |key: Key| controller.look(&key).await, stop);
     tokio::select! {
         () = watches => {}
         () = looking => {}
@@ -115,20 +115,20 @@ async fn keep_dynamic(api: Api<DynamicObject>, health: &Health, mut on: impl FnM
 }
 
 impl Controller {
-    /// Looks at a pool. One that is gone, or not ours, is looked at again when something happens.
-    async fn look(&self, key: &Key) -> Next {
+    /// Reconciles a pool. A pool that is deleted, or not ours, waits for a change.
+    async fn look(&self, key: &Key) -> Action {
         let (namespace, name) = key;
         let pass = Box::pin(async { self.pass(key).await.map_err(Cause::from) });
         match guarded(limited("look_at_clusterpool", PATIENCE, pass)).await {
-            Ok(None) => Next::Rest,
-            Ok(Some(Requeue::OnChange)) => Next::After(NET),
-            Ok(Some(Requeue::After(after))) => Next::After(after),
-            Ok(Some(Requeue::Anew)) => Next::After(PACE.calm),
+            Ok(None) => Action::AwaitChange,
+            Ok(Some(Requeue::OnChange)) => Action::RequeueAfter(NET),
+            Ok(Some(Requeue::After(after))) => Action::RequeueAfter(after),
+            Ok(Some(Requeue::Fresh)) => Action::RequeueAfter(PACE.debounce),
             Err(Error { action, reason, message }) => {
                 self.metrics.looked_at_pool("failed");
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(namespace, clusterpool = name, error = message, "a look failed");
-                Next::Failed
+                Action::Failed
             }
         }
     }
@@ -139,11 +139,11 @@ impl Controller {
         let observed = match observe(client, namespace, name).await? {
             Found::Pool(observed) => observed,
             Found::Nothing => {
-                self.seen.saw(key, None);
+                self.seen.record(key, None);
                 return Ok(None);
             }
             Found::Broken => {
-                self.seen.saw(key, Some(Looked::UNREADABLE));
+                self.seen.record(key, Some(PoolProgress::UNREADABLE));
                 self.metrics.looked_at_pool("left_alone");
                 // That it goes may be missed, too, and it would be counted for ever.
                 return Ok(Some(Requeue::OnChange));
@@ -152,7 +152,7 @@ impl Controller {
         let now = now();
         let step = next(&observed.pool, &observed.world, now);
         let known = step.status.as_ref().or(observed.pool.known.as_ref());
-        self.seen.saw(key, known.map(|known| Looked::of(&observed.pool, known)));
+        self.seen.record(key, known.map(|known| PoolProgress::of(&observed.pool, known)));
         if let Some(status) = &step.status {
             annotate(client, &observed.object, status).await?;
             tracing::info!(namespace, clusterpool = name, ceiling = ?status.ceiling, "annotated");
@@ -186,7 +186,7 @@ mod tests {
         controller
     }
 
-    /// Whatever is asked of this hub, whoever asks panics.
+    /// A hub on which every request panics.
     fn answer(_: &Request<Body>) -> Result<Response<Body>, Infallible> {
         panic!("a bug")
     }
@@ -195,7 +195,7 @@ mod tests {
     async fn a_bug_is_a_look_that_failed() {
         let service = tower::service_fn(|request: Request<Body>| async move { answer(&request) });
         let controller = controller(Client::new(service, "default"));
-        assert_eq!(controller.look(&("pools".into(), "one".into())).await, Next::Failed);
+        assert_eq!(controller.look(&("pools".into(), "one".into())).await, Action::Failed);
         let told = controller.metrics.encode().unwrap();
         for line in [
             r#"clusterpool_looks_total{outcome="failed"} 1"#,
@@ -231,12 +231,12 @@ mod tests {
             let told = controller.metrics.encode().unwrap();
             assert!(told.contains(&format!("{unreadable}{expected}")), "{expected}: {told}");
         };
-        assert_eq!(controller.look(&key).await, Next::After(NET));
+        assert_eq!(controller.look(&key).await, Action::RequeueAfter(NET));
         count(1);
         // That is not said of the pool.
-        assert_eq!(controller.look(&key).await, Next::Failed);
+        assert_eq!(controller.look(&key).await, Action::Failed);
         count(1);
-        assert_eq!(controller.look(&key).await, Next::Rest);
+        assert_eq!(controller.look(&key).await, Action::AwaitChange);
         count(0);
     }
 }

@@ -21,18 +21,18 @@ use crate::step::{Event, Requeue};
 /// How often a refresh or a rotation is looked at although nothing was heard: a net under the watches.
 const NET: Duration = Duration::from_mins(1);
 
-/// What is to be done about a pool now.
+/// Plan for a pool.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// Written as annotation, because it differs from what is there.
     pub status: Option<PoolStatus>,
-    /// What happened, for whoever watches the pool.
+    /// Events for the watchers of the pool.
     pub events: Vec<Event>,
     /// When to look again.
     pub requeue: Requeue,
 }
 
-/// What is to be done about a pool now.
+/// Plan for a pool.
 pub fn next(pool: &Pool, world: &World, now: Timestamp) -> Step {
     let before = pool.known.clone().unwrap_or_default();
     let mut status = before.clone();
@@ -77,8 +77,8 @@ fn latest(world: &World, known: Option<&PoolFailure>) -> Option<PoolFailure> {
     seen.chain(known).max_by_key(|f| (f.time, f.cluster_deployment.clone(), f.attempt)).cloned()
 }
 
-/// Whether a cluster that was begun after the failure was installed. Once it was, it may be claimed and gone. Of a failure without a time
-/// nobody knows.
+/// Whether a cluster that was started after the failure was installed. Such a cluster may be claimed and deleted by now. A failure without a
+/// time is never overcome.
 fn overcome(status: &PoolStatus, before: &PoolStatus, world: &World) -> bool {
     let Some(failure) = &status.last_provision_failure else { return false };
     let was = before.provision_failure_overcome == Some(true)
@@ -87,12 +87,12 @@ fn overcome(status: &PoolStatus, before: &PoolStatus, world: &World) -> bool {
     was || world.clusters.iter().any(younger)
 }
 
-/// What is under the name of the ClusterImageSet, beside what was there when the clusters were made.
+/// Release image of the ClusterImageSet, together with the one at the creation of the clusters.
 fn artifacts(pool: &Pool, world: &World, known: Option<Artifacts>) -> Option<Artifacts> {
     if pool.request.on_artifact_change == Some(OnArtifactChange::Ignore) {
         return None;
     }
-    // One that cannot be read has not changed.
+    // An unreadable image counts as unchanged.
     let Some(release) = &world.release_image else { return known };
     match known.filter(|k| k.image_set == pool.image_set) {
         Some(known) => Some(Artifacts { changed: known.release_image != *release, ..known }),
@@ -113,7 +113,7 @@ fn events(before: &PoolStatus, after: &PoolStatus, known: bool) -> Vec<Event> {
     let refresh = |s: &PoolStatus| s.refresh.as_ref().map(|r| (r.nonce.clone(), r.phase));
     let (old, new) = (refresh(before), refresh(after));
     if let Some((nonce, phase)) = new.filter(|new| old.as_ref() != Some(new)) {
-        // What was there when the pool was first seen asked for nothing.
+        // A nonce from before the first observation requested nothing.
         if known && old.is_none_or(|(old, _)| old != nonce) {
             tell(false, "Refreshing", format!("refresh {nonce} begins"));
         }

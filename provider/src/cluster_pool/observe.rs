@@ -22,7 +22,7 @@ pub(super) fn hive(kind: &str) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk("hive.openshift.io", "v1", kind))
 }
 
-/// What there is under the name of a pool.
+/// Lookup result for a pool.
 pub(super) enum Found {
     /// Nothing, or a pool that the function did not make.
     Nothing,

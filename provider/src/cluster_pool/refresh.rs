@@ -13,8 +13,8 @@
 //!
 //! A pool is full when it has what it can have: claimed clusters count against `maxSize` too, and use entries of the inventory.
 //!
-//! For each claim that waits there is a cluster more, whatever the size. What a wave left to those proves nothing: such a cluster is the claim's in a
-//! moment, or goes when the claim does, and whoever sees that in the middle sees a pool that is full of what is old.
+//! Each waiting claim adds a cluster, whatever the size. Clusters that a wave left to waiting claims prove nothing: such a cluster is claimed
+//! in a moment, or is deleted with the claim. In between the pool seems full of old clusters.
 
 use jiff::Timestamp;
 use testplatform_apis::{
@@ -28,7 +28,7 @@ use super::{
     pool::Pool,
 };
 
-/// What a refresh that nobody asked for by a nonce is called, with the release after it.
+/// Nonce prefix of a refresh without a requested nonce; the release follows.
 const BY_ARTIFACT: &str = "artifact:";
 
 /// How far the refresh is from now on, and what the pool may be at most.
@@ -41,12 +41,12 @@ pub(super) fn advance(
     let known = pool.known.as_ref().and_then(|k| k.refresh.clone());
     let Some(usual) = pool.request.size else { return (known, None) };
     let Some(asked) = asked(pool, world, artifacts, known.as_ref()) else {
-        // One that was called off leaves nothing behind.
+        // A cancelled refresh leaves no trace.
         return (known.filter(|k| k.phase.over()), None);
     };
     let mut report = match known.filter(|k| k.nonce == asked.nonce) {
         Some(report) => report,
-        // What was there when the pool was first seen asks for nothing: it may be older than every cluster.
+        // A nonce from before the first observation requests nothing: it may be older than every cluster.
         None if pool.known.is_none() => {
             let done =
                 RefreshReport { nonce: asked.nonce, phase: RefreshPhase::Done, ..RefreshReport::default() };
@@ -108,8 +108,7 @@ fn asked(
     by_nonce.or_else(by_artifact)
 }
 
-/// How many clusters that nobody has claimed there can be, of so many that are wanted. One that is being destroyed and had no claim makes room
-/// soon.
+/// Attainable number of unclaimed clusters, of a wanted number. An unclaimed cluster in deletion soon makes room.
 fn attainable(pool: &Pool, world: &World, usual: i64) -> i64 {
     let claimed = i64::try_from(world.clusters.iter().filter(|c| c.claimed).count()).unwrap_or(i64::MAX);
     pool.most.map_or(usual, |most| usual.min(most.saturating_sub(claimed).max(0)))
@@ -146,7 +145,7 @@ impl Wave<'_> {
         if old == 0 {
             return (RefreshPhase::Done, None);
         }
-        // Those that are to run do until some are to go: what is waited for may take long.
+        // Running clusters keep running until some have to be deleted: the wait may be long.
         let full = at_most(self.usual, None);
         match report.phase {
             RefreshPhase::Settling if self.all || self.is_at_rest() => {

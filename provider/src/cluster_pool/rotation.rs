@@ -16,7 +16,7 @@ use super::{
     next::at_most,
     pool::Pool,
 };
-use crate::bundles::wait::later;
+use crate::bundles::wait::saturating_add;
 
 /// The most names that are listed.
 const MOST: usize = 50;
@@ -65,7 +65,7 @@ pub(super) fn advance(
         // Just taken up.
         (true, true) | (false, false) => (now, known.spec_hash.clone()),
     };
-    let end = later(since, ROUND);
+    let end = saturating_add(since, ROUND);
     let of_before = |c: &&Cluster| c.created < end && before.is_some() && c.spec_hash == before;
     let old: Vec<&Cluster> = world.clusters.iter().filter(|c| c.created < since || of_before(c)).collect();
     let phase = if old.is_empty() { RotationPhase::Done } else { RotationPhase::Replacing };
@@ -80,7 +80,7 @@ pub(super) fn advance(
     (Some(counted(report, &old)), None)
 }
 
-/// What Hive says of the pool from which it made the youngest cluster.
+/// Pool hash that Hive recorded on the youngest cluster.
 fn youngest_hash(world: &World) -> Option<String> {
     let youngest = world.clusters.iter().max_by_key(|c| (c.created, &c.name));
     youngest.and_then(|c| c.spec_hash.clone())

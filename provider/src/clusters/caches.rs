@@ -1,4 +1,4 @@
-//! What the watches last said of clusters of one kind, and of published Secrets.
+//! Caches of the clusters of one kind, and of published Secrets.
 
 use kube::{
     core::ApiResource,

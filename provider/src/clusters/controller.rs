@@ -25,7 +25,7 @@ use super::{
     world::Settings,
 };
 use crate::{
-    account::callers::Callers,
+    account::callers::GuestLimiter,
     claims::caches::SecretMeta,
     config::{Clusters, ClustersOf},
     controller::{
@@ -44,16 +44,16 @@ const CONCURRENCY_OF_ORPHANS: u16 = 2;
 /// How often it is asked whether the hub serves a kind by now.
 const ABSENT: Duration = Duration::from_secs(30);
 
-/// What the loops need to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The hub.
     pub client: Client,
-    /// What is published, and where.
+    /// Credentials to publish, and their target namespace.
     pub config: Clusters,
     /// How long one call may take.
     pub patience: Duration,
-    /// Who this process is.
+    /// Identity of this process.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
@@ -83,7 +83,7 @@ struct Inlets {
     writers: Writers,
 }
 
-/// Runs until `stop`; what has begun is finished. What a hub does not serve is waited for.
+/// Runs until `stop` and finishes started reconciles. Kinds that the hub does not serve are waited for.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
     Box::pin(until(options, metrics, stop))
 }
@@ -183,7 +183,7 @@ impl Controller {
         let caches = Arc::new(caches);
         let (queue, clusters) = Queue::new();
         let (orphans, orphan_requests) = Queue::new();
-        let callers = Callers::default();
+        let callers = GuestLimiter::default();
         let observer = Observer {
             kind,
             resource: resource.clone(),
@@ -248,7 +248,7 @@ impl Controller {
                 |gone| self.orphans.forget(&gone.name),
             );
             tokio::join!(looks, sweeps);
-            self.observer.callers.over().await;
+            self.observer.callers.wait_idle().await;
         };
         work_until(stop, self.feed(writers), || self.has_begun(), work).await;
     }

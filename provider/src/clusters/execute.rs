@@ -17,7 +17,7 @@ use super::{
     observe::api,
 };
 use crate::{
-    account::{PATIENCE as ISSUING, callers::Callers},
+    account::{GUEST_TIMEOUT as ISSUING, callers::GuestLimiter},
     execute::{Cause, Error, Reason, error::is_not_found, event, limited},
     named,
     publish::{
@@ -29,18 +29,18 @@ use crate::{
 
 /// Does what a step says.
 pub(super) struct Executor {
-    /// Whose clusters they are.
+    /// Backend of the clusters.
     pub backend: Backend,
     /// Their objects, as the hub serves them.
     pub resource: ApiResource,
     /// The Secrets of the hub.
     pub vault: Vault,
-    /// Who this process is, in events.
+    /// Identity of this process in events.
     pub instance: String,
     /// How long one action may take.
     pub patience: Duration,
     /// Leave to call clusters that were delivered.
-    pub callers: Callers,
+    pub callers: GuestLimiter,
     /// The clock.
     pub now: fn() -> Timestamp,
 }

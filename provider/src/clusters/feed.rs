@@ -89,7 +89,7 @@ impl Controller {
         }
     }
 
-    /// A Secret may have outlived its cluster, or be its cluster's. What is nobody's may still be in the way of a cluster of its name.
+    /// A Secret may have outlived its cluster, or belong to it. A Secret without an owner may still block a cluster of its name.
     fn push_secret(&self, secret: &SecretMeta) {
         let name = secret.name_any();
         let Some(cluster) = name.strip_suffix(SUFFIX) else { return };

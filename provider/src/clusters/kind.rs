@@ -1,4 +1,4 @@
-//! What differs from kind to kind: which object has the credentials, when they are safe to read, and where they are. Pure.
+//! Differences between kinds: the object that has the credentials, when they are safe to read, and their location. Pure.
 
 mod caas;
 mod cluster_api;
@@ -11,7 +11,7 @@ use testplatform_apis::template::Backend;
 use super::object::{Cluster, Reference};
 use crate::publish::{Key, Owner};
 
-/// What is known of a kind.
+/// Properties of a kind.
 pub trait Kind: Sync {
     /// The backend whose clusters it stands for.
     fn backend(&self) -> Backend;
@@ -71,7 +71,7 @@ pub enum Password<'a> {
     At(Key<'a>),
     /// It may have one: it is waited for, but not for long.
     Perhaps {
-        /// Where it would be; None: it is not said.
+        /// Location of the password; None: the object does not say.
         at: Option<Key<'a>>,
         /// Since when it should be there. None: since always.
         since: Option<Timestamp>,

@@ -7,7 +7,7 @@
 //!      └────────────────────────┴──────── ending, gone ──────────────┘
 //! ```
 //!
-//! What is decided here holds whatever is stale, lost or repeated around it:
+//! Decisions hold whatever is stale, lost or repeated around them:
 //!
 //! - Credentials are published only of what the function has marked for the namespace in which they are published here, only after
 //!   the cluster could be used, and only on what the API server said in this pass.
@@ -37,7 +37,7 @@ use crate::{
 /// For how long a password is waited for that need not come.
 pub const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
 
-/// What is to be done about one cluster now.
+/// Plan for one cluster.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     /// In this order. Each may have been done before, by a pass that did not come to its end.
@@ -50,7 +50,7 @@ pub struct Step {
     pub requeue: Requeue,
 }
 
-/// What stands on the object, whose status is another controller's: annotations, written together.
+/// Annotations on the object, whose status belongs to another controller; they are written together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     /// Annotation `…/status`.
@@ -59,7 +59,7 @@ pub struct Notes {
     pub credentials_revision: Option<String>,
 }
 
-/// What is to be done about a cluster now.
+/// Plans the next step of a cluster.
 pub fn next(kind: &dyn Kind, object: &Cluster, world: &World, now: Timestamp) -> Step {
     if !is_ours(object, &world.published, &world.settings) || !is_readable(object, &world.holder) {
         return Step::default();
@@ -130,13 +130,13 @@ fn is_readable(object: &Cluster, holder: &Holder) -> bool {
     object.is_readable() && behind
 }
 
-/// What is stored. What cannot be read counts as nothing: it is written anew.
+/// Stored annotations. Unreadable ones count as missing and are written again.
 fn stored(object: &Cluster) -> HiveStatus {
     let text = object.annotation(ours::STATUS);
     text.and_then(|text| HiveStatus::read(text).ok()).unwrap_or_default()
 }
 
-/// What is to be done, and when that would be something else although nothing happened.
+/// Decides about the credentials, and when the decision changes without an event.
 fn judge(
     kind: &dyn Kind,
     object: &Cluster,
@@ -145,7 +145,7 @@ fn judge(
     now: Timestamp,
 ) -> (Verdict, Requeue) {
     let withdraw = |what: &str| Verdict::Withdraw(Blocked::NotRunning, what.into());
-    // What it has become tells nobody by itself.
+    // No event reports the change.
     let soon = Requeue::after(SOON);
     let leave = |why: Blocked, what: &str| (Verdict::Leave(why, what.to_owned()), Requeue::OnChange);
     let made = kind.backend().cluster_kind().kind;
@@ -198,13 +198,13 @@ fn source<'a>(
     }
 }
 
-/// Whether a password is waited for that is not there, and until when. One that was there is not taken back.
+/// Deadline of the wait for a missing password, if there is one. A published password is never withdrawn.
 fn waits(place: &Place<'_>, stored: &HiveStatus, now: Timestamp) -> Option<Requeue> {
     let Password::Perhaps { since, .. } = &place.password else { return None };
     if stored.credentials.as_ref().is_some_and(|told| told.password_available) {
         return Some(Requeue::OnChange);
     }
-    // Of a time to come nothing is known but that its clock is another one.
+    // A time in the future only means that another clock wrote it.
     let over = (*since)?.min(now).saturating_add(PATIENCE).ok()?;
     (over > now).then(|| Requeue::after(over.duration_since(now)))
 }
@@ -217,8 +217,8 @@ fn sooner(one: Requeue, other: Requeue) -> Requeue {
     }
 }
 
-/// What to say when an action failed, if it is anything for the owner of the cluster. `said` is a sentence that does not change from
-/// try to try, and quotes no secret.
+/// Annotations after an operation failed, if the failure concerns the owner of the cluster. `said` is a message that does not change from try
+/// to try, and quotes no secret.
 pub fn failed(object: &Cluster, action: &Action, said: &str) -> Option<Notes> {
     match action {
         Action::Publish(_) | Action::Issue(_) => {}

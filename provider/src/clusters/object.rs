@@ -25,7 +25,7 @@ pub struct Spec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Configuration {
-    /// Who may log in. Where that is said, there is no `kubeadmin`.
+    /// Login configuration. With one, there is no `kubeadmin`.
     pub oauth: Option<OAuth>,
 }
 
@@ -39,11 +39,11 @@ pub struct OAuth {}
 pub struct Status {
     /// Of a ClusterTemplateInstance: how far it is.
     pub phase: String,
-    /// What holds of it.
+    /// Conditions of the object.
     pub conditions: Vec<ObservedCondition>,
     /// The Secret with the kubeconfig.
     pub kubeconfig: Option<Reference>,
-    /// Of a HostedCluster whose API has a name of its own: the Secret with a kubeconfig for that name.
+    /// For a HostedCluster whose API has a custom name: the Secret with a kubeconfig for that name.
     pub custom_kubeconfig: Option<Reference>,
     /// Of a HostedCluster: the Secret with the password of `kubeadmin`.
     pub kubeadmin_password: Option<Reference>,
@@ -80,8 +80,8 @@ impl Cluster {
         condition(&self.status.value.conditions, type_)
     }
 
-    /// Whether the function made it, and looks for its credentials in this namespace. What others made, or have published elsewhere,
-    /// is theirs.
+    /// Whether the function created it, and expects its credentials in this namespace. Objects of others, or with another credentials
+    /// namespace, are not touched.
     pub fn is_marked_for(&self, credentials_namespace: &str) -> bool {
         self.annotation(ours::CREDENTIALS_NAMESPACE) == Some(credentials_namespace)
     }

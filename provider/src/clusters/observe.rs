@@ -1,4 +1,4 @@
-//! What there is around one cluster, as data. Nothing is written here, and nothing decided but what may be read.
+//! Observes one cluster, as data. Nothing is written here, and the only decision is what may be read.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ use super::{
     world::{Holder, Settings, World},
 };
 use crate::{
-    account::{self, Issue, Whose, callers::Callers, whose},
+    account::{self, CredentialsOwner, Issue, callers::GuestLimiter, credentials_owner},
     ephemeral_cluster::credentials::{Credentials, Published},
     execute::{
         Cause, Error, Reason,
@@ -35,30 +35,30 @@ use crate::{
 
 /// Looks.
 pub(super) struct Observer {
-    /// What it looks at.
+    /// Kind of the observed clusters.
     pub kind: &'static dyn Kind,
     /// The same, as the hub serves it.
     pub resource: ApiResource,
     /// The Secrets of the hub.
     pub vault: Vault,
-    /// What is known of it without asking.
+    /// Cached objects.
     pub caches: Arc<Caches>,
     /// What administrators decided.
     pub settings: Settings,
     /// How long one call may take.
     pub patience: Duration,
     /// Leave to call clusters that were delivered.
-    pub callers: Callers,
+    pub callers: GuestLimiter,
 }
 
-/// What was read of a cluster's credentials.
+/// Credentials of a cluster as they were read.
 struct Found {
     source: Source,
     lacks: Option<(Blocked, String)>,
 }
 
 impl Observer {
-    /// What there is around a cluster; None if the API server says that it does not exist any more.
+    /// Observes a cluster; None if the API server says that it does not exist any more.
     pub async fn observe(
         &self,
         cached: Arc<Cluster>,
@@ -128,9 +128,9 @@ impl Observer {
             Err(why) => return blocked((Blocked::MetadataMissing, why.to_owned())),
         };
         let namespace = holder.namespace();
-        match whose(object.annotation(account::WISH), published) {
-            Whose::Admin => {}
-            Whose::Account(wish) => {
+        match credentials_owner(object.annotation(account::WISH), published) {
+            CredentialsOwner::Admin => {}
+            CredentialsOwner::Account(wish) => {
                 let (admin, revision) = match reader.admin(namespace, &place.kubeconfig).await? {
                     Ok(found) => found,
                     Err(why) => return blocked(why),
@@ -138,7 +138,7 @@ impl Observer {
                 let issue = Issue { admin, wish, uid: object.uid().to_owned(), revision };
                 return Ok(Found { source: Source::Account(Box::new(issue)), lacks: None });
             }
-            Whose::Nobody(why) => return blocked((Blocked::SecretMissing, why.to_owned())),
+            CredentialsOwner::Nobody(why) => return blocked((Blocked::SecretMissing, why.to_owned())),
         }
         let (config, config_version) = match reader.kubeconfig(namespace, &place.kubeconfig).await? {
             Ok(found) => found,
@@ -265,7 +265,7 @@ mod tests {
 
     const CLUSTER: &str = "/apis/hypershift.openshift.io/v1beta1/namespaces/clusters/hostedclusters/one";
 
-    /// What is found on a hub that has these answers, and of everything else says that there is no such page.
+    /// Observation of a hub that has these answers, and answers 404 to everything else.
     async fn found(answers: Vec<(&'static str, StatusCode, Value)>) -> Result<Option<Cluster>, Error> {
         let service = tower::service_fn(move |request: Request<Body>| {
             let known = answers.iter().find(|(path, ..)| *path == request.uri().path());

@@ -80,7 +80,7 @@ impl Controller {
         let (Some(owner), Some(cluster)) = (owner, name.strip_suffix(SUFFIX)) else {
             return Ok(Requeue::OnChange);
         };
-        // Whose cluster is in a namespace that this provider does not serve is not for it to judge.
+        // Clusters in namespaces that this provider does not serve are not its concern.
         if !self.of.serves(owner.namespace) {
             return Ok(Requeue::OnChange);
         }

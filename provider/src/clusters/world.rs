@@ -36,7 +36,7 @@ pub enum Holder {
     Here(Arc<Cluster>),
 }
 
-/// What an administrator decides.
+/// Settings of an administrator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Namespace of the published credentials.

@@ -1,4 +1,4 @@
-//! What is wrong in a configuration whose fields have the right types.
+//! Checks a configuration whose fields have the right types.
 
 use testplatform_apis::{duration::GoDuration, names::ObjectName};
 
@@ -30,7 +30,7 @@ const SHORTEST_TOKEN: GoDuration = GoDuration::from_mins(10);
 
 /// Facts are written no more often.
 const SHORTEST_LOOK: GoDuration = GoDuration::from_secs(10);
-/// What is looked at less often is written too late for those who read it.
+/// Longer intervals write facts too late for their readers.
 const LONGEST_LOOK: GoDuration = GoDuration::from_mins(2);
 
 /// Everything that is wrong.
@@ -177,7 +177,7 @@ impl Found {
                 let path = format!("clusters.backends.{backend}.byoc");
                 self.add(&path, "is for hypershift: no other backend takes credentials of claims");
             }
-            // Whoever reads published credentials would read everything else of the clusters.
+            // A reader of published credentials could read everything else in the clusters' namespaces.
             if of.namespaces.contains(&section.credentials_namespace) {
                 self.add(
                     &path,
@@ -427,7 +427,7 @@ impl Found {
         if section.renew_deadline <= section.retry_period {
             self.add("leaderElection.renewDeadline", "must be longer than retryPeriod");
         }
-        // What others go by is the Lease, which has whole seconds.
+        // Other processes rely on the Lease, which has whole seconds.
         let others_wait = GoDuration::from_secs(section.lease_duration.as_secs());
         if others_wait <= section.renew_deadline {
             self.add("leaderElection.leaseDuration", "must be longer than renewDeadline, in whole seconds");

@@ -26,7 +26,7 @@ pub struct Problem {
     pub column: u64,
     /// The field, such as `ephemeralCluster.waitImage.tag`; empty if it is about the whole.
     pub path: String,
-    /// What is wrong and what to do.
+    /// The problem, and how to fix it.
     pub message: String,
 }
 
@@ -43,17 +43,17 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What is wrong, before it is known where.
+/// A problem before its position in the file is known.
 pub struct Finding {
     /// The field.
     pub path: String,
-    /// What is wrong and what to do.
+    /// The problem, and how to fix it.
     pub message: String,
 }
 
-/// What was found so far.
+/// Findings so far.
 pub struct Findings {
-    /// What was read, without what could not be.
+    /// Parsed values, without those that cannot be read.
     tree: Option<Node>,
     found: Vec<Located>,
 }

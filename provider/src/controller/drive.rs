@@ -44,8 +44,8 @@ pub(crate) async fn drive<K, C>(
     }
 }
 
-/// Works while the caches are fed, until `stop`. What has begun by then is finished, if there was anything to begin with: `work` is
-/// told by the end of the channel that it gets.
+/// Works while the caches are fed, until `stop`. Started work is finished, if the caches were filled: the end of the channel tells `work` to
+/// stop.
 pub(crate) async fn work_until<W: Future<Output = ()>>(
     stop: impl Future<Output = ()>,
     feeding: impl Future<Output = ()>,

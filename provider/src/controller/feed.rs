@@ -83,7 +83,7 @@ impl Controller {
                     for job in self.caches.prow_jobs.state() {
                         self.push_job(&job);
                     }
-                    // One that is not among them may be why an EphemeralCluster has to be looked at.
+                    // A deleted job may be the reason to reconcile an EphemeralCluster.
                     for object in self.caches.ephemeral_clusters.state() {
                         self.queue.push(object.name());
                     }

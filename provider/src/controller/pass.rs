@@ -15,7 +15,7 @@ use crate::{
     execute::{Error, Failure, Reason},
     metrics::Metrics,
     named,
-    step::{Action, Requeue, Step},
+    step::{Operation, Plan, Requeue},
 };
 
 impl Controller {
@@ -51,14 +51,14 @@ impl Controller {
         if let Some(status) = &step.status {
             self.metrics.transition(&object, status);
         }
-        if step.actions.contains(&Action::RemoveFinalizer) {
+        if step.actions.contains(&Operation::RemoveFinalizer) {
             self.metrics.let_go(&object, now);
         }
         outcome.undone.map_or(Ok(step.requeue), Err)
     }
 
     /// Tells the owner, if it is anything for the owner. Beside another controller the status is the other one's.
-    async fn report(&self, failure: Failure<'_>, step: &Step) -> Error {
+    async fn report(&self, failure: Failure<'_>, step: &Plan) -> Error {
         let Failure { mut object, action, error } = failure;
         let said = action.and_then(|action| told(action, &error));
         let status = match (&self.mode, &object, action, said) {
@@ -90,7 +90,7 @@ impl Controller {
 
     async fn look_at_orphan(&self, cached: &ProwJob) -> Result<Requeue, Error> {
         let Some(owner) = cached.label(LABEL) else { return Ok(Requeue::OnChange) };
-        // Whose EphemeralCluster is in a namespace that this provider does not serve is not for it to judge.
+        // EphemeralClusters in namespaces that this provider does not serve are not its concern.
         if !cached.is_of_namespace(self.hub.namespace()) {
             return Ok(Requeue::OnChange);
         }
@@ -126,9 +126,10 @@ impl Controller {
     }
 }
 
-/// What the owner is told of a failure. Of a signal that does not arrive also what may pass by itself: from then on there is only so much time.
-fn told(action: &Action, error: &Error) -> Option<String> {
-    let counts = matches!(action, Action::Signal { .. }) && !error.reason.nothing_is_wrong();
+/// Message about a failure for the owner. A signal that fails to arrive is reported even if the failure may be transient: time is limited from
+/// then on.
+fn told(action: &Operation, error: &Error) -> Option<String> {
+    let counts = matches!(action, Operation::SignalWaitStep { .. }) && !error.reason.nothing_is_wrong();
     let said = || "the build cluster does not take the signal; tried again".to_owned();
     error.said().or_else(|| counts.then(said))
 }
@@ -152,7 +153,7 @@ pub(crate) fn reschedule(
             queue.succeeded(name);
             Again::requeue(time.min(net))
         }
-        Ok(Requeue::Anew) => {
+        Ok(Requeue::Fresh) => {
             queue.anew(name);
             Again::requeue(queue.failed(name, true))
         }

@@ -1,4 +1,4 @@
-//! What waits to be looked at, since when, and how often looking has failed.
+//! Queued requests, their age, and their consecutive failures.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -38,7 +38,7 @@ type Queued = Arc<Mutex<HashSet<String>>>;
 
 #[derive(Default)]
 struct State {
-    /// Names that wait, and since when. Those that wait for a time are not among them.
+    /// Queued names, and since when. Names with a delayed requeue are not included.
     waiting: HashMap<String, Instant>,
     /// Consecutive failures.
     failures: HashMap<String, u32>,
@@ -120,7 +120,7 @@ impl Receiver {
     /// Takes the next name, and waits for one if there is none. None: nothing more will happen.
     pub async fn recv(&mut self) -> Option<String> {
         let name = self.receiver.recv().await?;
-        // The look that it is taken for is still to come, and sees what happened until now. What happens from now on is queued again.
+        // The reconcile for this request is still to come, and sees everything until now. Later events queue the name again.
         locked(&self.queued).remove(&name);
         Some(name)
     }

@@ -1,6 +1,6 @@
 //! The inline ci-operator configuration: one test, whose workflow makes the cluster, and one step in it, which waits.
 //!
-//! The tenant's own parts are handed on as they are. What is added goes into the copy that is made here, never into the spec.
+//! The tenant's own parts are passed on unchanged. Additions go into the copy that is made here, never into the spec.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{

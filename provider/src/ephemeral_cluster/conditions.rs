@@ -275,7 +275,7 @@ mod tests {
         "2026-11-21T10:00:00Z".parse().unwrap()
     }
 
-    /// What the schema of `metav1.Condition` requires.
+    /// Checks the requirements of the schema of `metav1.Condition`.
     fn is_admitted(condition: &Value) -> bool {
         let text = |field: &str| condition[field].as_str();
         let word = |text: &str| {

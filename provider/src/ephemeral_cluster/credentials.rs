@@ -14,7 +14,7 @@ pub struct Credentials {
     pub source_revision: String,
 }
 
-/// What a ci-operator namespace has of credentials.
+/// Credentials in a ci-operator namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Nothing yet, or only a part. The sentence says what is missing.
@@ -47,7 +47,7 @@ pub enum Published {
     Foreign(String),
 }
 
-/// What the name of a published Secret ends in.
+/// Suffix of the name of a published Secret.
 pub const SUFFIX: &str = "-credentials";
 
 /// The name of the Secret that is published for an EphemeralCluster or a ClusterClaim.

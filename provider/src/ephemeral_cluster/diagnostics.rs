@@ -1,6 +1,5 @@
-//! What was known when an EphemeralCluster failed, for whoever asks later: the job is swept after a day, and its
-//! namespace after three. Words of ours, names and links; never a text that somebody else wrote, because it may quote
-//! a log, and a log may quote a secret.
+//! Known facts about a failed EphemeralCluster, for later questions: the job is swept after a day, and its namespace after three. They consist
+//! of our own words, names and links, and never of text that somebody else wrote, because it may quote a log, and a log may quote a secret.
 
 use serde_json::{Map, Value, json};
 

@@ -23,7 +23,7 @@ const MAX_LISTED: usize = 10;
 
 /// Judges an EphemeralCluster, whole and as read from the API server, and makes the manifest of its ProwJob.
 ///
-/// What was left out of the job on the way stands in an annotation of the manifest, [`ours::REMARK`].
+/// An annotation of the manifest, [`ours::REMARK`], names the parts of the request that were left out.
 pub fn draft(object: &Value, config: &Config, profiles: &Profiles, now: Timestamp) -> Draft {
     let request = match Request::new(object) {
         Some(request) if !request.uid().is_empty() => request,
@@ -40,7 +40,7 @@ pub fn draft(object: &Value, config: &Config, profiles: &Profiles, now: Timestam
     if inline.len() > settings.max_config_bytes {
         problems.push(Problem::Oversize { size: inline.len(), limit: settings.max_config_bytes });
     }
-    // What can never be served is said also while something else is in the way.
+    // A request that can never be served is reported even while something else blocks it.
     if let Some(first) = problems.first() {
         return Draft::Refused(Refusal { reason: first.reason(), message: listed(&problems) });
     }
@@ -69,7 +69,7 @@ fn listed(problems: &[Problem]) -> String {
     texts.join("; ")
 }
 
-/// What was left out, in a sentence. It names annotations, never what is in them.
+/// Remark on parts that were left out. It names annotations, never their content.
 fn remark(request: &Request<'_>) -> Option<String> {
     let mut remarks: Vec<String> = illegal_run_names(request)
         .iter()

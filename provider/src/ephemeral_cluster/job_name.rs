@@ -1,4 +1,4 @@
-//! What a job is called, and values that are legal in labels.
+//! Name of a job, and values that are legal in labels.
 
 use testplatform_apis::names::{
     ShortName,

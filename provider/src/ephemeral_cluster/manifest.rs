@@ -27,10 +27,10 @@ const NAMESPACE_LIFETIME: GoDuration = GoDuration::from_hours(72);
 const DELETE_AFTER: &str = "delete-after";
 /// How long ci-operator has after it was told to end, if the configuration says nothing else.
 const GRACE_PERIOD: GoDuration = GoDuration::from_hours(1);
-/// What a pod takes besides: it has to be started, and its results are uploaded.
+/// Time that a pod takes in addition: it has to start, and its results are uploaded.
 const AROUND: GoDuration = GoDuration::from_hours(1);
 
-/// What a job is made of besides the request.
+/// Inputs of a job besides the request.
 pub struct Parts<'a> {
     /// The kind of cloud of the cluster profile; empty if there is no profile or it does not say.
     pub cloud: &'a str,
@@ -38,7 +38,7 @@ pub struct Parts<'a> {
     pub ci_operator_config: &'a str,
     /// How long the job may take.
     pub timeout: GoDuration,
-    /// What was left out, in a sentence.
+    /// Remark on parts that were left out.
     pub remark: Option<&'a str>,
 }
 

@@ -7,7 +7,7 @@
 //!      └────────────────────────────┴────────────────┴───────── Failed ◀──────┘
 //! ```
 //!
-//! What is decided here holds whatever is stale, lost or repeated around it:
+//! Decisions hold whatever is stale, lost or repeated around them:
 //!
 //! - The ProwJob has a name made from the uid, is created only on fresh word that there is none, and only after the
 //!   finalizer is there.
@@ -46,7 +46,7 @@ use super::{
     told::Told,
     world::{Job, World},
 };
-use crate::step::{Action, Event, Step};
+use crate::step::{Event, Operation, Plan};
 
 /// Why a job is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,10 +59,10 @@ pub(super) enum Ending {
     NeverScheduled,
 }
 
-/// What is to be done about an EphemeralCluster now.
-pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Step {
+/// Plans the next step of an EphemeralCluster.
+pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Plan {
     if object.uid().is_empty() {
-        return Step::default();
+        return Plan::default();
     }
     let mut pass = Pass::new(object, world, now);
     if object.status.error.is_some() {
@@ -115,25 +115,27 @@ pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Step {
     pass.finish(job)
 }
 
-/// What may be refused for long, or by a cluster that does not answer, keeps no end from being begun: nothing is published any more, and
-/// what is to be done all the same comes after it.
+/// An operation that may be refused for long, or by a cluster that does not answer, must not block teardown: nothing is published any more, and
+/// the remaining operations come after it.
 fn make_way(pass: &mut Pass<'_>, job: &Job) {
     for action in std::mem::take(&mut pass.actions) {
         match action {
-            Action::PublishCredentials(_) | Action::IssueCredentials(_) | Action::WithdrawCredentials => {}
-            Action::ClaimProwJob { .. } | Action::Emit(_) => pass.afterwards.push(action),
-            Action::AddFinalizer
-            | Action::RemoveFinalizer
-            | Action::Annotate(_)
-            | Action::CreateProwJob(_)
-            | Action::AbortProwJob { .. }
-            | Action::Signal { .. }
-            | Action::SignalOrAbort { .. } => pass.actions.push(action),
+            Operation::PublishCredentials(_)
+            | Operation::IssueCredentials(_)
+            | Operation::WithdrawCredentials => {}
+            Operation::ClaimProwJob { .. } | Operation::EmitEvent(_) => pass.afterwards.push(action),
+            Operation::AddFinalizer
+            | Operation::RemoveFinalizer
+            | Operation::SetAnnotations(_)
+            | Operation::CreateProwJob(_)
+            | Operation::AbortProwJob { .. }
+            | Operation::SignalWaitStep { .. }
+            | Operation::SignalWaitStepOrAbort { .. } => pass.actions.push(action),
         }
     }
     // Tried until it is done, also when the end has begun since.
     if is_for_another(pass.object, &job.prow_job) && matches!(pass.world.published, Published::Ours { .. }) {
-        pass.afterwards.push(Action::WithdrawCredentials);
+        pass.afterwards.push(Operation::WithdrawCredentials);
     }
 }
 
@@ -142,19 +144,19 @@ fn end_stray(pass: &mut Pass<'_>, stray: &Job) {
     if let Some(end) = teardown::unserved(pass, stray) {
         let note = format!("ProwJob {} is one too many and is ended", stray.prow_job.name());
         let event = Event { warning: true, reason: TOO_MANY_PROW_JOBS.to_owned(), note };
-        pass.afterwards.extend([end, Action::Emit(event)]);
+        pass.afterwards.extend([end, Operation::EmitEvent(event)]);
     }
 }
 
 /// The most of somebody else's words that a condition repeats, in bytes.
 const MAX_SAID: usize = 1024;
 
-/// What to say when an action of a step failed, if it is anything for the owner of the EphemeralCluster. Not for a conflict: that
-/// is only a late copy. `said` is a sentence that quotes no secret.
+/// Status after an operation of a plan failed, if the failure concerns the owner of the EphemeralCluster. A conflict does not: it only means an
+/// outdated copy. `said` is a message that quotes no secret.
 pub fn failed(
     object: &EphemeralCluster,
-    step: &Step,
-    action: &Action,
+    step: &Plan,
+    action: &Operation,
     said: &str,
     now: Timestamp,
 ) -> Option<Status> {
@@ -164,26 +166,26 @@ pub fn failed(
     let stored = &object.status.value;
     let mut status = Status { conditions: conditions::carried(&stored.conditions, now), ..stored.clone() };
     let (type_, reason) = match action {
-        Action::CreateProwJob(_) => {
+        Operation::CreateProwJob(_) => {
             status.phase = status.phase.or(Some(Phase::Provisioning));
             (PROW_JOB_CREATING, Reason::ProwJobCreateFailed)
         }
-        Action::PublishCredentials(_) | Action::IssueCredentials(_) => {
+        Operation::PublishCredentials(_) | Operation::IssueCredentials(_) => {
             let ready = conditions::find(&status.conditions, CLUSTER_READY).is_some_and(Condition::is_true);
             (if ready { CREDENTIALS_IN_SYNC } else { CLUSTER_READY }, Reason::PublishFailed)
         }
-        Action::Signal { .. } => {
+        Operation::SignalWaitStep { .. } => {
             begin_end(&mut status, step.status.as_ref()?, now);
             (TEST_COMPLETED, Reason::SignalFailed)
         }
-        Action::AddFinalizer
-        | Action::RemoveFinalizer
-        | Action::Annotate(_)
-        | Action::ClaimProwJob { .. }
-        | Action::AbortProwJob { .. }
-        | Action::SignalOrAbort { .. }
-        | Action::WithdrawCredentials
-        | Action::Emit(_) => return None,
+        Operation::AddFinalizer
+        | Operation::RemoveFinalizer
+        | Operation::SetAnnotations(_)
+        | Operation::ClaimProwJob { .. }
+        | Operation::AbortProwJob { .. }
+        | Operation::SignalWaitStepOrAbort { .. }
+        | Operation::WithdrawCredentials
+        | Operation::EmitEvent(_) => return None,
     };
     // Each writing makes an event, and so another try at once; and an API server may never say the same twice.
     let known = |c: &Condition| c.is_false() && c.reason == reason.as_str();
@@ -235,7 +237,7 @@ fn bind(pass: &mut Pass<'_>, job: &Job) {
     if !job.prow_job.status.value.url.is_empty() {
         pass.status.prow_job_url.clone_from(&job.prow_job.status.value.url);
     }
-    // Of what has failed this says why.
+    // This explains the failure.
     if !pass.is_over() {
         let message = format!("ProwJob {name} was created");
         pass.set(PROW_JOB_CREATING, Is::False, Reason::ProwJobCreated, message);
@@ -262,7 +264,7 @@ fn claim(pass: &mut Pass<'_>, job: &Job) {
     .into();
     let note = format!("ProwJob {name} of another controller was taken over");
     let event = Event { warning: false, reason: Told::ProwJobAdopted.as_str().to_owned(), note };
-    pass.actions.extend([Action::ClaimProwJob { name, labels, annotations }, Action::Emit(event)]);
+    pass.actions.extend([Operation::ClaimProwJob { name, labels, annotations }, Operation::EmitEvent(event)]);
 }
 
 /// A duration among the annotations; what is none, or not positive, counts as absent.

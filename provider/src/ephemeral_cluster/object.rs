@@ -28,7 +28,7 @@ pub const MANAGER: &str = "provider-testplatform";
 pub struct EphemeralCluster {
     /// Metadata, without managedFields; of the diagnostics only that there are any.
     pub metadata: ObjectMeta,
-    /// What every pass needs of the spec.
+    /// Parts of the spec that every reconcile needs.
     pub spec: Lenient<Spec>,
     /// Status.
     pub status: Lenient<Status>,
@@ -191,7 +191,7 @@ fn is_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error
     Ok(Option::<serde::de::IgnoredAny>::deserialize(deserializer)?.is_some())
 }
 
-/// What only metrics need must not keep the rest from being read.
+/// An unreadable field that only metrics need must not make the rest unreadable.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let value = serde_json::Value::deserialize(deserializer)?;
     Ok(value.as_str().unwrap_or_default().to_owned())

@@ -21,7 +21,7 @@ use crate::config::{ClusterProfiles, EphemeralClusters};
 pub struct Registry {
     /// The profiles.
     pub cluster_profiles: Vec<RegisteredProfile>,
-    /// What several profiles share.
+    /// Settings that several profiles share.
     #[serde(skip_serializing_if = "Konflux::is_empty")]
     pub konflux: Konflux,
 }
@@ -32,7 +32,7 @@ pub struct Registry {
 pub struct RegisteredProfile {
     /// Its name.
     pub name: String,
-    /// Who may use it. An owner of which only the organisation is given is one of ordinary CI.
+    /// Owners that may use the profile. An owner with only an organisation is one of ordinary CI.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owners: Vec<Owner>,
     /// The kind of cloud.
@@ -63,7 +63,7 @@ pub struct KonfluxOwner {
     pub cluster_groups: Vec<String>,
 }
 
-/// What several profiles share.
+/// Settings that several profiles share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Konflux {
@@ -83,7 +83,7 @@ pub enum ProfilesError {
     /// It is no YAML, or something in it has a wrong type.
     #[error("{0}")]
     Syntax(String),
-    /// What it says makes no sense. All of it.
+    /// All contradictions in the file.
     #[error("{}", .0.join("; "))]
     Invalid(Vec<String>),
 }
@@ -122,8 +122,8 @@ impl Profiles {
         registry.try_into()
     }
 
-    /// The registry that a configuration names; `read` reads a file. One that cannot be read or understood is one that is not
-    /// available now, with the reason.
+    /// Reads the registry that a configuration names; `read` reads a file. If it cannot be read or parsed, the registry is unavailable, with a
+    /// reason.
     pub fn of(config: &EphemeralClusters, read: impl FnOnce(&Path) -> io::Result<String>) -> Self {
         let Some(ClusterProfiles { file, inline }) = &config.cluster_profiles else {
             return Self::unavailable("the configuration names none");

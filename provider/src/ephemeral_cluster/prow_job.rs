@@ -29,7 +29,7 @@ pub struct ProwJob {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Spec {
-    /// Where it runs; a placeholder until it has been scheduled.
+    /// Build cluster; a placeholder until the job is scheduled.
     pub cluster: String,
 }
 
@@ -39,7 +39,7 @@ pub struct Spec {
 pub struct Status {
     /// How far it is.
     pub state: State,
-    /// Where it can be watched.
+    /// URL of the job's page.
     pub url: String,
     /// Why it is in that state.
     pub description: String,
@@ -120,7 +120,7 @@ impl ProwJob {
         self.metadata.labels.as_ref()?.get(key).map(String::as_str)
     }
 
-    /// Whether its EphemeralCluster is one of a namespace. What does not say so is a job of the upstream controller's.
+    /// Whether its EphemeralCluster is in a namespace. A job without that label belongs to the upstream controller.
     pub fn is_of_namespace(&self, namespace: &str) -> bool {
         self.label(ours::EPHEMERAL_CLUSTER_NAMESPACE).unwrap_or(ephemeral_cluster::UPSTREAM_NAMESPACE)
             == namespace

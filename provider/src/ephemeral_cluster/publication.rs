@@ -7,7 +7,7 @@ use super::{
 };
 use crate::account::Issue;
 
-/// What is to be done about `<ec>-credentials`.
+/// Decision about `<ec>-credentials`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Publication {
     /// Nothing: it is what the cluster has.
@@ -66,7 +66,7 @@ pub fn compare(site: &Site, published: &Published) -> Publication {
             not_now(Reason::CredentialsPending, "the credentials are about to be published again".into())
         }
         (Source::Pending(what), _) => not_now(Reason::CredentialsPending, what.clone()),
-        // What was said goes to the log: it changes from try to try, and may quote what it could not read.
+        // The error goes to the log: it changes with each try, and may quote unreadable content.
         (Source::Unreadable(_), _) => {
             let text = "the credentials could not be read on the build cluster; tried again";
             not_now(Reason::CredentialsUnreadable, text.into())

@@ -1,4 +1,4 @@
-//! What an EphemeralCluster asks for, as far as a job is made of it.
+//! The parts of an EphemeralCluster's spec from which a job is made.
 
 use jiff::SignedDuration;
 use serde::Deserialize;

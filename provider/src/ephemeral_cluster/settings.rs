@@ -1,4 +1,4 @@
-//! What an administrator decides about EphemeralClusters, as far as decisions on one object need it.
+//! Settings of an administrator that decisions on one EphemeralCluster need.
 
 use jiff::SignedDuration;
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// `status`. What is not known here (another controller's) is left as it is, because it is written as a merge patch.
+/// `status`. Unknown fields (another controller's) stay unchanged, because it is written as a merge patch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Status {
@@ -88,8 +88,8 @@ pub fn differs(stored: &Status, desired: &Status) -> bool {
 
 /// The merge patch that makes `stored` into `desired`, without resourceVersion; none if nothing is to be written.
 ///
-/// Whole, not the difference: the conditions are one value to a merge patch. What `desired` has no more becomes null,
-/// because a merge patch keeps what it does not name.
+/// Contains all conditions, because they are one value to a merge patch. Fields that `desired` lacks become null, because a merge patch keeps
+/// the fields that it does not name.
 pub fn patch(stored: &Status, desired: &Status) -> Option<Value> {
     if !differs(stored, desired) {
         return None;

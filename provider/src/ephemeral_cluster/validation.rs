@@ -1,7 +1,7 @@
-//! What is wrong with a request: all of it, in the order in which the Test Platform's own controller would find it.
+//! Finds all problems of a request, in the order in which the Test Platform's own controller would find them.
 //!
-//! This is the only gate: neither the configuration resolver nor ci-operator asks again who owns a profile or a pool. What
-//! decides are tenant and Konflux cluster, which the composition writes; nothing that authorises comes from the spec.
+//! This is the only check: neither the configuration resolver nor ci-operator checks again who owns a profile or a pool. The decision depends
+//! on tenant and Konflux cluster, which the composition writes; nothing in the spec authorises anything.
 
 use serde_json::{Map, Value};
 use testplatform_apis::{
@@ -23,12 +23,12 @@ pub use problem::{GENERATION, Problem};
 /// Keys of a Hive pool's labels that ci-operator sets itself.
 const RESERVED_LABELS: [&str; 5] = ["product", "version", "architecture", "cloud", "owner"];
 
-/// What is found by looking at a request.
+/// Result of validating a request.
 #[derive(Debug, Default)]
 pub struct Verdict {
-    /// What keeps it from being served, ever.
+    /// Problems that can never be resolved without a change of the request.
     pub problems: Vec<Problem>,
-    /// What keeps it from being served now.
+    /// Reason why the request cannot be served at the moment.
     pub obstacle: Option<String>,
     /// The kind of cloud of the cluster profile.
     pub cloud: String,

@@ -60,7 +60,7 @@ pub struct Job {
     pub site: Site,
 }
 
-/// What was found on the build cluster where a job runs.
+/// Observation of the build cluster where a job runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Site {
     /// No build cluster has been chosen; nothing was looked for.
@@ -74,7 +74,7 @@ pub enum Site {
     Unreachable {
         /// Name of the build cluster.
         cluster: String,
-        /// What it or the network said.
+        /// Message of the cluster or of the network.
         error: String,
     },
     /// The build cluster has no namespace for the job.

@@ -25,7 +25,7 @@ impl Executor {
         finalizers.push(FINALIZER.to_owned());
         match self.merge(object, json!({ "finalizers": finalizers })).await? {
             Written::Done => Ok(()),
-            // What comes next relies on it: for an EphemeralCluster that has vanished nothing must be begun.
+            // The next operations rely on it: nothing may start for an EphemeralCluster that has vanished.
             Written::Gone => Err(Cause::new(Reason::Conflict, "the EphemeralCluster is gone")),
         }
     }
@@ -83,7 +83,7 @@ impl Executor {
     }
 }
 
-/// What became of a write. Most need nothing more of an object that is gone.
+/// Result of a write. Most writes need nothing more once the object is gone.
 enum Written {
     Done,
     Gone,

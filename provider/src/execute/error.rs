@@ -1,4 +1,4 @@
-//! Why something was not done. What is said here may be read by tenants, and never holds a secret.
+//! Reasons of failures. Messages may be read by tenants, and never contain a secret.
 
 use kube::Error as Kube;
 use thiserror::Error;
@@ -9,7 +9,7 @@ use thiserror::Error;
 pub struct Error {
     /// Which action; a label of the metrics.
     pub action: &'static str,
-    /// What kind of reason; a label of the metrics.
+    /// Reason; a label of the metrics.
     pub reason: Reason,
     /// One sentence.
     pub message: String,
@@ -36,7 +36,7 @@ impl Error {
     }
 }
 
-/// What kind of reason.
+/// Reason of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// The object is not as it was when it was read: nothing is wrong, it has to be read again.
@@ -45,7 +45,7 @@ pub enum Reason {
     Timeout,
     /// RBAC, quota or admission do not let us.
     Forbidden,
-    /// What is to be changed is not there.
+    /// The object to change does not exist.
     NotFound,
     /// The API server does not take it as it is.
     Refused,
@@ -111,7 +111,7 @@ impl Reason {
 /// Why one call was not done, before it is known what it was for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// What kind of reason.
+    /// Reason of a failure.
     pub reason: Reason,
     /// One sentence.
     pub message: String,
@@ -123,7 +123,7 @@ impl Cause {
         Self { reason, message: message.into() }
     }
 
-    /// What was not done because of it.
+    /// Adds the action that failed.
     pub fn during(self, action: &'static str) -> Error {
         let Self { reason, message } = self;
         Error { action, reason, message }
@@ -180,7 +180,8 @@ pub fn is_forbidden(error: &Kube) -> bool {
     matches!(error, Kube::Api(status) if status.code == 403)
 }
 
-/// Whether the answer was 404, whatever that is about: of a list, that its kind is not served. Of one object it says nothing; [`is_gone`] does.
+/// Whether the response is 404, whatever it refers to: for a list, that its kind is not served. It proves nothing about one object; [`is_gone`]
+/// does.
 pub fn is_not_found(error: &Kube) -> bool {
     matches!(error, Kube::Api(status) if status.code == 404)
 }

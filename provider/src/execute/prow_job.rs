@@ -78,7 +78,7 @@ impl Executor {
         if written.state() == State::Aborted {
             return Ok(());
         }
-        // The definition of ProwJobs has no status subresource upstream, of which is said the same as of a job that is gone. Where it has one, the
+        // Upstream's definition of ProwJobs has no status subresource; the response is then the same as for a deleted job. If it has one, the
         // status was ignored.
         let version = written.metadata.resource_version.as_ref();
         match jobs.patch_status(name, &patching(), &patch(version)).await {

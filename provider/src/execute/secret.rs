@@ -16,7 +16,7 @@ use super::{
     error::{already_exists, is_gone},
 };
 use crate::{
-    account::revoke,
+    account::revoke_tokens,
     ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
     hub::{creation, patching},
     named,
@@ -39,7 +39,7 @@ impl Executor {
     pub(super) async fn withdraw(&self, object: &EphemeralCluster) -> Result<(), Cause> {
         let name = object.secret_name();
         let uid = |secret: &ObjectMeta| ours(secret, object).is_ok().then(|| object.uid().to_owned());
-        revoke(&self.callers, &self.hub.secrets(), &self.hub.secrets_metadata(), &name, uid).await
+        revoke_tokens(&self.callers, &self.hub.secrets(), &self.hub.secrets_metadata(), &name, uid).await
     }
 
     pub(super) async fn signal(&self, cluster: &str, namespace: &str) -> Result<(), Cause> {
@@ -61,7 +61,7 @@ impl Executor {
     }
 }
 
-/// What a Secret is to hold.
+/// Desired content of a Secret.
 pub(crate) struct Content<'a> {
     /// By their keys.
     pub data: BTreeMap<String, ByteString>,
@@ -140,7 +140,7 @@ fn published(owned: ObjectMeta, content: &Content<'_>) -> Secret {
     }
 }
 
-/// What is in the published Secret.
+/// Data of the published Secret.
 pub fn data(credentials: &Credentials) -> BTreeMap<String, ByteString> {
     BTreeMap::from([
         (keys::KUBECONFIG.to_owned(), ByteString(credentials.kubeconfig.0.clone())),
@@ -148,7 +148,7 @@ pub fn data(credentials: &Credentials) -> BTreeMap<String, ByteString> {
     ])
 }
 
-/// What has to be merged into the published Secret; None if nothing.
+/// Merge patch for the published Secret; None if nothing differs.
 fn difference(stored: &Secret, content: &Content<'_>) -> Option<Value> {
     let wanted = &content.data;
     let has = stored.data.as_ref();

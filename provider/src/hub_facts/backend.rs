@@ -7,7 +7,7 @@ use testplatform_apis::{
     template::Backend,
 };
 
-/// What is read of the status of any backend's object.
+/// Fields that are read of any backend's status.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Status {
@@ -28,7 +28,7 @@ struct Entry {
     state: String,
 }
 
-/// Whether a cluster never was ready yet, by its object's status. One that cannot be read was not.
+/// Whether a cluster never became ready, by its object's status. An unreadable status counts as never ready.
 pub fn in_the_making(backend: Backend, status: &Value) -> bool {
     let status = Status::deserialize(status).unwrap_or_default();
     let is_true = |type_| condition(&status.conditions, type_).is_some_and(ObservedCondition::is_true);

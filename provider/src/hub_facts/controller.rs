@@ -25,7 +25,7 @@ const RETRY: Duration = Duration::from_secs(10);
 pub struct Options {
     /// The hub.
     pub client: Client,
-    /// What is told, and where.
+    /// Facts to publish, and their target.
     pub config: HubFacts,
     /// The clock.
     pub now: fn() -> Timestamp,
@@ -38,7 +38,7 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 
 async fn until(options: Options, metrics: Metrics, stop: Running) {
     let mut stop = std::pin::pin!(stop);
-    // What cannot even be read is as old as this process, until it is known better.
+    // Facts that cannot be read count as old as this process, until they are known.
     metrics.told_of_hub_at((options.now)());
     loop {
         let look = async { look(&options, &metrics).await.map_err(Cause::from) };
@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    /// Whatever is asked of this hub, whoever asks panics.
+    /// A hub on which every request panics.
     fn answer(_: &Request<Body>) -> Result<Response<Body>, Infallible> {
         panic!("a bug")
     }

@@ -1,4 +1,4 @@
-//! What is to be told of the hub from now on. Pure.
+//! Plans the facts of the hub. Pure.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub const SOONEST: SignedDuration = SignedDuration::from_secs(10);
 /// When it is told again although nothing has changed: early enough for the look after next to come within five minutes.
 pub const AGE: SignedDuration = SignedDuration::from_mins(3);
 
-/// What is to be done now.
+/// Plan of one reconcile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Written, because it differs from what is there or that is old.
@@ -21,7 +21,7 @@ pub struct Step {
     pub requeue: Duration,
 }
 
-/// What is to be done now. `known`: what is there; none, if it is not or cannot be read. `period`: how often to look.
+/// Plans the facts. `known` are the published facts, if there are any that can be read; `period` is the interval between reconciles.
 pub fn next(known: Option<&Facts>, world: &World, period: Duration, now: Timestamp) -> Step {
     let facts = facts(known, world, now);
     let age = known.and_then(|known| known.written_at).map(|at| now.duration_since(at));
@@ -63,7 +63,7 @@ fn backend(found: &Found) -> BackendFacts {
             versions: versions.clone(),
             problem: None,
         },
-        // What is not there has no clusters, and the others' count holds.
+        // A backend that is not served has no clusters, and the counts of the others hold.
         Found::NotServed(what) => BackendFacts {
             clusters: Some(0),
             provisioning: Some(0),

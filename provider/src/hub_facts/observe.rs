@@ -32,14 +32,14 @@ pub const SUPPORTED: &str = "supported-versions";
 pub const AGENTS: Kind =
     Kind { group: "agent-install.openshift.io", versions: &["v1beta1"], kind: "Agent", plural: "agents" };
 
-/// What was told of the hub before. None: nothing, or what nobody can read.
+/// Published facts of the hub. None: there are none, or they cannot be read.
 pub(super) async fn known(client: &Client, namespace: &str) -> kube::Result<Option<Facts>> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let map = named::find(&maps, CONFIG_MAP).await?;
     Ok(map.and_then(|map| Facts::read(map.data?.get(KEY)?).ok()))
 }
 
-/// Everything that is told of the hub. What fails of it is not known; the rest is.
+/// Observes everything that is published about the hub. A failed part is unknown; the rest is published.
 pub(super) async fn world(client: &Client, config: &HubFacts) -> kube::Result<World> {
     let served = served(client).await?;
     let best = |kind: &Kind| {
@@ -77,7 +77,7 @@ async fn served(client: &Client) -> kube::Result<BTreeMap<String, Vec<String>>> 
     Ok(groups.iter().map(|group| (group.name.clone(), versions(group))).collect())
 }
 
-/// What the API server says of itself.
+/// Problem that the API server reports about itself.
 async fn trouble(client: &Client) -> Option<String> {
     let request = http::Request::get("/readyz").body(vec![]).ok()?;
     let refused = client.request_text(request).await.err()?;
@@ -91,7 +91,7 @@ fn not_served(kind: &Kind) -> Found {
     Found::NotServed(format!("it serves no {} of {} in version {versions}", kind.plural, kind.group))
 }
 
-/// What is read of an object that stands for a cluster.
+/// Fields that are read of an object of a cluster.
 #[derive(Deserialize)]
 #[serde(default)]
 #[derive(Default)]
@@ -148,7 +148,7 @@ async fn versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<S
     }
 }
 
-/// What is read of a host.
+/// Fields that are read of a host.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Agent {

@@ -1,13 +1,13 @@
-//! What is known of the hub in one look.
+//! Observed state of the hub.
 
 use std::collections::BTreeMap;
 
 use testplatform_apis::template::Backend;
 
-/// What there is on the hub.
+/// Observed state of the hub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct World {
-    /// What is wrong with its API server; none: nothing.
+    /// Problem of its API server, if any.
     pub trouble: Option<String>,
     /// Each backend that is looked after.
     pub backends: BTreeMap<Backend, Found>,
@@ -17,7 +17,7 @@ pub struct World {
     pub capi_version: Option<String>,
 }
 
-/// What there is of one backend.
+/// Observed state of one backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// Its clusters were counted.

@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// What all other values are called.
+/// Label value that stands for all other values.
 const OTHER: &str = "other";
 /// Longer values are nobody's name.
 const LONGEST: usize = 128;

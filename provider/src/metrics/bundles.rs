@@ -1,4 +1,4 @@
-//! What is counted of bundles.
+//! Metrics of bundles.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use prometheus_client::{
 };
 
 use super::{Metrics, orders::Orders};
-use crate::bundles::seen::{Seen, Standing};
+use crate::bundles::seen::{BundleGauge, BundleState};
 
 /// From what is applied and done to what a template may ask for.
 const SECONDS: [f64; 9] = [1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1800.0, 3600.0, 7200.0];
 
-/// What becomes of the bundles of a cluster.
+/// Outcome of a cluster's bundles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All after the installation is there and ready.
@@ -61,7 +61,7 @@ impl Outcome {
 
 /// The metrics of bundles.
 pub(super) struct Bundles {
-    orders: Orders<Standing>,
+    orders: Orders<BundleState>,
     durations: Histogram,
 }
 
@@ -90,7 +90,7 @@ impl Bundles {
 
 impl Metrics {
     /// From now on gauges are read from there.
-    pub fn attach_bundles(&self, seen: &Arc<Seen>) {
+    pub fn attach_bundles(&self, seen: &Arc<BundleGauge>) {
         self.0.bundles.orders.attach(seen, Outcome::ALL.map(Outcome::word));
     }
 
@@ -105,7 +105,7 @@ impl Metrics {
     }
 
     pub(super) fn refresh_bundles(&self) {
-        let all = Standing::ALL.map(|at| (at, at.as_str()));
+        let all = BundleState::ALL.map(|at| (at, at.as_str()));
         if let Some(seen) = self.0.bundles.orders.refresh(all) {
             self.refresh_loops(&[], &seen.health);
         }

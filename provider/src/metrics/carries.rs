@@ -1,4 +1,4 @@
-//! What is counted of claims that bring their own credentials, and of Secrets that are carried for them.
+//! Metrics of claims that bring their own credentials, and of the Secrets that are copied for them.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak, atomic::AtomicU64};
 
@@ -11,7 +11,7 @@ use prometheus_client::{
 
 use super::{Metrics, set};
 use crate::{
-    carry::seen::{Seen, Standing},
+    carry::seen::{SecretSyncGauge, SecretSyncState},
     execute::Reason,
 };
 
@@ -47,11 +47,11 @@ pub(super) struct Carries {
     secrets: Family<Done, Counter>,
     failures: Family<Failure, Counter>,
     success: Family<Nothing, Gauge<f64, AtomicU64>>,
-    /// What gauges are read from when somebody asks.
-    source: Mutex<Weak<Seen>>,
+    /// Source of the gauges.
+    source: Mutex<Weak<SecretSyncGauge>>,
 }
 
-/// What is done to a Secret on a hub.
+/// Action on a Secret on a hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carrying {
     /// It was written.
@@ -102,11 +102,11 @@ impl Carries {
 }
 
 impl Metrics {
-    /// From now on gauges of carries are read from there. What is counted begins with zero, so that the first of its kind shows as one more.
-    pub fn attach_carries(&self, seen: &Arc<Seen>) {
+    /// Reads the gauges of the secret sync from there. Counters start at zero, so that the first event shows as an increase.
+    pub fn attach_carries(&self, seen: &Arc<SecretSyncGauge>) {
         let carries = &self.0.carries;
         *carries.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
-        for at in Standing::ALL {
+        for at in SecretSyncState::ALL {
             drop(carries.looks.get_or_create(&Look { outcome: at.as_str() }));
         }
         for action in [Carrying::Written, Carrying::Removed] {
@@ -115,7 +115,7 @@ impl Metrics {
     }
 
     /// A claim that brings its own credentials was looked at, and it ended without a failure.
-    pub fn carried(&self, standing: Standing, now: Timestamp) {
+    pub fn carried(&self, standing: SecretSyncState, now: Timestamp) {
         let carries = &self.0.carries;
         carries.looks.get_or_create(&Look { outcome: standing.as_str() }).inc();
         carries.success.get_or_create(&Nothing {}).set(now.as_duration().as_secs_f64());
@@ -124,7 +124,7 @@ impl Metrics {
     /// A look at one failed.
     pub fn not_carried(&self, reason: Reason) {
         let carries = &self.0.carries;
-        carries.looks.get_or_create(&Look { outcome: Standing::Failing.as_str() }).inc();
+        carries.looks.get_or_create(&Look { outcome: SecretSyncState::Failing.as_str() }).inc();
         carries.failures.get_or_create(&Failure { reason: reason.as_str() }).inc();
     }
 
@@ -137,8 +137,8 @@ impl Metrics {
         let metrics = &self.0.carries;
         let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(seen) = source else { return };
-        for at in Standing::ALL {
-            set(&metrics.count, &At { state: at.as_str() }, seen.count(at));
+        for at in SecretSyncState::ALL {
+            set(&metrics.count, &At { state: at.as_str() }, seen.count_in(at));
         }
         self.refresh_loops(&[], &seen.health);
     }

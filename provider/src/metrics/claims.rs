@@ -1,4 +1,4 @@
-//! What is counted of ClusterClaims.
+//! Metrics of ClusterClaims.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -23,7 +23,7 @@ struct Claimed {
 #[derive(Default)]
 pub(super) struct Claims {
     count: Family<Claimed, Gauge>,
-    /// What gauges are read from when somebody asks.
+    /// Source of the gauges.
     source: Mutex<Weak<Controller>>,
 }
 

@@ -1,4 +1,4 @@
-//! What is counted of credentials of clouds.
+//! Metrics of cloud credentials.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use prometheus_client::registry::Registry;
 use testplatform_apis::cloud::State;
 
 use super::{Metrics, orders::Orders};
-use crate::cloud::seen::Seen;
+use crate::cloud::seen::CredentialGauge;
 
-/// What becomes of the credentials of a cluster.
+/// Outcome of a cluster's credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The first one is published.
     Made,
     /// Another one is published in its place.
     Rotated,
-    /// One that works stays, because no other could be made.
+    /// The working credential stays, because no other could be created.
     RotationFailed,
     /// None works, and none could be made.
     OwnerInvalid,
@@ -100,7 +100,7 @@ pub(super) fn register(metrics: &Orders<State>, registry: &mut Registry) {
 
 impl Metrics {
     /// From now on gauges are read from there.
-    pub fn attach_cloud(&self, seen: &Arc<Seen>) {
+    pub fn attach_cloud(&self, seen: &Arc<CredentialGauge>) {
         self.0.cloud.attach(seen, Outcome::ALL.map(Outcome::word));
     }
 

@@ -1,4 +1,4 @@
-//! What is counted of clusters of claims with `template`.
+//! Metrics of clusters of claims with `template`.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -22,7 +22,7 @@ struct Of {
 #[derive(Default)]
 pub(super) struct Clusters {
     count: Family<Of, Gauge>,
-    /// What gauges are read from when somebody asks: one for each kind that the hub serves.
+    /// Sources of the gauges: one for each kind that the hub serves.
     sources: Mutex<Vec<Weak<Controller>>>,
 }
 

@@ -1,4 +1,4 @@
-//! What is counted of the hub itself.
+//! Metrics of the hub itself.
 
 use std::sync::atomic::AtomicU64;
 
@@ -63,7 +63,7 @@ impl Metrics {
         self.0.hub.looks.get_or_create(&Look { outcome }).inc();
     }
 
-    /// What is told of the hub now.
+    /// Records the published facts of the hub.
     pub fn told_of_hub(&self, facts: Option<&Facts>) {
         let hub = &self.0.hub;
         hub.clusters.clear();

@@ -1,4 +1,4 @@
-//! What is counted of EphemeralClusters: the metrics of the upstream controller under their names.
+//! Metrics of EphemeralClusters: those of the upstream controller under their names.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -64,7 +64,7 @@ pub(super) struct Jobs {
     provisioning: Family<Workflow, Histogram, Course>,
     deprovisioning: Family<Workflow, Histogram, Course>,
     workflows: FirstCome,
-    /// What gauges are read from when somebody asks.
+    /// Source of the gauges.
     source: Mutex<Weak<Controller>>,
 }
 
@@ -175,7 +175,7 @@ impl Metrics {
         self.refresh_loops(&controller.queues(), controller.health());
         inner.up.clear();
         let states = controller.build_clusters().states();
-        // Of one whose kubeconfig is gone, jobs that go on tell.
+        // If a cluster's kubeconfig is gone, its unfinished jobs still report it.
         for job in jobs.iter().filter(|job| !job.state().is_final() && job.state() != State::Scheduling) {
             let name = &job.spec.value.cluster;
             if !name.is_empty() && !states.iter().any(|(known, _)| known == name) {

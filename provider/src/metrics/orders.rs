@@ -1,4 +1,4 @@
-//! What is counted of orders of any kind: how they stand, and what became of them.
+//! Metrics of requests of any kind: their states and outcomes.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -9,7 +9,7 @@ use prometheus_client::{
 };
 
 use super::set;
-use crate::seen::Seen;
+use crate::seen::StateGauge;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct At {
@@ -25,8 +25,8 @@ struct Came {
 pub(super) struct Orders<S> {
     count: Family<At, Gauge>,
     outcomes: Family<Came, Counter>,
-    /// What gauges are read from when somebody asks.
-    source: Mutex<Weak<Seen<S>>>,
+    /// Source of the gauges.
+    source: Mutex<Weak<StateGauge<S>>>,
 }
 
 impl<S> Default for Orders<S> {
@@ -42,8 +42,8 @@ impl<S: Copy + PartialEq> Orders<S> {
         registry.register(outcomes[0], outcomes[1], self.outcomes.clone());
     }
 
-    /// From now on gauges are read from there. What is counted begins with zero, so that the first of its kind shows as one more.
-    pub fn attach(&self, seen: &Arc<Seen<S>>, outcomes: impl IntoIterator<Item = &'static str>) {
+    /// Reads the gauges from there. Counters start at zero, so that the first event shows as an increase.
+    pub fn attach(&self, seen: &Arc<StateGauge<S>>, outcomes: impl IntoIterator<Item = &'static str>) {
         *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
         for outcome in outcomes {
             drop(self.outcomes.get_or_create(&Came { outcome }));
@@ -56,10 +56,10 @@ impl<S: Copy + PartialEq> Orders<S> {
     }
 
     /// Reads the gauges: of each way to stand that there is, with its word.
-    pub fn refresh(&self, all: impl IntoIterator<Item = (S, &'static str)>) -> Option<Arc<Seen<S>>> {
+    pub fn refresh(&self, all: impl IntoIterator<Item = (S, &'static str)>) -> Option<Arc<StateGauge<S>>> {
         let seen = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade()?;
         for (standing, state) in all {
-            set(&self.count, &At { state }, seen.count(standing));
+            set(&self.count, &At { state }, seen.count_in(standing));
         }
         Some(seen)
     }

@@ -1,4 +1,4 @@
-//! What is counted of pools in Git.
+//! Metrics of pools in Git.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -9,7 +9,7 @@ use prometheus_client::{
 };
 
 use super::{Metrics, set};
-use crate::cluster_pool::seen::{Seen, State};
+use crate::cluster_pool::seen::{PoolGauge, PoolState};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct At {
@@ -40,8 +40,8 @@ pub(super) struct Pools {
     looks: Family<Look, Counter>,
     events: Family<Told, Counter>,
     remaining: Family<Pool, Gauge>,
-    /// What gauges are read from when somebody asks.
-    source: Mutex<Weak<Seen>>,
+    /// Source of the gauges.
+    source: Mutex<Weak<PoolGauge>>,
 }
 
 impl Pools {
@@ -65,14 +65,14 @@ impl Pools {
         );
     }
 
-    fn source(&self) -> Option<Arc<Seen>> {
+    fn source(&self) -> Option<Arc<PoolGauge>> {
         self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
     }
 }
 
 impl Metrics {
     /// From now on gauges of pools in Git are read from there.
-    pub fn attach_pools(&self, seen: &Arc<Seen>) {
+    pub fn attach_pools(&self, seen: &Arc<PoolGauge>) {
         *self.0.pools.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
     }
 
@@ -89,8 +89,8 @@ impl Metrics {
     pub(super) fn refresh_pools(&self) {
         let metrics = &self.0.pools;
         let Some(seen) = metrics.source() else { return };
-        let pools = seen.all();
-        for at in State::ALL {
+        let pools = seen.snapshot();
+        for at in PoolState::ALL {
             let count = pools.iter().filter(|(_, looked)| looked.state == at).count();
             set(&metrics.count, &At { state: at.as_str() }, count);
         }

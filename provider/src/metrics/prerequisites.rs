@@ -1,13 +1,13 @@
-//! What is counted of prerequisites.
+//! Metrics of prerequisites.
 
 use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
 
 use super::{Metrics, orders::Orders};
-use crate::prerequisites::seen::{Seen, Standing};
+use crate::prerequisites::seen::{PrerequisiteGauge, PrerequisiteState};
 
-/// What becomes of the prerequisites of a cluster.
+/// Outcome of a cluster's prerequisites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All of them are there and ready, and the cluster can be asked for.
@@ -53,7 +53,7 @@ impl Outcome {
 }
 
 /// Registers the metrics of prerequisites.
-pub(super) fn register(metrics: &Orders<Standing>, registry: &mut Registry) {
+pub(super) fn register(metrics: &Orders<PrerequisiteState>, registry: &mut Registry) {
     metrics.register(
         registry,
         ["prerequisites_count", "Clusters with prerequisites, by how those stand"],
@@ -63,7 +63,7 @@ pub(super) fn register(metrics: &Orders<Standing>, registry: &mut Registry) {
 
 impl Metrics {
     /// From now on gauges are read from there.
-    pub fn attach_prerequisites(&self, seen: &Arc<Seen>) {
+    pub fn attach_prerequisites(&self, seen: &Arc<PrerequisiteGauge>) {
         self.0.prerequisites.attach(seen, Outcome::ALL.map(Outcome::word));
     }
 
@@ -73,7 +73,7 @@ impl Metrics {
     }
 
     pub(super) fn refresh_prerequisites(&self) {
-        let all = Standing::ALL.map(|at| (at, at.as_str()));
+        let all = PrerequisiteState::ALL.map(|at| (at, at.as_str()));
         if let Some(seen) = self.0.prerequisites.refresh(all) {
             self.refresh_loops(&[], &seen.health);
         }

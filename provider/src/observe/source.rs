@@ -13,12 +13,12 @@ use tokio::time::timeout;
 use super::{Observer, not_yet};
 use crate::{
     account::{
-        self, Issue, Whose,
+        self, CredentialsOwner, Issue,
         admin::AdminKubeconfig,
-        next::{Due, due},
-        reach::refuses,
-        stamp::{Stamp, origin},
-        whose,
+        credentials_owner,
+        next::{TokenDue, token_due},
+        reach::is_unauthorized,
+        stamp::{TokenFingerprint, origin_fingerprint},
     },
     build_clusters::{BuildCluster, Here},
     caches::source_revision,
@@ -60,10 +60,10 @@ impl Observer {
         if *published == Published::Absent && !over && here.secrets.contains_key(kubeconfig.0) {
             *published = self.unseen(object).await?;
         }
-        let wish = match whose(object.annotation(account::WISH), published) {
-            Whose::Admin => None,
-            Whose::Account(wish) => Some(wish),
-            Whose::Nobody(why) => return Ok(Source::Pending(why.to_owned())),
+        let wish = match credentials_owner(object.annotation(account::WISH), published) {
+            CredentialsOwner::Admin => None,
+            CredentialsOwner::Account(wish) => Some(wish),
+            CredentialsOwner::Nobody(why) => return Ok(Source::Pending(why.to_owned())),
         };
         if wish.is_some() {
             // The password is not even read.
@@ -77,7 +77,7 @@ impl Observer {
         let seen = |(name, _): Place| (name, here.secrets.get(name).cloned().unwrap_or_default());
         let revision = revision(cluster, &here.namespace, &[seen(kubeconfig), seen(password)].into());
         if let Published::Ours { revision: stored, source_revision } = published {
-            // What somebody changed by hand has another resourceVersion than the one that was announced.
+            // A Secret that somebody edited has another resourceVersion than the announced one.
             let untouched = object.annotation(ours::CREDENTIALS_REVISION) == Some(stored);
             if untouched && source_revision.as_ref() == Some(&revision) {
                 return Ok(Source::Unchanged);
@@ -142,8 +142,8 @@ impl Observer {
         revision: &str,
         published: &mut Published,
     ) -> Result<bool, Error> {
-        let origin = origin(wish, object.uid(), revision);
-        if due(published, wish.generation, &origin, (self.now)()) == Due::Renew {
+        let origin = origin_fingerprint(wish, object.uid(), revision);
+        if token_due(published, wish.generation, &origin, (self.now)()) == TokenDue::Renew {
             return Ok(false);
         }
         let Published::Ours { revision: stored, .. } = &*published else { return Ok(false) };
@@ -152,11 +152,11 @@ impl Observer {
         }
         let stored = self.stored(object).await?;
         *published = crate::caches::judge(stored.as_ref().map(|secret| &secret.metadata), object);
-        Ok(Stamp::of(published).is_some() && stored.as_ref().is_some_and(is_as_stamped))
+        Ok(TokenFingerprint::of(published).is_some() && stored.as_ref().is_some_and(is_as_stamped))
     }
 
-    /// What is published though the cache lacks it. Once there is a cluster an end is decided by that, and where Secrets cannot be listed a cache
-    /// knows of none. Where they cannot be read either nothing can be published, and that keeps no end from being begun.
+    /// Reads a published Secret that the cache lacks. Once there is a cluster, the decision to end it depends on this, and where Secrets cannot
+    /// be listed the cache is empty. If Secrets cannot be read either, nothing can be published, and teardown starts anyway.
     async fn unseen(&self, object: &EphemeralCluster) -> Result<Published, Error> {
         match self.stored(object).await {
             Ok(stored) => Ok(crate::caches::judge(stored.as_ref().map(|secret| &secret.metadata), object)),
@@ -165,7 +165,7 @@ impl Observer {
         }
     }
 
-    /// What is published, as the API server has it.
+    /// Reads the published Secret from the API server.
     async fn stored(&self, object: &EphemeralCluster) -> Result<Option<Secret>, Error> {
         let name = object.secret_name();
         let call = async {
@@ -194,7 +194,7 @@ impl Observer {
                 let later = said.as_ref().is_some_and(|said| *said != credentials.source_revision);
                 if later && now.is_some_and(other) {
                     let admin = AdminKubeconfig::new(credentials.kubeconfig.0.clone());
-                    if refuses(&self.callers, &admin, self.patience).await? {
+                    if is_unauthorized(&self.callers, &admin, self.patience).await? {
                         return Ok(Source::Refused);
                     }
                 }

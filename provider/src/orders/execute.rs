@@ -5,13 +5,13 @@ use kube::{Api, api::Patch};
 use serde_json::{Map, Value, json};
 use testplatform_apis::bundle::Report;
 
-use super::Marks;
+use super::RequestKeys;
 use crate::{
     execute::{Cause, Reason, error::is_gone},
     hub::patching,
 };
 
-impl Marks {
+impl RequestKeys {
     /// Writes a report, and beside it other annotations of ours, of which null takes one away. With `hold` our finalizer is put on it, too.
     pub async fn write(
         &self,
@@ -26,7 +26,7 @@ impl Marks {
         let mut annotations = Map::from_iter([(self.report.to_owned(), Value::from(text))]);
         annotations.extend(beside.into_iter().map(|(key, value)| (key.to_owned(), value)));
         let mut metadata = json!({ "annotations": annotations });
-        if hold && !self.holds(map) {
+        if hold && !self.has_finalizer(map) {
             let mut finalizers = map.metadata.finalizers.clone().unwrap_or_default();
             finalizers.push(self.finalizer.to_owned());
             metadata["finalizers"] = json!(finalizers);
@@ -47,7 +47,7 @@ async fn patch(maps: &Api<ConfigMap>, map: &ConfigMap, mut metadata: Value) -> R
     metadata["resourceVersion"] = json!(map.metadata.resource_version);
     let name = map.metadata.name.as_deref().unwrap_or_default();
     match maps.patch(name, &patching(), &Patch::Merge(json!({ "metadata": metadata }))).await {
-        // One that is gone needs nothing more.
+        // A deleted ConfigMap needs nothing more.
         Err(error) if is_gone(&error, name) => Ok(()),
         other => Ok(other.map(drop)?),
     }

@@ -9,20 +9,20 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, ResourceExt as _, core::PartialObjectMeta, runtime::watcher};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::Marks;
+use super::RequestKeys;
 use crate::watch::{Health, track};
 
-/// What is kept of a ConfigMap.
+/// State of a ConfigMap that is remembered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Known {
+struct ObservedRequest {
     uid: String,
     reported: bool,
     held: bool,
     deleted: bool,
 }
 
-impl Known {
-    /// What we write ourselves is no reason to look again.
+impl ObservedRequest {
+    /// Our own writes are no reason to reconcile.
     fn is_news_after(&self, before: &Self) -> bool {
         self.uid != before.uid
             || self.deleted != before.deleted
@@ -32,19 +32,19 @@ impl Known {
 }
 
 /// The orders of a kind that are there.
-pub(crate) struct Orders {
-    marks: Marks,
-    known: Mutex<BTreeMap<String, Known>>,
+pub(crate) struct RequestWatch {
+    marks: RequestKeys,
+    known: Mutex<BTreeMap<String, ObservedRequest>>,
 }
 
-impl Orders {
+impl RequestWatch {
     /// None is known yet.
-    pub fn new(marks: Marks) -> Self {
+    pub fn new(marks: RequestKeys) -> Self {
         Self { marks, known: Mutex::default() }
     }
 
     /// Whether there is one, by its namespace and name.
-    pub fn knows(&self, key: &str) -> bool {
+    pub fn contains(&self, key: &str) -> bool {
         self.known().contains_key(key)
     }
 
@@ -61,7 +61,7 @@ impl Orders {
         let maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(client, namespace);
         let key = |map: &PartialObjectMeta<ConfigMap>| format!("{namespace}/{}", map.name_any());
         let saw = |key: &str, map: &PartialObjectMeta<ConfigMap>| {
-            let known = Known {
+            let known = ObservedRequest {
                 uid: map.uid().unwrap_or_default(),
                 reported: map.annotations().contains_key(self.marks.report),
                 held: map.finalizers().iter().any(|one| one == self.marks.finalizer),
@@ -80,7 +80,7 @@ impl Orders {
         track(maps, labelled, health, key, saw, gone).await;
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, ObservedRequest>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -48,7 +48,7 @@ pub struct Options {
     pub client: Client,
     /// Its section of the configuration.
     pub config: Orphans,
-    /// Who vouches for a hub whose kubeconfig has no authority.
+    /// Trust in a hub whose kubeconfig has no certificate authority.
     pub trust: Trust,
     /// The name of this process in events.
     pub instance: String,

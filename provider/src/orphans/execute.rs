@@ -74,7 +74,7 @@ pub(super) async fn end_orphan(
     Ok(call)
 }
 
-/// Fails if there is a composite or an Object of its name by now. Of a flavour that is not configured nothing need be served.
+/// Fails if a composite or an Object of its name exists by now. A flavour that is not configured need not be served.
 async fn has_no_owner(konflux: &Client, remote: &RemoteObject, flavours: &[Carried]) -> Result<(), Cause> {
     let name = &remote.identity.name;
     let is_optional = |flavour: Carried| !flavours.contains(&flavour);

@@ -1,7 +1,7 @@
 //! Decides which remote objects are orphans, and which of them end. Pure.
 //!
-//! A marked remote object without an owner is *unowned*. One that was unowned in two complete listings in a row, and for the grace period, is an
-//! *orphan*. Every doubt is on the side of the cluster: an orphan that is not ended costs money and rings, a live cluster that is ended is lost.
+//! A marked remote object without an owner is *unowned*. An object that was unowned in two complete listings in a row, and for the grace
+//! period, is an *orphan*. Every doubt favours the cluster: a missed orphan costs money and raises an alert, a deleted live cluster is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 

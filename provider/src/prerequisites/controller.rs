@@ -22,24 +22,24 @@ use super::{
     map::{MARKS, Map, REMOVING},
     next::{Came, Here, Note, Release, Step, Work, next},
     own::Own,
-    seen::{Seen, Standing, seen},
+    seen::{PrerequisiteGauge, PrerequisiteState, new_gauge},
 };
 use crate::{
-    bundles::apply::{Looked, Refusal, Why, carry_out},
+    bundles::apply::{ApplyError, ApplyErrorReason, ApplyProgress, apply_bundles},
     clusters::observe::find,
     config::{AllowedResource, Clusters},
     execute::{Cause, Error, Reason, limited},
-    looks::{CALM, Next, Pace, looks},
+    looks::{Action, Concurrency, DEBOUNCE, run_queue},
     metrics::{Metrics, prerequisites::Outcome},
     named,
-    orders::{Orders, Teller},
+    orders::{EventPublisher, RequestWatch},
     running::Running,
     step,
     watch::Health,
 };
 
 /// How many looks at once: one that waits for admission keeps nobody waiting.
-const PACE: Pace = Pace { at_once: 16, calm: CALM };
+const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce: DEBOUNCE };
 /// How long a look may go on beginning calls.
 const LOOK: Duration = Duration::from_mins(1);
 
@@ -52,13 +52,13 @@ pub struct Options {
     pub config: Clusters,
     /// How long one call to the hub may take.
     pub patience: Duration,
-    /// Who this process is, in events.
+    /// Identity of this process in events.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
 
-/// What the loop works with.
+/// State of the controller.
 struct Controller {
     client: Client,
     config: Clusters,
@@ -66,9 +66,9 @@ struct Controller {
     patience: Duration,
     now: fn() -> Timestamp,
     metrics: Metrics,
-    teller: Teller,
-    seen: Arc<Seen>,
-    orders: Orders,
+    teller: EventPublisher,
+    seen: Arc<PrerequisiteGauge>,
+    orders: RequestWatch,
 }
 
 /// Runs until `stop`; what has begun is finished.
@@ -79,8 +79,8 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 async fn until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, patience, instance, now } = options;
     let namespaces = config.prerequisite_namespaces();
-    let seen = Arc::new(seen(namespaces.len()));
-    metrics.attach_prerequisites(&seen);
+    let states = Arc::new(new_gauge(namespaces.len()));
+    metrics.attach_prerequisites(&states);
     let controller = Controller {
         client: client.clone(),
         allowed: config.prerequisites.allowed(),
@@ -88,17 +88,17 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
         patience,
         now,
         metrics: metrics.clone(),
-        teller: Teller { client: client.clone(), patience, instance, metrics },
-        seen: Arc::clone(&seen),
-        orders: Orders::new(MARKS),
+        teller: EventPublisher { client: client.clone(), patience, instance, metrics },
+        seen: Arc::clone(&states),
+        orders: RequestWatch::new(MARKS),
     };
     let (sender, happened) = unbounded_channel();
     let watching = namespaces
         .iter()
-        .zip(&seen.health)
+        .zip(&states.health)
         .map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
     let looking =
-        looks(happened, PACE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
+        run_queue(happened, PACE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
     tokio::select! {
         _ = join_all(watching) => {}
         () = looking => {}
@@ -107,19 +107,19 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
 
 impl Controller {
     async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
-        let gone = |key: &str| self.seen.saw(key, None);
+        let gone = |key: &str| self.seen.record(key, None);
         self.orders.watch(self.client.clone(), namespace, health, sender, gone).await;
     }
 
     /// Looks at an order, and says when to do so again.
-    async fn look(&self, key: &str) -> Next {
-        if !self.orders.knows(key) {
-            return Next::Rest;
+    async fn look(&self, key: &str) -> Action {
+        if !self.orders.contains(key) {
+            return Action::AwaitChange;
         }
         match self.pass(key).await {
             Ok(after) => after.into(),
             // It is not as it was when it was read.
-            Err(Error { reason: Reason::Conflict, .. }) => Next::After(CALM),
+            Err(Error { reason: Reason::Conflict, .. }) => Action::RequeueAfter(DEBOUNCE),
             Err(Error { action, reason, message }) => {
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(
@@ -128,7 +128,7 @@ impl Controller {
                     error = message,
                     "prerequisites could not be looked after"
                 );
-                Next::Failed
+                Action::Failed
             }
         }
     }
@@ -149,7 +149,7 @@ impl Controller {
             _ => map.report.state,
         };
         let after = match step {
-            // What was asked for is done.
+            // The requested step is done.
             Step::Apply(_) | Step::Remove | Step::Rest => None,
             Step::Later(after) => Some(after),
             Step::Write(note, after) => {
@@ -163,12 +163,12 @@ impl Controller {
             Step::Release(how) => {
                 limited("release_prerequisites", self.patience, MARKS.release(&maps, &stored)).await?;
                 self.released(key, &stored, how).await;
-                self.seen.saw(key, None);
+                self.seen.record(key, None);
                 return Ok(None);
             }
         };
-        if self.orders.knows(key) {
-            self.seen.saw(key, Some(Standing::of(&map, told)));
+        if self.orders.contains(key) {
+            self.seen.record(key, Some(PrerequisiteState::of(&map, told)));
         }
         Ok(after)
     }
@@ -215,7 +215,7 @@ impl Controller {
         match step {
             Step::Apply(work) => {
                 let bundles: Vec<_> = work.of(order).map(|(_, bundle)| bundle).collect();
-                let looked = carry_out(bundles, 0, &own, until).await;
+                let looked = apply_bundles(bundles, 0, &own, until).await;
                 if *work == Work::Prerequisites {
                     self.kept(key, &looked);
                 }
@@ -230,10 +230,11 @@ impl Controller {
     }
 
     /// The cluster lives, so that something of it is not as it was is for administrators alone.
-    fn kept(&self, key: &str, looked: &Looked) {
-        let Looked::At(_, stop) = looked else { return };
-        let Refusal { reason, message, .. } = &stop.why;
-        let kind = if stop.why.is(Why::NotReady) { Reason::NotYet } else { Reason::Refused };
+    fn kept(&self, key: &str, looked: &ApplyProgress) {
+        let ApplyProgress::At(_, stop) = looked else { return };
+        let ApplyError { reason, message, .. } = &stop.why;
+        let kind =
+            if stop.why.has_reason(ApplyErrorReason::NotReady) { Reason::NotYet } else { Reason::Refused };
         self.metrics.failed("keep_prerequisites", kind.as_str());
         tracing::warn!(order = key, object = stop.object, reason, message, "not kept as it was");
     }
@@ -275,6 +276,6 @@ impl Controller {
     async fn tell(&self, key: &str, map: &ConfigMap, outcome: Outcome, note: String) {
         self.metrics.prerequisites_came_to(outcome);
         let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
-        self.teller.tell(key, map, &event, (self.now)()).await;
+        self.teller.publish_event(key, map, &event, (self.now)()).await;
     }
 }

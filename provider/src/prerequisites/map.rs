@@ -8,10 +8,10 @@ use testplatform_apis::{
 };
 
 use super::own::Owner;
-use crate::orders::{Marks, deleted, note};
+use crate::orders::{RequestKeys, annotation, deletion_timestamp};
 
-/// What is on it.
-pub(super) const MARKS: Marks = Marks {
+/// Keys of a bundle request.
+pub(super) const MARKS: RequestKeys = RequestKeys {
     label: prerequisites::LABEL,
     order: prerequisites::ORDER,
     report: prerequisites::REPORT,
@@ -21,14 +21,14 @@ pub(super) const MARKS: Marks = Marks {
 /// Annotation on the ConfigMap: since when what was made is being deleted. Nobody else reads it.
 pub const REMOVING: &str = "testplatform.ci.openshift.org/prerequisites-removing";
 
-/// What a ConfigMap says.
+/// Content of a request's ConfigMap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
-    /// Whose everything is that is made by it: it itself.
+    /// Owner of everything that the request creates: the ConfigMap itself.
     pub owner: Owner,
-    /// What is to be done; or why that cannot be read, in a sentence.
+    /// Parsed request, or the parse error as a sentence.
     pub order: Result<Order, String>,
-    /// What was told last; nothing of it, if that cannot be read.
+    /// Last report; empty if it cannot be read.
     pub report: Report,
     /// Whether our finalizer stands on it.
     pub holds: bool,
@@ -49,11 +49,11 @@ impl Map {
                 name: text(&metadata.name),
                 uid: text(&metadata.uid),
             },
-            order: MARKS.order(map),
-            report: MARKS.report(map),
-            holds: MARKS.holds(map),
-            deleted: deleted(map),
-            removing: note(map, REMOVING).and_then(|at| at.parse().ok()),
+            order: MARKS.parse_request(map),
+            report: MARKS.parse_report(map),
+            holds: MARKS.has_finalizer(map),
+            deleted: deletion_timestamp(map),
+            removing: annotation(map, REMOVING).and_then(|at| at.parse().ok()),
         }
     }
 }

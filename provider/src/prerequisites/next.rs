@@ -11,7 +11,7 @@
 //!                 wait for the cluster's object to be gone ──▶ Write: since ──▶ Remove ──nothing left, or time over──▶ Release
 //! ```
 //!
-//! What is decided here holds whatever is stale, lost or repeated around it: all that is remembered stands on the ConfigMap.
+//! Decisions hold whatever is stale, lost or repeated around them: all state is on the ConfigMap.
 
 use std::time::Duration;
 
@@ -25,10 +25,13 @@ use super::{map::Map, own::Removed};
 pub use crate::orders::GRACE;
 use crate::{
     bundles::{
-        apply::{Looked, Refusal, Stop, Why},
-        wait::{applied, begins, hopeless, impossible, later, parses, positive, soon, waits},
+        apply::{ApplyError, ApplyErrorReason, ApplyProgress, PendingObject},
+        wait::{
+            check_ready_expression, poll_interval, report_applied, report_first_invalid, report_started,
+            report_terminal, report_waiting, saturating_add, to_std_duration,
+        },
     },
-    orders::{Arriving, arriving},
+    orders::{GracePeriod, grace_period},
 };
 
 /// How often prerequisites are applied again, to stay as they are.
@@ -62,7 +65,7 @@ pub enum Step {
     Later(Duration),
     /// These are applied, and then it is asked again what is to be done.
     Apply(Work),
-    /// What was made is deleted, and then it is asked again what is to be done.
+    /// Deletes the created objects, and then plans again.
     Remove,
     /// This is written on the ConfigMap, and then it is asked again after this time.
     Write(Note, Duration),
@@ -75,7 +78,7 @@ pub enum Step {
 pub enum Work {
     /// All of them.
     Everything,
-    /// Those that stay as they are.
+    /// Bundles that stay as they are.
     Prerequisites,
 }
 
@@ -92,16 +95,16 @@ impl Work {
     }
 }
 
-/// What was done in the same pass, on the same `map` and `here`.
+/// Result of the previous step of this reconcile, on the same `map` and `here`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Came {
     /// Bundles were applied.
-    Applied(Looked),
-    /// What was made was deleted.
+    Applied(ApplyProgress),
+    /// The created objects were deleted.
     Removed(Removed),
 }
 
-/// What stands on the ConfigMap.
+/// Changes to the ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// What is told.
@@ -121,7 +124,7 @@ pub enum Release {
     GivenUp(String),
 }
 
-/// What is to be done about an order now.
+/// Plans the next step of a request.
 pub fn next(map: &Map, here: Here, came: Option<&Came>, now: Timestamp) -> Step {
     match (map.deleted, map.holds) {
         (Some(deleted), true) => ending(map, here, came, deleted, now),
@@ -133,19 +136,20 @@ pub fn next(map: &Map, here: Here, came: Option<&Came>, now: Timestamp) -> Step 
 
 fn living(map: &Map, here: Here, came: Option<&Came>, now: Timestamp) -> Step {
     let told = map.report.state;
-    // Whoever was told so has asked for the cluster.
+    // The function has requested the cluster after this report.
     let kept = told == Some(State::Applied);
     let never = |report: Report| if kept { Step::Later(SLOW) } else { write(map, report, SLOW) };
     let order = match &map.order {
         Ok(order) => order,
-        Err(why) => return never(hopeless(Refusal::new(Why::InvalidOrder, why))),
+        Err(why) => return never(report_terminal(ApplyError::new(ApplyErrorReason::InvalidOrder, why))),
     };
     if here == Here::Unknown {
         let message = "the provider serves no clusters of this kind in this namespace";
-        return never(hopeless(Refusal::new(Why::UnknownCluster, message)));
+        return never(report_terminal(ApplyError::new(ApplyErrorReason::UnknownCluster, message)));
     }
-    let sound = |manifest: &_| parses(manifest).and_then(|()| map.owner.takes(&manifest.object));
-    if let Some(report) = impossible(Work::Everything.of(order), sound) {
+    let sound =
+        |manifest: &_| check_ready_expression(manifest).and_then(|()| map.owner.takes(&manifest.object));
+    if let Some(report) = report_first_invalid(Work::Everything.of(order), sound) {
         return never(report);
     }
     let first = Work::Everything.of(order).next();
@@ -154,8 +158,8 @@ fn living(map: &Map, here: Here, came: Option<&Came>, now: Timestamp) -> Step {
         let hold = first.is_some();
         let report = match first {
             _ if kept => map.report.clone(),
-            Some((path, _)) => begins(State::Running, path, now),
-            None => applied(now),
+            Some((path, _)) => report_started(State::Running, path, now),
+            None => report_applied(now),
         };
         return Step::Write(Note { report, removing: None, hold }, Duration::ZERO);
     }
@@ -164,20 +168,20 @@ fn living(map: &Map, here: Here, came: Option<&Came>, now: Timestamp) -> Step {
         None if order.prerequisites.is_empty() => Step::Rest,
         None => Step::Apply(Work::Prerequisites),
         Some(_) if kept => Step::Later(KEEP),
-        Some(Came::Applied(Looked::All)) => write(map, applied(now), KEEP),
-        Some(Came::Applied(Looked::At(place, stop))) => waiting(map, order, *place, stop, now),
+        Some(Came::Applied(ApplyProgress::All)) => write(map, report_applied(now), KEEP),
+        Some(Came::Applied(ApplyProgress::At(place, stop))) => waiting(map, order, *place, stop, now),
         // It is asked for only where the ConfigMap is being deleted.
         Some(Came::Removed(_)) => Step::Later(SLOW),
     }
 }
 
 /// A bundle is not ready.
-fn waiting(map: &Map, order: &Order, place: usize, stop: &Stop, now: Timestamp) -> Step {
+fn waiting(map: &Map, order: &Order, place: usize, stop: &PendingObject, now: Timestamp) -> Step {
     let Some((path, bundle)) = Work::Everything.of(order).nth(place) else { return Step::Rest };
     let said = map.report.bundle.as_deref();
     let before = Work::Everything.of(order).position(|(path, _)| Some(&*path) == said);
     let before = before.filter(|before| place <= *before).map(|_| &map.report);
-    let (report, after) = waits(before, bundle, path, stop, now);
+    let (report, after) = report_waiting(before, bundle, path, stop, now);
     write(map, report, after)
 }
 
@@ -191,10 +195,10 @@ fn ending(map: &Map, here: Here, came: Option<&Came>, deleted: Timestamp, now: T
         // Its time begins anew, once it is gone.
         Here::There => return note(map, None, POLL),
     }
-    match arriving(deleted, map.removing, now) {
-        Arriving::Begins => return note(map, Some(now), positive(GRACE)),
-        Arriving::Left(rest) => return Step::Later(rest),
-        Arriving::Over => {}
+    match grace_period(deleted, map.removing, now) {
+        GracePeriod::Starting => return note(map, Some(now), to_std_duration(GRACE)),
+        GracePeriod::Remaining(rest) => return Step::Later(rest),
+        GracePeriod::Elapsed => {}
     }
     if let Err(why) = &map.order {
         return Step::Release(Release::GivenUp(why.clone()));
@@ -206,9 +210,9 @@ fn ending(map: &Map, here: Here, came: Option<&Came>, deleted: Timestamp, now: T
         Some(Came::Removed(Removed::Left(stop))) => {
             // It may be the time of another clock.
             let since = since.min(now);
-            let over = later(since, GIVE_UP).duration_since(now);
+            let over = saturating_add(since, GIVE_UP).duration_since(now);
             if over > SignedDuration::ZERO {
-                return Step::Later(positive(soon(since, now).min(over)));
+                return Step::Later(to_std_duration(poll_interval(since, now).min(over)));
             }
             let object = stop.object.as_deref().unwrap_or_default();
             Step::Release(Release::GivenUp(format!("{object}: {}", stop.why.message)))

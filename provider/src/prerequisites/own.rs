@@ -1,11 +1,11 @@
-//! What is ours on the hub: made if it is not there, kept as it is if it is ours, never touched if it is not, and deleted when it is time.
+//! Our objects on the hub: created if absent, kept if ours, never touched if not ours, and deleted in the end.
 
 use serde_json::{Value, json};
 use testplatform_apis::bundle::Bundle;
 use tokio::time::Instant;
 
 use crate::bundles::{
-    apply::{Inside, Refusal, Stop, Why, name_of},
+    apply::{ApplyError, ApplyErrorReason, GuestCluster, PendingObject, describe_object},
     inside::Target,
 };
 
@@ -26,25 +26,25 @@ pub struct Owner {
 /// The hub. A manifest says which object is meant; a call may be repeated, and may have been done although it failed.
 pub trait Hub {
     /// What is there.
-    fn find(&self, object: &Value) -> impl Future<Output = Result<Option<Value>, Refusal>> + Send;
+    fn find(&self, object: &Value) -> impl Future<Output = Result<Option<Value>, ApplyError>> + Send;
 
     /// Makes an object that is not there.
-    fn create(&self, object: &Value) -> impl Future<Output = Result<Wrote, Refusal>> + Send;
+    fn create(&self, object: &Value) -> impl Future<Output = Result<Wrote, ApplyError>> + Send;
 
     /// Makes an object what its manifest says, which has uid and resourceVersion of the one that is meant.
-    fn apply(&self, object: &Value) -> impl Future<Output = Result<Wrote, Refusal>> + Send;
+    fn apply(&self, object: &Value) -> impl Future<Output = Result<Wrote, ApplyError>> + Send;
 
     /// Deletes an object, if it is this one still.
-    fn delete(&self, object: &Value, only: &Version) -> impl Future<Output = Result<(), Refusal>> + Send;
+    fn delete(&self, object: &Value, only: &Version) -> impl Future<Output = Result<(), ApplyError>> + Send;
 }
 
-/// What a write came to.
+/// Result of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrote {
     /// This is there now.
     There(Value),
     /// It was not as it was seen before; what is said of it.
-    Changed(Refusal),
+    Changed(ApplyError),
 }
 
 /// One object, as it was at a time.
@@ -69,21 +69,21 @@ impl Owner {
     ///
     /// # Errors
     /// If it never can.
-    pub fn takes(&self, object: &Value) -> Result<(), Refusal> {
+    pub fn takes(&self, object: &Value) -> Result<(), ApplyError> {
         let target = Target::of(object)?;
         if target.group.is_empty() && target.kind == "Secret" {
             let message = "Secrets are not made on the hub: an order is a ConfigMap, which is no place for what is secret";
-            return Err(Refusal::new(Why::KindNotAllowed, message));
+            return Err(ApplyError::new(ApplyErrorReason::KindNotAllowed, message));
         }
         if target.namespace.is_some_and(|namespace| namespace != self.namespace) {
             let message = "it is in another namespace than the cluster's object";
-            return Err(Refusal::new(Why::InvalidManifest, message));
+            return Err(ApplyError::new(ApplyErrorReason::InvalidManifest, message));
         }
         Ok(())
     }
 
-    /// What is applied of a manifest.
-    fn whole(&self, object: &Value) -> Result<Value, Refusal> {
+    /// Completes a manifest for apply.
+    fn whole(&self, object: &Value) -> Result<Value, ApplyError> {
         self.takes(object)?;
         let mut whole = object.clone();
         let metadata = &mut whole["metadata"];
@@ -103,7 +103,7 @@ impl Owner {
     }
 }
 
-/// What is made for one order.
+/// Objects of one request.
 pub struct Own<'a, H> {
     /// Where.
     pub hub: &'a H,
@@ -111,19 +111,20 @@ pub struct Own<'a, H> {
     pub owner: &'a Owner,
 }
 
-impl<H: Hub + Sync> Inside for Own<'_, H> {
-    async fn apply(&self, object: &Value) -> Result<Value, Refusal> {
+impl<H: Hub + Sync> GuestCluster for Own<'_, H> {
+    async fn apply(&self, object: &Value) -> Result<Value, ApplyError> {
         let whole = self.owner.whole(object)?;
-        let mut last = Refusal::new(Why::NotReady, "it is changed by somebody else all the time");
+        let mut last =
+            ApplyError::new(ApplyErrorReason::NotReady, "it is changed by somebody else all the time");
         for _ in 0..TRIES {
             let wrote = match self.hub.find(&whole).await? {
                 None => self.hub.create(&whole).await?,
                 Some(there) if !self.owner.owns(&there) => {
                     let message = "there is an object of this name that was not made by this order";
-                    return Err(Refusal::new(Why::NameTaken, message));
+                    return Err(ApplyError::new(ApplyErrorReason::NameTaken, message));
                 }
                 Some(there) if is_going(&there) => {
-                    return Err(Refusal::new(Why::NotReady, "it is being deleted"));
+                    return Err(ApplyError::new(ApplyErrorReason::NotReady, "it is being deleted"));
                 }
                 Some(there) => self.hub.apply(&at(whole.clone(), &Version::of(&there))).await?,
             };
@@ -152,7 +153,7 @@ pub enum Removed {
     /// Nothing of ours is there any more.
     All,
     /// This is.
-    Left(Stop),
+    Left(PendingObject),
 }
 
 impl<H: Hub + Sync> Own<'_, H> {
@@ -164,16 +165,16 @@ impl<H: Hub + Sync> Own<'_, H> {
             for manifest in bundle.manifests.iter().rev() {
                 let object = &manifest.object;
                 let taken = if Instant::now() >= until {
-                    Err(Refusal::new(Why::Unreachable, "the API server answers too slowly"))
+                    Err(ApplyError::new(ApplyErrorReason::Unreachable, "the API server answers too slowly"))
                 } else {
                     self.take(object).await
                 };
                 let why = match taken {
                     Ok(true) => continue,
-                    Ok(false) => Refusal::new(Why::NotReady, "it is there still"),
+                    Ok(false) => ApplyError::new(ApplyErrorReason::NotReady, "it is there still"),
                     Err(why) => why,
                 };
-                left = left.or(Some(Stop { object: Some(name_of(object)), why }));
+                left = left.or(Some(PendingObject { object: Some(describe_object(object)), why }));
             }
             if let Some(stop) = left {
                 return Removed::Left(stop);
@@ -183,8 +184,8 @@ impl<H: Hub + Sync> Own<'_, H> {
     }
 
     /// Deletes an object if it is ours. Whether none of ours is there any more.
-    async fn take(&self, object: &Value) -> Result<bool, Refusal> {
-        // Of what can never be made nothing was.
+    async fn take(&self, object: &Value) -> Result<bool, ApplyError> {
+        // An object that can never be created was never created.
         let Ok(whole) = self.owner.whole(object) else { return Ok(true) };
         for _ in 0..TRIES {
             let there = match self.hub.find(&whole).await {
@@ -192,9 +193,13 @@ impl<H: Hub + Sync> Own<'_, H> {
                 Ok(Some(there)) => there,
                 // Nor of this, unless it was allowed once: then the garbage collector may do what we may not any more.
                 Err(why)
-                    if [Why::NoSuchKind, Why::KindNotAllowed, Why::InvalidManifest]
-                        .iter()
-                        .any(|w| why.is(*w)) =>
+                    if [
+                        ApplyErrorReason::NoSuchKind,
+                        ApplyErrorReason::KindNotAllowed,
+                        ApplyErrorReason::InvalidManifest,
+                    ]
+                    .iter()
+                    .any(|w| why.has_reason(*w)) =>
                 {
                     return Ok(true);
                 }

@@ -1,4 +1,4 @@
-//! What the loop over orders last saw of each, for those who ask by metrics.
+//! Last state of each bundle request, as the source of gauges.
 
 use testplatform_apis::bundle::State;
 
@@ -6,7 +6,7 @@ use super::map::Map;
 
 /// How an order stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum PrerequisiteState {
     /// It is being applied, or waited for.
     Running,
     /// All of it was there, and the cluster could be asked for.
@@ -17,7 +17,7 @@ pub enum Standing {
     Leaving,
 }
 
-impl Standing {
+impl PrerequisiteState {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Running, Self::Applied, Self::Failed, Self::Leaving];
 
@@ -43,9 +43,9 @@ impl Standing {
 }
 
 /// Everything that was last seen of orders.
-pub type Seen = crate::seen::Seen<Standing>;
+pub type PrerequisiteGauge = crate::seen::StateGauge<PrerequisiteState>;
 
 /// Nothing yet, in so many namespaces, with a watch for each.
-pub fn seen(namespaces: usize) -> Seen {
-    Seen::by(std::iter::repeat_n("prerequisites", namespaces))
+pub fn new_gauge(namespaces: usize) -> PrerequisiteGauge {
+    PrerequisiteGauge::with_watches(std::iter::repeat_n("prerequisites", namespaces))
 }

@@ -1,8 +1,8 @@
 //! Kubeconfigs of clusters, read as kubectl reads them and written anew.
 //!
-//! Whoever uses a kubeconfig runs the programs and reads the files that its users name, on their own machine. Parsers of YAML differ in
-//! where a comment ends and what a key is, so no check of the original bytes holds for every reader. What is published has the
-//! fields below and nothing else.
+//! A client runs the programs and reads the files that a kubeconfig's users name, on its own machine. YAML parsers disagree on where a comment
+//! ends and what a key is, so no check of the original bytes holds for every reader. The published kubeconfig has the fields below and nothing
+//! else.
 //!
 //! Source: client-go, `tools/clientcmd/api/v1/{types,conversion}.go` and `tools/clientcmd/validation.go`.
 

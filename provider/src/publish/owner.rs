@@ -61,7 +61,7 @@ impl Owner<'_> {
         }
     }
 
-    /// What is known of its Secret.
+    /// Decides whether the Secret belongs to this owner.
     pub fn judge(&self, secret: Option<&ObjectMeta>) -> Published {
         let Some(metadata) = secret else { return Published::Absent };
         match self.owns(metadata) {
@@ -74,7 +74,7 @@ impl Owner<'_> {
     }
 }
 
-/// Whose a Secret is, by its labels.
+/// Owner of a Secret, by its labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Labelled<'a> {
     /// The owner's namespace.

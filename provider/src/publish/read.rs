@@ -12,9 +12,9 @@ use super::{Owner, Source, Vault, kubeconfig, replaces};
 use crate::{
     account::{
         admin::AdminKubeconfig,
-        callers::Callers,
-        reach::refuses,
-        stamp::{Stamp, digest},
+        callers::GuestLimiter,
+        reach::is_unauthorized,
+        stamp::{TokenFingerprint, kubeconfig_digest},
     },
     caches::source_revision,
     ephemeral_cluster::credentials::Published,
@@ -46,13 +46,13 @@ type Admin = Result<(AdminKubeconfig, String), (Blocked, String)>;
 
 /// Whether what a Secret holds is what it was when a token was published in it.
 pub(crate) fn is_as_stamped(secret: &Secret) -> bool {
-    let stamp = source_revision(&secret.metadata).and_then(|text| text.parse::<Stamp>().ok());
+    let stamp = source_revision(&secret.metadata).and_then(|text| text.parse::<TokenFingerprint>().ok());
     let data = secret.data.as_ref();
     let config = data.and_then(|data| data.get(keys::KUBECONFIG));
     let alone = data.is_some_and(|data| {
         data.len() == 2 && data.get(keys::KUBEADMIN_PASSWORD).is_some_and(|p| p.0.is_empty())
     });
-    alone && stamp.zip(config).is_some_and(|(stamp, config)| stamp.digest == digest(&config.0))
+    alone && stamp.zip(config).is_some_and(|(stamp, config)| stamp.digest == kubeconfig_digest(&config.0))
 }
 
 /// Reads Secrets.
@@ -124,10 +124,10 @@ impl Reader<'_> {
         let Published::Ours { revision, source_revision: made_from } = &*published else { return Ok(()) };
         let says_so = match source {
             Source::Complete(credentials) => made_from.as_ref() == Some(&credentials.source_revision),
-            Source::Account(_) => Stamp::of(published).is_some(),
+            Source::Account(_) => TokenFingerprint::of(published).is_some(),
             Source::Unread | Source::Blocked(..) | Source::Refused(_) => false,
         };
-        // What somebody changed by hand has another resourceVersion than the one that was announced.
+        // A Secret that somebody edited has another resourceVersion than the announced one.
         let untouched = announced == Some(revision);
         if untouched || !says_so {
             return Ok(());
@@ -148,14 +148,14 @@ impl Reader<'_> {
     /// Asks the cluster whether it takes a kubeconfig that would replace another one.
     pub async fn tried(
         &self,
-        callers: &Callers,
+        callers: &GuestLimiter,
         source: Source,
         published: &Published,
     ) -> Result<Source, Error> {
         Ok(match source {
             Source::Complete(found) if replaces(&found, published) => {
                 let admin = AdminKubeconfig::new(found.kubeconfig.0.clone());
-                if refuses(callers, &admin, self.patience).await? {
+                if is_unauthorized(callers, &admin, self.patience).await? {
                     Source::Refused(found)
                 } else {
                     Source::Complete(found)

@@ -1,8 +1,8 @@
 //! Rewrites kubeconfigs that an earlier version published as they came.
 //!
-//! A published Secret is compared with its source by revision, so one from an earlier version stays what it was for as long as the source does.
-//! When the provider starts, each of them is read once. One that is not in the form in which this version publishes is rewritten from its own
-//! content, which needs no access to the cluster. One that cannot be used is removed, and the controller of its owner reports why.
+//! A published Secret is compared with its source by revision, so a Secret from an earlier version stays unchanged as long as its source does.
+//! When the provider starts, it reads each of them once. A Secret in an older format is rewritten from its own content, which needs no access
+//! to the cluster. An unusable Secret is removed, and the controller of its owner reports why.
 //!
 //! **Invariant:** changes are made one after another with a pause in between, because each wakes a claim.
 
@@ -22,7 +22,7 @@ use tokio::time::sleep;
 
 use super::kubeconfig::rewritten;
 use crate::{
-    account::stamp::Stamp,
+    account::stamp::TokenFingerprint,
     caches::source_revision,
     controller::pass::guarded,
     ephemeral_cluster::credentials::SUFFIX,
@@ -42,7 +42,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Secrets of one page.
 const PAGE: u32 = 500;
 
-/// What the controller needs to know.
+/// Options of the controller.
 pub struct Options {
     /// The hub.
     pub client: Client,
@@ -50,7 +50,7 @@ pub struct Options {
     pub namespaces: Vec<String>,
 }
 
-/// What a published Secret needs.
+/// Change that a published Secret needs.
 #[derive(Debug, PartialEq, Eq)]
 enum Refresh {
     /// Nothing: it is in the form of this version, or has no kubeconfig.
@@ -149,7 +149,7 @@ fn is_published(secret: &ObjectMeta) -> bool {
     });
     let group = secret.labels.as_ref().and_then(|labels| labels.get(ours::OWNER_GROUP));
     let revision = source_revision(secret);
-    let is_token = revision.as_ref().is_some_and(|revision| revision.parse::<Stamp>().is_ok());
+    let is_token = revision.as_ref().is_some_and(|revision| revision.parse::<TokenFingerprint>().is_ok());
     // Those of spaces have an owner of the core group.
     let is_labelled = group.is_some_and(|group| !group.is_empty());
     let is_named = secret.name.as_ref().is_some_and(|name| name.ends_with(SUFFIX));

@@ -1,4 +1,4 @@
-//! What is to be done and told about the credentials of one object. Pure.
+//! Decisions and reports about the credentials of one object. Pure.
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
@@ -9,8 +9,8 @@ use testplatform_apis::{
 use crate::{
     account::{
         Issue,
-        next::{Due, due},
-        stamp::Stamp,
+        next::{TokenDue, token_due},
+        stamp::TokenFingerprint,
     },
     cluster_claim::reason::Reason,
     ephemeral_cluster::credentials::{Credentials, Published, published_name},
@@ -32,7 +32,7 @@ pub enum Source {
     Account(Box<Issue>),
 }
 
-/// What is to be done about the credentials.
+/// Decision about the credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// They are written.
@@ -43,7 +43,7 @@ pub enum Verdict {
     InSync,
     /// Nothing is done, and why: what is published stays.
     Leave(Blocked, String),
-    /// What is published is taken back.
+    /// The published Secret is deleted.
     Withdraw(Blocked, String),
 }
 
@@ -60,7 +60,7 @@ pub enum Action {
     Emit(Event),
 }
 
-/// What a verdict comes to.
+/// Result of following a verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Followed {
     /// In this order.
@@ -71,7 +71,7 @@ pub struct Followed {
     pub told: Option<Told>,
 }
 
-/// What is told of the credentials.
+/// Report about the credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     /// The published Secret.
@@ -80,7 +80,7 @@ pub struct Told {
     pub blocked: Option<BlockingReason>,
 }
 
-/// What is to be done about what may be published, by what is there and what is published. None: it was not looked at.
+/// Compares the source of credentials with the published Secret. None: the source was not read.
 pub fn compare(source: &Source, published: &Published, now: Timestamp) -> Option<Verdict> {
     let verdict = match (source, published) {
         (Source::Unread, _) => return None,
@@ -104,8 +104,8 @@ pub fn compare(source: &Source, published: &Published, now: Timestamp) -> Option
         }
         (Source::Account(issue), Published::Ours { .. } | Published::Absent) => {
             match renewal(issue, published, now) {
-                Due::Keep(_) => Verdict::InSync,
-                Due::Renew => Verdict::Issue(issue.clone()),
+                TokenDue::Keep(_) => Verdict::InSync,
+                TokenDue::Renew => Verdict::Issue(issue.clone()),
             }
         }
     };
@@ -113,8 +113,8 @@ pub fn compare(source: &Source, published: &Published, now: Timestamp) -> Option
 }
 
 /// Whether a token is made in place of what is published, or until when that is kept.
-fn renewal(issue: &Issue, published: &Published, now: Timestamp) -> Due {
-    due(published, issue.wish.generation, &issue.origin(), now)
+fn renewal(issue: &Issue, published: &Published, now: Timestamp) -> TokenDue {
+    token_due(published, issue.wish.generation, &issue.origin(), now)
 }
 
 /// How soon is looked again for what nothing tells of: whether a cluster takes a kubeconfig that it has refused, what is not there yet at
@@ -137,10 +137,11 @@ pub fn again(
         (Source::Refused(_), _) => Some(SOON),
         // A token goes stale although nothing happens, and may be a much shorter one than was asked for.
         (Source::Account(issue), _) => match renewal(issue, published, now) {
-            Due::Keep(until) => Some(until.duration_since(now).max(MOMENT)),
-            Due::Renew => None,
+            TokenDue::Keep(until) => Some(until.duration_since(now).max(MOMENT)),
+            TokenDue::Renew => None,
         },
-        // Whoever lets us in, or names the Secret, may be ahead of it by a moment. The longer that lasts, the less there is to wait for.
+        // The object that names the Secret, or grants access, may be ahead of the Secret by a moment. The longer that lasts, the less there is
+        // to wait for.
         (
             Source::Blocked(Blocked::SecretMissing | Blocked::KeyMissing, _),
             Published::Absent | Published::Foreign(_),
@@ -166,8 +167,8 @@ pub fn again(
 const REFUSED: &str =
     "the cluster does not take its new kubeconfig (401); the one that was published before stays";
 
-/// Whether credentials would take the place of others that were made from another kubeconfig: then the cluster is asked whether it takes theirs.
-/// What is published and was made from nothing known is no better than what comes.
+/// Whether new credentials would replace credentials made from another kubeconfig: if so, the cluster is asked whether it accepts the published
+/// one. Published credentials of unknown origin are no better than new ones.
 pub fn replaces(found: &Credentials, published: &Published) -> bool {
     // The kubeconfig's state comes first, then the password's.
     let kubeconfig = |revision: &str| revision.split(',').next().unwrap_or_default().to_owned();
@@ -179,7 +180,7 @@ pub fn replaces(found: &Credentials, published: &Published) -> bool {
     }
 }
 
-/// What a verdict on an object's credentials comes to. `stored`: what was told of it before.
+/// Follows a verdict on an object's credentials. `stored` is the previous report.
 pub fn follow(
     object: &str,
     verdict: Verdict,
@@ -199,7 +200,7 @@ pub fn follow(
                     stored.credentials.as_ref().is_some_and(|c| c.password_available)
                 }
             },
-            mode: Stamp::of(published).map(|_| Mode::ServiceAccount),
+            mode: TokenFingerprint::of(published).map(|_| Mode::ServiceAccount),
         }),
         blocked: None,
     };

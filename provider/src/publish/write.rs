@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{Labelled, Owner, Vault};
 use crate::{
-    account::{Issue, callers::Callers, revoke},
+    account::{Issue, callers::GuestLimiter, revoke_tokens},
     ephemeral_cluster::credentials::Credentials,
     execute::{
         Cause,
@@ -34,10 +34,10 @@ pub(crate) async fn issue(
     vault: &Vault,
     owner: &Owner<'_>,
     issue: &Issue,
-    callers: &Callers,
+    callers: &GuestLimiter,
     now: Timestamp,
 ) -> Result<(), Cause> {
-    publish(vault, owner, &issue.fulfil(callers, now).await?).await
+    publish(vault, owner, &issue.issue_credentials(callers, now).await?).await
 }
 
 /// The same, whatever is in it.
@@ -52,9 +52,9 @@ pub(crate) async fn publish_content(
 }
 
 /// Deletes the Secret of an object.
-pub(crate) async fn withdraw(vault: &Vault, owner: &Owner<'_>, callers: &Callers) -> Result<(), Cause> {
+pub(crate) async fn withdraw(vault: &Vault, owner: &Owner<'_>, callers: &GuestLimiter) -> Result<(), Cause> {
     let uid = |secret: &ObjectMeta| owner.owns(secret).is_ok().then(|| owner.uid.to_owned());
-    revoke(callers, &vault.secrets(), &vault.secrets_metadata(), &owner.secret_name(), uid).await
+    revoke_tokens(callers, &vault.secrets(), &vault.secrets_metadata(), &owner.secret_name(), uid).await
 }
 
 /// Deletes a Secret of an object that is gone. `gone` is its uid: by its name another one may have been made, and published, since that was read.
@@ -63,13 +63,13 @@ pub(crate) async fn sweep(
     name: &str,
     (group, kind): (&str, &str),
     gone: &str,
-    callers: &Callers,
+    callers: &GuestLimiter,
 ) -> Result<(), Cause> {
     let left = |secret: &ObjectMeta| {
         let owner = Labelled::of(secret, group, kind).filter(|owner| owner.uid == gone)?;
         Some(owner.uid.to_owned())
     };
-    revoke(callers, &vault.secrets(), &vault.secrets_metadata(), name, left).await
+    revoke_tokens(callers, &vault.secrets(), &vault.secrets_metadata(), name, left).await
 }
 
 /// Writes those annotations of an object that are not as they should be. Carries the version that was read, so that what was decided
@@ -92,7 +92,7 @@ where
     let patch = Patch::Merge(json!({ "metadata": { "annotations": changes, "resourceVersion": version } }));
     let name = object.name.as_deref().unwrap_or_default();
     match api.patch(name, &patching(), &patch).await {
-        // One that is gone needs nothing more.
+        // A deleted ConfigMap needs nothing more.
         Err(error) if is_gone(&error, name) => Ok(false),
         other => Ok(other.map(|_| true)?),
     }

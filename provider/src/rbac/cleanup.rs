@@ -1,4 +1,4 @@
-//! What is called beside the claims, of those whose clusters nobody needs any more.
+//! API calls next to the claims, for the cleanup of clusters that nobody needs any more.
 
 use testplatform_apis::{
     claim::{CLAIM_PLURAL, GROUP},

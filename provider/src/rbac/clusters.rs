@@ -1,4 +1,4 @@
-//! What is called where the credentials of clusters of claims with `template` are published, whatever else is done.
+//! API calls in the namespaces of claims with `template`, for publishing credentials.
 
 use testplatform_apis::template::Backend;
 
@@ -98,7 +98,7 @@ const fn events(backend: Backend) -> Grant {
     }
 }
 
-/// What is called in the clusters themselves is theirs to allow: nothing of that is a right on the hub.
+/// Calls in the clusters themselves need no permission on the hub.
 const BUNDLES: Grant = Grant {
     place: Place::Bundles,
     group: "",
@@ -150,7 +150,7 @@ const CLOUD_ISSUERS: Grant = Grant {
     why: "By whom they are made. Only those with a label are asked for.",
 };
 
-/// What is left of a namespace that went with its claim can be asked about only by who may ask anywhere.
+/// Only a caller with access to all namespaces can look for leftovers of a namespace that was deleted with its claim.
 const BROUGHT: Grant = {
     let kind = Backend::HyperShift.cluster_kind();
     Grant {

@@ -1,4 +1,4 @@
-//! What is called of EphemeralClusters, ClusterPools and the hub itself.
+//! API calls for EphemeralClusters, ClusterPools and the hub itself.
 
 use testplatform_apis::{hub::CONFIG_MAP, template::Backend};
 

@@ -1,11 +1,11 @@
-//! What is called on the hub for what templates have made there before their clusters.
+//! API calls on the hub for prerequisites of clusters.
 
 use std::collections::BTreeMap;
 
 use super::{Grant, Place};
 use crate::config::Config;
 
-/// What is called whatever may be made. That the cluster's object may be read is among the rights for its credentials.
+/// API calls that do not depend on the allowed resources. Reading the cluster's object is among the permissions for its credentials.
 pub const PREREQUISITE_GRANTS: &[Grant] = &[
     Grant {
         place: Place::Prerequisites,
@@ -27,7 +27,7 @@ pub const PREREQUISITE_GRANTS: &[Grant] = &[
     },
 ];
 
-/// What is called on all that may be made.
+/// API calls on all allowed resources.
 const VERBS: &str = "get, create, patch, delete";
 
 /// The rules for what the configuration says may be made, one for each API group.

@@ -1,4 +1,4 @@
-//! What is called of spaces.
+//! API calls for spaces.
 
 use testplatform_apis::space::SERVICE_ACCOUNT;
 

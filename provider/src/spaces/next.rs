@@ -1,10 +1,10 @@
-//! What is to be done about the credentials of one space now. Pure.
+//! Plans the credentials of one space. Pure.
 
 use std::{fmt, str::FromStr};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{account::term::Term, ephemeral_cluster::credentials::Published};
+use crate::{account::term::TokenLifetime, ephemeral_cluster::credentials::Published};
 
 /// A namespace that is, or was, a space.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Space {
     pub noted: Option<String>,
 }
 
-/// What published credentials were made of, as it is noted on the Secret.
+/// Inputs of published credentials, as recorded on the Secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// When the token was asked for.
@@ -33,7 +33,7 @@ pub struct Stamp {
 impl Stamp {
     /// Until when the token is kept, asked for with this life; none if it is to be replaced now.
     fn kept_until(&self, longest: SignedDuration, now: Timestamp) -> Option<Timestamp> {
-        Term { issued: self.issued, expires: self.expires, longest }.kept_until(now)
+        TokenLifetime { issued: self.issued, expires: self.expires, longest }.usable_until(now)
     }
 }
 
@@ -73,7 +73,7 @@ pub enum Step {
     Blocked(String),
 }
 
-/// What is to be done. `origin`: of what new credentials would be made; `lifetime`: for how long they would be asked for.
+/// Plans the credentials. `origin` is the fingerprint of the inputs of new credentials; `lifetime` is their requested lifetime.
 pub fn next(
     space: Option<&Space>,
     published: &Published,
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    /// What comes right after a token was made, where our clock is ahead of the API server's by so much that it is over by ours, and where it is
+    /// Plan right after a token was issued, with our clock so far ahead of the API server's that the token seems expired, and with our clock
     /// behind.
     #[test]
     fn clocks_that_differ_do_not_make_one_token_after_the_other() {

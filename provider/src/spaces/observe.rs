@@ -22,7 +22,7 @@ const CA_KEY: &str = "ca.crt";
 /// Kind of the owner of what is published.
 pub const KIND: &str = "Namespace";
 
-/// Whose a published Secret is.
+/// Owner of a published Secret.
 pub(super) fn owner<'a>(name: &'a str, uid: &'a str) -> Owner<'a> {
     Owner { group: "", kind: KIND, namespace: "", name, uid }
 }
@@ -37,7 +37,7 @@ pub(super) async fn read(vault: &Vault, name: &str) -> Result<Seen, Cause> {
     Ok((named::find_metadata(&namespaces, name).await?, secret))
 }
 
-/// What matters of a namespace.
+/// Relevant parts of a namespace.
 pub(super) fn space(namespace: &PartialObjectMeta<Namespace>) -> Space {
     let metadata = &namespace.metadata;
     let label = |key: &str| metadata.labels.as_ref()?.get(key).map(String::as_str);
@@ -70,7 +70,7 @@ fn from_file(file: &Path) -> Result<Vec<u8>, Cause> {
         .map_err(|error| Cause::new(Reason::NotFound, format!("cannot read {}: {error}", file.display())))
 }
 
-/// Of what credentials are made, but for the token: when that is something else, they are made anew.
+/// Fingerprint of the inputs of credentials except the token: a difference leads to new credentials.
 pub(super) fn origin(server: &str, certificates: &[u8]) -> String {
     let all = [server.as_bytes(), b"\n", space::SERVICE_ACCOUNT.as_bytes(), b"\n", certificates].concat();
     Uuid::new_v5(&Uuid::NAMESPACE_URL, &all).to_string()

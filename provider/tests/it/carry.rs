@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use provider_testplatform::{
     carry::{
         next::{Found, Order, next},
-        seen::Standing,
+        seen::SecretSyncState,
     },
     execute::{Cause, error::is_forbidden},
 };
@@ -148,7 +148,7 @@ fn what_may_not_be_carried_is_said_in_words() {
     let step = next(&asked(), &found, &BTreeMap::new(), None);
     assert_eq!(step.write, ["pullSecretRef"]);
     assert!(!step.report.carried);
-    assert_eq!(step.standing(), Standing::Incomplete);
+    assert_eq!(step.standing(), SecretSyncState::Incomplete);
     assert_eq!(step.report.secrets["credentialsSecretRef"], Fate::KeyMissing);
     assert_eq!(step.report.words["credentialsSecretRef"], "cannot be carried: key x is y");
     assert_eq!(Report::read(&step.report.write().unwrap()), Some(step.report));
@@ -171,9 +171,9 @@ fn it_is_carried_once_and_again_when_it_changes() {
     assert_eq!(next(&asked(), &found("u/1"), &written, before).write, [""; 0]);
     let changed = next(&asked(), &found("u/2"), &written, before);
     assert_eq!(changed.write, ["credentialsSecretRef"]);
-    assert_eq!([first.standing(), changed.standing()], [Standing::Carried; 2]);
+    assert_eq!([first.standing(), changed.standing()], [SecretSyncState::Carried; 2]);
     let gone = next(&asked(), &BTreeMap::new(), &written, before);
-    assert_eq!(gone.standing(), Standing::Outdated, "the hub has it as it was");
+    assert_eq!(gone.standing(), SecretSyncState::Outdated, "the hub has it as it was");
     // A report is read back as it was written.
     assert_eq!(Report::read(&first.report.write().unwrap()), Some(first.report));
 }

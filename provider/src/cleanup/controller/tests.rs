@@ -17,7 +17,7 @@ const KEY: &str = "testplatformclusters/a/one";
 /// The run that owns it, which goes on.
 const RUN: &str = r#"{ "apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "metadata":
     { "name": "run", "namespace": "a", "uid": "of-the-run", "resourceVersion": "7" } }"#;
-/// What an API server says of a claim that is not as it was read.
+/// Response of an API server to a patch of an outdated claim.
 const CONFLICT: &str = r#"{ "kind": "Status", "status": "Failure", "code": 409, "reason": "Conflict",
     "message": "the object has been modified" }"#;
 
@@ -92,7 +92,7 @@ impl World {
     }
 
     /// When the claim is looked at again after a look during which this happens.
-    async fn look(&self, happens: impl FnOnce()) -> Next {
+    async fn look(&self, happens: impl FnOnce()) -> Action {
         let meanwhile = async {
             yield_now().await;
             happens();
@@ -115,12 +115,12 @@ async fn the_runs_of_a_claim_that_goes_during_a_look_are_followed_no_longer() {
 #[tokio::test]
 async fn who_came_too_late_looks_again_at_once_only_at_what_is_newer() {
     let world = World::new(0);
-    assert_eq!(world.look(|| {}).await, Next::After(RETRY));
+    assert_eq!(world.look(|| {}).await, Action::RequeueAfter(RETRY));
     let world = World::new(0);
     let newer = || {
         lock(&world.controller.claims).insert(KEY.to_owned(), seen("2"));
     };
-    assert_eq!(world.look(newer).await, Next::After(CALM));
+    assert_eq!(world.look(newer).await, Action::RequeueAfter(DEBOUNCE));
 }
 
 /// The watch may be behind for as long as it likes.
@@ -129,7 +129,7 @@ async fn a_claim_whose_newer_version_is_not_seen_is_not_asked_for_in_a_loop() {
     let world = World::new(1);
     let (sender, happened) = unbounded_channel();
     sender.send(KEY.to_owned()).unwrap();
-    looks(
+    run_queue(
         happened,
         PACE,
         &world.controller.metrics,
@@ -162,7 +162,7 @@ async fn an_event_that_was_not_made_is_made_later_and_once() {
     let controller = controller(Client::new(service, "default"), alone);
     let mut looks = Vec::new();
     for _ in 0..3 {
-        looks.push((controller.look(KEY).await == Next::Failed, tries.load(Ordering::Relaxed)));
+        looks.push((controller.look(KEY).await == Action::Failed, tries.load(Ordering::Relaxed)));
     }
     assert_eq!(looks, [(true, 1), (false, 2), (false, 2)]);
 }

@@ -80,7 +80,7 @@ async fn however_many_runs_own_claims_only_so_many_are_watched() {
         runs.follow(&claim.to_string(), &of(claim, MOST_OF_ONE));
     }
     assert_eq!(settled(&open).await, MOST);
-    // One that gets too many is watched no longer.
+    // Too many runs end the watch.
     runs.follow("1", &of(1, MOST_OF_ONE + 1));
     assert_eq!(settled(&open).await, MOST - MOST_OF_ONE);
 }

@@ -1,4 +1,4 @@
-//! What a look at a credential comes to know as it goes on.
+//! Knowledge that a reconcile gathers about a credential.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ pub enum Fault {
     Taken,
     /// The issuer's Secret is none; why, the end of a sentence.
     Unusable(String),
-    /// What was made is not taken.
+    /// The service does not accept the created credential.
     Unverified,
 }
 
@@ -66,7 +66,7 @@ impl Fault {
     }
 }
 
-/// What came of a deletion.
+/// Result of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal {
     /// It is gone, now or before.
@@ -79,7 +79,7 @@ pub enum Removal {
     Unreachable,
 }
 
-/// One that was made in this pass.
+/// A credential that was created in this reconcile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Minted {
     /// Which one.
@@ -88,7 +88,7 @@ pub struct Minted {
     pub renew: Option<Timestamp>,
 }
 
-/// What this pass has come to know. Nothing of it outlives the process.
+/// Knowledge of this reconcile. It does not outlive the process.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// Whether what is published works.
@@ -97,7 +97,7 @@ pub struct Known {
     pub listed: BTreeMap<String, Result<Vec<One>, Fault>>,
     /// Through whom, and with which number, one is to be made, after that was noted.
     pub noted: Option<(String, u32)>,
-    /// One that was made.
+    /// Created credential.
     pub minted: Option<Minted>,
     /// How the identity service takes it.
     pub verified: Option<Verdict>,
@@ -105,7 +105,7 @@ pub struct Known {
     pub failed: BTreeMap<String, Fault>,
     /// How often a name was taken.
     pub conflicts: u32,
-    /// What came of deletions, by ids.
+    /// Results of deletions, by id.
     pub removed: BTreeMap<String, Removal>,
     /// Issuers of those that could not be deleted because the identity service was silent: of no other of theirs it is asked in this pass.
     pub quiet: BTreeSet<String>,
@@ -116,7 +116,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Whether it is gone. What could not be deleted is tried again while the cluster lives: issuers are mended, and rights given back.
+    /// Whether it is deleted. A failed deletion is retried while the cluster lives: issuers get fixed, and permissions restored.
     pub(super) fn is_done_with(&self, one: &One) -> bool {
         self.removed.get(&one.id) == Some(&Removal::Gone)
     }
@@ -126,7 +126,7 @@ impl Known {
         self.removed.contains_key(&one.id) || self.quiet.contains(&one.issuer)
     }
 
-    /// What deleting one came to.
+    /// Records the result of a deletion.
     pub fn remove(&mut self, one: One, removal: Removal) {
         if removal == Removal::Unreachable {
             self.quiet.insert(one.issuer);
@@ -134,7 +134,7 @@ impl Known {
         self.removed.insert(one.id, removal);
     }
 
-    /// What asking an issuer came to.
+    /// Records the credentials that an issuer has.
     pub fn list(&mut self, issuer: String, found: Result<Vec<One>, Fault>) {
         if let Err(fault) = &found {
             self.failed.insert(issuer.clone(), fault.clone());
@@ -142,10 +142,10 @@ impl Known {
         self.listed.insert(issuer, found);
     }
 
-    /// What making one through an issuer came to.
+    /// Records the result of creating a credential through an issuer.
     pub fn mint(&mut self, issuer: String, made: Result<Minted, Fault>) {
         self.noted = None;
-        // What it had before is not what it has now.
+        // The issuer's credentials have changed.
         self.listed.remove(&issuer);
         match made {
             Ok(minted) => self.minted = Some(minted),
@@ -169,7 +169,7 @@ impl Known {
         self.minted = None;
     }
 
-    /// What was made is published.
+    /// Records that the created credential is published.
     pub fn publish(&mut self) {
         self.probe = Some(Verdict::Works);
         self.minted = None;

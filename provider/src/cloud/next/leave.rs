@@ -7,9 +7,9 @@ use testplatform_apis::cloud::State;
 
 use super::{BATCH, Fault, GIVE_UP, GO_ON, Known, RETRY, Removal, Scene, Step, Stored, UNREAD, tell};
 use crate::{
-    bundles::wait::later,
+    bundles::wait::saturating_add,
     cloud::record::{One, Record},
-    orders::{Arriving, arriving},
+    orders::{GracePeriod, grace_period},
 };
 
 /// The cluster is gone: all that was made for it goes, then the Secret, then the order. `deleted`: since when the order is being deleted.
@@ -17,10 +17,10 @@ pub(super) fn leave(scene: &Scene, known: &Known, deleted: Timestamp, now: Times
     if known.withdrawn {
         return Step::Release;
     }
-    match arriving(deleted, scene.removing, now) {
-        Arriving::Begins => return Step::Mark(Some(now)),
-        Arriving::Left(rest) => return Step::Later(rest),
-        Arriving::Over => {}
+    match grace_period(deleted, scene.removing, now) {
+        GracePeriod::Starting => return Step::Mark(Some(now)),
+        GracePeriod::Remaining(rest) => return Step::Later(rest),
+        GracePeriod::Elapsed => {}
     }
     let left = remaining(scene, known);
     let mut silent = (scene.unread && somebody_may_have_made(scene, &left)).then(|| UNREAD.to_owned());
@@ -46,7 +46,7 @@ pub(super) fn leave(scene: &Scene, known: &Known, deleted: Timestamp, now: Times
     }
     // Where none of so many may be deleted, the others may not either.
     let more = more && known.removed.values().any(|removal| *removal == Removal::Gone);
-    let over = scene.removing.is_some_and(|since| later(since, GIVE_UP) <= now);
+    let over = scene.removing.is_some_and(|since| saturating_add(since, GIVE_UP) <= now);
     if (more || silent.is_some()) && !over {
         if scene.removing.is_none() {
             return Step::Mark(Some(now));
@@ -76,7 +76,7 @@ pub(super) fn leave(scene: &Scene, known: &Known, deleted: Timestamp, now: Times
 
 const SILENT: &str = "the identity service does not answer";
 
-/// Through whom something may have been made: those whom the record names. Where it is lost, anybody may be who issues for the order.
+/// Issuers that may have created something: those that the record names. If the record is lost, any issuer that may issue for the request.
 fn asked(scene: &Scene) -> BTreeSet<String> {
     match (scene.record(), scene.uid()) {
         // None could be told from another's.
@@ -108,7 +108,7 @@ pub fn remaining(scene: &Scene, known: &Known) -> Vec<One> {
     all.filter(|one| seen.insert(&one.id) && !known.is_done_with(one)).cloned().collect()
 }
 
-/// What is left to do, so that the next pass goes on from there. `more`: not all were tried.
+/// Progress, so that the next reconcile continues from there. `more`: some were not tried.
 fn progress(scene: &Scene, known: &Known, mut record: Record, more: bool) -> Record {
     let unsettled = |issuer: &String| match known.listed.get(issuer) {
         Some(Ok(found)) => found.iter().any(|one| !known.is_done_with(one)),

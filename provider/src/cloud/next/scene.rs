@@ -1,4 +1,4 @@
-//! What decisions about a credential need, as it was read.
+//! Observed input of decisions about a credential.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub enum Stored {
     Foreign,
     /// It is ours. `filled`: something is published in it.
     Ours {
-        /// What stands on it.
+        /// Record on the Secret.
         record: Record,
         /// Whether something is published in it.
         filled: bool,
@@ -38,7 +38,7 @@ pub enum Stored {
 /// Everything that decisions need, as it was read.
 #[derive(Clone, Debug)]
 pub struct Scene {
-    /// What is wanted; or why that cannot be read, in a sentence.
+    /// Parsed request, or the parse error as a sentence.
     pub order: Result<Order, String>,
     /// Where the life of the cluster is.
     pub stage: Stage,
@@ -61,7 +61,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// What stands on the Secret.
+    /// Record on the Secret.
     pub fn record(&self) -> Option<&Record> {
         match &self.stored {
             Stored::Ours { record, .. } => Some(record),

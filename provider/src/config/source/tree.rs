@@ -194,7 +194,7 @@ impl Node {
         (node, steps.len())
     }
 
-    /// What a path is called in the file, of which parts may have been cut out, and where it stands; or what is around it.
+    /// Name and position of a path in the file, parts of which may have been cut out; otherwise those of the closest enclosing value.
     pub fn locate(&self, path: &str) -> (String, (u64, u64)) {
         let steps = Step::parse(path);
         let (node, taken) = self.find(&steps);

@@ -20,7 +20,7 @@ use crate::{
         status::Phase,
         world::{Draft, Refusal},
     },
-    step::{Action, Event},
+    step::{Event, Operation},
 };
 
 /// For so long at least a job that has ended is kept (24 hours where the upstream controller runs). A job that was made
@@ -79,7 +79,7 @@ pub fn next(pass: &mut Pass<'_>) {
             let note = format!("ProwJob {name} was created");
             let reason = Reason::ProwJobCreated.as_str().to_owned();
             let event = Event { warning: false, reason, note };
-            pass.actions.extend([Action::CreateProwJob(manifest.clone()), Action::Emit(event)]);
+            pass.actions.extend([Operation::CreateProwJob(manifest.clone()), Operation::EmitEvent(event)]);
             pass.enter(Phase::Provisioning);
             pass.set(
                 PROW_JOB_CREATING,
@@ -122,7 +122,7 @@ fn at_rest(pass: &mut Pass<'_>) {
     let refusal = pass.reason_against(PROW_JOB_CREATING);
     let refused = TERMINAL_CREATE_REASONS.contains(&refusal) && refusal != TOO_MANY_PROW_JOBS;
     if !refused && !pass.holds(PROW_JOB_COMPLETED) {
-        // Whoever waits for the end waits for this.
+        // Clients that wait for the end wait for this condition.
         if pass.is_sure() {
             let text = "there is no ProwJob of it";
             pass.complete(true, Reason::NothingToTearDown, text);

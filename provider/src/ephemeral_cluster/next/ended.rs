@@ -18,10 +18,10 @@ use crate::{
         status::{Condition, Phase},
         world::{Job, Site},
     },
-    step::Action,
+    step::Operation,
 };
 
-/// What an end means.
+/// Meaning of a job's end.
 struct Outcome {
     /// Whether it is as asked, so that nothing has to be looked into.
     fine: bool,
@@ -56,7 +56,7 @@ pub fn gone(pass: &mut Pass<'_>) -> bool {
         verdict(pass, &message).unwrap_or(Outcome { fine: asked, reason: Reason::ProwJobGone, message }),
     );
     // That a signal is not taken is remembered by the status, so what is being deleted needs one, too.
-    !pass.actions.iter().any(|action| matches!(action, Action::Signal { .. }))
+    !pass.actions.iter().any(|action| matches!(action, Operation::SignalWaitStep { .. }))
 }
 
 /// The status names a job that was made for another object, as after a restore under a new uid. It is ended by whoever
@@ -120,7 +120,7 @@ fn outcome(pass: &Pass<'_>, job: &Job) -> Outcome {
     }
 }
 
-/// What was decided before the job ended.
+/// Decision that was made before the job ended.
 fn verdict(pass: &Pass<'_>, how: &str) -> Option<Outcome> {
     let condition = find(&pass.status.conditions, CLUSTER_READY).filter(|c| c.is_false())?;
     let reason = Reason::verdict(&condition.reason)?;
@@ -134,7 +134,7 @@ fn conclude(pass: &mut Pass<'_>, outcome: Outcome) {
     withdraw(pass);
     let word = if fine { Reason::Deprovisioned } else { Reason::ProwJobFailure };
     let said = pass.reason_against(CLUSTER_READY);
-    // What names the cause stays.
+    // A reason that names the cause stays.
     if Reason::verdict(said).is_none() && said != Reason::OwnershipMismatch.as_str() {
         pass.set(CLUSTER_READY, Is::False, word, message.clone());
     }
@@ -155,11 +155,11 @@ fn end_what_is_left(pass: &mut Pass<'_>) -> bool {
     let Some(site) = &pass.world.left_behind else { return true };
     match means(site) {
         Means::Tell { cluster, namespace } if refused(pass) => {
-            pass.afterwards.push(Action::Signal { cluster, namespace });
+            pass.afterwards.push(Operation::SignalWaitStep { cluster, namespace });
             is_given_up(pass)
         }
         Means::Tell { cluster, namespace } => {
-            pass.actions.push(Action::Signal { cluster, namespace });
+            pass.actions.push(Operation::SignalWaitStep { cluster, namespace });
             told(pass)
         }
         Means::Told => told(pass),
@@ -184,9 +184,9 @@ fn is_given_up(pass: &mut Pass<'_>) -> bool {
     pass.due(after(since, pass.world.settings.deprovision_timeout))
 }
 
-/// Of a cluster that is gone the credentials are useless, but still a secret.
+/// The credentials of a deleted cluster are useless, but still a secret.
 pub fn withdraw(pass: &mut Pass<'_>) {
     if let Published::Ours { .. } = pass.world.published {
-        pass.actions.push(Action::WithdrawCredentials);
+        pass.actions.push(Operation::WithdrawCredentials);
     }
 }

@@ -18,7 +18,7 @@ use crate::{
         told::Told,
         world::{Job, World},
     },
-    step::{Action, Event, Requeue, Step},
+    step::{Event, Operation, Plan, Requeue},
 };
 
 /// How often what cannot be watched is looked at again.
@@ -28,7 +28,7 @@ pub const RETRY: SignedDuration = SignedDuration::from_mins(1);
 pub struct Pass<'a> {
     /// The EphemeralCluster.
     pub object: &'a EphemeralCluster,
-    /// What is around it.
+    /// Observed state around the object.
     pub world: &'a World,
     /// Its jobs.
     pub own: Own<'a>,
@@ -37,9 +37,9 @@ pub struct Pass<'a> {
     /// The status that will be written: what is stored, changed.
     pub status: Status,
     /// Actions so far.
-    pub actions: Vec<Action>,
-    /// Those that nothing waits for.
-    pub afterwards: Vec<Action>,
+    pub actions: Vec<Operation>,
+    /// Operations that nothing waits for.
+    pub afterwards: Vec<Operation>,
     annotations: BTreeMap<String, Option<String>>,
     events: Vec<Event>,
     wait: Option<SignedDuration>,
@@ -173,15 +173,15 @@ impl<'a> Pass<'a> {
     /// Puts the finalizer on, before anything that needs it.
     pub fn protect(&mut self) {
         if !self.object.is_deleted() && !self.object.has_finalizer(FINALIZER) {
-            self.actions.push(Action::AddFinalizer);
+            self.actions.push(Operation::AddFinalizer);
         }
     }
 
     /// Takes the finalizer off, once it is sure that nothing runs.
     pub fn let_go(&mut self) {
-        let off = self.actions.contains(&Action::RemoveFinalizer);
+        let off = self.actions.contains(&Operation::RemoveFinalizer);
         if !off && self.object.has_finalizer(FINALIZER) && !self.own.runs() && self.is_sure() {
-            self.actions.push(Action::RemoveFinalizer);
+            self.actions.push(Operation::RemoveFinalizer);
         }
     }
 
@@ -190,13 +190,13 @@ impl<'a> Pass<'a> {
         self.silent = true;
     }
 
-    /// What it came to, without a status.
-    pub fn finish_without_status(self) -> Step {
+    /// Returns the plan without a status.
+    pub fn finish_without_status(self) -> Plan {
         self.step(None)
     }
 
-    /// What it came to.
-    pub fn finish(mut self, job: Option<&Job>) -> Step {
+    /// Returns the plan.
+    pub fn finish(mut self, job: Option<&Job>) -> Plan {
         if self.silent {
             return self.step(None);
         }
@@ -238,15 +238,15 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn step(mut self, status: Option<Status>) -> Step {
+    fn step(mut self, status: Option<Status>) -> Plan {
         if self.anew {
-            return Step { requeue: Requeue::Anew, ..Step::default() };
+            return Plan { requeue: Requeue::Fresh, ..Plan::default() };
         }
         if !self.annotations.is_empty() {
-            self.actions.push(Action::Annotate(self.annotations));
+            self.actions.push(Operation::SetAnnotations(self.annotations));
         }
         let requeue = self.wait.map_or(Requeue::OnChange, Requeue::after);
-        Step { actions: self.actions, status, events: self.events, afterwards: self.afterwards, requeue }
+        Plan { actions: self.actions, status, events: self.events, afterwards: self.afterwards, requeue }
     }
 }
 

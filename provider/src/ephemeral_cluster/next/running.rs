@@ -12,7 +12,7 @@ use super::{
     provision_deadline,
 };
 use crate::{
-    account::stamp::Stamp,
+    account::stamp::TokenFingerprint,
     ephemeral_cluster::{
         conditions::{CLUSTER_READY, CREDENTIALS_IN_SYNC, Is, Reason, find, whole_seconds},
         credentials::Published,
@@ -22,7 +22,7 @@ use crate::{
         status::Phase,
         world::{Job, Site},
     },
-    step::Action,
+    step::Operation,
 };
 
 /// A token that became due between two looks at the clock.
@@ -75,8 +75,8 @@ fn observe(pass: &mut Pass<'_>, job: &Job) -> bool {
     let mut publishing = false;
     let publication = compare(&job.site, &pass.world.published);
     // A token goes stale although nothing happens.
-    if let (Publication::InSync, Some(stamp)) = (&publication, Stamp::of(&pass.world.published))
-        && pass.due(stamp.due())
+    if let (Publication::InSync, Some(stamp)) = (&publication, TokenFingerprint::of(&pass.world.published))
+        && pass.due(stamp.renew_at())
     {
         pass.again_in(SOON);
     }
@@ -107,23 +107,23 @@ fn observe(pass: &mut Pass<'_>, job: &Job) -> bool {
         && published
     {
         pass.annotate(ours::CREDENTIALS_REVISION, revision);
-        // Whoever asked for it takes nothing up before this is said.
-        if Stamp::of(&pass.world.published).is_some() {
+        // The requester does not use the credentials before this is set.
+        if TokenFingerprint::of(&pass.world.published).is_some() {
             pass.annotate(ours::CREDENTIALS_MODE, Mode::ServiceAccount.as_str());
         }
     }
     // Nor once it is not true any more, as where another controller made the Secret anew.
-    if pass.world.published != Published::Absent && Stamp::of(&pass.world.published).is_none() {
+    if pass.world.published != Published::Absent && TokenFingerprint::of(&pass.world.published).is_none() {
         pass.unannotate(ours::CREDENTIALS_MODE);
     }
     publishing
 }
 
 /// The action that writes them.
-fn written(publication: Publication) -> Option<Action> {
+fn written(publication: Publication) -> Option<Operation> {
     match publication {
-        Publication::Publish(credentials) => Some(Action::PublishCredentials(credentials)),
-        Publication::Issue(issue) => Some(Action::IssueCredentials(issue)),
+        Publication::Publish(credentials) => Some(Operation::PublishCredentials(credentials)),
+        Publication::Issue(issue) => Some(Operation::IssueCredentials(issue)),
         Publication::InSync | Publication::NotNow(..) => None,
     }
 }
@@ -166,8 +166,8 @@ fn lifetime_is_over(pass: &mut Pass<'_>) -> bool {
     if !ever_ready(pass) {
         return false;
     }
-    // Only the function writes either, and what it writes it has promised. Where it told of no longest at birth, or lost it, the job's
-    // own timeout is all there is behind it.
+    // Only the function writes either, and it keeps the value that it has promised. If it set no maximum at creation, or lost it, only the
+    // job's own timeout limits the job.
     let longest = duration(pass.object, ours::MAX_LIFETIME);
     let lifetime =
         duration(pass.object, ours::LIFETIME).map(|wanted| longest.map_or(wanted, |most| wanted.min(most)));

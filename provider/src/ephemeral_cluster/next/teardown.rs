@@ -19,7 +19,7 @@ use crate::{
         status::Phase,
         world::{Job, Site},
     },
-    step::Action,
+    step::Operation,
 };
 
 /// Begins the description of every job that this provider aborts. Written together with the abort, so it is known for
@@ -29,7 +29,7 @@ pub const ABORTED_BY_US: &str = "provider-testplatform: ";
 /// Why a job is aborted that is waited for no longer.
 const CANNOT_BE_TOLD: &str = "the EphemeralCluster is being deleted, and the job cannot be told to end";
 
-/// What ends a job.
+/// Ways to end a job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Means {
     /// Nothing more: the signal is there.
@@ -55,7 +55,7 @@ pub enum Means {
     },
 }
 
-/// What ends the job at a site.
+/// Decides how to end the job at a site.
 pub fn means(site: &Site) -> Means {
     match site {
         Site::Namespace { signalled: true, .. } => Means::Told,
@@ -87,7 +87,7 @@ pub fn started(job: &ProwJob) -> Option<Timestamp> {
 /// Ends the bound job.
 pub fn next(pass: &mut Pass<'_>, job: &Job, ending: Ending) {
     let noticed = pass.since(TEST_COMPLETED).or_else(|| deleted_at(pass)).unwrap_or(pass.now);
-    // What was told once was told, even if its namespace is gone since.
+    // A signal that was delivered once counts as delivered, even if its namespace is gone since.
     let told_before = pass.holds(TEST_COMPLETED);
     let means = match (means(&job.site), ending) {
         // It has no pod, so where it would have had one does not matter.
@@ -99,11 +99,11 @@ pub fn next(pass: &mut Pass<'_>, job: &Job, ending: Ending) {
         Means::Tell { cluster, namespace } => {
             let was_refused = refused(pass);
             if told_before || was_refused {
-                // What was told once was told, and what was refused may be so for long: nothing waits for it.
+                // A delivered signal stays delivered, and a refused one may be refused for long: nothing waits for it.
                 let signal = tell(pass, job, noticed, cluster, namespace);
                 pass.afterwards.push(signal);
             } else {
-                pass.actions.push(Action::Signal { cluster, namespace });
+                pass.actions.push(Operation::SignalWaitStep { cluster, namespace });
             }
             !was_refused && told(pass)
         }
@@ -147,19 +147,19 @@ pub fn refused(pass: &Pass<'_>) -> bool {
     pass.reason_against(TEST_COMPLETED) == Reason::SignalFailed.as_str()
 }
 
-/// The signal. What is being deleted does not wait for ever for one that is not taken. That it is not is seen by
-/// trying: there may have been nobody to try until now.
-fn tell(pass: &mut Pass<'_>, job: &Job, noticed: Timestamp, cluster: String, namespace: String) -> Action {
+/// Sends the signal. A deleted object does not wait forever for a cluster that refuses it. Only an attempt shows the refusal: there may have
+/// been no attempt until now.
+fn tell(pass: &mut Pass<'_>, job: &Job, noticed: Timestamp, cluster: String, namespace: String) -> Operation {
     if is_abandoned(pass, noticed) {
         let (name, description) = (job.prow_job.name().to_owned(), by_us(CANNOT_BE_TOLD));
-        Action::SignalOrAbort { cluster, namespace, name, description }
+        Operation::SignalWaitStepOrAbort { cluster, namespace, name, description }
     } else {
-        Action::Signal { cluster, namespace }
+        Operation::SignalWaitStep { cluster, namespace }
     }
 }
 
-/// What ends a job that has no condition of its own, if anything does now.
-pub fn unserved(pass: &mut Pass<'_>, job: &Job) -> Option<Action> {
+/// Decides how to end a job that has no condition of its own.
+pub fn unserved(pass: &mut Pass<'_>, job: &Job) -> Option<Operation> {
     let noticed = deleted_at(pass).unwrap_or(pass.now);
     match means(&job.site) {
         Means::Told => None,
@@ -177,7 +177,7 @@ pub fn unserved(pass: &mut Pass<'_>, job: &Job) -> Option<Action> {
 }
 
 /// Being deleted, an EphemeralCluster does not wait for ever for what cannot be reached.
-fn abandon(pass: &mut Pass<'_>, job: &Job, noticed: Timestamp) -> Option<Action> {
+fn abandon(pass: &mut Pass<'_>, job: &Job, noticed: Timestamp) -> Option<Operation> {
     is_abandoned(pass, noticed).then(|| abort(&job.prow_job, CANNOT_BE_TOLD))
 }
 
@@ -193,8 +193,8 @@ fn told(pass: &mut Pass<'_>) -> bool {
     true
 }
 
-fn abort(job: &ProwJob, why: &str) -> Action {
-    Action::AbortProwJob { name: job.name().to_owned(), description: by_us(why) }
+fn abort(job: &ProwJob, why: &str) -> Operation {
+    Operation::AbortProwJob { name: job.name().to_owned(), description: by_us(why) }
 }
 
 fn by_us(why: &str) -> String {

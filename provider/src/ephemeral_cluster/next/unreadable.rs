@@ -1,5 +1,5 @@
-//! A status that cannot be read. It may name a job, and may say that all is over: so nothing is created, and nothing is
-//! written over it. What is asked for is still done for the jobs that say themselves whose they are.
+//! Status that cannot be read. It may name a job or may be final: the provider therefore creates nothing, and does not overwrite it. Requests
+//! are still carried out for jobs whose labels name their owner.
 
 use testplatform_apis::names::ours;
 

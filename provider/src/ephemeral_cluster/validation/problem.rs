@@ -1,4 +1,4 @@
-//! What can be wrong with a request, and how it is said.
+//! Possible problems of a request, and their messages.
 
 use std::fmt;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use provider_testplatform::{
-    account::callers::Callers,
+    account::callers::GuestLimiter,
     claims::{
         execute::{Executor, Failure},
         hub::Hub,
@@ -43,7 +43,7 @@ impl Bench {
             hub: Hub::new(hub.client(), "credentials"),
             instance: "me".into(),
             patience: Duration::from_millis(100),
-            callers: Callers::default(),
+            callers: GuestLimiter::default(),
             now: || "2026-01-01T02:00:00Z".parse::<Timestamp>().unwrap(),
         };
         let claim = json!({ "apiVersion": "hive.openshift.io/v1", "kind": "ClusterClaim", "metadata": { "uid": "u" },

@@ -5,11 +5,11 @@ use std::time::Duration;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, callers::Callers, stamp::Stamp},
+    account::{Issue, admin::AdminKubeconfig, callers::GuestLimiter, stamp::TokenFingerprint},
     claims::{self, execute, hub},
     cluster_claim::world::Settings,
     metrics::Metrics,
-    step::Action,
+    step::Operation,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{account::Wish, names::ours};
@@ -48,7 +48,8 @@ fn kubeconfig(address: &str) -> String {
 /// What was published of a cluster at that address.
 fn published(address: &str, metadata: &Value) -> Value {
     let at = Timestamp::UNIX_EPOCH;
-    let stamp = Stamp { issued: at, expires: at, generation: 0, origin: "o".into(), digest: "d".into() };
+    let stamp =
+        TokenFingerprint { issued: at, expires: at, generation: 0, origin: "o".into(), digest: "d".into() };
     let mut metadata = metadata.clone();
     metadata["annotations"] = json!({ ours::SOURCE_REVISION: stamp.to_string() });
     json!({ "metadata": metadata, "data": { "kubeconfig": BASE64_STANDARD.encode(kubeconfig(address)) } })
@@ -74,7 +75,7 @@ fn of_claims(hub: &Memory) -> execute::Executor {
         hub: hub::Hub::new(hub.client(), "ephemeral-cluster"),
         instance: "me".into(),
         patience: Duration::from_millis(100),
-        callers: Callers::default(),
+        callers: GuestLimiter::default(),
         now: || Timestamp::UNIX_EPOCH,
     }
 }
@@ -105,7 +106,7 @@ async fn clusters_that_do_not_answer_keep_no_withdrawal_waiting() {
     for _ in 0..ALL {
         bench.hub.put(SECRET, secret.clone());
         // The bench has no patience.
-        bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+        bench.act(&object, Operation::WithdrawCredentials).await.unwrap();
         assert_eq!(bench.hub.get(SECRET), None);
     }
     // Each is ended in its turn.
@@ -169,7 +170,7 @@ async fn no_token_is_made_of_what_waits_for_its_end() {
     let (listener, address) = listening().await;
     let (bench, object) = Bench::with(plain());
     bench.hub.put(SECRET, published(&address, &of_object()));
-    bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+    bench.act(&object, Operation::WithdrawCredentials).await.unwrap();
     let issue = Issue {
         admin: AdminKubeconfig::new(kubeconfig(&address).into_bytes()),
         wish: Wish { cluster_role: "view".into(), generation: 0 },
@@ -177,7 +178,7 @@ async fn no_token_is_made_of_what_waits_for_its_end() {
         revision: "1".into(),
     };
     let make = async || {
-        let issue = Action::IssueCredentials(Box::new(issue.clone()));
+        let issue = Operation::IssueCredentials(Box::new(issue.clone()));
         bench.act(&object, issue).await.unwrap_err()
     };
     assert_eq!(make().await, "issue_credentials/not_yet");
@@ -204,12 +205,12 @@ async fn what_stays_published_does_not_end() {
     let stored = bench.hub.put(SECRET, published(&address, &of_object()));
     for fault in [Fault::Refused(500), Fault::Refused(403), Fault::Lost] {
         bench.hub.judge(move |call| (call.method == "DELETE").then_some(fault));
-        bench.act(&object, Action::WithdrawCredentials).await.unwrap_err();
+        bench.act(&object, Operation::WithdrawCredentials).await.unwrap_err();
     }
     assert_eq!(bench.hub.get(SECRET), Some(stored));
     assert!(timeout(Duration::from_millis(300), listener.accept()).await.is_err(), "it was called");
     bench.hub.judge(|_| None);
-    bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+    bench.act(&object, Operation::WithdrawCredentials).await.unwrap();
     assert_eq!(bench.hub.get(SECRET), None);
     drop(taken(&listener, 1).await);
 }
@@ -221,7 +222,7 @@ async fn what_was_removed_ends_though_nobody_heard_of_it() {
     let (bench, object) = Bench::with(plain());
     bench.hub.put(SECRET, published(&address, &of_object()));
     bench.hub.judge(|call| (call.method == "DELETE").then_some(Fault::AnswerLost));
-    bench.act(&object, Action::WithdrawCredentials).await.unwrap_err();
+    bench.act(&object, Operation::WithdrawCredentials).await.unwrap_err();
     assert_eq!(bench.hub.get(SECRET), None);
     drop(taken(&listener, 1).await);
 }
@@ -238,10 +239,10 @@ async fn what_could_not_be_read_stays_published() {
             reads += usize::from(call.path == SECRET && call.method == "GET");
             (reads == which && call.path == SECRET).then_some(Fault::Refused(500))
         });
-        let said = bench.act(&object, Action::WithdrawCredentials).await.unwrap_err();
+        let said = bench.act(&object, Operation::WithdrawCredentials).await.unwrap_err();
         assert_eq!(said, "withdraw_credentials/server");
         assert_eq!(bench.hub.get(SECRET), Some(stored));
-        bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+        bench.act(&object, Operation::WithdrawCredentials).await.unwrap();
         assert_eq!(bench.hub.get(SECRET), None);
         drop(taken(&listener, 1).await);
     }
@@ -256,7 +257,7 @@ async fn a_cluster_whose_admin_was_published_is_not_called() {
     secret["metadata"]["annotations"] =
         json!({ ours::SOURCE_REVISION: "build01/ci-op-x:cluster-provisioning@5" });
     bench.hub.put(SECRET, secret);
-    bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+    bench.act(&object, Operation::WithdrawCredentials).await.unwrap();
     sleep(Duration::from_millis(100)).await;
     assert!(timeout(Duration::from_millis(200), listener.accept()).await.is_err());
 }

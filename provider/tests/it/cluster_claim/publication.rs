@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, stamp::Stamp},
+    account::{Issue, admin::AdminKubeconfig, stamp::TokenFingerprint},
     cluster_claim::{
         next,
         reason::Reason,
@@ -125,7 +125,8 @@ fn a_token_is_looked_at_when_it_is_due() {
     let issue = Issue { admin, wish, uid: "uid".into(), revision: "a-1".into() };
     for (life, due) in [(60, minutes(40)), (12 * 60, minutes(8 * 60))] {
         let (issued, expires) = (born(), born() + minutes(life));
-        let stamp = Stamp { issued, expires, generation: 0, origin: issue.origin(), digest: "d".into() };
+        let stamp =
+            TokenFingerprint { issued, expires, generation: 0, origin: issue.origin(), digest: "d".into() };
         let mut case = running().source(Source::Account(Box::new(issue.clone())));
         case.published = Published::Ours { revision: "17".into(), source_revision: Some(stamp.to_string()) };
         let step = |poll: SignedDuration, after: SignedDuration| {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, stamp::Stamp},
+    account::{Issue, admin::AdminKubeconfig, stamp::TokenFingerprint},
     cluster_claim::reason::Reason,
     clusters::next::{self, Step, progress},
     ephemeral_cluster::credentials::{Credentials, Published},
@@ -301,7 +301,8 @@ fn a_token_is_looked_at_when_it_is_due(#[values(HyperShift, ClusterApi, Caas, Os
     let issue = Issue { admin, wish, uid: "uid".into(), revision: "a-1".into() };
     for (life, due) in [(60, minutes(40)), (12 * 60, minutes(8 * 60))] {
         let (issued, expires) = (born(), born() + minutes(life));
-        let stamp = Stamp { issued, expires, generation: 0, origin: issue.origin(), digest: "d".into() };
+        let stamp =
+            TokenFingerprint { issued, expires, generation: 0, origin: issue.origin(), digest: "d".into() };
         let mut case = running(backend).source(Source::Account(Box::new(issue.clone())));
         case.published = Published::Ours { revision: "17".into(), source_revision: Some(stamp.to_string()) };
         let step = |poll: SignedDuration, after: SignedDuration| {

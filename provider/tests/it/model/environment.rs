@@ -147,7 +147,7 @@ impl Lab {
     /// A decision begins to be carried out, if it is anything.
     pub fn work(&self, ec: &Ec, step: u32, valid: bool, state: &State) -> Work {
         let decided = self.steps.borrow().get(step);
-        if decided.requeue == Requeue::Anew {
+        if decided.requeue == Requeue::Fresh {
             return state.ec.clone().map_or(Work::Idle, |ec| Work::Read(ec, true));
         }
         let stored = self.statuses.borrow().get(ec.status);

@@ -19,7 +19,7 @@ use provider_testplatform::{
         world::{Draft, Job, Site, World},
     },
     redacted::Redacted,
-    step::Step,
+    step::Plan,
 };
 use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};
@@ -42,7 +42,7 @@ const LONGER: &str = "30m";
 pub struct Lab {
     pub settings: Arc<Settings>,
     pub statuses: RefCell<Interned<Status>>,
-    pub steps: RefCell<Interned<Step>>,
+    pub steps: RefCell<Interned<Plan>>,
     /// Steps by what was seen.
     pub decided: RefCell<HashMap<Fingerprint, u32>>,
     /// States that were left alone already.

@@ -1,14 +1,14 @@
 //! A token in place of the admin's credentials: when it is made, when it is told, and that it keeps nothing else from being done.
 
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, stamp::Stamp},
+    account::{Issue, admin::AdminKubeconfig, stamp::TokenFingerprint},
     ephemeral_cluster::{
         credentials::{Published, Source},
         next,
         prow_job::State,
         proxy,
     },
-    step::{Action, Requeue},
+    step::{Operation, Requeue},
 };
 use testplatform_apis::{account::Wish, names::ours};
 
@@ -23,7 +23,7 @@ fn issue() -> Issue {
 fn stamped() -> Published {
     let issued = born() + minutes(10);
     let expires = issued + minutes(12 * 60);
-    let stamp = Stamp { issued, expires, generation: 0, origin: "o".into(), digest: "d".into() };
+    let stamp = TokenFingerprint { issued, expires, generation: 0, origin: "o".into(), digest: "d".into() };
     Published::Ours { revision: "17".into(), source_revision: Some(stamp.to_string()) }
 }
 
@@ -44,7 +44,7 @@ fn published() -> Case {
 #[test]
 fn it_is_made_before_anything_is_said_to_be_ready() {
     let step = due().step();
-    assert!(step.actions.contains(&Action::IssueCredentials(Box::new(issue()))), "{:?}", step.actions);
+    assert!(step.actions.contains(&Operation::IssueCredentials(Box::new(issue()))), "{:?}", step.actions);
     assert_eq!(step.status.unwrap().secret_ref, "");
     let case = published();
     assert_eq!(case.said("ClusterReady"), ("True", "CredentialsPublished"));
@@ -68,16 +68,16 @@ fn it_keeps_no_end_from_being_begun() {
     case.job().site = namespace(Source::Account(Box::new(issue())));
     let over = case.annotated(ours::LIFETIME, "1h").annotated(ours::MAX_LIFETIME, "1h").at(8 * 60);
     let actions = over.step().actions;
-    let issues = |action: &Action| matches!(action, Action::IssueCredentials(_));
+    let issues = |action: &Operation| matches!(action, Operation::IssueCredentials(_));
     assert!(!actions.iter().any(issues), "{actions:?}");
-    assert!(actions.iter().any(|action| matches!(action, Action::Signal { .. })), "{actions:?}");
+    assert!(actions.iter().any(|action| matches!(action, Operation::SignalWaitStep { .. })), "{actions:?}");
 }
 
 #[test]
 fn what_fails_is_told_and_takes_nothing_away() {
     let words = "the cluster cannot be reached from the hub";
     let failed = |case: &Case| {
-        let action = Action::IssueCredentials(Box::new(issue()));
+        let action = Operation::IssueCredentials(Box::new(issue()));
         next::failed(&case.object, &case.step(), &action, words, case.now).unwrap()
     };
     let first = failed(&due());
@@ -97,19 +97,22 @@ fn a_proxy_goes_on_replacing_a_token_and_makes_no_first_one() {
     assert_eq!(step(&case.clone().at(11)).requeue, Requeue::after(minutes(8 * 60 - 1)));
     case.job().site = namespace(Source::Account(Box::new(issue())));
     let case = case.at(8 * 60 + 10);
-    assert_eq!(step(&case).actions, [Action::IssueCredentials(Box::new(issue()))]);
+    assert_eq!(step(&case).actions, [Operation::IssueCredentials(Box::new(issue()))]);
     for none in [Published::Absent, Published::Ours { revision: "17".into(), source_revision: None }] {
         let mut case = case.clone();
         case.world.published = none;
         let actions = step(&case).actions;
-        assert!(!actions.iter().any(|action| matches!(action, Action::IssueCredentials(_))), "{actions:?}");
+        assert!(
+            !actions.iter().any(|action| matches!(action, Operation::IssueCredentials(_))),
+            "{actions:?}"
+        );
     }
 }
 
 /// What a proxy takes away and tells.
-fn untold(revision: &str) -> Action {
+fn untold(revision: &str) -> Operation {
     let notes = [(ours::CREDENTIALS_MODE, None), (ours::CREDENTIALS_REVISION, Some(revision.to_owned()))];
-    Action::Annotate(notes.map(|(key, value)| (key.to_owned(), value)).into())
+    Operation::SetAnnotations(notes.map(|(key, value)| (key.to_owned(), value)).into())
 }
 
 /// Such as where the upstream controller made the Secret anew: whoever reads it must not take it for a token.

@@ -15,7 +15,7 @@ use provider_testplatform::{
         world::{Draft, Job, Refusal, Site, World},
     },
     redacted::Redacted,
-    step::{Action, Requeue, Step},
+    step::{Operation, Plan, Requeue},
 };
 use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};
@@ -166,14 +166,15 @@ pub fn ready() -> Case {
 
 impl Case {
     /// The next step.
-    pub fn step(&self) -> Step {
+    pub fn step(&self) -> Plan {
         next::next(&self.object, &self.world, self.now)
     }
 
     /// After a pass in which the build cluster did not take the signal.
     pub fn untold(mut self) -> Self {
         let step = self.step();
-        let signal = step.actions.iter().find(|action| matches!(action, Action::Signal { .. })).unwrap();
+        let signal =
+            step.actions.iter().find(|action| matches!(action, Operation::SignalWaitStep { .. })).unwrap();
         self.object.status.value = next::failed(&self.object, &step, signal, "quota", self.now).unwrap();
         self
     }
@@ -182,7 +183,7 @@ impl Case {
     pub fn settled(mut self) -> Self {
         for _ in 0..8 {
             let mut step = self.step();
-            if step.requeue == Requeue::Anew {
+            if step.requeue == Requeue::Fresh {
                 assert!(!self.world.fresh, "reading anew twice");
                 let cached = std::mem::replace(&mut self.world.fresh, true);
                 step = self.step();
@@ -203,12 +204,12 @@ impl Case {
         panic!("no rest: {:#?}", self.step());
     }
 
-    fn act(&mut self, action: Action) {
+    fn act(&mut self, action: Operation) {
         let metadata = &mut self.object.metadata;
         match action {
-            Action::AddFinalizer => metadata.finalizers = Some(vec![theirs::FINALIZER.into()]),
-            Action::RemoveFinalizer => metadata.finalizers = None,
-            Action::Annotate(changes) => {
+            Operation::AddFinalizer => metadata.finalizers = Some(vec![theirs::FINALIZER.into()]),
+            Operation::RemoveFinalizer => metadata.finalizers = None,
+            Operation::SetAnnotations(changes) => {
                 for (key, value) in changes {
                     let annotations = metadata.annotations.get_or_insert_default();
                     match value {
@@ -217,18 +218,19 @@ impl Case {
                     };
                 }
             }
-            Action::CreateProwJob(_) => self.world.jobs.push(job(State::Scheduling, Site::Unscheduled)),
-            Action::ClaimProwJob { name, labels, annotations } => {
+            Operation::CreateProwJob(_) => self.world.jobs.push(job(State::Scheduling, Site::Unscheduled)),
+            Operation::ClaimProwJob { name, labels, annotations } => {
                 let job = self.find(&name);
                 job.prow_job.metadata.labels.get_or_insert_default().extend(labels);
                 job.prow_job.metadata.annotations.get_or_insert_default().extend(annotations);
             }
             // The signal is not taken, or it would have been long before.
-            Action::AbortProwJob { name, description } | Action::SignalOrAbort { name, description, .. } => {
+            Operation::AbortProwJob { name, description }
+            | Operation::SignalWaitStepOrAbort { name, description, .. } => {
                 let status = &mut self.find(&name).prow_job.status.value;
                 (status.state, status.description) = (State::Aborted, description);
             }
-            Action::Signal { .. } => {
+            Operation::SignalWaitStep { .. } => {
                 let sites = self.world.jobs.iter_mut().map(|job| &mut job.site);
                 for site in sites.chain(&mut self.world.left_behind) {
                     if let Site::Namespace { signalled, .. } = site {
@@ -236,15 +238,15 @@ impl Case {
                     }
                 }
             }
-            Action::PublishCredentials(credentials) => {
+            Operation::PublishCredentials(credentials) => {
                 self.world.published = Published::Ours {
                     revision: "17".into(),
                     source_revision: Some(credentials.source_revision),
                 };
             }
-            Action::IssueCredentials(_) => panic!("nobody wished for a ServiceAccount"),
-            Action::WithdrawCredentials => self.world.published = Published::Absent,
-            Action::Emit(_) => {}
+            Operation::IssueCredentials(_) => panic!("nobody wished for a ServiceAccount"),
+            Operation::WithdrawCredentials => self.world.published = Published::Absent,
+            Operation::EmitEvent(_) => {}
         }
     }
 

@@ -9,7 +9,7 @@ use provider_testplatform::{
         status::{self, Phase, Status},
         world::Site,
     },
-    step::{Action, Requeue, Step},
+    step::{Operation, Plan, Requeue},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -20,34 +20,34 @@ use crate::next::fixture::{
     ready, served, terminating, unreachable,
 };
 
-fn kinds(step: &Step) -> Vec<&'static str> {
+fn kinds(step: &Plan) -> Vec<&'static str> {
     step.actions
         .iter()
         .map(|action| match action {
-            Action::AddFinalizer => "AddFinalizer",
-            Action::RemoveFinalizer => "RemoveFinalizer",
-            Action::Annotate(_) => "Annotate",
-            Action::CreateProwJob(_) => "CreateProwJob",
-            Action::ClaimProwJob { .. } => "ClaimProwJob",
-            Action::AbortProwJob { .. } => "AbortProwJob",
-            Action::Signal { .. } => "Signal",
-            Action::SignalOrAbort { .. } => "SignalOrAbort",
-            Action::PublishCredentials(_) => "PublishCredentials",
-            Action::IssueCredentials(_) => "IssueCredentials",
-            Action::WithdrawCredentials => "WithdrawCredentials",
-            Action::Emit(_) => "Emit",
+            Operation::AddFinalizer => "AddFinalizer",
+            Operation::RemoveFinalizer => "RemoveFinalizer",
+            Operation::SetAnnotations(_) => "Annotate",
+            Operation::CreateProwJob(_) => "CreateProwJob",
+            Operation::ClaimProwJob { .. } => "ClaimProwJob",
+            Operation::AbortProwJob { .. } => "AbortProwJob",
+            Operation::SignalWaitStep { .. } => "Signal",
+            Operation::SignalWaitStepOrAbort { .. } => "SignalOrAbort",
+            Operation::PublishCredentials(_) => "PublishCredentials",
+            Operation::IssueCredentials(_) => "IssueCredentials",
+            Operation::WithdrawCredentials => "WithdrawCredentials",
+            Operation::EmitEvent(_) => "Emit",
         })
         .collect()
 }
 
 /// Reasons of the events about the status.
-fn reasons(step: &Step) -> Vec<&str> {
+fn reasons(step: &Plan) -> Vec<&str> {
     step.events.iter().map(|event| event.reason.as_str()).collect()
 }
 
 #[test]
 fn nothing_is_created_on_the_word_of_a_cache() {
-    assert_eq!(newborn().cached().step(), Step { requeue: Requeue::Anew, ..Step::default() });
+    assert_eq!(newborn().cached().step(), Plan { requeue: Requeue::Fresh, ..Plan::default() });
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn one_that_is_deleted_before_its_job_is_let_go() {
     let mut case = newborn().deleted();
     case.object.metadata.finalizers = Some(vec![FINALIZER.into()]);
     assert_eq!(kinds(&case.step()), ["RemoveFinalizer"]);
-    assert_eq!(case.cached().step().requeue, Requeue::Anew);
+    assert_eq!(case.cached().step().requeue, Requeue::Fresh);
 }
 
 #[test]
@@ -256,18 +256,18 @@ fn a_job_that_finds_no_build_cluster_is_aborted(
 #[case::no_cluster_in_time(served(State::Pending, pending()).at(255), "Signal")]
 #[case::lifetime(ready().annotated(ours::LIFETIME, "30m").settled().at(10 + 45), "Signal")]
 fn an_end_by_a_deadline_is_decided_on_fresh_word_only(#[case] case: Case, #[case] end: &str) {
-    assert_eq!(case.clone().cached().step(), Step { requeue: Requeue::Anew, ..Step::default() });
+    assert_eq!(case.clone().cached().step(), Plan { requeue: Requeue::Fresh, ..Plan::default() });
     assert!(kinds(&case.step()).contains(&end), "{:?}", case.step());
     // It is read anew once: from then on it is written down that the end has begun.
     let begun = case.settled().cached();
-    assert_ne!(begun.step().requeue, Requeue::Anew);
+    assert_ne!(begun.step().requeue, Requeue::Fresh);
 }
 
 #[test]
 fn more_time_than_the_cache_knows_of_counts() {
     let old = ready().annotated(ours::LIFETIME, "30m").settled().at(10 + 45);
     let extended = old.clone().annotated(ours::LIFETIME, "1h");
-    assert_eq!(old.cached().step().requeue, Requeue::Anew);
+    assert_eq!(old.cached().step().requeue, Requeue::Fresh);
     let step = extended.step();
     assert_eq!((kinds(&step), step.requeue), (vec![], Requeue::after(minutes(30))));
 }
@@ -286,7 +286,7 @@ fn a_job_deleted_by_hand_leaves_nothing_running() {
     let mut case = ready().gone();
     case.world.left_behind = Some(pending());
     assert!(
-        matches!(&case.step().actions[..], [Action::Signal { namespace, .. }, ..] if namespace == NAMESPACE)
+        matches!(&case.step().actions[..], [Operation::SignalWaitStep { namespace, .. }, ..] if namespace == NAMESPACE)
     );
     // Without a kubeconfig of any build cluster, nobody can tell where it runs.
     for (site, why) in [

@@ -11,7 +11,7 @@ use provider_testplatform::{
         status::{Phase, Status},
         world::{Draft, Site},
     },
-    step::Action,
+    step::Operation,
 };
 use testplatform_apis::{
     condition::end,
@@ -45,7 +45,7 @@ fn unreadable_source() -> Case {
     served(State::Pending, namespace(Source::Unreadable("forbidden".into())))
 }
 
-fn failed(case: &Case, action: &Action) -> Status {
+fn failed(case: &Case, action: &Operation) -> Status {
     next::failed(&case.object, &case.step(), action, "no", case.now).unwrap()
 }
 
@@ -58,7 +58,7 @@ fn case(reason: Reason) -> (Status, &'static str, &'static str) {
         Reason::Creating => (newborn().step().status.unwrap(), CREATING, "True"),
         Reason::ProwJobCreated => (settled(ready()), CREATING, "False"),
         Reason::ProwJobCreateFailed => {
-            let create = Action::CreateProwJob(Box::default());
+            let create = Operation::CreateProwJob(Box::default());
             (failed(&newborn(), &create), CREATING, "False")
         }
         Reason::HeldByOtherController => {
@@ -74,7 +74,7 @@ fn case(reason: Reason) -> (Status, &'static str, &'static str) {
             (settled(case), READY, "False")
         }
         Reason::PublishFailed => {
-            let publish = Action::PublishCredentials(credentials("a-1"));
+            let publish = Operation::PublishCredentials(credentials("a-1"));
             (failed(&running(pending()), &publish), READY, "False")
         }
         Reason::ProwJobScheduling => (settled(served(State::Scheduling, Site::Unscheduled)), READY, "False"),

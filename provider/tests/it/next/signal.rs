@@ -8,7 +8,7 @@ use provider_testplatform::{
         status::{self, Phase, Status},
         world::Site,
     },
-    step::{Action, Requeue, Step},
+    step::{Operation, Plan, Requeue},
 };
 use rstest::rstest;
 use testplatform_apis::names::{
@@ -21,13 +21,13 @@ use crate::next::fixture::{
     upstream_job,
 };
 
-fn signals(actions: &[Action]) -> usize {
-    actions.iter().filter(|action| matches!(action, Action::Signal { .. })).count()
+fn signals(actions: &[Operation]) -> usize {
+    actions.iter().filter(|action| matches!(action, Operation::SignalWaitStep { .. })).count()
 }
 
 /// How many signals are for the last time.
-fn last_signals(actions: &[Action]) -> usize {
-    actions.iter().filter(|action| matches!(action, Action::SignalOrAbort { .. })).count()
+fn last_signals(actions: &[Operation]) -> usize {
+    actions.iter().filter(|action| matches!(action, Operation::SignalWaitStepOrAbort { .. })).count()
 }
 
 /// Deleted ten minutes after it was made: its job is told again and again for four hours, and then for the last time.
@@ -37,15 +37,15 @@ fn is_abandoned_in_time(case: &Case) {
     assert!(!aborts(&in_time));
     assert_eq!(in_time.requeue, Requeue::after(minutes(1)), "it is not forgotten");
     let late = case.clone().at(10 + 240);
-    assert_eq!(late.clone().cached().step().requeue, Requeue::Anew);
+    assert_eq!(late.clone().cached().step().requeue, Requeue::Fresh);
     let step = late.step();
     assert_eq!((signals(&step.afterwards), last_signals(&step.afterwards)), (0, 1));
     assert!(!aborts(&step), "it may never have been tried");
     assert!(!late.settled().object.has_finalizer(FINALIZER));
 }
 
-fn aborts(step: &Step) -> bool {
-    step.actions.iter().any(|action| matches!(action, Action::AbortProwJob { .. }))
+fn aborts(step: &Plan) -> bool {
+    step.actions.iter().any(|action| matches!(action, Operation::AbortProwJob { .. }))
 }
 
 fn phase(case: &Case) -> Option<Phase> {
@@ -134,7 +134,7 @@ fn a_job_that_is_one_too_many_keeps_nothing_waiting() {
     case.world.jobs.push(upstream_job("6f1f", State::Pending, complete()));
     let step = case.step();
     assert_eq!(step.actions, []);
-    assert!(matches!(&step.afterwards[..], [Action::Signal { .. }, Action::Emit(_)]));
+    assert!(matches!(&step.afterwards[..], [Operation::SignalWaitStep { .. }, Operation::EmitEvent(_)]));
     let torn_down = case.torn_down().step();
     assert_eq!((signals(&torn_down.actions), signals(&torn_down.afterwards)), (1, 1));
     assert_eq!(torn_down.status.unwrap().phase, Some(Phase::Deprovisioning));
@@ -164,7 +164,7 @@ fn a_deletion_waits_for_what_a_job_left_behind() {
     case.world.left_behind = Some(pending());
     let step = case.step();
     assert_eq!(signals(&step.actions), 1);
-    assert!(!step.actions.contains(&Action::RemoveFinalizer));
+    assert!(!step.actions.contains(&Operation::RemoveFinalizer));
     assert!(!case.clone().settled().object.has_finalizer(FINALIZER));
     let refused = case.untold();
     assert_eq!(refused.said(TEST_COMPLETED), ("False", "SignalFailed"));
@@ -172,8 +172,8 @@ fn a_deletion_waits_for_what_a_job_left_behind() {
     assert_eq!((in_time.actions, signals(&in_time.afterwards)), (vec![], 1));
     assert!(!refused.clone().settled().object.has_finalizer(FINALIZER), "it is taken in time");
     let late = refused.at(10 + 240);
-    assert_eq!(late.clone().cached().step().requeue, Requeue::Anew);
-    assert!(late.step().actions.contains(&Action::RemoveFinalizer));
+    assert_eq!(late.clone().cached().step().requeue, Requeue::Fresh);
+    assert!(late.step().actions.contains(&Operation::RemoveFinalizer));
 }
 
 #[test]
@@ -189,10 +189,10 @@ fn what_was_told_once_stays_told() {
 }
 
 /// What comes before the end in a step is done before it, and what fails there fails again at every try.
-fn keeps_the_end_waiting(action: &Action) -> bool {
+fn keeps_the_end_waiting(action: &Operation) -> bool {
     matches!(
         action,
-        Action::PublishCredentials(_) | Action::ClaimProwJob { .. } | Action::WithdrawCredentials
+        Operation::PublishCredentials(_) | Operation::ClaimProwJob { .. } | Operation::WithdrawCredentials
     )
 }
 
@@ -201,7 +201,7 @@ fn keeps_the_end_waiting(action: &Action) -> bool {
 #[case::lifetime(ready().annotated(ours::LIFETIME, "1h").on(rotated()), 8 * 60)]
 #[case::provision_timeout(served(State::Pending, pending()).on(complete()), 8 * 60)]
 fn a_publication_that_is_refused_keeps_no_end_from_being_begun(#[case] case: Case, #[case] late: i64) {
-    let publishes = |step: &Step| step.actions.iter().any(|a| matches!(a, Action::PublishCredentials(_)));
+    let publishes = |step: &Plan| step.actions.iter().any(|a| matches!(a, Operation::PublishCredentials(_)));
     assert!(publishes(&case.step()));
     let step = case.at(late).step();
     assert!(!publishes(&step) && !step.afterwards.iter().any(keeps_the_end_waiting), "{step:?}");
@@ -216,7 +216,8 @@ fn rotated() -> Site {
 fn a_claim_on_a_job_that_is_refused_keeps_no_end_from_being_begun() {
     let mut case = newborn();
     case.world.jobs = vec![upstream_job("6f1f", State::Pending, pending())];
-    let claimed = |actions: &[Action]| actions.iter().position(|a| matches!(a, Action::ClaimProwJob { .. }));
+    let claimed =
+        |actions: &[Operation]| actions.iter().position(|a| matches!(a, Operation::ClaimProwJob { .. }));
     let case = case.at(5);
     assert!(claimed(&case.step().actions).is_some(), "before anything is published");
     let step = case.torn_down().step();
@@ -224,9 +225,14 @@ fn a_claim_on_a_job_that_is_refused_keeps_no_end_from_being_begun() {
     assert_eq!(signals(&step.actions), 1);
     // Told of only if it was done.
     let at = claimed(&step.afterwards).unwrap();
-    assert!(matches!(&step.afterwards[at + 1], Action::Emit(event) if event.reason == "ProwJobAdopted"));
     assert!(
-        !step.actions.iter().any(|a| matches!(a, Action::Emit(event) if event.reason == "ProwJobAdopted"))
+        matches!(&step.afterwards[at + 1], Operation::EmitEvent(event) if event.reason == "ProwJobAdopted")
+    );
+    assert!(
+        !step
+            .actions
+            .iter()
+            .any(|a| matches!(a, Operation::EmitEvent(event) if event.reason == "ProwJobAdopted"))
     );
 }
 
@@ -235,7 +241,7 @@ fn a_claim_on_a_job_that_is_refused_keeps_no_end_from_being_begun() {
 fn a_withdrawal_that_is_refused_keeps_no_end_from_being_begun() {
     let mut case = ready().annotated(ours::LIFETIME, "1h").settled();
     case = case.annotated(theirs::KONFLUX_TENANT, "another");
-    let withdraws = |actions: &[Action]| actions.contains(&Action::WithdrawCredentials);
+    let withdraws = |actions: &[Operation]| actions.contains(&Operation::WithdrawCredentials);
     assert!(withdraws(&case.step().actions));
     case = case.at(8 * 60);
     let step = case.step();

@@ -13,7 +13,7 @@ use provider_testplatform::{
         status::{Condition, Phase, Status},
         world::Site,
     },
-    step::{Action, Requeue, Step},
+    step::{Operation, Plan, Requeue},
 };
 use rstest::rstest;
 use serde_json::json;
@@ -33,7 +33,7 @@ fn a_job_of_the_upstream_controller_is_taken_over() {
     let mut case = newborn().cached();
     case.world.jobs = vec![upstream_job("6f1f", State::Pending, complete())];
     // An old copy could be of an object that is gone, and the job of the one that has its name now.
-    assert_eq!(case.step().requeue, Requeue::Anew);
+    assert_eq!(case.step().requeue, Requeue::Fresh);
     let case = case.at(5).settled();
     assert_eq!(case.object.status.value.prow_job_id, "6f1f");
     assert_eq!(case.object.status.value.phase, Some(Phase::Ready));
@@ -92,9 +92,9 @@ fn credentials_that_are_held_back_do_not_stop_the_lifetime() {
 #[test]
 fn what_an_api_server_refuses_is_said_once() {
     let case = newborn();
-    let action = Action::CreateProwJob(Box::default());
+    let action = Operation::CreateProwJob(Box::default());
     let failed = |object: &EphemeralCluster, said: &str| {
-        next::failed(object, &Step::default(), &action, said, case.now)
+        next::failed(object, &Plan::default(), &action, said, case.now)
     };
     let said = failed(&case.object, &format!("request 1 {}", "ä".repeat(4000))).unwrap();
     assert!(said.conditions.iter().all(|c| c.message.len() <= 1024));
@@ -114,7 +114,7 @@ fn a_failure_is_reported_beside_conditions_that_every_crd_admits() {
     .unwrap();
     let case = case.torn_down();
     let step = case.step();
-    let signal = Action::Signal { cluster: CLUSTER.into(), namespace: NAMESPACE.into() };
+    let signal = Operation::SignalWaitStep { cluster: CLUSTER.into(), namespace: NAMESPACE.into() };
     let status = next::failed(&case.object, &step, &signal, "quota", case.now).unwrap();
     assert_eq!(status.conditions.len(), 3);
     for condition in &status.conditions {
@@ -202,7 +202,7 @@ fn an_annotation_that_names_another_tenant_gets_no_credentials() {
 fn nothing_is_created_while_another_controller_writes() {
     let case = newborn().written_by_another(0);
     // Not at once: a write between two of the other's would make its next one fail.
-    assert_eq!(case.step(), Step { requeue: Requeue::after(minutes(1)), ..Step::default() });
+    assert_eq!(case.step(), Plan { requeue: Requeue::after(minutes(1)), ..Plan::default() });
     let held = case.at(2).settled();
     assert_eq!(held.said(PROW_JOB_CREATING), ("Unknown", "HeldByOtherController"));
     assert_eq!(held.step().requeue, Requeue::after(minutes(8)));
@@ -247,7 +247,7 @@ fn proxied() -> Case {
     case
 }
 
-fn proxy(case: &Case) -> Step {
+fn proxy(case: &Case) -> Plan {
     proxy::next(&case.object, &case.world, case.now)
 }
 
@@ -255,22 +255,22 @@ fn proxy(case: &Case) -> Step {
 fn a_proxy_keeps_the_credentials_in_step_and_nothing_else() {
     let mut case = proxied();
     assert!(
-        matches!(&proxy(&case).actions[..], [Action::PublishCredentials(c)] if c.source_revision == "a-1")
+        matches!(&proxy(&case).actions[..], [Operation::PublishCredentials(c)] if c.source_revision == "a-1")
     );
     case.world.published = Published::Ours { revision: "18".into(), source_revision: Some("a-1".into()) };
-    assert!(matches!(&proxy(&case).actions[..], [Action::Annotate(_)]));
+    assert!(matches!(&proxy(&case).actions[..], [Operation::SetAnnotations(_)]));
     let case = case.annotated(ours::CREDENTIALS_REVISION, "18");
-    assert_eq!(proxy(&case), Step::default());
+    assert_eq!(proxy(&case), Plan::default());
     assert_eq!(proxy(&case.clone().on(unreachable())).requeue, Requeue::after(minutes(1)));
-    assert_eq!(proxy(&case.clone().deleted()), Step::default());
-    let withdrawn = Step { actions: vec![Action::WithdrawCredentials], ..Step::default() };
+    assert_eq!(proxy(&case.clone().deleted()), Plan::default());
+    let withdrawn = Plan { actions: vec![Operation::WithdrawCredentials], ..Plan::default() };
     assert_eq!(proxy(&case.clone().gone()), withdrawn);
     let mut over = case.clone();
     over.object.status.value.phase = Some(Phase::Deprovisioned);
     assert_eq!(proxy(&over), withdrawn);
     let mut unnamed = case;
     unnamed.object.status.value.secret_ref = String::new();
-    assert_eq!(proxy(&unnamed), Step::default());
+    assert_eq!(proxy(&unnamed), Plan::default());
 }
 
 #[rstest]
@@ -284,8 +284,8 @@ fn an_orphan_is_ended(#[case] state: State, #[case] site: Site, #[case] now: i64
     let step = orphan::next(&job(state, site), &Settings::default(), born() + minutes(now));
     let action = match &step.actions[..] {
         [] => "",
-        [Action::Signal { .. }] => "Signal",
-        [Action::AbortProwJob { .. }] => "AbortProwJob",
+        [Operation::SignalWaitStep { .. }] => "Signal",
+        [Operation::AbortProwJob { .. }] => "AbortProwJob",
         other => panic!("{other:?}"),
     };
     assert_eq!(action, expected);
@@ -294,9 +294,9 @@ fn an_orphan_is_ended(#[case] state: State, #[case] site: Site, #[case] now: i64
 
 #[test]
 fn events_are_for_transitions() {
-    let said = |step: &Step| {
+    let said = |step: &Plan| {
         let of_actions = step.actions.iter().filter_map(|action| match action {
-            Action::Emit(event) => Some(event),
+            Operation::EmitEvent(event) => Some(event),
             _ => None,
         });
         of_actions.chain(&step.events).map(|event| event.reason.clone()).collect::<Vec<_>>()

@@ -15,7 +15,7 @@ use k8s_openapi::{
 };
 use played::{Played, There};
 use provider_testplatform::{
-    bundles::apply::carry_out,
+    bundles::apply::apply_bundles,
     prerequisites::{
         map::{Map, REMOVING},
         next::{Came, Here, Note, Release, Step, Work, next},
@@ -286,7 +286,7 @@ impl Hub {
         match step {
             Step::Apply(work) => {
                 let bundles = work.of(order).map(|(_, bundle)| bundle);
-                Some(Came::Applied(carry_out(bundles, 0, &own, until).await))
+                Some(Came::Applied(apply_bundles(bundles, 0, &own, until).await))
             }
             Step::Remove => {
                 let bundles = Work::Everything.of(order).rev().map(|(_, bundle)| bundle);

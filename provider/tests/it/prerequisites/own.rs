@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
 use provider_testplatform::{
-    bundles::apply::{Inside, Refusal, Why},
+    bundles::apply::{ApplyError, ApplyErrorReason, GuestCluster},
     prerequisites::own::{Hub, Own, Owner, Removed, Version, Wrote},
 };
 use serde_json::{Value, json};
@@ -12,21 +12,21 @@ use tokio::time::Instant;
 
 /// Finds these, one after the other, and remembers what it is asked for.
 struct Told {
-    finds: Mutex<VecDeque<Result<Option<Value>, Refusal>>>,
+    finds: Mutex<VecDeque<Result<Option<Value>, ApplyError>>>,
     asked: Mutex<Vec<(&'static str, Value)>>,
     /// Whether somebody is always faster.
     changed: bool,
 }
 
 impl Told {
-    fn new(finds: impl IntoIterator<Item = Result<Option<Value>, Refusal>>) -> Self {
+    fn new(finds: impl IntoIterator<Item = Result<Option<Value>, ApplyError>>) -> Self {
         Self { finds: Mutex::new(finds.into_iter().collect()), asked: Mutex::default(), changed: false }
     }
 
     fn wrote(&self, verb: &'static str, object: &Value) -> Wrote {
         self.asked.lock().unwrap().push((verb, object.clone()));
         if self.changed {
-            return Wrote::Changed(Refusal::answered(409, "Conflict", "it is another one"));
+            return Wrote::Changed(ApplyError::from_response(409, "Conflict", "it is another one"));
         }
         Wrote::There(object.clone())
     }
@@ -37,19 +37,19 @@ impl Told {
 }
 
 impl Hub for Told {
-    async fn find(&self, _: &Value) -> Result<Option<Value>, Refusal> {
+    async fn find(&self, _: &Value) -> Result<Option<Value>, ApplyError> {
         self.finds.lock().unwrap().pop_front().unwrap()
     }
 
-    async fn create(&self, object: &Value) -> Result<Wrote, Refusal> {
+    async fn create(&self, object: &Value) -> Result<Wrote, ApplyError> {
         Ok(self.wrote("create", object))
     }
 
-    async fn apply(&self, object: &Value) -> Result<Wrote, Refusal> {
+    async fn apply(&self, object: &Value) -> Result<Wrote, ApplyError> {
         Ok(self.wrote("apply", object))
     }
 
-    async fn delete(&self, object: &Value, only: &Version) -> Result<(), Refusal> {
+    async fn delete(&self, object: &Value, only: &Version) -> Result<(), ApplyError> {
         let mut told = object.clone();
         told["only"] = json!([only.uid, only.resource_version]);
         drop(self.wrote("delete", &told));
@@ -78,7 +78,7 @@ fn going() -> Value {
     object
 }
 
-async fn apply(told: &Told, object: &Value) -> Result<Value, Refusal> {
+async fn apply(told: &Told, object: &Value) -> Result<Value, ApplyError> {
     Own { hub: told, owner: &owner() }.apply(object).await
 }
 
@@ -117,14 +117,14 @@ async fn what_is_not_ours_is_neither_changed_nor_deleted() {
     let stranger = || Ok(Some(there("theirs")));
     let told = Told::new([stranger()]);
     let why = apply(&told, &manifest()).await.unwrap_err();
-    assert!(why.is(Why::NameTaken) && !why.hopeless, "{why:?}");
+    assert!(why.has_reason(ApplyErrorReason::NameTaken) && !why.hopeless, "{why:?}");
     assert_eq!(told.asked(), []);
     let told = Told::new([stranger()]);
     assert_eq!(remove(&told, &manifest()).await, Removed::All);
     assert_eq!(told.asked(), []);
     // One that came a moment after nothing was there.
     let told = Told { changed: true, ..Told::new([Ok(None), stranger()]) };
-    assert!(apply(&told, &manifest()).await.unwrap_err().is(Why::NameTaken));
+    assert!(apply(&told, &manifest()).await.unwrap_err().has_reason(ApplyErrorReason::NameTaken));
     // And one that was ours a moment ago.
     let told = Told { changed: true, ..Told::new([Ok(Some(there("ours"))), stranger()]) };
     assert_eq!(remove(&told, &manifest()).await, Removed::All);
@@ -142,7 +142,7 @@ async fn who_is_always_too_late_says_so_and_comes_back() {
 #[tokio::test]
 async fn what_goes_is_waited_for() {
     let told = Told::new([Ok(Some(going()))]);
-    assert!(apply(&told, &manifest()).await.unwrap_err().is(Why::NotReady));
+    assert!(apply(&told, &manifest()).await.unwrap_err().has_reason(ApplyErrorReason::NotReady));
     let told = Told::new([Ok(Some(going()))]);
     let Removed::Left(stop) = remove(&told, &manifest()).await else { panic!("it is there") };
     assert_eq!(stop.object.as_deref(), Some("ConfigMap x"));
@@ -159,15 +159,15 @@ async fn a_manifest_that_never_can_be_is_refused_before_anybody_is_asked() {
     let mut elsewhere = manifest();
     elsewhere["metadata"]["namespace"] = "kube-system".into();
     for (object, reason) in [
-        (elsewhere, Why::InvalidManifest),
-        (at("/kind", "Secret".into()), Why::KindNotAllowed),
-        (at("/kind", Value::Null), Why::InvalidManifest),
-        (at("/apiVersion", "".into()), Why::InvalidManifest),
-        (at("/metadata/name", 7.into()), Why::InvalidManifest),
+        (elsewhere, ApplyErrorReason::InvalidManifest),
+        (at("/kind", "Secret".into()), ApplyErrorReason::KindNotAllowed),
+        (at("/kind", Value::Null), ApplyErrorReason::InvalidManifest),
+        (at("/apiVersion", "".into()), ApplyErrorReason::InvalidManifest),
+        (at("/metadata/name", 7.into()), ApplyErrorReason::InvalidManifest),
     ] {
         let told = Told::new([]);
         let why = apply(&told, &object).await.unwrap_err();
-        assert!(why.is(reason) && why.hopeless, "{object}: {why:?}");
+        assert!(why.has_reason(reason) && why.hopeless, "{object}: {why:?}");
         assert_eq!(owner().takes(&object), Err(why));
         assert_eq!(remove(&told, &object).await, Removed::All, "nothing was made of it");
     }
@@ -178,11 +178,13 @@ async fn a_manifest_that_never_can_be_is_refused_before_anybody_is_asked() {
 
 #[tokio::test]
 async fn what_may_not_be_asked_for_was_never_made_and_what_cannot_be_is_left() {
-    for why in [Why::KindNotAllowed, Why::NoSuchKind, Why::InvalidManifest] {
-        let told = Told::new([Err(Refusal::new(why, "no"))]);
+    for why in
+        [ApplyErrorReason::KindNotAllowed, ApplyErrorReason::NoSuchKind, ApplyErrorReason::InvalidManifest]
+    {
+        let told = Told::new([Err(ApplyError::new(why, "no"))]);
         assert_eq!(remove(&told, &manifest()).await, Removed::All, "{why:?}");
     }
-    let told = Told::new([Err(Refusal::answered(403, "Forbidden", "no"))]);
+    let told = Told::new([Err(ApplyError::from_response(403, "Forbidden", "no"))]);
     let Removed::Left(stop) = remove(&told, &manifest()).await else { panic!("nobody knows") };
     assert_eq!(stop.why.reason, "Forbidden");
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::MutexGuard};
 
 use provider_testplatform::{
-    bundles::apply::{Refusal, Why},
+    bundles::apply::{ApplyError, ApplyErrorReason},
     prerequisites::{
         map::Map,
         next::GRACE,
@@ -79,7 +79,7 @@ impl<'a> Played<'a> {
     }
 
     /// A call begins: the name of its object, and what is there; or why it comes to nothing.
-    fn call(&self, object: &Value) -> Result<(String, MutexGuard<'_, There>), Refusal> {
+    fn call(&self, object: &Value) -> Result<(String, MutexGuard<'_, There>), ApplyError> {
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
         assert_eq!(object["metadata"]["namespace"], "clusters");
         assert!(self.map.holds, "nothing is done before the finalizer stands there");
@@ -91,15 +91,15 @@ impl<'a> Played<'a> {
         }
         if let Some(dies) = &mut there.dies {
             if *dies == 0 {
-                return Err(Refusal::new(Why::Unreachable, "the process is dead"));
+                return Err(ApplyError::new(ApplyErrorReason::Unreachable, "the process is dead"));
             }
             *dies -= 1;
         }
         if !self.hub.up {
-            return Err(Refusal::new(Why::Unreachable, "it does not answer"));
+            return Err(ApplyError::new(ApplyErrorReason::Unreachable, "it does not answer"));
         }
         if self.hub.refused.contains(&name) {
-            return Err(Refusal::answered(403, "Forbidden", "no"));
+            return Err(ApplyError::from_response(403, "Forbidden", "no"));
         }
         Ok((name, there))
     }
@@ -120,16 +120,16 @@ impl<'a> Played<'a> {
 }
 
 fn changed() -> Wrote {
-    Wrote::Changed(Refusal::answered(409, "Conflict", "it is another one"))
+    Wrote::Changed(ApplyError::from_response(409, "Conflict", "it is another one"))
 }
 
 impl Calls for Played<'_> {
-    async fn find(&self, object: &Value) -> Result<Option<Value>, Refusal> {
+    async fn find(&self, object: &Value) -> Result<Option<Value>, ApplyError> {
         let (name, there) = self.call(object)?;
         Ok(self.seen(&there, &name))
     }
 
-    async fn create(&self, object: &Value) -> Result<Wrote, Refusal> {
+    async fn create(&self, object: &Value) -> Result<Wrote, ApplyError> {
         let (name, mut there) = self.call(object)?;
         assert!(object["metadata"]["uid"].is_null() && object["metadata"]["resourceVersion"].is_null());
         assert!(is_ours(object));
@@ -140,7 +140,7 @@ impl Calls for Played<'_> {
         Ok(self.wrote(&mut there, "create", name))
     }
 
-    async fn apply(&self, object: &Value) -> Result<Wrote, Refusal> {
+    async fn apply(&self, object: &Value) -> Result<Wrote, ApplyError> {
         let (name, mut there) = self.call(object)?;
         let Some(before) = there.objects.get(&name).filter(|there| Version::of(there) == Version::of(object))
         else {
@@ -152,7 +152,7 @@ impl Calls for Played<'_> {
         Ok(self.wrote(&mut there, "apply", name))
     }
 
-    async fn delete(&self, object: &Value, only: &Version) -> Result<(), Refusal> {
+    async fn delete(&self, object: &Value, only: &Version) -> Result<(), ApplyError> {
         let (name, mut there) = self.call(object)?;
         let Some(mut before) = there.objects.get(&name).filter(|there| Version::of(there) == *only).cloned()
         else {
