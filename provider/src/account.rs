@@ -7,10 +7,10 @@
 //! the cluster ──look──▶ Known ──next──▶ Step ──┴─▶ make, ask, verify ──▶ Credentials ──▶ publish
 //! ```
 //!
-//! **Invariant:** [`AdminKubeconfig`] has no way into what is published: it opens a client, and tells an address.
-//! **Invariant:** a token is published only after the cluster has taken it, over whatever was there; what fails leaves that as it was.
-//! **Invariant:** the ServiceAccount is the claim's alone (its name has the uid), and may end itself: whoever takes the published Secret
-//! back needs nothing else to revoke it.
+//! **Invariant:** [`AdminKubeconfig`] never reaches a published Secret: it can only open a client and return an address. **Invariant:** a token
+//! is published only after the cluster has accepted it, and then replaces the previous content; a failure leaves that unchanged. **Invariant:**
+//! the ServiceAccount belongs to one claim (its name contains the uid), and may delete itself: the published Secret is all that its revocation
+//! needs.
 
 pub mod admin;
 pub mod callers;
@@ -53,7 +53,7 @@ pub fn account_name(uid: &str) -> String {
     format!("tpc-{uid}")
 }
 
-/// A token that is to be made.
+/// Request to issue a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
     /// By what the cluster lets us in.
@@ -121,7 +121,7 @@ pub enum CredentialsOwner {
     Admin,
     /// Those of this ServiceAccount.
     Account(Wish),
-    /// Nobody's; why, in a sentence.
+    /// Nobody may have the credentials; the reason, as a sentence.
     Nobody(&'static str),
 }
 

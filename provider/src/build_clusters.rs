@@ -1,7 +1,7 @@
 //! The clusters on which jobs run: one for each kubeconfig in a directory, read again when it changes, each failing alone.
 //!
-//! Of each are known the namespaces with a job's label and the Secrets of four names, by their metadata only. Contents
-//! are read by whoever needs them.
+//! Each cluster's watch keeps the namespaces with a job's label and the Secrets of four names, by their metadata only. Callers read the
+//! contents themselves.
 
 mod cluster;
 mod kubeconfig;
@@ -19,8 +19,8 @@ use kube::Client;
 use tokio::{sync::mpsc::UnboundedSender, task::JoinHandle, time::sleep};
 
 pub use self::{
-    cluster::{BuildCluster, Found, Here, SECRETS},
-    kubeconfig::{Trust, Unusable, configured, limit, vouched},
+    cluster::{BuildCluster, JobNamespace, NamespaceLookup, SECRETS},
+    kubeconfig::{ClientError, Trust, configured, limit, vouched},
     table::Table,
 };
 use crate::redacted::Redacted;
@@ -30,7 +30,7 @@ const EVERY: Duration = Duration::from_secs(5);
 
 /// Something that may concern an EphemeralCluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Moved {
+pub enum BuildClusterEvent {
     /// The namespace of a job, or a Secret in it. The name of the ProwJob.
     Job(String),
     /// A whole cluster came, went, or can or cannot be seen. Its name.
@@ -38,20 +38,20 @@ pub enum Moved {
 }
 
 /// All build clusters.
-pub struct BuildClusters {
-    clusters: RwLock<BTreeMap<String, Entry>>,
-    moved: UnboundedSender<Moved>,
+pub struct BuildClusterSet {
+    clusters: RwLock<BTreeMap<String, ClusterEntry>>,
+    moved: UnboundedSender<BuildClusterEvent>,
     patience: Duration,
 }
 
 /// One kubeconfig and what came of it.
-struct Entry {
+struct ClusterEntry {
     content: Redacted<Vec<u8>>,
-    cluster: Result<Arc<BuildCluster>, Unusable>,
+    cluster: Result<Arc<BuildCluster>, ClientError>,
     watching: Option<JoinHandle<()>>,
 }
 
-impl Drop for Entry {
+impl Drop for ClusterEntry {
     fn drop(&mut self) {
         if let Some(watching) = &self.watching {
             watching.abort();
@@ -59,9 +59,9 @@ impl Drop for Entry {
     }
 }
 
-impl BuildClusters {
-    /// None yet. For `patience` a cluster that stops answering is taken to be as it was.
-    pub fn new(moved: UnboundedSender<Moved>, patience: Duration) -> Arc<Self> {
+impl BuildClusterSet {
+    /// Creates an empty set. For `patience` a cluster that stops answering counts as unchanged.
+    pub fn new(moved: UnboundedSender<BuildClusterEvent>, patience: Duration) -> Arc<Self> {
         Arc::new(Self { clusters: RwLock::default(), moved, patience })
     }
 
@@ -75,7 +75,7 @@ impl BuildClusters {
                 Ok(()) => String::new(),
             };
             if !error.is_empty() && error != said {
-                // A Secret may be mounted late; until then its clusters are unknown, which every object says.
+                // A Secret may be mounted late; until then its clusters are unknown, which every object reports.
                 tracing::error!(directory = %directory.display(), error, "kubeconfigs cannot be read");
             }
             said = error;
@@ -94,7 +94,7 @@ impl BuildClusters {
         };
         for name in gone {
             tracing::info!(cluster = name, "build cluster removed: its kubeconfig is gone");
-            self.tell(Moved::Cluster(name));
+            self.tell(BuildClusterEvent::Cluster(name));
         }
         for (name, content) in files {
             if self.lock().get(&name).is_some_and(|entry| entry.content == content) {
@@ -111,14 +111,14 @@ impl BuildClusters {
         self.put(name, Redacted::default(), Ok(client));
     }
 
-    fn put(&self, name: &str, content: Redacted<Vec<u8>>, client: Result<Client, Unusable>) {
+    fn put(&self, name: &str, content: Redacted<Vec<u8>>, client: Result<Client, ClientError>) {
         let mut clusters = self.write();
         match (client, clusters.get_mut(name)) {
             (Ok(client), _) => {
                 tracing::info!(cluster = name, "build cluster added");
                 let cluster = Arc::new(BuildCluster::new(name, client, self.patience));
                 let watching = tokio::spawn(Arc::clone(&cluster).watch(self.moved.clone()));
-                let entry = Entry { content, cluster: Ok(cluster), watching: Some(watching) };
+                let entry = ClusterEntry { content, cluster: Ok(cluster), watching: Some(watching) };
                 clusters.insert(name.to_owned(), entry);
             }
             // A client that worked stays in use; its own calls report when it stops working.
@@ -128,18 +128,19 @@ impl BuildClusters {
             }
             (Err(error), _) => {
                 tracing::error!(cluster = name, %error, "a build cluster cannot be used");
-                clusters.insert(name.to_owned(), Entry { content, cluster: Err(error), watching: None });
+                clusters
+                    .insert(name.to_owned(), ClusterEntry { content, cluster: Err(error), watching: None });
             }
         }
         drop(clusters);
-        self.tell(Moved::Cluster(name.to_owned()));
+        self.tell(BuildClusterEvent::Cluster(name.to_owned()));
     }
 
     /// Looks up the namespace of a job on one cluster.
-    pub fn find(&self, cluster: &str, job: &str) -> Found {
+    pub fn find(&self, cluster: &str, job: &str) -> NamespaceLookup {
         match self.lock().get(cluster).map(|entry| &entry.cluster) {
-            None => Found::Unknown,
-            Some(Err(error)) => Found::Unreachable(error.to_string()),
+            None => NamespaceLookup::Unknown,
+            Some(Err(error)) => NamespaceLookup::Unreachable(error.to_string()),
             Some(Ok(cluster)) => cluster.find(job),
         }
     }
@@ -147,23 +148,23 @@ impl BuildClusters {
     /// Looks up a job whose build cluster is unknown: first a namespace on any cluster, then a cluster that cannot be observed now and may have
     /// one. Returns the cluster's name too. The name is empty if there is no kubeconfig at all: the Secret may arrive later or be in the middle
     /// of a replacement, and the job still runs somewhere.
-    pub fn find_anywhere(&self, job: &str) -> Option<(String, Found)> {
+    pub fn find_anywhere(&self, job: &str) -> Option<(String, NamespaceLookup)> {
         let clusters = self.lock();
         if clusters.is_empty() {
-            return Some((String::new(), Found::Unknown));
+            return Some((String::new(), NamespaceLookup::Unknown));
         }
         let mut unseen = None;
         for (name, entry) in &*clusters {
             let found = match &entry.cluster {
                 Ok(cluster) => cluster.find(job),
-                Err(error) => Found::Unreachable(error.to_string()),
+                Err(error) => NamespaceLookup::Unreachable(error.to_string()),
             };
             match found {
-                Found::Here(_) => return Some((name.clone(), found)),
+                NamespaceLookup::Here(_) => return Some((name.clone(), found)),
                 // Soon more is known, which is worth more than that something is not.
-                Found::NotYet => unseen = Some((name.clone(), found)),
-                Found::Unreachable(_) => unseen = unseen.or_else(|| Some((name.clone(), found))),
-                Found::Unknown | Found::NoNamespace => {}
+                NamespaceLookup::NotYet => unseen = Some((name.clone(), found)),
+                NamespaceLookup::Unreachable(_) => unseen = unseen.or_else(|| Some((name.clone(), found))),
+                NamespaceLookup::Unknown | NamespaceLookup::NoNamespace => {}
             }
         }
         unseen
@@ -183,7 +184,7 @@ impl BuildClusters {
 
     /// Each cluster and why it cannot be used, if it cannot.
     pub fn states(&self) -> Vec<(String, Option<String>)> {
-        let state = |entry: &Entry| match &entry.cluster {
+        let state = |entry: &ClusterEntry| match &entry.cluster {
             Ok(cluster) => cluster.behind(),
             Err(error) => Some(error.to_string()),
         };
@@ -198,16 +199,16 @@ impl BuildClusters {
         }
     }
 
-    fn tell(&self, moved: Moved) {
-        // Nobody listens while the process ends.
+    fn tell(&self, moved: BuildClusterEvent) {
+        // There is no receiver while the process ends.
         let _ = self.moved.send(moved);
     }
 
-    fn lock(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<String, Entry>> {
+    fn lock(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<String, ClusterEntry>> {
         self.clusters.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<String, Entry>> {
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<String, ClusterEntry>> {
         self.clusters.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -32,7 +32,7 @@ pub struct Caches {
     pub ephemeral_clusters: Store<EphemeralCluster>,
     /// ProwJobs of EphemeralClusters.
     pub prow_jobs: Store<ProwJob>,
-    /// Names of ProwJobs by the EphemeralCluster that their label names. May name some that are gone.
+    /// Names of ProwJobs by the EphemeralCluster that their label names. May contain deleted ones.
     by_owner: RwLock<HashMap<String, BTreeSet<String>>>,
     published: RwLock<Table<Arc<ObjectMeta>>>,
     hub: Hub,
@@ -136,7 +136,7 @@ pub fn judge(secret: Option<&ObjectMeta>, object: &EphemeralCluster) -> Publishe
     }
 }
 
-/// Which state of its source a published Secret says that it was made from.
+/// Revision of the source, as recorded on a published Secret.
 pub fn source_revision(metadata: &ObjectMeta) -> Option<&String> {
     metadata.annotations.as_ref()?.get(ours::SOURCE_REVISION)
 }

@@ -1,10 +1,10 @@
-//! The loop over ClusterClaims, beside that over EphemeralClusters: what happened, which claims that concerns, and a look at each.
+//! Controller of ClusterClaims, next to the one of EphemeralClusters: maps events to claims, and reconciles each.
 //!
 //! ```text
 //! watches ──▶ caches ──▶ queue ──▶ observe ──▶ next ──▶ execute
 //! ```
 //!
-//! A second loop looks at published Secrets, whose claim may be gone: no owner reference crosses namespaces.
+//! A second loop checks published Secrets whose claim may be gone: no owner reference crosses namespaces.
 
 pub mod caches;
 pub mod execute;
@@ -26,14 +26,14 @@ use serde::de::DeserializeOwned;
 use tokio::time::{sleep, timeout};
 
 use self::{
-    caches::{Caches, SecretMeta, Writers},
-    execute::Executor,
-    hub::Hub,
-    observe::Observer,
+    caches::{ClaimCaches, ClaimWriters, SecretMeta},
+    execute::ClaimExecutor,
+    hub::ClaimHub,
+    observe::ClaimObserver,
 };
 use crate::{
     account::callers::GuestLimiter,
-    cluster_claim::{object::ClusterClaim, world::Settings},
+    cluster_claim::{object::ClusterClaim, world::ClaimSettings},
     controller::{
         drive::{WORKERS, drive, said, work_until},
         queue::{Queue, Receiver, requests},
@@ -44,7 +44,7 @@ use crate::{
     watch::Health,
 };
 
-/// How many Secrets are looked at at the same time.
+/// Number of Secrets that are reconciled concurrently.
 const CONCURRENCY_OF_ORPHANS: u16 = 2;
 /// How often it is asked whether the hub has Hive by now.
 const ABSENT: Duration = Duration::from_secs(30);
@@ -53,9 +53,9 @@ const ABSENT: Duration = Duration::from_secs(30);
 #[derive(Clone)]
 pub struct Options {
     /// Where.
-    pub hub: Hub,
+    pub hub: ClaimHub,
     /// Durations.
-    pub settings: Settings,
+    pub settings: ClaimSettings,
     /// How long one call may take.
     pub patience: Duration,
     /// Identity of this process.
@@ -65,11 +65,11 @@ pub struct Options {
 }
 
 /// Everything that the loops share.
-pub struct Controller {
-    hub: Hub,
-    caches: Arc<Caches>,
-    observer: Observer,
-    executor: Executor,
+pub struct ClaimController {
+    hub: ClaimHub,
+    caches: Arc<ClaimCaches>,
+    observer: ClaimObserver,
+    executor: ClaimExecutor,
     queue: Queue,
     orphans: Queue,
     metrics: Metrics,
@@ -79,13 +79,13 @@ pub struct Controller {
 }
 
 /// The ends that the loops read from.
-struct Inlets {
+struct ClaimInlets {
     claims: Receiver,
     orphans: Receiver,
-    writers: Writers,
+    writers: ClaimWriters,
 }
 
-/// Runs until `stop`; what has begun is finished. On a hub without Hive it waits for Hive, and disturbs nobody.
+/// Runs until `stop` and finishes started reconciles. On a hub without Hive it waits for Hive, and disturbs nothing.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
     Box::pin(until(options, metrics, stop))
 }
@@ -96,13 +96,13 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
         () = &mut stop => return,
         () = until_served(&options) => {}
     }
-    let (controller, inlets) = Controller::new(options, metrics);
+    let (controller, inlets) = ClaimController::new(options, metrics);
     let controller = Arc::new(controller);
     controller.metrics.attach_claims(&controller);
     Box::pin(controller.run(inlets, stop)).await;
 }
 
-/// Waits until the hub serves the kinds of Hive. Said once; what else is wrong the watches say.
+/// Waits until the hub serves Hive's kinds. Logged once; the watches report all other errors.
 async fn until_served(options: &Options) {
     let hub = &options.hub;
     let mut told = false;
@@ -143,25 +143,25 @@ fn reference(key: &str) -> ObjectRef<ClusterClaim> {
     ObjectRef::new(name).within(namespace)
 }
 
-impl Controller {
-    fn new(options: Options, metrics: Metrics) -> (Self, Inlets) {
+impl ClaimController {
+    fn new(options: Options, metrics: Metrics) -> (Self, ClaimInlets) {
         let Options { hub, settings, patience, instance, now } = options;
-        let (caches, writers) = Caches::new(hub.vault().namespace());
+        let (caches, writers) = ClaimCaches::new(hub.vault().namespace());
         let caches = Arc::new(caches);
         let (queue, claims) = Queue::new();
         let (orphans, orphan_requests) = Queue::new();
         let callers = GuestLimiter::default();
-        let executor = Executor { hub: hub.clone(), instance, patience, callers: callers.clone(), now };
+        let executor = ClaimExecutor { hub: hub.clone(), instance, patience, callers: callers.clone(), now };
         let observer =
-            Observer { hub: hub.clone(), caches: Arc::clone(&caches), settings, patience, callers };
+            ClaimObserver { hub: hub.clone(), caches: Arc::clone(&caches), settings, patience, callers };
         let health =
             ["clusterclaims", "clusterpools", "clusterdeployments", "clusterclaim-secrets"].map(Health::new);
-        let inlets = Inlets { claims, orphans: orphan_requests, writers };
+        let inlets = ClaimInlets { claims, orphans: orphan_requests, writers };
         (Self { hub, caches, observer, executor, queue, orphans, metrics, health, now }, inlets)
     }
 
-    async fn run(self: &Arc<Self>, inlets: Inlets, stop: impl Future<Output = ()>) {
-        let Inlets { claims, orphans, writers } = inlets;
+    async fn run(self: &Arc<Self>, inlets: ClaimInlets, stop: impl Future<Output = ()>) {
+        let ClaimInlets { claims, orphans, writers } = inlets;
         let work = async |stopped: tokio::sync::watch::Receiver<()>| {
             self.begin().await;
             let name_of = |gone: &ObjectRef<DynamicObject>| {
@@ -209,7 +209,7 @@ impl Controller {
     }
 
     /// The caches.
-    pub fn caches(&self) -> &Caches {
+    pub fn caches(&self) -> &ClaimCaches {
         &self.caches
     }
 

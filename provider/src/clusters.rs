@@ -1,5 +1,5 @@
-//! The clusters of claims with `template`: whoever makes them keeps their credentials where no tenant gets them, each in a way of its
-//! own. Here they are published like all others, and what hinders that is told.
+//! Clusters of claims with `template`: each backend stores their credentials where no tenant can read them, each in its own way. The controller
+//! publishes them like all others, and reports the reason if it cannot.
 //!
 //! ```text
 //! watches ──▶ caches ──▶ queue ──▶ observe ──▶ World ──next(kind, object, world, now)──▶ Step ──▶ execute

@@ -8,14 +8,14 @@ use provider_testplatform::{
     build_clusters::Trust,
     bundles, carry, claims, cleanup, cloud, cluster_pool, clusters,
     config::{Config, Mode, Switch},
-    controller::{self, Options, Sites},
+    controller::{self, BuildClusterSource, Options},
     ephemeral_cluster::{draft::draft, settings::Settings},
     hub::Hub,
     hub_facts,
     metrics::Metrics,
     orphans, prerequisites,
     publish::refresh,
-    registry::Registry,
+    registry::ProfileRegistry,
     running::Running,
     spaces,
 };
@@ -23,15 +23,15 @@ use tokio::sync::watch;
 
 use crate::{duration, now};
 
-/// For how long a build cluster that stops answering is taken to be as it was. An API server that is replaced is back
-/// by then, and nobody need be told.
+/// Time for which a build cluster that stops answering counts as unchanged. An API server that is being replaced is back by then, and nothing
+/// need be reported.
 const BUILD_CLUSTER_PATIENCE: Duration = Duration::from_secs(30);
 /// How long one call to the hub may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Dependencies that all controllers share.
 pub struct Shared {
-    /// The API server beside which the program runs.
+    /// API server of the cluster that the program runs in.
     pub client: Client,
     /// Identity of this process.
     pub instance: String,
@@ -81,7 +81,7 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
     }
     if config.cluster_claim.mode == Switch::On {
         let options = claims::Options {
-            hub: claims::hub::Hub::new(client(), &config.cluster_claim.credentials_namespace),
+            hub: claims::hub::ClaimHub::new(client(), &config.cluster_claim.credentials_namespace),
             settings: config.into(),
             patience: PATIENCE,
             instance: instance.clone(),
@@ -219,18 +219,18 @@ fn of_ephemeral_clusters(
     let build_cluster_call = duration(config.build_clusters.request_timeout)?;
     let mode = match config.ephemeral_cluster.mode {
         Mode::Fulfil => {
-            let registry = Registry::new(config.ephemeral_cluster.clone());
-            controller::Mode::Fulfil(Arc::new(move |object, now| {
+            let registry = ProfileRegistry::new(config.ephemeral_cluster.clone());
+            controller::ControllerMode::Fulfil(Arc::new(move |object, now| {
                 draft(object, &config, &registry.profiles(), now)
             }))
         }
-        Mode::Proxy | Mode::Off => controller::Mode::Proxy,
+        Mode::Proxy | Mode::Off => controller::ControllerMode::Proxy,
     };
     Ok(Options {
         mode,
         hub,
         settings,
-        build_clusters: Sites::Directory(build_clusters, trust),
+        build_clusters: BuildClusterSource::Directory(build_clusters, trust),
         patience: PATIENCE,
         build_cluster_call,
         build_cluster_patience: BUILD_CLUSTER_PATIENCE,

@@ -24,7 +24,7 @@ use crate::{
     step::{Operation, Plan},
 };
 
-/// Gives a client for a build cluster, or says why there is none now.
+/// Returns a client for a build cluster, or the reason why there is none.
 pub type Reach = Arc<dyn Fn(&str) -> Result<Reached, Cause> + Send + Sync>;
 
 /// A client for a build cluster, and the leave to have it asked.
@@ -49,7 +49,7 @@ pub struct Patience {
     pub build_clusters: Duration,
 }
 
-/// Does what a step says.
+/// Executes plans.
 pub struct Executor {
     hub: Hub,
     reach: Reach,
@@ -61,7 +61,7 @@ pub struct Executor {
 
 /// Result of executing a plan.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ExecutionResult {
     /// The EphemeralCluster as it is now, as far as it was written.
     pub object: Option<EphemeralCluster>,
     /// Errors of operations that failed without ending the reconcile.
@@ -72,7 +72,7 @@ pub struct Outcome {
 
 /// Where a step ended too early.
 #[derive(Debug)]
-pub struct Failure<'a> {
+pub struct ExecutionFailure<'a> {
     /// The EphemeralCluster as it is now, as far as it was written.
     pub object: Option<EphemeralCluster>,
     /// The action that failed; none if it was the status.
@@ -100,15 +100,15 @@ impl Executor {
         &self,
         object: Option<EphemeralCluster>,
         step: &'a Plan,
-    ) -> Result<Outcome, Failure<'a>> {
-        let mut outcome = Outcome { object, forgone: Vec::new(), undone: None };
+    ) -> Result<ExecutionResult, ExecutionFailure<'a>> {
+        let mut outcome = ExecutionResult { object, forgone: Vec::new(), undone: None };
         let failed = self.before(&mut outcome, step).await.err();
         // A conflict only means that the decision used an outdated copy. Any other failure may persist.
         if failed.as_ref().is_none_or(|(_, error)| error.reason != Reason::Conflict) {
             self.afterwards(&mut outcome, step).await;
         }
         match failed {
-            Some((action, error)) => Err(Failure { object: outcome.object, action, error }),
+            Some((action, error)) => Err(ExecutionFailure { object: outcome.object, action, error }),
             None => Ok(outcome),
         }
     }
@@ -116,7 +116,7 @@ impl Executor {
     /// Does the actions and writes the status. What failed: none for the status.
     async fn before<'a>(
         &self,
-        outcome: &mut Outcome,
+        outcome: &mut ExecutionResult,
         step: &'a Plan,
     ) -> Result<(), (Option<&'a Operation>, Error)> {
         for action in &step.actions {
@@ -132,7 +132,7 @@ impl Executor {
     }
 
     /// Does what comes afterwards, each by itself.
-    async fn afterwards(&self, outcome: &mut Outcome, step: &Plan) {
+    async fn afterwards(&self, outcome: &mut ExecutionResult, step: &Plan) {
         let mut done = true;
         for action in &step.afterwards {
             if !done && matches!(action, Operation::EmitEvent(_)) {
@@ -145,7 +145,7 @@ impl Executor {
     }
 
     /// Does one action.
-    async fn one(&self, outcome: &mut Outcome, action: &Operation) -> Result<(), Error> {
+    async fn one(&self, outcome: &mut ExecutionResult, action: &Operation) -> Result<(), Error> {
         let patience = match action {
             Operation::SignalWaitStep { .. } => self.patience.build_clusters,
             // One after the other.
@@ -196,7 +196,7 @@ impl Executor {
         }
     }
 
-    /// Tells a job to end, and aborts it if that is not taken. Where nothing is wrong, the next try tells it.
+    /// Signals a job to end, and aborts it if the signal is refused. A transient failure is left to the next try.
     async fn signal_or_abort(
         &self,
         cluster: &str,

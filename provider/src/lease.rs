@@ -33,7 +33,7 @@ pub struct Times {
 
 /// State of a Lease when it was last seen to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct ObservedLease {
     /// Holder; empty if there is none.
     pub holder: String,
     /// How long it counts.
@@ -46,16 +46,16 @@ pub struct Seen {
 /// Decision about a Lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Take it: nobody holds it, or whoever did is gone.
+    /// Take it: it has no holder, or the holder is gone.
     Acquire,
-    /// It is ours: say that we are still here.
+    /// It is ours: renew it.
     Renew,
     /// Somebody else holds it, for so long at least.
     Wait(Duration),
 }
 
 /// Decides.
-pub fn decide(now: Instant, seen: Option<&Seen>, me: &str) -> Decision {
+pub fn decide(now: Instant, seen: Option<&ObservedLease>, me: &str) -> Decision {
     match seen {
         None => Decision::Acquire,
         Some(seen) if seen.holder == me => Decision::Renew,
@@ -67,8 +67,8 @@ pub fn decide(now: Instant, seen: Option<&Seen>, me: &str) -> Decision {
     }
 }
 
-impl Seen {
-    /// Takes over what a Lease says now.
+impl ObservedLease {
+    /// Updates the observation with the current Lease.
     pub fn look(last: Option<Self>, spec: &LeaseSpec, now: Instant) -> Self {
         let holder = spec.holder_identity.clone().unwrap_or_default();
         let renewed = spec.renew_time.as_ref().map(|time| time.0);
@@ -112,7 +112,7 @@ impl Election {
         let mut seen = None;
         let mut said = String::new();
         loop {
-            // Others count from when the write arrived, which no answer tells.
+            // Other processes count from the arrival of the write, which no response reveals.
             let begun = Instant::now();
             match self.limited(self.try_acquire(&mut seen)).await {
                 Ok(Decision::Renew) => return begun,
@@ -169,7 +169,7 @@ impl Election {
     }
 
     /// Takes it if it is free. `Renew` means that it is ours.
-    async fn try_acquire(&self, seen: &mut Option<Seen>) -> Result<Decision, String> {
+    async fn try_acquire(&self, seen: &mut Option<ObservedLease>) -> Result<Decision, String> {
         let Some(lease) = self.find().await? else {
             // The previous holder does not know yet that the Lease was deleted: it creates the Lease again, or ends within its lease duration.
             return match decide(Instant::now(), seen.as_ref(), &self.me) {
@@ -178,14 +178,14 @@ impl Election {
             };
         };
         let spec = lease.spec.clone().unwrap_or_default();
-        let look = Seen::look(seen.take(), &spec, Instant::now());
+        let look = ObservedLease::look(seen.take(), &spec, Instant::now());
         // The holder writes the lease duration with each renewal. Until then anybody may have changed it.
-        let look = Seen { counts: look.counts.max(self.times.lease), ..look };
+        let look = ObservedLease { counts: look.counts.max(self.times.lease), ..look };
         let decision = decide(Instant::now(), Some(&look), &self.me);
         *seen = Some(look);
         match decision {
             Decision::Wait(_) => return Ok(decision),
-            // The answer to our own write was lost. When it arrived nobody knows, so it is written anew.
+            // The response to our own write was lost. Its time of arrival is unknown, so the Lease is written again.
             Decision::Renew => {
                 let now = self.time();
                 self.write(&lease, json!({ "acquireTime": now, "renewTime": now })).await?;
@@ -229,7 +229,7 @@ impl Election {
         }
     }
 
-    /// Renews it once; one that somebody has deleted is made anew. Returns who else holds it, if so.
+    /// Renews the Lease once; creates it again if somebody deleted it. Returns another holder, if there is one.
     async fn renew(&self) -> Result<Option<String>, String> {
         let mut found = self.find().await?;
         if found.is_none() {
@@ -293,24 +293,24 @@ mod tests {
         let at = |seconds| start + Duration::from_secs(seconds);
         assert_eq!(decide(start, None, "me"), Decision::Acquire);
 
-        let seen = Seen::look(None, &lease("other", 1), at(0));
+        let seen = ObservedLease::look(None, &lease("other", 1), at(0));
         assert_eq!(decide(at(5), Some(&seen), "me"), Decision::Wait(Duration::from_secs(10)));
-        let seen = Seen::look(Some(seen), &lease("other", 1), at(10));
+        let seen = ObservedLease::look(Some(seen), &lease("other", 1), at(10));
         assert_eq!(decide(at(10), Some(&seen), "me"), Decision::Wait(Duration::from_secs(5)), "not renewed");
         assert_eq!(decide(at(15), Some(&seen), "me"), Decision::Acquire, "it has not moved for too long");
-        let seen = Seen::look(Some(seen), &lease("other", 2), at(14));
+        let seen = ObservedLease::look(Some(seen), &lease("other", 2), at(14));
         assert_eq!(decide(at(15), Some(&seen), "me"), Decision::Wait(Duration::from_secs(14)), "it moved");
 
-        let seen = Seen::look(Some(seen), &lease("", 2), at(16));
+        let seen = ObservedLease::look(Some(seen), &lease("", 2), at(16));
         assert_eq!(decide(at(16), Some(&seen), "me"), Decision::Acquire, "given back");
-        let seen = Seen::look(Some(seen), &lease("me", 3), at(17));
+        let seen = ObservedLease::look(Some(seen), &lease("me", 3), at(17));
         assert_eq!(decide(at(99), Some(&seen), "me"), Decision::Renew);
     }
 
     #[test]
     fn what_the_time_in_it_says_does_not_matter() {
         let start = Instant::now();
-        let ancient = Seen::look(None, &lease("other", 0), start);
+        let ancient = ObservedLease::look(None, &lease("other", 0), start);
         assert_eq!(decide(start, Some(&ancient), "me"), Decision::Wait(Duration::from_secs(15)));
     }
 }

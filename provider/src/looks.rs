@@ -1,4 +1,4 @@
-//! Looks at things by their names: when something happened to one, and when one is due.
+//! Work queue of the small controllers: reconciles requests by name, on events and after requeues.
 //!
 //! Several requests run concurrently, so that a slow hub delays nobody else's requests, and never two for the same object. Requests that took
 //! long the last time get at most half of the workers: a server that accepts connections and never answers may be a tenant's, and a tenant may
@@ -34,7 +34,7 @@ pub(crate) struct Concurrency {
 pub(crate) const DEBOUNCE: Duration = Duration::from_millis(200);
 /// A reconcile that took longer than this and is requeued counts as slow.
 const SLOW_RECONCILE: Duration = Duration::from_secs(5);
-/// When a look has failed or came too early, and at most, once it has often: whatever is the matter, those at which it is looked may be hundreds.
+/// First and maximum delay after a failure or a missing dependency. The maximum is low enough for hundreds of affected requests.
 const BACKOFF: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
 /// When a look has panicked.
 const PANIC_BACKOFF: Duration = Duration::from_secs(30);
@@ -42,13 +42,13 @@ const PANIC_BACKOFF: Duration = Duration::from_secs(30);
 /// Result of a reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// It is looked at again when something happens.
+    /// Reconcile after the next event.
     AwaitChange,
-    /// It is looked at again after that, at the latest.
+    /// Reconcile after this time at the latest.
     RequeueAfter(Duration),
     /// A dependency is missing and no watch reports it. The request is retried with increasing delay.
     Backoff,
-    /// It could not be looked at. It is tried again, each time later.
+    /// The reconcile failed. It is retried with increasing delay.
     Failed,
 }
 

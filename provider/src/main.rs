@@ -124,8 +124,8 @@ async fn run(args: &RunArgs, config: Config) -> anyhow::Result<()> {
     // Before anything is begun: a signal from now on ends it in order.
     let stop = stop()?;
     let metrics = Metrics::default();
-    // A replica that waits is ready too. A Deployment replaces the old pod only when the new one is ready, and the new one
-    // can lead only when the old one is gone.
+    // A waiting replica is ready too. A Deployment replaces the old pod only when the new one is ready, and the new one can lead only when the
+    // old one has exited.
     let ready = Ready::default();
     let address = config.http.address;
     let listener = TcpListener::bind(address).await;
@@ -191,7 +191,7 @@ async fn lead(
     }
 }
 
-/// Runs the controllers until they are told to end, and then for as long as a shutdown may take.
+/// Runs the controllers until the process is told to stop, and then for at most the shutdown timeout.
 async fn until_told(controllers: impl Future<Output = ()>, mut stop: watch::Receiver<bool>, ready: &Ready) {
     let mut controllers = std::pin::pin!(controllers);
     tokio::select! {

@@ -1,5 +1,5 @@
-//! Objects by their names. That there is none is believed only where the API server says so of this very object: 404 is also the answer for a kind that
-//! it does not serve, or not in this version, and that of whatever stands in between, and ends are concluded from it that nobody can take back.
+//! Reads of single objects. An object counts as absent only if the API server says so about this very object: 404 is also the response for an
+//! unserved kind or version, and of any proxy in between, and irreversible decisions depend on it.
 
 use std::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! ConfigMaps with orders of bundles: how one is read, which of what happens to it is news, how it is written, and how it is told about.
+//! ConfigMaps with requests: parsing, event filtering, writing, and events.
 
 mod execute;
 mod tell;
@@ -16,10 +16,11 @@ pub(crate) use watch::RequestWatch;
 
 use crate::bundles::wait::{saturating_add, to_std_duration};
 
-/// How long after the beginning of the deletion nothing is let go of: the cluster's object may be on its way, asked for by somebody who was not told.
+/// Delay between the start of the deletion and the release: the cluster's object may still be in creation, requested by somebody who did not
+/// know.
 pub const GRACE: SignedDuration = SignedDuration::from_secs(30);
 
-/// The most that is said of why an order cannot be read, in characters.
+/// Maximum length of a parse error, in characters.
 const MAX_PARSE_ERROR_CHARS: usize = 256;
 
 /// Label, annotation and data keys of one kind of request ConfigMap.
@@ -56,7 +57,7 @@ impl RequestKeys {
         annotation(map, self.report).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
     }
 
-    /// Whether our finalizer stands on it.
+    /// Whether our finalizer is present.
     pub fn has_finalizer(&self, map: &ConfigMap) -> bool {
         map.metadata.finalizers.iter().flatten().any(|finalizer| finalizer == self.finalizer)
     }
@@ -73,7 +74,7 @@ pub const SKEW: SignedDuration = SignedDuration::from_mins(1);
 /// How far [`GRACE`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GracePeriod {
-    /// It begins now, which is to be written down: the API server's clock may be another one.
+    /// It starts now, and the start is recorded: the API server may have another clock.
     Starting,
     /// So much of it is left.
     Remaining(Duration),

@@ -7,8 +7,7 @@
 //!                        what is stored ┘
 //! ```
 //!
-//! **Invariant:** a Secret is written or removed only where its labels say that it was made for that very object, and nothing of what
-//! is in one leaves but into another.
+//! **Invariant:** a Secret is written or removed only if its labels name that exact object, and its content goes only into another Secret.
 
 pub mod kubeconfig;
 mod owner;
@@ -18,8 +17,11 @@ mod vault;
 mod verdict;
 pub(crate) mod write;
 
-pub use owner::{Labelled, Owner};
+pub use owner::{Labelled, SecretOwner};
 pub use read::Key;
 pub(crate) use read::{Reader, is_as_stamped};
-pub use vault::Vault;
-pub use verdict::{Action, Followed, SOON, Source, Told, Verdict, again, compare, event, follow, replaces};
+pub use vault::CredentialsNamespace;
+pub use verdict::{
+    CredentialsDecision, CredentialsOperation, CredentialsSource, CredentialsStatus, DecisionOutcome, SOON,
+    again, compare, event, follow, replaces,
+};

@@ -7,7 +7,7 @@ use std::{
 
 use crate::watch::Health;
 
-/// Everything that was last seen: `S` is how an object stands.
+/// States of all objects of a controller, by key.
 pub struct StateGauge<S> {
     states: Mutex<BTreeMap<String, S>>,
     /// Of the watches.
@@ -20,7 +20,7 @@ impl<S: Copy + PartialEq> StateGauge<S> {
         Self { states: Mutex::default(), health: watches.into_iter().map(Health::new).collect() }
     }
 
-    /// An object was looked at. None: it is gone, or nothing to look after any more.
+    /// Records the state of an object. None: it is deleted, or not managed any more.
     pub fn record(&self, key: &str, standing: Option<S>) {
         match standing {
             Some(standing) => self.lock_states().insert(key.to_owned(), standing),
@@ -28,7 +28,7 @@ impl<S: Copy + PartialEq> StateGauge<S> {
         };
     }
 
-    /// How many stand so.
+    /// Number of objects in a state.
     pub fn count_in(&self, standing: S) -> usize {
         self.lock_states().values().filter(|s| **s == standing).count()
     }

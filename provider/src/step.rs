@@ -13,8 +13,7 @@ use crate::{
 /// Plan for one object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// In this order; the first that fails ends the pass. Each may have been done before, by a pass that did not
-    /// come to its end.
+    /// In this order; the first failure ends the reconcile. Each operation may have been executed before, by an incomplete reconcile.
     pub actions: Vec<Operation>,
     /// Written after the actions, if it differs from what is stored. None leaves it alone.
     pub status: Option<Status>,
@@ -59,7 +58,7 @@ pub enum Operation {
     RemoveFinalizer,
     /// Sets annotations of the EphemeralCluster; None removes one.
     SetAnnotations(BTreeMap<String, Option<String>>),
-    /// Creates a ProwJob. One of that name that is there already is the one that was meant.
+    /// Creates a ProwJob. An existing one of that name is the same job.
     CreateProwJob(Box<Value>),
     /// Writes onto a ProwJob of another controller's making whose it is.
     ClaimProwJob {
@@ -74,7 +73,7 @@ pub enum Operation {
     AbortProwJob {
         /// Name of the ProwJob.
         name: String,
-        /// Why, for whoever looks at the job.
+        /// Reason, for readers of the job.
         description: String,
     },
     /// Creates the Secret that the wait step waits for. An existing one stays as it is.
@@ -84,7 +83,7 @@ pub enum Operation {
         /// Namespace of ci-operator on it.
         namespace: String,
     },
-    /// The same; where it is not taken, the ProwJob is set to aborted: its end is waited for no longer.
+    /// Signals the wait step; if the signal is refused, aborts the ProwJob and stops waiting for its end.
     SignalWaitStepOrAbort {
         /// The build cluster.
         cluster: String,
@@ -92,7 +91,7 @@ pub enum Operation {
         namespace: String,
         /// Name of the ProwJob.
         name: String,
-        /// Why it is aborted, for whoever looks at the job.
+        /// Reason for the abort, for readers of the job.
         description: String,
     },
     /// Creates or updates `<ec>-credentials`, controlled by the EphemeralCluster. Fails on a Secret of another owner.
@@ -101,7 +100,7 @@ pub enum Operation {
     IssueCredentials(Box<Issue>),
     /// Deletes `<ec>-credentials`, if the EphemeralCluster controls it.
     WithdrawCredentials,
-    /// Tells whoever watches the EphemeralCluster.
+    /// Emits an event about the EphemeralCluster.
     EmitEvent(Event),
 }
 

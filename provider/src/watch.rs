@@ -1,7 +1,7 @@
-//! A watch that is kept running, and whether it runs.
+//! Self-restarting watch, and its health.
 //!
-//! After an error everything is listed anew, although a watch could be resumed: a list that has come to its end is the
-//! only proof that a cache is current again, and what depends on a cache has to know that.
+//! After an error everything is listed again, although a watch could be resumed: only a complete list proves that a cache is current again, and
+//! decisions on a cache must know that.
 
 use std::{
     collections::BTreeSet,
@@ -25,7 +25,7 @@ use crate::execute::error::plain;
 /// How often somebody asks whether the other side is still there. A connection that was cut without a word would
 /// otherwise be noticed only when the watch has had its time, after five minutes.
 const PROBE: Duration = Duration::from_mins(1);
-/// For how long nothing may happen before everything is listed anew, in case that something did. A net, and nothing else.
+/// Time without events after which everything is listed again, in case one was missed. A safety net only.
 const QUIET: Duration = Duration::from_mins(30);
 /// How long a page of a list may take.
 const PAGE: Duration = Duration::from_mins(1);
@@ -43,11 +43,11 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(500), Duration::fro
 #[derive(Debug)]
 pub struct Health {
     name: &'static str,
-    state: Mutex<State>,
+    state: Mutex<WatchState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct WatchState {
     /// Everything was listed at least once.
     listed: bool,
     /// Since when what is known may be old, and why.
@@ -56,7 +56,7 @@ struct State {
     runs: Option<(Instant, Instant)>,
 }
 
-impl State {
+impl WatchState {
     /// Whether the watch has run for so long that what was before does not count.
     fn settled(&self) -> bool {
         self.runs.is_some_and(|(since, _)| since.elapsed() >= SETTLES)
@@ -67,7 +67,7 @@ impl Health {
     /// Creates the health of a watch that has not started.
     pub fn new(name: &'static str) -> Self {
         let behind = Some((Instant::now(), "its watch has not begun yet".to_owned()));
-        Self { name, state: Mutex::new(State { listed: false, behind, runs: None }) }
+        Self { name, state: Mutex::new(WatchState { listed: false, behind, runs: None }) }
     }
 
     /// What is watched.
@@ -113,7 +113,7 @@ impl Health {
         settled
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WatchState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -137,13 +137,13 @@ where
 
 /// Keys of the objects that a watch has reported.
 #[derive(Debug, Default)]
-struct There {
+struct ReportedKeys {
     all: BTreeSet<String>,
     /// Of the list that is under way.
     listed: BTreeSet<String>,
 }
 
-impl There {
+impl ReportedKeys {
     /// Reports present and deleted objects. An object that a complete list lacks is deleted too.
     fn tell<K>(
         &mut self,
@@ -181,8 +181,8 @@ impl There {
     }
 }
 
-/// Watches like [`keep`], for those who want to know what is there: `saw` gets every object that is there, whenever something is heard of it,
-/// and `gone` every key of one that is not there any more, also where its deletion was missed.
+/// Watches like [`keep`], for callers that track existing objects: `saw` receives every existing object on each event about it, and `gone` the
+/// key of every deleted one, even if its deletion event was missed.
 pub async fn track<K>(
     api: Api<K>,
     config: watcher::Config,
@@ -193,7 +193,7 @@ pub async fn track<K>(
 ) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let mut there = There::default();
+    let mut there = ReportedKeys::default();
     keep(api, config, health, |event| there.tell(event, &key, &mut saw, &mut gone)).await;
 }
 
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     /// Reported keys: `+` for present, `-` for deleted.
-    fn told(there: &mut There, events: impl IntoIterator<Item = Event<&'static str>>) -> Vec<String> {
+    fn told(there: &mut ReportedKeys, events: impl IntoIterator<Item = Event<&'static str>>) -> Vec<String> {
         let told = std::cell::RefCell::new(Vec::new());
         for event in events {
             let saw = |key: &str, _: &&str| told.borrow_mut().push(format!("+{key}"));
@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn what_a_list_lacks_is_gone_once_it_has_come_to_its_end() {
-        let mut there = There::default();
+        let mut there = ReportedKeys::default();
         let first = [Event::Init, Event::InitApply("a"), Event::InitApply("b"), Event::InitDone];
         assert_eq!(told(&mut there, first), ["+a", "+b"]);
         assert_eq!(told(&mut there, [Event::Apply("c"), Event::Delete("a")]), ["+c", "-a"]);

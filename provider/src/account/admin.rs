@@ -7,8 +7,8 @@ use testplatform_apis::yaml::to_yaml;
 
 use crate::{publish::kubeconfig::Kubeconfig, redacted::Redacted};
 
-/// The kubeconfig of a cluster's admin, where it must not leave the hub: whoever has one can open a client and learn the cluster's address, and
-/// nothing gives back what is in it.
+/// Kubeconfig of a cluster's admin, which must not leave the hub: it can open a client and return the cluster's address, and nothing returns
+/// its content.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AdminKubeconfig(Redacted<Vec<u8>>);
 

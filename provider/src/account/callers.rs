@@ -65,7 +65,7 @@ impl GuestLimiter {
 
     /// Waits until none is to end any more: with the process it would be forgotten, and what was withdrawn would work on.
     pub(crate) async fn wait_idle(&self) {
-        // The other end is here, so it says nothing else.
+        // The other end is `self`, so this cannot fail.
         let _ = self.ending.subscribe().wait_for(Vec::is_empty).await;
     }
 }

@@ -22,7 +22,7 @@ const CALL: Duration = Duration::from_secs(5);
 /// Rights take a moment to arrive everywhere.
 const TRIES: u32 = 5;
 const BETWEEN: Duration = Duration::from_millis(300);
-/// The most that is read of an answer, in bytes: what is asked for is small.
+/// Maximum size of a response, in bytes: the expected ones are small.
 const MOST: usize = 64 << 10;
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
@@ -48,7 +48,7 @@ pub(super) async fn build_client(parts: &KubeconfigParts) -> Result<Client, Toke
     reach::build_client(parts).await.map_err(|UnusableKubeconfig(why)| TokenFailure::Unusable(why))
 }
 
-/// A call. None: what it is about is not there (404), or is there already (409).
+/// Sends a request. None: its object does not exist (404), or exists already (409).
 async fn call(client: &Client, verb: &str, path: &str, body: &Value) -> Result<Option<Value>, TokenFailure> {
     let answer = send_request(client, verb, path, ("application/json", body), MOST, CALL).await;
     let ApiResponse { code, body } = answer.map_err(|_| TokenFailure::Unreachable)?;

@@ -10,7 +10,7 @@ use crate::{
     redacted::Redacted,
 };
 
-/// More steps than it ever takes: everything that may be wrong is taken away, each time looked for again, made, asked for and tried.
+/// More steps than ever needed: every wrong object is deleted, looked up, created, and then the token requested and verified.
 const STEPS: usize = 16;
 
 /// A token.
@@ -33,7 +33,7 @@ pub trait GuestCluster {
     fn create_object(&self, thing: AccountObject) -> impl Future<Output = Result<bool, TokenFailure>> + Send;
     /// Asks for a token.
     fn ask(&self) -> impl Future<Output = Result<Token, TokenFailure>> + Send;
-    /// Says how it takes a token.
+    /// Checks whether the cluster accepts a token.
     fn verify(&self, token: &Token) -> impl Future<Output = Result<TokenCheck, TokenFailure>> + Send;
 }
 
@@ -92,7 +92,7 @@ pub async fn issue_token(cluster: &impl GuestCluster) -> Result<Token, TokenFail
         let step = plan(&known);
         match (step, &token) {
             (AccountStep::Look, _) => known.seen = Some(cluster.read_objects().await?),
-            // A finalizer may hold it, as it was: what is made beside it would not be made.
+            // A finalizer may keep the old object: creating a new one next to it would fail.
             (AccountStep::Remove(thing), _) => {
                 cluster.delete_object(thing).await?;
                 known.seen = None;

@@ -14,7 +14,7 @@ pub enum TokenDue {
     Renew,
 }
 
-/// Whether a token is to be made. `generation` and `origin`: for which and of what.
+/// Decides whether to issue a token. `generation` and `origin` are those of the request.
 pub fn token_due(published: &Published, generation: i64, origin: &str, now: Timestamp) -> TokenDue {
     let wanted = TokenFingerprint::of(published).filter(|s| s.generation == generation && s.origin == origin);
     wanted.and_then(|stamp| stamp.lifetime().usable_until(now)).map_or(TokenDue::Renew, TokenDue::Keep)
@@ -32,7 +32,7 @@ pub enum AccountObject {
     Ending,
     /// The ServiceAccount has it.
     EndingBinding,
-    /// The ServiceAccount has the ClusterRole that was asked for.
+    /// Binding of the ServiceAccount to the requested ClusterRole.
     Binding,
 }
 
@@ -50,7 +50,7 @@ pub enum ObjectState {
     Absent,
     /// It is as it has to be.
     Right,
-    /// It is another: it cannot be changed, only made anew.
+    /// It differs, and can only be recreated.
     Wrong,
     /// It is being deleted: what is made of it would end with it.
     Deleting,
@@ -59,7 +59,7 @@ pub enum ObjectState {
 /// Observed objects of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccountObjects {
-    /// Whether it has the ClusterRole that was asked for. A binding to one that is not there would be taken, and be worth nothing.
+    /// Whether the requested ClusterRole exists. A binding to a missing one would be accepted, and grant nothing.
     pub has_role: bool,
     /// Each of [`Thing::ALL`].
     pub things: [ObjectState; 5],
@@ -92,7 +92,7 @@ pub struct AccountState {
 pub enum TokenError {
     /// The cluster has no such ClusterRole.
     NoRole,
-    /// Something that it needs is being deleted, and has to be gone before it is made anew.
+    /// A required object is being deleted, and has to be gone before it is created again.
     Going,
     /// It does not take its own token.
     Unknown,
@@ -111,7 +111,7 @@ pub enum AccountStep {
     Make(AccountObject),
     /// Ask for a token.
     Ask,
-    /// Have the cluster say whether it takes it.
+    /// Ask the cluster whether it accepts the token.
     Verify,
     /// It may be published.
     Take,

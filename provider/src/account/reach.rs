@@ -68,8 +68,8 @@ pub(super) async fn build_client(parts: &KubeconfigParts) -> Result<Client, Unus
     Client::try_from(config).map_err(|_| NOT)
 }
 
-/// Whether a cluster says that it does not know whoever has this kubeconfig. Only a clear no counts: one that does not answer, or not in such words,
-/// is none the less the one that it is.
+/// Whether a cluster rejects this kubeconfig with 401. Only a clear rejection counts: a cluster without an answer, or with another one, is
+/// still the same cluster.
 ///
 /// # Errors
 /// If too many wait for clusters already.
@@ -143,8 +143,8 @@ async fn begin(
     client.send(request).await.map_err(|_| RequestError::Unreachable)
 }
 
-/// Whether there are no more values in JSON than are read. Each but the first follows a comma or an opening bracket; of what is no JSON nothing is made but
-/// what stands before the first flaw.
+/// Whether JSON has no more values than the limit. Each value but the first follows a comma or an opening bracket; for invalid JSON only the
+/// part before the first error is parsed.
 fn fits(json: &[u8]) -> bool {
     let (mut values, mut quoted, mut escaped) = (1_usize, false, false);
     for byte in json {

@@ -1,9 +1,10 @@
 //! Withdraws published credentials: removes the Secret, and deletes the ServiceAccount that the token belongs to. That revokes all of its
 //! tokens.
 //!
-//! In that order: what stays published has to work. Of the two only the end is best effort: a cluster that does not answer, or is gone, takes its
-//! accounts along. Nothing waits for it, neither what is withdrawn nor a worker: what takes connections and never answers may be a tenant's, and he
-//! may have many. Each gets its turn, in the order in which they came; until it is over no token is made of it again, which would end with it.
+//! In this order: a credential that stays published must work. Only the revocation is best effort: a cluster that does not answer, or is
+//! deleted, takes its accounts along. Nothing waits for it, neither the withdrawal nor a worker: a server that accepts connections and never
+//! answers may be a tenant's, and a tenant may have many. Revocations are processed in order of arrival; until one is finished no token of that
+//! account is issued, because it would be revoked too.
 
 use std::time::Duration;
 
@@ -88,7 +89,7 @@ impl AccountRevocation {
         Some(Self { secret, uid, parts, account: account_name(&owner) })
     }
 
-    /// From now on no token is made of it. It ends in its turn once it is said that the Secret is gone.
+    /// From now on no token of it is issued. It is revoked in its turn, after the removal of the Secret is confirmed.
     fn begin(self, callers: &GuestLimiter, secrets: Api<PartialObjectMeta<Secret>>) -> oneshot::Sender<()> {
         let (turns, ends) = (callers.teardown_permits(), callers.ends(&self.account));
         let (gone, told) = oneshot::channel();
@@ -103,7 +104,7 @@ impl AccountRevocation {
         gone
     }
 
-    /// Whether the Secret is gone, where its removal failed or nobody waited for the answer: it may have been done all the same.
+    /// Whether the Secret is gone, in case its removal failed or the response was lost: it may have succeeded.
     async fn is_removed(&self, secrets: &Api<PartialObjectMeta<Secret>>) -> bool {
         let Ok(Ok(found)) = timeout(PATIENCE, named::find_metadata(secrets, &self.secret)).await else {
             return false;

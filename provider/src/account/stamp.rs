@@ -15,15 +15,15 @@ const PREFIX: &str = "account:v1/";
 /// Inputs of a published token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenFingerprint {
-    /// When it was asked for, by our clock.
+    /// Time of the token request, by our clock.
     pub issued: Timestamp,
     /// When it ends, by the cluster's.
     pub expires: Timestamp,
     /// The generation that it is for.
     pub generation: i64,
-    /// Role, owner and admin's kubeconfig, in a word.
+    /// Fingerprint of role, owner and admin's kubeconfig.
     pub origin: String,
-    /// The published kubeconfig, in a word that says nothing of it.
+    /// Digest of the published kubeconfig, which reveals nothing of it.
     pub digest: String,
 }
 
@@ -36,7 +36,7 @@ impl TokenFingerprint {
         }
     }
 
-    /// When the token is to be replaced.
+    /// Time to replace the token.
     pub fn renew_at(&self) -> Timestamp {
         self.lifetime().renew_at()
     }

@@ -1,4 +1,4 @@
-//! How long a token is kept, whoever it is for.
+//! Lifetime of a token, independent of its owner.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -8,11 +8,11 @@ const SHORTEST: SignedDuration = SignedDuration::from_mins(10);
 /// The time of a token, by two clocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenLifetime {
-    /// When it was asked for, by ours.
+    /// Time of the request, by our clock.
     pub issued: Timestamp,
     /// When it ends, by that of the API server.
     pub expires: Timestamp,
-    /// For how long it was asked for.
+    /// Requested lifetime.
     pub longest: SignedDuration,
 }
 
@@ -25,7 +25,8 @@ impl TokenLifetime {
         self.issued.checked_add(life / 3 * 2).unwrap_or(self.expires)
     }
 
-    /// Until when it is kept; none if it is to be replaced now. One from the future is from another clock: it says nothing of when it ends.
+    /// End of the token's use; None if it must be replaced now. An issue time in the future is from another clock: it tells nothing about the
+    /// end.
     pub fn usable_until(self, now: Timestamp) -> Option<Timestamp> {
         let due = self.renew_at();
         (self.issued <= now && due > now).then_some(due)

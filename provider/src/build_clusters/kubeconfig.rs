@@ -12,24 +12,24 @@ use thiserror::Error;
 /// Why a kubeconfig cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("its kubeconfig cannot be used: {0}")]
-pub struct Unusable(String);
+pub struct ClientError(String);
 
 /// Trust in an API server whose kubeconfig has no certificate authority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Nobody: images have no bundle of authorities.
+    /// None: images have no bundle of authorities.
     Kubeconfig,
     /// A bundle that an administrator gave, in `SSL_CERT_FILE`.
     Bundle,
 }
 
 /// A client for a kubeconfig's current context.
-pub(super) async fn connect(path: &Path, trust: Trust) -> Result<Client, Unusable> {
+pub(super) async fn connect(path: &Path, trust: Trust) -> Result<Client, ClientError> {
     let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unusable(&error))?;
     let mut config = configured(kubeconfig).await.map_err(|error| unusable(&error))?;
     limit(&mut config);
     vouched(&config, trust)?;
-    Client::try_from(config).map_err(|_| Unusable("no client can be made from it".to_owned()))
+    Client::try_from(config).map_err(|_| ClientError("no client can be made from it".to_owned()))
 }
 
 /// Client configuration for the current context of a kubeconfig. A proxy of the environment, in `HTTPS_PROXY`, is not used: no client here
@@ -51,31 +51,30 @@ fn direct(config: &mut Config, named: &[String]) {
     config.proxy_url = config.proxy_url.take().filter(own);
 }
 
-/// Limits to how long a call may take. It is sent once: whoever asked tries again later, and must not be held until then. A
-/// connection that is silent is cut: watches are ended by the server after 290 s, so one that says nothing
-/// for longer is cut, and an answer that has not begun by then never will.
+/// Sets timeouts. A call is sent once: the caller retries later, and must not be blocked until then. A silent connection is cut: servers end
+/// watches after 290 s, so a longer silence means a broken connection, and a response that has not started by then never will.
 pub fn limit(config: &mut Config) {
     config.default_retry = false;
     config.connect_timeout = Some(Duration::from_secs(10));
     config.read_timeout = Some(Duration::from_mins(5));
 }
 
-/// Whether somebody vouches for the API server. Without, every call would fail, in words that nobody understands.
+/// Checks that a certificate authority covers the API server. Without one every call would fail with an incomprehensible error.
 ///
 /// # Errors
-/// If nobody does.
-pub fn vouched(config: &Config, trust: Trust) -> Result<(), Unusable> {
+/// Fails if there is none.
+pub fn vouched(config: &Config, trust: Trust) -> Result<(), ClientError> {
     let asks = config.cluster_url.scheme_str() != Some("http") && !config.accept_invalid_certs;
     if asks && trust == Trust::Kubeconfig && config.root_cert.is_none() {
         let text =
             "it has no certificate-authority-data; add it, or name a bundle of authorities in SSL_CERT_FILE";
-        return Err(Unusable(text.to_owned()));
+        return Err(ClientError(text.to_owned()));
     }
     Ok(())
 }
 
 /// Parsers like to quote what they did not understand, and here that may be a token.
-fn unusable(error: &KubeconfigError) -> Unusable {
+fn unusable(error: &KubeconfigError) -> ClientError {
     let text = match error {
         KubeconfigError::ReadConfig(error, _) => format!("it cannot be read: {}", error.kind()),
         KubeconfigError::Parse(_) => "it is not a kubeconfig".to_owned(),
@@ -90,7 +89,7 @@ fn unusable(error: &KubeconfigError) -> Unusable {
         | KubeconfigError::ParseCertificates(_) => "a certificate or key in it cannot be read".to_owned(),
         _ => "something in it is not what it should be".to_owned(),
     };
-    Unusable(text)
+    ClientError(text)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ impl<V> Default for Table<V> {
 }
 
 impl<V: PartialEq> Table<V> {
-    /// Takes an event. `read` gives an object's key and what is kept of it. Returns the keys whose value changed.
+    /// Applies an event. `read` returns an object's key and value. Returns the keys whose value changed.
     pub fn take<K>(&mut self, event: &Event<K>, read: impl Fn(&K) -> Option<(String, V)>) -> Vec<String> {
         match event {
             Event::Init => {

@@ -1,4 +1,5 @@
-//! One look at one cluster, or at what is made on the hub for it: applies bundles in their order and asks whether they are ready, up to the first that is not.
+//! Applies the bundles of one cluster, or of its prerequisites on the hub, in order, and checks whether they are ready, up to the first that is
+//! not.
 
 use serde_json::Value;
 use testplatform_apis::{
@@ -9,16 +10,16 @@ use tokio::time::Instant;
 
 use super::ready::{Verdict, evaluate_off_thread};
 
-/// The most that is said of why, in characters.
+/// Maximum length of a message, in characters.
 const MOST_MESSAGE: usize = 256;
-/// The most that is said of which object, in characters: a kind and two names are no longer.
+/// Maximum length of an object's description, in characters: a kind and two names are no longer.
 const MOST_OBJECT: usize = 384;
 /// The longest reason.
 const MOST_REASON: usize = 64;
 
 /// Where bundles are applied, such as a cluster that was delivered. A call may be repeated, and may have been done although it failed.
 pub trait GuestCluster {
-    /// Makes an object what its manifest says, and returns what is there then.
+    /// Applies a manifest, and returns the resulting object.
     fn apply(&self, object: &Value) -> impl Future<Output = Result<Value, ApplyError>> + Send;
 }
 
@@ -29,7 +30,7 @@ pub struct ApplyError {
     pub reason: String,
     /// A sentence.
     pub message: String,
-    /// Whether it stays so, whatever becomes of the cluster.
+    /// Whether the error is terminal, whatever happens in the cluster.
     pub hopeless: bool,
 }
 
@@ -55,7 +56,7 @@ impl ApplyError {
     }
 }
 
-/// Why a bundle is not ready, in a word of ours. Beside these there are the reasons of API servers, such as `Forbidden` and `Invalid`.
+/// Reason why a bundle is not ready. In addition, API servers report their own, such as `Forbidden` and `Invalid`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApplyErrorReason {
     /// Its expression is not true yet.
@@ -131,7 +132,7 @@ impl ApplyErrorReason {
         }
     }
 
-    /// Whether it stays so, whatever becomes of the cluster: nothing is to be waited for.
+    /// Whether the error is terminal, whatever happens in the cluster: waiting is useless.
     pub const fn is_terminal(self) -> bool {
         match self {
             Self::InvalidExpression
@@ -228,7 +229,7 @@ async fn judged(manifest: &Manifest, there: Value) -> Option<PendingObject> {
     })
 }
 
-/// By what people know an object: kind, namespace if it says one, and name.
+/// Readable reference to an object: kind, namespace if it has one, and name.
 pub fn describe_object(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (kind, metadata) = (text(&object["kind"]), &object["metadata"]);

@@ -1,4 +1,4 @@
-//! The loop over orders: what happened, which order that concerns, and a look at it.
+//! Controller of bundle requests: maps events to requests, and reconciles each.
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +24,7 @@ use super::{
     inside,
     map::{BundleRequest, REQUEST_KEYS},
     next::{BundlePlan, BundleRange, BundleRelease, ClusterAccess, StatusUpdate, is_overdue, plan},
-    observe::ClusterObserver,
+    observe::RequestObserver,
     seen::{BundleGauge, new_gauge},
 };
 use crate::{
@@ -32,16 +32,16 @@ use crate::{
     ephemeral_cluster::credentials::published_name,
     execute::{Cause, Error, Reason, limited},
     looks::{Action, Concurrency, DEBOUNCE, run_queue},
-    metrics::{Metrics, bundles::Outcome},
+    metrics::{Metrics, bundles::BundleOutcome},
     named,
     orders::{EventPublisher, RequestWatch},
-    publish::Vault,
+    publish::CredentialsNamespace,
     running::Running,
     step,
     watch::{Health, keep},
 };
 
-/// How many looks at once: those that wait for a cluster keep nobody waiting for another.
+/// Requests that wait for a cluster do not delay requests for another.
 const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce: DEBOUNCE };
 /// How long a look in a cluster may go on beginning calls.
 const LOOK: Duration = Duration::from_mins(1);
@@ -64,7 +64,7 @@ pub struct Options {
 /// State of the controller.
 struct BundleController {
     client: Client,
-    observer: ClusterObserver,
+    observer: RequestObserver,
     patience: Duration,
     now: fn() -> Timestamp,
     metrics: Metrics,
@@ -89,10 +89,10 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     let namespaces = config.namespaces();
     let states = Arc::new(new_gauge(namespaces.len()));
     metrics.attach_bundles(&states);
-    let vault = Vault::new(client.clone(), &config.credentials_namespace);
+    let vault = CredentialsNamespace::new(client.clone(), &config.credentials_namespace);
     let controller = BundleController {
         client: client.clone(),
-        observer: ClusterObserver { credentials_namespace: vault, config, request_timeout: patience },
+        observer: RequestObserver { credentials_namespace: vault, config, request_timeout: patience },
         patience,
         now,
         metrics: metrics.clone(),
@@ -143,13 +143,13 @@ impl BundleController {
         self.seen.record(key, None);
     }
 
-    /// Looks at an order, and says when to do so again.
+    /// Reconciles a request, and returns the next action.
     async fn look(&self, key: &str) -> Action {
         if !self.orders.contains(key) {
             return Action::AwaitChange;
         }
         let passed = self.pass(key).await;
-        // It may have gone meanwhile, and nobody would forget it then.
+        // The object may be deleted meanwhile, and nothing would forget it then.
         if !self.orders.contains(key) {
             self.forget(key);
         }
@@ -233,7 +233,7 @@ impl BundleController {
         BundleRange { list, from }: BundleRange,
     ) -> ApplyProgress {
         let (Ok(order), ClusterAccess::Reachable { admin, .. }) = (&map.order, here) else {
-            // It is asked for of nothing else.
+            // It is only called in that case.
             return ApplyProgress::At(
                 from,
                 PendingObject::of(super::apply::ApplyErrorReason::NotPublished, "nothing is published"),
@@ -253,7 +253,7 @@ impl BundleController {
         }
     }
 
-    /// Tells of what has changed: once, because it is written down.
+    /// Emits events about changes: once, because the state is recorded.
     async fn said(&self, key: &str, map: &ConfigMap, before: &Report, note: &StatusUpdate) {
         let now = &note.report;
         let (bundle, object) = (now.bundle.as_deref(), now.object.as_deref());
@@ -269,9 +269,9 @@ impl BundleController {
         let what = [bundle, object, reason, message].into_iter().flatten().collect::<Vec<_>>().join(": ");
         let told = match now.state {
             Some(State::Applied) => {
-                (Outcome::Applied, "all that belongs into the cluster is there".to_owned())
+                (BundleOutcome::Applied, "all that belongs into the cluster is there".to_owned())
             }
-            Some(State::SetupFailed) => (Outcome::Failed, what),
+            Some(State::SetupFailed) => (BundleOutcome::Failed, what),
             Some(State::Running | State::BeforeDeletion) | None => return,
         };
         self.tell(key, map, told.0, told.1).await;
@@ -281,22 +281,22 @@ impl BundleController {
         let bundle = before.bundle.as_deref().unwrap_or_default();
         let (outcome, text) = match how {
             BundleRelease::Done => {
-                (Outcome::Released, "all that comes before the deletion is done".to_owned())
+                (BundleOutcome::Released, "all that comes before the deletion is done".to_owned())
             }
             BundleRelease::NotNeeded => (
-                Outcome::Released,
+                BundleOutcome::Released,
                 "the cluster is gone or goes by itself; nothing is done before".to_owned(),
             ),
             BundleRelease::GivenUp => {
                 let why = before.message.as_deref().unwrap_or("it was not ready in time");
-                (Outcome::GivenUp, format!("{bundle}: {why}; the cluster is deleted all the same"))
+                (BundleOutcome::GivenUp, format!("{bundle}: {why}; the cluster is deleted all the same"))
             }
         };
         tracing::info!(order = key, ?how, "let go");
         self.tell(key, map, outcome, text).await;
     }
 
-    async fn tell(&self, key: &str, map: &ConfigMap, outcome: Outcome, note: String) {
+    async fn tell(&self, key: &str, map: &ConfigMap, outcome: BundleOutcome, note: String) {
         self.metrics.bundles_came_to(outcome);
         let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
         self.teller.publish_event(key, map, &event, (self.now)()).await;

@@ -18,7 +18,7 @@ use crate::{
 
 /// How long one call may take. Admission in the cluster may take longer; then it is tried again.
 const CALL: Duration = Duration::from_secs(10);
-/// The namespace of what says none, as that of `kubectl` is.
+/// Namespace of an object without one, as with `kubectl`.
 const DEFAULT: &str = "default";
 
 /// Messages for the cases in which an API server does not do what it is asked to.
@@ -60,7 +60,7 @@ pub(crate) struct Target {
     pub version: String,
     /// Kind.
     pub kind: String,
-    /// Namespace, if it says one.
+    /// Namespace, if it has one.
     pub namespace: Option<String>,
     /// Name.
     pub name: String,
@@ -100,7 +100,7 @@ impl Target {
         }
     }
 
-    /// Where the objects of its kind are, in its namespace, or in this one if it says none.
+    /// Path of the collection of its kind, in its namespace, or in `otherwise` if it has none.
     pub fn collection_path(&self, resource: &Resource, otherwise: &str) -> Result<String, ApplyError> {
         let mut path = self.root()?;
         if resource.namespaced {
@@ -116,7 +116,7 @@ impl Target {
     }
 }
 
-/// A cluster for the time of one look: what it serves is asked for once, but for what it does not serve, which a bundle may be making just now.
+/// Client of a cluster for one reconcile. Discovery results are cached, except for missing kinds, because a bundle may be creating them.
 pub(crate) struct GuestClient {
     client: Client,
     words: ErrorMessages,
@@ -140,7 +140,7 @@ impl GuestClient {
         Self { client, words, known: Mutex::default() }
     }
 
-    /// A call; what comes back is any answer but that nobody knows who asks.
+    /// Sends a request; returns any response except 401.
     pub async fn send_request(
         &self,
         verb: &str,
@@ -233,7 +233,7 @@ pub(crate) fn response_error(answer: &ApiResponse) -> ApplyError {
     ApplyError::from_response(answer.code.as_u16(), text("reason"), text("message"))
 }
 
-/// A part of a path: whatever is in it leads nowhere else.
+/// Escapes a path segment, so that its content cannot lead elsewhere.
 fn segment(text: &str) -> Result<String, ApplyError> {
     if matches!(text, "" | "." | "..") || text.len() > 253 {
         return Err(ApplyError::new(ApplyErrorReason::InvalidManifest, "a name in the manifest is no name"));

@@ -23,7 +23,7 @@ pub struct BundleRequest {
     pub report: Report,
     /// Uid of the object in whose cluster it was begun.
     pub cluster: Option<String>,
-    /// Whether our finalizer stands on it.
+    /// Whether our finalizer is present.
     pub has_finalizer: bool,
     /// Since when it is being deleted, by the API server's clock.
     pub deleted: Option<Timestamp>,

@@ -30,9 +30,9 @@ use super::{
 };
 use crate::{account::admin::AdminKubeconfig, orders::SKEW};
 
-/// The longest time that a bundle gets, whatever it says.
+/// Maximum timeout of a bundle.
 pub const MAX_TIMEOUT: SignedDuration = SignedDuration::from_hours(24);
-/// How often a cluster is asked for whose credentials are not published yet: a net under the watch of what is published.
+/// Poll interval for a cluster whose credentials are not published yet, in addition to the watch of published Secrets.
 pub const RESYNC_PERIOD: Duration = Duration::from_mins(2);
 /// The cluster that an order is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub enum ClusterAccess {
     Deleting,
     /// Its credentials are not published, or cannot be used; why, in a sentence.
     Unreachable(&'static str),
-    /// The published credentials were made for the object that stands there now.
+    /// The published credentials belong to the current object.
     Reachable {
         /// Uid of that object.
         uid: String,
@@ -61,11 +61,11 @@ pub enum BundlePlan {
     AwaitChange,
     /// Nothing, until something happens or this time is over.
     RequeueAfter(Duration),
-    /// The cluster is looked at, and then it is asked again what is to be done.
+    /// Applies these bundles, and then plans again.
     Apply(BundleRange),
-    /// This is written on the ConfigMap, if it does not stand there, and then it is asked again after this time.
+    /// Writes this to the ConfigMap, unless it is there already, and plans again after this time.
     WriteStatus(StatusUpdate, Duration),
-    /// The finalizer is taken away, and nothing else is to be done ever.
+    /// Removes the finalizer; nothing else follows.
     Release(BundleRelease),
 }
 
@@ -113,20 +113,20 @@ impl BundlePhase {
 /// Changes to the ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusUpdate {
-    /// What is told.
+    /// Report to write.
     pub report: Report,
-    /// Uid of the object in whose cluster it is done; None leaves alone what stands there.
+    /// Uid of the cluster's object; None leaves the annotation unchanged.
     pub cluster: Option<String>,
-    /// Whether the finalizer is put on it; it is never taken away so.
+    /// Whether to add the finalizer; it is never removed this way.
     pub add_finalizer: bool,
 }
 
-/// Why a ConfigMap is let go.
+/// Reason to release a ConfigMap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BundleRelease {
     /// All was done.
     Done,
-    /// There is nothing to do, or nobody to do it for: the cluster is gone, or goes by itself.
+    /// No bundle, or no cluster: it is deleted, or being deleted.
     NotNeeded,
     /// It was not done in time, or never can be.
     GivenUp,
@@ -172,7 +172,7 @@ fn plan_post_install(
                 RESYNC_PERIOD,
             );
         }
-        // It ends, and with it the claim, which says so.
+        // The cluster ends, and with it the claim, which reports it.
         ClusterAccess::Gone | ClusterAccess::Deleting => return BundlePlan::RequeueAfter(RESYNC_PERIOD),
         ClusterAccess::Unreachable(_) if !begun => return BundlePlan::RequeueAfter(RESYNC_PERIOD),
         ClusterAccess::Unreachable(why) => Some(PendingObject::of(ApplyErrorReason::NotPublished, why)),
@@ -326,7 +326,7 @@ fn is_replaced(map: &BundleRequest, uid: &str) -> bool {
     map.cluster.as_deref().is_some_and(|begun| begun != uid)
 }
 
-/// Tells that, if it is not told yet.
+/// Writes a report, unless it is the stored one.
 fn write_report(map: &BundleRequest, report: Report, after: Duration) -> BundlePlan {
     if map.report == report {
         return BundlePlan::RequeueAfter(after);

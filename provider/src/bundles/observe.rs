@@ -12,7 +12,7 @@ use super::next::ClusterAccess;
 use crate::{
     account::{WISH, admin::AdminKubeconfig, stamp::TokenFingerprint},
     clusters::{
-        kind::{self, Holder, owner},
+        kind::{self, CredentialsHolder, owner},
         object::Cluster,
         observe::find,
     },
@@ -20,20 +20,20 @@ use crate::{
     ephemeral_cluster::credentials::Published,
     execute::{Error, Reason},
     named,
-    publish::{Reader, Vault},
+    publish::{CredentialsNamespace, Reader},
 };
 
 /// Looks.
-pub(super) struct ClusterObserver {
+pub(super) struct RequestObserver {
     /// The Secrets of the hub.
-    pub credentials_namespace: Vault,
+    pub credentials_namespace: CredentialsNamespace,
     /// Of which clusters credentials are published.
     pub config: Clusters,
     /// How long one call may take.
     pub request_timeout: Duration,
 }
 
-impl ClusterObserver {
+impl RequestObserver {
     /// The cluster of an order in this namespace.
     pub async fn observe_cluster(&self, namespace: &str, order: &Order) -> Result<ClusterAccess, Error> {
         let named = &order.cluster;
@@ -53,11 +53,11 @@ impl ClusterObserver {
             return Ok(ClusterAccess::Deleting);
         }
         let holder = match kind::of(backend).holder(&object) {
-            Holder::Itself => None,
-            Holder::NotNamed(_) => {
+            CredentialsHolder::Itself => None,
+            CredentialsHolder::NotNamed(_) => {
                 return Ok(ClusterAccess::Unreachable("the cluster's object does not name its cluster yet"));
             }
-            Holder::HostedCluster { namespace, name } => {
+            CredentialsHolder::HostedCluster { namespace, name } => {
                 match self.find_hosted_cluster(namespace, name).await? {
                     None => return Ok(ClusterAccess::Gone),
                     Some(holder) if holder.is_deleted() => return Ok(ClusterAccess::Deleting),

@@ -1,4 +1,4 @@
-//! Whether an object is ready, where nobody is held up by the answer.
+//! Evaluates ready expressions on a separate thread.
 
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 
 use testplatform_apis::bundle::State;
 
-/// How an order stands.
+/// State of a bundle request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BundleState {
     /// The credentials of its cluster are not published yet.

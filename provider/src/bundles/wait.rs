@@ -11,15 +11,15 @@ use super::{
     ready,
 };
 
-/// How often a bundle is looked at that is not ready in time yet.
+/// Shortest and longest poll interval of a bundle that is not ready yet and in time.
 const POLL_INTERVAL: (SignedDuration, SignedDuration) =
     (SignedDuration::from_secs(2), SignedDuration::from_secs(15));
 /// The same, when its time is over.
 const OVERDUE_POLL_INTERVAL: (SignedDuration, SignedDuration) =
     (SignedDuration::from_secs(15), SignedDuration::from_mins(10));
 
-/// A bundle is not ready: what is told of it under that path, and when to look again. `before`: what was told, if it is about this one, or about
-/// one that comes after it and was begun already.
+/// Report about a bundle that is not ready, under that path, and the poll interval. `before` is the previous report, if it concerns this
+/// bundle, or a later one that was started already.
 pub(crate) fn report_waiting(
     before: Option<&Report>,
     bundle: &Bundle,

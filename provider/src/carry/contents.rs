@@ -1,10 +1,9 @@
 //! Judges what is in a Secret before it is carried. Pure.
 //!
-//! On the hub Hive turns it into files which the clouds' libraries and the installer read, with more powers than a tenant has: lines `key = value`
-//! of an AWS configuration, where a line break begins a setting such as `credential_process` that runs a program; a Google credential that can
-//! name a program or an address to fetch from (`external_account`); a pull secret that can name a helper. HyperShift puts keys of SSH on every
-//! node. So nothing goes as it was found:
-//! what is understood is written anew, and nothing else.
+//! On the hub Hive turns it into files for the clouds' libraries and the installer, which have more permissions than a tenant: lines `key =
+//! value` of an AWS configuration, where a line break starts a setting such as `credential_process` that runs a program; a Google credential
+//! that can name a program or a URL to fetch from (`external_account`); a pull secret that can name a helper. HyperShift puts SSH keys on every
+//! node. Therefore nothing is copied verbatim: the understood parts are rewritten, and nothing else.
 //!
 //! **Invariant:** no sentence here repeats anything of what was found.
 
@@ -70,7 +69,7 @@ fn aws(value: &[u8]) -> Result<Vec<u8>, &'static str> {
     Ok(trimmed.to_vec())
 }
 
-/// Public keys, one in a line: the type and the key, without the comment behind them and without options before.
+/// Public keys, one per line: the type and the key, without comment and options.
 fn ssh_keys(value: &[u8]) -> Result<Vec<u8>, &'static str> {
     const WRONG: &str =
         "must be public keys of SSH, such as ssh-ed25519 and what follows, one in a line, at most 16 KiB";

@@ -1,4 +1,4 @@
-//! The loop over claims that bring their own credentials: what happened, which claim that concerns, and a look at it.
+//! Controller of claims that bring their own credentials: maps events to claims, and reconciles each.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +25,7 @@ use tokio::{
 use super::{
     execute::{self, Content},
     hubs::Hubs,
-    next::{FOREIGN, Found, Order, next},
+    next::{FOREIGN, SecretState, SyncRequest, next},
     seen::{SecretSyncGauge, SecretSyncState, new_gauge},
 };
 use crate::{
@@ -33,7 +33,7 @@ use crate::{
     config::{Carried, Carry},
     execute::{Cause, Error, Reason, error::is_forbidden, limited},
     looks::{Action, Concurrency, DEBOUNCE, run_queue},
-    metrics::{Metrics, carries::Carrying},
+    metrics::{Metrics, carries::SecretAction},
     named,
     partial::{PAGE, PartialObject},
     publish::write::annotate,
@@ -41,7 +41,7 @@ use crate::{
     watch::{Health, track},
 };
 
-/// How many looks at once: those that wait for a hub keep nobody waiting for another.
+/// Requests that wait for a hub do not delay requests for another.
 const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 32, debounce: DEBOUNCE };
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -65,14 +65,14 @@ pub struct Options {
 type Written = (Instant, BTreeMap<String, String>);
 
 /// State of the controller.
-struct Controller {
+struct SecretSyncController {
     client: Client,
     hubs: Hubs,
     now: fn() -> Timestamp,
     poll: Duration,
     metrics: Metrics,
     seen: Arc<SecretSyncGauge>,
-    orders: Mutex<BTreeMap<String, Order>>,
+    orders: Mutex<BTreeMap<String, SyncRequest>>,
     /// By claim.
     written: Mutex<BTreeMap<String, Written>>,
     /// By claim: the hub and the namespace that do not let us in, as it was logged.
@@ -89,7 +89,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     let flavours = config.flavours.clone();
     let states = Arc::new(new_gauge(&flavours));
     metrics.attach_carries(&states);
-    let controller = Controller {
+    let controller = SecretSyncController {
         client,
         now,
         seen: states,
@@ -120,7 +120,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     }
 }
 
-impl Controller {
+impl SecretSyncController {
     /// Composites of one flavour. Which of them bring credentials is in their spec, so it is not their metadata alone that is read; what does not
     /// matter of them is forgotten at once.
     async fn watch(&self, flavour: Carried, health: &Health, sender: UnboundedSender<String>) {
@@ -132,7 +132,7 @@ impl Controller {
             format!("{plural}/{}/{}", object.namespace().unwrap_or_default(), object.name_any())
         };
         let saw = |key: &str, object: &PartialObject| {
-            let order = Order::read(&object.name_any(), object.namespace().as_deref(), &object.body);
+            let order = SyncRequest::read(&object.name_any(), object.namespace().as_deref(), &object.body);
             let changed = match order {
                 Some(order) => {
                     self.orders().insert(key.to_owned(), order.clone()).is_none_or(|old| old != order)
@@ -155,7 +155,7 @@ impl Controller {
         self.shut.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
-    /// Looks at a claim, and says when to do so again.
+    /// Reconciles a claim, and returns the next action.
     async fn look(&self, key: &str) -> Action {
         let Some(order) = self.orders().get(key).cloned() else { return Action::AwaitChange };
         let (standing, next) = match limited("carry_secrets", PATIENCE, self.pass(key, &order)).await {
@@ -170,7 +170,7 @@ impl Controller {
                 (SecretSyncState::Failing, Action::Failed)
             }
         };
-        // It may have gone meanwhile, and nobody would forget it then.
+        // The object may be deleted meanwhile, and nothing would forget it then.
         if self.orders().contains_key(key) {
             self.seen.record(key, Some(standing));
         } else {
@@ -180,7 +180,7 @@ impl Controller {
     }
 
     /// Syncs one claim; returns its state and the next action.
-    async fn pass(&self, key: &str, order: &Order) -> Result<(SecretSyncState, Action), Cause> {
+    async fn pass(&self, key: &str, order: &SyncRequest) -> Result<(SecretSyncState, Action), Cause> {
         // Nothing is watched on the hub, and what is missing there may be missing for days.
         let unmade = if order.over {
             (SecretSyncState::Removed, Action::AwaitChange)
@@ -196,9 +196,9 @@ impl Controller {
         self.enters(key, &format!("{hub}/{namespace}"), found.as_ref().err());
         let map = match found {
             Ok(Some(map)) => map,
-            // Not made yet, or gone for good.
+            // Not created yet, or deleted for good.
             Ok(None) => return Ok(unmade),
-            // Nobody has let us in yet, or not any more.
+            // We have no permission yet, or not any more.
             Err(error) if is_forbidden(&error) => return Ok(unmade),
             Err(error) => return Err(Cause::from(error).at("the hub")),
         };
@@ -209,7 +209,7 @@ impl Controller {
         if order.over {
             for name in ON_THE_HUB {
                 if execute::remove(&client, namespace, name).await? {
-                    self.metrics.carried_secret(Carrying::Removed);
+                    self.metrics.carried_secret(SecretAction::Removed);
                 }
             }
             tracing::info!(claim = key, "removed the Secrets of a cluster that is gone");
@@ -229,7 +229,7 @@ impl Controller {
         };
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &order.tenant);
         let (mut found, mut contents) =
-            (BTreeMap::<String, Found>::new(), BTreeMap::<String, Content>::new());
+            (BTreeMap::<String, SecretState>::new(), BTreeMap::<String, Content>::new());
         for parcel in &parcels {
             let (state, content) = execute::read(&secrets, parcel).await?;
             found.insert(parcel.field.clone(), state);
@@ -243,8 +243,8 @@ impl Controller {
         for parcel in parcels.iter().filter(|parcel| step.write.contains(&parcel.field)) {
             let content = contents.remove(&parcel.field).unwrap_or_default();
             execute::write(&client, namespace, &parcel.to, content).await?;
-            self.metrics.carried_secret(Carrying::Written);
-            if let Some(Found::Whole(revision)) = found.get(&parcel.field) {
+            self.metrics.carried_secret(SecretAction::Written);
+            if let Some(SecretState::Whole(revision)) = found.get(&parcel.field) {
                 written.insert(parcel.field.clone(), revision.clone());
             }
         }
@@ -253,7 +253,8 @@ impl Controller {
         Ok((step.standing(), Action::RequeueAfter(self.poll)))
     }
 
-    /// Says once per claim and change that a hub does not let us in: it passes by itself when its Objects are made, and else somebody has to look.
+    /// Logs once per claim and change that a hub denies access: it resolves itself when the claim's Objects are created, and otherwise needs
+    /// attention.
     fn enters(&self, key: &str, place: &str, error: Option<&kube::Error>) {
         let mut shut = self.shut.lock().unwrap_or_else(PoisonError::into_inner);
         if !error.is_some_and(is_forbidden) {
@@ -267,7 +268,7 @@ impl Controller {
         }
     }
 
-    fn orders(&self) -> MutexGuard<'_, BTreeMap<String, Order>> {
+    fn orders(&self) -> MutexGuard<'_, BTreeMap<String, SyncRequest>> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -298,8 +299,8 @@ mod tests {
     const KEY: &str = "xtestplatformclusters//one";
     const HUB: &str = "hive-1";
 
-    fn controller(client: Client, hub: Client) -> Controller {
-        let order = Order {
+    fn controller(client: Client, hub: Client) -> SecretSyncController {
+        let order = SyncRequest {
             name: "one".into(),
             tenant: "a".into(),
             hub: Some(HUB.into()),
@@ -307,7 +308,7 @@ mod tests {
             brings: vec![],
             over: false,
         };
-        let controller = Controller {
+        let controller = SecretSyncController {
             client,
             hubs: Hubs::one(HUB, hub),
             now: || Timestamp::UNIX_EPOCH,

@@ -16,12 +16,12 @@ pub const FOREIGN: &str = "the namespace on the hub is another claim's";
 
 /// A composite that brings its own credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct SyncRequest {
     /// Its name.
     pub name: String,
     /// Namespace of its claim, or its own: where the Secrets are.
     pub tenant: String,
-    /// The hub on which its cluster is to be, by the name of its ProviderConfig. None: not known yet.
+    /// Hub of its cluster, by the name of its ProviderConfig. None: not known yet.
     pub hub: Option<String>,
     /// Its namespace there. None: not known yet.
     pub namespace: Option<String>,
@@ -31,7 +31,7 @@ pub struct Order {
     pub over: bool,
 }
 
-impl Order {
+impl SyncRequest {
     /// Reads a composite; none if it brings nothing, or has no tenant. `namespace` is its own.
     pub fn read(name: &str, namespace: Option<&str>, body: &Value) -> Option<Self> {
         let (spec, status) = (&body["spec"], &body["status"]);
@@ -82,7 +82,7 @@ impl Order {
 
 /// State of a named Secret, without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum SecretState {
     /// All keys are there: which state of it this is.
     Whole(String),
     /// It is there, and a key of it is missing or has what may not be carried: in words without anything of it.
@@ -95,15 +95,15 @@ pub enum Found {
 
 /// Plan of one sync: first the writes, then the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The Secrets that are to be written, by the field that names them.
+pub struct SyncPlan {
+    /// Secrets to write, by the field that names them.
     pub write: Vec<String>,
     /// Report after the writes.
     pub report: Report,
 }
 
-impl Step {
-    /// How the claim stands after that.
+impl SyncPlan {
+    /// State of the claim after that.
     pub fn standing(&self) -> SecretSyncState {
         let whole = self.report.secrets.values().all(|fate| *fate == Fate::Carried);
         match (self.report.carried, whole) {
@@ -117,25 +117,25 @@ impl Step {
 /// Plans the sync. `found` and `written` are by field; `written` holds the last written revision of each, as far as it is remembered.
 pub fn next(
     parcels: &[Parcel],
-    found: &BTreeMap<String, Found>,
+    found: &BTreeMap<String, SecretState>,
     written: &BTreeMap<String, String>,
     before: Option<&Report>,
-) -> Step {
-    let mut step = Step { write: vec![], report: Report::default() };
+) -> SyncPlan {
+    let mut step = SyncPlan { write: vec![], report: Report::default() };
     for Parcel { field, .. } in parcels {
         let fate = match found.get(field) {
-            Some(Found::Whole(revision)) => {
+            Some(SecretState::Whole(revision)) => {
                 if written.get(field) != Some(revision) {
                     step.write.push(field.clone());
                 }
                 Fate::Carried
             }
-            Some(Found::Unfit(words)) => {
+            Some(SecretState::Unfit(words)) => {
                 step.report.words.insert(field.clone(), words.clone());
                 Fate::KeyMissing
             }
-            Some(Found::Forbidden) => Fate::Forbidden,
-            Some(Found::Absent) | None => Fate::NotFound,
+            Some(SecretState::Forbidden) => Fate::Forbidden,
+            Some(SecretState::Absent) | None => Fate::NotFound,
         };
         step.report.secrets.insert(field.clone(), fate);
     }

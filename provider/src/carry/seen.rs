@@ -2,7 +2,7 @@
 
 use crate::config::Carried;
 
-/// How a claim that brings its own credentials stands.
+/// State of a claim that brings its own credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SecretSyncState {
     /// Its hub is not known yet, or its namespace there is not made, or does not let the carrier in.
@@ -13,7 +13,7 @@ pub enum SecretSyncState {
     Carried,
     /// The Secrets were copied and are now missing or invalid here: the hub keeps the last copy.
     Outdated,
-    /// Its cluster is gone, and its Secrets are from the hub.
+    /// Its cluster is deleted, and its Secrets are removed from the hub.
     Removed,
     /// The last look failed.
     Failing,

@@ -17,8 +17,8 @@ use crate::{
 pub type SecretMeta = PartialObjectMeta<Secret>;
 
 /// What is cached.
-pub struct Caches {
-    /// ClusterClaims, those of others too: they stand in the same queues.
+pub struct ClaimCaches {
+    /// ClusterClaims, including those of others: they wait in the same queues.
     pub claims: Store<ClusterClaim>,
     /// ClusterPools.
     pub pools: Store<ClusterPool>,
@@ -30,21 +30,21 @@ pub struct Caches {
 }
 
 /// Fill the caches.
-pub struct Writers {
+pub struct ClaimWriters {
     pub(super) claims: Writer<ClusterClaim>,
     pub(super) pools: Writer<ClusterPool>,
     pub(super) deployments: Writer<ClusterDeployment>,
     pub(super) secrets: Writer<SecretMeta>,
 }
 
-impl Caches {
+impl ClaimCaches {
     /// Empty ones, and what fills them.
-    pub fn new(credentials_namespace: &str) -> (Self, Writers) {
+    pub fn new(credentials_namespace: &str) -> (Self, ClaimWriters) {
         let (claims, claim_writer) = reflector::store();
         let (pools, pool_writer) = reflector::store();
         let (deployments, deployment_writer) = reflector::store();
         let (secrets, secret_writer) = reflector::store();
-        let writers = Writers {
+        let writers = ClaimWriters {
             claims: claim_writer,
             pools: pool_writer,
             deployments: deployment_writer,
@@ -65,7 +65,7 @@ impl Caches {
         self.claims.state().into_iter().filter(of_it).collect()
     }
 
-    /// The clusters of a pool that are nobody's yet.
+    /// Unclaimed clusters of a pool.
     pub fn unclaimed_of(&self, namespace: &str, pool: &str) -> Vec<Arc<ClusterDeployment>> {
         let of_it = |deployment: &Arc<ClusterDeployment>| {
             deployment.is_of(namespace, pool) && deployment.is_unclaimed()

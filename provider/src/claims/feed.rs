@@ -1,4 +1,4 @@
-//! From what the watches say to the ClusterClaims that it concerns.
+//! Maps events of the watches to ClusterClaims.
 
 use kube::{
     Resource,
@@ -11,8 +11,8 @@ use kube::{
 use testplatform_apis::foreign::cluster_claim::KIND;
 
 use super::{
-    Controller,
-    caches::{SecretMeta, Writers, slim_claim, slim_secret},
+    ClaimController,
+    caches::{ClaimWriters, SecretMeta, slim_claim, slim_secret},
     key,
 };
 use crate::{
@@ -22,12 +22,12 @@ use crate::{
     watch,
 };
 
-impl Controller {
+impl ClaimController {
     /// Watches until it is dropped.
     ///
     /// Lists come in pages: that bounds what is held while they are read, and works with every API server.
-    pub(super) async fn feed(&self, writers: Writers) {
-        let Writers { claims, pools, deployments, secrets } = writers;
+    pub(super) async fn feed(&self, writers: ClaimWriters) {
+        let ClaimWriters { claims, pools, deployments, secrets } = writers;
         tokio::join!(
             self.feed_claims(claims),
             self.feed_pools(pools),
@@ -64,7 +64,7 @@ impl Controller {
                     for claim in self.caches.claims.state() {
                         self.push(&claim);
                     }
-                    // Somebody may have gone while nobody watched.
+                    // An owner may have been deleted without an event.
                     for secret in self.caches.secrets.state() {
                         self.push_secret(&secret);
                     }

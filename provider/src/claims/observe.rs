@@ -5,16 +5,16 @@ use std::{sync::Arc, time::Duration};
 use kube::runtime::reflector::ObjectRef;
 use testplatform_apis::hive_status::Blocked;
 
-use super::{caches::Caches, hub::Hub};
+use super::{caches::ClaimCaches, hub::ClaimHub};
 use crate::{
     account::{
         self, CredentialsOwner, Issue, admin::AdminKubeconfig, callers::GuestLimiter, credentials_owner,
     },
     cluster_claim::{
-        deployment::{Metadata, SecretRef},
+        deployment::{ClusterMetadata, SecretRef},
         next::may_read,
         object::{ClusterClaim, ClusterDeployment},
-        world::{Deployment, Settings, Source, World},
+        world::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
     },
     ephemeral_cluster::credentials::{Credentials, Published},
     execute::{Cause, Error, limited},
@@ -29,20 +29,20 @@ const KUBECONFIG: &str = "kubeconfig";
 const PASSWORD: &str = "password";
 
 /// Looks.
-pub struct Observer {
+pub struct ClaimObserver {
     /// The hub.
-    pub hub: Hub,
+    pub hub: ClaimHub,
     /// Cached objects.
-    pub caches: Arc<Caches>,
+    pub caches: Arc<ClaimCaches>,
     /// What administrators decided.
-    pub settings: Settings,
+    pub settings: ClaimSettings,
     /// How long one call may take.
     pub patience: Duration,
     /// Leave to call clusters that were delivered.
     pub callers: GuestLimiter,
 }
 
-impl Observer {
+impl ClaimObserver {
     /// Observes a ClusterClaim; None if the API server says that it does not exist any more.
     ///
     /// Waiting claims are observed from caches. Once there is a cluster, or something is published, the claim and then its cluster are read
@@ -51,7 +51,7 @@ impl Observer {
         &self,
         cached: Arc<ClusterClaim>,
         anew: bool,
-    ) -> Result<Option<(Arc<ClusterClaim>, World)>, Error> {
+    ) -> Result<Option<(Arc<ClusterClaim>, ClaimState)>, Error> {
         let published = self.caches.published(&cached);
         let is_ours = cached.is_marked() || matches!(published, Published::Ours { .. });
         let matters = is_ours && (cached.assigned().is_some() || matches!(published, Published::Ours { .. }));
@@ -65,28 +65,30 @@ impl Observer {
             cached
         };
         let deployment = match claim.assigned().filter(|_| is_ours) {
-            None => Deployment::Unassigned,
+            None => DeploymentState::Unassigned,
             Some(name) => {
                 let api = self.hub.deployments(name);
                 match self.call("get_cluster_deployment", named::find(&api, name)).await? {
-                    Some(deployment) => Deployment::Here(Arc::new(deployment)),
-                    None => Deployment::Gone,
+                    Some(deployment) => DeploymentState::Here(Arc::new(deployment)),
+                    None => DeploymentState::Gone,
                 }
             }
         };
         // By the claim as it is now, which may be another one of the same name.
         let mut published = self.caches.published(&claim);
         let source = match &deployment {
-            Deployment::Here(cluster) if may_read(&claim, &deployment) => {
+            DeploymentState::Here(cluster) if may_read(&claim, &deployment) => {
                 self.source(&claim, cluster, &mut published).await?
             }
-            Deployment::Here(_) | Deployment::Unassigned | Deployment::Gone => Source::Unread,
+            DeploymentState::Here(_) | DeploymentState::Unassigned | DeploymentState::Gone => {
+                CredentialsSource::Unread
+            }
         };
         let (namespace, pool) = (claim.namespace(), claim.pool());
         let queue = self.caches.claims_of(namespace, pool);
         let waits = |claim: &&Arc<ClusterClaim>| claim.waits();
         let created = |claim: &Arc<ClusterClaim>| claim.metadata.creation_timestamp.as_ref().map(|t| t.0);
-        let world = World {
+        let world = ClaimState {
             settings: self.settings,
             pool: self.caches.pool_of(&claim),
             queue: queue.iter().filter(waits).map(created).collect(),
@@ -104,16 +106,21 @@ impl Observer {
         claim: &ClusterClaim,
         cluster: &ClusterDeployment,
         published: &mut Published,
-    ) -> Result<Source, Error> {
+    ) -> Result<CredentialsSource, Error> {
         let reader = Reader { vault: self.hub.vault(), patience: self.patience };
         let source = match credentials_owner(claim.annotation(account::WISH), published) {
-            CredentialsOwner::Admin => read(&reader, cluster).await?.map(Source::Complete),
+            CredentialsOwner::Admin => read(&reader, cluster).await?.map(CredentialsSource::Complete),
             CredentialsOwner::Account(wish) => admin(&reader, cluster).await?.map(|(admin, revision)| {
-                Source::Account(Box::new(Issue { admin, wish, uid: claim.uid().to_owned(), revision }))
+                CredentialsSource::Account(Box::new(Issue {
+                    admin,
+                    wish,
+                    uid: claim.uid().to_owned(),
+                    revision,
+                }))
             }),
             CredentialsOwner::Nobody(why) => Err((Blocked::SecretMissing, why.to_owned())),
         };
-        let source = source.unwrap_or_else(|(reason, message)| Source::Blocked(reason, message));
+        let source = source.unwrap_or_else(|(reason, message)| CredentialsSource::Blocked(reason, message));
         let announced = claim.annotation(ours::CREDENTIALS_REVISION);
         reader.verify(&claim.owner(), announced, &source, published).await?;
         reader.tried(&self.callers, source, published).await
@@ -135,7 +142,7 @@ impl Observer {
 }
 
 /// The cluster's metadata, if they name the Secret with its kubeconfig.
-fn metadata(cluster: &ClusterDeployment) -> Result<&Metadata, (Blocked, String)> {
+fn metadata(cluster: &ClusterDeployment) -> Result<&ClusterMetadata, (Blocked, String)> {
     let metadata = cluster.spec.value.cluster_metadata.as_ref();
     metadata.filter(|m| !m.kubeconfig.name.is_empty()).ok_or_else(|| {
         let message = "the ClusterDeployment does not name the Secret with its kubeconfig yet".to_owned();

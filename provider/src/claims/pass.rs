@@ -1,11 +1,11 @@
-//! One look at one ClusterClaim, or at one published Secret.
+//! Reconciles one ClusterClaim, or one published Secret.
 
 use std::sync::Arc;
 
 use kube::runtime::controller::Action;
 use testplatform_apis::foreign::cluster_claim::KIND;
 
-use super::{Controller, caches::SecretMeta, execute::Failure, key};
+use super::{ClaimController, caches::SecretMeta, execute::ClaimFailure, key};
 use crate::{
     cluster_claim::{
         next,
@@ -19,8 +19,8 @@ use crate::{
     step::Requeue,
 };
 
-impl Controller {
-    /// Looks at a ClusterClaim.
+impl ClaimController {
+    /// Reconciles a ClusterClaim.
     pub(super) async fn pass(&self, cached: Arc<ClusterClaim>) -> Result<Action, Error> {
         let (name, uid) = (key(cached.namespace(), cached.name()), cached.uid().to_owned());
         let (waited, anew) = self.queue.begin(&name);
@@ -45,8 +45,8 @@ impl Controller {
                 }
                 Ok(step.requeue)
             }
-            Err(Failure { action, error }) => {
-                // Tells the owner, if it is anything for the owner.
+            Err(ClaimFailure { action, error }) => {
+                // Reports the failure to the owner, if it concerns the owner.
                 let said = action.zip(error.said());
                 let notes = said.and_then(|(action, said)| next::failed(&claim, action, &said));
                 if let Some(notes) = notes
@@ -59,7 +59,7 @@ impl Controller {
         }
     }
 
-    /// Looks at a published Secret: whether its claim is gone.
+    /// Reconciles a published Secret: whether its claim is deleted.
     pub(super) async fn pass_orphan(&self, cached: Arc<SecretMeta>) -> Result<Action, Error> {
         let name = cached.metadata.name.clone().unwrap_or_default();
         let uid = cached.metadata.uid.clone().unwrap_or_default();
@@ -79,7 +79,7 @@ impl Controller {
         {
             return Ok(Requeue::OnChange);
         }
-        // Where the kind itself cannot be listed, that there is none of a name says nothing.
+        // If the kind cannot be listed, the absence of an object proves nothing.
         if let Some((_, why)) = self.health[0].behind() {
             let message = format!("the claims cannot be watched: {why}");
             return Err(Error { action: "sweep_credentials", reason: Reason::NotYet, message });

@@ -1,4 +1,4 @@
-//! The loop over claims that want to be cleaned up: what happened, which claim that concerns, and a look at it.
+//! Controller of claims with cleanup: maps events to claims, and reconciles each.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ use tokio::{
 
 use super::{
     execute::{Identity, note, tear_down},
-    next::{Claim, Fate, Remark, Step, next},
+    next::{Claim, CleanupPlan, Fate, Remark, next},
     observe,
     runs::Runs,
 };
@@ -35,7 +35,7 @@ use crate::{
     watch::{Health, track},
 };
 
-/// How many looks at once.
+/// Concurrency of the cleanup.
 const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 8, debounce: DEBOUNCE };
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -61,7 +61,7 @@ pub struct Options {
 
 /// A claim as the watch had it last.
 #[derive(Clone)]
-struct Seen {
+struct ObservedClaim {
     claim: Claim,
     identity: Identity,
     flavour: Cleaned,
@@ -69,7 +69,7 @@ struct Seen {
 
 /// Last remark on a claim.
 #[derive(Clone)]
-struct Told {
+struct LastRemark {
     uid: String,
     remark: Remark,
     /// Whether its event was made; until then it is tried again.
@@ -77,7 +77,7 @@ struct Told {
 }
 
 /// State of the controller.
-struct Controller {
+struct CleanupController {
     client: Client,
     instance: String,
     now: fn() -> Timestamp,
@@ -85,9 +85,9 @@ struct Controller {
     metrics: Metrics,
     runs: Runs,
     /// Those alone that want it.
-    claims: Mutex<BTreeMap<String, Seen>>,
+    claims: Mutex<BTreeMap<String, ObservedClaim>>,
     /// By claim: what was said of it last.
-    told: Mutex<BTreeMap<String, Told>>,
+    told: Mutex<BTreeMap<String, LastRemark>>,
     /// By claim: when its note was last written.
     noted: Mutex<BTreeMap<String, Instant>>,
 }
@@ -102,7 +102,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     let health = Arc::new(watched(&config.flavours));
     metrics.attach_cleanups(&health);
     let (sender, happened) = unbounded_channel();
-    let controller = Controller {
+    let controller = CleanupController {
         runs: Runs::new(client.clone(), sender.clone()),
         client,
         instance,
@@ -155,9 +155,9 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Controller {
-    /// Claims of one flavour. Which of them want it is in their spec, so it is not their metadata alone that is read; of the others nothing is kept,
-    /// and of these little.
+impl CleanupController {
+    /// Watches the claims of one flavour. The spec tells which of them want cleanup, so not only their metadata is read; little is cached of
+    /// these, and nothing of the others.
     async fn watch(&self, flavour: Cleaned, health: &Health, sender: UnboundedSender<String>) {
         let (kind, plural) = flavour.kind();
         let key = |object: &PartialObject| {
@@ -175,8 +175,10 @@ impl Controller {
                 uid: object.uid().unwrap_or_default(),
                 version: object.resource_version().unwrap_or_default(),
             };
-            let before = lock(&self.claims)
-                .insert(key.to_owned(), Seen { claim: claim.clone(), identity: identity.clone(), flavour });
+            let before = lock(&self.claims).insert(
+                key.to_owned(),
+                ObservedClaim { claim: claim.clone(), identity: identity.clone(), flavour },
+            );
             if before.is_none_or(|old| old.claim != claim || old.identity.uid != identity.uid) {
                 let _ = sender.send(key.to_owned());
             }
@@ -193,17 +195,17 @@ impl Controller {
         self.runs.follow(key, &[]);
     }
 
-    /// Looks at a claim, and says when to do so again.
+    /// Reconciles a claim, and returns the next action.
     async fn look(&self, key: &str) -> Action {
         let Some(seen) = lock(&self.claims).get(key).cloned() else { return Action::AwaitChange };
         let passed = limited("clean_up", PATIENCE, self.pass(key, &seen)).await;
-        // It may have gone meanwhile, and nobody would forget it then: not even its runs, which are watched.
+        // The claim may be deleted meanwhile, and nothing would forget it then, nor end the watches of its runs.
         if !lock(&self.claims).contains_key(key) {
             self.forget(key);
         }
         match passed {
             Ok(after) => after.into(),
-            // There is a newer one. Until the watch has it whoever looks again at once is told the same.
+            // There is a newer version. Until the watch has it, an immediate retry fails in the same way.
             Err(Error { reason: Reason::Conflict, .. }) => {
                 let newer = lock(&self.claims).get(key).is_some_and(|now| now.identity != seen.identity);
                 Action::RequeueAfter(if newer { DEBOUNCE } else { RETRY })
@@ -216,8 +218,8 @@ impl Controller {
         }
     }
 
-    async fn pass(&self, key: &str, seen: &Seen) -> Result<Option<Duration>, Cause> {
-        let Seen { claim, identity, flavour } = seen;
+    async fn pass(&self, key: &str, seen: &ObservedClaim) -> Result<Option<Duration>, Cause> {
+        let ObservedClaim { claim, identity, flavour } = seen;
         let mut fates = Vec::new();
         // For a claim that ends anyway no run has to be read.
         let needed = !claim.ends && claim.asked != Some(true) && claim.kept.is_some();
@@ -249,10 +251,10 @@ impl Controller {
     }
 
     /// Emits a remark on a claim once. A plan from before this process started was reported when it was recorded.
-    async fn tell(&self, key: &str, claim: &Identity, step: &Step) -> Result<(), Cause> {
+    async fn tell(&self, key: &str, claim: &Identity, step: &CleanupPlan) -> Result<(), Cause> {
         let Some(remark) = step.tell else { return Ok(()) };
         let note = |made| {
-            let told = Told { uid: claim.uid.clone(), remark, made };
+            let told = LastRemark { uid: claim.uid.clone(), remark, made };
             lock(&self.told).insert(key.to_owned(), told);
         };
         let before = lock(&self.told).get(key).filter(|told| told.uid == claim.uid).cloned();

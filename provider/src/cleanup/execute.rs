@@ -15,7 +15,7 @@ use crate::{
     partial::PartialObject,
 };
 
-/// As whom `spec.tearDownCluster` is set: a field of our own, which nobody else's apply takes away unseen.
+/// Field manager of `spec.tearDownCluster`: a separate one, so that no other apply removes the field unnoticed.
 pub const FIELD_MANAGER: &str = "provider-testplatform-cleanup";
 /// Reason of an API server for a field that somebody else has set to another value.
 const TAKEN: &str = "FieldManagerConflict";
@@ -35,7 +35,7 @@ pub struct Identity {
     pub version: String,
 }
 
-/// Writes or takes away the note. Returns the version that the claim then has; none if it is gone.
+/// Writes or removes the annotation. Returns the claim's new version; None if it is deleted.
 pub(super) async fn note(
     api: &Api<PartialObject>,
     claim: &Identity,
@@ -51,8 +51,8 @@ pub(super) async fn note(
     }
 }
 
-/// Sets `spec.tearDownCluster`, by an apply that is not forced: what somebody else has set to another value stays so. Returns whether it is set now;
-/// false: somebody else has it. With its uid in it an apply makes nothing that is gone.
+/// Sets `spec.tearDownCluster`, by an apply without force: another manager's value stays. Returns whether it is set now; false: another manager
+/// owns it. Since it contains the uid, the apply cannot recreate a deleted claim.
 pub(super) async fn tear_down(
     api: &Api<PartialObject>,
     claim: &Identity,

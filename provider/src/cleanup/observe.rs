@@ -1,4 +1,4 @@
-//! Reads what a claim says of its cleanup, and how a run is, out of objects as they are. Pure.
+//! Reads a claim's cleanup settings and a run's state from raw objects. Pure.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -10,7 +10,7 @@ use super::next::{Claim, Fate, MOST_RUNS, Run, RunKind};
 /// API group of Tekton.
 pub const TEKTON: &str = "tekton.dev";
 
-/// Reads a claim or composite; none if it does not ask for a cleanup. `body` is what it has beside its metadata.
+/// Reads a claim or composite; None if it does not request cleanup. `body` is everything except its metadata.
 pub fn claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
     let (spec, status) = (&body["spec"], &body["status"]);
     let kept = cleanup::kept(spec)?.ok();
@@ -51,8 +51,8 @@ pub fn claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
 
 /// How a run is. `found`: the object of its name, if there is one.
 ///
-/// Over is what Tekton calls done: condition `Succeeded` is there and not `Unknown`; a run that is tried again has it `Unknown`. So is one that is
-/// being deleted: whoever does that needs nothing of it any more, and what keeps it there may be a finalizer of somebody else.
+/// A run is finished when Tekton calls it done: condition `Succeeded` exists and is not `Unknown`; a retried run has it `Unknown`. A run in
+/// deletion is finished too: its owner needs nothing of it any more, and a finalizer of somebody else may delay the deletion.
 pub fn fate(run: &Run, found: Option<&Value>) -> Fate {
     let Some(object) = found.filter(|object| object["metadata"]["uid"] == run.uid) else {
         return Fate::Gone;

@@ -1,4 +1,4 @@
-//! The runs that claims name as their owners: the metadata of each is watched by its name, and nothing of it is kept.
+//! Watches of the runs that claims name as their owners: each is a metadata watch by name, and nothing is cached.
 
 use std::{
     collections::BTreeMap,
@@ -28,9 +28,9 @@ use crate::{
     partial::PartialObject,
 };
 
-/// The most runs that are watched at a time, each by a connection of its own. The others are looked at by the poll alone.
+/// Maximum number of watched runs, each by a connection of its own. The others are polled.
 const MOST: usize = 200;
-/// The most of one claim. A pipeline has one; a claim with more is looked at by the poll alone.
+/// Maximum per claim. A pipeline has one; a claim with more is polled.
 const MOST_OF_ONE: usize = 4;
 /// How long a watch lasts, in seconds.
 const LASTS: u32 = 290;
@@ -39,7 +39,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// The same when the last one failed. The poll goes on.
 const PAUSE_AFTER_TROUBLE: Duration = Duration::from_secs(30);
 
-/// The runs of a claim, and what watches them for as long as it is kept.
+/// Runs of a claim, and their watches, which end when this is dropped.
 type Followed = (Vec<Run>, JoinSet<()>);
 
 /// Reads runs, and follows them.

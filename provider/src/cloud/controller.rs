@@ -1,4 +1,4 @@
-//! The loop over orders: what happened, which order that concerns, and a look at it.
+//! Controller of bundle requests: maps events to requests, and reconciles each.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,9 +25,9 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use super::{
     execute::Worker,
     issuer::{Issuer, candidates},
-    next::{Scene, Stage, Stored},
-    order::{Map, stored},
-    pass::{End, Happened, pass},
+    next::{ClusterStage, ObservedCredential, StoredSecret},
+    order::{CredentialRequest, stored},
+    pass::{CredentialEvent, PassOutcome, pass},
     seen::{CredentialGauge, new_gauge},
 };
 use crate::{
@@ -35,7 +35,7 @@ use crate::{
     config::Clusters,
     execute::{Cause, Error, Reason, limited},
     looks::{Action, Concurrency, DEBOUNCE, run_queue},
-    metrics::{Metrics, cloud::Outcome},
+    metrics::{Metrics, cloud::CredentialOutcome},
     named,
     orders::EventPublisher,
     running::Running,
@@ -43,9 +43,9 @@ use crate::{
     watch::{Health, keep, track},
 };
 
-/// How many looks at once: those that wait for an identity service keep nobody waiting for another.
+/// Requests that wait for an identity service do not delay requests for another.
 const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce: DEBOUNCE };
-/// When there was more to do than a pass may.
+/// Requeue delay when the steps of one reconcile did not suffice.
 const RETRY: Duration = Duration::from_secs(5);
 
 /// What the loop needs to know.
@@ -64,7 +64,7 @@ pub struct Options {
 }
 
 /// State of the controller.
-struct Controller {
+struct CloudController {
     options: Options,
     metrics: Metrics,
     teller: EventPublisher,
@@ -89,7 +89,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     let states = Arc::new(new_gauge(namespaces.len()));
     metrics.attach_cloud(&states);
     let Options { client, patience, instance, .. } = options.clone();
-    let controller = Controller {
+    let controller = CloudController {
         options,
         metrics: metrics.clone(),
         teller: EventPublisher { client, patience, instance, metrics },
@@ -113,8 +113,8 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     }
 }
 
-impl Controller {
-    /// The orders in a namespace. Of each only a little of its metadata is kept: it is read when it is looked at.
+impl CloudController {
+    /// Watches the requests of a namespace. Little of their metadata is kept; a reconcile reads the object.
     async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
         let maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(self.options.client.clone(), namespace);
         let key = |map: &PartialObjectMeta<ConfigMap>| format!("{namespace}/{}", map.name_any());
@@ -163,13 +163,13 @@ impl Controller {
         self.seen.record(key, None);
     }
 
-    /// Looks at an order, and says when to do so again.
+    /// Reconciles a request, and returns the next action.
     async fn look(&self, key: &str) -> Action {
         if !lock(&self.known).contains_key(key) {
             return Action::AwaitChange;
         }
         let passed = self.pass(key).await;
-        // It may have gone meanwhile, and nobody would forget it then.
+        // The object may be deleted meanwhile, and nothing would forget it then.
         if !lock(&self.known).contains_key(key) {
             self.forget(key);
         }
@@ -197,7 +197,7 @@ impl Controller {
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
         let get = async { named::find(&maps, name).await.map_err(Cause::from) };
         let Some(found) = limited("get_cloud_order", *patience, get).await? else { return Ok(None) };
-        let map = Map::read(&found);
+        let map = CredentialRequest::read(&found);
         let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
         let get = async { named::find(&secrets, name).await.map_err(|error| Cause::about_secret(&error)) };
         let secret = limited("get_cloud_credential", *patience, get).await?;
@@ -212,7 +212,7 @@ impl Controller {
             }
             Err(error) => return Err(error),
         };
-        let scene = Scene {
+        let scene = ObservedCredential {
             order: map.order.clone(),
             stage: self.stage(namespace, &map).await?,
             holds: map.holds,
@@ -225,8 +225,8 @@ impl Controller {
             grace: config.cloud_credentials.grace.get(),
         };
         let record_uid = match &scene.stored {
-            Stored::Ours { record, .. } => Some(record.uid.clone()),
-            Stored::Absent | Stored::Foreign => None,
+            StoredSecret::Ours { record, .. } => Some(record.uid.clone()),
+            StoredSecret::Absent | StoredSecret::Foreign => None,
         };
         let mut worker = Worker {
             maps,
@@ -247,11 +247,11 @@ impl Controller {
             self.happened(key, &worker.map, what).await;
         }
         let end = match end {
-            Ok(End::Told(report, after)) => {
+            Ok(PassOutcome::Told(report, after)) => {
                 self.told(key, &map.report, &mut worker, report).await.map(|()| Some(after))
             }
-            Ok(End::Later(after)) => Ok(Some(after)),
-            Ok(End::Released | End::Nothing) => Ok(None),
+            Ok(PassOutcome::Later(after)) => Ok(Some(after)),
+            Ok(PassOutcome::Released | PassOutcome::Nothing) => Ok(None),
             Err(error) => Err(error),
         };
         if let Some(version) = worker.map.resource_version() {
@@ -260,18 +260,18 @@ impl Controller {
         end
     }
 
-    /// Where the life of the cluster is. No other kind of clusters has credentials, so of an order that cannot be read, too, only this one is asked for.
-    async fn stage(&self, namespace: &str, map: &Map) -> Result<Stage, Error> {
+    /// Stage of the cluster's life. Only this kind of clusters has cloud credentials, so it is also assumed for an unreadable request.
+    async fn stage(&self, namespace: &str, map: &CredentialRequest) -> Result<ClusterStage, Error> {
         let Options { client, patience, .. } = &self.options;
         Ok(match find(client, *patience, Backend::ClusterApi, namespace, &map.cluster).await? {
-            None => map.deleted.map_or(Stage::Here, Stage::Gone),
-            Some(cluster) if cluster.is_deleted() => Stage::Going,
-            Some(_) if map.deleted.is_some() => Stage::Going,
-            Some(_) => Stage::Here,
+            None => map.deleted.map_or(ClusterStage::Here, ClusterStage::Gone),
+            Some(cluster) if cluster.is_deleted() => ClusterStage::Going,
+            Some(_) if map.deleted.is_some() => ClusterStage::Going,
+            Some(_) => ClusterStage::Here,
         })
     }
 
-    /// The issuers of the cloud; where the order cannot be read, all of them: what was made through one is to be deleted.
+    /// Issuers of the cloud; all of them if the request cannot be read: their credentials have to be deleted.
     async fn issuers(&self, order: Option<&Order>) -> Result<Vec<Issuer>, Error> {
         let namespace = &self.options.config.cloud_credentials.issuers_namespace;
         let all: Api<Secret> = Api::namespaced(self.options.client.clone(), namespace);
@@ -283,7 +283,7 @@ impl Controller {
         Ok(found.items.iter().map(Issuer::read).collect())
     }
 
-    /// Writes what is to be told, and tells of what has changed.
+    /// Writes the report, and emits events about changes.
     async fn told(
         &self,
         key: &str,
@@ -303,24 +303,25 @@ impl Controller {
         let (state, message) = (report.state, report.message.unwrap_or_default());
         tracing::info!(order = key, ?state, message, "told");
         let outcome = match state {
-            Some(State::RotationFailed) => Outcome::RotationFailed,
-            Some(State::OwnerInvalid) => Outcome::OwnerInvalid,
+            Some(State::RotationFailed) => CredentialOutcome::RotationFailed,
+            Some(State::OwnerInvalid) => CredentialOutcome::OwnerInvalid,
             Some(State::Valid | State::Unreachable | State::Blocked | State::Leaving) | None => return Ok(()),
         };
         self.tell(key, &worker.map, outcome, message).await;
         Ok(())
     }
 
-    async fn happened(&self, key: &str, map: &ConfigMap, what: Happened) {
+    async fn happened(&self, key: &str, map: &ConfigMap, what: CredentialEvent) {
         tracing::info!(order = key, ?what, "done");
         let (outcome, note) = match what {
-            Happened::Made(name) => (Outcome::Made, format!("{name} is published")),
-            Happened::Rotated(name) => {
-                (Outcome::Rotated, format!("{name} is published; the one before it is deleted later"))
-            }
-            Happened::Removed(name) => (Outcome::Removed, format!("{name} is gone")),
-            Happened::LeftBehind(name) => (
-                Outcome::LeftBehind,
+            CredentialEvent::Made(name) => (CredentialOutcome::Made, format!("{name} is published")),
+            CredentialEvent::Rotated(name) => (
+                CredentialOutcome::Rotated,
+                format!("{name} is published; the one before it is deleted later"),
+            ),
+            CredentialEvent::Removed(name) => (CredentialOutcome::Removed, format!("{name} is gone")),
+            CredentialEvent::LeftBehind(name) => (
+                CredentialOutcome::LeftBehind,
                 format!(
                     "{name} could not be deleted by any issuer; an administrator of the cloud has to, if it is there"
                 ),
@@ -329,7 +330,7 @@ impl Controller {
         self.tell(key, map, outcome, note).await;
     }
 
-    async fn tell(&self, key: &str, map: &ConfigMap, outcome: Outcome, note: String) {
+    async fn tell(&self, key: &str, map: &ConfigMap, outcome: CredentialOutcome, note: String) {
         self.metrics.cloud_came_to(outcome);
         let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
         self.teller.publish_event(key, map, &event, (self.options.now)()).await;

@@ -23,10 +23,10 @@ use super::{
     clouds::Cloud,
     identity::{self, Session},
     issuer::Issuer,
-    next::{Fault, Minted, Removal, Verdict, ours},
+    next::{CredentialCheck, DeletionResult, IdentityError, IssuedCredential, ours},
     order::REMOVING,
-    pass::Both,
-    record::{One, Record},
+    pass::CredentialBackend,
+    record::{CredentialRecord, CredentialRef},
 };
 use crate::{
     execute::{Cause, Error, Reason, error::is_gone, limited},
@@ -38,9 +38,9 @@ use crate::{
 pub(super) struct Worker {
     pub maps: Api<ConfigMap>,
     pub secrets: Api<Secret>,
-    /// The ConfigMap, as it stands.
+    /// Current ConfigMap.
     pub map: ConfigMap,
-    /// The Secret, as it stands.
+    /// Current Secret.
     pub secret: Option<Secret>,
     /// Those issuers that may be needed.
     pub issuers: BTreeMap<String, Issuer>,
@@ -51,20 +51,20 @@ pub(super) struct Worker {
     pub now: Timestamp,
     /// The one that was made last.
     pub made: Option<Cloud>,
-    /// Whom the identity service has let in during this pass.
+    /// Sessions of this reconcile, by issuer.
     pub sessions: Mutex<BTreeMap<String, Arc<Session>>>,
 }
 
 impl Worker {
-    fn cloud(&self, issuer: &str) -> Result<&Cloud, Fault> {
+    fn cloud(&self, issuer: &str) -> Result<&Cloud, IdentityError> {
         match self.issuers.get(issuer).map(|issuer| &issuer.cloud) {
             Some(Ok(cloud)) => Ok(cloud),
-            Some(Err(why)) => Err(Fault::Unusable((*why).to_owned())),
-            None => Err(Fault::Unusable("is not there".to_owned())),
+            Some(Err(why)) => Err(IdentityError::Unusable((*why).to_owned())),
+            None => Err(IdentityError::Unusable("is not there".to_owned())),
         }
     }
 
-    async fn session(&self, issuer: &str) -> Result<Arc<Session>, Fault> {
+    async fn session(&self, issuer: &str) -> Result<Arc<Session>, IdentityError> {
         let mut sessions = self.sessions.lock().await;
         if let Some(session) = sessions.get(issuer) {
             return Ok(Arc::clone(session));
@@ -95,7 +95,7 @@ impl Worker {
         Ok(there)
     }
 
-    /// Writes what is told, if it does not stand there.
+    /// Writes a report, unless it is the stored one.
     pub async fn report(&mut self, report: &Report) -> Result<(), Error> {
         let text = serde_json::to_string(report).map_err(|_| Error {
             action: "write_cloud_report",
@@ -110,7 +110,7 @@ impl Worker {
 
     async fn write(
         &mut self,
-        record: &Record,
+        record: &CredentialRecord,
         data: Option<BTreeMap<String, ByteString>>,
     ) -> Result<(), Error> {
         let text = serde_json::to_string(record);
@@ -160,18 +160,18 @@ fn published(secret: Option<&Secret>) -> Option<Cloud> {
     Cloud::read(&data.get(CLOUDS)?.0, data.get(CERTIFICATES).map(|pem| pem.0.as_slice())).ok()
 }
 
-impl Both for Worker {
-    async fn probe(&self) -> Verdict {
+impl CredentialBackend for Worker {
+    async fn probe(&self) -> CredentialCheck {
         match published(self.secret.as_ref()) {
             Some(cloud) => identity::probe(&cloud).await,
             // Somebody has changed it.
-            None => Verdict::Invalid,
+            None => CredentialCheck::Invalid,
         }
     }
 
-    async fn list(&self, issuer: &str) -> Result<Vec<One>, Fault> {
+    async fn list(&self, issuer: &str) -> Result<Vec<CredentialRef>, IdentityError> {
         let session = self.session(issuer).await?;
-        let one = |found: identity::Listed| One {
+        let one = |found: identity::ListedCredential| CredentialRef {
             id: found.id,
             name: found.name,
             user: session.user.clone(),
@@ -180,37 +180,39 @@ impl Both for Worker {
         Ok(ours(&self.uid, session.list().await?.into_iter().map(one).collect()))
     }
 
-    async fn mint(&mut self, issuer: &str, number: u32) -> Result<Minted, Fault> {
+    async fn mint(&mut self, issuer: &str, number: u32) -> Result<IssuedCredential, IdentityError> {
         let session = self.session(issuer).await?;
-        let order = self.order.as_ref().ok_or_else(|| Fault::Unusable("has no order".to_owned()))?;
+        let order = self.order.as_ref().ok_or_else(|| IdentityError::Unusable("has no order".to_owned()))?;
         let name = format!("{}{number}", prefix(&order.uid));
         let lasts = order.lifetime.map(GoDuration::get);
         let made = session.create(&name, &order.roles, lasts.map(|lasts| self.now + lasts)).await?;
         self.made = Some(self.cloud(issuer)?.with(made.id.clone(), made.secret));
-        let one = One { id: made.id, user: session.user.clone(), name, issuer: issuer.to_owned() };
-        Ok(Minted { one, renew: lasts.map(|lasts| self.now + lasts / 2) })
+        let one = CredentialRef { id: made.id, user: session.user.clone(), name, issuer: issuer.to_owned() };
+        Ok(IssuedCredential { one, renew: lasts.map(|lasts| self.now + lasts / 2) })
     }
 
-    async fn verify(&self, _: &Minted) -> Verdict {
+    async fn verify(&self, _: &IssuedCredential) -> CredentialCheck {
         match &self.made {
             Some(cloud) => identity::probe(cloud).await,
-            None => Verdict::Invalid,
+            None => CredentialCheck::Invalid,
         }
     }
 
-    async fn remove(&self, one: &One, others: &[String]) -> Removal {
-        let mut came = Removal::Nobody;
+    async fn remove(&self, one: &CredentialRef, others: &[String]) -> DeletionResult {
+        let mut came = DeletionResult::Nobody;
         let others = others.iter().filter(|other| **other != one.issuer);
         for issuer in std::iter::once(&one.issuer).chain(others) {
             let removal = match self.session(issuer).await {
                 Ok(session) => session.delete(&one.user, &one.id).await,
-                Err(Fault::Unreachable) => Removal::Unreachable,
-                Err(_) => Removal::Nobody,
+                Err(IdentityError::Unreachable) => DeletionResult::Unreachable,
+                Err(_) => DeletionResult::Nobody,
             };
             match (removal, came) {
-                (Removal::Gone, _) => return Removal::Gone,
-                (Removal::Unreachable, _) | (Removal::Left, Removal::Nobody) => came = removal,
-                (Removal::Left | Removal::Nobody, _) => {}
+                (DeletionResult::Gone, _) => return DeletionResult::Gone,
+                (DeletionResult::Unreachable, _) | (DeletionResult::Left, DeletionResult::Nobody) => {
+                    came = removal
+                }
+                (DeletionResult::Left | DeletionResult::Nobody, _) => {}
             }
         }
         came
@@ -227,11 +229,11 @@ impl Both for Worker {
         self.patch_map("mark_cloud_credential", json!({ "annotations": { REMOVING: at } })).await.map(drop)
     }
 
-    async fn note(&mut self, record: &Record) -> Result<(), Error> {
+    async fn note(&mut self, record: &CredentialRecord) -> Result<(), Error> {
         self.write(record, None).await
     }
 
-    async fn publish(&mut self, _: &Minted, record: &Record) -> Result<(), Error> {
+    async fn publish(&mut self, _: &IssuedCredential, record: &CredentialRecord) -> Result<(), Error> {
         let none = || Error {
             action: "write_cloud_credential",
             reason: Reason::Bug,

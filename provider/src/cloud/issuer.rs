@@ -41,8 +41,8 @@ impl Issuer {
     }
 }
 
-/// Names of the issuers that issue for an order, the best one first: those of the user who asked for it, then those of the tenant; of each kind by
-/// name, so that it is the same ones in every pass.
+/// Names of the issuers for a request, the best one first: those of the requesting user, then those of the tenant; each sorted by name, so that
+/// every reconcile has the same order.
 pub fn candidates(issuers: &[Issuer], order: &Order) -> Vec<String> {
     let served = || issuers.iter().filter(|issuer| issuer.is_of(&order.tenant));
     let by = |issuer: &&Issuer| match (&issuer.users, &order.requested_by) {

@@ -8,33 +8,33 @@ use testplatform_apis::{
     template::Backend,
 };
 
-use super::next::Stored;
+use super::next::StoredSecret;
 use crate::orders::{annotation, deletion_timestamp};
 
-/// Annotation on the ConfigMap: since when what was made is being deleted, if that takes more than one look. Nobody else reads it.
+/// Annotation on the ConfigMap: start of the deletion, if it takes more than one reconcile. It has no other reader.
 pub const REMOVING: &str = "testplatform.ci.openshift.org/cloud-credential-removing";
 
-/// The most that is said of why an order cannot be read, in characters.
+/// Maximum length of a parse error, in characters.
 const MOST: usize = 256;
 
 /// Content of a request's ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Map {
+pub struct CredentialRequest {
     /// Parsed request, or the parse error as a sentence.
     pub order: Result<Order, String>,
     /// Last report; empty if it cannot be read.
     pub report: Report,
-    /// Whether our finalizer stands on it.
+    /// Whether our finalizer is present.
     pub holds: bool,
     /// Since when it is being deleted, by the API server's clock.
     pub deleted: Option<Timestamp>,
     /// Since when what was made is being deleted.
     pub removing: Option<Timestamp>,
-    /// Name of the object that stands for the cluster; of an order that cannot be read, the one after which its ConfigMap is named.
+    /// Name of the cluster's object; for an unreadable request, the name that its ConfigMap implies.
     pub cluster: String,
 }
 
-impl Map {
+impl CredentialRequest {
     /// Reads a ConfigMap.
     pub fn read(map: &ConfigMap) -> Self {
         let text = map.data.as_ref().and_then(|data| data.get(cloud::ORDER));
@@ -81,16 +81,16 @@ fn flaw(order: &Order) -> Option<&'static str> {
 
 /// State of the Secret of the request's name. A Secret is ours if its record can be read and, where the request can be read, names the same
 /// composite.
-pub fn stored(secret: Option<&Secret>, order: Option<&Order>) -> Stored {
-    let Some(secret) = secret else { return Stored::Absent };
+pub fn stored(secret: Option<&Secret>, order: Option<&Order>) -> StoredSecret {
+    let Some(secret) = secret else { return StoredSecret::Absent };
     let text = secret.metadata.annotations.as_ref().and_then(|notes| notes.get(cloud::RECORD));
-    let record = text.and_then(|text| serde_json::from_str::<super::record::Record>(text).ok());
+    let record = text.and_then(|text| serde_json::from_str::<super::record::CredentialRecord>(text).ok());
     match record {
         Some(record) if order.is_none_or(|order| order.uid == record.uid) => {
             let filled = secret.data.as_ref().is_some_and(|data| data.contains_key(cloud::CLOUDS));
-            Stored::Ours { record, filled }
+            StoredSecret::Ours { record, filled }
         }
-        Some(_) | None => Stored::Foreign,
+        Some(_) | None => StoredSecret::Foreign,
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
         map.data = Some(BTreeMap::from([(cloud::ORDER.to_owned(), "{".to_owned())]));
         map.metadata.annotations =
             Some(BTreeMap::from([(REMOVING.to_owned(), "2026-03-02T00:00:00Z".to_owned())]));
-        let read = Map::read(&map);
+        let read = CredentialRequest::read(&map);
         assert!(read.order.is_err());
         assert_eq!((read.cluster.as_str(), read.removing), ("one", "2026-03-02T00:00:00Z".parse().ok()));
     }

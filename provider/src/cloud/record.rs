@@ -12,35 +12,35 @@ pub const MOST: usize = 128;
 /// All of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Record {
+pub struct CredentialRecord {
     /// Uid of the composite for which they were made.
     pub uid: String,
-    /// The highest number that one was ever asked for with.
+    /// Highest number that was ever used in a request.
     pub last: u32,
-    /// Issuers through whom one may have been made that is noted nowhere else.
+    /// Issuers through which an unrecorded credential may have been created.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub open: BTreeSet<String>,
     /// The one that is published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<Held>,
+    pub held: Option<CurrentCredential>,
     /// Credentials to delete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub old: Vec<Old>,
+    pub old: Vec<RetiredCredential>,
 }
 
 /// The one that is published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Held {
+pub struct CurrentCredential {
     /// Which one.
     #[serde(flatten)]
-    pub one: One,
+    pub one: CredentialRef,
     /// For which generation it was made.
     pub generation: i64,
     /// For whose request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_by: Option<String>,
-    /// When it is to be rotated, if it ends.
+    /// Rotation time, if it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renew: Option<Timestamp>,
 }
@@ -48,10 +48,10 @@ pub struct Held {
 /// A credential to delete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Old {
+pub struct RetiredCredential {
     /// Which one.
     #[serde(flatten)]
-    pub one: One,
+    pub one: CredentialRef,
     /// Since when another is published; somebody may still use what they read before. None: it never was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
@@ -60,7 +60,7 @@ pub struct Old {
 /// A credential.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct One {
+pub struct CredentialRef {
     /// Its id.
     pub id: String,
     /// Id of the user whose it is.
@@ -71,22 +71,22 @@ pub struct One {
     pub issuer: String,
 }
 
-impl Record {
+impl CredentialRecord {
     /// Record of a composite without any credential.
     pub fn of(uid: &str) -> Self {
         Self { uid: uid.to_owned(), ..Self::default() }
     }
 
-    /// Whether it says of a credential whose it is.
+    /// Whether the record contains a credential.
     pub fn knows(&self, id: &str) -> bool {
         self.held.as_ref().is_some_and(|held| held.one.id == id)
             || self.old.iter().any(|old| old.one.id == id)
     }
 
-    /// Takes note of those that nothing was known of, as to be deleted, but of no more than [`MOST`]. Whether that was all of them.
+    /// Records unknown credentials for deletion, up to [`MOST`]. Returns whether that was all of them.
     pub fn add_strays<'a>(
         &mut self,
-        found: impl IntoIterator<Item = &'a One>,
+        found: impl IntoIterator<Item = &'a CredentialRef>,
         since: Option<Timestamp>,
     ) -> bool {
         for one in found {
@@ -96,18 +96,18 @@ impl Record {
             if self.old.len() >= MOST {
                 return false;
             }
-            self.old.push(Old { one: one.clone(), since });
+            self.old.push(RetiredCredential { one: one.clone(), since });
         }
         true
     }
 
     /// Another one is published in its place. Beyond [`MOST`] the first one is forgotten but for whom to ask about it.
-    pub fn retire(&mut self, one: One, now: Timestamp) {
+    pub fn retire(&mut self, one: CredentialRef, now: Timestamp) {
         if self.old.len() >= MOST {
             let first = self.old.remove(0);
             self.open.insert(first.one.issuer);
         }
-        self.old.push(Old { one, since: Some(now) });
+        self.old.push(RetiredCredential { one, since: Some(now) });
     }
 
     /// Everyone through whom something was or may have been made.

@@ -1,4 +1,4 @@
-//! How credentials of clouds stand, for those who ask by metrics.
+//! State gauge of cloud credentials.
 
 use testplatform_apis::cloud::State;
 

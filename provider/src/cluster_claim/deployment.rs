@@ -10,10 +10,10 @@ use super::object::ClusterDeployment;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Spec {
-    /// The pool that it comes from, and the claim that has it. Which claim that is never changes once it is said.
+    /// Its pool, and its claim. The claim never changes once it is set.
     pub cluster_pool_ref: Option<PoolRef>,
     /// Installed cluster, and the location of its credentials. Present before the installation has finished.
-    pub cluster_metadata: Option<Metadata>,
+    pub cluster_metadata: Option<ClusterMetadata>,
     /// The installation has ended well.
     pub installed: bool,
     /// Desired power state: `Running`, `Hibernating`, or empty.
@@ -28,21 +28,21 @@ pub struct PoolRef {
     pub namespace: String,
     /// Name of the pool.
     pub pool_name: String,
-    /// Name of the claim; empty while it is nobody's.
+    /// Name of the claim; empty while unclaimed.
     pub claim_name: String,
 }
 
 /// `spec.clusterMetadata`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct Metadata {
+pub struct ClusterMetadata {
     /// Secret with the kubeconfig.
     #[serde(rename = "adminKubeconfigSecretRef")]
     pub kubeconfig: SecretRef,
     /// Secret with the password. There need be none.
     #[serde(rename = "adminPasswordSecretRef")]
     pub password: Option<SecretRef>,
-    /// Secret with the installer's notes. Hive lets nobody in before it is named.
+    /// Secret with the installer's metadata. Hive grants no access before it is named.
     #[serde(rename = "metadataJSONSecretRef")]
     pub notes: Option<SecretRef>,
 }
@@ -101,7 +101,7 @@ pub mod names {
     pub const REMOVE: &str = "hive.openshift.io/remove-cluster-from-pool";
     /// The same, from older versions.
     pub const REMOVE_CLAIMED: &str = "hive.openshift.io/remove-claimed-cluster-from-pool";
-    /// Annotation: `"true"` while nobody is to change its power state.
+    /// Annotation: `"true"` while its power state must not be changed.
     pub const POWER_PAUSED: &str = "hive.openshift.io/powerstate-pause";
     /// Label: the version that it runs.
     pub const VERSION: &str = "hive.openshift.io/version";
@@ -128,7 +128,7 @@ impl ClusterDeployment {
         condition(&self.status.value.conditions, type_)
     }
 
-    /// Whether it is a pool's and nobody's yet.
+    /// Whether it belongs to a pool and is unclaimed.
     pub fn is_unclaimed(&self) -> bool {
         self.spec.value.cluster_pool_ref.as_ref().is_some_and(|pool| pool.claim_name.is_empty())
     }
@@ -175,7 +175,7 @@ impl ClusterDeployment {
             .find(|version| !version.is_empty())
     }
 
-    /// Drops what nobody reads.
+    /// Drops unread fields.
     pub fn slim(&mut self) {
         for map in [&mut self.metadata.labels, &mut self.metadata.annotations].into_iter().flatten() {
             map.retain(|key, _| names::READ.contains(&key.as_str()));

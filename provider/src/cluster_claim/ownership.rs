@@ -5,7 +5,7 @@ use testplatform_apis::hive_status::Ownership;
 
 use super::object::{ClusterClaim, ClusterDeployment};
 
-/// Whether the ClusterDeployment says that it belongs to this very claim.
+/// Checks whether the ClusterDeployment belongs to this exact claim.
 pub fn of(claim: &ClusterClaim, deployment: &ClusterDeployment) -> Ownership {
     let Some(pool) = &deployment.spec.value.cluster_pool_ref else { return Ownership::Mismatch };
     // A claim is in the namespace of its pool.

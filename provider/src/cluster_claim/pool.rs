@@ -10,14 +10,14 @@ pub struct Spec {
     /// How many clusters there may be, those that are given away included. None: any number.
     pub max_size: Option<i64>,
     /// One entry for each cluster that can be made. None: any number.
-    pub inventory: Vec<Entry>,
+    pub inventory: Vec<InventoryEntry>,
 }
 
 /// An entry of the inventory, of which only that it is there matters.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Entry;
+pub struct InventoryEntry;
 
-impl<'de> Deserialize<'de> for Entry {
+impl<'de> Deserialize<'de> for InventoryEntry {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         IgnoredAny::deserialize(deserializer).map(|_| Self)
     }

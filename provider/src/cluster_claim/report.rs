@@ -9,7 +9,7 @@ use super::{
     failure,
     object::{ClusterClaim, ClusterDeployment},
     supply,
-    world::{Deployment, World},
+    world::{ClaimState, DeploymentState},
 };
 use crate::diagnostics::is_word;
 
@@ -23,18 +23,18 @@ pub fn stored(claim: &ClusterClaim) -> HiveStatus {
 }
 
 /// The pool, the queue and the cluster.
-pub fn of(claim: &ClusterClaim, world: &World, ownership: Option<Ownership>) -> HiveStatus {
+pub fn of(claim: &ClusterClaim, world: &ClaimState, ownership: Option<Ownership>) -> HiveStatus {
     let mut status = HiveStatus { pool: Some(supply::pool(world)), ownership, ..HiveStatus::default() };
     match &world.deployment {
-        Deployment::Unassigned => {
+        DeploymentState::Unassigned => {
             status.queue = supply::queue(claim, world);
             status.supply = supply::supply(claim, world);
         }
-        Deployment::Gone => {
+        DeploymentState::Gone => {
             status.cluster_deployment =
                 claim.assigned().map(|name| ClusterDeploymentReport { name: name.to_owned() });
         }
-        Deployment::Here(deployment) => {
+        DeploymentState::Here(deployment) => {
             status.cluster_deployment = Some(ClusterDeploymentReport { name: deployment.name().to_owned() });
             if ownership == Some(Ownership::Confirmed) {
                 cluster(&mut status, deployment);

@@ -1,6 +1,6 @@
-//! The loop over pools: what happened, which pool that concerns, and a look at it, one after the other.
+//! Controller of pools: maps events to pools, and reconciles one after the other.
 //!
-//! Pools and their clusters are watched to know when to look; what is decided on is read anew in every look.
+//! Pools and their clusters are watched for events only; each reconcile reads its input from the API server.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use super::{
     execute::{annotate, emit},
     next::next,
-    observe::{Found, LABELS, hive, observe},
+    observe::{LABELS, PoolLookup, hive, observe},
     seen::{PoolGauge, PoolProgress},
 };
 use crate::{
@@ -40,7 +40,7 @@ const NET: Duration = Duration::from_mins(10);
 pub struct Options {
     /// The hub.
     pub client: Client,
-    /// The namespaces of the pools that are looked after.
+    /// Namespaces of the managed pools.
     pub namespaces: BTreeSet<String>,
     /// Identity of this process.
     pub instance: String,
@@ -52,7 +52,7 @@ pub struct Options {
 pub type Key = (String, String);
 
 /// State of the controller.
-struct Controller {
+struct PoolController {
     options: Options,
     seen: Arc<PoolGauge>,
     metrics: Metrics,
@@ -66,9 +66,9 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 async fn until(options: Options, metrics: Metrics, stop: Running) {
     let seen = Arc::new(PoolGauge::default());
     metrics.attach_pools(&seen);
-    let controller = Controller { options, seen, metrics };
+    let controller = PoolController { options, seen, metrics };
     let (sender, happened) = unbounded_channel();
-    let Controller { options, seen, .. } = &controller;
+    let PoolController { options, seen, .. } = &controller;
     let watches = async {
         tokio::join!(
             watch_pools(options, &seen.health[0], sender.clone()),
@@ -114,7 +114,7 @@ async fn keep_dynamic(api: Api<DynamicObject>, health: &Health, mut on: impl FnM
     .await;
 }
 
-impl Controller {
+impl PoolController {
     /// Reconciles a pool. A pool that is deleted, or not ours, waits for a change.
     async fn look(&self, key: &Key) -> Action {
         let (namespace, name) = key;
@@ -137,12 +137,12 @@ impl Controller {
         let Options { client, instance, now, .. } = &self.options;
         let (namespace, name) = key;
         let observed = match observe(client, namespace, name).await? {
-            Found::Pool(observed) => observed,
-            Found::Nothing => {
+            PoolLookup::Pool(observed) => observed,
+            PoolLookup::Nothing => {
                 self.seen.record(key, None);
                 return Ok(None);
             }
-            Found::Broken => {
+            PoolLookup::Broken => {
                 self.seen.record(key, Some(PoolProgress::UNREADABLE));
                 self.metrics.looked_at_pool("left_alone");
                 // That it goes may be missed, too, and it would be counted for ever.
@@ -158,7 +158,7 @@ impl Controller {
             tracing::info!(namespace, clusterpool = name, ceiling = ?status.ceiling, "annotated");
         }
         self.metrics.looked_at_pool(if step.status.is_some() { "annotated" } else { "unchanged" });
-        // After the annotation, so that a look that failed before tells of it once.
+        // After the annotation, so that a reconcile that failed before emits it once.
         for event in &step.events {
             self.metrics.told_of_pool(&event.reason);
             if let Err(error) = emit(client, &observed.object, event, instance, now).await {
@@ -178,10 +178,10 @@ mod tests {
 
     use super::*;
 
-    fn controller(client: Client) -> Controller {
+    fn controller(client: Client) -> PoolController {
         let now = || Timestamp::UNIX_EPOCH;
         let options = Options { client, namespaces: BTreeSet::new(), instance: "me".into(), now };
-        let controller = Controller { options, seen: Arc::default(), metrics: Metrics::default() };
+        let controller = PoolController { options, seen: Arc::default(), metrics: Metrics::default() };
         controller.metrics.attach_pools(&controller.seen);
         controller
     }

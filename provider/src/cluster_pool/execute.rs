@@ -41,7 +41,7 @@ pub(super) async fn annotate(
     Ok(())
 }
 
-/// Tells whoever watches the pool. Each is made once, because it is about a transition.
+/// Emits events about the pool. Each is emitted once, because it reports a transition.
 pub(super) async fn emit(
     client: &Client,
     object: &DynamicObject,

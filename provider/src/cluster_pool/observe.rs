@@ -8,7 +8,7 @@ use kube::{
 use serde_json::Value;
 
 use super::{
-    clusters::{Cluster, World},
+    clusters::{PoolCluster, PoolClusters},
     pool::{Pool, Unread},
 };
 use crate::named;
@@ -23,7 +23,7 @@ pub(super) fn hive(kind: &str) -> ApiResource {
 }
 
 /// Lookup result for a pool.
-pub(super) enum Found {
+pub(super) enum PoolLookup {
     /// Nothing, or a pool that the function did not make.
     Nothing,
     /// One of ours that is left alone, because it cannot be read.
@@ -37,36 +37,36 @@ pub(super) struct Observed {
     /// The object itself: what is written refers to it.
     pub object: DynamicObject,
     pub pool: Pool,
-    pub world: World,
+    pub world: PoolClusters,
 }
 
 /// Reads a pool.
-pub(super) async fn observe(client: &Client, namespace: &str, name: &str) -> kube::Result<Found> {
+pub(super) async fn observe(client: &Client, namespace: &str, name: &str) -> kube::Result<PoolLookup> {
     let pools: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &hive("ClusterPool"));
-    let Some(object) = named::find(&pools, name).await? else { return Ok(Found::Nothing) };
+    let Some(object) = named::find(&pools, name).await? else { return Ok(PoolLookup::Nothing) };
     let pool = match Pool::read(&json(&object)?) {
         Ok(pool) => pool,
-        Err(Unread::NotOurs) => return Ok(Found::Nothing),
+        Err(Unread::NotOurs) => return Ok(PoolLookup::Nothing),
         Err(Unread::Broken(why)) => {
             tracing::warn!(namespace, clusterpool = name, why, "left alone");
-            return Ok(Found::Broken);
+            return Ok(PoolLookup::Broken);
         }
     };
-    let world = World {
+    let world = PoolClusters {
         clusters: clusters(client, namespace, name).await?,
         waiting: waiting(client, namespace, name).await?,
         release_image: release_image(client, &pool.image_set).await?,
         namesakes: namesakes(client, namespace, name).await?,
     };
-    Ok(Found::Pool(Box::new(Observed { object, pool, world })))
+    Ok(PoolLookup::Pool(Box::new(Observed { object, pool, world })))
 }
 
-async fn clusters(client: &Client, namespace: &str, name: &str) -> kube::Result<Vec<Cluster>> {
+async fn clusters(client: &Client, namespace: &str, name: &str) -> kube::Result<Vec<PoolCluster>> {
     let all: Api<DynamicObject> = Api::all_with(client.clone(), &hive("ClusterDeployment"));
     let labelled = ListParams::default().labels(&format!("{}={namespace},{}={name}", LABELS[0], LABELS[1]));
     let mut clusters = Vec::new();
     for object in all.list(&labelled).await? {
-        clusters.extend(Cluster::read(&json(&object)?, namespace, name));
+        clusters.extend(PoolCluster::read(&json(&object)?, namespace, name));
     }
     Ok(clusters)
 }

@@ -41,7 +41,7 @@ pub struct Pool {
 pub enum Unread {
     /// The function did not make it.
     NotOurs,
-    /// Our own annotation cannot be read: what was begun is not known, and nothing is begun anew on top of it.
+    /// Our own annotation cannot be read: the started work is unknown, and nothing new is started on top of it.
     Broken(String),
 }
 

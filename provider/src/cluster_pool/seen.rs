@@ -15,7 +15,7 @@ use crate::watch::Health;
 pub enum PoolState {
     /// Nothing is going on but what Hive does by itself.
     Steady,
-    /// Its clusters are being replaced, because it was asked for.
+    /// Its clusters are being replaced on request.
     Refreshing,
     /// They should have been, and nothing more is done about it.
     Stalled,
@@ -96,7 +96,7 @@ impl Default for PoolGauge {
 }
 
 impl PoolGauge {
-    /// A pool was looked at. None: it is gone, or not ours.
+    /// Records the progress of a pool. None: it is deleted, or not ours.
     pub fn record(&self, key: &Key, looked: Option<PoolProgress>) {
         let mut pools = self.pools();
         pools.remove(key);

@@ -1,4 +1,4 @@
-//! A loop for each kind: what happened, which clusters that concerns, and a look at each.
+//! Controller of each cluster kind: maps events to clusters, and reconciles each.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,12 +17,12 @@ use tokio::{
 };
 
 use super::{
-    caches::{Caches, Writers},
-    execute::Executor,
-    kind::{self, Kind},
+    caches::{ClusterCaches, ClusterWriters},
+    execute::ClusterExecutor,
+    kind::{self, ClusterKind},
     object::Cluster,
-    observe::{Observer, resource},
-    world::Settings,
+    observe::{ClusterObserver, resource},
+    world::ClusterSettings,
 };
 use crate::{
     account::callers::GuestLimiter,
@@ -34,12 +34,12 @@ use crate::{
     },
     execute::error::is_not_found,
     metrics::Metrics,
-    publish::Vault,
+    publish::CredentialsNamespace,
     running::Running,
     watch::Health,
 };
 
-/// How many Secrets are looked at at the same time.
+/// Number of Secrets that are reconciled concurrently.
 const CONCURRENCY_OF_ORPHANS: u16 = 2;
 /// How often it is asked whether the hub serves a kind by now.
 const ABSENT: Duration = Duration::from_secs(30);
@@ -60,14 +60,14 @@ pub struct Options {
 }
 
 /// Everything that the loops of one kind share.
-pub struct Controller {
-    pub(super) kind: &'static dyn Kind,
+pub struct ClusterController {
+    pub(super) kind: &'static dyn ClusterKind,
     pub(super) resource: ApiResource,
     pub(super) of: ClustersOf,
-    pub(super) vault: Vault,
-    pub(super) caches: Arc<Caches>,
-    pub(super) observer: Observer,
-    pub(super) executor: Executor,
+    pub(super) vault: CredentialsNamespace,
+    pub(super) caches: Arc<ClusterCaches>,
+    pub(super) observer: ClusterObserver,
+    pub(super) executor: ClusterExecutor,
     pub(super) queue: Queue,
     pub(super) orphans: Queue,
     pub(super) metrics: Metrics,
@@ -77,10 +77,10 @@ pub struct Controller {
 }
 
 /// The ends that the loops read from.
-struct Inlets {
+struct ClusterInlets {
     clusters: Receiver,
     orphans: Receiver,
-    writers: Writers,
+    writers: ClusterWriters,
 }
 
 /// Runs until `stop` and finishes started reconciles. Kinds that the hub does not serve are waited for.
@@ -118,13 +118,13 @@ async fn serve(
         () = said(stopped.clone()) => return,
         resource = until_served(backend, options) => resource,
     };
-    let (controller, inlets) = Controller::new(kind, resource, of, options, metrics);
+    let (controller, inlets) = ClusterController::new(kind, resource, of, options, metrics);
     let controller = Arc::new(controller);
     controller.metrics.attach_clusters(&controller);
     Box::pin(controller.run(inlets, said(stopped))).await;
 }
 
-/// Waits until the hub serves a kind, in the best version that it does. Said once; what else is wrong the watches say.
+/// Waits until the hub serves a kind, and returns the best version. Logged once; the watches report all other errors.
 async fn until_served(backend: Backend, options: &Options) -> ApiResource {
     let kind = backend.cluster_kind();
     let mut told = false;
@@ -157,7 +157,7 @@ pub(super) fn key(object: &Cluster) -> String {
     format!("{}/{}", object.namespace(), object.name())
 }
 
-/// The words for the watch of Secrets and for their queue, beside those for the kind itself.
+/// Names of the watch of Secrets and of their queue, next to those of the kind itself.
 const fn words(backend: Backend) -> [&'static str; 2] {
     match backend {
         Backend::HyperShift => ["hostedcluster-secrets", "hostedcluster-orphans"],
@@ -167,24 +167,24 @@ const fn words(backend: Backend) -> [&'static str; 2] {
     }
 }
 
-impl Controller {
+impl ClusterController {
     fn new(
-        kind: &'static dyn Kind,
+        kind: &'static dyn ClusterKind,
         resource: ApiResource,
         of: &ClustersOf,
         options: &Options,
         metrics: Metrics,
-    ) -> (Self, Inlets) {
+    ) -> (Self, ClusterInlets) {
         let Options { client, config, patience, instance, now } = options.clone();
         let backend = kind.backend();
-        let settings = Settings::from(&config);
-        let vault = Vault::new(client, &settings.credentials_namespace);
-        let (caches, writers) = Caches::new(backend, resource.clone(), vault.namespace());
+        let settings = ClusterSettings::from(&config);
+        let vault = CredentialsNamespace::new(client, &settings.credentials_namespace);
+        let (caches, writers) = ClusterCaches::new(backend, resource.clone(), vault.namespace());
         let caches = Arc::new(caches);
         let (queue, clusters) = Queue::new();
         let (orphans, orphan_requests) = Queue::new();
         let callers = GuestLimiter::default();
-        let observer = Observer {
+        let observer = ClusterObserver {
             kind,
             resource: resource.clone(),
             vault: vault.clone(),
@@ -193,7 +193,7 @@ impl Controller {
             patience,
             callers: callers.clone(),
         };
-        let executor = Executor {
+        let executor = ClusterExecutor {
             backend,
             resource: resource.clone(),
             vault: vault.clone(),
@@ -203,7 +203,7 @@ impl Controller {
             now,
         };
         let health = [backend.cluster_kind().plural, words(backend)[0]].map(Health::new);
-        let inlets = Inlets { clusters, orphans: orphan_requests, writers };
+        let inlets = ClusterInlets { clusters, orphans: orphan_requests, writers };
         let of = of.clone();
         let controller = Self {
             kind,
@@ -222,8 +222,8 @@ impl Controller {
         (controller, inlets)
     }
 
-    async fn run(self: &Arc<Self>, inlets: Inlets, stop: impl Future<Output = ()>) {
-        let Inlets { clusters, orphans, writers } = inlets;
+    async fn run(self: &Arc<Self>, inlets: ClusterInlets, stop: impl Future<Output = ()>) {
+        let ClusterInlets { clusters, orphans, writers } = inlets;
         let work = async |stopped: watch::Receiver<()>| {
             self.begin().await;
             let name_of = |gone: &ObjectRef<DynamicObject>| {

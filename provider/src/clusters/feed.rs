@@ -1,4 +1,4 @@
-//! From what the watches say to the clusters that it concerns.
+//! Maps events of the watches to clusters.
 
 use kube::{
     Api, ResourceExt as _,
@@ -9,8 +9,8 @@ use kube::{
 };
 
 use super::{
-    caches::Writers,
-    controller::{Controller, key},
+    caches::ClusterWriters,
+    controller::{ClusterController, key},
     object::Cluster,
 };
 use crate::{
@@ -20,9 +20,9 @@ use crate::{
     watch,
 };
 
-impl Controller {
+impl ClusterController {
     /// Watches until it is dropped.
-    pub(super) async fn feed(&self, writers: Writers) {
+    pub(super) async fn feed(&self, writers: ClusterWriters) {
         tokio::join!(self.feed_clusters(writers.clusters), self.feed_secrets(writers.secrets));
     }
 
@@ -47,7 +47,7 @@ impl Controller {
                 Event::Delete(object) => self.orphans.push(format!("{}{SUFFIX}", object.name())),
                 Event::InitDone => {
                     self.push_all();
-                    // Somebody may have gone while nobody watched.
+                    // An owner may have been deleted without an event.
                     self.push_secrets();
                 }
                 Event::Init | Event::InitApply(_) | Event::Apply(_) => {}

@@ -1,4 +1,4 @@
-//! The object that stands for a cluster, of whatever kind: what decisions need, and no more, because there may be thousands.
+//! Object of a cluster, of any kind: the fields that decisions need, and no more, because there may be thousands.
 
 use serde::Deserialize;
 use testplatform_apis::{
@@ -9,7 +9,7 @@ use testplatform_apis::{
 use crate::{any_kind::any_kind, held::held};
 
 held! {
-    /// The object that stands for a cluster, or that has its credentials.
+    /// Object that represents a cluster, or that has its credentials.
     Cluster, Spec, Status
 }
 
@@ -53,7 +53,7 @@ pub struct Status {
     pub cluster_reference: Option<ClusterReference>,
 }
 
-/// An object beside it, by its name.
+/// Name of an object in the same namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Reference {
@@ -91,7 +91,7 @@ impl Cluster {
         self.spec.error.is_none() && self.status.error.is_none()
     }
 
-    /// Drops what nobody reads. `conditions`: the types that somebody does.
+    /// Drops unread fields. `conditions` are the types that are read.
     pub fn slim(&mut self, conditions: &[&str]) {
         self.metadata.labels = None;
         if let Some(annotations) = &mut self.metadata.annotations {

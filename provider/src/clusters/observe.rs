@@ -14,11 +14,11 @@ use testplatform_apis::{
 };
 
 use super::{
-    caches::Caches,
-    kind::{self, Kind, Password, owner},
+    caches::ClusterCaches,
+    kind::{self, ClusterKind, Password, owner},
     next::{matters, may_read},
     object::Cluster,
-    world::{Holder, Settings, World},
+    world::{ClusterSettings, ClusterState, HolderState},
 };
 use crate::{
     account::{self, CredentialsOwner, Issue, callers::GuestLimiter, credentials_owner},
@@ -29,22 +29,22 @@ use crate::{
         limited,
     },
     named,
-    publish::{Reader, Source, Vault},
+    publish::{CredentialsNamespace, CredentialsSource, Reader},
     redacted::Redacted,
 };
 
 /// Looks.
-pub(super) struct Observer {
+pub(super) struct ClusterObserver {
     /// Kind of the observed clusters.
-    pub kind: &'static dyn Kind,
+    pub kind: &'static dyn ClusterKind,
     /// The same, as the hub serves it.
     pub resource: ApiResource,
     /// The Secrets of the hub.
-    pub vault: Vault,
+    pub vault: CredentialsNamespace,
     /// Cached objects.
-    pub caches: Arc<Caches>,
+    pub caches: Arc<ClusterCaches>,
     /// What administrators decided.
-    pub settings: Settings,
+    pub settings: ClusterSettings,
     /// How long one call may take.
     pub patience: Duration,
     /// Leave to call clusters that were delivered.
@@ -52,18 +52,18 @@ pub(super) struct Observer {
 }
 
 /// Credentials of a cluster as they were read.
-struct Found {
-    source: Source,
+struct FoundCredentials {
+    source: CredentialsSource,
     lacks: Option<(Blocked, String)>,
 }
 
-impl Observer {
+impl ClusterObserver {
     /// Observes a cluster; None if the API server says that it does not exist any more.
     pub async fn observe(
         &self,
         cached: Arc<Cluster>,
         anew: bool,
-    ) -> Result<Option<(Arc<Cluster>, World)>, Error> {
+    ) -> Result<Option<(Arc<Cluster>, ClusterState)>, Error> {
         let published = self.caches.published(&cached);
         let matters = matters(self.kind, &cached, &published, &self.settings);
         let object = if anew || matters {
@@ -78,7 +78,8 @@ impl Observer {
         // By the object as it is now, which may be another one of the same name.
         let published = self.caches.published(&object);
         let settings = self.settings.clone();
-        let mut world = World { settings, holder, source: Source::Unread, lacks: None, published };
+        let mut world =
+            ClusterState { settings, holder, source: CredentialsSource::Unread, lacks: None, published };
         if let Some(holder) = may_read(self.kind, &object, &world) {
             let reader = Reader { vault: &self.vault, patience: self.patience };
             let found = self.read(&reader, &object, holder, &world.published).await?;
@@ -87,7 +88,7 @@ impl Observer {
             let mut published = world.published.clone();
             reader.verify(&owner, announced, &found.source, &mut published).await?;
             let source = reader.tried(&self.callers, found.source, &published).await?;
-            world = World { source, lacks: found.lacks, published, ..world };
+            world = ClusterState { source, lacks: found.lacks, published, ..world };
         }
         Ok(Some((object, world)))
     }
@@ -99,19 +100,19 @@ impl Observer {
     }
 
     /// The object that has the credentials.
-    async fn holder(&self, object: &Cluster) -> Result<Holder, Error> {
+    async fn holder(&self, object: &Cluster) -> Result<HolderState, Error> {
         let (namespace, name) = match self.kind.holder(object) {
-            kind::Holder::Itself => return Ok(Holder::Itself),
-            kind::Holder::NotNamed(_) => return Ok(Holder::NotNamed),
-            kind::Holder::HostedCluster { namespace, name } => (namespace, name),
+            kind::CredentialsHolder::Itself => return Ok(HolderState::Itself),
+            kind::CredentialsHolder::NotNamed(_) => return Ok(HolderState::NotNamed),
+            kind::CredentialsHolder::HostedCluster { namespace, name } => (namespace, name),
         };
         // They become parts of a path.
         if ObjectName::try_from(namespace).is_err() || ObjectName::try_from(name).is_err() {
-            return Ok(Holder::Gone);
+            return Ok(HolderState::Gone);
         }
         let client = self.vault.client();
         let found = find(&client, self.patience, Backend::HyperShift, namespace, name).await?;
-        Ok(found.map_or(Holder::Gone, |found| Holder::Here(Arc::new(found))))
+        Ok(found.map_or(HolderState::Gone, |found| HolderState::Here(Arc::new(found))))
     }
 
     /// The credentials, from where they are.
@@ -121,8 +122,10 @@ impl Observer {
         object: &Cluster,
         holder: &Cluster,
         published: &Published,
-    ) -> Result<Found, Error> {
-        let blocked = |(reason, message)| Ok(Found { source: Source::Blocked(reason, message), lacks: None });
+    ) -> Result<FoundCredentials, Error> {
+        let blocked = |(reason, message)| {
+            Ok(FoundCredentials { source: CredentialsSource::Blocked(reason, message), lacks: None })
+        };
         let place = match self.kind.place(holder) {
             Ok(place) => place,
             Err(why) => return blocked((Blocked::MetadataMissing, why.to_owned())),
@@ -136,7 +139,10 @@ impl Observer {
                     Err(why) => return blocked(why),
                 };
                 let issue = Issue { admin, wish, uid: object.uid().to_owned(), revision };
-                return Ok(Found { source: Source::Account(Box::new(issue)), lacks: None });
+                return Ok(FoundCredentials {
+                    source: CredentialsSource::Account(Box::new(issue)),
+                    lacks: None,
+                });
             }
             CredentialsOwner::Nobody(why) => return blocked((Blocked::SecretMissing, why.to_owned())),
         }
@@ -165,12 +171,12 @@ impl Observer {
                 }
             },
         };
-        let source = Source::Complete(Credentials {
+        let source = CredentialsSource::Complete(Credentials {
             kubeconfig: Redacted(config),
             password: Redacted(password),
             source_revision: format!("{namespace}:{config_version},{password_version}"),
         });
-        Ok(Found { source, lacks })
+        Ok(FoundCredentials { source, lacks })
     }
 
     /// A call whose answer is not secret.
@@ -184,10 +190,12 @@ impl Observer {
 }
 
 /// The object with the credentials of a cluster of which nothing has to be read.
-fn unseen(kind: &dyn Kind, object: &Cluster) -> Holder {
+fn unseen(kind: &dyn ClusterKind, object: &Cluster) -> HolderState {
     match kind.holder(object) {
-        kind::Holder::Itself => Holder::Itself,
-        kind::Holder::NotNamed(_) | kind::Holder::HostedCluster { .. } => Holder::NotNamed,
+        kind::CredentialsHolder::Itself => HolderState::Itself,
+        kind::CredentialsHolder::NotNamed(_) | kind::CredentialsHolder::HostedCluster { .. } => {
+            HolderState::NotNamed
+        }
     }
 }
 
@@ -201,7 +209,7 @@ pub(crate) fn api(client: &Client, namespace: &str, resource: &ApiResource) -> A
     Api::namespaced_with(client.clone(), namespace, resource)
 }
 
-/// The object that stands for a cluster, in whichever version it is served. None: there is none.
+/// Reads the object of a cluster, in any served version. None: it does not exist.
 pub(crate) async fn find(
     client: &Client,
     patience: Duration,
@@ -235,8 +243,9 @@ pub(crate) async fn find(
     Ok(None)
 }
 
-/// Whether there may be objects of a kind: a definition that was removed has taken them all along, and nobody is to wait for them. Only discovery can say
-/// so, in lists of what there is beside it, which is no answer of anybody in between; and they may be stored in a version that we cannot work with.
+/// Whether there may be objects of a kind: removing a definition deletes all of its objects, and nothing should wait for them. Only discovery
+/// can tell, in lists that also contain other kinds, so that no proxy can have made them up; and the objects may be stored in a version that we
+/// do not support.
 async fn may_be_served(client: &Client, kind: hub::Kind) -> kube::Result<bool> {
     let groups = client.list_api_groups().await?.groups;
     // Some are always there.

@@ -1,12 +1,12 @@
-//! One look at one cluster, or at one published Secret.
+//! Reconciles one cluster, or one published Secret.
 
 use std::sync::Arc;
 
 use kube::{ResourceExt as _, runtime::controller::Action};
 
 use super::{
-    controller::{Controller, key},
-    execute::Failure,
+    controller::{ClusterController, key},
+    execute::ClusterFailure,
     next,
     object::Cluster,
     overdue::LatestEnd,
@@ -20,8 +20,8 @@ use crate::{
     step::Requeue,
 };
 
-impl Controller {
-    /// Looks at a cluster.
+impl ClusterController {
+    /// Reconciles a cluster.
     pub(super) async fn pass(&self, cached: Arc<Cluster>) -> Result<Action, Error> {
         let (name, uid) = (key(&cached), cached.uid().to_owned());
         let (waited, anew) = self.queue.begin(&name);
@@ -52,8 +52,8 @@ impl Controller {
                 }
                 Ok(step.requeue)
             }
-            Err(Failure { action, error }) => {
-                // Tells the owner, if it is anything for the owner.
+            Err(ClusterFailure { action, error }) => {
+                // Reports the failure to the owner, if it concerns the owner.
                 let said = action.zip(error.said());
                 let notes = said.and_then(|(action, said)| next::failed(&object, action, &said));
                 if let Some(notes) = notes
@@ -66,7 +66,7 @@ impl Controller {
         }
     }
 
-    /// Looks at a published Secret: whether its cluster is gone.
+    /// Reconciles a published Secret: whether its cluster is deleted.
     pub(super) async fn pass_orphan(&self, cached: Arc<SecretMeta>) -> Result<Action, Error> {
         let (name, uid) = (cached.name_any(), cached.uid().unwrap_or_default());
         self.orphans.begin(&name);
@@ -89,7 +89,7 @@ impl Controller {
         {
             return Ok(Requeue::OnChange);
         }
-        // Where the kind itself cannot be listed, that there is none of a name says nothing.
+        // If the kind cannot be listed, the absence of an object proves nothing.
         if let Some((_, why)) = self.health[0].behind() {
             let message = format!("the clusters cannot be watched: {why}");
             return Err(Error { action: "sweep_credentials", reason: Reason::NotYet, message });

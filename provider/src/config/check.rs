@@ -22,7 +22,7 @@ const SHORTEST_CLEANUP: GoDuration = GoDuration::from_secs(10);
 const SHORTEST_LISTING: GoDuration = GoDuration::from_mins(1);
 /// Two listings in a row are within any grace period.
 const LONGEST_LISTING: GoDuration = GoDuration::from_mins(15);
-/// A claim that is moved, or an Object that is made anew, has its owner again within this time.
+/// A moved claim, or a recreated Object, has its owner again within this time.
 const SHORTEST_GRACE: GoDuration = GoDuration::from_mins(15);
 
 /// An API server refuses to give a token for less.
@@ -35,7 +35,7 @@ const LONGEST_LOOK: GoDuration = GoDuration::from_mins(2);
 
 /// Everything that is wrong.
 pub fn findings(config: &Config) -> Vec<Finding> {
-    let mut found = Found(vec![]);
+    let mut found = FindingList(vec![]);
     found.ephemeral_cluster(&config.ephemeral_cluster);
     found.cluster_claim(&config.cluster_claim);
     for (index, namespace) in config.cluster_pool.namespaces.iter().enumerate() {
@@ -61,9 +61,9 @@ pub fn findings(config: &Config) -> Vec<Finding> {
     found.0
 }
 
-struct Found(Vec<Finding>);
+struct FindingList(Vec<Finding>);
 
-impl Found {
+impl FindingList {
     fn add(&mut self, path: &str, message: impl Into<String>) {
         self.0.push(Finding { path: path.into(), message: message.into() });
     }

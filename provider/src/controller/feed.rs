@@ -1,4 +1,4 @@
-//! From what the watches say to the objects that it concerns.
+//! Maps events of the watches to objects.
 
 use kube::{
     core::ObjectMeta,
@@ -12,7 +12,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::Controller;
 use crate::{
-    build_clusters::Moved,
+    build_clusters::BuildClusterEvent,
     ephemeral_cluster::{object::EphemeralCluster, prow_job::ProwJob},
     watch,
 };
@@ -23,8 +23,8 @@ pub(super) struct Writers {
     pub(super) prow_jobs: Writer<ProwJob>,
 }
 
-/// How many whole objects one page of a list has. With kube's 500, and a configuration of some KiB in each of them, the
-/// pages took more memory than what is kept of five thousand, and an allocator seldom gives such memory back.
+/// Page size of lists of full objects. With kube's 500, and a configuration of some KiB in each object, the pages took more memory than the
+/// cache of five thousand, and an allocator seldom returns such memory.
 const PAGE: u32 = 100;
 
 /// Labels and annotations of this project, and of the controllers of EphemeralClusters.
@@ -34,7 +34,7 @@ impl Controller {
     /// Watches until it is dropped.
     ///
     /// Lists come in pages: that bounds what is held while they are read, and works with every API server.
-    pub(super) async fn feed(&self, writers: Writers, moved: UnboundedReceiver<Moved>) {
+    pub(super) async fn feed(&self, writers: Writers, moved: UnboundedReceiver<BuildClusterEvent>) {
         let Writers { ephemeral_clusters, prow_jobs } = writers;
         tokio::join!(
             self.feed_ephemeral_clusters(ephemeral_clusters),
@@ -104,15 +104,15 @@ impl Controller {
         .await;
     }
 
-    async fn feed_moved(&self, mut moved: UnboundedReceiver<Moved>) {
+    async fn feed_moved(&self, mut moved: UnboundedReceiver<BuildClusterEvent>) {
         while let Some(moved) = moved.recv().await {
             match moved {
-                Moved::Job(job) => {
+                BuildClusterEvent::Job(job) => {
                     if let Some(job) = self.caches.prow_job(&job) {
                         self.push_job(&job);
                     }
                 }
-                Moved::Cluster(cluster) => {
+                BuildClusterEvent::Cluster(cluster) => {
                     for job in self.caches.prow_jobs.state() {
                         if job.spec.value.cluster == cluster {
                             self.push_job(&job);
@@ -134,8 +134,8 @@ impl Controller {
     }
 }
 
-/// Keeps of labels and annotations what decisions are made by: there may be thousands of objects, and somebody's note on one can
-/// be as long as a spec.
+/// Keeps only the labels and annotations that decisions need: there may be thousands of objects, and somebody's annotation can be as long as a
+/// spec.
 fn slim(metadata: &mut ObjectMeta) {
     let matters = |key: &str| key == LABEL || PREFIXES.iter().any(|prefix| key.starts_with(prefix));
     for map in [&mut metadata.labels, &mut metadata.annotations].into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! One look at one object.
+//! Reconciles one object.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -7,19 +7,19 @@ use kube::runtime::controller::Action as Again;
 use testplatform_apis::names::ephemeral_cluster::LABEL;
 
 use super::{
-    Controller, Mode,
+    Controller, ControllerMode,
     queue::{Queue, net},
 };
 use crate::{
     ephemeral_cluster::{next, object::EphemeralCluster, orphan, prow_job::ProwJob, proxy, world::Job},
-    execute::{Error, Failure, Reason},
+    execute::{Error, ExecutionFailure, Reason},
     metrics::Metrics,
     named,
     step::{Operation, Plan, Requeue},
 };
 
 impl Controller {
-    /// Looks at an EphemeralCluster.
+    /// Reconciles an EphemeralCluster.
     pub(super) async fn pass(&self, cached: Arc<EphemeralCluster>) -> Result<Again, Error> {
         let (name, uid) = (cached.name().to_owned(), cached.uid().to_owned());
         let (waited, anew) = self.queue.begin(&name);
@@ -36,8 +36,8 @@ impl Controller {
         };
         let now = (self.now)();
         let step = match &self.mode {
-            Mode::Fulfil(_) => next::next(&object, &world, now),
-            Mode::Proxy => proxy::next(&object, &world, now),
+            ControllerMode::Fulfil(_) => next::next(&object, &world, now),
+            ControllerMode::Proxy => proxy::next(&object, &world, now),
         };
         let outcome = match self.executor.run(Some(EphemeralCluster::clone(&object)), &step).await {
             Ok(outcome) => outcome,
@@ -57,12 +57,12 @@ impl Controller {
         outcome.undone.map_or(Ok(step.requeue), Err)
     }
 
-    /// Tells the owner, if it is anything for the owner. Beside another controller the status is the other one's.
-    async fn report(&self, failure: Failure<'_>, step: &Plan) -> Error {
-        let Failure { mut object, action, error } = failure;
+    /// Reports the failure to the owner, if it concerns the owner. In proxy mode the status belongs to the other controller.
+    async fn report(&self, failure: ExecutionFailure<'_>, step: &Plan) -> Error {
+        let ExecutionFailure { mut object, action, error } = failure;
         let said = action.and_then(|action| told(action, &error));
         let status = match (&self.mode, &object, action, said) {
-            (Mode::Fulfil(_), Some(object), Some(action), Some(said)) => {
+            (ControllerMode::Fulfil(_), Some(object), Some(action), Some(said)) => {
                 next::failed(object, step, action, &said, (self.now)())
             }
             _ => None,
@@ -75,15 +75,15 @@ impl Controller {
         error
     }
 
-    /// Looks at a ProwJob: whether its EphemeralCluster is gone.
+    /// Reconciles a ProwJob: whether its EphemeralCluster is deleted.
     pub(super) async fn pass_orphan(&self, cached: Arc<ProwJob>) -> Result<Again, Error> {
         let name = cached.name().to_owned();
         let uid = cached.metadata.uid.clone().unwrap_or_default();
         self.orphans.begin(&name);
         let looked = match &self.mode {
-            Mode::Fulfil(_) => guarded(Box::pin(self.look_at_orphan(&cached))).await,
+            ControllerMode::Fulfil(_) => guarded(Box::pin(self.look_at_orphan(&cached))).await,
             // The job is another controller's.
-            Mode::Proxy => Ok(Requeue::OnChange),
+            ControllerMode::Proxy => Ok(Requeue::OnChange),
         };
         Ok(reschedule(&self.metrics, &self.orphans, "prowjob", &name, &uid, looked))
     }
@@ -98,7 +98,7 @@ impl Controller {
         if cached.state().is_final() || self.caches.ephemeral_cluster(owner).is_some_and(|o| is_it(&o)) {
             return Ok(Requeue::OnChange);
         }
-        // Ending a job cannot be taken back, so a cache is not enough.
+        // Ending a job is irreversible, so a cache is not enough.
         let api = self.hub.ephemeral_clusters();
         let object = self.observer.call("get_ephemeral_cluster", named::find(&api, owner)).await?;
         if object.is_some_and(|object| is_it(&object)) {

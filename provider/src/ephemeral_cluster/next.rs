@@ -34,23 +34,26 @@ use testplatform_apis::{
 };
 
 pub use own::is_own;
-pub(super) use own::{Bound, Own, is_for_another};
-use pass::{Pass, RETRY, after};
+pub(super) use own::{BoundJob, OwnJobs, is_for_another};
+use pass::{Planner, RETRY, after};
 
 use super::{
-    conditions::{self, CLUSTER_READY, CREDENTIALS_IN_SYNC, Is, PROW_JOB_CREATING, Reason, TEST_COMPLETED},
+    conditions::{
+        self, CLUSTER_READY, CREDENTIALS_IN_SYNC, ConditionReason, ConditionStatus, PROW_JOB_CREATING,
+        TEST_COMPLETED,
+    },
     credentials::Published,
     object::EphemeralCluster,
     settings::MARGIN,
     status::{Condition, Phase, Status},
-    told::Told,
-    world::{Job, World},
+    told::EventReason,
+    world::{Job, ObservedState},
 };
 use crate::step::{Event, Operation, Plan};
 
 /// Why a job is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum EndReason {
     /// Somebody wants it, or its lifetime is over.
     Asked,
     /// There was no cluster in time.
@@ -60,11 +63,11 @@ pub(super) enum Ending {
 }
 
 /// Plans the next step of an EphemeralCluster.
-pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Plan {
+pub fn next(object: &EphemeralCluster, world: &ObservedState, now: Timestamp) -> Plan {
     if object.uid().is_empty() {
         return Plan::default();
     }
-    let mut pass = Pass::new(object, world, now);
+    let mut pass = Planner::new(object, world, now);
     if object.status.error.is_some() {
         unreadable::next(&mut pass);
         return pass.finish_without_status();
@@ -76,28 +79,28 @@ pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Plan {
         end_stray(&mut pass, stray);
     }
     let (job, over) = match pass.own.bound {
-        Bound::Unbound => {
+        BoundJob::Unbound => {
             birth::next(&mut pass);
             (None, true)
         }
-        // A cache that lags behind our own creation.
-        Bound::Unseen => {
+        // The cache lags behind our own creation.
+        BoundJob::Unseen => {
             if pass.is_sure() {
                 pass.again_in(RETRY);
             }
             (None, false)
         }
-        Bound::Gone => (None, ended::gone(&mut pass)),
-        Bound::Foreign(job) => {
+        BoundJob::Gone => (None, ended::gone(&mut pass)),
+        BoundJob::Foreign(job) => {
             ended::foreign(&mut pass, job);
             (None, true)
         }
-        Bound::To(job) if job.prow_job.state().is_final() => {
+        BoundJob::To(job) if job.prow_job.state().is_final() => {
             bind(&mut pass, job);
             ended::next(&mut pass, job);
             (Some(job), true)
         }
-        Bound::To(job) => {
+        BoundJob::To(job) => {
             bind(&mut pass, job);
             claim(&mut pass, job);
             if let Some(ending) = begun(&pass).or_else(|| running::next(&mut pass, job)) {
@@ -108,7 +111,7 @@ pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Plan {
         }
     };
     if object.is_deleted() && over && !pass.own.runs() {
-        // Nobody reads its status any more.
+        // The status has no readers any more.
         pass.let_go();
         return pass.finish_without_status();
     }
@@ -117,7 +120,7 @@ pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Plan {
 
 /// An operation that may be refused for long, or by a cluster that does not answer, must not block teardown: nothing is published any more, and
 /// the remaining operations come after it.
-fn make_way(pass: &mut Pass<'_>, job: &Job) {
+fn make_way(pass: &mut Planner<'_>, job: &Job) {
     for action in std::mem::take(&mut pass.actions) {
         match action {
             Operation::PublishCredentials(_)
@@ -140,7 +143,7 @@ fn make_way(pass: &mut Pass<'_>, job: &Job) {
 }
 
 /// Ends a job that is one too many. Nothing waits for that which is done for the one that is served.
-fn end_stray(pass: &mut Pass<'_>, stray: &Job) {
+fn end_stray(pass: &mut Planner<'_>, stray: &Job) {
     if let Some(end) = teardown::unserved(pass, stray) {
         let note = format!("ProwJob {} is one too many and is ended", stray.prow_job.name());
         let event = Event { warning: true, reason: TOO_MANY_PROW_JOBS.to_owned(), note };
@@ -168,15 +171,15 @@ pub fn failed(
     let (type_, reason) = match action {
         Operation::CreateProwJob(_) => {
             status.phase = status.phase.or(Some(Phase::Provisioning));
-            (PROW_JOB_CREATING, Reason::ProwJobCreateFailed)
+            (PROW_JOB_CREATING, ConditionReason::ProwJobCreateFailed)
         }
         Operation::PublishCredentials(_) | Operation::IssueCredentials(_) => {
             let ready = conditions::find(&status.conditions, CLUSTER_READY).is_some_and(Condition::is_true);
-            (if ready { CREDENTIALS_IN_SYNC } else { CLUSTER_READY }, Reason::PublishFailed)
+            (if ready { CREDENTIALS_IN_SYNC } else { CLUSTER_READY }, ConditionReason::PublishFailed)
         }
         Operation::SignalWaitStep { .. } => {
             begin_end(&mut status, step.status.as_ref()?, now);
-            (TEST_COMPLETED, Reason::SignalFailed)
+            (TEST_COMPLETED, ConditionReason::SignalFailed)
         }
         Operation::AddFinalizer
         | Operation::RemoveFinalizer
@@ -187,51 +190,65 @@ pub fn failed(
         | Operation::WithdrawCredentials
         | Operation::EmitEvent(_) => return None,
     };
-    // Each writing makes an event, and so another try at once; and an API server may never say the same twice.
+    // Each write causes an event, and so an immediate retry; and an API server may vary its message each time.
     let known = |c: &Condition| c.is_false() && c.reason == reason.as_str();
     if conditions::find(&status.conditions, type_).is_some_and(known) {
         return None;
     }
     let said = &said[..said.floor_char_boundary(MAX_SAID)];
-    conditions::set(&mut status.conditions, type_, Is::False, reason.as_str(), said.to_owned(), now);
+    conditions::set(
+        &mut status.conditions,
+        type_,
+        ConditionStatus::False,
+        reason.as_str(),
+        said.to_owned(),
+        now,
+    );
     Some(status)
 }
 
-/// The end has begun, although nobody could be told yet: why it ends is decided once.
+/// Records the start of the end, even before the signal is delivered: its reason is decided once.
 fn begin_end(status: &mut Status, decided: &Status, now: Timestamp) {
     status.prow_job_id.clone_from(&decided.prow_job_id);
     let over = matches!(status.phase, Some(Phase::Failed | Phase::Deprovisioned));
     status.phase = if over { status.phase } else { Some(Phase::Deprovisioning) };
     let verdict = conditions::find(&decided.conditions, CLUSTER_READY)
-        .filter(|c| c.is_false() && Reason::verdict(&c.reason).is_some());
+        .filter(|c| c.is_false() && ConditionReason::verdict(&c.reason).is_some());
     if let Some(Condition { reason, message, .. }) = verdict {
-        conditions::set(&mut status.conditions, CLUSTER_READY, Is::False, reason, message.clone(), now);
+        conditions::set(
+            &mut status.conditions,
+            CLUSTER_READY,
+            ConditionStatus::False,
+            reason,
+            message.clone(),
+            now,
+        );
     }
 }
 
 /// Why the end has begun, if it has: from then on there is no way back.
-fn begun(pass: &Pass<'_>) -> Option<Ending> {
-    let verdict = Reason::verdict(pass.reason_against(CLUSTER_READY));
-    if verdict == Some(Reason::ProvisionTimeout) {
-        return Some(Ending::ProvisionTimeout);
+fn begun(pass: &Planner<'_>) -> Option<EndReason> {
+    let verdict = ConditionReason::verdict(pass.reason_against(CLUSTER_READY));
+    if verdict == Some(ConditionReason::ProvisionTimeout) {
+        return Some(EndReason::ProvisionTimeout);
     }
-    if verdict == Some(Reason::NeverScheduled) {
-        return Some(Ending::NeverScheduled);
+    if verdict == Some(ConditionReason::NeverScheduled) {
+        return Some(EndReason::NeverScheduled);
     }
-    (asked(pass) || pass.is_over()).then_some(Ending::Asked)
+    (asked(pass) || pass.is_over()).then_some(EndReason::Asked)
 }
 
-/// Whether somebody asked for the end, or it has begun in this pass.
-fn asked(pass: &Pass<'_>) -> bool {
+/// Whether the end was requested, or started in this reconcile.
+fn asked(pass: &Planner<'_>) -> bool {
     pass.object.asks_for_its_end() || conditions::find(&pass.status.conditions, TEST_COMPLETED).is_some()
 }
 
 /// Whether it ever was ready. The name of the Secret stays when all else changes.
-fn ever_ready(pass: &Pass<'_>) -> bool {
+fn ever_ready(pass: &Planner<'_>) -> bool {
     !pass.stored().secret_ref.is_empty() || pass.holds(CLUSTER_READY)
 }
 
-fn bind(pass: &mut Pass<'_>, job: &Job) {
+fn bind(pass: &mut Planner<'_>, job: &Job) {
     let name = job.prow_job.name();
     name.clone_into(&mut pass.status.prow_job_id);
     if !job.prow_job.status.value.url.is_empty() {
@@ -240,13 +257,13 @@ fn bind(pass: &mut Pass<'_>, job: &Job) {
     // This explains the failure.
     if !pass.is_over() {
         let message = format!("ProwJob {name} was created");
-        pass.set(PROW_JOB_CREATING, Is::False, Reason::ProwJobCreated, message);
+        pass.set(PROW_JOB_CREATING, ConditionStatus::False, ConditionReason::ProwJobCreated, message);
     }
 }
 
-/// Puts on record whose a job of the upstream controller's is. A name can be used again, so an old copy of an
-/// EphemeralCluster that is gone must not take the job of the one that has its name now.
-fn claim(pass: &mut Pass<'_>, job: &Job) {
+/// Records the owner of a job of the upstream controller. A name can be reused, so an outdated copy of a deleted EphemeralCluster must not
+/// claim the job of its successor.
+fn claim(pass: &mut Planner<'_>, job: &Job) {
     let claimed = job.prow_job.label(ours::EPHEMERAL_CLUSTER_UID).is_some();
     if pass.object.is_deleted() || claimed || !pass.is_sure() {
         return;
@@ -263,7 +280,7 @@ fn claim(pass: &mut Pass<'_>, job: &Job) {
     ]
     .into();
     let note = format!("ProwJob {name} of another controller was taken over");
-    let event = Event { warning: false, reason: Told::ProwJobAdopted.as_str().to_owned(), note };
+    let event = Event { warning: false, reason: EventReason::ProwJobAdopted.as_str().to_owned(), note };
     pass.actions.extend([Operation::ClaimProwJob { name, labels, annotations }, Operation::EmitEvent(event)]);
 }
 
@@ -274,12 +291,12 @@ fn duration(object: &EphemeralCluster, key: &str) -> Option<SignedDuration> {
 }
 
 /// When the EphemeralCluster was made.
-fn born(pass: &Pass<'_>) -> Timestamp {
+fn born(pass: &Planner<'_>) -> Timestamp {
     pass.object.metadata.creation_timestamp.as_ref().map_or(pass.now, |t| t.0)
 }
 
 /// When there has to have been a cluster.
-fn provision_deadline(pass: &Pass<'_>) -> Timestamp {
+fn provision_deadline(pass: &Planner<'_>) -> Timestamp {
     let timeout = duration(pass.object, ours::PROVISION_TIMEOUT);
     let timeout = timeout.unwrap_or(pass.world.settings.provision_timeout);
     after(born(pass), timeout.saturating_add(MARGIN))

@@ -40,7 +40,7 @@ pub struct EphemeralCluster {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Spec {
-    /// The end was asked for.
+    /// Request to tear down the cluster.
     pub tear_down_cluster: bool,
     /// The ci-operator part.
     pub ci_operator: CiOperator,
@@ -102,7 +102,7 @@ impl EphemeralCluster {
         self.metadata.deletion_timestamp.is_some()
     }
 
-    /// Whether somebody asked for its end. Remembered, so that taking it back changes nothing.
+    /// Whether its end was requested. The request is remembered, so withdrawing it changes nothing.
     pub fn asks_for_its_end(&self) -> bool {
         let status = &self.status.value;
         self.is_deleted()
@@ -125,7 +125,7 @@ impl EphemeralCluster {
 /// An object as the API server sends it, before what is not needed of it is dropped.
 #[derive(Deserialize)]
 #[serde(bound = "S: serde::de::DeserializeOwned + Default, T: serde::de::DeserializeOwned + Default")]
-pub(super) struct Whole<S, T> {
+pub(super) struct RawObject<S, T> {
     pub metadata: ObjectMeta,
     #[serde(default)]
     pub spec: Lenient<S>,
@@ -135,7 +135,7 @@ pub(super) struct Whole<S, T> {
 
 impl<'de> Deserialize<'de> for EphemeralCluster {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Whole { mut metadata, spec, status } = Whole::deserialize(deserializer)?;
+        let RawObject { mut metadata, spec, status } = RawObject::deserialize(deserializer)?;
         let other_writer = other_writer(&metadata.managed_fields.take().unwrap_or_default());
         if let Some(diagnostics) = metadata.annotations.as_mut().and_then(|a| a.get_mut(ours::DIAGNOSTICS)) {
             *diagnostics = String::new();

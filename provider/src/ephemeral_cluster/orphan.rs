@@ -1,11 +1,11 @@
-//! A ProwJob whose EphemeralCluster is gone: it is ended, so that its cluster is.
+//! ProwJob whose EphemeralCluster is deleted: ending the job also deletes its cluster.
 
 use jiff::Timestamp;
 
 use super::{
     next::{
         pass::{RETRY, after},
-        teardown::{ABORTED_BY_US, Means, means, started},
+        teardown::{ABORTED_BY_US, EndMethod, means, started},
     },
     settings::Settings,
     world::Job,
@@ -20,11 +20,11 @@ pub fn next(job: &Job, settings: &Settings, now: Timestamp) -> Plan {
     }
     let wait = |time| Plan { requeue: Requeue::after(time), ..Plan::default() };
     match means(&job.site) {
-        Means::Told => Plan::default(),
-        Means::Tell { cluster, namespace } => {
+        EndMethod::Told => Plan::default(),
+        EndMethod::Tell { cluster, namespace } => {
             Plan { actions: vec![Operation::SignalWaitStep { cluster, namespace }], ..Plan::default() }
         }
-        Means::Abort { .. } => {
+        EndMethod::Abort { .. } => {
             let deadline = started(&job.prow_job).map_or(now, |t| after(t, settings.abort_grace));
             if deadline > now {
                 return wait(deadline.duration_since(now));
@@ -33,7 +33,7 @@ pub fn next(job: &Job, settings: &Settings, now: Timestamp) -> Plan {
             let name = job.prow_job.name().to_owned();
             Plan { actions: vec![Operation::AbortProwJob { name, description }], ..Plan::default() }
         }
-        // Aborting it would leave a cluster behind that nobody knows of.
-        Means::OutOfReach { .. } => wait(RETRY),
+        // An abort would leave an unknown cluster behind.
+        EndMethod::OutOfReach { .. } => wait(RETRY),
     }
 }

@@ -1,8 +1,7 @@
 //! The registry of cluster profiles: which there are, and who may use them.
 //!
-//! Its file belongs to the step registry, in whose format it is read. That file grows without asking us, so fields that are
-//! not known are skipped; but what an ownership rule depends on must be right, or the whole is refused: nobody is let in by a
-//! registry that is only half understood.
+//! Its file belongs to the step registry and has that format. The file grows without notice, so unknown fields are skipped; but the fields of
+//! an ownership rule must be correct, or the whole file is refused: a half-understood registry admits nobody.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -92,7 +91,7 @@ pub enum ProfilesError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profiles {
     found: Result<BTreeMap<String, Profile>, String>,
-    /// Whether what is not in it is taken to be nowhere.
+    /// Whether an absent profile counts as nonexistent.
     settled: bool,
 }
 
@@ -140,7 +139,7 @@ impl Profiles {
         found.unwrap_or_else(Self::unavailable)
     }
 
-    /// A registry that cannot be read now. The sentence says why; requests that need it wait.
+    /// Registry that cannot be read now. The sentence gives the reason; requests that need it wait.
     pub fn unavailable(reason: impl Into<String>) -> Self {
         Self { found: Err(reason.into()), settled: true }
     }
@@ -169,7 +168,7 @@ impl Profiles {
 }
 
 impl Profile {
-    /// Whether a tenant on a Konflux cluster owns it. Nobody without a name owns anything.
+    /// Whether a tenant on a Konflux cluster owns it. A tenant without a name owns nothing.
     pub fn is_owned_by(&self, tenant: &str, cluster: &str) -> bool {
         !tenant.is_empty()
             && !cluster.is_empty()

@@ -12,7 +12,7 @@ use testplatform_apis::{
 };
 use uuid::Uuid;
 
-use super::object::Whole;
+use super::object::RawObject;
 
 /// A ProwJob, without its pod.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +38,7 @@ pub struct Spec {
 #[serde(default)]
 pub struct Status {
     /// How far it is.
-    pub state: State,
+    pub state: JobState,
     /// URL of the job's page.
     pub url: String,
     /// Why it is in that state.
@@ -51,7 +51,7 @@ pub struct Status {
 /// State of a ProwJob. Source: the ProwJob CRD, `prow.k8s.io/v1`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum JobState {
     /// No build cluster has been chosen; `spec.cluster` is a placeholder.
     Scheduling,
     /// A build cluster has been chosen, there is no pod yet.
@@ -66,13 +66,13 @@ pub enum State {
     Aborted,
     /// It could not be run.
     Error,
-    /// Nothing, or a word that nobody knows: not at its end.
+    /// Empty or unknown: counts as not finished.
     #[default]
     #[serde(other)]
     Unknown,
 }
 
-impl State {
+impl JobState {
     /// Whether it will never change again.
     pub const fn is_final(self) -> bool {
         match self {
@@ -111,7 +111,7 @@ impl ProwJob {
     }
 
     /// How far it is.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> JobState {
         self.status.value.state
     }
 
@@ -134,7 +134,7 @@ impl ProwJob {
 
 impl<'de> Deserialize<'de> for ProwJob {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Whole { mut metadata, spec, status } = Whole::deserialize(deserializer)?;
+        let RawObject { mut metadata, spec, status } = RawObject::deserialize(deserializer)?;
         metadata.managed_fields = None;
         Ok(Self { metadata, spec, status })
     }

@@ -1,4 +1,4 @@
-//! One EphemeralCluster in mode `proxy`: the upstream controller fulfils it, and only its credentials are kept in step.
+//! EphemeralCluster in mode `proxy`: the upstream controller fulfils it, and only its credentials are kept in sync.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use testplatform_apis::names::ours;
 use super::{
     conditions::{PROW_JOB_COMPLETED, find},
     credentials::Published,
-    next::{Bound, Own, is_for_another, pass::RETRY, running::SOON},
+    next::{BoundJob, OwnJobs, is_for_another, pass::RETRY, running::SOON},
     object::EphemeralCluster,
     publication::{Publication, cannot_be_watched, compare},
     status::{Condition, Phase},
-    world::World,
+    world::ObservedState,
 };
 use crate::{
     account::stamp::TokenFingerprint,
@@ -20,22 +20,24 @@ use crate::{
 };
 
 /// Plans the credentials of an EphemeralCluster. The plan never has a job, a finalizer or a status.
-pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Plan {
+pub fn next(object: &EphemeralCluster, world: &ObservedState, now: Timestamp) -> Plan {
     let status = &object.status.value;
     // A deleted object takes its Secret along. Only the upstream controller says which job it has.
     if object.is_deleted() || object.status.error.is_some() || status.prow_job_id.is_empty() {
         return Plan::default();
     }
-    let bound = Own::of(object, world).bound;
+    let bound = OwnJobs::of(object, world).bound;
     let completed = find(&status.conditions, PROW_JOB_COMPLETED).is_some_and(Condition::is_true);
-    let gone = matches!(bound, Bound::Gone | Bound::Foreign(_));
+    let gone = matches!(bound, BoundJob::Gone | BoundJob::Foreign(_));
     if status.phase == Some(Phase::Deprovisioned) || completed || gone {
         return withdrawn(world);
     }
     let job = match bound {
-        Bound::To(job) => job,
-        Bound::Unseen if !world.fresh => return Plan { requeue: Requeue::Fresh, ..Plan::default() },
-        Bound::Unseen | Bound::Unbound | Bound::Gone | Bound::Foreign(_) => return Plan::default(),
+        BoundJob::To(job) => job,
+        BoundJob::Unseen if !world.fresh => return Plan { requeue: Requeue::Fresh, ..Plan::default() },
+        BoundJob::Unseen | BoundJob::Unbound | BoundJob::Gone | BoundJob::Foreign(_) => {
+            return Plan::default();
+        }
     };
     if status.secret_ref.is_empty() || job.prow_job.state().is_final() {
         return Plan::default();
@@ -78,7 +80,7 @@ pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Plan {
     step
 }
 
-fn withdrawn(world: &World) -> Plan {
+fn withdrawn(world: &ObservedState) -> Plan {
     match world.published {
         Published::Ours { .. } => Plan { actions: vec![Operation::WithdrawCredentials], ..Plan::default() },
         Published::Absent | Published::Foreign(_) => Plan::default(),

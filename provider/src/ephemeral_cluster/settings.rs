@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 /// Durations. Read from the configuration file, whose defaults these are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How long provisioning may take, where the EphemeralCluster does not say.
+    /// Timeout of provisioning, if the EphemeralCluster sets none.
     pub provision_timeout: SignedDuration,
     /// For which lifetime a job is given time, where the EphemeralCluster does not say.
     pub max_lifetime: SignedDuration,

@@ -16,7 +16,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// A sentence for whoever asked for it. It does not change from try to try, or each try would be a change.
+    /// Message for the owner. It does not change from try to try, or each try would be a change.
     pub fn said(&self) -> Option<String> {
         let text = match self.reason {
             // Nothing is wrong, or it passes by itself.
@@ -51,7 +51,7 @@ pub enum Reason {
     Refused,
     /// It belongs to somebody else.
     Foreign,
-    /// A cluster that was delivered does not answer, or does not do what is asked of it.
+    /// A delivered cluster does not answer, or refuses a call.
     Delivered,
     /// The build cluster cannot be reached, or is not known.
     Unreachable,
@@ -71,7 +71,7 @@ impl Reason {
         matches!(self, Self::Conflict | Self::NotYet)
     }
 
-    /// Whether it may be otherwise in a moment, or was done although nobody heard of it.
+    /// Whether it may succeed in a moment, or was done although the response was lost.
     pub const fn may_pass(self) -> bool {
         matches!(self, Self::Timeout | Self::Server | Self::Network)
     }
@@ -164,7 +164,7 @@ pub fn plain(error: &Kube) -> String {
         }
         Kube::Api(status) => status.message.clone(),
         Kube::SerdeError(_) => "the answer cannot be understood".to_owned(),
-        // The innermost is the one that says what happened.
+        // The innermost error says what happened.
         other => {
             let mut innermost: &dyn std::error::Error = other;
             while let Some(source) = innermost.source() {

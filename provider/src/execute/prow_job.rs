@@ -10,7 +10,7 @@ use super::{
     error::{already_exists, is_gone},
 };
 use crate::{
-    ephemeral_cluster::prow_job::State,
+    ephemeral_cluster::prow_job::JobState,
     hub::{creation, patching},
     named,
 };
@@ -23,7 +23,7 @@ impl Executor {
         let job: DynamicObject = serde_json::from_value(manifest.clone())
             .map_err(|error| Cause::new(Reason::Bug, format!("the manifest is not an object: {error}")))?;
         match self.hub.whole_prow_jobs().create(&creation(), &job).await {
-            // The name comes from the uid of its EphemeralCluster: it is the one that was meant.
+            // The name derives from the uid of its EphemeralCluster: it is the same job.
             Err(error) if already_exists(&error) => Ok(()),
             other => Ok(other.map(|_| ())?),
         }
@@ -67,7 +67,7 @@ impl Executor {
             // the time itself when it has deleted the pod. Source: kubernetes-sigs/prow, pkg/plank.
             Patch::Merge(json!({
                 "metadata": { "resourceVersion": version },
-                "status": { "state": State::Aborted.as_str(), "description": description },
+                "status": { "state": JobState::Aborted.as_str(), "description": description },
             }))
         };
         let version = job.metadata.resource_version.as_ref();
@@ -75,7 +75,7 @@ impl Executor {
             Err(error) if is_gone(&error, name) => return Ok(()),
             other => other?,
         };
-        if written.state() == State::Aborted {
+        if written.state() == JobState::Aborted {
             return Ok(());
         }
         // Upstream's definition of ProwJobs has no status subresource; the response is then the same as for a deleted job. If it has one, the

@@ -65,7 +65,7 @@ impl Executor {
 pub(crate) struct Content<'a> {
     /// By their keys.
     pub data: BTreeMap<String, ByteString>,
-    /// Which state of its source this is, as it is noted on the Secret.
+    /// Revision of the source, as recorded on the Secret.
     pub revision: &'a str,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Creates a Secret with credentials, or updates it if `ours` says so. `owned` is its metadata, which says whose it is.
+/// Creates a Secret with credentials, or updates it if `ours` permits. `owned` is its metadata, which names its owner.
 pub(crate) async fn write(
     secrets: &Api<Secret>,
     owned: ObjectMeta,
@@ -117,7 +117,7 @@ pub(crate) async fn remove(
     }
 }
 
-/// Whether an object controls a Secret, or a sentence that says who does.
+/// Checks that an object controls a Secret; the error is a sentence that names the actual owner.
 pub fn ours(secret: &ObjectMeta, object: &EphemeralCluster) -> Result<(), String> {
     let name = secret.name.as_deref().unwrap_or_default();
     let controller = secret.owner_references.iter().flatten().find(|owner| owner.controller == Some(true));
@@ -156,7 +156,7 @@ fn difference(stored: &Secret, content: &Content<'_>) -> Option<Value> {
     if has == Some(wanted) && revision.map(String::as_str) == Some(content.revision) {
         return None;
     }
-    // Only these keys: whatever else is in there was not put there by us.
+    // Only these keys: all others are somebody else's.
     let mut data: Map<String, Value> =
         has.into_iter().flatten().map(|(key, _)| (key.clone(), Value::Null)).collect();
     data.extend(wanted.iter().map(|(key, value)| (key.clone(), json!(value))));

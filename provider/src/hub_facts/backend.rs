@@ -1,4 +1,4 @@
-//! How far a cluster of a backend is, by the object that stands for it.
+//! Progress of a cluster of a backend, by its object.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,18 +13,18 @@ use testplatform_apis::{
 struct Status {
     phase: String,
     conditions: Vec<ObservedCondition>,
-    version: Version,
+    version: VersionStatus,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Version {
-    history: Vec<Entry>,
+struct VersionStatus {
+    history: Vec<HistoryEntry>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Entry {
+struct HistoryEntry {
     state: String,
 }
 
@@ -37,7 +37,7 @@ pub fn in_the_making(backend: Backend, status: &Value) -> bool {
         Backend::HyperShift => {
             status.version.history.iter().any(|entry| entry.state == "Completed") || is_true("Available")
         }
-        // Stays, whatever becomes of the cluster.
+        // Stays true, whatever happens to the cluster.
         Backend::ClusterApi => is_true("ControlPlaneInitialized"),
         Backend::Caas | Backend::Osac => status.phase == "Ready",
     };

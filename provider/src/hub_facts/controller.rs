@@ -1,4 +1,4 @@
-//! The loop: a look at the hub now and then, and what is to be told.
+//! Controller of the hub's facts: observes the hub at an interval, and publishes the facts.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ async fn look(options: &Options, metrics: &Metrics) -> kube::Result<Duration> {
     let Options { client, config, now } = options;
     let namespace = &config.namespace;
     let known = observe::known(client, namespace).await?;
-    // Told now, for what comes next may fail again and again.
+    // Reported now, because the following calls may fail repeatedly.
     if let Some(at) = known.as_ref().and_then(|facts| facts.written_at) {
         metrics.told_of_hub_at(at);
     }

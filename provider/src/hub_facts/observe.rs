@@ -1,4 +1,4 @@
-//! Client → world. Lists come in pages, and of each object only what matters is kept.
+//! Observes the hub through a client. Lists are paged, and only the relevant fields of each object are kept.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use testplatform_apis::{
 
 use super::{
     backend::in_the_making,
-    world::{Found, World},
+    world::{BackendState, HubState},
 };
 use crate::{
     config::{Agents, HubFacts},
@@ -26,7 +26,7 @@ use crate::{
 
 /// Objects in a page: a HostedCluster has some twenty kilobytes.
 const PAGE: u32 = 100;
-/// The ConfigMap, and the key in it, in which HyperShift tells which versions it can make.
+/// ConfigMap, and its key, in which HyperShift lists the versions that it supports.
 pub const SUPPORTED: &str = "supported-versions";
 /// Where hosts of an inventory are.
 pub const AGENTS: Kind =
@@ -40,13 +40,13 @@ pub(super) async fn known(client: &Client, namespace: &str) -> kube::Result<Opti
 }
 
 /// Observes everything that is published about the hub. A failed part is unknown; the rest is published.
-pub(super) async fn world(client: &Client, config: &HubFacts) -> kube::Result<World> {
+pub(super) async fn world(client: &Client, config: &HubFacts) -> kube::Result<HubState> {
     let served = served(client).await?;
     let best = |kind: &Kind| {
         let versions = served.get(kind.group)?;
         kind.versions.iter().copied().find(|version| versions.iter().any(|v| v == version))
     };
-    let mut world = World { trouble: trouble(client).await, ..World::default() };
+    let mut world = HubState { trouble: trouble(client).await, ..HubState::default() };
     for backend in &config.backends {
         let kind = backend.cluster_kind();
         let found = match best(&kind) {
@@ -86,9 +86,9 @@ async fn trouble(client: &Client) -> Option<String> {
     not_ready.then(|| "its API server says that it is not ready".into())
 }
 
-fn not_served(kind: &Kind) -> Found {
+fn not_served(kind: &Kind) -> BackendState {
     let versions = kind.versions.join(" or ");
-    Found::NotServed(format!("it serves no {} of {} in version {versions}", kind.plural, kind.group))
+    BackendState::NotServed(format!("it serves no {} of {} in version {versions}", kind.plural, kind.group))
 }
 
 /// Fields that are read of an object of a cluster.
@@ -96,17 +96,17 @@ fn not_served(kind: &Kind) -> Found {
 #[serde(default)]
 #[derive(Default)]
 struct Counted {
-    metadata: Going,
+    metadata: DeletionMetadata,
     status: Value,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct Going {
+struct DeletionMetadata {
     deletion_timestamp: Option<Value>,
 }
 
-async fn count(client: &Client, backend: Backend, version: &str, config: &HubFacts) -> Found {
+async fn count(client: &Client, backend: Backend, version: &str, config: &HubFacts) -> BackendState {
     let kind = backend.cluster_kind();
     let (mut clusters, mut provisioning) = (0, 0);
     let path = format!("/apis/{}/{version}/{}", kind.group, kind.plural);
@@ -116,19 +116,21 @@ async fn count(client: &Client, backend: Backend, version: &str, config: &HubFac
         provisioning += i64::from(!goes && in_the_making(backend, &object.status));
     });
     match counted.await {
-        Ok(()) => {
-            Found::Counted { clusters, provisioning, versions: versions(client, backend, config).await }
-        }
+        Ok(()) => BackendState::Counted {
+            clusters,
+            provisioning,
+            versions: versions(client, backend, config).await,
+        },
         // The group is there, and the kind is not.
         Err(error) if is_not_found(&error) => not_served(&kind),
         Err(error) => {
             tracing::warn!(%backend, error = plain(&error), "clusters were not counted");
-            Found::Unknown
+            BackendState::Unknown
         }
     }
 }
 
-/// The versions that a backend says it can make. None: it does not say.
+/// Versions that a backend supports. None: it does not say.
 async fn versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<String> {
     #[derive(Deserialize)]
     struct Supported {
@@ -152,7 +154,7 @@ async fn versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<S
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Agent {
-    metadata: Going,
+    metadata: DeletionMetadata,
     spec: AgentSpec,
 }
 
@@ -187,13 +189,13 @@ fn known_count(class: &str, count: kube::Result<i64>) -> Option<i64> {
 #[derive(Deserialize)]
 struct Page<T> {
     #[serde(default)]
-    metadata: Next,
+    metadata: ListContinue,
     items: Vec<T>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Next {
+struct ListContinue {
     r#continue: Option<String>,
 }
 

@@ -16,51 +16,51 @@ use crate::{
 };
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct At {
+struct SyncStateLabel {
     state: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Look {
+struct SyncOutcomeLabel {
     outcome: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Done {
+struct SecretActionLabel {
     action: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Failure {
+struct SyncFailureLabels {
     reason: &'static str,
 }
 
 /// A family without labels: it is there once a look ended well.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Nothing {}
+struct NoLabels {}
 
 /// The metrics of the carrier. No label has a word of a tenant's.
 #[derive(Default)]
-pub(super) struct Carries {
-    count: Family<At, Gauge>,
-    looks: Family<Look, Counter>,
-    secrets: Family<Done, Counter>,
-    failures: Family<Failure, Counter>,
-    success: Family<Nothing, Gauge<f64, AtomicU64>>,
+pub(super) struct SecretSyncMetrics {
+    count: Family<SyncStateLabel, Gauge>,
+    looks: Family<SyncOutcomeLabel, Counter>,
+    secrets: Family<SecretActionLabel, Counter>,
+    failures: Family<SyncFailureLabels, Counter>,
+    success: Family<NoLabels, Gauge<f64, AtomicU64>>,
     /// Source of the gauges.
     source: Mutex<Weak<SecretSyncGauge>>,
 }
 
 /// Action on a Secret on a hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carrying {
+pub enum SecretAction {
     /// It was written.
     Written,
     /// It was there, and was removed.
     Removed,
 }
 
-impl Carrying {
+impl SecretAction {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Written => "written",
@@ -69,7 +69,7 @@ impl Carrying {
     }
 }
 
-impl Carries {
+impl SecretSyncMetrics {
     /// Registers them.
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -107,30 +107,30 @@ impl Metrics {
         let carries = &self.0.carries;
         *carries.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
         for at in SecretSyncState::ALL {
-            drop(carries.looks.get_or_create(&Look { outcome: at.as_str() }));
+            drop(carries.looks.get_or_create(&SyncOutcomeLabel { outcome: at.as_str() }));
         }
-        for action in [Carrying::Written, Carrying::Removed] {
-            drop(carries.secrets.get_or_create(&Done { action: action.as_str() }));
+        for action in [SecretAction::Written, SecretAction::Removed] {
+            drop(carries.secrets.get_or_create(&SecretActionLabel { action: action.as_str() }));
         }
     }
 
-    /// A claim that brings its own credentials was looked at, and it ended without a failure.
+    /// Records a successful reconcile of a claim that brings its own credentials.
     pub fn carried(&self, standing: SecretSyncState, now: Timestamp) {
         let carries = &self.0.carries;
-        carries.looks.get_or_create(&Look { outcome: standing.as_str() }).inc();
-        carries.success.get_or_create(&Nothing {}).set(now.as_duration().as_secs_f64());
+        carries.looks.get_or_create(&SyncOutcomeLabel { outcome: standing.as_str() }).inc();
+        carries.success.get_or_create(&NoLabels {}).set(now.as_duration().as_secs_f64());
     }
 
-    /// A look at one failed.
+    /// Records a failed reconcile.
     pub fn not_carried(&self, reason: Reason) {
         let carries = &self.0.carries;
-        carries.looks.get_or_create(&Look { outcome: SecretSyncState::Failing.as_str() }).inc();
-        carries.failures.get_or_create(&Failure { reason: reason.as_str() }).inc();
+        carries.looks.get_or_create(&SyncOutcomeLabel { outcome: SecretSyncState::Failing.as_str() }).inc();
+        carries.failures.get_or_create(&SyncFailureLabels { reason: reason.as_str() }).inc();
     }
 
     /// A Secret on a hub was written or removed.
-    pub fn carried_secret(&self, action: Carrying) {
-        self.0.carries.secrets.get_or_create(&Done { action: action.as_str() }).inc();
+    pub fn carried_secret(&self, action: SecretAction) {
+        self.0.carries.secrets.get_or_create(&SecretActionLabel { action: action.as_str() }).inc();
     }
 
     pub(super) fn refresh_carries(&self) {
@@ -138,7 +138,7 @@ impl Metrics {
         let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(seen) = source else { return };
         for at in SecretSyncState::ALL {
-            set(&metrics.count, &At { state: at.as_str() }, seen.count_in(at));
+            set(&metrics.count, &SyncStateLabel { state: at.as_str() }, seen.count_in(at));
         }
         self.refresh_loops(&[], &seen.health);
     }

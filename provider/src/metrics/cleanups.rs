@@ -19,7 +19,7 @@ struct Decided {
 /// Outcome of the decision to tear down a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Teardown {
-    /// The claim is told to end.
+    /// The teardown field of the claim was set.
     Told,
     /// Somebody has said no, and it goes on.
     Held,
@@ -38,13 +38,13 @@ impl Teardown {
 
 /// The metrics of the cleaner.
 #[derive(Default)]
-pub(super) struct Cleanups {
+pub(super) struct CleanupMetrics {
     teardowns: Family<Decided, Counter>,
     /// The watches, which are asked when somebody asks.
     source: Mutex<Weak<Vec<Health>>>,
 }
 
-impl Cleanups {
+impl CleanupMetrics {
     /// Registers them.
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -72,7 +72,7 @@ impl Metrics {
         }
     }
 
-    /// It was decided that a cluster is to be torn down.
+    /// Records the decision to tear down a cluster.
     pub fn decided_teardown(&self, outcome: Teardown) {
         self.0.cleanups.teardowns.get_or_create(&Decided { outcome: outcome.as_str() }).inc();
     }

@@ -14,30 +14,30 @@ use super::Metrics;
 
 /// Backends are words of the program.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Of {
+struct BackendLabel {
     backend: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Look {
+struct HubOutcomeLabel {
     outcome: &'static str,
 }
 
-/// A family without labels: it is there once something was told.
+/// No labels: the family exists once facts are published.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Nothing {}
+struct HubNoLabels {}
 
 /// The metrics of the hub.
 #[derive(Default)]
-pub(super) struct Hub {
-    clusters: Family<Of, Gauge>,
-    provisioning: Family<Of, Gauge>,
-    healthy: Family<Nothing, Gauge>,
-    written: Family<Nothing, Gauge<f64, AtomicU64>>,
-    looks: Family<Look, Counter>,
+pub(super) struct HubMetrics {
+    clusters: Family<BackendLabel, Gauge>,
+    provisioning: Family<BackendLabel, Gauge>,
+    healthy: Family<HubNoLabels, Gauge>,
+    written: Family<HubNoLabels, Gauge<f64, AtomicU64>>,
+    looks: Family<HubOutcomeLabel, Counter>,
 }
 
-impl Hub {
+impl HubMetrics {
     /// Registers them.
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register("hub_clusters", "Clusters on this hub, by backend", self.clusters.clone());
@@ -58,9 +58,9 @@ impl Hub {
 }
 
 impl Metrics {
-    /// The hub was looked at, with this outcome.
+    /// Records a reconcile of the hub's facts, with this outcome.
     pub fn looked_at_hub(&self, outcome: &'static str) {
-        self.0.hub.looks.get_or_create(&Look { outcome }).inc();
+        self.0.hub.looks.get_or_create(&HubOutcomeLabel { outcome }).inc();
     }
 
     /// Records the published facts of the hub.
@@ -70,7 +70,7 @@ impl Metrics {
         hub.provisioning.clear();
         let Some(facts) = facts else { return };
         for (name, backend) in &facts.backends {
-            let of = Of { backend: name.clone() };
+            let of = BackendLabel { backend: name.clone() };
             if let Some(clusters) = backend.clusters {
                 hub.clusters.get_or_create(&of).set(clusters);
             }
@@ -79,15 +79,15 @@ impl Metrics {
             }
         }
         if let Some(health) = &facts.health {
-            hub.healthy.get_or_create(&Nothing {}).set(health.ready.into());
+            hub.healthy.get_or_create(&HubNoLabels {}).set(health.ready.into());
         }
         if let Some(at) = facts.written_at {
             self.told_of_hub_at(at);
         }
     }
 
-    /// When what is told was written.
+    /// Records when the published facts were written.
     pub fn told_of_hub_at(&self, at: Timestamp) {
-        self.0.hub.written.get_or_create(&Nothing {}).set(at.as_duration().as_secs_f64());
+        self.0.hub.written.get_or_create(&HubNoLabels {}).set(at.as_duration().as_secs_f64());
     }
 }

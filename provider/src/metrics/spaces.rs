@@ -12,20 +12,20 @@ use super::{Metrics, set};
 use crate::spaces::seen::{SpaceGauge, SpaceState};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct At {
+struct SpaceStateLabel {
     state: &'static str,
 }
 
 /// The metrics of spaces.
 #[derive(Default)]
-pub(super) struct Spaces {
-    count: Family<At, Gauge>,
+pub(super) struct SpaceMetrics {
+    count: Family<SpaceStateLabel, Gauge>,
     tokens: Counter,
     /// Source of the gauges.
     source: Mutex<Weak<SpaceGauge>>,
 }
 
-impl Spaces {
+impl SpaceMetrics {
     /// Registers them.
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register("space_count", "Spaces, by how their credentials stand", self.count.clone());
@@ -49,7 +49,7 @@ impl Metrics {
         let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(seen) = source else { return };
         for at in SpaceState::ALL {
-            set(&metrics.count, &At { state: at.as_str() }, seen.count_in(at));
+            set(&metrics.count, &SpaceStateLabel { state: at.as_str() }, seen.count_in(at));
         }
         self.refresh_loops(&[], &seen.health);
     }

@@ -20,10 +20,10 @@ use crate::{
         reach::is_unauthorized,
         stamp::{TokenFingerprint, origin_fingerprint},
     },
-    build_clusters::{BuildCluster, Here},
+    build_clusters::{BuildCluster, JobNamespace},
     caches::source_revision,
     ephemeral_cluster::{
-        credentials::{Credentials, Published, Source},
+        credentials::{Credentials, NamespaceCredentials, Published},
         object::EphemeralCluster,
         prow_job::ProwJob,
     },
@@ -51,9 +51,9 @@ impl Observer {
         object: &EphemeralCluster,
         job: &ProwJob,
         cluster: &str,
-        here: &Here,
+        here: &JobNamespace,
         published: &mut Published,
-    ) -> Result<Source, Error> {
+    ) -> Result<NamespaceCredentials, Error> {
         let over = object.is_deleted() || job.state().is_final() || here.terminating;
         let from_hive = object.spec.value.ci_operator.test.from_hive;
         let [kubeconfig, mut password] = if from_hive { FROM_HIVE } else { INSTALLED };
@@ -63,7 +63,7 @@ impl Observer {
         let wish = match credentials_owner(object.annotation(account::WISH), published) {
             CredentialsOwner::Admin => None,
             CredentialsOwner::Account(wish) => Some(wish),
-            CredentialsOwner::Nobody(why) => return Ok(Source::Pending(why.to_owned())),
+            CredentialsOwner::Nobody(why) => return Ok(NamespaceCredentials::Pending(why.to_owned())),
         };
         if wish.is_some() {
             // The password is not even read.
@@ -71,7 +71,7 @@ impl Observer {
         }
         for (name, _) in [kubeconfig, password] {
             if !here.secrets.contains_key(name) {
-                return Ok(Source::Pending(format!("Secret {name} is not there yet")));
+                return Ok(NamespaceCredentials::Pending(format!("Secret {name} is not there yet")));
             }
         }
         let seen = |(name, _): Place| (name, here.secrets.get(name).cloned().unwrap_or_default());
@@ -80,16 +80,16 @@ impl Observer {
             // A Secret that somebody edited has another resourceVersion than the announced one.
             let untouched = object.annotation(ours::CREDENTIALS_REVISION) == Some(stored);
             if untouched && source_revision.as_ref() == Some(&revision) {
-                return Ok(Source::Unchanged);
+                return Ok(NamespaceCredentials::Unchanged);
             }
         }
         if let Some(wish) = &wish
             && self.keeps(object, wish, &revision, published).await?
         {
-            return Ok(Source::Unchanged);
+            return Ok(NamespaceCredentials::Unchanged);
         }
         if over {
-            return Ok(Source::Pending(
+            return Ok(NamespaceCredentials::Pending(
                 "the job has ended, its credentials are not read any more".to_owned(),
             ));
         }
@@ -103,28 +103,28 @@ impl Observer {
         };
         let (revision, [kubeconfig_value, password_value]) = match read {
             Ok((versions, values)) => (self::revision(cluster, &here.namespace, &versions), values),
-            Err(why) => return Ok(Source::Unreadable(why)),
+            Err(why) => return Ok(NamespaceCredentials::Unreadable(why)),
         };
         let Some(kubeconfig_value) = kubeconfig_value.filter(|value| !value.is_empty()) else {
             let (name, key) = kubeconfig;
-            return Ok(Source::Pending(format!("Secret {name} has no {key} yet")));
+            return Ok(NamespaceCredentials::Pending(format!("Secret {name} has no {key} yet")));
         };
         let written = match rewritten(&kubeconfig_value) {
             Ok(written) => written,
             // Steps upload files that are not finished.
             Err(why) => {
                 let (name, key) = kubeconfig;
-                return Ok(Source::Pending(format!("key {key} of Secret {name} {why}")));
+                return Ok(NamespaceCredentials::Pending(format!("key {key} of Secret {name} {why}")));
             }
         };
         if let Some(wish) = wish {
             let admin = AdminKubeconfig::new(kubeconfig_value);
             let issue = Issue { admin, wish, uid: object.uid().to_owned(), revision };
-            return Ok(Source::Account(Box::new(issue)));
+            return Ok(NamespaceCredentials::Account(Box::new(issue)));
         }
         if from_hive && password_value.is_none() {
             let (name, key) = password;
-            return Ok(Source::Pending(format!("Secret {name} has no {key} yet")));
+            return Ok(NamespaceCredentials::Pending(format!("Secret {name} has no {key} yet")));
         }
         let credentials = Credentials {
             kubeconfig: Redacted(written),
@@ -180,14 +180,14 @@ impl Observer {
         object: &EphemeralCluster,
         credentials: Credentials,
         published: &mut Published,
-    ) -> Result<Source, Error> {
+    ) -> Result<NamespaceCredentials, Error> {
         if matches!(published, Published::Ours { .. }) {
             let stored = self.stored(object).await?;
             *published = crate::caches::judge(stored.as_ref().map(|secret| &secret.metadata), object);
             if let (Some(stored), Published::Ours { source_revision: said, .. }) = (stored, published) {
                 let same = stored.data.as_ref() == Some(&secret::data(&credentials));
                 if same && source_revision(&stored.metadata) == Some(&credentials.source_revision) {
-                    return Ok(Source::Unchanged);
+                    return Ok(NamespaceCredentials::Unchanged);
                 }
                 let other = |kubeconfig: &ByteString| kubeconfig.0 != credentials.kubeconfig.0;
                 let now = stored.data.as_ref().and_then(|data| data.get(keys::KUBECONFIG));
@@ -195,14 +195,14 @@ impl Observer {
                 if later && now.is_some_and(other) {
                     let admin = AdminKubeconfig::new(credentials.kubeconfig.0.clone());
                     if is_unauthorized(&self.callers, &admin, self.patience).await? {
-                        return Ok(Source::Refused);
+                        return Ok(NamespaceCredentials::Refused);
                     }
                 }
-                // Somebody changed it: it was not made from what it says.
+                // Somebody edited it: its content no longer matches the recorded source.
                 *said = said.take().filter(|_| same);
             }
         }
-        Ok(Source::Complete(credentials))
+        Ok(NamespaceCredentials::Complete(credentials))
     }
 
     /// The values, and the resourceVersions of the Secrets that they are from.

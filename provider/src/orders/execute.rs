@@ -1,4 +1,4 @@
-//! Writes what is told onto a ConfigMap, and holds and lets go of it. Each may be repeated; nothing is decided here.
+//! Writes reports to a ConfigMap, and adds and removes its finalizer. Each call may be repeated; nothing is decided here.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, api::Patch};
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl RequestKeys {
-    /// Writes a report, and beside it other annotations of ours, of which null takes one away. With `hold` our finalizer is put on it, too.
+    /// Writes a report and other annotations of ours; null removes one. With `hold` it adds our finalizer too.
     pub async fn write(
         &self,
         maps: &Api<ConfigMap>,

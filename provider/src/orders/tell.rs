@@ -1,4 +1,4 @@
-//! Tells of orders by events on their ConfigMaps.
+//! Publishes events on the ConfigMaps of requests.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{
     step::Event,
 };
 
-/// Who tells.
+/// Publisher of events.
 pub(crate) struct EventPublisher {
     /// The hub.
     pub client: Client,

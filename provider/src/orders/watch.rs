@@ -1,4 +1,4 @@
-//! Watches ConfigMaps with orders. Of each only its metadata is kept, and little of that: it is read when it is looked at.
+//! Watches the ConfigMaps of requests. The watch keeps little of their metadata; a reconcile reads the object.
 
 use std::{
     collections::BTreeMap,
@@ -48,8 +48,8 @@ impl RequestWatch {
         self.known().contains_key(key)
     }
 
-    /// Watches those in a namespace until it is dropped: `sender` gets the key of each to which something happens, and `gone` that of each that
-    /// is not there any more.
+    /// Watches the requests of a namespace until it is dropped: `sender` receives the key of each changed one, and `gone` that of each deleted
+    /// one.
     pub async fn watch(
         &self,
         client: Client,

@@ -1,4 +1,4 @@
-//! Reconciles at an interval: lists both sides, plans, writes the report, and ends what the plan says.
+//! Reconciles at an interval: lists both sides, plans, writes the report, and tears down as planned.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

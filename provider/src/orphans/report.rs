@@ -158,7 +158,7 @@ impl OrphanReport {
         serde_json::from_str(text).ok()
     }
 
-    /// The records for the next reconcile. Two complete listings are needed anew; none of a report that is old is trusted.
+    /// Records for the next reconcile. Two complete listings are needed again; an old report is not trusted.
     pub fn into_records(self, now: Timestamp) -> UnownedRecords {
         let is_trusted = |at: Timestamp| (SignedDuration::ZERO..=TRUSTED).contains(&now.duration_since(at));
         if !self.written_at.is_some_and(is_trusted) {

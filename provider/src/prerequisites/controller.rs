@@ -1,4 +1,4 @@
-//! The loop over orders: what happened, which order that concerns, and a look at it.
+//! Controller of bundle requests: maps events to requests, and reconciles each.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -19,9 +19,12 @@ use tokio::{
 
 use super::{
     hub::OnHub,
-    map::{MARKS, Map, REMOVING},
-    next::{Came, Here, Note, Release, Step, Work, next},
-    own::Own,
+    map::{MARKS, PrerequisiteRequest, REMOVING},
+    next::{
+        ClusterPresence, PrerequisitePlan, PrerequisiteRelease, PrerequisiteSet, PrerequisiteUpdate,
+        StepResult, next,
+    },
+    own::RequestObjects,
     seen::{PrerequisiteGauge, PrerequisiteState, new_gauge},
 };
 use crate::{
@@ -30,7 +33,7 @@ use crate::{
     config::{AllowedResource, Clusters},
     execute::{Cause, Error, Reason, limited},
     looks::{Action, Concurrency, DEBOUNCE, run_queue},
-    metrics::{Metrics, prerequisites::Outcome},
+    metrics::{Metrics, prerequisites::PrerequisiteOutcome},
     named,
     orders::{EventPublisher, RequestWatch},
     running::Running,
@@ -38,7 +41,7 @@ use crate::{
     watch::Health,
 };
 
-/// How many looks at once: one that waits for admission keeps nobody waiting.
+/// A request that waits for admission does not delay others.
 const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce: DEBOUNCE };
 /// How long a look may go on beginning calls.
 const LOOK: Duration = Duration::from_mins(1);
@@ -59,7 +62,7 @@ pub struct Options {
 }
 
 /// State of the controller.
-struct Controller {
+struct PrerequisiteController {
     client: Client,
     config: Clusters,
     allowed: BTreeSet<AllowedResource>,
@@ -81,7 +84,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     let namespaces = config.prerequisite_namespaces();
     let states = Arc::new(new_gauge(namespaces.len()));
     metrics.attach_prerequisites(&states);
-    let controller = Controller {
+    let controller = PrerequisiteController {
         client: client.clone(),
         allowed: config.prerequisites.allowed(),
         config,
@@ -105,13 +108,13 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     }
 }
 
-impl Controller {
+impl PrerequisiteController {
     async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
         let gone = |key: &str| self.seen.record(key, None);
         self.orders.watch(self.client.clone(), namespace, health, sender, gone).await;
     }
 
-    /// Looks at an order, and says when to do so again.
+    /// Reconciles a request, and returns the next action.
     async fn look(&self, key: &str) -> Action {
         if !self.orders.contains(key) {
             return Action::AwaitChange;
@@ -138,21 +141,21 @@ impl Controller {
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
         let get = async { named::find(&maps, name).await.map_err(Cause::from) };
         let Some(stored) = limited("get_prerequisites", self.patience, get).await? else { return Ok(None) };
-        let map = Map::read(&stored);
+        let map = PrerequisiteRequest::read(&stored);
         let here = self.here(&map).await?;
         let mut step = next(&map, here, None, (self.now)());
         if let Some(came) = self.work(key, &map, &step).await {
             step = next(&map, here, Some(&came), (self.now)());
         }
         let told = match &step {
-            Step::Write(note, _) => note.report.state,
+            PrerequisitePlan::Write(note, _) => note.report.state,
             _ => map.report.state,
         };
         let after = match step {
             // The requested step is done.
-            Step::Apply(_) | Step::Remove | Step::Rest => None,
-            Step::Later(after) => Some(after),
-            Step::Write(note, after) => {
+            PrerequisitePlan::Apply(_) | PrerequisitePlan::Remove | PrerequisitePlan::Rest => None,
+            PrerequisitePlan::Later(after) => Some(after),
+            PrerequisitePlan::Write(note, after) => {
                 let removing = note.removing.map_or(Value::Null, |since| since.to_string().into());
                 let beside = (note.removing != map.removing).then_some((REMOVING, removing));
                 let written = MARKS.write(&maps, &stored, &note.report, beside, note.hold);
@@ -160,7 +163,7 @@ impl Controller {
                 self.said(key, &stored, &map.report, &note).await;
                 Some(after)
             }
-            Step::Release(how) => {
+            PrerequisitePlan::Release(how) => {
                 limited("release_prerequisites", self.patience, MARKS.release(&maps, &stored)).await?;
                 self.released(key, &stored, how).await;
                 self.seen.record(key, None);
@@ -173,8 +176,8 @@ impl Controller {
         Ok(after)
     }
 
-    /// Whether the cluster's object is there. Of an order that cannot be read any more every kind is asked for by the name of its ConfigMap.
-    async fn here(&self, map: &Map) -> Result<Here, Error> {
+    /// Whether the cluster's object exists. For an unreadable request every kind is looked up by the name of its ConfigMap.
+    async fn here(&self, map: &PrerequisiteRequest) -> Result<ClusterPresence, Error> {
         let namespace = &map.owner.namespace;
         let (backends, name): (Vec<Backend>, &str) = if let Ok(order) = &map.order {
             let named = &order.cluster;
@@ -193,39 +196,48 @@ impl Controller {
                     "clusters of this kind are not served any more: nobody can say whether it is gone, and its prerequisites stay"
                 );
             }
-            return Ok(Here::Unknown);
+            return Ok(ClusterPresence::Unknown);
         }
         if map.deleted.is_none() {
-            return Ok(Here::Unasked);
+            return Ok(ClusterPresence::Unasked);
         }
         for backend in backends {
             if find(&self.client, self.patience, backend, namespace, name).await?.is_some() {
-                return Ok(Here::There);
+                return Ok(ClusterPresence::There);
             }
         }
-        Ok(Here::Gone)
+        Ok(ClusterPresence::Gone)
     }
 
     /// Does what a step asks for on the hub.
-    async fn work(&self, key: &str, map: &Map, step: &Step) -> Option<Came> {
+    async fn work(
+        &self,
+        key: &str,
+        map: &PrerequisiteRequest,
+        step: &PrerequisitePlan,
+    ) -> Option<StepResult> {
         let order = map.order.as_ref().ok()?;
         let hub = OnHub::new(self.client.clone(), &self.allowed);
-        let own = Own { hub: &hub, owner: &map.owner };
+        let own = RequestObjects { hub: &hub, owner: &map.owner };
         let until = Instant::now() + LOOK;
         match step {
-            Step::Apply(work) => {
+            PrerequisitePlan::Apply(work) => {
                 let bundles: Vec<_> = work.of(order).map(|(_, bundle)| bundle).collect();
                 let looked = apply_bundles(bundles, 0, &own, until).await;
-                if *work == Work::Prerequisites {
+                if *work == PrerequisiteSet::Prerequisites {
                     self.kept(key, &looked);
                 }
-                Some(Came::Applied(looked))
+                Some(StepResult::Applied(looked))
             }
-            Step::Remove => {
-                let bundles: Vec<_> = Work::Everything.of(order).rev().map(|(_, bundle)| bundle).collect();
-                Some(Came::Removed(own.remove(bundles, until).await))
+            PrerequisitePlan::Remove => {
+                let bundles: Vec<_> =
+                    PrerequisiteSet::Everything.of(order).rev().map(|(_, bundle)| bundle).collect();
+                Some(StepResult::Removed(own.remove(bundles, until).await))
             }
-            Step::Rest | Step::Later(_) | Step::Write(..) | Step::Release(_) => None,
+            PrerequisitePlan::Rest
+            | PrerequisitePlan::Later(_)
+            | PrerequisitePlan::Write(..)
+            | PrerequisitePlan::Release(_) => None,
         }
     }
 
@@ -239,8 +251,8 @@ impl Controller {
         tracing::warn!(order = key, object = stop.object, reason, message, "not kept as it was");
     }
 
-    /// Tells of what has changed: once, because it is written down.
-    async fn said(&self, key: &str, map: &ConfigMap, before: &Report, note: &Note) {
+    /// Emits events about changes: once, because the state is recorded.
+    async fn said(&self, key: &str, map: &ConfigMap, before: &Report, note: &PrerequisiteUpdate) {
         let now = &note.report;
         let (bundle, object) = (now.bundle.as_deref(), now.object.as_deref());
         let (reason, message) = (now.reason.as_deref(), now.message.as_deref());
@@ -251,29 +263,31 @@ impl Controller {
         }
         let (outcome, text) = match now.state {
             Some(State::Applied) => {
-                (Outcome::Applied, "all that comes before the cluster is there".to_owned())
+                (PrerequisiteOutcome::Applied, "all that comes before the cluster is there".to_owned())
             }
             Some(State::SetupFailed) => {
                 let words = [bundle, object, reason, message].into_iter().flatten();
-                (Outcome::Failed, words.collect::<Vec<_>>().join(": "))
+                (PrerequisiteOutcome::Failed, words.collect::<Vec<_>>().join(": "))
             }
             Some(State::Running | State::BeforeDeletion) | None => return,
         };
         self.tell(key, map, outcome, text).await;
     }
 
-    async fn released(&self, key: &str, map: &ConfigMap, how: Release) {
+    async fn released(&self, key: &str, map: &ConfigMap, how: PrerequisiteRelease) {
         tracing::info!(order = key, ?how, "let go");
         let (outcome, text) = match how {
-            Release::Done => (Outcome::Released, "all that was made for the cluster is gone".to_owned()),
-            Release::GivenUp(why) => {
-                (Outcome::GivenUp, format!("{why}; it is left to the garbage collector"))
+            PrerequisiteRelease::Done => {
+                (PrerequisiteOutcome::Released, "all that was made for the cluster is gone".to_owned())
+            }
+            PrerequisiteRelease::GivenUp(why) => {
+                (PrerequisiteOutcome::GivenUp, format!("{why}; it is left to the garbage collector"))
             }
         };
         self.tell(key, map, outcome, text).await;
     }
 
-    async fn tell(&self, key: &str, map: &ConfigMap, outcome: Outcome, note: String) {
+    async fn tell(&self, key: &str, map: &ConfigMap, outcome: PrerequisiteOutcome, note: String) {
         self.metrics.prerequisites_came_to(outcome);
         let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
         self.teller.publish_event(key, map, &event, (self.now)()).await;

@@ -6,7 +6,7 @@ use http::StatusCode;
 use kube::Client;
 use serde_json::{Value, json};
 
-use super::own::{Hub, Version, Wrote};
+use super::own::{HubObjects, ObjectVersion, WriteResult};
 use crate::{
     account::reach::ApiResponse,
     bundles::{
@@ -62,20 +62,20 @@ impl<'a> OnHub<'a> {
 /// A manifest without a namespace is about nothing.
 const NOWHERE: &str = "";
 
-fn wrote(answer: ApiResponse) -> Result<Wrote, ApplyError> {
+fn wrote(answer: ApiResponse) -> Result<WriteResult, ApplyError> {
     match answer.code {
-        StatusCode::CONFLICT => Ok(Wrote::Changed(response_error(&answer))),
-        _ => expect_object(answer).map(Wrote::There),
+        StatusCode::CONFLICT => Ok(WriteResult::Changed(response_error(&answer))),
+        _ => expect_object(answer).map(WriteResult::There),
     }
 }
 
-/// Whether the hub says that there is no object of this name. Any other 404 says nothing of it.
+/// Whether the hub says that there is no object of this name. Any other 404 proves nothing.
 fn is_gone(answer: &ApiResponse, name: &str) -> bool {
     let ApiResponse { code, body } = answer;
     *code == StatusCode::NOT_FOUND && body["reason"] == "NotFound" && body["details"]["name"] == *name
 }
 
-impl Hub for OnHub<'_> {
+impl HubObjects for OnHub<'_> {
     async fn find(&self, object: &Value) -> Result<Option<Value>, ApplyError> {
         let (target, resource) = self.place(object).await?;
         let answer =
@@ -86,13 +86,13 @@ impl Hub for OnHub<'_> {
         expect_object(answer).map(Some)
     }
 
-    async fn create(&self, object: &Value) -> Result<Wrote, ApplyError> {
+    async fn create(&self, object: &Value) -> Result<WriteResult, ApplyError> {
         let (target, resource) = self.place(object).await?;
         let path = format!("{}?fieldManager={MANAGER}", target.collection_path(&resource, NOWHERE)?);
         wrote(self.opened.send_request("POST", &path, ("application/json", object)).await?)
     }
 
-    async fn apply(&self, object: &Value) -> Result<Wrote, ApplyError> {
+    async fn apply(&self, object: &Value) -> Result<WriteResult, ApplyError> {
         let path = self.path(object).await?;
         wrote(self.opened.apply_object(&path, object).await?)
     }
@@ -100,7 +100,7 @@ impl Hub for OnHub<'_> {
     async fn delete(
         &self,
         object: &Value,
-        Version { uid, resource_version }: &Version,
+        ObjectVersion { uid, resource_version }: &ObjectVersion,
     ) -> Result<(), ApplyError> {
         // Deletes the dependents of a Job too, which is not the default.
         let options = json!({
@@ -112,7 +112,7 @@ impl Hub for OnHub<'_> {
             .send_request("DELETE", &self.path(object).await?, ("application/json", &options))
             .await?;
         match answer.code {
-            // It is gone, or another one.
+            // It is deleted, or another object.
             StatusCode::NOT_FOUND | StatusCode::CONFLICT => Ok(()),
             code if code.is_success() => Ok(()),
             _ => Err(response_error(&answer)),

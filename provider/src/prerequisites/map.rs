@@ -7,7 +7,7 @@ use testplatform_apis::{
     prerequisites::{self, Order},
 };
 
-use super::own::Owner;
+use super::own::RequestOwner;
 use crate::orders::{RequestKeys, annotation, deletion_timestamp};
 
 /// Keys of a bundle request.
@@ -18,19 +18,19 @@ pub(super) const MARKS: RequestKeys = RequestKeys {
     finalizer: prerequisites::FINALIZER,
 };
 
-/// Annotation on the ConfigMap: since when what was made is being deleted. Nobody else reads it.
+/// Annotation on the ConfigMap: start of the deletion of the created objects. It has no other reader.
 pub const REMOVING: &str = "testplatform.ci.openshift.org/prerequisites-removing";
 
 /// Content of a request's ConfigMap.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Map {
+pub struct PrerequisiteRequest {
     /// Owner of everything that the request creates: the ConfigMap itself.
-    pub owner: Owner,
+    pub owner: RequestOwner,
     /// Parsed request, or the parse error as a sentence.
     pub order: Result<Order, String>,
     /// Last report; empty if it cannot be read.
     pub report: Report,
-    /// Whether our finalizer stands on it.
+    /// Whether our finalizer is present.
     pub holds: bool,
     /// Since when it is being deleted, by the API server's clock.
     pub deleted: Option<Timestamp>,
@@ -38,13 +38,13 @@ pub struct Map {
     pub removing: Option<Timestamp>,
 }
 
-impl Map {
+impl PrerequisiteRequest {
     /// Reads a ConfigMap.
     pub fn read(map: &ConfigMap) -> Self {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let metadata = &map.metadata;
         Self {
-            owner: Owner {
+            owner: RequestOwner {
                 namespace: text(&metadata.namespace),
                 name: text(&metadata.name),
                 uid: text(&metadata.uid),

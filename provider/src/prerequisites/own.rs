@@ -14,7 +14,7 @@ const TRIES: u32 = 3;
 
 /// The ConfigMap with an order: everything that is made by it is its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner {
+pub struct RequestOwner {
     /// Its namespace, and that of everything.
     pub namespace: String,
     /// Its name.
@@ -23,40 +23,44 @@ pub struct Owner {
     pub uid: String,
 }
 
-/// The hub. A manifest says which object is meant; a call may be repeated, and may have been done although it failed.
-pub trait Hub {
+/// The hub. A manifest identifies an object; a call may be repeated, and may have succeeded although it failed.
+pub trait HubObjects {
     /// What is there.
     fn find(&self, object: &Value) -> impl Future<Output = Result<Option<Value>, ApplyError>> + Send;
 
     /// Makes an object that is not there.
-    fn create(&self, object: &Value) -> impl Future<Output = Result<Wrote, ApplyError>> + Send;
+    fn create(&self, object: &Value) -> impl Future<Output = Result<WriteResult, ApplyError>> + Send;
 
-    /// Makes an object what its manifest says, which has uid and resourceVersion of the one that is meant.
-    fn apply(&self, object: &Value) -> impl Future<Output = Result<Wrote, ApplyError>> + Send;
+    /// Applies a manifest that contains uid and resourceVersion of the expected object.
+    fn apply(&self, object: &Value) -> impl Future<Output = Result<WriteResult, ApplyError>> + Send;
 
     /// Deletes an object, if it is this one still.
-    fn delete(&self, object: &Value, only: &Version) -> impl Future<Output = Result<(), ApplyError>> + Send;
+    fn delete(
+        &self,
+        object: &Value,
+        only: &ObjectVersion,
+    ) -> impl Future<Output = Result<(), ApplyError>> + Send;
 }
 
 /// Result of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wrote {
+pub enum WriteResult {
     /// This is there now.
     There(Value),
-    /// It was not as it was seen before; what is said of it.
+    /// The object changed since it was observed; the error to report.
     Changed(ApplyError),
 }
 
 /// One object, as it was at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
+pub struct ObjectVersion {
     /// Its uid.
     pub uid: String,
     /// Its resourceVersion.
     pub resource_version: String,
 }
 
-impl Version {
+impl ObjectVersion {
     /// That of an object.
     pub fn of(object: &Value) -> Self {
         let text = |key| object["metadata"][key].as_str().unwrap_or_default().to_owned();
@@ -64,8 +68,8 @@ impl Version {
     }
 }
 
-impl Owner {
-    /// Whether a manifest can be one of these, as far as nobody has to be asked.
+impl RequestOwner {
+    /// Checks whether a manifest is allowed, as far as that needs no call.
     ///
     /// # Errors
     /// If it never can.
@@ -104,14 +108,14 @@ impl Owner {
 }
 
 /// Objects of one request.
-pub struct Own<'a, H> {
+pub struct RequestObjects<'a, H> {
     /// Where.
     pub hub: &'a H,
     /// Whose it is.
-    pub owner: &'a Owner,
+    pub owner: &'a RequestOwner,
 }
 
-impl<H: Hub + Sync> GuestCluster for Own<'_, H> {
+impl<H: HubObjects + Sync> GuestCluster for RequestObjects<'_, H> {
     async fn apply(&self, object: &Value) -> Result<Value, ApplyError> {
         let whole = self.owner.whole(object)?;
         let mut last =
@@ -126,18 +130,18 @@ impl<H: Hub + Sync> GuestCluster for Own<'_, H> {
                 Some(there) if is_going(&there) => {
                     return Err(ApplyError::new(ApplyErrorReason::NotReady, "it is being deleted"));
                 }
-                Some(there) => self.hub.apply(&at(whole.clone(), &Version::of(&there))).await?,
+                Some(there) => self.hub.apply(&at(whole.clone(), &ObjectVersion::of(&there))).await?,
             };
             match wrote {
-                Wrote::There(there) => return Ok(there),
-                Wrote::Changed(why) => last = why,
+                WriteResult::There(there) => return Ok(there),
+                WriteResult::Changed(why) => last = why,
             }
         }
         Err(last)
     }
 }
 
-fn at(mut object: Value, version: &Version) -> Value {
+fn at(mut object: Value, version: &ObjectVersion) -> Value {
     object["metadata"]["uid"] = version.uid.as_str().into();
     object["metadata"]["resourceVersion"] = version.resource_version.as_str().into();
     object
@@ -147,7 +151,7 @@ fn is_going(there: &Value) -> bool {
     !there["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// Where a look at what is to go ended.
+/// Result of deleting the created objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Removed {
     /// Nothing of ours is there any more.
@@ -156,7 +160,7 @@ pub enum Removed {
     Left(PendingObject),
 }
 
-impl<H: Hub + Sync> Own<'_, H> {
+impl<H: HubObjects + Sync> RequestObjects<'_, H> {
     /// Deletes bundles in this order, what is in them last first. One is begun when nothing is there of the one before. After `until` no call
     /// is begun any more.
     pub async fn remove<'a>(&self, bundles: impl IntoIterator<Item = &'a Bundle>, until: Instant) -> Removed {
@@ -211,7 +215,7 @@ impl<H: Hub + Sync> Own<'_, H> {
             if is_going(&there) {
                 return Ok(false);
             }
-            self.hub.delete(&whole, &Version::of(&there)).await?;
+            self.hub.delete(&whole, &ObjectVersion::of(&there)).await?;
         }
         Ok(false)
     }

@@ -2,18 +2,18 @@
 
 use testplatform_apis::bundle::State;
 
-use super::map::Map;
+use super::map::PrerequisiteRequest;
 
-/// How an order stands.
+/// State of a bundle request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PrerequisiteState {
     /// It is being applied, or waited for.
     Running,
-    /// All of it was there, and the cluster could be asked for.
+    /// All of it was ready, and the cluster could be requested.
     Applied,
     /// A bundle was not ready in time, or never can be.
     Failed,
-    /// It is to go, once the cluster's object is gone.
+    /// It is deleted once the cluster's object is gone.
     Leaving,
 }
 
@@ -31,8 +31,8 @@ impl PrerequisiteState {
         }
     }
 
-    /// That of a ConfigMap of which this is told.
-    pub fn of(map: &Map, told: Option<State>) -> Self {
+    /// State of a request with this reported state.
+    pub fn of(map: &PrerequisiteRequest, told: Option<State>) -> Self {
         match told {
             _ if map.deleted.is_some() => Self::Leaving,
             Some(State::Applied) => Self::Applied,

@@ -8,7 +8,7 @@ use testplatform_apis::{
     names::{ObjectName, keys},
 };
 
-use super::{Owner, Source, Vault, kubeconfig, replaces};
+use super::{CredentialsNamespace, CredentialsSource, SecretOwner, kubeconfig, replaces};
 use crate::{
     account::{
         admin::AdminKubeconfig,
@@ -58,13 +58,13 @@ pub(crate) fn is_as_stamped(secret: &Secret) -> bool {
 /// Reads Secrets.
 pub(crate) struct Reader<'a> {
     /// Where they are.
-    pub vault: &'a Vault,
+    pub vault: &'a CredentialsNamespace,
     /// How long one call may take.
     pub patience: Duration,
 }
 
 impl Reader<'_> {
-    /// A kubeconfig, written anew.
+    /// Reads and rewrites a kubeconfig.
     pub async fn kubeconfig(&self, namespace: &str, at: &Key<'_>) -> Result<Value, Error> {
         let found = self.value(namespace, at).await?;
         Ok(found.and_then(|(config, version)| match kubeconfig::rewritten(&config) {
@@ -116,16 +116,20 @@ impl Reader<'_> {
     /// `published` right.
     pub async fn verify(
         &self,
-        owner: &Owner<'_>,
+        owner: &SecretOwner<'_>,
         announced: Option<&str>,
-        source: &Source,
+        source: &CredentialsSource,
         published: &mut Published,
     ) -> Result<(), Error> {
         let Published::Ours { revision, source_revision: made_from } = &*published else { return Ok(()) };
         let says_so = match source {
-            Source::Complete(credentials) => made_from.as_ref() == Some(&credentials.source_revision),
-            Source::Account(_) => TokenFingerprint::of(published).is_some(),
-            Source::Unread | Source::Blocked(..) | Source::Refused(_) => false,
+            CredentialsSource::Complete(credentials) => {
+                made_from.as_ref() == Some(&credentials.source_revision)
+            }
+            CredentialsSource::Account(_) => TokenFingerprint::of(published).is_some(),
+            CredentialsSource::Unread | CredentialsSource::Blocked(..) | CredentialsSource::Refused(_) => {
+                false
+            }
         };
         // A Secret that somebody edited has another resourceVersion than the announced one.
         let untouched = announced == Some(revision);
@@ -136,9 +140,13 @@ impl Reader<'_> {
         *published = owner.judge(stored.as_ref().map(|secret| &secret.metadata));
         if let (Some(stored), Published::Ours { source_revision: said, .. }) = (stored, published) {
             let same = match source {
-                Source::Complete(credentials) => stored.data.as_ref() == Some(&secret::data(credentials)),
-                Source::Account(_) => is_as_stamped(&stored),
-                Source::Unread | Source::Blocked(..) | Source::Refused(_) => true,
+                CredentialsSource::Complete(credentials) => {
+                    stored.data.as_ref() == Some(&secret::data(credentials))
+                }
+                CredentialsSource::Account(_) => is_as_stamped(&stored),
+                CredentialsSource::Unread
+                | CredentialsSource::Blocked(..)
+                | CredentialsSource::Refused(_) => true,
             };
             *said = source_revision(&stored.metadata).filter(|_| same).cloned();
         }
@@ -149,16 +157,16 @@ impl Reader<'_> {
     pub async fn tried(
         &self,
         callers: &GuestLimiter,
-        source: Source,
+        source: CredentialsSource,
         published: &Published,
-    ) -> Result<Source, Error> {
+    ) -> Result<CredentialsSource, Error> {
         Ok(match source {
-            Source::Complete(found) if replaces(&found, published) => {
+            CredentialsSource::Complete(found) if replaces(&found, published) => {
                 let admin = AdminKubeconfig::new(found.kubeconfig.0.clone());
                 if is_unauthorized(callers, &admin, self.patience).await? {
-                    Source::Refused(found)
+                    CredentialsSource::Refused(found)
                 } else {
-                    Source::Complete(found)
+                    CredentialsSource::Complete(found)
                 }
             }
             source => source,

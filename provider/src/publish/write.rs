@@ -1,4 +1,4 @@
-//! Publishes, withdraws and sweeps Secrets, and writes what is told. Each may be repeated.
+//! Publishes, withdraws and sweeps Secrets, and writes annotations. Each call may be repeated.
 
 use std::{collections::BTreeMap, fmt::Debug};
 
@@ -8,7 +8,7 @@ use kube::{Api, Resource, api::Patch};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{Labelled, Owner, Vault};
+use super::{CredentialsNamespace, Labelled, SecretOwner};
 use crate::{
     account::{Issue, callers::GuestLimiter, revoke_tokens},
     ephemeral_cluster::credentials::Credentials,
@@ -22,8 +22,8 @@ use crate::{
 
 /// Creates or updates the Secret of an object.
 pub(crate) async fn publish(
-    vault: &Vault,
-    owner: &Owner<'_>,
+    vault: &CredentialsNamespace,
+    owner: &SecretOwner<'_>,
     credentials: &Credentials,
 ) -> Result<(), Cause> {
     publish_content(vault, owner, &Content::of(credentials)).await
@@ -31,8 +31,8 @@ pub(crate) async fn publish(
 
 /// Makes a token in the cluster, and then does the same with it.
 pub(crate) async fn issue(
-    vault: &Vault,
-    owner: &Owner<'_>,
+    vault: &CredentialsNamespace,
+    owner: &SecretOwner<'_>,
     issue: &Issue,
     callers: &GuestLimiter,
     now: Timestamp,
@@ -40,10 +40,10 @@ pub(crate) async fn issue(
     publish(vault, owner, &issue.issue_credentials(callers, now).await?).await
 }
 
-/// The same, whatever is in it.
+/// The same for any content.
 pub(crate) async fn publish_content(
-    vault: &Vault,
-    owner: &Owner<'_>,
+    vault: &CredentialsNamespace,
+    owner: &SecretOwner<'_>,
     content: &Content<'_>,
 ) -> Result<(), Cause> {
     let metadata =
@@ -52,14 +52,18 @@ pub(crate) async fn publish_content(
 }
 
 /// Deletes the Secret of an object.
-pub(crate) async fn withdraw(vault: &Vault, owner: &Owner<'_>, callers: &GuestLimiter) -> Result<(), Cause> {
+pub(crate) async fn withdraw(
+    vault: &CredentialsNamespace,
+    owner: &SecretOwner<'_>,
+    callers: &GuestLimiter,
+) -> Result<(), Cause> {
     let uid = |secret: &ObjectMeta| owner.owns(secret).is_ok().then(|| owner.uid.to_owned());
     revoke_tokens(callers, &vault.secrets(), &vault.secrets_metadata(), &owner.secret_name(), uid).await
 }
 
-/// Deletes a Secret of an object that is gone. `gone` is its uid: by its name another one may have been made, and published, since that was read.
+/// Deletes the Secret of a deleted object. `gone` is its uid: a new object of the name may have been created and published since that was read.
 pub(crate) async fn sweep(
-    vault: &Vault,
+    vault: &CredentialsNamespace,
     name: &str,
     (group, kind): (&str, &str),
     gone: &str,

@@ -7,12 +7,12 @@ use testplatform_apis::{
     test_cluster,
 };
 
-use super::{Grant, Place};
+use super::{Grant, RbacScope};
 
-/// Everything that is called where Secrets are carried, whatever else is done.
+/// API calls of the secret sync, whatever else is enabled.
 pub const CARRY_GRANTS: &[Grant] = &[
     Grant {
-        place: Place::Claims,
+        place: RbacScope::Claims,
         group: GROUP,
         resource: COMPOSITE_PLURAL,
         names: &[],
@@ -21,7 +21,7 @@ pub const CARRY_GRANTS: &[Grant] = &[
         why: "Which claims bring their own credentials, and where to.",
     },
     Grant {
-        place: Place::TestClusters,
+        place: RbacScope::TestClusters,
         group: GROUP,
         resource: test_cluster::PLURAL,
         names: &[],

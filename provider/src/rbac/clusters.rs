@@ -2,7 +2,7 @@
 
 use testplatform_apis::template::Backend;
 
-use super::{Grant, Place};
+use super::{Grant, RbacScope};
 
 /// The table.
 pub const CLUSTER_GRANTS: &[Grant] = &[
@@ -38,7 +38,7 @@ pub const CLUSTER_GRANTS: &[Grant] = &[
 const fn watched(backend: Backend) -> Grant {
     let kind = backend.cluster_kind();
     Grant {
-        place: Place::ClustersWatched(backend),
+        place: RbacScope::ClustersWatched(backend),
         group: kind.group,
         resource: kind.plural,
         names: &[],
@@ -51,7 +51,7 @@ const fn watched(backend: Backend) -> Grant {
 const fn told(backend: Backend) -> Grant {
     let kind = backend.cluster_kind();
     Grant {
-        place: Place::ClustersServed(backend),
+        place: RbacScope::ClustersServed(backend),
         group: kind.group,
         resource: kind.plural,
         names: &[],
@@ -64,7 +64,7 @@ const fn told(backend: Backend) -> Grant {
 const fn ended(backend: Backend) -> Grant {
     let kind = backend.cluster_kind();
     Grant {
-        place: Place::ClustersEnded(backend),
+        place: RbacScope::ClustersEnded(backend),
         group: kind.group,
         resource: kind.plural,
         names: &[],
@@ -76,7 +76,7 @@ const fn ended(backend: Backend) -> Grant {
 
 const fn read(backend: Backend) -> Grant {
     Grant {
-        place: Place::ClustersServed(backend),
+        place: RbacScope::ClustersServed(backend),
         group: "",
         resource: "secrets",
         names: &[],
@@ -88,7 +88,7 @@ const fn read(backend: Backend) -> Grant {
 
 const fn events(backend: Backend) -> Grant {
     Grant {
-        place: Place::ClustersServed(backend),
+        place: RbacScope::ClustersServed(backend),
         group: "events.k8s.io",
         resource: "events",
         names: &[],
@@ -100,7 +100,7 @@ const fn events(backend: Backend) -> Grant {
 
 /// Calls in the clusters themselves need no permission on the hub.
 const BUNDLES: Grant = Grant {
-    place: Place::Bundles,
+    place: RbacScope::Bundles,
     group: "",
     resource: "configmaps",
     names: &[],
@@ -110,7 +110,7 @@ const BUNDLES: Grant = Grant {
 };
 
 const CLOUD_ORDERS: Grant = Grant {
-    place: Place::CloudCredentials,
+    place: RbacScope::CloudCredentials,
     group: "",
     resource: "configmaps",
     names: &[],
@@ -121,7 +121,7 @@ const CLOUD_ORDERS: Grant = Grant {
 
 /// RBAC cannot let somebody write Secrets of some names that are not known before.
 const CLOUD_SECRETS: Grant = Grant {
-    place: Place::CloudCredentials,
+    place: RbacScope::CloudCredentials,
     group: "",
     resource: "secrets",
     names: &[],
@@ -131,7 +131,7 @@ const CLOUD_SECRETS: Grant = Grant {
 };
 
 const CLOUD_EVENTS: Grant = Grant {
-    place: Place::CloudCredentials,
+    place: RbacScope::CloudCredentials,
     group: "events.k8s.io",
     resource: "events",
     names: &[],
@@ -141,7 +141,7 @@ const CLOUD_EVENTS: Grant = Grant {
 };
 
 const CLOUD_ISSUERS: Grant = Grant {
-    place: Place::CloudIssuers,
+    place: RbacScope::CloudIssuers,
     group: "",
     resource: "secrets",
     names: &[],
@@ -154,7 +154,7 @@ const CLOUD_ISSUERS: Grant = Grant {
 const BROUGHT: Grant = {
     let kind = Backend::HyperShift.cluster_kind();
     Grant {
-        place: Place::ClustersBrought,
+        place: RbacScope::ClustersBrought,
         group: kind.group,
         resource: kind.plural,
         names: &[],
@@ -168,7 +168,7 @@ const BROUGHT: Grant = {
 const HOSTED: Grant = {
     let kind = Backend::HyperShift.cluster_kind();
     Grant {
-        place: Place::ClustersWatched(Backend::Osac),
+        place: RbacScope::ClustersWatched(Backend::Osac),
         group: kind.group,
         resource: kind.plural,
         names: &[],

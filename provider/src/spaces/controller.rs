@@ -1,4 +1,4 @@
-//! The loop over spaces: what happened, which space that concerns, and a look at it.
+//! Controller of spaces: maps events to spaces, and reconciles each.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,8 +17,8 @@ use testplatform_apis::{
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
-    execute::{Site, issue, note},
-    next::{Step, next},
+    execute::{PublicApiServer, issue, note},
+    next::{SpacePlan, next},
     observe::{self, KIND, owner},
     seen::{SpaceGauge, SpaceState},
 };
@@ -29,12 +29,12 @@ use crate::{
     execute::{Cause, Error, Reason, limited},
     looks::{Action, Concurrency, DEBOUNCE, run_queue},
     metrics::Metrics,
-    publish::{Labelled, Vault, write::sweep},
+    publish::{CredentialsNamespace, Labelled, write::sweep},
     running::Running,
     watch::{Health, keep},
 };
 
-/// How many looks at once.
+/// Concurrency of the cleanup.
 const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 4, debounce: DEBOUNCE };
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -53,8 +53,8 @@ pub struct Options {
 }
 
 /// State of the controller.
-struct Controller {
-    vault: Vault,
+struct SpaceController {
+    vault: CredentialsNamespace,
     config: Spaces,
     now: fn() -> Timestamp,
     seen: Arc<SpaceGauge>,
@@ -71,8 +71,8 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     let seen = Arc::new(SpaceGauge::default());
     metrics.attach_spaces(&seen);
     let Options { client, config, now } = options;
-    let vault = Vault::new(client, &config.credentials_namespace);
-    let controller = Controller { vault, config, now, seen, metrics, callers: GuestLimiter::default() };
+    let vault = CredentialsNamespace::new(client, &config.credentials_namespace);
+    let controller = SpaceController { vault, config, now, seen, metrics, callers: GuestLimiter::default() };
     let (sender, happened) = unbounded_channel();
     let watches = async {
         tokio::join!(controller.watch_namespaces(sender.clone()), controller.watch_secrets(sender.clone()));
@@ -90,7 +90,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     }
 }
 
-impl Controller {
+impl SpaceController {
     /// Those of spaces, whole or not: one that loses the label of those that are whole concerns us too.
     async fn watch_namespaces(&self, sender: UnboundedSender<String>) {
         let api: Api<PartialObjectMeta<Namespace>> = Api::all(self.vault.client());
@@ -113,7 +113,7 @@ impl Controller {
         .await;
     }
 
-    /// Looks at a space, and says when to do so again.
+    /// Reconciles a space, and returns the next action.
     async fn look(&self, name: &str) -> Action {
         let pass = async { self.pass(name).await };
         match limited("look_at_space", PATIENCE, pass).await {
@@ -134,7 +134,7 @@ impl Controller {
         let labelled = secret.as_ref().and_then(|s| Labelled::of(&s.metadata, "", KIND));
         if let Some(gone) = labelled.filter(|owner| owner.is_left_behind(uid)) {
             if secret.as_ref().is_some_and(|secret| secret.metadata.deletion_timestamp.is_some()) {
-                // Somebody's finalizer holds it. That it is gone, its own event tells.
+                // A finalizer blocks it. Its deletion causes an event.
                 self.seen.record(name, None);
                 return Ok(Some(NET));
             }
@@ -157,25 +157,25 @@ impl Controller {
         let standing =
             if published == Published::Absent { SpaceState::Waiting } else { SpaceState::Published };
         match next(Some(space), &published, &origin, self.config.token_lifetime.get(), now) {
-            Step::Nothing => Ok(None),
-            Step::Issue => {
-                let site = Site { server, certificates: &certificates, origin };
+            SpacePlan::Nothing => Ok(None),
+            SpacePlan::Issue => {
+                let site = PublicApiServer { server, certificates: &certificates, origin };
                 let stamp = issue(&self.vault, &self.config, &site, (name, &space.uid), now).await?;
                 self.metrics.issued_token();
                 tracing::info!(namespace = name, expires = %stamp.expires, "published credentials");
                 self.seen.record(name, Some(standing));
                 Ok(Some(DEBOUNCE))
             }
-            Step::Note(revision) => {
+            SpacePlan::Note(revision) => {
                 note(&self.vault, namespace, revision).await?;
                 Ok(Some(DEBOUNCE))
             }
-            Step::Wait(until) => {
+            SpacePlan::Wait(until) => {
                 self.seen.record(name, Some(SpaceState::Published));
                 let left = Duration::try_from(until.duration_since(now)).unwrap_or(Duration::ZERO);
                 Ok(Some(left.min(NET)))
             }
-            Step::Blocked(whose) => {
+            SpacePlan::Blocked(whose) => {
                 self.seen.record(name, Some(SpaceState::Blocked));
                 tracing::warn!(namespace = name, whose, "the name of its Secret is taken");
                 Ok(Some(NET))

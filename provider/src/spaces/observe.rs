@@ -1,4 +1,4 @@
-//! Client → what is known of a space. Everything is read anew in every look; nothing secret is read at all.
+//! Observes a space through a client. Everything is read again in every reconcile; no secret is read at all.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::{
     config::Spaces,
     execute::{Cause, Reason},
     named,
-    publish::{Owner, Vault},
+    publish::{CredentialsNamespace, SecretOwner},
 };
 
 /// The ConfigMap in which every namespace has the certificates of its cluster.
@@ -23,15 +23,15 @@ const CA_KEY: &str = "ca.crt";
 pub const KIND: &str = "Namespace";
 
 /// Owner of a published Secret.
-pub(super) fn owner<'a>(name: &'a str, uid: &'a str) -> Owner<'a> {
-    Owner { group: "", kind: KIND, namespace: "", name, uid }
+pub(super) fn owner<'a>(name: &'a str, uid: &'a str) -> SecretOwner<'a> {
+    SecretOwner { group: "", kind: KIND, namespace: "", name, uid }
 }
 
 /// Metadata of a namespace and of the Secret of its name.
 pub(super) type Seen = (Option<PartialObjectMeta<Namespace>>, Option<PartialObjectMeta<Secret>>);
 
-/// Reads both, what is published first: what came after its namespace was looked for would pass for left behind.
-pub(super) async fn read(vault: &Vault, name: &str) -> Result<Seen, Cause> {
+/// Reads both, the published Secret first: a Secret published after the read of its namespace would look orphaned.
+pub(super) async fn read(vault: &CredentialsNamespace, name: &str) -> Result<Seen, Cause> {
     let namespaces: Api<Namespace> = Api::all(vault.client());
     let secret = named::find_metadata(&vault.secrets(), &owner(name, "").secret_name()).await?;
     Ok((named::find_metadata(&namespaces, name).await?, secret))
@@ -52,7 +52,7 @@ pub(super) fn space(namespace: &PartialObjectMeta<Namespace>) -> Space {
 }
 
 /// The certificates by which tenants trust the API server. Not those of the ConfigMap in the space itself, which its tenant may change.
-pub(super) async fn certificates(vault: &Vault, config: &Spaces) -> Result<Vec<u8>, Cause> {
+pub(super) async fn certificates(vault: &CredentialsNamespace, config: &Spaces) -> Result<Vec<u8>, Cause> {
     let bytes = if let Some(file) = &config.ca_file {
         from_file(file)?
     } else {

@@ -1,6 +1,6 @@
 //! Last state of each space, as the source of gauges.
 
-/// How the credentials of a space stand.
+/// State of a space's credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SpaceState {
     /// Published, and not to be replaced yet.

@@ -24,7 +24,7 @@ use memory::Memory;
 use provider_testplatform::{
     account::callers::GuestLimiter,
     ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
-    execute::{Cause, Executor, Failure, Outcome, Patience, Reach, Reached, Reason},
+    execute::{Cause, ExecutionFailure, ExecutionResult, Executor, Patience, Reach, Reached, Reason},
     hub::Hub,
     redacted::Redacted,
     step::{Operation, Plan},
@@ -76,10 +76,10 @@ impl Bench {
     }
 
     /// Does one action.
-    async fn act(&self, object: &EphemeralCluster, action: Operation) -> Result<Outcome, String> {
+    async fn act(&self, object: &EphemeralCluster, action: Operation) -> Result<ExecutionResult, String> {
         let step = Plan { actions: vec![action], ..Plan::default() };
         let done = self.executor.run(Some(object.clone()), &step).await;
-        done.map_err(|Failure { error, .. }| format!("{}/{}", error.action, error.reason.as_str()))
+        done.map_err(|ExecutionFailure { error, .. }| format!("{}/{}", error.action, error.reason.as_str()))
     }
 }
 

@@ -6,7 +6,7 @@ mod walk;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use provider_testplatform::cleanup::{
-    next::{Claim, Fate, MOST_RUNS, Remark, Run, Step, next},
+    next::{Claim, CleanupPlan, Fate, MOST_RUNS, Remark, Run, next},
     observe,
 };
 use serde_json::{Value, json};
@@ -88,7 +88,7 @@ fn what_ends_anyway_is_left_alone() {
     let deleted = observe::claim(&deleted, &body()).unwrap();
     let asked = Claim { asked: Some(true), ..claim() };
     for claim in [deleted, asked] {
-        assert_eq!(next(&claim, &[Fate::Over(Some(at("11:00:00")))], at("13:00:00")), Step::default());
+        assert_eq!(next(&claim, &[Fate::Over(Some(at("11:00:00")))], at("13:00:00")), CleanupPlan::default());
     }
 }
 
@@ -96,20 +96,20 @@ fn what_ends_anyway_is_left_alone() {
 fn it_is_noted_first_then_kept_and_then_torn_down() {
     let over = [Fate::Over(Some(at("12:00:00")))];
     let mut claim = claim();
-    let noted = Step { note: Some(Some(OWNED.into())), follow: true, ..Step::default() };
+    let noted = CleanupPlan { note: Some(Some(OWNED.into())), follow: true, ..CleanupPlan::default() };
     assert_eq!(next(&claim, &[Fate::Runs], at("12:00:01")), noted);
     claim.note = Some(OWNED.into());
-    assert_eq!(next(&claim, &[Fate::Runs], at("12:00:01")), Step { note: None, ..noted });
-    let planned = Step {
+    assert_eq!(next(&claim, &[Fate::Runs], at("12:00:01")), CleanupPlan { note: None, ..noted });
+    let planned = CleanupPlan {
         note: Some(Some(note(at("12:00:00")))),
         tell: Some(Remark::Planned(at("12:30:00"))),
         due: Some(at("12:30:00")),
         follow: true,
-        ..Step::default()
+        ..CleanupPlan::default()
     };
     assert_eq!(next(&claim, &over, at("12:00:01")), planned);
     claim.note = Some("2026-03-02T12:00:00Z".into());
-    assert_eq!(next(&claim, &over, at("12:29:59")), Step { note: None, ..planned });
+    assert_eq!(next(&claim, &over, at("12:29:59")), CleanupPlan { note: None, ..planned });
     let step = next(&claim, &over, at("12:30:00"));
     assert_eq!((step.note, step.tear_down, step.tell, step.due), (None, true, Some(Remark::TornDown), None));
     // A longer time is heeded, and so is a shorter one.
@@ -131,7 +131,10 @@ fn all_runs_have_to_be_over() {
         next(&claim, &fates(Fate::Over(Some(at("11:30:00")))), at("12:10:00")).due,
         Some(at("12:30:00"))
     );
-    assert_eq!(next(&claim, &fates(Fate::Runs), at("14:00:00")), Step { follow: true, ..Step::default() });
+    assert_eq!(
+        next(&claim, &fates(Fate::Runs), at("14:00:00")),
+        CleanupPlan { follow: true, ..CleanupPlan::default() }
+    );
 }
 
 /// When one went is known only by who saw it, and noted for who comes after.
@@ -219,8 +222,8 @@ fn failed_counts_whatever_the_runs_do() {
 fn nothing_is_done_without_the_right_to_read_or_against_a_no() {
     let over = Fate::Over(Some(at("12:00:00")));
     let step = next(&claim(), &[over.clone(), Fate::Forbidden], at("14:00:00"));
-    let forbidden = Step { tell: Some(Remark::Forbidden), follow: true, ..Step::default() };
-    assert_eq!(step, Step { note: Some(Some(OWNED.into())), ..forbidden });
+    let forbidden = CleanupPlan { tell: Some(Remark::Forbidden), follow: true, ..CleanupPlan::default() };
+    assert_eq!(step, CleanupPlan { note: Some(Some(OWNED.into())), ..forbidden });
     let noted = Claim { note: Some(note(at("12:00:00"))), ..claim() };
     let step = next(&noted, &[Fate::Forbidden], at("14:00:00"));
     let remembers = format!("{OWNED},since/2026-03-02T12:00:00Z");
@@ -230,8 +233,8 @@ fn nothing_is_done_without_the_right_to_read_or_against_a_no() {
     assert_eq!((step.tear_down, step.tell), (false, Some(Remark::Held)));
     let unread = Claim { kept: None, ..claim() };
     let step = next(&unread, std::slice::from_ref(&over), at("14:00:00"));
-    let unreadable = Step { tell: Some(Remark::Unreadable), ..Step::default() };
-    assert_eq!(step, Step { note: Some(Some(OWNED.into())), ..unreadable });
+    let unreadable = CleanupPlan { tell: Some(Remark::Unreadable), ..CleanupPlan::default() };
+    assert_eq!(step, CleanupPlan { note: Some(Some(OWNED.into())), ..unreadable });
     let unowned = Claim { runs: vec![], ..claim() };
     assert_eq!(next(&unowned, &[], at("14:00:00")).tell, Some(Remark::NoOwner));
     for remark in [Remark::Forbidden, Remark::Held, Remark::Unreadable, Remark::NoOwner] {

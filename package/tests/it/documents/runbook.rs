@@ -96,12 +96,12 @@ fn known() -> Vec<Reasons> {
             condition::TearDown, condition::PlatformCredentials;
         "apis/src/hive_status.rs": hive_status::Blocked;
         "apis/src/hub/reason.rs": hub::Selected, hub::NoHub;
-        "provider/src/cluster_claim/reason.rs": reason::Reason;
-        "provider/src/ephemeral_cluster/conditions.rs": conditions::Reason;
-        "provider/src/ephemeral_cluster/told.rs": told::Told;
-        "provider/src/metrics/bundles.rs": bundles::Outcome;
-        "provider/src/metrics/cloud.rs": cloud::Outcome;
-        "provider/src/metrics/prerequisites.rs": prerequisites::Outcome;
+        "provider/src/cluster_claim/reason.rs": reason::ClaimEventReason;
+        "provider/src/ephemeral_cluster/conditions.rs": conditions::ConditionReason;
+        "provider/src/ephemeral_cluster/told.rs": told::EventReason;
+        "provider/src/metrics/bundles.rs": bundles::BundleOutcome;
+        "provider/src/metrics/cloud.rs": cloud::CredentialOutcome;
+        "provider/src/metrics/prerequisites.rs": prerequisites::PrerequisiteOutcome;
     }
 }
 

@@ -1,4 +1,4 @@
-//! A claim that goes, or becomes another one, while it is looked at.
+//! Claims that are deleted or replaced during a reconcile.
 
 use std::{
     convert::Infallible,
@@ -21,7 +21,7 @@ const RUN: &str = r#"{ "apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "me
 const CONFLICT: &str = r#"{ "kind": "Status", "status": "Failure", "code": 409, "reason": "Conflict",
     "message": "the object has been modified" }"#;
 
-fn seen(version: &str) -> Seen {
+fn seen(version: &str) -> ObservedClaim {
     let run = Run {
         kind: RunKind::PipelineRun,
         namespace: "a".into(),
@@ -44,11 +44,11 @@ fn seen(version: &str) -> Seen {
         uid: "of-the-claim".into(),
         version: version.into(),
     };
-    Seen { claim, identity, flavour: Cleaned::Claims }
+    ObservedClaim { claim, identity, flavour: Cleaned::Claims }
 }
 
-fn controller(client: Client, seen: Seen) -> Controller {
-    Controller {
+fn controller(client: Client, seen: ObservedClaim) -> CleanupController {
+    CleanupController {
         runs: Runs::new(client.clone(), unbounded_channel().0),
         client,
         instance: "me".into(),
@@ -63,7 +63,7 @@ fn controller(client: Client, seen: Seen) -> Controller {
 
 /// The claim, its run, and an API server that knows a newer version of it.
 struct World {
-    controller: Controller,
+    controller: CleanupController,
     /// The API server answers once this has a permit.
     answers: Arc<Semaphore>,
     /// How often the claim was to be changed.
@@ -91,7 +91,7 @@ impl World {
         Self { controller, answers, changes }
     }
 
-    /// When the claim is looked at again after a look during which this happens.
+    /// Action after a reconcile during which this happens.
     async fn look(&self, happens: impl FnOnce()) -> Action {
         let meanwhile = async {
             yield_now().await;
@@ -123,7 +123,7 @@ async fn who_came_too_late_looks_again_at_once_only_at_what_is_newer() {
     assert_eq!(world.look(newer).await, Action::RequeueAfter(DEBOUNCE));
 }
 
-/// The watch may be behind for as long as it likes.
+/// The watch may lag behind for any time.
 #[tokio::test(start_paused = true)]
 async fn a_claim_whose_newer_version_is_not_seen_is_not_asked_for_in_a_loop() {
     let world = World::new(1);
@@ -141,7 +141,7 @@ async fn a_claim_whose_newer_version_is_not_seen_is_not_asked_for_in_a_loop() {
     assert!((1..=2).contains(&changes), "{changes} times");
 }
 
-/// It is all that anybody is told.
+/// The owner gets no other message.
 #[tokio::test]
 async fn an_event_that_was_not_made_is_made_later_and_once() {
     let tries = Arc::new(AtomicUsize::new(0));

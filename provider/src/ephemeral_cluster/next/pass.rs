@@ -8,30 +8,30 @@ use testplatform_apis::{
     names::{ephemeral_cluster::FINALIZER, ours},
 };
 
-use super::own::Own;
+use super::own::OwnJobs;
 use crate::{
     ephemeral_cluster::{
-        conditions::{self, Is, Reason},
+        conditions::{self, ConditionReason, ConditionStatus},
         diagnostics,
         object::EphemeralCluster,
         status::{Condition, Phase, Status},
-        told::Told,
-        world::{Job, World},
+        told::EventReason,
+        world::{Job, ObservedState},
     },
     step::{Event, Operation, Plan, Requeue},
 };
 
-/// How often what cannot be watched is looked at again.
+/// Poll interval for changes without an event.
 pub const RETRY: SignedDuration = SignedDuration::from_mins(1);
 
-/// A pass under way.
-pub struct Pass<'a> {
+/// Plan in progress.
+pub struct Planner<'a> {
     /// The EphemeralCluster.
     pub object: &'a EphemeralCluster,
     /// Observed state around the object.
-    pub world: &'a World,
+    pub world: &'a ObservedState,
     /// Its jobs.
-    pub own: Own<'a>,
+    pub own: OwnJobs<'a>,
     /// Now.
     pub now: Timestamp,
     /// The status that will be written: what is stored, changed.
@@ -47,16 +47,16 @@ pub struct Pass<'a> {
     silent: bool,
 }
 
-impl<'a> Pass<'a> {
-    /// A pass that has decided nothing.
-    pub fn new(object: &'a EphemeralCluster, world: &'a World, now: Timestamp) -> Self {
+impl<'a> Planner<'a> {
+    /// Starts an empty plan.
+    pub fn new(object: &'a EphemeralCluster, world: &'a ObservedState, now: Timestamp) -> Self {
         let stored = &object.status.value;
         let status = Status {
             conditions: conditions::carried(&stored.conditions, now),
             observed_generation: object.metadata.generation,
             ..stored.clone()
         };
-        let own = Own::of(object, world);
+        let own = OwnJobs::of(object, world);
         Self {
             object,
             world,
@@ -79,25 +79,31 @@ impl<'a> Pass<'a> {
     }
 
     /// Sets a condition. Whether its status or its reason is another than the stored one.
-    pub fn set(&mut self, type_: &str, is: Is, reason: Reason, message: impl Into<String>) -> bool {
+    pub fn set(
+        &mut self,
+        type_: &str,
+        is: ConditionStatus,
+        reason: ConditionReason,
+        message: impl Into<String>,
+    ) -> bool {
         self.set_word(type_, is, reason.as_str(), message.into())
     }
 
     /// Sets a condition with a reason of somebody else's.
-    pub fn set_word(&mut self, type_: &str, is: Is, reason: &str, message: String) -> bool {
+    pub fn set_word(&mut self, type_: &str, is: ConditionStatus, reason: &str, message: String) -> bool {
         conditions::set(&mut self.status.conditions, type_, is, reason, message, self.now);
         conditions::find(&self.stored().conditions, type_)
             .is_none_or(|c| c.status != is.as_str() || c.reason != reason)
     }
 
     /// Nothing is left that costs money. Of an end that is well the reason is the one that clients know.
-    pub fn complete(&mut self, is_well: bool, how: Reason, message: impl Into<String>) {
+    pub fn complete(&mut self, is_well: bool, how: ConditionReason, message: impl Into<String>) {
         let type_ = conditions::PROW_JOB_COMPLETED;
         if is_well {
             let (reason, message) = ended_well(how.as_str(), &message.into());
-            self.set_word(type_, Is::True, reason, message);
+            self.set_word(type_, ConditionStatus::True, reason, message);
         } else {
-            self.set(type_, Is::True, how, message);
+            self.set(type_, ConditionStatus::True, how, message);
         }
     }
 
@@ -129,7 +135,7 @@ impl<'a> Pass<'a> {
         matches!(self.status.phase, Some(Phase::Failed | Phase::Deprovisioned))
     }
 
-    /// Whether a moment has come. If not, this pass is repeated then.
+    /// Whether a time has come. If not, the reconcile is repeated then.
     pub fn due(&mut self, at: Timestamp) -> bool {
         let left = at.duration_since(self.now);
         let due = left <= SignedDuration::ZERO;
@@ -139,13 +145,12 @@ impl<'a> Pass<'a> {
         due
     }
 
-    /// Repeats this pass after a time at the latest.
+    /// Repeats the reconcile after a time at the latest.
     pub fn again_in(&mut self, time: SignedDuration) {
         self.wait = Some(self.wait.map_or(time, |w| w.min(time)));
     }
 
-    /// Whether what was read is good enough for what cannot be taken back; if not, it is read anew, and nothing of
-    /// this pass is done.
+    /// Whether the observation allows an irreversible operation; if not, it is read again, and this plan is dropped.
     pub fn is_sure(&mut self) -> bool {
         self.anew |= !self.world.fresh;
         self.world.fresh
@@ -165,7 +170,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Tells whoever watches. For transitions only: two passes on the same say it twice.
+    /// Emits an event. For transitions only: two reconciles of the same state emit it twice.
     pub fn emit(&mut self, warning: bool, reason: &str, note: impl Into<String>) {
         self.events.push(Event { warning, reason: reason.to_owned(), note: note.into() });
     }
@@ -220,14 +225,14 @@ impl<'a> Pass<'a> {
         };
         match phase {
             Some(Phase::Ready) => {
-                self.emit(false, Told::ClusterReady.as_str(), "the credentials are published");
+                self.emit(false, EventReason::ClusterReady.as_str(), "the credentials are published");
             }
             Some(Phase::Deprovisioning) => {
-                self.emit(false, Told::Deprovisioning.as_str(), "the cluster is being torn down");
+                self.emit(false, EventReason::Deprovisioning.as_str(), "the cluster is being torn down");
             }
             Some(Phase::Deprovisioned) => {
                 let note = said(&self.status, conditions::PROW_JOB_COMPLETED);
-                self.emit(false, Reason::Deprovisioned.as_str(), end(ENDED_WELL, &note).1);
+                self.emit(false, ConditionReason::Deprovisioned.as_str(), end(ENDED_WELL, &note).1);
             }
             Some(Phase::Failed) => {
                 let (reason, type_) = diagnostics::cause(&self.status);

@@ -4,34 +4,36 @@ use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{account::Mode, names::ours};
 
 use super::{
-    Ending, duration,
+    EndReason, duration,
     ended::withdraw,
     ever_ready,
     own::{created, is_for_another},
-    pass::{Pass, RETRY, after},
+    pass::{Planner, RETRY, after},
     provision_deadline,
 };
 use crate::{
     account::stamp::TokenFingerprint,
     ephemeral_cluster::{
-        conditions::{CLUSTER_READY, CREDENTIALS_IN_SYNC, Is, Reason, find, whole_seconds},
+        conditions::{
+            CLUSTER_READY, CREDENTIALS_IN_SYNC, ConditionReason, ConditionStatus, find, whole_seconds,
+        },
         credentials::Published,
-        prow_job::State,
+        prow_job::JobState,
         publication::{Publication, cannot_be_watched, compare},
         settings::MARGIN,
         status::Phase,
-        world::{Job, Site},
+        world::{Job, JobSite},
     },
     step::Operation,
 };
 
-/// A token that became due between two looks at the clock.
+/// A token that became due between two reads of the clock.
 pub const SOON: SignedDuration = SignedDuration::from_secs(1);
 /// How long the Secret may take to be written, where that is all that is missing at the deadline.
 const PUBLISHING: SignedDuration = SignedDuration::from_mins(1);
 
-/// Looks at the job. The end, if it begins now.
-pub fn next(pass: &mut Pass<'_>, job: &Job) -> Option<Ending> {
+/// Checks the job. Returns the reason of its end, if it begins now.
+pub fn next(pass: &mut Planner<'_>, job: &Job) -> Option<EndReason> {
     let mut patience = SignedDuration::ZERO;
     if is_for_another(pass.object, &job.prow_job) {
         mismatched(pass);
@@ -40,38 +42,43 @@ pub fn next(pass: &mut Pass<'_>, job: &Job) -> Option<Ending> {
         patience = PUBLISHING;
     }
     if lifetime_is_over(pass) {
-        return Some(Ending::Asked);
+        return Some(EndReason::Asked);
     }
     if never_scheduled(pass, job) {
         let text = "the ProwJob found no build cluster in time";
-        pass.set(CLUSTER_READY, Is::False, Reason::NeverScheduled, text);
-        return Some(Ending::NeverScheduled);
+        pass.set(CLUSTER_READY, ConditionStatus::False, ConditionReason::NeverScheduled, text);
+        return Some(EndReason::NeverScheduled);
     }
     let in_vain = !ever_ready(pass) && {
         let deadline = after(provision_deadline(pass), patience);
         ends(pass, deadline)
     };
     in_vain.then(|| {
-        pass.set(CLUSTER_READY, Is::False, Reason::ProvisionTimeout, "there was no cluster in time");
-        Ending::ProvisionTimeout
+        pass.set(
+            CLUSTER_READY,
+            ConditionStatus::False,
+            ConditionReason::ProvisionTimeout,
+            "there was no cluster in time",
+        );
+        EndReason::ProvisionTimeout
     })
 }
 
-fn mismatched(pass: &mut Pass<'_>) {
+fn mismatched(pass: &mut Planner<'_>) {
     let text = "the ProwJob was made for another Konflux tenant or cluster than the annotations now name; \
                 no credentials are given out";
     withdraw(pass);
-    if pass.set(CLUSTER_READY, Is::False, Reason::OwnershipMismatch, text) {
-        pass.emit(true, Reason::OwnershipMismatch.as_str(), text);
+    if pass.set(CLUSTER_READY, ConditionStatus::False, ConditionReason::OwnershipMismatch, text) {
+        pass.emit(true, ConditionReason::OwnershipMismatch.as_str(), text);
     }
     if find(&pass.status.conditions, CREDENTIALS_IN_SYNC).is_some() {
-        pass.set(CREDENTIALS_IN_SYNC, Is::False, Reason::OwnershipMismatch, text);
+        pass.set(CREDENTIALS_IN_SYNC, ConditionStatus::False, ConditionReason::OwnershipMismatch, text);
     }
     pass.enter(Phase::Provisioning);
 }
 
-/// Whether the first credentials are being published in this pass.
-fn observe(pass: &mut Pass<'_>, job: &Job) -> bool {
+/// Whether this reconcile publishes the first credentials.
+fn observe(pass: &mut Planner<'_>, job: &Job) -> bool {
     let mut publishing = false;
     let publication = compare(&job.site, &pass.world.published);
     // A token goes stale although nothing happens.
@@ -87,10 +94,10 @@ fn observe(pass: &mut Pass<'_>, job: &Job) -> bool {
             if was_ready(pass) {
                 ready(pass);
             } else {
-                // Ready is said of a Secret that was seen, together with its revision: a change right after it would make
-                // Crossplane look again while its memory of the claim is old.
+                // Ready is reported only about an observed Secret, together with its revision: a change right after it would make Crossplane
+                // reconcile with an outdated cache of the claim.
                 let text = "the credentials are being published";
-                not_now(pass, Reason::CredentialsPending, text.into());
+                not_now(pass, ConditionReason::CredentialsPending, text.into());
                 pass.again_in(RETRY);
                 publishing = true;
             }
@@ -112,7 +119,7 @@ fn observe(pass: &mut Pass<'_>, job: &Job) -> bool {
             pass.annotate(ours::CREDENTIALS_MODE, Mode::ServiceAccount.as_str());
         }
     }
-    // Nor once it is not true any more, as where another controller made the Secret anew.
+    // Nor once it is outdated, as when another controller has recreated the Secret.
     if pass.world.published != Published::Absent && TokenFingerprint::of(&pass.world.published).is_none() {
         pass.unannotate(ours::CREDENTIALS_MODE);
     }
@@ -128,41 +135,51 @@ fn written(publication: Publication) -> Option<Operation> {
     }
 }
 
-fn ready(pass: &mut Pass<'_>) {
+fn ready(pass: &mut Planner<'_>) {
     pass.status.secret_ref = pass.object.secret_name();
-    pass.set(CLUSTER_READY, Is::True, Reason::CredentialsPublished, "the credentials are published");
+    pass.set(
+        CLUSTER_READY,
+        ConditionStatus::True,
+        ConditionReason::CredentialsPublished,
+        "the credentials are published",
+    );
     let text = "the published credentials are those of the cluster";
-    pass.set(CREDENTIALS_IN_SYNC, Is::True, Reason::CredentialsPublished, text);
+    pass.set(CREDENTIALS_IN_SYNC, ConditionStatus::True, ConditionReason::CredentialsPublished, text);
     pass.enter(Phase::Ready);
 }
 
-fn was_ready(pass: &Pass<'_>) -> bool {
+fn was_ready(pass: &Planner<'_>) -> bool {
     let unsaid = find(&pass.status.conditions, CLUSTER_READY).is_none();
     pass.holds(CLUSTER_READY) || (unsaid && pass.stored().phase == Some(Phase::Ready))
 }
 
 /// Once ready it stays so: what cannot be seen now was there, and most likely is.
-fn not_now(pass: &mut Pass<'_>, reason: Reason, message: String) {
+fn not_now(pass: &mut Planner<'_>, reason: ConditionReason, message: String) {
     if was_ready(pass) {
-        pass.set(CLUSTER_READY, Is::True, Reason::CredentialsPublished, "the credentials are published");
+        pass.set(
+            CLUSTER_READY,
+            ConditionStatus::True,
+            ConditionReason::CredentialsPublished,
+            "the credentials are published",
+        );
         pass.enter(Phase::Ready);
-        if pass.set(CREDENTIALS_IN_SYNC, Is::False, reason, message.clone()) {
+        if pass.set(CREDENTIALS_IN_SYNC, ConditionStatus::False, reason, message.clone()) {
             pass.emit(true, reason.as_str(), message);
         }
     } else {
         pass.enter(Phase::Provisioning);
-        if pass.set(CLUSTER_READY, Is::False, reason, message.clone()) && is_trouble(reason) {
+        if pass.set(CLUSTER_READY, ConditionStatus::False, reason, message.clone()) && is_trouble(reason) {
             pass.emit(true, reason.as_str(), message);
         }
     }
 }
 
 /// Whether somebody should know, other than of a thing that is only not there yet.
-const fn is_trouble(reason: Reason) -> bool {
-    cannot_be_watched(reason) || matches!(reason, Reason::CredentialsNotOwned)
+const fn is_trouble(reason: ConditionReason) -> bool {
+    cannot_be_watched(reason) || matches!(reason, ConditionReason::CredentialsNotOwned)
 }
 
-fn lifetime_is_over(pass: &mut Pass<'_>) -> bool {
+fn lifetime_is_over(pass: &mut Planner<'_>) -> bool {
     if !ever_ready(pass) {
         return false;
     }
@@ -182,18 +199,20 @@ fn lifetime_is_over(pass: &mut Pass<'_>) -> bool {
     expires.is_some_and(|at| ends(pass, after(at, MARGIN)))
 }
 
-/// Whether a deadline ends it. That cannot be taken back, and it may have been given more time since the cache was filled.
-fn ends(pass: &mut Pass<'_>, at: Timestamp) -> bool {
+/// Whether a deadline ends it. That is irreversible, and the deadline may have been extended since the cache was filled.
+fn ends(pass: &mut Planner<'_>, at: Timestamp) -> bool {
     pass.due(at) && pass.is_sure()
 }
 
 /// A job without a build cluster, or without a pod on it, has nothing that could be lost.
-fn never_scheduled(pass: &mut Pass<'_>, job: &Job) -> bool {
+fn never_scheduled(pass: &mut Planner<'_>, job: &Job) -> bool {
     let waits = match job.prow_job.state() {
-        State::Scheduling | State::Triggered => !matches!(job.site, Site::Namespace { .. }),
-        // A state that nobody knows may be one in which something runs.
-        State::Unknown => matches!(job.site, Site::Unscheduled | Site::NoNamespace { .. }),
-        State::Pending | State::Success | State::Failure | State::Aborted | State::Error => false,
+        JobState::Scheduling | JobState::Triggered => !matches!(job.site, JobSite::Namespace { .. }),
+        // An unknown state may be one in which something runs.
+        JobState::Unknown => matches!(job.site, JobSite::Unscheduled | JobSite::NoNamespace { .. }),
+        JobState::Pending | JobState::Success | JobState::Failure | JobState::Aborted | JobState::Error => {
+            false
+        }
     };
     let since = created(&job.prow_job).unwrap_or(pass.now);
     waits && ends(pass, after(since, pass.world.settings.scheduling_timeout))

@@ -3,21 +3,21 @@
 
 use testplatform_apis::names::ours;
 
-use super::{own::Bound, pass::Pass, teardown};
-use crate::ephemeral_cluster::told::Told;
+use super::{own::BoundJob, pass::Planner, teardown};
+use crate::ephemeral_cluster::told::EventReason;
 
 /// The annotation remembers that it was said; a status cannot.
 const SAID: &str = r#"{"reason":"StatusUnreadable"}"#;
 
-/// Ends the jobs if the end was asked for, and says what is wrong.
-pub fn next(pass: &mut Pass<'_>) {
+/// Ends the jobs if the end was requested, and reports the problem.
+pub fn next(pass: &mut Planner<'_>) {
     let deleted = pass.object.is_deleted();
     if pass.own.runs() {
         pass.protect();
     }
     if deleted || pass.object.spec.value.tear_down_cluster {
         let mut jobs = pass.own.strays.clone();
-        if let Bound::To(job) = pass.own.bound
+        if let BoundJob::To(job) = pass.own.bound
             && !job.prow_job.state().is_final()
         {
             jobs.push(job);
@@ -33,6 +33,6 @@ pub fn next(pass: &mut Pass<'_>) {
         pass.annotate(ours::DIAGNOSTICS, SAID);
         let text = "the status cannot be read, so nothing is made and nothing written over it; \
                     an administrator has to repair or remove it";
-        pass.emit(true, Told::StatusUnreadable.as_str(), text);
+        pass.emit(true, EventReason::StatusUnreadable.as_str(), text);
     }
 }

@@ -30,10 +30,10 @@ fn published() -> String {
     )
 }
 
-fn controller(client: Client) -> Controller {
+fn controller(client: Client) -> SpaceController {
     let config = Spaces::default();
-    Controller {
-        vault: Vault::new(client, &config.credentials_namespace),
+    SpaceController {
+        vault: CredentialsNamespace::new(client, &config.credentials_namespace),
         config,
         now: || Timestamp::UNIX_EPOCH,
         seen: Arc::new(SpaceGauge::default()),
@@ -42,7 +42,7 @@ fn controller(client: Client) -> Controller {
     }
 }
 
-/// A list may lack what was there when the watch broke off, and nothing else tells that it is gone.
+/// A list may lack an object that existed when the watch broke off, and no other event reports its deletion.
 #[tokio::test(start_paused = true)]
 async fn what_is_published_goes_with_its_namespace_though_nothing_tells_of_that() {
     let (there, removed) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));

@@ -8,7 +8,7 @@ use proptest::{prelude::*, test_runner::RngSeed};
 use provider_testplatform::{
     account::{Issue, admin::AdminKubeconfig, next::AccountObject},
     ephemeral_cluster::credentials::{Credentials, Published},
-    publish::{Source, Verdict, compare},
+    publish::{CredentialsDecision, CredentialsSource, compare},
 };
 use serde_json::Value;
 use testplatform_apis::account::Wish;
@@ -99,8 +99,8 @@ impl Walk {
             revision: format!("c:admin@{}", self.revision),
         };
         let now = self.now();
-        match compare(&Source::Account(Box::new(issue)), &published, now) {
-            Some(Verdict::Issue(issue)) => {
+        match compare(&CredentialsSource::Account(Box::new(issue)), &published, now) {
+            Some(CredentialsDecision::Issue(issue)) => {
                 match issue.issue_credentials_with(&self.model, now).now_or_never().unwrap() {
                     Ok(credentials) => self.store(credentials),
                     Err(cause) => {
@@ -109,7 +109,7 @@ impl Walk {
                     }
                 }
             }
-            Some(Verdict::InSync) => {}
+            Some(CredentialsDecision::InSync) => {}
             other => panic!("{other:?}"),
         }
         self.holds();

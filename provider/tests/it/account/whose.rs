@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
     account::{CredentialsOwner, Issue, admin::AdminKubeconfig, credentials_owner, stamp::TokenFingerprint},
     ephemeral_cluster::credentials::Published,
-    publish::{Action, Source, compare, follow},
+    publish::{CredentialsOperation, CredentialsSource, compare, follow},
 };
 use testplatform_apis::{
     account::{Mode, Wish},
@@ -53,10 +53,10 @@ fn a_wish_that_is_taken_away_or_spoilt_is_no_wish_for_the_admins() {
 /// What goes through decisions, and what is told of them.
 #[test]
 fn nothing_of_the_admin_is_in_what_is_decided_or_told() {
-    let source = Source::Account(Box::new(issue()));
+    let source = CredentialsSource::Account(Box::new(issue()));
     let verdict = compare(&source, &Published::Absent, now()).unwrap();
     let followed = follow("demo", verdict, &source, &Published::Absent, &HiveStatus::default());
-    assert_eq!(followed.actions, [Action::Issue(Box::new(issue()))]);
+    assert_eq!(followed.actions, [CredentialsOperation::Issue(Box::new(issue()))]);
     assert_eq!(followed.told, None, "told once it is there");
     let said = format!("{source:?} {followed:?}");
     assert!(!said.contains(KEY) && !said.contains("apiVersion"), "{said}");
@@ -71,6 +71,6 @@ fn nothing_of_the_admin_is_in_what_is_decided_or_told() {
     let other = published("another");
     let followed =
         follow("demo", compare(&source, &other, now()).unwrap(), &source, &other, &HiveStatus::default());
-    assert!(matches!(followed.actions.as_slice(), [Action::Issue(_)]));
+    assert!(matches!(followed.actions.as_slice(), [CredentialsOperation::Issue(_)]));
     assert!(followed.told.unwrap().report.is_some());
 }

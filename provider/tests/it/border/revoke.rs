@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use provider_testplatform::{
     account::{Issue, admin::AdminKubeconfig, callers::GuestLimiter, stamp::TokenFingerprint},
     claims::{self, execute, hub},
-    cluster_claim::world::Settings,
+    cluster_claim::world::ClaimSettings,
     metrics::Metrics,
     step::Operation,
 };
@@ -70,9 +70,9 @@ fn of_object() -> Value {
     json!({ "ownerReferences": [owner] })
 }
 
-fn of_claims(hub: &Memory) -> execute::Executor {
-    execute::Executor {
-        hub: hub::Hub::new(hub.client(), "ephemeral-cluster"),
+fn of_claims(hub: &Memory) -> execute::ClaimExecutor {
+    execute::ClaimExecutor {
+        hub: hub::ClaimHub::new(hub.client(), "ephemeral-cluster"),
         instance: "me".into(),
         patience: Duration::from_millis(100),
         callers: GuestLimiter::default(),
@@ -134,8 +134,8 @@ async fn a_shutdown_waits_for_what_is_to_end() {
     let hub = Memory::new();
     hub.put(SECRET, published(&address, &of_claim("gone")));
     let options = claims::Options {
-        hub: hub::Hub::new(hub.client(), "ephemeral-cluster"),
-        settings: Settings::default(),
+        hub: hub::ClaimHub::new(hub.client(), "ephemeral-cluster"),
+        settings: ClaimSettings::default(),
         patience: Duration::from_secs(10),
         instance: "me".into(),
         now: || Timestamp::UNIX_EPOCH,

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::{prelude::*, test_runner::RngSeed};
-use provider_testplatform::cleanup::next::{Claim, Fate, Run, RunKind, Step, next};
+use provider_testplatform::cleanup::next::{Claim, CleanupPlan, Fate, Run, RunKind, next};
 use testplatform_apis::{cleanup::note, duration::GoDuration};
 
 use crate::cleanup::at;
@@ -192,6 +192,6 @@ proptest! {
         world.look()?;
         prop_assert!(world.down, "{world:?}");
         // Nothing more is done about one that is told to end.
-        prop_assert_eq!(next(&world.claim(), &world.fates(), world.now), Step::default());
+        prop_assert_eq!(next(&world.claim(), &world.fates(), world.now), CleanupPlan::default());
     }
 }

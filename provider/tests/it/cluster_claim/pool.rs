@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use provider_testplatform::{
-    cluster_claim::{next::next, object::ClusterClaim, reason::Reason},
+    cluster_claim::{next::next, object::ClusterClaim, reason::ClaimEventReason},
     diagnostics,
 };
 use rstest::rstest;
@@ -210,7 +210,7 @@ fn failing(mut case: Case, name: &str, at: i64, message: &str) -> Case {
 #[test]
 fn a_failed_provision_is_kept_when_its_cluster_is_replaced() {
     let case = failing(waiting(), "ocp-4-20-bad", 1, "limit of vCPUs reached; token: hunter2");
-    assert_eq!(case.events(), [Reason::ProvisionFailed.as_str()]);
+    assert_eq!(case.events(), [ClaimEventReason::ProvisionFailed.as_str()]);
     let mut case = case.settled();
     let told = case.told().provision_failure.unwrap();
     assert_eq!(

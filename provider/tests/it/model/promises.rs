@@ -2,7 +2,7 @@
 
 use provider_testplatform::{
     ephemeral_cluster::{
-        conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, Reason, TEST_COMPLETED, find},
+        conditions::{CLUSTER_READY, ConditionReason, PROW_JOB_COMPLETED, TEST_COMPLETED, find},
         status::{Condition, Phase, Status},
     },
     step::{Operation, Plan, Requeue},
@@ -97,7 +97,12 @@ pub fn left_for_good(stored: &Status, desired: &Status) -> Result<(), String> {
     let ready = |status: &Status| {
         find(&status.conditions, CLUSTER_READY).map(|c| (c.status.clone(), c.reason.clone()))
     };
-    let own = [Reason::OwnershipMismatch, Reason::Deprovisioned, Reason::ProwJobFailure, Reason::ProwJobGone];
+    let own = [
+        ConditionReason::OwnershipMismatch,
+        ConditionReason::Deprovisioned,
+        ConditionReason::ProwJobFailure,
+        ConditionReason::ProwJobGone,
+    ];
     let regressed = ready(stored).is_some_and(|(status, _)| status == "True")
         && ready(desired)
             .is_none_or(|(status, reason)| status != "True" && !own.iter().any(|own| own.as_str() == reason));

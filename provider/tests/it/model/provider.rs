@@ -3,7 +3,7 @@
 use provider_testplatform::{
     ephemeral_cluster::{
         next,
-        prow_job::State as JobState,
+        prow_job::JobState,
         status::{self, Status},
     },
     step::{Operation, Plan},

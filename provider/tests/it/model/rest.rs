@@ -4,7 +4,7 @@ use provider_testplatform::{
     ephemeral_cluster::{
         conditions::{PROW_JOB_COMPLETED, find},
         orphan,
-        prow_job::State as JobState,
+        prow_job::JobState,
         status::{self, Condition, Status},
     },
     step::{Operation, Plan},

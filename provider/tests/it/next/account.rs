@@ -3,9 +3,9 @@
 use provider_testplatform::{
     account::{Issue, admin::AdminKubeconfig, stamp::TokenFingerprint},
     ephemeral_cluster::{
-        credentials::{Published, Source},
+        credentials::{NamespaceCredentials, Published},
         next,
-        prow_job::State,
+        prow_job::JobState,
         proxy,
     },
     step::{Operation, Requeue},
@@ -29,15 +29,15 @@ fn stamped() -> Published {
 
 /// Its cluster is there, and it is time for a token.
 fn due() -> Case {
-    let mut case = served(State::Pending, crate::next::fixture::pending());
-    case.job().site = namespace(Source::Account(Box::new(issue())));
+    let mut case = served(JobState::Pending, crate::next::fixture::pending());
+    case.job().site = namespace(NamespaceCredentials::Account(Box::new(issue())));
     case
 }
 
 fn published() -> Case {
     let mut case = due();
     case.world.published = stamped();
-    case.job().site = namespace(Source::Unchanged);
+    case.job().site = namespace(NamespaceCredentials::Unchanged);
     case.settled()
 }
 
@@ -65,7 +65,7 @@ fn it_is_looked_at_again_when_it_is_due() {
 #[test]
 fn it_keeps_no_end_from_being_begun() {
     let mut case = published();
-    case.job().site = namespace(Source::Account(Box::new(issue())));
+    case.job().site = namespace(NamespaceCredentials::Account(Box::new(issue())));
     let over = case.annotated(ours::LIFETIME, "1h").annotated(ours::MAX_LIFETIME, "1h").at(8 * 60);
     let actions = over.step().actions;
     let issues = |action: &Operation| matches!(action, Operation::IssueCredentials(_));
@@ -95,7 +95,7 @@ fn a_proxy_goes_on_replacing_a_token_and_makes_no_first_one() {
     let step = |case: &Case| proxy::next(&case.object, &case.world, case.now);
     assert_eq!(step(&case).actions, []);
     assert_eq!(step(&case.clone().at(11)).requeue, Requeue::after(minutes(8 * 60 - 1)));
-    case.job().site = namespace(Source::Account(Box::new(issue())));
+    case.job().site = namespace(NamespaceCredentials::Account(Box::new(issue())));
     let case = case.at(8 * 60 + 10);
     assert_eq!(step(&case).actions, [Operation::IssueCredentials(Box::new(issue()))]);
     for none in [Published::Absent, Published::Ours { revision: "17".into(), source_revision: None }] {

@@ -4,7 +4,7 @@ use provider_testplatform::{
     ephemeral_cluster::{
         conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, PROW_JOB_CREATING, TEST_COMPLETED},
         next,
-        prow_job::State,
+        prow_job::JobState,
         status::{self, Phase},
     },
     step::Operation,
@@ -56,7 +56,7 @@ fn the_phase_is_set_when_the_creation_fails() {
 
 #[test]
 fn the_end_before_there_is_a_namespace_is_no_failure() {
-    let case = served(State::Pending, no_namespace()).torn_down().settled();
+    let case = served(JobState::Pending, no_namespace()).torn_down().settled();
     assert_eq!(case.object.status.value.phase, Some(Phase::Deprovisioning));
     // In time a namespace appears, and takes the signal.
     let told = case.clone().at(12).on(complete()).settled();

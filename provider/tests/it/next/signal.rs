@@ -3,10 +3,10 @@
 use provider_testplatform::{
     ephemeral_cluster::{
         conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
-        credentials::Source,
-        prow_job::State,
+        credentials::NamespaceCredentials,
+        prow_job::JobState,
         status::{self, Phase, Status},
-        world::Site,
+        world::JobSite,
     },
     step::{Operation, Plan, Requeue},
 };
@@ -92,7 +92,7 @@ fn what_was_deleted_long_ago_is_told_first() {
 
 #[test]
 fn why_it_ends_is_not_forgotten() {
-    let case = served(State::Pending, pending()).at(255).untold();
+    let case = served(JobState::Pending, pending()).at(255).untold();
     assert_eq!(phase(&case), Some(Phase::Deprovisioning), "nobody waits for what has failed");
     assert_eq!(case.said(CLUSTER_READY), ("False", "ProvisionTimeout"));
     let told = case.settled();
@@ -103,7 +103,7 @@ fn why_it_ends_is_not_forgotten() {
 /// Since when it ends, whatever kept it from being told.
 #[test]
 fn a_build_cluster_that_comes_back_and_refuses_it_does_not_begin_the_time_anew() {
-    let away = served(State::Pending, unreachable()).torn_down().settled();
+    let away = served(JobState::Pending, unreachable()).torn_down().settled();
     let since = away.condition(TEST_COMPLETED).unwrap().last_transition_time;
     let refused = away.at(60).on(complete()).untold();
     assert_eq!(refused.said(TEST_COMPLETED), ("False", "SignalFailed"));
@@ -131,7 +131,7 @@ fn what_a_job_left_behind_is_given_up_as_what_is_out_of_reach_is() {
 #[test]
 fn a_job_that_is_one_too_many_keeps_nothing_waiting() {
     let mut case = ready();
-    case.world.jobs.push(upstream_job("6f1f", State::Pending, complete()));
+    case.world.jobs.push(upstream_job("6f1f", JobState::Pending, complete()));
     let step = case.step();
     assert_eq!(step.actions, []);
     assert!(matches!(&step.afterwards[..], [Operation::SignalWaitStep { .. }, Operation::EmitEvent(_)]));
@@ -143,9 +143,9 @@ fn a_job_that_is_one_too_many_keeps_nothing_waiting() {
 #[test]
 fn a_deletion_does_not_wait_for_ever_for_a_job_that_is_one_too_many() {
     let mut case = ready();
-    case.world.jobs.push(upstream_job("6f1f", State::Pending, complete()));
-    is_abandoned_in_time(&case.clone().deleted().in_state(State::Success));
-    let torn_down = case.torn_down().in_state(State::Success).at(24 * 60).step();
+    case.world.jobs.push(upstream_job("6f1f", JobState::Pending, complete()));
+    is_abandoned_in_time(&case.clone().deleted().in_state(JobState::Success));
+    let torn_down = case.torn_down().in_state(JobState::Success).at(24 * 60).step();
     assert_eq!((signals(&torn_down.afterwards), last_signals(&torn_down.afterwards)), (1, 0));
 }
 
@@ -179,7 +179,7 @@ fn a_deletion_waits_for_what_a_job_left_behind() {
 #[test]
 fn what_was_told_once_stays_told() {
     let mut case = ready().torn_down().settled();
-    let Site::Namespace { signalled, .. } = &mut case.job().site else { panic!("no namespace") };
+    let JobSite::Namespace { signalled, .. } = &mut case.job().site else { panic!("no namespace") };
     *signalled = false;
     let step = case.step();
     assert_eq!((signals(&step.actions), signals(&step.afterwards)), (0, 1));
@@ -199,7 +199,7 @@ fn keeps_the_end_waiting(action: &Operation) -> bool {
 /// By a quota, a webhook, or for being too large.
 #[rstest]
 #[case::lifetime(ready().annotated(ours::LIFETIME, "1h").on(rotated()), 8 * 60)]
-#[case::provision_timeout(served(State::Pending, pending()).on(complete()), 8 * 60)]
+#[case::provision_timeout(served(JobState::Pending, pending()).on(complete()), 8 * 60)]
 fn a_publication_that_is_refused_keeps_no_end_from_being_begun(#[case] case: Case, #[case] late: i64) {
     let publishes = |step: &Plan| step.actions.iter().any(|a| matches!(a, Operation::PublishCredentials(_)));
     assert!(publishes(&case.step()));
@@ -208,14 +208,14 @@ fn a_publication_that_is_refused_keeps_no_end_from_being_begun(#[case] case: Cas
     assert_eq!(signals(&step.actions), 1);
 }
 
-fn rotated() -> Site {
-    namespace(Source::Complete(credentials("a-2")))
+fn rotated() -> JobSite {
+    namespace(NamespaceCredentials::Complete(credentials("a-2")))
 }
 
 #[test]
 fn a_claim_on_a_job_that_is_refused_keeps_no_end_from_being_begun() {
     let mut case = newborn();
-    case.world.jobs = vec![upstream_job("6f1f", State::Pending, pending())];
+    case.world.jobs = vec![upstream_job("6f1f", JobState::Pending, pending())];
     let claimed =
         |actions: &[Operation]| actions.iter().position(|a| matches!(a, Operation::ClaimProwJob { .. }));
     let case = case.at(5);

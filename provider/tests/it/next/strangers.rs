@@ -7,11 +7,11 @@ use provider_testplatform::{
         next,
         object::EphemeralCluster,
         orphan,
-        prow_job::{State, name_for},
+        prow_job::{JobState, name_for},
         proxy,
         settings::Settings,
         status::{Condition, Phase, Status},
-        world::Site,
+        world::JobSite,
     },
     step::{Operation, Plan, Requeue},
 };
@@ -31,7 +31,7 @@ fn labelled(case: &mut Case, key: &str, value: &str) {
 #[test]
 fn a_job_of_the_upstream_controller_is_taken_over() {
     let mut case = newborn().cached();
-    case.world.jobs = vec![upstream_job("6f1f", State::Pending, complete())];
+    case.world.jobs = vec![upstream_job("6f1f", JobState::Pending, complete())];
     // An old copy could be of an object that is gone, and the job of the one that has its name now.
     assert_eq!(case.step().requeue, Requeue::Fresh);
     let case = case.at(5).settled();
@@ -48,7 +48,7 @@ fn a_job_of_the_upstream_controller_is_taken_over() {
 #[case::older_than_the_object(None, -1)]
 fn a_job_of_an_earlier_object_of_that_name_is_left_alone(#[case] uid: Option<&str>, #[case] made: i64) {
     let mut case = newborn();
-    case.world.jobs = vec![upstream_job("6f1f", State::Pending, complete())];
+    case.world.jobs = vec![upstream_job("6f1f", JobState::Pending, complete())];
     let since = born() + minutes(made);
     case.job().prow_job.metadata.creation_timestamp.as_mut().unwrap().0 = since;
     if let Some(uid) = uid {
@@ -57,7 +57,7 @@ fn a_job_of_an_earlier_object_of_that_name_is_left_alone(#[case] uid: Option<&st
     let case = case.settled();
     assert_eq!(case.object.status.value.prow_job_id, name_for(UID));
     assert_eq!(case.world.published, Published::Absent);
-    assert_eq!(case.world.jobs[0].prow_job.state(), State::Pending);
+    assert_eq!(case.world.jobs[0].prow_job.state(), JobState::Pending);
 }
 
 /// The upstream controller serves one namespace only.
@@ -65,10 +65,10 @@ fn a_job_of_an_earlier_object_of_that_name_is_left_alone(#[case] uid: Option<&st
 fn a_job_of_the_upstream_controllers_is_not_that_of_another_namespace() {
     let mut case = newborn();
     case.object.metadata.namespace = Some("canaries".into());
-    case.world.jobs = vec![upstream_job("6f1f", State::Pending, complete())];
+    case.world.jobs = vec![upstream_job("6f1f", JobState::Pending, complete())];
     let case = case.settled();
     assert_eq!(case.object.status.value.prow_job_id, name_for(UID));
-    assert_eq!(case.world.jobs[0].prow_job.state(), State::Pending);
+    assert_eq!(case.world.jobs[0].prow_job.state(), JobState::Pending);
 }
 
 #[test]
@@ -131,25 +131,25 @@ fn a_status_that_names_the_job_of_another_object_fails() {
     assert_eq!(case.object.status.value.phase, Some(Phase::Failed));
     assert_eq!(case.said(CLUSTER_READY), ("False", "OwnershipMismatch"));
     assert_eq!(case.world.published, Published::Absent);
-    assert_eq!(case.world.jobs[0].prow_job.state(), State::Pending);
+    assert_eq!(case.world.jobs[0].prow_job.state(), JobState::Pending);
 }
 
 #[test]
 fn of_two_jobs_one_is_served_and_the_other_ended() {
     let mut case = newborn();
     case.world.jobs =
-        vec![upstream_job("6f1f", State::Pending, complete()), job(State::Pending, no_namespace())];
+        vec![upstream_job("6f1f", JobState::Pending, complete()), job(JobState::Pending, no_namespace())];
     let case = case.at(20).settled();
     assert_eq!(case.object.status.value.prow_job_id, name_for(UID));
     assert_eq!(case.world.published, Published::Absent);
-    assert!(matches!(case.world.jobs[0].site, Site::Namespace { signalled: true, .. }));
+    assert!(matches!(case.world.jobs[0].site, JobSite::Namespace { signalled: true, .. }));
     // Nothing is over while the other costs money.
     let ended = case.torn_down().settled().at(40).settled();
-    assert_eq!(ended.world.jobs[1].prow_job.state(), State::Aborted);
+    assert_eq!(ended.world.jobs[1].prow_job.state(), JobState::Aborted);
     assert_eq!(ended.said(PROW_JOB_COMPLETED), ("", ""));
     assert_eq!(ended.object.status.value.phase, Some(Phase::Deprovisioning));
     assert!(ended.object.has_finalizer(theirs::FINALIZER));
-    let over = ended.in_state(State::Success).settled();
+    let over = ended.in_state(JobState::Success).settled();
     assert_eq!(over.object.status.value.phase, Some(Phase::Deprovisioned));
     assert!(!over.object.has_finalizer(theirs::FINALIZER));
 }
@@ -170,9 +170,9 @@ fn jobs_that_upstream_gave_up_on_are_ended() {
         ..Status::default()
     };
     case.world.jobs =
-        ["a", "b"].map(|name| upstream_job(name, State::Pending, no_namespace())).into_iter().collect();
+        ["a", "b"].map(|name| upstream_job(name, JobState::Pending, no_namespace())).into_iter().collect();
     let case = case.at(5).settled().at(20).settled();
-    assert!(case.world.jobs.iter().all(|job| job.prow_job.state() == State::Aborted));
+    assert!(case.world.jobs.iter().all(|job| job.prow_job.state() == JobState::Aborted));
     assert_eq!(case.object.status.value.phase, Some(Phase::Failed));
     assert_eq!(case.said(PROW_JOB_CREATING), ("False", "TooManyProwJobsBound"));
     assert_eq!(case.said(PROW_JOB_COMPLETED).0, "True");
@@ -223,9 +223,9 @@ fn what_cannot_be_read_is_left_as_it_is() {
     assert!(untouched.object.annotation(ours::DIAGNOSTICS).is_some());
     assert_eq!(untouched.world.jobs.len(), 1);
     let deleted = case.deleted().settled();
-    assert!(matches!(deleted.world.jobs[0].site, Site::Namespace { signalled: true, .. }));
+    assert!(matches!(deleted.world.jobs[0].site, JobSite::Namespace { signalled: true, .. }));
     assert!(deleted.object.has_finalizer(theirs::FINALIZER));
-    assert!(!deleted.in_state(State::Success).settled().object.has_finalizer(theirs::FINALIZER));
+    assert!(!deleted.in_state(JobState::Success).settled().object.has_finalizer(theirs::FINALIZER));
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn a_status_that_lost_the_name_of_its_job_does_not_get_a_second() {
 /// As the upstream controller has it.
 fn proxied() -> Case {
     let mut case = ready();
-    case.world.jobs = vec![upstream_job("6f1f", State::Pending, complete())];
+    case.world.jobs = vec![upstream_job("6f1f", JobState::Pending, complete())];
     case.object.status.value.prow_job_id = "6f1f".into();
     case.world.published = Published::Ours { revision: "17".into(), source_revision: None };
     case
@@ -274,13 +274,18 @@ fn a_proxy_keeps_the_credentials_in_step_and_nothing_else() {
 }
 
 #[rstest]
-#[case::ended(State::Success, pending(), 60, "")]
-#[case::namespace(State::Pending, pending(), 60, "Signal")]
-#[case::no_namespace_yet(State::Pending, no_namespace(), 6, "")]
-#[case::no_namespace(State::Pending, no_namespace(), 7, "AbortProwJob")]
-#[case::unscheduled(State::Scheduling, Site::Unscheduled, 6, "AbortProwJob")]
-#[case::unreachable(State::Pending, unreachable(), 6000, "")]
-fn an_orphan_is_ended(#[case] state: State, #[case] site: Site, #[case] now: i64, #[case] expected: &str) {
+#[case::ended(JobState::Success, pending(), 60, "")]
+#[case::namespace(JobState::Pending, pending(), 60, "Signal")]
+#[case::no_namespace_yet(JobState::Pending, no_namespace(), 6, "")]
+#[case::no_namespace(JobState::Pending, no_namespace(), 7, "AbortProwJob")]
+#[case::unscheduled(JobState::Scheduling, JobSite::Unscheduled, 6, "AbortProwJob")]
+#[case::unreachable(JobState::Pending, unreachable(), 6000, "")]
+fn an_orphan_is_ended(
+    #[case] state: JobState,
+    #[case] site: JobSite,
+    #[case] now: i64,
+    #[case] expected: &str,
+) {
     let step = orphan::next(&job(state, site), &Settings::default(), born() + minutes(now));
     let action = match &step.actions[..] {
         [] => "",
@@ -302,13 +307,13 @@ fn events_are_for_transitions() {
         of_actions.chain(&step.events).map(|event| event.reason.clone()).collect::<Vec<_>>()
     };
     assert_eq!(said(&newborn().step()), ["ProwJobCreated"]);
-    let case = served(State::Pending, pending());
+    let case = served(JobState::Pending, pending());
     let mut published = case.clone().on(complete());
     assert_eq!(said(&published.step()), [""; 0], "it is said of a Secret that was seen");
     published.world.published =
         Published::Ours { revision: "17".into(), source_revision: Some("a-1".into()) };
     assert_eq!(said(&published.step()), ["ClusterReady"]);
-    assert_eq!(said(&case.in_state(State::Failure).step()), ["ProwJobFailure"]);
+    assert_eq!(said(&case.in_state(JobState::Failure).step()), ["ProwJobFailure"]);
     assert_eq!(said(&ready().on(unreachable()).step()), ["BuildClusterUnreachable"]);
     assert_eq!(said(&ready().torn_down().step()), ["Deprovisioning"]);
 }

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
 use provider_testplatform::{
     bundles::apply::{ApplyError, ApplyErrorReason, GuestCluster},
-    prerequisites::own::{Hub, Own, Owner, Removed, Version, Wrote},
+    prerequisites::own::{HubObjects, ObjectVersion, Removed, RequestObjects, RequestOwner, WriteResult},
 };
 use serde_json::{Value, json};
 use testplatform_apis::bundle::Bundle;
@@ -23,12 +23,12 @@ impl Told {
         Self { finds: Mutex::new(finds.into_iter().collect()), asked: Mutex::default(), changed: false }
     }
 
-    fn wrote(&self, verb: &'static str, object: &Value) -> Wrote {
+    fn wrote(&self, verb: &'static str, object: &Value) -> WriteResult {
         self.asked.lock().unwrap().push((verb, object.clone()));
         if self.changed {
-            return Wrote::Changed(ApplyError::from_response(409, "Conflict", "it is another one"));
+            return WriteResult::Changed(ApplyError::from_response(409, "Conflict", "it is another one"));
         }
-        Wrote::There(object.clone())
+        WriteResult::There(object.clone())
     }
 
     fn asked(self) -> Vec<(&'static str, Value)> {
@@ -36,20 +36,20 @@ impl Told {
     }
 }
 
-impl Hub for Told {
+impl HubObjects for Told {
     async fn find(&self, _: &Value) -> Result<Option<Value>, ApplyError> {
         self.finds.lock().unwrap().pop_front().unwrap()
     }
 
-    async fn create(&self, object: &Value) -> Result<Wrote, ApplyError> {
+    async fn create(&self, object: &Value) -> Result<WriteResult, ApplyError> {
         Ok(self.wrote("create", object))
     }
 
-    async fn apply(&self, object: &Value) -> Result<Wrote, ApplyError> {
+    async fn apply(&self, object: &Value) -> Result<WriteResult, ApplyError> {
         Ok(self.wrote("apply", object))
     }
 
-    async fn delete(&self, object: &Value, only: &Version) -> Result<(), ApplyError> {
+    async fn delete(&self, object: &Value, only: &ObjectVersion) -> Result<(), ApplyError> {
         let mut told = object.clone();
         told["only"] = json!([only.uid, only.resource_version]);
         drop(self.wrote("delete", &told));
@@ -57,8 +57,8 @@ impl Hub for Told {
     }
 }
 
-fn owner() -> Owner {
-    Owner { namespace: "clusters".into(), name: "one-prerequisites".into(), uid: "ours".into() }
+fn owner() -> RequestOwner {
+    RequestOwner { namespace: "clusters".into(), name: "one-prerequisites".into(), uid: "ours".into() }
 }
 
 fn manifest() -> Value {
@@ -79,13 +79,15 @@ fn going() -> Value {
 }
 
 async fn apply(told: &Told, object: &Value) -> Result<Value, ApplyError> {
-    Own { hub: told, owner: &owner() }.apply(object).await
+    RequestObjects { hub: told, owner: &owner() }.apply(object).await
 }
 
 async fn remove(told: &Told, object: &Value) -> Removed {
     let bundle = json!({ "name": "b", "manifests": [{ "object": object }] });
     let bundles: Vec<Bundle> = vec![serde_json::from_value(bundle).unwrap()];
-    Own { hub: told, owner: &owner() }.remove(&bundles, Instant::now() + Duration::from_mins(1)).await
+    RequestObjects { hub: told, owner: &owner() }
+        .remove(&bundles, Instant::now() + Duration::from_mins(1))
+        .await
 }
 
 #[tokio::test]

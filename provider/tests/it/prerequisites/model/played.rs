@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, sync::MutexGuard};
 use provider_testplatform::{
     bundles::apply::{ApplyError, ApplyErrorReason},
     prerequisites::{
-        map::Map,
+        map::PrerequisiteRequest,
         next::GRACE,
-        own::{Hub as Calls, Version, Wrote},
+        own::{HubObjects as Calls, ObjectVersion, WriteResult},
     },
 };
 use serde_json::{Value, json};
@@ -70,11 +70,11 @@ impl There {
 pub struct Played<'a> {
     hub: &'a Hub,
     /// As the pass has read it.
-    map: &'a Map,
+    map: &'a PrerequisiteRequest,
 }
 
 impl<'a> Played<'a> {
-    pub fn new(hub: &'a Hub, map: &'a Map) -> Self {
+    pub fn new(hub: &'a Hub, map: &'a PrerequisiteRequest) -> Self {
         Self { hub, map }
     }
 
@@ -110,17 +110,17 @@ impl<'a> Played<'a> {
         Some(object)
     }
 
-    fn wrote(&self, there: &mut There, verb: &'static str, name: String) -> Wrote {
+    fn wrote(&self, there: &mut There, verb: &'static str, name: String) -> WriteResult {
         assert!(self.map.deleted.is_none(), "{verb} while the ConfigMap is being deleted");
         let object = self.seen(there, &name).unwrap();
         let ready = object["status"]["ready"] == true;
         there.calls.push(Call { verb, name, ready });
-        Wrote::There(object)
+        WriteResult::There(object)
     }
 }
 
-fn changed() -> Wrote {
-    Wrote::Changed(ApplyError::from_response(409, "Conflict", "it is another one"))
+fn changed() -> WriteResult {
+    WriteResult::Changed(ApplyError::from_response(409, "Conflict", "it is another one"))
 }
 
 impl Calls for Played<'_> {
@@ -129,7 +129,7 @@ impl Calls for Played<'_> {
         Ok(self.seen(&there, &name))
     }
 
-    async fn create(&self, object: &Value) -> Result<Wrote, ApplyError> {
+    async fn create(&self, object: &Value) -> Result<WriteResult, ApplyError> {
         let (name, mut there) = self.call(object)?;
         assert!(object["metadata"]["uid"].is_null() && object["metadata"]["resourceVersion"].is_null());
         assert!(is_ours(object));
@@ -140,9 +140,10 @@ impl Calls for Played<'_> {
         Ok(self.wrote(&mut there, "create", name))
     }
 
-    async fn apply(&self, object: &Value) -> Result<Wrote, ApplyError> {
+    async fn apply(&self, object: &Value) -> Result<WriteResult, ApplyError> {
         let (name, mut there) = self.call(object)?;
-        let Some(before) = there.objects.get(&name).filter(|there| Version::of(there) == Version::of(object))
+        let Some(before) =
+            there.objects.get(&name).filter(|there| ObjectVersion::of(there) == ObjectVersion::of(object))
         else {
             return Ok(changed());
         };
@@ -152,9 +153,10 @@ impl Calls for Played<'_> {
         Ok(self.wrote(&mut there, "apply", name))
     }
 
-    async fn delete(&self, object: &Value, only: &Version) -> Result<(), ApplyError> {
+    async fn delete(&self, object: &Value, only: &ObjectVersion) -> Result<(), ApplyError> {
         let (name, mut there) = self.call(object)?;
-        let Some(mut before) = there.objects.get(&name).filter(|there| Version::of(there) == *only).cloned()
+        let Some(mut before) =
+            there.objects.get(&name).filter(|there| ObjectVersion::of(there) == *only).cloned()
         else {
             return Ok(());
         };
