@@ -29,7 +29,7 @@ use testplatform_apis::{account::Wish, names::ours};
 
 pub(crate) use self::revoke::revoke_tokens;
 use self::{
-    admin::{AdminKubeconfig, kubeconfig},
+    admin::{AdminKubeconfig, token_kubeconfig},
     callers::GuestLimiter,
     mint::{GuestCluster, TokenFailure, issue_token},
     stamp::{TokenFingerprint, kubeconfig_digest},
@@ -68,7 +68,7 @@ pub struct Issue {
 
 impl Issue {
     /// Fingerprint of the inputs of the token. A token whose inputs differ is replaced.
-    pub fn origin(&self) -> String {
+    pub fn origin_fingerprint(&self) -> String {
         stamp::origin_fingerprint(&self.wish, &self.uid, &self.revision)
     }
 
@@ -82,7 +82,7 @@ impl Issue {
         callers: &GuestLimiter,
         now: Timestamp,
     ) -> Result<Credentials, Cause> {
-        callers.stays(&account_name(&self.uid))?;
+        callers.ensure_not_revoked(&account_name(&self.uid))?;
         let _leave = callers.acquire_permit()?;
         self.issue_credentials_with(&client::connect(&self.admin, &self.uid, &self.wish)?, now).await
     }
@@ -98,12 +98,12 @@ impl Issue {
     ) -> Result<Credentials, Cause> {
         let address = self.admin.read_parts().map_err(TokenFailure::Unusable)?.address;
         let token = issue_token(cluster).await?;
-        let text = kubeconfig(&address, &account_name(&self.uid), &token.token.0);
+        let text = token_kubeconfig(&address, &account_name(&self.uid), &token.token.0);
         let stamp = TokenFingerprint {
             issued: now,
             expires: token.expires,
             generation: self.wish.generation,
-            origin: self.origin(),
+            origin: self.origin_fingerprint(),
             digest: kubeconfig_digest(text.as_bytes()),
         };
         Ok(Credentials {

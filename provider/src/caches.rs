@@ -75,7 +75,7 @@ impl Caches {
     }
 
     /// Takes over what a watch of ProwJobs said, after the store has.
-    pub fn index(&self, event: &Event<ProwJob>) {
+    pub fn index_job(&self, event: &Event<ProwJob>) {
         let mut by_owner = self.by_owner.write().unwrap_or_else(PoisonError::into_inner);
         let mut add = |job: &ProwJob| {
             if let Some(owner) = job.label(LABEL) {
@@ -109,9 +109,9 @@ impl Caches {
     /// Takes over what a watch of Secrets said. Returns the names of the EphemeralClusters that it may concern.
     pub fn take_published(&self, event: &Event<PartialObjectMeta<Secret>>) -> Vec<String> {
         let mut published = self.published.write().unwrap_or_else(PoisonError::into_inner);
-        let changed = published.take(event, |secret| {
+        let changed = published.apply_event(event, |secret| {
             let name = secret.metadata.name.clone()?;
-            name.ends_with(SUFFIX).then(|| (name, Arc::new(lean(&secret.metadata))))
+            name.ends_with(SUFFIX).then(|| (name, Arc::new(keep_owner_metadata(&secret.metadata))))
         });
         let owner = |name: &String| Some(name.strip_suffix(SUFFIX)?.to_owned());
         changed.iter().filter_map(owner).collect()
@@ -120,12 +120,12 @@ impl Caches {
     /// `<ec>-credentials`, as far as the cache knows.
     pub fn published(&self, object: &EphemeralCluster) -> Published {
         let published = self.published.read().unwrap_or_else(PoisonError::into_inner);
-        judge(published.get(&object.secret_name()).map(AsRef::as_ref), object)
+        published_state(published.get(&object.secret_name()).map(AsRef::as_ref), object)
     }
 }
 
 /// Decides whether a Secret belongs to an EphemeralCluster.
-pub fn judge(secret: Option<&ObjectMeta>, object: &EphemeralCluster) -> Published {
+pub fn published_state(secret: Option<&ObjectMeta>, object: &EphemeralCluster) -> Published {
     let Some(metadata) = secret else { return Published::Absent };
     match secret::ours(metadata, object) {
         Ok(()) => Published::Ours {
@@ -142,7 +142,7 @@ pub fn source_revision(metadata: &ObjectMeta) -> Option<&String> {
 }
 
 /// There may be thousands.
-fn lean(metadata: &ObjectMeta) -> ObjectMeta {
+fn keep_owner_metadata(metadata: &ObjectMeta) -> ObjectMeta {
     let revision =
         source_revision(metadata).map(|revision| (ours::SOURCE_REVISION.to_owned(), revision.clone()));
     ObjectMeta {

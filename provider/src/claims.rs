@@ -35,7 +35,7 @@ use crate::{
     account::callers::GuestLimiter,
     cluster_claim::{object::ClusterClaim, world::ClaimSettings},
     controller::{
-        drive::{WORKERS, drive, said, work_until},
+        drive::{WORKERS, run_reconciler, until_stopped, work_until},
         queue::{Queue, Receiver, requests},
     },
     execute::error::is_not_found,
@@ -87,10 +87,10 @@ struct ClaimInlets {
 
 /// Runs until `stop` and finishes started reconciles. On a hub without Hive it waits for Hive, and disturbs nothing.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let mut stop = std::pin::pin!(stop);
     tokio::select! {
         () = &mut stop => return,
@@ -133,12 +133,12 @@ async fn is_absent<K: Resource<DynamicType = ()> + Clone + DeserializeOwned + st
 }
 
 /// By what a claim is known in queues.
-fn key(namespace: &str, name: &str) -> String {
+fn claim_key(namespace: &str, name: &str) -> String {
     format!("{namespace}/{name}")
 }
 
 /// The claim of a key.
-fn reference(key: &str) -> ObjectRef<ClusterClaim> {
+fn object_ref(key: &str) -> ObjectRef<ClusterClaim> {
     let (namespace, name) = key.split_once('/').unwrap_or_default();
     ObjectRef::new(name).within(namespace)
 }
@@ -146,7 +146,7 @@ fn reference(key: &str) -> ObjectRef<ClusterClaim> {
 impl ClaimController {
     fn new(options: Options, metrics: Metrics) -> (Self, ClaimInlets) {
         let Options { hub, settings, patience, instance, now } = options;
-        let (caches, writers) = ClaimCaches::new(hub.vault().namespace());
+        let (caches, writers) = ClaimCaches::new(hub.credentials_namespace().namespace());
         let caches = Arc::new(caches);
         let (queue, claims) = Queue::new();
         let (orphans, orphan_requests) = Queue::new();
@@ -163,36 +163,36 @@ impl ClaimController {
     async fn run(self: &Arc<Self>, inlets: ClaimInlets, stop: impl Future<Output = ()>) {
         let ClaimInlets { claims, orphans, writers } = inlets;
         let work = async |stopped: tokio::sync::watch::Receiver<()>| {
-            self.begin().await;
+            self.wait_for_caches().await;
             let name_of = |gone: &ObjectRef<DynamicObject>| {
-                key(gone.namespace.as_deref().unwrap_or_default(), &gone.name)
+                claim_key(gone.namespace.as_deref().unwrap_or_default(), &gone.name)
             };
-            let looks = drive(
+            let looks = run_reconciler(
                 self,
                 self.caches.claims.clone(),
-                requests(claims, reference).take_until(Box::pin(said(stopped.clone()))),
+                requests(claims, object_ref).take_until(Box::pin(until_stopped(stopped.clone()))),
                 WORKERS,
-                |claim, controller| Box::pin(async move { controller.pass(claim).await }),
+                |claim, controller| Box::pin(async move { controller.reconcile_claim(claim).await }),
                 |gone| self.queue.forget(&name_of(gone)),
             );
-            let namespace = self.hub.vault().namespace().to_owned();
-            let sweeps = drive(
+            let namespace = self.hub.credentials_namespace().namespace().to_owned();
+            let sweeps = run_reconciler(
                 self,
                 self.caches.secrets.clone(),
                 requests(orphans, move |name: &str| ObjectRef::<SecretMeta>::new(name).within(&namespace))
-                    .take_until(Box::pin(said(stopped))),
+                    .take_until(Box::pin(until_stopped(stopped))),
                 CONCURRENCY_OF_ORPHANS,
-                |secret, controller| Box::pin(async move { controller.pass_orphan(secret).await }),
+                |secret, controller| Box::pin(async move { controller.reconcile_secret(secret).await }),
                 |gone| self.orphans.forget(&gone.name),
             );
             tokio::join!(looks, sweeps);
             self.observer.callers.wait_idle().await;
         };
-        work_until(stop, self.feed(writers), || self.has_begun(), work).await;
+        work_until(stop, self.feed_caches(writers), || self.has_begun(), work).await;
     }
 
     /// Waits until every cache is filled.
-    async fn begin(&self) {
+    async fn wait_for_caches(&self) {
         while !self.has_begun() {
             sleep(Duration::from_millis(20)).await;
         }

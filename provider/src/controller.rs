@@ -23,7 +23,7 @@ use kube::{
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use self::{
-    drive::{WORKERS, drive, said, work_until},
+    drive::{WORKERS, run_reconciler, until_stopped, work_until},
     queue::{Queue, Receiver, requests},
 };
 use crate::{
@@ -110,10 +110,10 @@ struct Inlets {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let sites = options.build_clusters.clone();
     let (controller, inlets) = Controller::new(options, metrics);
     let controller = Arc::new(controller);
@@ -122,18 +122,18 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     match sites {
         BuildClusterSource::Fixed(clients) => {
             for (name, client) in clients {
-                build_clusters.add(&name, client);
+                build_clusters.add_cluster(&name, client);
             }
             Box::pin(controller.run(inlets, stop)).await;
         }
         BuildClusterSource::Directory(directory, trust) => {
             // All build clusters are known before the first reconcile, so that none counts as unknown because it was read late.
-            if let Err(error) = build_clusters.read(&directory, trust).await {
+            if let Err(error) = build_clusters.read_directory(&directory, trust).await {
                 tracing::error!(directory = %directory.display(), %error, "kubeconfigs cannot be read");
             }
             tokio::select! {
                 () = controller.run(inlets, stop) => {}
-                () = build_clusters.follow(&directory, trust) => {}
+                () = build_clusters.watch_directory(&directory, trust) => {}
             }
         }
     }
@@ -153,10 +153,10 @@ impl Controller {
             let build_clusters = Arc::clone(&build_clusters);
             Arc::new(move |name: &str| {
                 let away = |why| Cause::new(Reason::Unreachable, format!("build cluster {name}: {why}"));
-                let cluster = build_clusters.get(name).map_err(away)?;
+                let cluster = build_clusters.get_cluster(name).map_err(away)?;
                 // A slow build cluster must not block requests for another one.
                 let busy = || Cause::new(Reason::NotYet, format!("others wait for build cluster {name}"));
-                let leave = Some(cluster.call().ok_or_else(busy)?);
+                let leave = Some(cluster.acquire_permit().ok_or_else(busy)?);
                 Ok(Reached { client: cluster.client(), leave })
             })
         };
@@ -213,25 +213,25 @@ impl Controller {
                 self.orphans.forget(&gone.name);
             };
             let clusters_in = self.hub.namespace().to_owned();
-            let clusters = drive(
+            let clusters = run_reconciler(
                 self,
                 self.caches.ephemeral_clusters.clone(),
                 requests(ephemeral_clusters, move |name: &str| {
                     ObjectRef::<EphemeralCluster>::new(name).within(&clusters_in)
                 })
-                .take_until(Box::pin(said(stopped.clone()))),
+                .take_until(Box::pin(until_stopped(stopped.clone()))),
                 WORKERS,
-                |object, controller| Box::pin(async move { controller.pass(object).await }),
+                |object, controller| Box::pin(async move { controller.reconcile_cluster(object).await }),
                 gone,
             );
             let jobs_in = self.hub.prow_job_namespace().to_owned();
-            let orphans = drive(
+            let orphans = run_reconciler(
                 self,
                 self.caches.prow_jobs.clone(),
                 requests(prow_jobs, move |name: &str| ObjectRef::<ProwJob>::new(name).within(&jobs_in))
-                    .take_until(Box::pin(said(stopped))),
+                    .take_until(Box::pin(until_stopped(stopped))),
                 CONCURRENCY_OF_ORPHANS,
-                |job, controller| Box::pin(async move { controller.pass_orphan(job).await }),
+                |job, controller| Box::pin(async move { controller.reconcile_job(job).await }),
                 gone,
             );
             tokio::join!(clusters, orphans);
@@ -249,7 +249,7 @@ impl Controller {
         while !self.has_begun() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        self.build_clusters.seen().await;
+        self.build_clusters.wait_for_first_list().await;
         tracing::info!(
             ephemeralclusters = self.caches.ephemeral_clusters.len(),
             prowjobs = self.caches.prow_jobs.len(),

@@ -155,9 +155,9 @@ impl Executor {
             Operation::IssueCredentials(_) => ISSUING,
             _ => self.patience.hub,
         };
-        let done = limited(name(action), patience, self.act(&mut outcome.object, action)).await;
+        let done = with_timeout(name(action), patience, self.act(&mut outcome.object, action)).await;
         match (action, done) {
-            (_, Ok(())) => self.say(outcome.object.as_ref(), action),
+            (_, Ok(())) => self.log_operation(outcome.object.as_ref(), action),
             // Somebody may miss it, but nothing depends on it.
             (Operation::EmitEvent(_), Err(error)) => outcome.forgone.push(error),
             (_, Err(error)) => return Err(error),
@@ -167,7 +167,7 @@ impl Executor {
 
     /// Writes the status of an EphemeralCluster, if it is not what is stored already.
     pub async fn status(&self, object: &mut Option<EphemeralCluster>, status: &Status) -> Result<(), Error> {
-        limited("write_status", self.patience.hub, self.write_status(object, status)).await
+        with_timeout("write_status", self.patience.hub, self.write_status(object, status)).await
     }
 
     async fn act(&self, object: &mut Option<EphemeralCluster>, action: &Operation) -> Result<(), Cause> {
@@ -208,7 +208,7 @@ impl Executor {
         loop {
             tries += 1;
             let signal = self.signal(cluster, namespace);
-            match limited("signal", self.patience.build_clusters, signal).await {
+            match with_timeout("signal", self.patience.build_clusters, signal).await {
                 Ok(()) => return Ok(()),
                 Err(Error { reason, message, .. }) if reason.nothing_is_wrong() => {
                     return Err(Cause::new(reason, message));
@@ -224,7 +224,7 @@ impl Executor {
     }
 
     /// One line for each thing that was done. Never what was written.
-    fn say(&self, object: Option<&EphemeralCluster>, action: &Operation) {
+    fn log_operation(&self, object: Option<&EphemeralCluster>, action: &Operation) {
         let object = object.map_or("", EphemeralCluster::name);
         let (action, namespace) = (name(action), self.hub.namespace());
         tracing::info!(namespace, ephemeralcluster = object, action, "done");
@@ -232,7 +232,7 @@ impl Executor {
 }
 
 /// A call that may take so long.
-pub(crate) async fn limited<T>(
+pub(crate) async fn with_timeout<T>(
     action: &'static str,
     patience: Duration,
     call: impl Future<Output = Result<T, Cause>>,

@@ -15,5 +15,5 @@ mod observe;
 pub mod world;
 
 pub use backend::in_the_making;
-pub use next::{AGE, FactsPlan, SOONEST, next};
+pub use next::{AGE, FactsPlan, SOONEST, plan};
 pub use observe::{AGENTS, SUPPORTED};

@@ -69,7 +69,7 @@ pub fn decide(now: Instant, seen: Option<&ObservedLease>, me: &str) -> Decision 
 
 impl ObservedLease {
     /// Updates the observation with the current Lease.
-    pub fn look(last: Option<Self>, spec: &LeaseSpec, now: Instant) -> Self {
+    pub fn observe_lease(last: Option<Self>, spec: &LeaseSpec, now: Instant) -> Self {
         let holder = spec.holder_identity.clone().unwrap_or_default();
         let renewed = spec.renew_time.as_ref().map(|time| time.0);
         let seconds = u64::try_from(spec.lease_duration_seconds.unwrap_or_default()).unwrap_or_default();
@@ -114,7 +114,7 @@ impl Election {
         loop {
             // Other processes count from the arrival of the write, which no response reveals.
             let begun = Instant::now();
-            match self.limited(self.try_acquire(&mut seen)).await {
+            match self.with_timeout(self.try_acquire(&mut seen)).await {
                 Ok(Decision::Renew) => return begun,
                 Ok(Decision::Acquire) => {}
                 Ok(Decision::Wait(_)) => {
@@ -131,13 +131,13 @@ impl Election {
     }
 
     /// Renews it until it is lost. It was ours since `renewed`.
-    pub async fn keep(&self, mut renewed: Instant) -> Lost {
+    pub async fn keep_renewing(&self, mut renewed: Instant) -> Lost {
         loop {
             sleep(self.times.retry).await;
             // However slow an answer is: by then the process has to be at its end, because soon after another one acts.
             let left = self.times.renew.saturating_sub(renewed.elapsed());
             let begun = Instant::now();
-            let error = match timeout(left, self.limited(self.renew())).await {
+            let error = match timeout(left, self.with_timeout(self.renew())).await {
                 Ok(Ok(None)) => {
                     renewed = begun;
                     continue;
@@ -163,7 +163,7 @@ impl Election {
             let spec = json!({ "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": self.time() });
             self.write(&lease, spec).await
         };
-        if let Err(error) = self.limited(release).await {
+        if let Err(error) = self.with_timeout(release).await {
             tracing::warn!(error, "the lease was not given back; it runs out by itself");
         }
     }
@@ -178,7 +178,7 @@ impl Election {
             };
         };
         let spec = lease.spec.clone().unwrap_or_default();
-        let look = ObservedLease::look(seen.take(), &spec, Instant::now());
+        let look = ObservedLease::observe_lease(seen.take(), &spec, Instant::now());
         // The holder writes the lease duration with each renewal. Until then anybody may have changed it.
         let look = ObservedLease { counts: look.counts.max(self.times.lease), ..look };
         let decision = decide(Instant::now(), Some(&look), &self.me);
@@ -205,7 +205,7 @@ impl Election {
 
     /// Reads the Lease, if there is one.
     async fn find(&self) -> Result<Option<Lease>, String> {
-        named::find(&self.api, &self.name).await.map_err(|error| plain(&error))
+        named::get_opt(&self.api, &self.name).await.map_err(|error| plain(&error))
     }
 
     /// Makes it. `Renew` means that it is ours, `Acquire` that somebody else made it first.
@@ -260,7 +260,7 @@ impl Election {
     }
 
     /// A try that hangs must not be what the Lease is lost by.
-    async fn limited<T>(&self, call: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    async fn with_timeout<T>(&self, call: impl Future<Output = Result<T, String>>) -> Result<T, String> {
         let patience = (self.times.renew / 2).max(self.times.retry);
         timeout(patience, call).await.unwrap_or_else(|_| Err("no answer in time".to_owned()))
     }
@@ -293,24 +293,24 @@ mod tests {
         let at = |seconds| start + Duration::from_secs(seconds);
         assert_eq!(decide(start, None, "me"), Decision::Acquire);
 
-        let seen = ObservedLease::look(None, &lease("other", 1), at(0));
+        let seen = ObservedLease::observe_lease(None, &lease("other", 1), at(0));
         assert_eq!(decide(at(5), Some(&seen), "me"), Decision::Wait(Duration::from_secs(10)));
-        let seen = ObservedLease::look(Some(seen), &lease("other", 1), at(10));
+        let seen = ObservedLease::observe_lease(Some(seen), &lease("other", 1), at(10));
         assert_eq!(decide(at(10), Some(&seen), "me"), Decision::Wait(Duration::from_secs(5)), "not renewed");
         assert_eq!(decide(at(15), Some(&seen), "me"), Decision::Acquire, "it has not moved for too long");
-        let seen = ObservedLease::look(Some(seen), &lease("other", 2), at(14));
+        let seen = ObservedLease::observe_lease(Some(seen), &lease("other", 2), at(14));
         assert_eq!(decide(at(15), Some(&seen), "me"), Decision::Wait(Duration::from_secs(14)), "it moved");
 
-        let seen = ObservedLease::look(Some(seen), &lease("", 2), at(16));
+        let seen = ObservedLease::observe_lease(Some(seen), &lease("", 2), at(16));
         assert_eq!(decide(at(16), Some(&seen), "me"), Decision::Acquire, "given back");
-        let seen = ObservedLease::look(Some(seen), &lease("me", 3), at(17));
+        let seen = ObservedLease::observe_lease(Some(seen), &lease("me", 3), at(17));
         assert_eq!(decide(at(99), Some(&seen), "me"), Decision::Renew);
     }
 
     #[test]
     fn what_the_time_in_it_says_does_not_matter() {
         let start = Instant::now();
-        let ancient = ObservedLease::look(None, &lease("other", 0), start);
+        let ancient = ObservedLease::observe_lease(None, &lease("other", 0), start);
         assert_eq!(decide(start, Some(&ancient), "me"), Decision::Wait(Duration::from_secs(15)));
     }
 }

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use crate::{
-    controller::{pass::guarded, queue::backoff},
+    controller::{pass::catch_panic, queue::backoff},
     metrics::Metrics,
 };
 
@@ -132,7 +132,7 @@ async fn reconcile_caught<N: Debug>(
     name: N,
 ) -> Completed<N> {
     let began = Instant::now();
-    let next = guarded(async { Ok(look.await) }).await.unwrap_or_else(|error| {
+    let next = catch_panic(async { Ok(look.await) }).await.unwrap_or_else(|error| {
         let (reason, again_in) = (error.reason.as_str(), PANIC_BACKOFF);
         metrics.failed(error.action, reason);
         tracing::warn!(?name, %error, reason, ?again_in, "failed");

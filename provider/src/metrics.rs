@@ -271,7 +271,7 @@ impl Metrics {
         // There may be several under one name, for several places: what counts is the one that is worst.
         let mut lags: BTreeMap<&str, Duration> = BTreeMap::new();
         for health in healths {
-            let lag = health.behind().map_or(Duration::ZERO, |(since, _)| since);
+            let lag = health.lag_reason().map_or(Duration::ZERO, |(since, _)| since);
             let worst = lags.entry(health.name()).or_default();
             *worst = lag.max(*worst);
         }
@@ -416,8 +416,8 @@ mod tests {
         metrics.failed("action", "reason");
         inner.claims.count_one();
         inner.clusters.count_one();
-        metrics.looked_at_pool("annotated");
-        metrics.told_of_pool("Refreshed");
+        metrics.count_pool_reconcile("annotated");
+        metrics.count_pool_event("Refreshed");
         let seen = Arc::new(PoolGauge::default());
         metrics.attach_pools(&seen);
         seen.record(
@@ -435,9 +435,9 @@ mod tests {
         carries.record("claim", Some(Carry::Carried));
         carries.record("another", Some(Carry::Failing));
         carries.record("another", None);
-        metrics.carried(Carry::Carried, Timestamp::UNIX_EPOCH);
-        metrics.not_carried(Reason::Unreachable);
-        metrics.carried_secret(SecretAction::Written);
+        metrics.count_sync(Carry::Carried, Timestamp::UNIX_EPOCH);
+        metrics.count_failed_sync(Reason::Unreachable);
+        metrics.count_secret_action(SecretAction::Written);
         let watches = Arc::new(vec![Health::new("cleaned-claims")]);
         metrics.attach_cleanups(&watches);
         metrics.decided_teardown(Teardown::Told);
@@ -453,10 +453,10 @@ mod tests {
         inner.up.get_or_create(&cluster { cluster: String::new() }).set(1);
         set(&inner.undecodable, &kind { kind: String::new() }, 0);
         of_orphans(&metrics);
-        metrics.looked_at_hub("told");
+        metrics.count_hub_reconcile("told");
         let told = r#"{"writtenAt":"2026-01-01T00:00:00Z","health":{"ready":true},
             "backends":{"hypershift":{"clusters":7,"provisioning":2},"osac":{}}}"#;
-        metrics.told_of_hub(Some(&Facts::read(told).unwrap()));
+        metrics.set_hub_facts(Some(&Facts::read(told).unwrap()));
         let text = metrics.encode().unwrap();
         let samples = text.lines().filter(|line| !line.starts_with('#'));
         let plain = |name| {

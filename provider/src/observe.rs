@@ -20,7 +20,7 @@ use crate::{
         status::Phase,
         world::{Draft, Job, JobSite, ObservedState},
     },
-    execute::{Cause, Error, Reason, limited},
+    execute::{Cause, Error, Reason, with_timeout},
     hub::Hub,
     named,
 };
@@ -79,7 +79,7 @@ impl Observer {
         let bound = object.status.value.prow_job_id.clone();
         let mut job_is_gone = false;
         if is_missing(&object, &jobs) {
-            match self.call("get_prow_job", named::find(&self.hub.prow_jobs(), &bound)).await? {
+            match self.call("get_prow_job", named::get_opt(&self.hub.prow_jobs(), &bound)).await? {
                 Some(job) => jobs.push(Arc::new(job)),
                 None => job_is_gone = true,
             }
@@ -90,7 +90,7 @@ impl Observer {
             let site = self.site(&object, &job, job.name() == bound, &mut published).await?;
             seen.push(Job { prow_job: ProwJob::clone(&job), site });
         }
-        let left_behind = if job_is_gone { self.left_behind(&bound)? } else { None };
+        let left_behind = if job_is_gone { self.find_orphaned_namespace(&bound)? } else { None };
         let settings = Arc::clone(&self.settings);
         let world = ObservedState { settings, jobs: seen, fresh, draft, job_is_gone, left_behind, published };
         Ok(Some((object, world)))
@@ -99,7 +99,7 @@ impl Observer {
     /// The object and its jobs, from the API server.
     async fn read(&self, name: &str) -> Result<Option<Read>, Error> {
         let whole = self.hub.whole_ephemeral_clusters();
-        let Some(whole) = self.call("get_ephemeral_cluster", named::find(&whole, name)).await? else {
+        let Some(whole) = self.call("get_ephemeral_cluster", named::get_opt(&whole, name)).await? else {
             return Ok(None);
         };
         let decode = |error: serde_json::Error| bug("get_ephemeral_cluster", &error.to_string());
@@ -113,7 +113,7 @@ impl Observer {
         names.insert(own.clone());
         let mut jobs = Vec::with_capacity(names.len());
         for job in &names {
-            let found = self.call("get_prow_job", named::find(&self.hub.prow_jobs(), job)).await?;
+            let found = self.call("get_prow_job", named::get_opt(&self.hub.prow_jobs(), job)).await?;
             jobs.extend(
                 found.filter(|job| job.name() == own || job.label(LABEL) == Some(name)).map(Arc::new),
             );
@@ -168,7 +168,7 @@ impl Observer {
         if job.state() == JobState::Scheduling || cluster.is_empty() {
             return Ok(Err(JobSite::Unscheduled));
         }
-        match self.build_clusters.find(&cluster, job.name()) {
+        match self.build_clusters.find_namespace(&cluster, job.name()) {
             NamespaceLookup::Unknown => Ok(Err(JobSite::Unknown { cluster })),
             NamespaceLookup::NotYet => Err(not_yet(&cluster)),
             NamespaceLookup::Unreachable(error) => Ok(Err(JobSite::Unreachable { cluster, error })),
@@ -178,8 +178,10 @@ impl Observer {
     }
 
     /// Looks for a namespace of a job that is gone, or for a cluster that may have one.
-    fn left_behind(&self, job: &str) -> Result<Option<JobSite>, Error> {
-        let Some((cluster, found)) = self.build_clusters.find_anywhere(job) else { return Ok(None) };
+    fn find_orphaned_namespace(&self, job: &str) -> Result<Option<JobSite>, Error> {
+        let Some((cluster, found)) = self.build_clusters.find_namespace_anywhere(job) else {
+            return Ok(None);
+        };
         let source = || NamespaceCredentials::Pending("the ProwJob is gone".to_owned());
         match found {
             NamespaceLookup::Here(here) => Ok(Some(here.into_site(cluster, source()))),
@@ -196,7 +198,7 @@ impl Observer {
         action: &'static str,
         call: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Error> {
-        limited(action, self.patience, async { call.await.map_err(Cause::from) }).await
+        with_timeout(action, self.patience, async { call.await.map_err(Cause::from) }).await
     }
 }
 
@@ -221,7 +223,7 @@ fn is_missing(object: &EphemeralCluster, jobs: &[Arc<ProwJob>]) -> bool {
 fn ends(object: &EphemeralCluster, job: &ProwJob, now: Timestamp) -> bool {
     let expires_at = object.status.value.expires_at;
     let expired = expires_at.and_then(|at| at.checked_add(MARGIN).ok()).is_some_and(|end| end <= now);
-    object.asks_for_its_end() || expired || job.state().is_final()
+    object.is_teardown_requested() || expired || job.state().is_final()
 }
 
 fn not_yet(cluster: &str) -> Error {

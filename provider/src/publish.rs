@@ -23,5 +23,5 @@ pub(crate) use read::{Reader, is_as_stamped};
 pub use vault::CredentialsNamespace;
 pub use verdict::{
     CredentialsDecision, CredentialsOperation, CredentialsSource, CredentialsStatus, DecisionOutcome, SOON,
-    again, compare, event, follow, replaces,
+    compare, event, follow, recheck_after, replaces,
 };

@@ -86,7 +86,7 @@ impl Health {
     }
 
     /// For how long what is known may have been old, and why. None while the watch runs.
-    pub fn behind(&self) -> Option<(Duration, String)> {
+    pub fn lag_reason(&self) -> Option<(Duration, String)> {
         self.state().behind.as_ref().map(|(since, why)| (since.elapsed(), why.clone()))
     }
 
@@ -119,8 +119,12 @@ impl Health {
 }
 
 /// Watches until it is dropped. `on` gets every event; it must be quick.
-pub async fn keep<K>(api: Api<K>, config: watcher::Config, health: &Health, mut on: impl FnMut(Event<K>))
-where
+pub async fn keep_watching<K>(
+    api: Api<K>,
+    config: watcher::Config,
+    health: &Health,
+    mut on: impl FnMut(Event<K>),
+) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
     let mut backoff = BACKOFF.0;
@@ -145,7 +149,7 @@ struct ReportedKeys {
 
 impl ReportedKeys {
     /// Reports present and deleted objects. An object that a complete list lacks is deleted too.
-    fn tell<K>(
+    fn report_event<K>(
         &mut self,
         event: Event<K>,
         key: impl Fn(&K) -> String,
@@ -194,7 +198,7 @@ pub async fn track<K>(
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
     let mut there = ReportedKeys::default();
-    keep(api, config, health, |event| there.tell(event, &key, &mut saw, &mut gone)).await;
+    keep_watching(api, config, health, |event| there.report_event(event, &key, &mut saw, &mut gone)).await;
 }
 
 /// One watch, until it fails or has been quiet for too long.
@@ -227,7 +231,7 @@ where
                     health.current();
                 }
             }
-            Some(Err(error)) => return Err(words(&error)),
+            Some(Err(error)) => return Err(error_message(&error)),
             None => return Err("the watch ended".to_owned()),
         }
     }
@@ -269,7 +273,7 @@ where
     }
 }
 
-fn words(error: &watcher::Error) -> String {
+fn error_message(error: &watcher::Error) -> String {
     match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)
@@ -291,7 +295,7 @@ mod tests {
         for event in events {
             let saw = |key: &str, _: &&str| told.borrow_mut().push(format!("+{key}"));
             let gone = |key: &str| told.borrow_mut().push(format!("-{key}"));
-            there.tell(event, |object| (*object).to_owned(), saw, gone);
+            there.report_event(event, |object| (*object).to_owned(), saw, gone);
         }
         told.into_inner()
     }

@@ -95,18 +95,18 @@ impl KubeconfigParts {
 
     /// The same as a kubeconfig, with nothing else in it.
     pub(super) fn value(&self) -> Value {
-        around(&self.address, "admin", &self.user.0)
+        render_kubeconfig(&self.address, "admin", &self.user.0)
     }
 }
 
 /// The kubeconfig that is published: an address and a token.
-pub(super) fn kubeconfig(address: &Address, account: &str, token: &str) -> String {
-    let whole = around(address, account, &json!({ "token": token }));
+pub(super) fn token_kubeconfig(address: &Address, account: &str, token: &str) -> String {
+    let whole = render_kubeconfig(address, account, &json!({ "token": token }));
     // JSON is YAML too; that the other cannot be written nothing in it brings about.
     to_yaml(&whole).unwrap_or_else(|_| whole.to_string())
 }
 
-fn around(address: &Address, user: &str, credential: &Value) -> Value {
+fn render_kubeconfig(address: &Address, user: &str, credential: &Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "default",
         "clusters": [{ "name": "cluster", "cluster": address.user_value() }],
@@ -138,7 +138,7 @@ mod tests {
         let admin = AdminKubeconfig::new(config(cluster, USER));
         assert_eq!(format!("{admin:?}"), "[redacted]");
         let parts = admin.read_parts().unwrap();
-        let text = kubeconfig(&parts.address, "tpc-u", "t0k3n");
+        let text = token_kubeconfig(&parts.address, "tpc-u", "t0k3n");
         assert!(!text.contains("c2VjcmV0") && !text.contains("Y2VydA"), "{text}");
         assert_eq!(rewritten(text.as_bytes()).as_deref(), Ok(text.as_bytes()));
         // A published kubeconfig can be opened again, to revoke it.

@@ -47,7 +47,7 @@ impl GuestLimiter {
     }
 
     /// From now on a ServiceAccount is to end, until what is returned is dropped.
-    pub(super) fn ends(&self, account: &str) -> AccountEnd {
+    pub(super) fn begin_revocation(&self, account: &str) -> AccountEnd {
         self.ending.send_modify(|names| names.push(account.to_owned()));
         AccountEnd { ending: Arc::clone(&self.ending), account: account.to_owned() }
     }
@@ -56,7 +56,7 @@ impl GuestLimiter {
     ///
     /// # Errors
     /// If it is to end: the token would end with it. Soon it is over with.
-    pub(super) fn stays(&self, account: &str) -> Result<(), Cause> {
+    pub(super) fn ensure_not_revoked(&self, account: &str) -> Result<(), Cause> {
         if self.ending.borrow().iter().any(|other| other == account) {
             return Err(Cause::new(Reason::NotYet, "what was withdrawn has to end first"));
         }
@@ -107,21 +107,21 @@ mod tests {
     #[test]
     fn of_what_is_to_end_no_token_is_made() {
         let callers = GuestLimiter::default();
-        let (once, again) = (callers.ends("tpc-u"), callers.clone().ends("tpc-u"));
+        let (once, again) = (callers.begin_revocation("tpc-u"), callers.clone().begin_revocation("tpc-u"));
         for ends in [once, again] {
-            let waits = callers.stays("tpc-u").unwrap_err();
+            let waits = callers.ensure_not_revoked("tpc-u").unwrap_err();
             assert!(waits.reason.nothing_is_wrong(), "{waits:?}");
-            assert_eq!(callers.stays("tpc-v"), Ok(()));
+            assert_eq!(callers.ensure_not_revoked("tpc-v"), Ok(()));
             drop(ends);
         }
-        assert_eq!(callers.stays("tpc-u"), Ok(()));
+        assert_eq!(callers.ensure_not_revoked("tpc-u"), Ok(()));
     }
 
     #[tokio::test(start_paused = true)]
     async fn it_is_over_when_none_is_to_end() {
         let callers = GuestLimiter::default();
         callers.wait_idle().await;
-        let ends = ["tpc-u", "tpc-u", "tpc-v"].map(|account| callers.ends(account));
+        let ends = ["tpc-u", "tpc-u", "tpc-v"].map(|account| callers.begin_revocation(account));
         for ends in ends {
             assert!(timeout(Duration::from_secs(1), callers.wait_idle()).await.is_err());
             drop(ends);

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use super::{
     LIFETIME, NAMESPACE, account_name,
-    admin::{AdminKubeconfig, KubeconfigParts, kubeconfig},
+    admin::{AdminKubeconfig, KubeconfigParts, token_kubeconfig},
     mint::{GuestCluster, Token, TokenFailure},
     next::{AccountObject, AccountObjects, ObjectState, TokenCheck as Said},
     reach::{self, ApiResponse, UnusableKubeconfig, send_json, send_request},
@@ -49,7 +49,12 @@ pub(super) async fn build_client(parts: &KubeconfigParts) -> Result<Client, Toke
 }
 
 /// Sends a request. None: its object does not exist (404), or exists already (409).
-async fn call(client: &Client, verb: &str, path: &str, body: &Value) -> Result<Option<Value>, TokenFailure> {
+async fn guest_request(
+    client: &Client,
+    verb: &str,
+    path: &str,
+    body: &Value,
+) -> Result<Option<Value>, TokenFailure> {
     let answer = send_request(client, verb, path, ("application/json", body), MOST, CALL).await;
     let ApiResponse { code, body } = answer.map_err(|_| TokenFailure::Unreachable)?;
     match (describe_error(code)?, body) {
@@ -60,7 +65,7 @@ async fn call(client: &Client, verb: &str, path: &str, body: &Value) -> Result<O
 }
 
 /// The same, where what is answered is not needed: whether it was done.
-pub(super) async fn done(
+pub(super) async fn ensure_done(
     client: &Client,
     verb: &str,
     path: &str,
@@ -86,7 +91,7 @@ impl GuestAccountClient {
     }
 
     /// Where a thing is, its name, and what of it must be so.
-    fn thing(&self, thing: AccountObject) -> (String, String, Value) {
+    fn object_manifest(&self, thing: AccountObject) -> (String, String, Value) {
         let name = self.account.clone();
         let subject = json!([{ "kind": "ServiceAccount", "name": name, "namespace": NAMESPACE }]);
         let role = |kind: &str, name: &str| {
@@ -116,27 +121,28 @@ impl GuestAccountClient {
         }
     }
 
-    async fn find(&self, client: &Client, thing: AccountObject) -> Result<ObjectState, TokenFailure> {
-        let (path, name, wanted) = self.thing(thing);
-        let there = call(client, "GET", &format!("{path}/{name}"), &Value::Null).await?;
+    async fn read_object(&self, client: &Client, thing: AccountObject) -> Result<ObjectState, TokenFailure> {
+        let (path, name, wanted) = self.object_manifest(thing);
+        let there = guest_request(client, "GET", &format!("{path}/{name}"), &Value::Null).await?;
         Ok(match there {
             None => ObjectState::Absent,
             // For a moment an API server gives tokens of it, and takes them.
             Some(there) if !there["metadata"]["deletionTimestamp"].is_null() => ObjectState::Deleting,
-            Some(there) if has(&there, &wanted) => ObjectState::Right,
+            Some(there) if contains_fields(&there, &wanted) => ObjectState::Right,
             Some(_) => ObjectState::Wrong,
         })
     }
 }
 
 /// Whether an object contains all wanted fields. Fields that an API server adds do not matter.
-fn has(there: &Value, wanted: &Value) -> bool {
+fn contains_fields(there: &Value, wanted: &Value) -> bool {
     match (there, wanted) {
-        (Value::Object(there), Value::Object(wanted)) => {
-            wanted.iter().all(|(key, value)| there.get(key).is_some_and(|found| has(found, value)))
-        }
+        (Value::Object(there), Value::Object(wanted)) => wanted
+            .iter()
+            .all(|(key, value)| there.get(key).is_some_and(|found| contains_fields(found, value))),
         (Value::Array(there), Value::Array(wanted)) => {
-            there.len() == wanted.len() && there.iter().zip(wanted).all(|(one, other)| has(one, other))
+            there.len() == wanted.len()
+                && there.iter().zip(wanted).all(|(one, other)| contains_fields(one, other))
         }
         (there, wanted) => there == wanted,
     }
@@ -147,39 +153,39 @@ impl GuestCluster for GuestAccountClient {
         let client = self.client().await?;
         let role = format!("{RBAC}/clusterroles/{}", self.role);
         // It may be long, and it is not looked into.
-        let has_role = done(&client, "GET", &role, &Value::Null).await?;
+        let has_role = ensure_done(&client, "GET", &role, &Value::Null).await?;
         let mut things = [ObjectState::Absent; 5];
         for (place, thing) in things.iter_mut().zip(AccountObject::ALL) {
-            *place = self.find(&client, thing).await?;
+            *place = self.read_object(&client, thing).await?;
         }
         Ok(AccountObjects { has_role, things })
     }
 
     async fn delete_object(&self, thing: AccountObject) -> Result<(), TokenFailure> {
-        let (path, name, _) = self.thing(thing);
-        done(&self.client().await?, "DELETE", &format!("{path}/{name}"), &Value::Null).await.map(drop)
+        let (path, name, _) = self.object_manifest(thing);
+        ensure_done(&self.client().await?, "DELETE", &format!("{path}/{name}"), &Value::Null).await.map(drop)
     }
 
     async fn create_object(&self, thing: AccountObject) -> Result<bool, TokenFailure> {
-        let (path, name, mut object) = self.thing(thing);
+        let (path, name, mut object) = self.object_manifest(thing);
         object["metadata"] =
             json!({ "name": name, "labels": { "app.kubernetes.io/managed-by": "testplatform" } });
-        done(&self.client().await?, "POST", &path, &object).await
+        ensure_done(&self.client().await?, "POST", &path, &object).await
     }
 
-    async fn ask(&self) -> Result<Token, TokenFailure> {
-        let path = format!("{}/{}/token", self.thing(AccountObject::Account).0, self.account);
+    async fn request_token(&self) -> Result<Token, TokenFailure> {
+        let path = format!("{}/{}/token", self.object_manifest(AccountObject::Account).0, self.account);
         let request = json!({
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
             "spec": { "audiences": [], "expirationSeconds": LIFETIME.as_secs() },
         });
-        let answer = call(&self.client().await?, "POST", &path, &request).await?;
+        let answer = guest_request(&self.client().await?, "POST", &path, &request).await?;
         // The ServiceAccount was there, or made, a moment ago.
-        answer.as_ref().and_then(token).ok_or(TokenFailure::Restless)
+        answer.as_ref().and_then(parse_token).ok_or(TokenFailure::Restless)
     }
 
-    async fn verify(&self, token: &Token) -> Result<Said, TokenFailure> {
-        let text = kubeconfig(&self.parts.address, &self.account, &token.token.0);
+    async fn verify_token(&self, token: &Token) -> Result<Said, TokenFailure> {
+        let text = token_kubeconfig(&self.parts.address, &self.account, &token.token.0);
         let own = KubeconfigParts::of(text.as_bytes()).map_err(TokenFailure::Unusable)?;
         let client = build_client(&own).await?;
         let review = json!({
@@ -190,7 +196,7 @@ impl GuestCluster for GuestAccountClient {
         });
         for _ in 0..TRIES {
             let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-            match call(&client, "POST", path, &review).await {
+            match guest_request(&client, "POST", path, &review).await {
                 Ok(Some(answer)) if answer["status"]["allowed"] == true => return Ok(Said::Taken),
                 Ok(_) | Err(TokenFailure::Answered(403)) => sleep(BETWEEN).await,
                 Err(TokenFailure::AdminUnknown) => return Ok(Said::Unknown),
@@ -202,7 +208,7 @@ impl GuestCluster for GuestAccountClient {
 }
 
 /// The token in an answer, which may be anything.
-fn token(answer: &Value) -> Option<Token> {
+fn parse_token(answer: &Value) -> Option<Token> {
     let status = &answer["status"];
     let expires = status["expirationTimestamp"].as_str()?.parse().ok()?;
     let token = status["token"].as_str().filter(|token| !token.is_empty())?;
@@ -219,16 +225,16 @@ mod tests {
     async fn of_long_answers_nothing_is_held() {
         let long = json!({ "metadata": { "name": "x".repeat(MOST) } }).to_string();
         let client = answering(StatusCode::OK, &long);
-        assert_eq!(done(&client, "DELETE", "/", &Value::Null).await, Ok(true));
-        assert_eq!(call(&client, "GET", "/", &Value::Null).await, Err(TokenFailure::Unreachable));
+        assert_eq!(ensure_done(&client, "DELETE", "/", &Value::Null).await, Ok(true));
+        assert_eq!(guest_request(&client, "GET", "/", &Value::Null).await, Err(TokenFailure::Unreachable));
         let client = answering(StatusCode::NOT_FOUND, &long);
-        assert_eq!(done(&client, "DELETE", "/", &Value::Null).await, Ok(false));
+        assert_eq!(ensure_done(&client, "DELETE", "/", &Value::Null).await, Ok(false));
     }
 
     #[tokio::test]
     async fn what_is_being_deleted_is_neither_right_nor_taken_away_again() {
         let address = Address { server: "https://c".into(), authority: None, name: None };
-        let admin = AdminKubeconfig::new(kubeconfig(&address, "admin", "t").into_bytes());
+        let admin = AdminKubeconfig::new(token_kubeconfig(&address, "admin", "t").into_bytes());
         let opened = connect(&admin, "u", &Wish { cluster_role: "view".into(), generation: 0 }).unwrap();
         for (metadata, found) in [
             (json!({ "name": "tpc-u" }), ObjectState::Right),
@@ -236,7 +242,7 @@ mod tests {
         ] {
             let client = answering(StatusCode::OK, &json!({ "metadata": metadata }).to_string());
             for thing in [AccountObject::Namespace, AccountObject::Account] {
-                assert_eq!(opened.find(&client, thing).await, Ok(found), "{thing:?}: {metadata}");
+                assert_eq!(opened.read_object(&client, thing).await, Ok(found), "{thing:?}: {metadata}");
             }
         }
     }
@@ -255,10 +261,10 @@ mod tests {
             json!({ "status": { "token": "", "expirationTimestamp": at } }),
             json!({ "status": { "token": 1, "expirationTimestamp": at } }),
         ] {
-            assert_eq!(token(&answer), None, "{answer}");
+            assert_eq!(parse_token(&answer), None, "{answer}");
         }
         let whole = json!({ "status": { "token": "t", "expirationTimestamp": at } });
         let expected = Token { token: Redacted("t".to_owned()), expires: at.parse().unwrap() };
-        assert_eq!(token(&whole), Some(expected));
+        assert_eq!(parse_token(&whole), Some(expected));
     }
 }

@@ -32,9 +32,9 @@ pub trait GuestCluster {
     /// Makes what is not there. Whether it did: if not, it was there after all, or that which it is in was not.
     fn create_object(&self, thing: AccountObject) -> impl Future<Output = Result<bool, TokenFailure>> + Send;
     /// Asks for a token.
-    fn ask(&self) -> impl Future<Output = Result<Token, TokenFailure>> + Send;
+    fn request_token(&self) -> impl Future<Output = Result<Token, TokenFailure>> + Send;
     /// Checks whether the cluster accepts a token.
-    fn verify(&self, token: &Token) -> impl Future<Output = Result<TokenCheck, TokenFailure>> + Send;
+    fn verify_token(&self, token: &Token) -> impl Future<Output = Result<TokenCheck, TokenFailure>> + Send;
 }
 
 /// Why there is no token. The sentences do not change from try to try, and quote nothing that the cluster said: its owner may be a tenant.
@@ -99,16 +99,16 @@ pub async fn issue_token(cluster: &impl GuestCluster) -> Result<Token, TokenFail
             }
             (AccountStep::Make(thing), _) => {
                 if cluster.create_object(thing).await? {
-                    made(&mut known, thing);
+                    record_created(&mut known, thing);
                 } else {
                     known.seen = None;
                 }
             }
             (AccountStep::Ask, _) | (AccountStep::Verify | AccountStep::Take, None) => {
-                token = Some(cluster.ask().await?);
+                token = Some(cluster.request_token().await?);
                 known.token = true;
             }
-            (AccountStep::Verify, Some(token)) => known.answer = Some(cluster.verify(token).await?),
+            (AccountStep::Verify, Some(token)) => known.answer = Some(cluster.verify_token(token).await?),
             (AccountStep::Take, Some(token)) => return Ok(token.clone()),
             (AccountStep::Stop(obstacle), _) => return Err(TokenFailure::Obstacle(obstacle)),
         }
@@ -116,7 +116,7 @@ pub async fn issue_token(cluster: &impl GuestCluster) -> Result<Token, TokenFail
     Err(TokenFailure::Restless)
 }
 
-fn made(known: &mut AccountState, thing: AccountObject) {
+fn record_created(known: &mut AccountState, thing: AccountObject) {
     let places = known.seen.iter_mut().flat_map(|seen| AccountObject::ALL.into_iter().zip(&mut seen.things));
     for (_, place) in places.filter(|(other, _)| *other == thing) {
         *place = ObjectState::Right;

@@ -13,7 +13,7 @@ use super::{
     callers::GuestLimiter,
 };
 use crate::{
-    build_clusters::{Trust, configured, limit, vouched},
+    build_clusters::{Trust, build_config, check_authority, set_timeouts},
     execute::Error,
 };
 
@@ -59,12 +59,12 @@ pub(crate) async fn connect(admin: &AdminKubeconfig) -> Result<Client, UnusableK
 pub(super) async fn build_client(parts: &KubeconfigParts) -> Result<Client, UnusableKubeconfig> {
     const NOT: UnusableKubeconfig = UnusableKubeconfig("cannot be used");
     let read: Kubeconfig = serde_json::from_value(parts.value()).map_err(|_| NOT)?;
-    let config = configured(read).await;
+    let config = build_config(read).await;
     let mut config = config.map_err(|_| NOT)?;
-    limit(&mut config);
+    set_timeouts(&mut config);
     let bundle = std::env::var_os("SSL_CERT_FILE").is_some();
     let trust = if bundle { Trust::Bundle } else { Trust::Kubeconfig };
-    vouched(&config, trust).map_err(|_| UnusableKubeconfig("has no certificate-authority-data"))?;
+    check_authority(&config, trust).map_err(|_| UnusableKubeconfig("has no certificate-authority-data"))?;
     Client::try_from(config).map_err(|_| NOT)
 }
 
@@ -97,7 +97,7 @@ pub(crate) async fn send_json(
     body: (&str, &Value),
     patience: Duration,
 ) -> Result<StatusCode, RequestError> {
-    let answer = timeout(patience, begin(client, verb, path, body)).await;
+    let answer = timeout(patience, start_request(client, verb, path, body)).await;
     answer.unwrap_or(Err(RequestError::Unreachable)).map(|answer| answer.status())
 }
 
@@ -114,14 +114,14 @@ pub(crate) async fn send_request(
     patience: Duration,
 ) -> Result<ApiResponse, RequestError> {
     let answered = async {
-        let (parts, body) = begin(client, verb, path, body).await?.into_parts();
+        let (parts, body) = start_request(client, verb, path, body).await?.into_parts();
         let read = Limited::new(body, most).collect().await;
         let bytes = read.map_err(|error| {
             let long = error.is::<http_body_util::LengthLimitError>();
             if long { RequestError::TooLarge } else { RequestError::Unreachable }
         })?;
         let bytes = bytes.to_bytes();
-        if !fits(&bytes) {
+        if !fits_value_limit(&bytes) {
             return Err(RequestError::TooLarge);
         }
         let body = serde_json::from_slice(&bytes).unwrap_or_default();
@@ -131,7 +131,7 @@ pub(crate) async fn send_request(
 }
 
 /// Sends; null is sent as nothing.
-async fn begin(
+async fn start_request(
     client: &Client,
     verb: &str,
     path: &str,
@@ -145,7 +145,7 @@ async fn begin(
 
 /// Whether JSON has no more values than the limit. Each value but the first follows a comma or an opening bracket; for invalid JSON only the
 /// part before the first error is parsed.
-fn fits(json: &[u8]) -> bool {
+fn fits_value_limit(json: &[u8]) -> bool {
     let (mut values, mut quoted, mut escaped) = (1_usize, false, false);
     for byte in json {
         match (quoted, byte) {

@@ -18,7 +18,7 @@ use super::{
     NAMESPACE, account_name,
     admin::KubeconfigParts,
     callers::GuestLimiter,
-    client::{build_client, done},
+    client::{build_client, ensure_done},
     mint::TokenFailure,
     stamp::TokenFingerprint,
 };
@@ -43,7 +43,9 @@ pub(crate) async fn revoke_tokens(
     name: &str,
     uid_of: impl Fn(&ObjectMeta) -> Option<String>,
 ) -> Result<(), Cause> {
-    let gone = read(secrets, name, &uid_of).await?.map(|ending| ending.begin(callers, metadata.clone()));
+    let gone = read_revocation(secrets, name, &uid_of)
+        .await?
+        .map(|ending| ending.enqueue_revocation(callers, metadata.clone()));
     remove(metadata, name, |secret| uid_of(secret).is_some()).await?;
     if let Some(gone) = gone {
         let _ = gone.send(());
@@ -60,18 +62,18 @@ struct AccountRevocation {
 }
 
 /// None: nothing is published, or it is the admin's.
-async fn read(
+async fn read_revocation(
     secrets: &Api<Secret>,
     name: &str,
     uid_of: impl Fn(&ObjectMeta) -> Option<String>,
 ) -> Result<Option<AccountRevocation>, Cause> {
     // One with the admin's credentials is not read for this.
-    let stored = named::find_metadata(secrets, name).await?;
+    let stored = named::get_metadata_opt(secrets, name).await?;
     let is_ours = |metadata: &ObjectMeta| source_revision(metadata)?.parse::<TokenFingerprint>().ok();
     if stored.and_then(|stored| is_ours(&stored.metadata)).is_none() {
         return Ok(None);
     }
-    let stored = named::find(secrets, name).await.map_err(|error| Cause::about_secret(&error))?;
+    let stored = named::get_opt(secrets, name).await.map_err(|error| Cause::about_secret(&error))?;
     Ok(stored.and_then(|stored| AccountRevocation::of(name, stored, uid_of)))
 }
 
@@ -90,14 +92,18 @@ impl AccountRevocation {
     }
 
     /// From now on no token of it is issued. It is revoked in its turn, after the removal of the Secret is confirmed.
-    fn begin(self, callers: &GuestLimiter, secrets: Api<PartialObjectMeta<Secret>>) -> oneshot::Sender<()> {
-        let (turns, ends) = (callers.teardown_permits(), callers.ends(&self.account));
+    fn enqueue_revocation(
+        self,
+        callers: &GuestLimiter,
+        secrets: Api<PartialObjectMeta<Secret>>,
+    ) -> oneshot::Sender<()> {
+        let (turns, ends) = (callers.teardown_permits(), callers.begin_revocation(&self.account));
         let (gone, told) = oneshot::channel();
         tokio::spawn(async move {
             if (told.await.is_ok() || self.is_removed(&secrets).await)
                 && let Ok(_turn) = turns.acquire_owned().await
             {
-                self.end().await;
+                self.revoke_account().await;
             }
             drop(ends);
         });
@@ -106,15 +112,15 @@ impl AccountRevocation {
 
     /// Whether the Secret is gone, in case its removal failed or the response was lost: it may have succeeded.
     async fn is_removed(&self, secrets: &Api<PartialObjectMeta<Secret>>) -> bool {
-        let Ok(Ok(found)) = timeout(PATIENCE, named::find_metadata(secrets, &self.secret)).await else {
+        let Ok(Ok(found)) = timeout(PATIENCE, named::get_metadata_opt(secrets, &self.secret)).await else {
             return false;
         };
         found.is_none_or(|found| found.metadata.uid != self.uid)
     }
 
-    async fn end(&self) {
+    async fn revoke_account(&self) {
         let secret = self.secret.as_str();
-        if let Ok(Ok(())) = timeout(PATIENCE, self.call()).await {
+        if let Ok(Ok(())) = timeout(PATIENCE, self.delete_account()).await {
             tracing::info!(secret, "the ServiceAccount behind it was ended");
         } else {
             tracing::warn!(
@@ -124,9 +130,9 @@ impl AccountRevocation {
         }
     }
 
-    async fn call(&self) -> Result<(), TokenFailure> {
+    async fn delete_account(&self) -> Result<(), TokenFailure> {
         let client = build_client(&self.parts).await?;
         let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{}", self.account);
-        done(&client, "DELETE", &path, &Value::Null).await.map(drop)
+        ensure_done(&client, "DELETE", &path, &Value::Null).await.map(drop)
     }
 }

@@ -73,15 +73,15 @@ impl FromStr for TokenFingerprint {
 
 /// Fingerprint of the inputs of a token. `revision` is the revision of the admin's kubeconfig.
 pub fn origin_fingerprint(wish: &Wish, uid: &str, revision: &str) -> String {
-    word(&[wish.cluster_role.as_bytes(), uid.as_bytes(), revision.as_bytes()].join(&b'\n'))
+    hex_digest(&[wish.cluster_role.as_bytes(), uid.as_bytes(), revision.as_bytes()].join(&b'\n'))
 }
 
 /// Digest of the published kubeconfig. Its token has too much entropy to be guessed from the digest.
 pub fn kubeconfig_digest(kubeconfig: &[u8]) -> String {
-    word(kubeconfig)
+    hex_digest(kubeconfig)
 }
 
-fn word(bytes: &[u8]) -> String {
+fn hex_digest(bytes: &[u8]) -> String {
     Uuid::new_v5(&Uuid::NAMESPACE_URL, bytes).to_string()
 }
 

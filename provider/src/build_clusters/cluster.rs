@@ -117,13 +117,13 @@ impl BuildCluster {
     }
 
     /// Leave to ask it for something, if not too many wait for it already.
-    pub fn call(&self) -> Option<OwnedSemaphorePermit> {
+    pub fn acquire_permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.callers).try_acquire_owned().ok()
     }
 
     /// Lookup result for a job's namespace.
-    pub fn find(&self, job: &str) -> NamespaceLookup {
-        if let Some(error) = self.unreachable() {
+    pub fn find_namespace(&self, job: &str) -> NamespaceLookup {
+        if let Some(error) = self.unreachable_reason() {
             return NamespaceLookup::Unreachable(error);
         }
         // Without its Secrets a namespace would look as if there were none.
@@ -136,7 +136,7 @@ impl BuildCluster {
         let best = of_job.max_by_key(|(name, place)| (!place.terminating, place.created, *name));
         match best {
             // A missing namespace may exist by now.
-            None if self.behind().is_some() => NamespaceLookup::NotYet,
+            None if self.lag_reason().is_some() => NamespaceLookup::NotYet,
             None => NamespaceLookup::NoNamespace,
             Some((namespace, place)) => {
                 let of = |table: &Table<String>| table.get(namespace).cloned();
@@ -151,14 +151,14 @@ impl BuildCluster {
     }
 
     /// Why what is known may be old, from the first moment on.
-    pub fn behind(&self) -> Option<String> {
-        self.health.iter().find_map(|health| Some(format!("{}: {}", health.name(), health.behind()?.1)))
+    pub fn lag_reason(&self) -> Option<String> {
+        self.health.iter().find_map(|health| Some(format!("{}: {}", health.name(), health.lag_reason()?.1)))
     }
 
     /// Why it counts as away. None as long as it may only have stumbled.
-    pub fn unreachable(&self) -> Option<String> {
+    pub fn unreachable_reason(&self) -> Option<String> {
         self.health.iter().find_map(|health| {
-            let (since, why) = health.behind()?;
+            let (since, why) = health.lag_reason()?;
             (since >= self.patience).then(|| format!("{}: {why}", health.name()))
         })
     }
@@ -169,8 +169,8 @@ impl BuildCluster {
     }
 
     /// Watches until it is dropped. It is a task of its own, and the last observation would stay forever if a bug ended it.
-    pub(super) async fn watch(self: Arc<Self>, moved: UnboundedSender<BuildClusterEvent>) {
-        let lost = self.tell_when_lost(&moved);
+    pub(super) async fn watch_until_dropped(self: Arc<Self>, moved: UnboundedSender<BuildClusterEvent>) {
+        let lost = self.report_when_lost(&moved);
         let watched = async {
             loop {
                 let watches = AssertUnwindSafe(self.watch_all(&moved)).catch_unwind();
@@ -194,14 +194,14 @@ impl BuildCluster {
     async fn watch_namespaces(&self, moved: &UnboundedSender<BuildClusterEvent>) {
         let api: Api<PartialObjectMeta<Namespace>> = Api::all(self.client());
         let config = Config::default().labels(ci_operator::JOB_ID);
-        watch::keep(api, config, &self.health[0], |event| {
+        watch::keep_watching(api, config, &self.health[0], |event| {
             let (whole, gone) = (matches!(event, Event::InitDone), job_of_deleted(&event));
             let jobs: Vec<String> = {
                 let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-                let keys = known.namespaces.take(&event, place);
+                let keys = known.namespaces.apply_event(&event, namespace_info);
                 keys.iter().filter_map(|key| known.namespaces.get(key)).map(|p| p.job.clone()).collect()
             };
-            self.tell(moved, whole, jobs.into_iter().chain(gone));
+            self.send_events(moved, whole, jobs.into_iter().chain(gone));
         })
         .await;
     }
@@ -209,21 +209,21 @@ impl BuildCluster {
     async fn watch_secrets(&self, which: usize, moved: &UnboundedSender<BuildClusterEvent>) {
         let api: Api<PartialObjectMeta<Secret>> = Api::all(self.client());
         let config = Config::default().fields(&format!("metadata.name={}", SECRETS[which]));
-        watch::keep(api, config, &self.health[which + 1], |event| {
+        watch::keep_watching(api, config, &self.health[which + 1], |event| {
             let whole = matches!(event, Event::InitDone);
             let jobs: Vec<String> = {
                 let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-                let keys =
-                    known.secrets[which].take(&event, |s| Some((s.namespace()?, s.resource_version()?)));
+                let keys = known.secrets[which]
+                    .apply_event(&event, |s| Some((s.namespace()?, s.resource_version()?)));
                 keys.iter().filter_map(|key| known.namespaces.get(key)).map(|p| p.job.clone()).collect()
             };
-            self.tell(moved, whole, jobs.into_iter());
+            self.send_events(moved, whole, jobs.into_iter());
         })
         .await;
     }
 
     /// After a list not only the changes matter: objects that waited for the cluster need a reconcile.
-    fn tell(
+    fn send_events(
         &self,
         moved: &UnboundedSender<BuildClusterEvent>,
         whole: bool,
@@ -241,11 +241,11 @@ impl BuildCluster {
     }
 
     /// No event marks the end of a cluster's patience, so it is reported here.
-    async fn tell_when_lost(&self, moved: &UnboundedSender<BuildClusterEvent>) {
+    async fn report_when_lost(&self, moved: &UnboundedSender<BuildClusterEvent>) {
         let mut lost = false;
         loop {
             sleep(Duration::from_secs(1)).await;
-            let error = self.unreachable();
+            let error = self.unreachable_reason();
             if error.is_some() != lost {
                 lost = error.is_some();
                 if let Some(error) = error {
@@ -259,7 +259,7 @@ impl BuildCluster {
     }
 }
 
-fn place(namespace: &PartialObjectMeta<Namespace>) -> Option<(String, NamespaceInfo)> {
+fn namespace_info(namespace: &PartialObjectMeta<Namespace>) -> Option<(String, NamespaceInfo)> {
     let place = NamespaceInfo {
         job: namespace.labels().get(ci_operator::JOB_ID)?.clone(),
         created: namespace.creation_timestamp().map(|time| time.0),

@@ -20,7 +20,7 @@ const MOST_REASON: usize = 64;
 /// Where bundles are applied, such as a cluster that was delivered. A call may be repeated, and may have been done although it failed.
 pub trait GuestCluster {
     /// Applies a manifest, and returns the resulting object.
-    fn apply(&self, object: &Value) -> impl Future<Output = Result<Value, ApplyError>> + Send;
+    fn apply_manifest(&self, object: &Value) -> impl Future<Output = Result<Value, ApplyError>> + Send;
 }
 
 /// Why an object was not applied.
@@ -193,7 +193,7 @@ pub async fn apply_bundles<'a>(
             let said = if Instant::now() >= until {
                 Err(ApplyError::new(ApplyErrorReason::Unreachable, "the API server answers too slowly"))
             } else {
-                cluster.apply(&manifest.object).await
+                cluster.apply_manifest(&manifest.object).await
             };
             match said {
                 Err(why) => {
@@ -203,7 +203,7 @@ pub async fn apply_bundles<'a>(
                     return ApplyProgress::At(place, hopeless.unwrap_or(stop));
                 }
                 Ok(there) => {
-                    let stop = judged(manifest, there).await;
+                    let stop = check_readiness(manifest, there).await;
                     first = first.or(stop);
                 }
             }
@@ -215,7 +215,7 @@ pub async fn apply_bundles<'a>(
     ApplyProgress::All
 }
 
-async fn judged(manifest: &Manifest, there: Value) -> Option<PendingObject> {
+async fn check_readiness(manifest: &Manifest, there: Value) -> Option<PendingObject> {
     let expression = manifest.ready.as_deref()?;
     let (why, message) = match evaluate_off_thread(expression, there).await {
         Verdict::Ready => return None,

@@ -30,7 +30,7 @@ use super::{
 use crate::{
     config::Clusters,
     ephemeral_cluster::credentials::published_name,
-    execute::{Cause, Error, Reason, limited},
+    execute::{Cause, Error, Reason, with_timeout},
     looks::{Action, Concurrency, DEBOUNCE, run_queue},
     metrics::{Metrics, bundles::BundleOutcome},
     named,
@@ -38,7 +38,7 @@ use crate::{
     publish::CredentialsNamespace,
     running::Running,
     step,
-    watch::{Health, keep},
+    watch::{Health, keep_watching},
 };
 
 /// Requests that wait for a cluster do not delay requests for another.
@@ -81,10 +81,10 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, patience, instance, now } = options;
     let namespaces = config.namespaces();
     let states = Arc::new(new_gauge(namespaces.len()));
@@ -106,10 +106,15 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     let orders = namespaces
         .iter()
         .zip(watches)
-        .map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
+        .map(|(namespace, health)| controller.watch_requests(namespace, health, sender.clone()));
     let watching = async { tokio::join!(join_all(orders), controller.watch_published(published, &sender)) };
-    let looking =
-        run_queue(happened, PACE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
+    let looking = run_queue(
+        happened,
+        PACE,
+        &controller.metrics,
+        async |key: String| controller.reconcile(&key).await,
+        stop,
+    );
     tokio::select! {
         _ = watching => {}
         () = looking => {}
@@ -117,15 +122,15 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
 }
 
 impl BundleController {
-    async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
+    async fn watch_requests(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
         let client = self.client.clone();
-        self.orders.watch(client, namespace, health, sender, |key| self.forget(key)).await;
+        self.orders.watch(client, namespace, health, sender, |key| self.forget_request(key)).await;
     }
 
     /// Watches published Secrets: a request may wait for one.
     async fn watch_published(&self, health: &Health, sender: &UnboundedSender<String>) {
         let secrets = self.observer.credentials_namespace.secrets_metadata();
-        keep(secrets, watcher::Config::default(), health, |event| {
+        keep_watching(secrets, watcher::Config::default(), health, |event| {
             if let Event::Apply(secret) = event {
                 let name = secret.name_any();
                 for (key, waits_for) in lock(&self.secrets).iter() {
@@ -138,20 +143,20 @@ impl BundleController {
         .await;
     }
 
-    fn forget(&self, key: &str) {
+    fn forget_request(&self, key: &str) {
         lock(&self.secrets).remove(key);
         self.seen.record(key, None);
     }
 
     /// Reconciles a request, and returns the next action.
-    async fn look(&self, key: &str) -> Action {
+    async fn reconcile(&self, key: &str) -> Action {
         if !self.orders.contains(key) {
             return Action::AwaitChange;
         }
-        let passed = self.pass(key).await;
+        let passed = self.reconcile_request(key).await;
         // The object may be deleted meanwhile, and nothing would forget it then.
         if !self.orders.contains(key) {
-            self.forget(key);
+            self.forget_request(key);
         }
         match passed {
             Ok(after) => after.into(),
@@ -165,12 +170,12 @@ impl BundleController {
         }
     }
 
-    async fn pass(&self, key: &str) -> Result<Option<Duration>, Error> {
+    async fn reconcile_request(&self, key: &str) -> Result<Option<Duration>, Error> {
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
-        let get = async { named::find(&maps, name).await.map_err(Cause::from) };
-        let Some(stored) = limited("get_bundles", self.patience, get).await? else { return Ok(None) };
-        let map = BundleRequest::read(&stored);
+        let get = async { named::get_opt(&maps, name).await.map_err(Cause::from) };
+        let Some(stored) = with_timeout("get_bundles", self.patience, get).await? else { return Ok(None) };
+        let map = BundleRequest::from_config_map(&stored);
         let here = match &map.order {
             Ok(order) => {
                 self.waits_for(key, order.cluster.name.as_str());
@@ -193,7 +198,7 @@ impl BundleController {
         };
         let mut step = plan(&map, &here, None, (self.now)());
         if let BundlePlan::Apply(work) = step {
-            let looked = self.apply(&map, &here, work).await;
+            let looked = self.apply_planned(&map, &here, work).await;
             step = plan(&map, &here, Some(&looked), (self.now)());
         }
         let stands = |state: Option<State>| {
@@ -213,20 +218,20 @@ impl BundleController {
             BundlePlan::WriteStatus(note, after) => {
                 let cluster = note.cluster.as_deref().map(|uid| (CLUSTER, uid.into()));
                 let written = REQUEST_KEYS.write(&maps, &stored, &note.report, cluster, note.add_finalizer);
-                limited("write_bundles", self.patience, written).await?;
+                with_timeout("write_bundles", self.patience, written).await?;
                 stands(note.report.state);
-                self.said(key, &stored, &map.report, &note).await;
+                self.emit_changes(key, &stored, &map.report, &note).await;
                 Ok(Some(after))
             }
             BundlePlan::Release(how) => {
-                limited("release_bundles", self.patience, REQUEST_KEYS.release(&maps, &stored)).await?;
-                self.released(key, &stored, &map.report, how).await;
+                with_timeout("release_bundles", self.patience, REQUEST_KEYS.release(&maps, &stored)).await?;
+                self.record_release(key, &stored, &map.report, how).await;
                 Ok(None)
             }
         }
     }
 
-    async fn apply(
+    async fn apply_planned(
         &self,
         map: &BundleRequest,
         here: &ClusterAccess,
@@ -254,7 +259,7 @@ impl BundleController {
     }
 
     /// Emits events about changes: once, because the state is recorded.
-    async fn said(&self, key: &str, map: &ConfigMap, before: &Report, note: &StatusUpdate) {
+    async fn emit_changes(&self, key: &str, map: &ConfigMap, before: &Report, note: &StatusUpdate) {
         let now = &note.report;
         let (bundle, object) = (now.bundle.as_deref(), now.object.as_deref());
         let (reason, message) = (now.reason.as_deref(), now.message.as_deref());
@@ -274,10 +279,10 @@ impl BundleController {
             Some(State::SetupFailed) => (BundleOutcome::Failed, what),
             Some(State::Running | State::BeforeDeletion) | None => return,
         };
-        self.tell(key, map, told.0, told.1).await;
+        self.publish_event(key, map, told.0, told.1).await;
     }
 
-    async fn released(&self, key: &str, map: &ConfigMap, before: &Report, how: BundleRelease) {
+    async fn record_release(&self, key: &str, map: &ConfigMap, before: &Report, how: BundleRelease) {
         let bundle = before.bundle.as_deref().unwrap_or_default();
         let (outcome, text) = match how {
             BundleRelease::Done => {
@@ -293,10 +298,10 @@ impl BundleController {
             }
         };
         tracing::info!(order = key, ?how, "let go");
-        self.tell(key, map, outcome, text).await;
+        self.publish_event(key, map, outcome, text).await;
     }
 
-    async fn tell(&self, key: &str, map: &ConfigMap, outcome: BundleOutcome, note: String) {
+    async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: BundleOutcome, note: String) {
         self.metrics.bundles_came_to(outcome);
         let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
         self.teller.publish_event(key, map, &event, (self.now)()).await;

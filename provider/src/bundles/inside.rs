@@ -92,27 +92,27 @@ impl Target {
     }
 
     /// The path of its group and version.
-    fn root(&self) -> Result<String, ApplyError> {
-        let version = segment(&self.version)?;
+    fn api_root(&self) -> Result<String, ApplyError> {
+        let version = escape_segment(&self.version)?;
         match &*self.group {
             "" => Ok(format!("/api/{version}")),
-            group => Ok(format!("/apis/{}/{version}", segment(group)?)),
+            group => Ok(format!("/apis/{}/{version}", escape_segment(group)?)),
         }
     }
 
     /// Path of the collection of its kind, in its namespace, or in `otherwise` if it has none.
     pub fn collection_path(&self, resource: &Resource, otherwise: &str) -> Result<String, ApplyError> {
-        let mut path = self.root()?;
+        let mut path = self.api_root()?;
         if resource.namespaced {
             path.push_str("/namespaces/");
-            path.push_str(&segment(self.namespace.as_deref().unwrap_or(otherwise))?);
+            path.push_str(&escape_segment(self.namespace.as_deref().unwrap_or(otherwise))?);
         }
-        Ok(format!("{path}/{}", segment(&resource.plural)?))
+        Ok(format!("{path}/{}", escape_segment(&resource.plural)?))
     }
 
     /// Path of the object itself.
     pub fn object_path(&self, resource: &Resource, otherwise: &str) -> Result<String, ApplyError> {
-        Ok(format!("{}/{}", self.collection_path(resource, otherwise)?, segment(&self.name)?))
+        Ok(format!("{}/{}", self.collection_path(resource, otherwise)?, escape_segment(&self.name)?))
     }
 }
 
@@ -163,7 +163,7 @@ impl GuestClient {
 
     /// Discovers the resource of a manifest's kind.
     pub async fn discover_resource(&self, target: &Target) -> Result<Resource, ApplyError> {
-        let (root, kind) = (target.root()?, &target.kind);
+        let (root, kind) = (target.api_root()?, &target.kind);
         let key = (root.clone(), kind.clone());
         if let Some(known) = self.known.lock().await.get(&key) {
             return Ok(known.clone());
@@ -196,7 +196,7 @@ impl GuestClient {
 }
 
 impl GuestCluster for GuestClient {
-    async fn apply(&self, object: &Value) -> Result<Value, ApplyError> {
+    async fn apply_manifest(&self, object: &Value) -> Result<Value, ApplyError> {
         let target = Target::of(object)?;
         let path = target.object_path(&self.discover_resource(&target).await?, DEFAULT)?;
         expect_object(self.apply_object(&path, object).await?)
@@ -234,7 +234,7 @@ pub(crate) fn response_error(answer: &ApiResponse) -> ApplyError {
 }
 
 /// Escapes a path segment, so that its content cannot lead elsewhere.
-fn segment(text: &str) -> Result<String, ApplyError> {
+fn escape_segment(text: &str) -> Result<String, ApplyError> {
     if matches!(text, "" | "." | "..") || text.len() > 253 {
         return Err(ApplyError::new(ApplyErrorReason::InvalidManifest, "a name in the manifest is no name"));
     }
@@ -319,10 +319,10 @@ mod tests {
 
     #[test]
     fn a_name_leads_nowhere_else() {
-        assert_eq!(segment("system:node-proxier.x_y").unwrap(), "system:node-proxier.x_y");
-        assert_eq!(segment("../secrets?a=b#c%2f").unwrap(), "..%2Fsecrets%3Fa%3Db%23c%252f");
+        assert_eq!(escape_segment("system:node-proxier.x_y").unwrap(), "system:node-proxier.x_y");
+        assert_eq!(escape_segment("../secrets?a=b#c%2f").unwrap(), "..%2Fsecrets%3Fa%3Db%23c%252f");
         for none in ["", ".", "..", &"x".repeat(254)] {
-            assert!(segment(none).is_err(), "{none}");
+            assert!(escape_segment(none).is_err(), "{none}");
         }
     }
 }

@@ -31,7 +31,7 @@ pub struct BundleRequest {
 
 impl BundleRequest {
     /// Reads a ConfigMap.
-    pub fn read(map: &ConfigMap) -> Self {
+    pub fn from_config_map(map: &ConfigMap) -> Self {
         Self {
             order: REQUEST_KEYS.parse_request(map),
             report: REQUEST_KEYS.parse_report(map),

@@ -84,7 +84,7 @@ impl RequestObserver {
         let owner = owner(backend, object);
         let reader = Reader { vault: &self.credentials_namespace, patience: self.request_timeout };
         let secret = match reader
-            .secret(named::find(&self.credentials_namespace.secrets(), &owner.secret_name()))
+            .secret(named::get_opt(&self.credentials_namespace.secrets(), &owner.secret_name()))
             .await
         {
             Ok(secret) => secret,
@@ -96,7 +96,7 @@ impl RequestObserver {
             }
             Err(error) => return Err(error),
         };
-        let published = owner.judge(secret.as_ref().map(|secret| &secret.metadata));
+        let published = owner.published_state(secret.as_ref().map(|secret| &secret.metadata));
         match &published {
             Published::Ours { .. } => {}
             Published::Absent => return Ok(NONE),

@@ -32,7 +32,7 @@ const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 ///
 /// # Errors
 /// Returns the problem and its key: a sentence that follows the name of the Secret, without any of its content.
-pub fn judged(
+pub fn validate_keys(
     keys: &[String],
     found: &BTreeMap<String, Vec<u8>>,
 ) -> Result<BTreeMap<String, Vec<u8>>, String> {
@@ -41,18 +41,19 @@ pub fn judged(
         if value.is_empty() {
             return Err(format!("needs the keys {}, none of them empty", keys.join(" and ")));
         }
-        let carried = judge(key, value).map_err(|why| format!("cannot be carried: key {key} {why}"))?;
+        let carried =
+            validate_value(key, value).map_err(|why| format!("cannot be carried: key {key} {why}"))?;
         Ok((key.clone(), carried))
     };
     keys.iter().map(one).collect()
 }
 
-fn judge(key: &str, value: &[u8]) -> Result<Vec<u8>, &'static str> {
+fn validate_value(key: &str, value: &[u8]) -> Result<Vec<u8>, &'static str> {
     let made = match key {
-        "aws_access_key_id" | "aws_secret_access_key" => return aws(value),
-        "osServiceAccount.json" => google(&object(value)?)?,
-        "osServicePrincipal.json" => azure(&object(value)?)?,
-        ".dockerconfigjson" => pull_secret(&object(value)?)?,
+        "aws_access_key_id" | "aws_secret_access_key" => return validate_aws_key(value),
+        "osServiceAccount.json" => validate_google_credential(&parse_object(value)?)?,
+        "osServicePrincipal.json" => validate_azure_credential(&parse_object(value)?)?,
+        ".dockerconfigjson" => pull_secret(&parse_object(value)?)?,
         "id_rsa.pub" => return ssh_keys(value),
         _ => return Err("is none that is carried"),
     };
@@ -60,7 +61,7 @@ fn judge(key: &str, value: &[u8]) -> Result<Vec<u8>, &'static str> {
 }
 
 /// Of the letters that keys of AWS have. One line break at the end is what editors leave there.
-fn aws(value: &[u8]) -> Result<Vec<u8>, &'static str> {
+fn validate_aws_key(value: &[u8]) -> Result<Vec<u8>, &'static str> {
     let trimmed = value.strip_suffix(b"\n").unwrap_or(value);
     let legal = |byte: &u8| byte.is_ascii_alphanumeric() || b"/+=".contains(byte);
     if trimmed.is_empty() || trimmed.len() > AWS_MOST || !trimmed.iter().all(legal) {
@@ -90,7 +91,7 @@ fn ssh_keys(value: &[u8]) -> Result<Vec<u8>, &'static str> {
     if keys.is_empty() { Err(WRONG) } else { Ok(keys.into_bytes()) }
 }
 
-fn object(value: &[u8]) -> Result<Map<String, Value>, &'static str> {
+fn parse_object(value: &[u8]) -> Result<Map<String, Value>, &'static str> {
     serde_json::from_slice(value).map_err(|_| "is not a JSON object")
 }
 
@@ -100,7 +101,7 @@ fn is_plain(value: &Value) -> bool {
 }
 
 /// The key of a service account, and no other kind of credential.
-fn google(found: &Map<String, Value>) -> Result<Map<String, Value>, &'static str> {
+fn validate_google_credential(found: &Map<String, Value>) -> Result<Map<String, Value>, &'static str> {
     if found.get("type").is_none_or(|kind| kind != "service_account") {
         return Err("must have the type service_account, and no other is served");
     }
@@ -119,25 +120,25 @@ fn google(found: &Map<String, Value>) -> Result<Map<String, Value>, &'static str
     }
     let carried =
         ["type", "project_id", "private_key_id", "private_key", "client_email", "client_id", "token_uri"];
-    Ok(only(found, &carried))
+    Ok(keep_fields(found, &carried))
 }
 
-fn azure(found: &Map<String, Value>) -> Result<Map<String, Value>, &'static str> {
+fn validate_azure_credential(found: &Map<String, Value>) -> Result<Map<String, Value>, &'static str> {
     let carried = ["subscriptionId", "tenantId", "clientId", "clientSecret"];
     if !carried.iter().all(|field| found.get(*field).is_some_and(is_plain)) {
         return Err("needs subscriptionId, tenantId, clientId and clientSecret, each one line of text");
     }
-    Ok(only(found, &carried))
+    Ok(keep_fields(found, &carried))
 }
 
 fn pull_secret(found: &Map<String, Value>) -> Result<Map<String, Value>, &'static str> {
     if !found.get("auths").is_some_and(Value::is_object) {
         return Err("needs auths, an object");
     }
-    Ok(only(found, &["auths"]))
+    Ok(keep_fields(found, &["auths"]))
 }
 
-fn only(found: &Map<String, Value>, fields: &[&str]) -> Map<String, Value> {
+fn keep_fields(found: &Map<String, Value>, fields: &[&str]) -> Map<String, Value> {
     let of = |field: &&str| Some(((*field).to_owned(), found.get(*field)?.clone()));
     fields.iter().filter_map(of).collect()
 }

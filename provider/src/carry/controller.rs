@@ -25,18 +25,18 @@ use tokio::{
 use super::{
     execute::{self, Content},
     hubs::Hubs,
-    next::{FOREIGN, SecretState, SyncRequest, next},
+    next::{FOREIGN, SecretState, SyncRequest, plan},
     seen::{SecretSyncGauge, SecretSyncState, new_gauge},
 };
 use crate::{
     build_clusters::Trust,
     config::{Carried, Carry},
-    execute::{Cause, Error, Reason, error::is_forbidden, limited},
+    execute::{Cause, Error, Reason, error::is_forbidden, with_timeout},
     looks::{Action, Concurrency, DEBOUNCE, run_queue},
     metrics::{Metrics, carries::SecretAction},
     named,
     partial::{PAGE, PartialObject},
-    publish::write::annotate,
+    publish::write::write_annotations,
     running::Running,
     watch::{Health, track},
 };
@@ -81,10 +81,10 @@ struct SecretSyncController {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, trust, now } = options;
     let flavours = config.flavours.clone();
     let states = Arc::new(new_gauge(&flavours));
@@ -105,13 +105,13 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
         flavours
             .iter()
             .zip(&controller.seen.health)
-            .map(|(flavour, health)| controller.watch(*flavour, health, sender.clone())),
+            .map(|(flavour, health)| controller.watch_composites(*flavour, health, sender.clone())),
     );
     let looking = run_queue(
         happened,
         PACE,
         &controller.metrics,
-        async |name: String| controller.look(&name).await,
+        async |name: String| controller.reconcile(&name).await,
         stop,
     );
     tokio::select! {
@@ -123,7 +123,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
 impl SecretSyncController {
     /// Composites of one flavour. Which of them bring credentials is in their spec, so it is not their metadata alone that is read; what does not
     /// matter of them is forgotten at once.
-    async fn watch(&self, flavour: Carried, health: &Health, sender: UnboundedSender<String>) {
+    async fn watch_composites(&self, flavour: Carried, health: &Health, sender: UnboundedSender<String>) {
         let (kind, plural) = flavour.kind();
         let kind = GroupVersionKind::gvk("ci.openshift.org", "v1alpha1", kind);
         let api: Api<PartialObject> =
@@ -132,55 +132,61 @@ impl SecretSyncController {
             format!("{plural}/{}/{}", object.namespace().unwrap_or_default(), object.name_any())
         };
         let saw = |key: &str, object: &PartialObject| {
-            let order = SyncRequest::read(&object.name_any(), object.namespace().as_deref(), &object.body);
+            let order =
+                SyncRequest::from_composite(&object.name_any(), object.namespace().as_deref(), &object.body);
             let changed = match order {
                 Some(order) => {
-                    self.orders().insert(key.to_owned(), order.clone()).is_none_or(|old| old != order)
+                    self.lock_requests().insert(key.to_owned(), order.clone()).is_none_or(|old| old != order)
                 }
-                None => self.orders().remove(key).inspect(|_| self.seen.record(key, None)).is_some(),
+                None => self.lock_requests().remove(key).inspect(|_| self.seen.record(key, None)).is_some(),
             };
             if changed {
                 let _ = sender.send(key.to_owned());
             }
         };
         let paged = watcher::Config::default().page_size(PAGE);
-        track(api, paged, health, key, saw, |key| self.forget(key)).await;
+        track(api, paged, health, key, saw, |key| self.forget_claim(key)).await;
     }
 
     /// The composite's Objects delete the namespace on the hub, and with it all copies.
-    fn forget(&self, key: &str) {
-        self.orders().remove(key);
+    fn forget_claim(&self, key: &str) {
+        self.lock_requests().remove(key);
         self.seen.record(key, None);
-        self.written().remove(key);
+        self.lock_written().remove(key);
         self.shut.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
     /// Reconciles a claim, and returns the next action.
-    async fn look(&self, key: &str) -> Action {
-        let Some(order) = self.orders().get(key).cloned() else { return Action::AwaitChange };
-        let (standing, next) = match limited("carry_secrets", PATIENCE, self.pass(key, &order)).await {
-            Ok((standing, next)) => {
-                self.metrics.carried(standing, (self.now)());
-                (standing, next)
-            }
-            Err(Error { action, reason, message }) => {
-                self.metrics.failed(action, reason.as_str());
-                self.metrics.not_carried(reason);
-                tracing::warn!(claim = key, error = message, "Secrets could not be carried");
-                (SecretSyncState::Failing, Action::Failed)
-            }
-        };
+    async fn reconcile(&self, key: &str) -> Action {
+        let Some(order) = self.lock_requests().get(key).cloned() else { return Action::AwaitChange };
+        let (standing, next) =
+            match with_timeout("carry_secrets", PATIENCE, self.reconcile_claim(key, &order)).await {
+                Ok((standing, next)) => {
+                    self.metrics.count_sync(standing, (self.now)());
+                    (standing, next)
+                }
+                Err(Error { action, reason, message }) => {
+                    self.metrics.failed(action, reason.as_str());
+                    self.metrics.count_failed_sync(reason);
+                    tracing::warn!(claim = key, error = message, "Secrets could not be carried");
+                    (SecretSyncState::Failing, Action::Failed)
+                }
+            };
         // The object may be deleted meanwhile, and nothing would forget it then.
-        if self.orders().contains_key(key) {
+        if self.lock_requests().contains_key(key) {
             self.seen.record(key, Some(standing));
         } else {
-            self.forget(key);
+            self.forget_claim(key);
         }
         next
     }
 
     /// Syncs one claim; returns its state and the next action.
-    async fn pass(&self, key: &str, order: &SyncRequest) -> Result<(SecretSyncState, Action), Cause> {
+    async fn reconcile_claim(
+        &self,
+        key: &str,
+        order: &SyncRequest,
+    ) -> Result<(SecretSyncState, Action), Cause> {
         // Nothing is watched on the hub, and what is missing there may be missing for days.
         let unmade = if order.over {
             (SecretSyncState::Removed, Action::AwaitChange)
@@ -192,8 +198,8 @@ impl SecretSyncController {
         };
         let client = self.hubs.client(hub).await?;
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-        let found = named::find(&maps, REQUEST).await;
-        self.enters(key, &format!("{hub}/{namespace}"), found.as_ref().err());
+        let found = named::get_opt(&maps, REQUEST).await;
+        self.log_access_denied(key, &format!("{hub}/{namespace}"), found.as_ref().err());
         let map = match found {
             Ok(Some(map)) => map,
             // Not created yet, or deleted for good.
@@ -208,22 +214,22 @@ impl SecretSyncController {
         }
         if order.over {
             for name in ON_THE_HUB {
-                if execute::remove(&client, namespace, name).await? {
-                    self.metrics.carried_secret(SecretAction::Removed);
+                if execute::remove_copy(&client, namespace, name).await? {
+                    self.metrics.count_secret_action(SecretAction::Removed);
                 }
             }
             tracing::info!(claim = key, "removed the Secrets of a cluster that is gone");
-            self.written().remove(key);
+            self.lock_written().remove(key);
             return Ok((SecretSyncState::Removed, Action::AwaitChange));
         }
         let note = map.metadata.annotations.as_ref().and_then(|notes| notes.get(ours::BYOC_REPORT));
         let before = note.and_then(|note| Report::read(note));
-        let parcels = match order.parcels(&data) {
+        let parcels = match order.requested_copies(&data) {
             Ok(parcels) => parcels,
             Err(why) => {
                 let carried = before.is_some_and(|before| before.carried);
                 let report = Report { carried, refused: Some(why.clone()), ..Report::default() };
-                tell(&maps, &map, key, &report).await?;
+                write_report(&maps, &map, key, &report).await?;
                 return Err(Cause::new(Reason::Foreign, why));
             }
         };
@@ -231,31 +237,31 @@ impl SecretSyncController {
         let (mut found, mut contents) =
             (BTreeMap::<String, SecretState>::new(), BTreeMap::<String, Content>::new());
         for parcel in &parcels {
-            let (state, content) = execute::read(&secrets, parcel).await?;
+            let (state, content) = execute::read_secret(&secrets, parcel).await?;
             found.insert(parcel.field.clone(), state);
             contents.insert(parcel.field.clone(), content);
         }
-        let remembered = self.written().get(key).filter(|(at, _)| at.elapsed() < NET).cloned();
+        let remembered = self.lock_written().get(key).filter(|(at, _)| at.elapsed() < NET).cloned();
         // Another process may have begun: without a report nothing was written into this very namespace.
         let (at, mut written) =
             remembered.filter(|_| before.is_some()).unwrap_or_else(|| (Instant::now(), BTreeMap::new()));
-        let step = next(&parcels, &found, &written, before.as_ref());
+        let step = plan(&parcels, &found, &written, before.as_ref());
         for parcel in parcels.iter().filter(|parcel| step.write.contains(&parcel.field)) {
             let content = contents.remove(&parcel.field).unwrap_or_default();
-            execute::write(&client, namespace, &parcel.to, content).await?;
-            self.metrics.carried_secret(SecretAction::Written);
+            execute::write_copy(&client, namespace, &parcel.to, content).await?;
+            self.metrics.count_secret_action(SecretAction::Written);
             if let Some(SecretState::Whole(revision)) = found.get(&parcel.field) {
                 written.insert(parcel.field.clone(), revision.clone());
             }
         }
-        self.written().insert(key.to_owned(), (at, written));
-        tell(&maps, &map, key, &step.report).await?;
-        Ok((step.standing(), Action::RequeueAfter(self.poll)))
+        self.lock_written().insert(key.to_owned(), (at, written));
+        write_report(&maps, &map, key, &step.report).await?;
+        Ok((step.sync_state(), Action::RequeueAfter(self.poll)))
     }
 
     /// Logs once per claim and change that a hub denies access: it resolves itself when the claim's Objects are created, and otherwise needs
     /// attention.
-    fn enters(&self, key: &str, place: &str, error: Option<&kube::Error>) {
+    fn log_access_denied(&self, key: &str, place: &str, error: Option<&kube::Error>) {
         let mut shut = self.shut.lock().unwrap_or_else(PoisonError::into_inner);
         if !error.is_some_and(is_forbidden) {
             shut.remove(key);
@@ -268,19 +274,24 @@ impl SecretSyncController {
         }
     }
 
-    fn orders(&self) -> MutexGuard<'_, BTreeMap<String, SyncRequest>> {
+    fn lock_requests(&self) -> MutexGuard<'_, BTreeMap<String, SyncRequest>> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn written(&self) -> MutexGuard<'_, BTreeMap<String, Written>> {
+    fn lock_written(&self) -> MutexGuard<'_, BTreeMap<String, Written>> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Writes what the claim is to know, if it is not known yet.
-async fn tell(maps: &Api<ConfigMap>, map: &ConfigMap, key: &str, report: &Report) -> Result<(), Cause> {
+async fn write_report(
+    maps: &Api<ConfigMap>,
+    map: &ConfigMap,
+    key: &str,
+    report: &Report,
+) -> Result<(), Cause> {
     let text = report.write().map_err(|_| Cause::new(Reason::Bug, "a report cannot be written"))?;
-    if annotate(maps, &map.metadata, [(ours::BYOC_REPORT, Some(text))]).await? {
+    if write_annotations(maps, &map.metadata, [(ours::BYOC_REPORT, Some(text))]).await? {
         tracing::info!(claim = key, carried = report.carried, secrets = ?report.secrets, refused = report.refused, "told");
     }
     Ok(())
@@ -350,7 +361,7 @@ mod tests {
                 happened,
                 PACE,
                 &controller.metrics,
-                async |name: String| controller.look(&name).await,
+                async |name: String| controller.reconcile(&name).await,
                 stop,
             )
             .await;

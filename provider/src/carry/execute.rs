@@ -6,11 +6,11 @@ use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::me
 use kube::{Api, Client, api::DeleteParams};
 use testplatform_apis::byoc::{LABEL, Parcel};
 
-use super::{contents::judged, next::SecretState};
+use super::{contents::validate_keys, next::SecretState};
 use crate::{
     execute::{
         Cause,
-        error::{already_exists, is_forbidden, is_gone},
+        error::{already_exists, is_forbidden, is_object_not_found},
     },
     hub::creation,
     named,
@@ -20,9 +20,12 @@ use crate::{
 pub(super) type Content = BTreeMap<String, ByteString>;
 
 /// Reads one Secret by its name.
-pub(super) async fn read(secrets: &Api<Secret>, parcel: &Parcel) -> Result<(SecretState, Content), Cause> {
+pub(super) async fn read_secret(
+    secrets: &Api<Secret>,
+    parcel: &Parcel,
+) -> Result<(SecretState, Content), Cause> {
     let none = |found| Ok((found, Content::new()));
-    let secret = match named::find(secrets, &parcel.from).await {
+    let secret = match named::get_opt(secrets, &parcel.from).await {
         Ok(Some(secret)) => secret,
         Ok(None) => return none(SecretState::Absent),
         // The tenant's permission is missing, which may change. A rejected credential of ours is something else.
@@ -32,7 +35,7 @@ pub(super) async fn read(secrets: &Api<Secret>, parcel: &Parcel) -> Result<(Secr
     let ObjectMeta { uid, resource_version, .. } = secret.metadata;
     let data = secret.data.unwrap_or_default();
     let data = data.into_iter().map(|(key, value)| (key, value.0)).collect();
-    let carried = match judged(&parcel.keys, &data) {
+    let carried = match validate_keys(&parcel.keys, &data) {
         Ok(carried) => carried,
         Err(words) => return none(SecretState::Unfit(words)),
     };
@@ -44,7 +47,12 @@ pub(super) async fn read(secrets: &Api<Secret>, parcel: &Parcel) -> Result<(Secr
 }
 
 /// Writes one Secret on the hub, whatever its content was: there is no other writer, and the current content may not be read.
-pub(super) async fn write(client: &Client, namespace: &str, name: &str, data: Content) -> Result<(), Cause> {
+pub(super) async fn write_copy(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    data: Content,
+) -> Result<(), Cause> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let secret = Secret {
         metadata: ObjectMeta {
@@ -64,10 +72,10 @@ pub(super) async fn write(client: &Client, namespace: &str, name: &str, data: Co
 }
 
 /// Removes one Secret from the hub. The whole namespace may be deleted before, and with it the permission to read. Returns whether it existed.
-pub(super) async fn remove(client: &Client, namespace: &str, name: &str) -> Result<bool, Cause> {
+pub(super) async fn remove_copy(client: &Client, namespace: &str, name: &str) -> Result<bool, Cause> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     match secrets.delete(name, &DeleteParams::default()).await {
-        Err(error) if is_gone(&error, name) => Ok(false),
+        Err(error) if is_object_not_found(&error, name) => Ok(false),
         other => other.map(|_| true).map_err(|error| Cause::about_secret(&error).at("the hub")),
     }
 }

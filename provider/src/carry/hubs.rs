@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, sync::Mutex, sync::PoisonError};
 use kube::{Client, config::Kubeconfig};
 
 use crate::{
-    build_clusters::{Trust, configured, limit, vouched},
+    build_clusters::{Trust, build_config, check_authority, set_timeouts},
     config::Carry,
     execute::{Cause, Reason},
 };
@@ -47,10 +47,10 @@ impl Hubs {
             return Ok(client.clone());
         }
         let kubeconfig = Kubeconfig::from_yaml(&text).map_err(|_| unusable("is not a kubeconfig"))?;
-        let config = configured(kubeconfig).await;
+        let config = build_config(kubeconfig).await;
         let mut config = config.map_err(|_| unusable("is not a kubeconfig that can be used"))?;
-        vouched(&config, self.trust).map_err(|why| unusable(&format!("cannot be used: {why}")))?;
-        limit(&mut config);
+        check_authority(&config, self.trust).map_err(|why| unusable(&format!("cannot be used: {why}")))?;
+        set_timeouts(&mut config);
         let client = Client::try_from(config).map_err(|_| unusable("makes no client"))?;
         self.clients().insert(hub.to_owned(), (text, client.clone()));
         Ok(client)

@@ -33,7 +33,7 @@ pub struct SyncRequest {
 
 impl SyncRequest {
     /// Reads a composite; none if it brings nothing, or has no tenant. `namespace` is its own.
-    pub fn read(name: &str, namespace: Option<&str>, body: &Value) -> Option<Self> {
+    pub fn from_composite(name: &str, namespace: Option<&str>, body: &Value) -> Option<Self> {
         let (spec, status) = (&body["spec"], &body["status"]);
         if spec["byoc"].is_null() {
             return None;
@@ -65,7 +65,7 @@ impl SyncRequest {
     ///
     /// # Errors
     /// If it is another claim's, or none of ours, or asks for anything that the composite itself does not bring: in a sentence.
-    pub fn parcels(&self, data: &BTreeMap<String, String>) -> Result<Vec<Parcel>, String> {
+    pub fn requested_copies(&self, data: &BTreeMap<String, String>) -> Result<Vec<Parcel>, String> {
         if !self.owns(data) {
             return Err(FOREIGN.to_owned());
         }
@@ -104,7 +104,7 @@ pub struct SyncPlan {
 
 impl SyncPlan {
     /// State of the claim after that.
-    pub fn standing(&self) -> SecretSyncState {
+    pub fn sync_state(&self) -> SecretSyncState {
         let whole = self.report.secrets.values().all(|fate| *fate == Fate::Carried);
         match (self.report.carried, whole) {
             (true, true) => SecretSyncState::Carried,
@@ -115,7 +115,7 @@ impl SyncPlan {
 }
 
 /// Plans the sync. `found` and `written` are by field; `written` holds the last written revision of each, as far as it is remembered.
-pub fn next(
+pub fn plan(
     parcels: &[Parcel],
     found: &BTreeMap<String, SecretState>,
     written: &BTreeMap<String, String>,

@@ -78,7 +78,7 @@ impl ClaimCaches {
         let owner = claim.owner();
         let name = owner.secret_name();
         let secret = self.secrets.get(&ObjectRef::new(&name).within(&self.credentials_namespace));
-        owner.judge(secret.as_deref().map(|secret| &secret.metadata))
+        owner.published_state(secret.as_deref().map(|secret| &secret.metadata))
     }
 }
 

@@ -15,9 +15,9 @@ use crate::{
         object::{ClusterClaim, GROUP},
         step::{ClaimAnnotations, ClaimOperation, ClaimPlan},
     },
-    execute::{Cause, Error, Reason, error::is_gone, event, limited},
+    execute::{Cause, Error, Reason, error::is_object_not_found, event, with_timeout},
     hub::patching,
-    publish::write::{annotate, issue, publish, sweep, withdraw},
+    publish::write::{delete_orphaned_secret, issue, publish, withdraw, write_annotations},
 };
 
 /// Executes plans.
@@ -76,7 +76,9 @@ impl ClaimExecutor {
         let unissued =
             late.as_ref().is_some_and(|late| matches!(late.action, Some(ClaimOperation::Issue(_))));
         if let Some(notes) = step.status.as_ref().filter(|_| !unissued) {
-            self.notes(claim, notes).await.map_err(|error| ClaimFailure { action: None, error })?;
+            self.write_annotations(claim, notes)
+                .await
+                .map_err(|error| ClaimFailure { action: None, error })?;
         }
         for event in step.events.iter().filter(|_| !unissued) {
             forgone.extend(self.one(claim, &ClaimOperation::Emit(event.clone())).await.err());
@@ -86,25 +88,28 @@ impl ClaimExecutor {
 
     async fn one(&self, claim: &ClusterClaim, action: &ClaimOperation) -> Result<(), Error> {
         let patience = if matches!(action, ClaimOperation::Issue(_)) { ISSUING } else { self.patience };
-        limited(name(action), patience, self.act(claim, action)).await?;
-        say(claim, name(action));
+        with_timeout(operation_name(action), patience, self.act(claim, action)).await?;
+        log_operation(claim, operation_name(action));
         Ok(())
     }
 
     async fn act(&self, claim: &ClusterClaim, action: &ClaimOperation) -> Result<(), Cause> {
         match action {
             ClaimOperation::Publish(credentials) => {
-                publish(self.hub.vault(), &claim.owner(), credentials).await
+                publish(self.hub.credentials_namespace(), &claim.owner(), credentials).await
             }
             ClaimOperation::Issue(wanted) => {
-                issue(self.hub.vault(), &claim.owner(), wanted, &self.callers, (self.now)()).await
+                issue(self.hub.credentials_namespace(), &claim.owner(), wanted, &self.callers, (self.now)())
+                    .await
             }
-            ClaimOperation::Withdraw => withdraw(self.hub.vault(), &claim.owner(), &self.callers).await,
+            ClaimOperation::Withdraw => {
+                withdraw(self.hub.credentials_namespace(), &claim.owner(), &self.callers).await
+            }
             ClaimOperation::Resume { cluster_deployment, version } => {
                 self.resume(cluster_deployment, version).await
             }
             ClaimOperation::Emit(event) => {
-                let events = self.hub.vault().events(claim.namespace());
+                let events = self.hub.credentials_namespace().events(claim.namespace());
                 event::emit(&events, &self.instance, claim.object_ref(&()), event, (self.now)()).await
             }
         }
@@ -118,15 +123,19 @@ impl ClaimExecutor {
         let patched =
             self.hub.deployments(cluster_deployment).patch(cluster_deployment, &patching(), &patch).await;
         match patched {
-            Err(error) if is_gone(&error, cluster_deployment) => Ok(()),
+            Err(error) if is_object_not_found(&error, cluster_deployment) => Ok(()),
             other => Ok(other.map(|_| ())?),
         }
     }
 
     /// Writes those annotations that are not as they should be. Carries the version that was read, so that what was decided on an
     /// old copy is refused.
-    pub async fn notes(&self, claim: &ClusterClaim, notes: &ClaimAnnotations) -> Result<(), Error> {
-        limited("annotate", self.patience, self.write_notes(claim, notes)).await
+    pub async fn write_annotations(
+        &self,
+        claim: &ClusterClaim,
+        notes: &ClaimAnnotations,
+    ) -> Result<(), Error> {
+        with_timeout("annotate", self.patience, self.write_notes(claim, notes)).await
     }
 
     async fn write_notes(&self, claim: &ClusterClaim, notes: &ClaimAnnotations) -> Result<(), Cause> {
@@ -136,26 +145,32 @@ impl ClaimExecutor {
             (ours::CREDENTIALS_REVISION, notes.credentials_revision.clone()),
             (ours::DIAGNOSTICS, notes.diagnostics.clone()),
         ];
-        if annotate(&self.hub.claims(claim.namespace()), &claim.metadata, wanted).await? {
-            say(claim, "annotate");
+        if write_annotations(&self.hub.claims(claim.namespace()), &claim.metadata, wanted).await? {
+            log_operation(claim, "annotate");
         }
         Ok(())
     }
 
     /// Deletes a published Secret whose claim is deleted. `gone` is the claim's uid.
-    pub async fn sweep(&self, name: &str, gone: &str) -> Result<(), Error> {
-        let removed = sweep(self.hub.vault(), name, (GROUP, KIND), gone, &self.callers);
-        limited("sweep_credentials", self.patience, removed).await
+    pub async fn delete_orphaned_secret(&self, name: &str, gone: &str) -> Result<(), Error> {
+        let removed = delete_orphaned_secret(
+            self.hub.credentials_namespace(),
+            name,
+            (GROUP, KIND),
+            gone,
+            &self.callers,
+        );
+        with_timeout("sweep_credentials", self.patience, removed).await
     }
 }
 
 /// One line for each thing that was done. Never what was written.
-fn say(claim: &ClusterClaim, action: &'static str) {
+fn log_operation(claim: &ClusterClaim, action: &'static str) {
     tracing::info!(namespace = claim.namespace(), clusterclaim = claim.name(), action, "done");
 }
 
 /// The word that logs and metrics have for an action.
-pub const fn name(action: &ClaimOperation) -> &'static str {
+pub const fn operation_name(action: &ClaimOperation) -> &'static str {
     match action {
         ClaimOperation::Publish(_) => "publish_credentials",
         ClaimOperation::Issue(_) => "issue_credentials",

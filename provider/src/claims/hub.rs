@@ -21,7 +21,7 @@ impl ClaimHub {
     }
 
     /// Where their credentials are published.
-    pub fn vault(&self) -> &CredentialsNamespace {
+    pub fn credentials_namespace(&self) -> &CredentialsNamespace {
         &self.vault
     }
 

@@ -17,7 +17,7 @@ use crate::{
         world::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
     },
     ephemeral_cluster::credentials::{Credentials, Published},
-    execute::{Cause, Error, limited},
+    execute::{Cause, Error, with_timeout},
     named,
     publish::{Key, Reader},
     redacted::Redacted,
@@ -47,7 +47,7 @@ impl ClaimObserver {
     ///
     /// Waiting claims are observed from caches. Once there is a cluster, or something is published, the claim and then its cluster are read
     /// from the API server: published credentials cannot be recalled, and withdrawn ones are missed.
-    pub async fn observe(
+    pub async fn observe_claim(
         &self,
         cached: Arc<ClusterClaim>,
         anew: bool,
@@ -57,7 +57,7 @@ impl ClaimObserver {
         let matters = is_ours && (cached.assigned().is_some() || matches!(published, Published::Ours { .. }));
         let claim = if anew || matters {
             let api = self.hub.claims(cached.namespace());
-            match self.call("get_cluster_claim", named::find(&api, cached.name())).await? {
+            match self.call_api("get_cluster_claim", named::get_opt(&api, cached.name())).await? {
                 Some(claim) => Arc::new(claim),
                 None => return Ok(None),
             }
@@ -68,7 +68,7 @@ impl ClaimObserver {
             None => DeploymentState::Unassigned,
             Some(name) => {
                 let api = self.hub.deployments(name);
-                match self.call("get_cluster_deployment", named::find(&api, name)).await? {
+                match self.call_api("get_cluster_deployment", named::get_opt(&api, name)).await? {
                     Some(deployment) => DeploymentState::Here(Arc::new(deployment)),
                     None => DeploymentState::Gone,
                 }
@@ -78,7 +78,7 @@ impl ClaimObserver {
         let mut published = self.caches.published(&claim);
         let source = match &deployment {
             DeploymentState::Here(cluster) if may_read(&claim, &deployment) => {
-                self.source(&claim, cluster, &mut published).await?
+                self.credentials_source(&claim, cluster, &mut published).await?
             }
             DeploymentState::Here(_) | DeploymentState::Unassigned | DeploymentState::Gone => {
                 CredentialsSource::Unread
@@ -86,7 +86,7 @@ impl ClaimObserver {
         };
         let (namespace, pool) = (claim.namespace(), claim.pool());
         let queue = self.caches.claims_of(namespace, pool);
-        let waits = |claim: &&Arc<ClusterClaim>| claim.waits();
+        let waits = |claim: &&Arc<ClusterClaim>| claim.is_waiting();
         let created = |claim: &Arc<ClusterClaim>| claim.metadata.creation_timestamp.as_ref().map(|t| t.0);
         let world = ClaimState {
             settings: self.settings,
@@ -101,23 +101,27 @@ impl ClaimObserver {
     }
 
     /// The credentials of a claimed cluster. `published` is put right where a cache or an annotation misleads.
-    async fn source(
+    async fn credentials_source(
         &self,
         claim: &ClusterClaim,
         cluster: &ClusterDeployment,
         published: &mut Published,
     ) -> Result<CredentialsSource, Error> {
-        let reader = Reader { vault: self.hub.vault(), patience: self.patience };
+        let reader = Reader { vault: self.hub.credentials_namespace(), patience: self.patience };
         let source = match credentials_owner(claim.annotation(account::WISH), published) {
-            CredentialsOwner::Admin => read(&reader, cluster).await?.map(CredentialsSource::Complete),
-            CredentialsOwner::Account(wish) => admin(&reader, cluster).await?.map(|(admin, revision)| {
-                CredentialsSource::Account(Box::new(Issue {
-                    admin,
-                    wish,
-                    uid: claim.uid().to_owned(),
-                    revision,
-                }))
-            }),
+            CredentialsOwner::Admin => {
+                read_credentials(&reader, cluster).await?.map(CredentialsSource::Complete)
+            }
+            CredentialsOwner::Account(wish) => {
+                read_admin_kubeconfig(&reader, cluster).await?.map(|(admin, revision)| {
+                    CredentialsSource::Account(Box::new(Issue {
+                        admin,
+                        wish,
+                        uid: claim.uid().to_owned(),
+                        revision,
+                    }))
+                })
+            }
             CredentialsOwner::Nobody(why) => Err((Blocked::SecretMissing, why.to_owned())),
         };
         let source = source.unwrap_or_else(|(reason, message)| CredentialsSource::Blocked(reason, message));
@@ -127,22 +131,22 @@ impl ClaimObserver {
     }
 
     /// Any other call.
-    pub async fn call<T>(
+    pub async fn call_api<T>(
         &self,
         action: &'static str,
         call: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Error> {
-        limited(action, self.patience, async { call.await.map_err(Cause::from) }).await
+        with_timeout(action, self.patience, async { call.await.map_err(Cause::from) }).await
     }
 
     /// A claim by the name of its Secret, as the cache knows it.
-    pub fn cached(&self, namespace: &str, name: &str) -> Option<Arc<ClusterClaim>> {
+    pub fn cached_claim(&self, namespace: &str, name: &str) -> Option<Arc<ClusterClaim>> {
         self.caches.claims.get(&ObjectRef::new(name).within(namespace))
     }
 }
 
 /// The cluster's metadata, if they name the Secret with its kubeconfig.
-fn metadata(cluster: &ClusterDeployment) -> Result<&ClusterMetadata, (Blocked, String)> {
+fn cluster_metadata(cluster: &ClusterDeployment) -> Result<&ClusterMetadata, (Blocked, String)> {
     let metadata = cluster.spec.value.cluster_metadata.as_ref();
     metadata.filter(|m| !m.kubeconfig.name.is_empty()).ok_or_else(|| {
         let message = "the ClusterDeployment does not name the Secret with its kubeconfig yet".to_owned();
@@ -150,21 +154,21 @@ fn metadata(cluster: &ClusterDeployment) -> Result<&ClusterMetadata, (Blocked, S
     })
 }
 
-async fn admin(
+async fn read_admin_kubeconfig(
     reader: &Reader<'_>,
     cluster: &ClusterDeployment,
 ) -> Result<Result<(AdminKubeconfig, String), (Blocked, String)>, Error> {
-    match metadata(cluster) {
+    match cluster_metadata(cluster) {
         Ok(metadata) => reader.admin(cluster.name(), &Key::new(&metadata.kubeconfig.name, KUBECONFIG)).await,
         Err(blocked) => Ok(Err(blocked)),
     }
 }
 
-async fn read(
+async fn read_credentials(
     reader: &Reader<'_>,
     cluster: &ClusterDeployment,
 ) -> Result<Result<Credentials, (Blocked, String)>, Error> {
-    let metadata = match metadata(cluster) {
+    let metadata = match cluster_metadata(cluster) {
         Ok(metadata) => metadata,
         Err(blocked) => return Ok(Err(blocked)),
     };

@@ -20,14 +20,14 @@ use tokio::{
 };
 
 use super::{
-    execute::{Identity, note, tear_down},
-    next::{Claim, CleanupPlan, Fate, Remark, next},
+    execute::{Identity, tear_down, write_annotation},
+    next::{Claim, CleanupPlan, Fate, Remark, plan},
     observe,
     runs::Runs,
 };
 use crate::{
     config::{Cleaned, Cleanups},
-    execute::{Cause, Error, Reason, event::emit, limited},
+    execute::{Cause, Error, Reason, event::emit, with_timeout},
     looks::{Action, Concurrency, DEBOUNCE, run_queue},
     metrics::{Metrics, cleanups::Teardown},
     partial::{PAGE, PartialObject},
@@ -94,12 +94,12 @@ struct CleanupController {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, instance, now } = options;
-    let health = Arc::new(watched(&config.flavours));
+    let health = Arc::new(watch_health(&config.flavours));
     metrics.attach_cleanups(&health);
     let (sender, happened) = unbounded_channel();
     let controller = CleanupController {
@@ -124,7 +124,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
         happened,
         PACE,
         &controller.metrics,
-        async |name: String| controller.look(&name).await,
+        async |name: String| controller.reconcile(&name).await,
         stop,
     );
     tokio::select! {
@@ -134,7 +134,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
 }
 
 /// How the watch of each flavour runs: none has begun.
-fn watched(flavours: &[Cleaned]) -> Vec<Health> {
+fn watch_health(flavours: &[Cleaned]) -> Vec<Health> {
     let name = |flavour: &Cleaned| match flavour {
         Cleaned::Claims => "cleaned-claims",
         Cleaned::TestClusters => "cleaned-testclusters",
@@ -142,7 +142,7 @@ fn watched(flavours: &[Cleaned]) -> Vec<Health> {
     flavours.iter().map(|flavour| Health::new(name(flavour))).collect()
 }
 
-fn api(client: &Client, flavour: Cleaned, namespace: Option<&str>) -> Api<PartialObject> {
+fn claims_api(client: &Client, flavour: Cleaned, namespace: Option<&str>) -> Api<PartialObject> {
     let (kind, plural) = flavour.kind();
     let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, VERSION, kind), plural);
     match namespace {
@@ -164,8 +164,8 @@ impl CleanupController {
             format!("{plural}/{}/{}", object.namespace().unwrap_or_default(), object.name_any())
         };
         let saw = |key: &str, object: &PartialObject| {
-            let Some(claim) = observe::claim(&object.metadata, &object.body) else {
-                self.forget(key);
+            let Some(claim) = observe::read_claim(&object.metadata, &object.body) else {
+                self.forget_claim(key);
                 return;
             };
             let identity = Identity {
@@ -184,24 +184,25 @@ impl CleanupController {
             }
         };
         let paged = watcher::Config::default().page_size(PAGE);
-        track(api(&self.client, flavour, None), paged, health, key, saw, |key| self.forget(key)).await;
+        track(claims_api(&self.client, flavour, None), paged, health, key, saw, |key| self.forget_claim(key))
+            .await;
     }
 
     /// Forgets a claim that is deleted or does not want cleanup any more. An annotation on it means nothing then.
-    fn forget(&self, key: &str) {
+    fn forget_claim(&self, key: &str) {
         lock(&self.claims).remove(key);
         lock(&self.told).remove(key);
         lock(&self.noted).remove(key);
-        self.runs.follow(key, &[]);
+        self.runs.watch_runs(key, &[]);
     }
 
     /// Reconciles a claim, and returns the next action.
-    async fn look(&self, key: &str) -> Action {
+    async fn reconcile(&self, key: &str) -> Action {
         let Some(seen) = lock(&self.claims).get(key).cloned() else { return Action::AwaitChange };
-        let passed = limited("clean_up", PATIENCE, self.pass(key, &seen)).await;
+        let passed = with_timeout("clean_up", PATIENCE, self.reconcile_claim(key, &seen)).await;
         // The claim may be deleted meanwhile, and nothing would forget it then, nor end the watches of its runs.
         if !lock(&self.claims).contains_key(key) {
-            self.forget(key);
+            self.forget_claim(key);
         }
         match passed {
             Ok(after) => after.into(),
@@ -218,25 +219,25 @@ impl CleanupController {
         }
     }
 
-    async fn pass(&self, key: &str, seen: &ObservedClaim) -> Result<Option<Duration>, Cause> {
+    async fn reconcile_claim(&self, key: &str, seen: &ObservedClaim) -> Result<Option<Duration>, Cause> {
         let ObservedClaim { claim, identity, flavour } = seen;
         let mut fates = Vec::new();
         // For a claim that ends anyway no run has to be read.
         let needed = !claim.ends && claim.asked != Some(true) && claim.kept.is_some();
-        for run in claim.concerned().iter().filter(|_| needed) {
-            fates.push(self.runs.fate(run).await?);
+        for run in claim.runs_to_read().iter().filter(|_| needed) {
+            fates.push(self.runs.read_fate(run).await?);
         }
         let now = (self.now)();
-        let mut step = next(claim, &fates, now);
-        self.runs.follow(key, if step.follow { &claim.runs } else { &[] });
+        let mut step = plan(claim, &fates, now);
+        self.runs.watch_runs(key, if step.follow { &claim.runs } else { &[] });
         if fates.contains(&Fate::Forbidden) {
             self.metrics.failed("read_owner", Reason::Forbidden.as_str());
         }
-        let api = api(&self.client, *flavour, Some(&identity.namespace));
+        let api = claims_api(&self.client, *flavour, Some(&identity.namespace));
         let mut version = identity.version.clone();
         let calm = lock(&self.noted).get(key).is_none_or(|at| at.elapsed() >= RESPITE);
         if let Some(text) = step.note.as_ref().filter(|_| calm) {
-            let Some(now) = note(&api, identity, text.as_deref()).await? else { return Ok(None) };
+            let Some(now) = write_annotation(&api, identity, text.as_deref()).await? else { return Ok(None) };
             version = now;
             lock(&self.noted).insert(key.to_owned(), Instant::now());
             tracing::info!(claim = key, note = text, "noted by whom it is needed, or since when it is not");
@@ -244,14 +245,14 @@ impl CleanupController {
         if step.tear_down && !tear_down(&api, identity, &version).await? {
             step.tell = Some(Remark::Held);
         }
-        self.tell(key, identity, &step).await?;
+        self.emit_remark(key, identity, &step).await?;
         let left = step.due.map_or(NET, |at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
         let patience = if step.note.is_some() && !calm { RESPITE } else { self.poll };
         Ok(step.follow.then(|| left.min(patience)))
     }
 
     /// Emits a remark on a claim once. A plan from before this process started was reported when it was recorded.
-    async fn tell(&self, key: &str, claim: &Identity, step: &CleanupPlan) -> Result<(), Cause> {
+    async fn emit_remark(&self, key: &str, claim: &Identity, step: &CleanupPlan) -> Result<(), Cause> {
         let Some(remark) = step.tell else { return Ok(()) };
         let note = |made| {
             let told = LastRemark { uid: claim.uid.clone(), remark, made };
@@ -267,7 +268,7 @@ impl CleanupController {
         note(false);
         let event = remark.event();
         if before.is_none() {
-            self.count(remark);
+            self.count_remark(remark);
             if event.warning {
                 tracing::warn!(claim = key, reason = event.reason, "{}", event.note);
             } else {
@@ -288,7 +289,7 @@ impl CleanupController {
         Ok(())
     }
 
-    fn count(&self, remark: Remark) {
+    fn count_remark(&self, remark: Remark) {
         match remark {
             Remark::TornDown => self.metrics.decided_teardown(Teardown::Told),
             Remark::Held => self.metrics.decided_teardown(Teardown::Held),

@@ -10,7 +10,7 @@ use serde_json::json;
 use testplatform_apis::{claim::API_VERSION, names::ours};
 
 use crate::{
-    execute::{Cause, error::is_gone},
+    execute::{Cause, error::is_object_not_found},
     hub::patching,
     partial::PartialObject,
 };
@@ -36,7 +36,7 @@ pub struct Identity {
 }
 
 /// Writes or removes the annotation. Returns the claim's new version; None if it is deleted.
-pub(super) async fn note(
+pub(super) async fn write_annotation(
     api: &Api<PartialObject>,
     claim: &Identity,
     text: Option<&str>,
@@ -46,7 +46,7 @@ pub(super) async fn note(
         "annotations": { ours::CLEANUP_SINCE: text }, "uid": uid, "resourceVersion": version,
     } }));
     match api.patch(name, &patching(), &patch).await {
-        Err(error) if is_gone(&error, name) => Ok(None),
+        Err(error) if is_object_not_found(&error, name) => Ok(None),
         other => Ok(other?.metadata.resource_version),
     }
 }
@@ -65,13 +65,13 @@ pub(super) async fn tear_down(
         "spec": { "tearDownCluster": true },
     }));
     match api.patch(name, &PatchParams::apply(FIELD_MANAGER), &patch).await {
-        Err(error) if is_taken(&error) => Ok(false),
+        Err(error) if is_field_conflict(&error) => Ok(false),
         other => Ok(other.map(|_| true)?),
     }
 }
 
 /// Whether an apply was refused because a field is somebody else's.
-fn is_taken(error: &kube::Error) -> bool {
+fn is_field_conflict(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else { return false };
     let causes = status.details.iter().flat_map(|details| &details.causes);
     status.code == 409 && causes.into_iter().any(|cause| cause.reason == TAKEN)

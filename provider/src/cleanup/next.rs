@@ -127,7 +127,7 @@ pub enum Remark {
 impl Claim {
     /// Runs to read: first the owners of the claim, then its former owners. When a run is deleted and the claim has another owner, Kubernetes
     /// removes the reference at once; the annotation still names the run.
-    pub fn concerned(&self) -> Vec<Run> {
+    pub fn runs_to_read(&self) -> Vec<Run> {
         let run = |text: &str| {
             let mut parts = text.split('/');
             let kind = RunKind::parse(parts.next()?)?;
@@ -142,7 +142,7 @@ impl Claim {
 }
 
 /// Annotation of unfinished runs.
-fn listed(runs: &[Run]) -> Option<String> {
+fn format_runs(runs: &[Run]) -> Option<String> {
     let texts: Vec<String> =
         runs.iter().map(|run| format!("{}/{}/{}", run.kind.as_str(), run.name, run.uid)).collect();
     (!texts.is_empty()).then(|| texts.join(","))
@@ -152,12 +152,12 @@ fn listed(runs: &[Run]) -> Option<String> {
 const BEFORE: &str = "since/";
 
 /// Time in an annotation of runs.
-fn before(note: &str) -> Option<Timestamp> {
+fn parse_since(note: &str) -> Option<Timestamp> {
     note.split(',').find_map(|item| cleanup::since(item.strip_prefix(BEFORE)?))
 }
 
 /// Plans the cleanup. `fates` are those of the runs that [concern](Claim::concerned) the claim, in their order.
-pub fn next(claim: &Claim, fates: &[Fate], now: Timestamp) -> CleanupPlan {
+pub fn plan(claim: &Claim, fates: &[Fate], now: Timestamp) -> CleanupPlan {
     // Somebody has ended it, or it ends by itself: there is nothing more to decide.
     if claim.ends || claim.asked == Some(true) {
         return CleanupPlan::default();
@@ -166,10 +166,10 @@ pub fn next(claim: &Claim, fates: &[Fate], now: Timestamp) -> CleanupPlan {
     let change = |wanted: Option<String>| (claim.note != wanted).then_some(wanted);
     // Another process may have written it, and a while ago. No honest writer records a time in the future.
     let read = |of: fn(&str) -> Option<Timestamp>| claim.note.as_deref().and_then(of).filter(|at| *at <= now);
-    let (noted, before) = (read(cleanup::since), read(before));
+    let (noted, before) = (read(cleanup::since), read(parse_since));
     // With cleanup switched off, no annotation may announce an end. The recorded time stays: its run may be gone, and the reference too.
     let off = || {
-        let Some(runs) = listed(&claim.concerned()) else { return change(claim.note.clone()) };
+        let Some(runs) = format_runs(&claim.runs_to_read()) else { return change(claim.note.clone()) };
         let since = noted.or(before).map(|at| format!(",{BEFORE}{}", cleanup::note(at)));
         change(Some(runs + &since.unwrap_or_default()))
     };
@@ -180,9 +180,10 @@ pub fn next(claim: &Claim, fates: &[Fate], now: Timestamp) -> CleanupPlan {
         return CleanupPlan { note: off(), tell: Some(Remark::Forbidden), ..watching };
     }
     let failed = claim.failed.map(|shown| shown.filter(|at| *at <= now).or(noted).unwrap_or(now));
-    let Some(since) = over(claim, fates, [noted, before], now).into_iter().chain(failed).min() else {
+    let Some(since) = unneeded_since(claim, fates, [noted, before], now).into_iter().chain(failed).min()
+    else {
         let tell = claim.runs.is_empty().then_some(Remark::NoOwner);
-        return CleanupPlan { note: change(listed(&claim.runs)), tell, ..watching };
+        return CleanupPlan { note: change(format_runs(&claim.runs)), tell, ..watching };
     };
     let since = Timestamp::from_second(since.as_second()).unwrap_or(since);
     let note = change(Some(cleanup::note(since)));
@@ -197,7 +198,7 @@ pub fn next(claim: &Claim, fates: &[Fate], now: Timestamp) -> CleanupPlan {
 }
 
 /// Since when all runs are over. None: one goes on, or there is none. `remembered`: since when they were, and when they once were.
-fn over(
+fn unneeded_since(
     claim: &Claim,
     fates: &[Fate],
     remembered: [Option<Timestamp>; 2],

@@ -11,7 +11,7 @@ use super::next::{Claim, Fate, MOST_RUNS, Run, RunKind};
 pub const TEKTON: &str = "tekton.dev";
 
 /// Reads a claim or composite; None if it does not request cleanup. `body` is everything except its metadata.
-pub fn claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
+pub fn read_claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
     let (spec, status) = (&body["spec"], &body["status"]);
     let kept = cleanup::kept(spec)?.ok();
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
@@ -36,7 +36,7 @@ pub fn claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
     let is = |phase: Phase| status["phase"] == phase.to_string();
     let completed = condition(ConditionType::ProwJobCompleted).is_some_and(|c| c["status"] == "True");
     let failed =
-        is(Phase::Failed).then(|| time(&condition(ConditionType::ClusterReady)?["lastTransitionTime"]));
+        is(Phase::Failed).then(|| parse_time(&condition(ConditionType::ClusterReady)?["lastTransitionTime"]));
     let over = is(Phase::Deprovisioning) || is(Phase::Deprovisioned) || (failed.is_some() && completed);
     Some(Claim {
         kept,
@@ -53,7 +53,7 @@ pub fn claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
 ///
 /// A run is finished when Tekton calls it done: condition `Succeeded` exists and is not `Unknown`; a retried run has it `Unknown`. A run in
 /// deletion is finished too: its owner needs nothing of it any more, and a finalizer of somebody else may delay the deletion.
-pub fn fate(run: &Run, found: Option<&Value>) -> Fate {
+pub fn run_fate(run: &Run, found: Option<&Value>) -> Fate {
     let Some(object) = found.filter(|object| object["metadata"]["uid"] == run.uid) else {
         return Fate::Gone;
     };
@@ -62,15 +62,15 @@ pub fn fate(run: &Run, found: Option<&Value>) -> Fate {
     let succeeded = conditions.and_then(|all| all.iter().find(|c| c["type"] == "Succeeded"));
     if let Some(condition) = succeeded.filter(|c| c["status"] == "True" || c["status"] == "False") {
         return Fate::Over(
-            time(&status["completionTime"]).or_else(|| time(&condition["lastTransitionTime"])),
+            parse_time(&status["completionTime"]).or_else(|| parse_time(&condition["lastTransitionTime"])),
         );
     }
     match &object["metadata"]["deletionTimestamp"] {
         Value::Null => Fate::Runs,
-        at => Fate::Over(time(at)),
+        at => Fate::Over(parse_time(at)),
     }
 }
 
-fn time(value: &Value) -> Option<Timestamp> {
+fn parse_time(value: &Value) -> Option<Timestamp> {
     value.as_str()?.parse().ok()
 }

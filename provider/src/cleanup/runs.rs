@@ -17,7 +17,7 @@ use tokio::{sync::mpsc::UnboundedSender, task::JoinSet, time::sleep};
 
 use super::{
     next::{Fate, Run},
-    observe::{TEKTON, fate},
+    observe::{TEKTON, run_fate},
 };
 use crate::{
     execute::{
@@ -57,20 +57,20 @@ impl Runs {
     }
 
     /// Reads how a run is.
-    pub async fn fate(&self, run: &Run) -> Result<Fate, Cause> {
-        match named::find(&api(&self.client, run), &run.name).await {
+    pub async fn read_fate(&self, run: &Run) -> Result<Fate, Cause> {
+        match named::get_opt(&api(&self.client, run), &run.name).await {
             Ok(Some(PartialObject { metadata, mut body })) => {
                 body["metadata"] = serde_json::to_value(&metadata).unwrap_or(Value::Null);
-                Ok(fate(run, Some(&body)))
+                Ok(run_fate(run, Some(&body)))
             }
-            Ok(None) => Ok(fate(run, None)),
+            Ok(None) => Ok(run_fate(run, None)),
             Err(error) if is_forbidden(&error) => Ok(Fate::Forbidden),
             Err(error) => Err(error.into()),
         }
     }
 
     /// From now on exactly these are followed for the claim, if they are not too many.
-    pub fn follow(&self, key: &str, runs: &[Run]) {
+    pub fn watch_runs(&self, key: &str, runs: &[Run]) {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         if followed.get(key).is_some_and(|(before, _)| before == runs) {
             return;
@@ -89,7 +89,7 @@ impl Runs {
 
     /// Whether any are followed for the claim.
     #[cfg(test)]
-    pub fn follows(&self, key: &str) -> bool {
+    pub fn is_watching(&self, key: &str) -> bool {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner).contains_key(key)
     }
 }

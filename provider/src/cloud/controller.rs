@@ -26,21 +26,21 @@ use super::{
     execute::Worker,
     issuer::{Issuer, candidates},
     next::{ClusterStage, ObservedCredential, StoredSecret},
-    order::{CredentialRequest, stored},
-    pass::{CredentialEvent, PassOutcome, pass},
+    order::{CredentialRequest, stored_secret},
+    pass::{CredentialEvent, PassOutcome, reconcile_credential},
     seen::{CredentialGauge, new_gauge},
 };
 use crate::{
     clusters::observe::{api, find, resource},
     config::Clusters,
-    execute::{Cause, Error, Reason, limited},
+    execute::{Cause, Error, Reason, with_timeout},
     looks::{Action, Concurrency, DEBOUNCE, run_queue},
     metrics::{Metrics, cloud::CredentialOutcome},
     named,
     orders::EventPublisher,
     running::Running,
     step,
-    watch::{Health, keep, track},
+    watch::{Health, keep_watching, track},
 };
 
 /// Requests that wait for an identity service do not delay requests for another.
@@ -81,10 +81,10 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let namespaces = options.config.cloud_namespaces();
     let states = Arc::new(new_gauge(namespaces.len()));
     metrics.attach_cloud(&states);
@@ -100,13 +100,19 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     let (sender, happened) = unbounded_channel();
     let (orders, clusters) = states.health.split_at(namespaces.len());
     let orders = namespaces.iter().zip(orders);
-    let orders = orders.map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
+    let orders =
+        orders.map(|(namespace, health)| controller.watch_requests(namespace, health, sender.clone()));
     let clusters = namespaces.iter().zip(clusters);
     let clusters =
         clusters.map(|(namespace, health)| controller.watch_clusters(namespace, health, sender.clone()));
     let watching = async { tokio::join!(join_all(orders), join_all(clusters)) };
-    let looking =
-        run_queue(happened, PACE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
+    let looking = run_queue(
+        happened,
+        PACE,
+        &controller.metrics,
+        async |key: String| controller.reconcile(&key).await,
+        stop,
+    );
     tokio::select! {
         _ = watching => {}
         () = looking => {}
@@ -115,7 +121,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
 
 impl CloudController {
     /// Watches the requests of a namespace. Little of their metadata is kept; a reconcile reads the object.
-    async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
+    async fn watch_requests(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
         let maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(self.options.client.clone(), namespace);
         let key = |map: &PartialObjectMeta<ConfigMap>| format!("{namespace}/{}", map.name_any());
         let saw = |key: &str, map: &PartialObjectMeta<ConfigMap>| {
@@ -128,7 +134,7 @@ impl CloudController {
             }
         };
         let labelled = watcher::Config::default().labels(&format!("{LABEL}=true"));
-        track(maps, labelled, health, key, saw, |key| self.forget(key)).await;
+        track(maps, labelled, health, key, saw, |key| self.forget_request(key)).await;
     }
 
     /// Clusters, for when their deletion begins, before which it is asked whether the credential works, and when it ends.
@@ -137,7 +143,7 @@ impl CloudController {
         let version = kind.versions.first().copied().unwrap_or_default();
         let clusters = api(&self.options.client, namespace, &resource(kind, version));
         let mut going: BTreeSet<String> = BTreeSet::new();
-        keep(clusters, watcher::Config::default(), health, |event| {
+        keep_watching(clusters, watcher::Config::default(), health, |event| {
             let (Event::Apply(cluster) | Event::InitApply(cluster) | Event::Delete(cluster)) = &event else {
                 return;
             };
@@ -157,21 +163,21 @@ impl CloudController {
         .await;
     }
 
-    fn forget(&self, key: &str) {
+    fn forget_request(&self, key: &str) {
         lock(&self.known).remove(key);
         lock(&self.written).remove(key);
         self.seen.record(key, None);
     }
 
     /// Reconciles a request, and returns the next action.
-    async fn look(&self, key: &str) -> Action {
+    async fn reconcile(&self, key: &str) -> Action {
         if !lock(&self.known).contains_key(key) {
             return Action::AwaitChange;
         }
-        let passed = self.pass(key).await;
+        let passed = self.reconcile_request(key).await;
         // The object may be deleted meanwhile, and nothing would forget it then.
         if !lock(&self.known).contains_key(key) {
-            self.forget(key);
+            self.forget_request(key);
         }
         match passed {
             Ok(after) => after.into(),
@@ -180,41 +186,41 @@ impl CloudController {
             // A pending dependency is no reason to hurry.
             Err(Error { reason: Reason::NotYet, .. }) => Action::RequeueAfter(RETRY),
             Err(error) => {
-                self.failed(key, &error);
+                self.record_failure(key, &error);
                 Action::Failed
             }
         }
     }
 
-    fn failed(&self, key: &str, Error { action, reason, message }: &Error) {
+    fn record_failure(&self, key: &str, Error { action, reason, message }: &Error) {
         self.metrics.failed(action, reason.as_str());
         tracing::warn!(order = key, action, error = message, "a credential could not be looked after");
     }
 
-    async fn pass(&self, key: &str) -> Result<Option<Duration>, Error> {
+    async fn reconcile_request(&self, key: &str) -> Result<Option<Duration>, Error> {
         let Options { client, config, patience, now, .. } = &self.options;
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-        let get = async { named::find(&maps, name).await.map_err(Cause::from) };
-        let Some(found) = limited("get_cloud_order", *patience, get).await? else { return Ok(None) };
-        let map = CredentialRequest::read(&found);
+        let get = async { named::get_opt(&maps, name).await.map_err(Cause::from) };
+        let Some(found) = with_timeout("get_cloud_order", *patience, get).await? else { return Ok(None) };
+        let map = CredentialRequest::from_config_map(&found);
         let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
-        let get = async { named::find(&secrets, name).await.map_err(|error| Cause::about_secret(&error)) };
-        let secret = limited("get_cloud_credential", *patience, get).await?;
+        let get = async { named::get_opt(&secrets, name).await.map_err(|error| Cause::about_secret(&error)) };
+        let secret = with_timeout("get_cloud_credential", *patience, get).await?;
         let order = map.order.as_ref().ok();
-        let stored = stored(secret.as_ref(), order);
-        let (issuers, unread) = match self.issuers(order).await {
+        let stored = stored_secret(secret.as_ref(), order);
+        let (issuers, unread) = match self.read_issuers(order).await {
             Ok(issuers) => (issuers, false),
             // The published credential is still checked. Teardown of the cluster waits no longer than for an unresponsive identity service.
             Err(error) if error.reason == Reason::Forbidden => {
-                self.failed(key, &error);
+                self.record_failure(key, &error);
                 (Vec::new(), true)
             }
             Err(error) => return Err(error),
         };
         let scene = ObservedCredential {
             order: map.order.clone(),
-            stage: self.stage(namespace, &map).await?,
+            stage: self.cluster_stage(namespace, &map).await?,
             holds: map.holds,
             deleted: map.deleted.is_some(),
             removing: map.removing,
@@ -242,13 +248,13 @@ impl CloudController {
             sessions: tokio::sync::Mutex::default(),
         };
         let mut happened = Vec::new();
-        let end = pass(scene, &mut worker, now(), |what| happened.push(what)).await;
+        let end = reconcile_credential(scene, &mut worker, now(), |what| happened.push(what)).await;
         for what in happened {
-            self.happened(key, &worker.map, what).await;
+            self.record_event(key, &worker.map, what).await;
         }
         let end = match end {
             Ok(PassOutcome::Told(report, after)) => {
-                self.told(key, &map.report, &mut worker, report).await.map(|()| Some(after))
+                self.write_report(key, &map.report, &mut worker, report).await.map(|()| Some(after))
             }
             Ok(PassOutcome::Later(after)) => Ok(Some(after)),
             Ok(PassOutcome::Released | PassOutcome::Nothing) => Ok(None),
@@ -261,7 +267,7 @@ impl CloudController {
     }
 
     /// Stage of the cluster's life. Only this kind of clusters has cloud credentials, so it is also assumed for an unreadable request.
-    async fn stage(&self, namespace: &str, map: &CredentialRequest) -> Result<ClusterStage, Error> {
+    async fn cluster_stage(&self, namespace: &str, map: &CredentialRequest) -> Result<ClusterStage, Error> {
         let Options { client, patience, .. } = &self.options;
         Ok(match find(client, *patience, Backend::ClusterApi, namespace, &map.cluster).await? {
             None => map.deleted.map_or(ClusterStage::Here, ClusterStage::Gone),
@@ -272,19 +278,19 @@ impl CloudController {
     }
 
     /// Issuers of the cloud; all of them if the request cannot be read: their credentials have to be deleted.
-    async fn issuers(&self, order: Option<&Order>) -> Result<Vec<Issuer>, Error> {
+    async fn read_issuers(&self, order: Option<&Order>) -> Result<Vec<Issuer>, Error> {
         let namespace = &self.options.config.cloud_credentials.issuers_namespace;
         let all: Api<Secret> = Api::namespaced(self.options.client.clone(), namespace);
         let label = order.map_or_else(|| ISSUER.to_owned(), |order| format!("{ISSUER}={}", order.cloud));
         let list = async {
             all.list(&ListParams::default().labels(&label)).await.map_err(|error| Cause::about_secret(&error))
         };
-        let found = limited("list_cloud_issuers", self.options.patience, list).await?;
-        Ok(found.items.iter().map(Issuer::read).collect())
+        let found = with_timeout("list_cloud_issuers", self.options.patience, list).await?;
+        Ok(found.items.iter().map(Issuer::from_secret).collect())
     }
 
     /// Writes the report, and emits events about changes.
-    async fn told(
+    async fn write_report(
         &self,
         key: &str,
         before: &Report,
@@ -293,7 +299,7 @@ impl CloudController {
     ) -> Result<(), Error> {
         let same = before.state == report.state;
         report.since = if same { before.since.or(Some(worker.now)) } else { Some(worker.now) };
-        worker.report(&report).await?;
+        worker.write_report(&report).await?;
         if lock(&self.known).contains_key(key) {
             self.seen.record(key, report.state);
         }
@@ -307,11 +313,11 @@ impl CloudController {
             Some(State::OwnerInvalid) => CredentialOutcome::OwnerInvalid,
             Some(State::Valid | State::Unreachable | State::Blocked | State::Leaving) | None => return Ok(()),
         };
-        self.tell(key, &worker.map, outcome, message).await;
+        self.publish_event(key, &worker.map, outcome, message).await;
         Ok(())
     }
 
-    async fn happened(&self, key: &str, map: &ConfigMap, what: CredentialEvent) {
+    async fn record_event(&self, key: &str, map: &ConfigMap, what: CredentialEvent) {
         tracing::info!(order = key, ?what, "done");
         let (outcome, note) = match what {
             CredentialEvent::Made(name) => (CredentialOutcome::Made, format!("{name} is published")),
@@ -327,10 +333,10 @@ impl CloudController {
                 ),
             ),
         };
-        self.tell(key, map, outcome, note).await;
+        self.publish_event(key, map, outcome, note).await;
     }
 
-    async fn tell(&self, key: &str, map: &ConfigMap, outcome: CredentialOutcome, note: String) {
+    async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: CredentialOutcome, note: String) {
         self.metrics.cloud_came_to(outcome);
         let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
         self.teller.publish_event(key, map, &event, (self.options.now)()).await;

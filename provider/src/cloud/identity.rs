@@ -18,7 +18,7 @@ use super::{
     next::{CredentialCheck, DeletionResult, IdentityError},
 };
 use crate::{
-    build_clusters::{Trust, configured, limit, vouched},
+    build_clusters::{Trust, build_config, check_authority, set_timeouts},
     redacted::Redacted,
 };
 
@@ -65,21 +65,21 @@ struct IdentityResponse {
     body: Value,
 }
 
-async fn client(cloud: &Cloud) -> Result<Client, IdentityError> {
+async fn build_client(cloud: &Cloud) -> Result<Client, IdentityError> {
     const NOT: &str = "has an auth_url or certificates that cannot be used";
     let unusable = |why: &str| IdentityError::Unusable(why.to_owned());
     let read: Kubeconfig = serde_json::from_value(cloud.client_config()).map_err(|_| unusable(NOT))?;
-    let config = configured(read).await;
+    let config = build_config(read).await;
     let mut config = config.map_err(|_| unusable(NOT))?;
-    limit(&mut config);
+    set_timeouts(&mut config);
     let bundle = std::env::var_os("SSL_CERT_FILE").is_some();
     let trust = if bundle { Trust::Bundle } else { Trust::Kubeconfig };
-    vouched(&config, trust)
+    check_authority(&config, trust)
         .map_err(|_| unusable("has no key cacert, and no bundle of authorities is configured"))?;
     Client::try_from(config).map_err(|_| unusable(NOT))
 }
 
-async fn call(
+async fn send_request(
     client: &Client,
     method: Method,
     path: &str,
@@ -101,7 +101,8 @@ async fn call(
     let answered = async {
         let answer = client.send(request).await.map_err(|_| IdentityError::Unreachable)?;
         let (mut parts, body) = answer.into_parts();
-        let read = Limited::new(body, MOST).collect().await.map_err(|error| unread(error.as_ref()))?;
+        let read =
+            Limited::new(body, MOST).collect().await.map_err(|error| response_fault(error.as_ref()))?;
         let token = parts.headers.remove("x-subject-token").map(|mut token| {
             token.set_sensitive(true);
             token
@@ -113,7 +114,7 @@ async fn call(
 }
 
 /// Why an answer could not be read.
-fn unread(error: &(dyn std::error::Error + 'static)) -> IdentityError {
+fn response_fault(error: &(dyn std::error::Error + 'static)) -> IdentityError {
     if error.is::<LengthLimitError>() { IdentityError::TooLarge } else { IdentityError::Unreachable }
 }
 
@@ -125,7 +126,7 @@ fn id(value: &Value) -> Option<String> {
 }
 
 /// Error for an unexpected response.
-fn refused(answer: &IdentityResponse, secrets: &[Redacted<String>]) -> IdentityError {
+fn refusal_fault(answer: &IdentityResponse, secrets: &[Redacted<String>]) -> IdentityError {
     let said = answer.body["error"]["message"].as_str().unwrap_or_default();
     let tells = secrets.iter().any(|secret| !secret.0.is_empty() && said.contains(&secret.0));
     let said = if tells { String::new() } else { redacted(said, TOLD) };
@@ -145,13 +146,14 @@ fn refused(answer: &IdentityResponse, secrets: &[Redacted<String>]) -> IdentityE
 /// # Errors
 /// Fails if the service does not accept the credential. A missing credential is answered with 401 or, for an application credential, with 404.
 pub async fn sign_in(cloud: &Cloud) -> Result<Session, IdentityError> {
-    let client = client(cloud).await?;
+    let client = build_client(cloud).await?;
     let secrets = vec![Redacted(cloud.proof.secret().to_owned())];
-    let answer = call(&client, Method::POST, "/auth/tokens", None, &cloud.proof.request()).await?;
+    let answer =
+        send_request(&client, Method::POST, "/auth/tokens", None, &cloud.proof.auth_request()).await?;
     match answer.code {
         StatusCode::CREATED | StatusCode::OK => {}
         StatusCode::NOT_FOUND => return Err(IdentityError::Unknown),
-        _ => return Err(refused(&answer, &secrets)),
+        _ => return Err(refusal_fault(&answer, &secrets)),
     }
     let token = &answer.body["token"];
     if let Proof::Application { id, .. } = &cloud.proof {
@@ -169,7 +171,7 @@ pub async fn sign_in(cloud: &Cloud) -> Result<Session, IdentityError> {
 }
 
 /// Whether the identity service lets somebody in.
-pub async fn probe(cloud: &Cloud) -> CredentialCheck {
+pub async fn probe_credential(cloud: &Cloud) -> CredentialCheck {
     match sign_in(cloud).await {
         Ok(_) => CredentialCheck::Works,
         Err(IdentityError::Unreachable | IdentityError::TooLarge) => CredentialCheck::Unknown,
@@ -191,14 +193,14 @@ impl Session {
         path: &str,
         body: &Value,
     ) -> Result<IdentityResponse, IdentityError> {
-        call(&self.client, method, path, Some(&self.token), body).await
+        send_request(&self.client, method, path, Some(&self.token), body).await
     }
 
     /// The application credentials of the user. The service has no pages of them, and filters by whole names alone; ours are many.
     ///
     /// # Errors
     /// If it does not answer with them.
-    pub async fn list(&self) -> Result<Vec<ListedCredential>, IdentityError> {
+    pub async fn list_credentials(&self) -> Result<Vec<ListedCredential>, IdentityError> {
         let path = format!("/users/{}/application_credentials", self.user);
         let answer = self.call(Method::GET, &path, &Value::Null).await?;
         let all = answer.body["application_credentials"].as_array();
@@ -211,7 +213,7 @@ impl Session {
             }
             // It is no answer of an identity service.
             (StatusCode::OK, None) => Err(IdentityError::Unreachable),
-            _ => Err(refused(&answer, &self.secrets)),
+            _ => Err(refusal_fault(&answer, &self.secrets)),
         }
     }
 
@@ -219,7 +221,7 @@ impl Session {
     ///
     /// # Errors
     /// If it was not made; after [`Fault::Unreachable`] it may have been.
-    pub async fn create(
+    pub async fn create_credential(
         &self,
         name: &str,
         roles: &[String],
@@ -236,7 +238,7 @@ impl Session {
         let path = format!("/users/{}/application_credentials", self.user);
         let answer = self.call(Method::POST, &path, &json!({ "application_credential": wanted })).await?;
         if answer.code != StatusCode::CREATED {
-            return Err(refused(&answer, &self.secrets));
+            return Err(refusal_fault(&answer, &self.secrets));
         }
         let made = &answer.body["application_credential"];
         let secret = made["secret"].as_str().filter(|secret| !secret.is_empty());
@@ -248,7 +250,7 @@ impl Session {
     }
 
     /// Deletes an application credential of a user. That of another user only administrators may.
-    pub async fn delete(&self, user: &str, credential: &str) -> DeletionResult {
+    pub async fn delete_credential(&self, user: &str, credential: &str) -> DeletionResult {
         let ids = (id(&user.into()), id(&credential.into()));
         let (Some(user), Some(credential)) = ids else { return DeletionResult::Left };
         let path = format!("/users/{user}/application_credentials/{credential}");
@@ -277,7 +279,7 @@ mod tests {
             body: json!({ "error": { "message": message } }),
         };
         let secrets = [Redacted("hunter2".to_owned())];
-        let refused = |code, message: &str| refused(&answer(code, message), &secrets);
+        let refused = |code, message: &str| refusal_fault(&answer(code, message), &secrets);
         assert_eq!(refused(401, "x"), IdentityError::Unknown);
         assert_eq!(refused(403, "x"), IdentityError::Forbidden);
         assert_eq!(refused(503, "x"), IdentityError::Unreachable);
@@ -290,9 +292,9 @@ mod tests {
     #[tokio::test]
     async fn an_answer_that_is_too_large_is_no_silence() {
         let read = |most| Limited::new(http_body_util::Full::new(&b"0123456789"[..]), most).collect();
-        assert_eq!(unread(read(9).await.unwrap_err().as_ref()), IdentityError::TooLarge);
+        assert_eq!(response_fault(read(9).await.unwrap_err().as_ref()), IdentityError::TooLarge);
         assert_eq!(read(10).await.unwrap().to_bytes().len(), 10);
-        assert_eq!(unread(&std::io::Error::other("reset")), IdentityError::Unreachable);
+        assert_eq!(response_fault(&std::io::Error::other("reset")), IdentityError::Unreachable);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct Issuer {
 
 impl Issuer {
     /// Reads a Secret.
-    pub fn read(secret: &Secret) -> Self {
+    pub fn from_secret(secret: &Secret) -> Self {
         let note = |key| secret.metadata.annotations.as_ref()?.get(key);
         let list = |text: &String| -> Vec<String> {
             text.split(',').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned).collect()
@@ -32,7 +32,7 @@ impl Issuer {
             users: note(USERS).map(list),
             cloud: value(CLOUDS)
                 .ok_or("has no key clouds.yaml")
-                .and_then(|file| Cloud::read(file, value(CERTIFICATES))),
+                .and_then(|file| Cloud::parse_clouds_yaml(file, value(CERTIFICATES))),
         }
     }
 
@@ -71,7 +71,7 @@ mod tests {
         secret.metadata.name = Some(name.into());
         let notes = notes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         secret.metadata.annotations = Some(notes.collect::<BTreeMap<_, _>>());
-        Issuer::read(&secret)
+        Issuer::from_secret(&secret)
     }
 
     #[test]

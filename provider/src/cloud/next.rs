@@ -19,11 +19,13 @@ use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::cloud::{Order, Report, State, prefix};
 
 pub use known::{CredentialCheck, DeletionResult, IdentityError, IssuedCredential, StepResults};
-use leave::leave;
-pub use leave::remaining;
+pub use leave::remaining_credentials;
+use leave::tear_down;
 pub use scene::{ClusterStage, ObservedCredential, StoredSecret};
 
-use super::record::{CredentialRecord, CredentialRef, CurrentCredential, MOST, RetiredCredential, number};
+use super::record::{
+    CredentialRecord, CredentialRef, CurrentCredential, MOST, RetiredCredential, parse_number,
+};
 use crate::bundles::wait::saturating_add;
 
 /// How long an identity service that does not answer holds up the end of a cluster.
@@ -75,25 +77,25 @@ pub enum CredentialStep {
 }
 
 /// What is to be done.
-pub fn next(scene: &ObservedCredential, known: &StepResults, now: Timestamp) -> CredentialStep {
+pub fn next_step(scene: &ObservedCredential, known: &StepResults, now: Timestamp) -> CredentialStep {
     match (scene.stage, scene.holds) {
         (ClusterStage::Gone(_), false) => CredentialStep::Nothing,
-        (ClusterStage::Gone(since), true) => leave(scene, known, since, now),
+        (ClusterStage::Gone(since), true) => tear_down(scene, known, since, now),
         // Its finalizer would never be removed.
         (ClusterStage::Here | ClusterStage::Going, false) if scene.deleted => CredentialStep::Nothing,
-        (ClusterStage::Here | ClusterStage::Going, _) => keep(scene, known, now),
+        (ClusterStage::Here | ClusterStage::Going, _) => keep_credential(scene, known, now),
     }
 }
 
 /// While there is a cluster that may need it.
-fn keep(scene: &ObservedCredential, known: &StepResults, now: Timestamp) -> CredentialStep {
+fn keep_credential(scene: &ObservedCredential, known: &StepResults, now: Timestamp) -> CredentialStep {
     if scene.removing.is_some() {
         // The deletion starts again once the cluster is gone again.
         return CredentialStep::Mark(None);
     }
     let order = match &scene.order {
         Ok(order) => order,
-        Err(why) => return tell(State::Blocked, why.clone(), None, scene.probe),
+        Err(why) => return report_state(State::Blocked, why.clone(), None, scene.probe),
     };
     if !scene.holds {
         return CredentialStep::Hold;
@@ -101,30 +103,30 @@ fn keep(scene: &ObservedCredential, known: &StepResults, now: Timestamp) -> Cred
     let (record, filled) = match &scene.stored {
         StoredSecret::Foreign => {
             let why = "the Secret of the order's name is not the provider's; delete it, or see whose it is";
-            return tell(State::Blocked, why.into(), None, scene.probe);
+            return report_state(State::Blocked, why.into(), None, scene.probe);
         }
         StoredSecret::Absent => (CredentialRecord::of(&order.uid), false),
         StoredSecret::Ours { record, filled } => (record.clone(), *filled),
     };
     let Some(held) = record.held.clone().filter(|_| filled) else {
-        return make(scene, known, order, record, now);
+        return create_credential(scene, known, order, record, now);
     };
     match known.probe {
         None => CredentialStep::Probe,
-        Some(CredentialCheck::Invalid) => make(scene, known, order, record, now),
+        Some(CredentialCheck::Invalid) => create_credential(scene, known, order, record, now),
         Some(CredentialCheck::Works) if held.renew.is_some_and(|renew| renew <= now) => {
-            make(scene, known, order, record, now)
+            create_credential(scene, known, order, record, now)
         }
         Some(CredentialCheck::Works) => {
             let wanted = wants_another(scene, order, &held);
             if wanted && record.old.len() < CROWD {
-                return make(scene, known, order, record, now);
+                return create_credential(scene, known, order, record, now);
             }
-            tidy(scene, known, order, &record, &held, wanted, now)
+            tidy_up(scene, known, order, &record, &held, wanted, now)
         }
         Some(CredentialCheck::Unknown) => {
             let why = "the identity service does not answer; what is published stays".to_owned();
-            tell(State::Unreachable, why, Some(&held), RETRY.min(scene.probe))
+            report_state(State::Unreachable, why, Some(&held), RETRY.min(scene.probe))
         }
     }
 }
@@ -137,7 +139,7 @@ fn wants_another(scene: &ObservedCredential, order: &Order, held: &CurrentCreden
 }
 
 /// Makes one, through the first issuer that can.
-fn make(
+fn create_credential(
     scene: &ObservedCredential,
     known: &StepResults,
     order: &Order,
@@ -149,11 +151,11 @@ fn make(
         return match known.verified {
             None => CredentialStep::Verify,
             // Any other outcome is a failure of the issuer, and nothing is known as made.
-            Some(_) => CredentialStep::Publish(published(order, record, minted, now)),
+            Some(_) => CredentialStep::Publish(record_published(order, record, minted, now)),
         };
     }
     if scene.unread {
-        return failed(scene, known, &record, works);
+        return report_failure(scene, known, &record, works);
     }
     for issuer in &scene.issuers {
         match known.failed.get(issuer) {
@@ -171,13 +173,13 @@ fn make(
         // A record contains every credential that was ever published; without one, an unknown credential may be in use.
         let lost = record.last == 0 && record.held.is_none();
         let never = record.old.iter().filter(|old| old.since.is_none()).map(|old| &old.one);
-        let mut strays = found.iter().filter(|one| !lost && !record.knows(&one.id)).chain(never);
+        let mut strays = found.iter().filter(|one| !lost && !record.contains(&one.id)).chain(never);
         if known.removed.len() < BATCH
             && let Some(stray) = strays.find(|stray| !known.is_tried(stray))
         {
             return CredentialStep::Remove(stray.clone());
         }
-        let highest = found.iter().filter_map(|one| number(&order.uid, &one.name)).max().unwrap_or(0);
+        let highest = found.iter().filter_map(|one| parse_number(&order.uid, &one.name)).max().unwrap_or(0);
         let mut noted = record;
         noted.old.retain(|old| !known.is_done_with(&old.one));
         noted.add_strays(found.iter().filter(|one| !known.is_done_with(one)), lost.then_some(now));
@@ -190,10 +192,10 @@ fn make(
         let with = noted.last;
         return CredentialStep::Announce(noted, issuer.clone(), with);
     }
-    failed(scene, known, &record, works)
+    report_failure(scene, known, &record, works)
 }
 
-fn published(
+fn record_published(
     order: &Order,
     mut record: CredentialRecord,
     minted: &IssuedCredential,
@@ -215,14 +217,14 @@ fn published(
     record
 }
 
-fn failed(
+fn report_failure(
     scene: &ObservedCredential,
     known: &StepResults,
     record: &CredentialRecord,
     works: bool,
 ) -> CredentialStep {
     let last = scene.issuers.iter().filter_map(|name| Some((name, known.failed.get(name)?)));
-    let mut why: Vec<String> = last.map(|(name, fault)| fault.about(name)).collect();
+    let mut why: Vec<String> = last.map(|(name, fault)| fault.describe_for(name)).collect();
     if why.is_empty() {
         let none = if scene.unread { UNREAD } else { "no issuer is for this tenant and user" };
         why.push(none.to_owned());
@@ -232,7 +234,7 @@ fn failed(
     let after = RETRY.min(scene.probe);
     let held = record.held.as_ref();
     if works {
-        return tell(
+        return report_state(
             State::RotationFailed,
             format!("{why}; what was published before stays in use"),
             held,
@@ -240,15 +242,15 @@ fn failed(
         );
     }
     if silent {
-        return tell(State::Unreachable, why, held, after);
+        return report_state(State::Unreachable, why, held, after);
     }
     let hint = "an administrator of the cloud has to make or mend the issuer of the user who asked for the cluster, or one of the tenant's administrator";
-    tell(State::OwnerInvalid, format!("{why}; {hint}"), None, after)
+    report_state(State::OwnerInvalid, format!("{why}; {hint}"), None, after)
 }
 
 /// The published credential works: removes credentials that are not needed any more. `crowded`: another credential is wanted, and is not
 /// created because there are too many.
-fn tidy(
+fn tidy_up(
     scene: &ObservedCredential,
     known: &StepResults,
     order: &Order,
@@ -307,12 +309,17 @@ fn tidy(
         said = format!(
             "{said}; {count} before it are not deleted yet, and the one that is wanted is made once there are fewer than {CROWD}"
         );
-        return tell(State::RotationFailed, said, Some(held), after);
+        return report_state(State::RotationFailed, said, Some(held), after);
     }
-    tell(State::Valid, said, Some(held), after)
+    report_state(State::Valid, said, Some(held), after)
 }
 
-fn tell(state: State, message: String, held: Option<&CurrentCredential>, after: Duration) -> CredentialStep {
+fn report_state(
+    state: State,
+    message: String,
+    held: Option<&CurrentCredential>,
+    after: Duration,
+) -> CredentialStep {
     let report = Report {
         state: Some(state),
         message: Some(message),
@@ -324,9 +331,9 @@ fn tell(state: State, message: String, held: Option<&CurrentCredential>, after: 
 }
 
 /// Selects the issuer's credentials that were created for a composite.
-pub fn ours(uid: &str, found: Vec<CredentialRef>) -> Vec<CredentialRef> {
+pub fn select_ours(uid: &str, found: Vec<CredentialRef>) -> Vec<CredentialRef> {
     found
         .into_iter()
-        .filter(|one| one.name.starts_with(&prefix(uid)) && number(uid, &one.name).is_some())
+        .filter(|one| one.name.starts_with(&prefix(uid)) && parse_number(uid, &one.name).is_some())
         .collect()
 }

@@ -36,7 +36,7 @@ pub struct CredentialRequest {
 
 impl CredentialRequest {
     /// Reads a ConfigMap.
-    pub fn read(map: &ConfigMap) -> Self {
+    pub fn from_config_map(map: &ConfigMap) -> Self {
         let text = map.data.as_ref().and_then(|data| data.get(cloud::ORDER));
         let order = text.map_or_else(
             || Err(format!("the ConfigMap has no key {}", cloud::ORDER)),
@@ -47,7 +47,7 @@ impl CredentialRequest {
                         MOST,
                     )
                 })?;
-                match flaw(&order) {
+                match find_flaw(&order) {
                     Some(flaw) => Err(flaw.to_owned()),
                     None => Ok(order),
                 }
@@ -71,7 +71,7 @@ impl CredentialRequest {
     }
 }
 
-fn flaw(order: &Order) -> Option<&'static str> {
+fn find_flaw(order: &Order) -> Option<&'static str> {
     let kind = Backend::ClusterApi.cluster_kind();
     if order.cluster.group != kind.group || order.cluster.kind != kind.kind {
         return Some("cluster of the order is no Cluster of Cluster API");
@@ -81,7 +81,7 @@ fn flaw(order: &Order) -> Option<&'static str> {
 
 /// State of the Secret of the request's name. A Secret is ours if its record can be read and, where the request can be read, names the same
 /// composite.
-pub fn stored(secret: Option<&Secret>, order: Option<&Order>) -> StoredSecret {
+pub fn stored_secret(secret: Option<&Secret>, order: Option<&Order>) -> StoredSecret {
     let Some(secret) = secret else { return StoredSecret::Absent };
     let text = secret.metadata.annotations.as_ref().and_then(|notes| notes.get(cloud::RECORD));
     let record = text.and_then(|text| serde_json::from_str::<super::record::CredentialRecord>(text).ok());
@@ -107,7 +107,7 @@ mod tests {
         map.data = Some(BTreeMap::from([(cloud::ORDER.to_owned(), "{".to_owned())]));
         map.metadata.annotations =
             Some(BTreeMap::from([(REMOVING.to_owned(), "2026-03-02T00:00:00Z".to_owned())]));
-        let read = CredentialRequest::read(&map);
+        let read = CredentialRequest::from_config_map(&map);
         assert!(read.order.is_err());
         assert_eq!((read.cluster.as_str(), read.removing), ("one", "2026-03-02T00:00:00Z".parse().ok()));
     }

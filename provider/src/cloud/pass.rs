@@ -8,7 +8,7 @@ use testplatform_apis::cloud::Report;
 use super::{
     next::{
         CredentialCheck, CredentialStep, DeletionResult, IdentityError, IssuedCredential, ObservedCredential,
-        StepResults, StoredSecret, next, remaining,
+        StepResults, StoredSecret, next_step, remaining_credentials,
     },
     record::{CredentialRecord, CredentialRef},
 };
@@ -21,35 +21,45 @@ const STEPS: usize = 512;
 /// failed, and may be repeated.
 pub trait CredentialBackend {
     /// Whether what is published works.
-    fn probe(&self) -> impl Future<Output = CredentialCheck> + Send;
+    fn probe_published(&self) -> impl Future<Output = CredentialCheck> + Send;
     /// Those of ours that an issuer has.
-    fn list(&self, issuer: &str) -> impl Future<Output = Result<Vec<CredentialRef>, IdentityError>> + Send;
+    fn list_credentials(
+        &self,
+        issuer: &str,
+    ) -> impl Future<Output = Result<Vec<CredentialRef>, IdentityError>> + Send;
     /// Creates a credential with this number through an issuer. The implementation keeps its secret.
-    fn mint(
+    fn issue_credential(
         &mut self,
         issuer: &str,
         number: u32,
     ) -> impl Future<Output = Result<IssuedCredential, IdentityError>> + Send;
     /// Whether the one that was made last works.
-    fn verify(&self, minted: &IssuedCredential) -> impl Future<Output = CredentialCheck> + Send;
+    fn verify_issued(&self, minted: &IssuedCredential) -> impl Future<Output = CredentialCheck> + Send;
     /// Deletes one, through its issuer or, where that one cannot, through these.
-    fn remove(&self, one: &CredentialRef, others: &[String]) -> impl Future<Output = DeletionResult> + Send;
+    fn delete_credential(
+        &self,
+        one: &CredentialRef,
+        others: &[String],
+    ) -> impl Future<Output = DeletionResult> + Send;
     /// Puts the finalizer on the order. False: there is no order any more.
-    fn hold(&mut self) -> impl Future<Output = Result<bool, Error>> + Send;
+    fn add_finalizer(&mut self) -> impl Future<Output = Result<bool, Error>> + Send;
     /// Writes on the order since when what was made is being deleted.
-    fn mark(&mut self, removing: Option<Timestamp>) -> impl Future<Output = Result<(), Error>> + Send;
+    fn mark_removing(
+        &mut self,
+        removing: Option<Timestamp>,
+    ) -> impl Future<Output = Result<(), Error>> + Send;
     /// Writes a record on the Secret.
-    fn note(&mut self, record: &CredentialRecord) -> impl Future<Output = Result<(), Error>> + Send;
+    fn write_record(&mut self, record: &CredentialRecord) -> impl Future<Output = Result<(), Error>> + Send;
     /// Writes the one that was made last into the Secret, and a record on it, at once.
-    fn publish(
+    fn publish_issued(
         &mut self,
         minted: &IssuedCredential,
         record: &CredentialRecord,
     ) -> impl Future<Output = Result<(), Error>> + Send;
     /// Deletes the Secret.
-    fn withdraw(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
+    fn withdraw_secret(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
     /// Takes the finalizer from the order.
-    fn release(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
+    fn release_request(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
 /// Event of a reconcile.
@@ -82,7 +92,7 @@ pub enum PassOutcome {
 ///
 /// # Errors
 /// If the hub could not be written.
-pub async fn pass<B: CredentialBackend + Sync>(
+pub async fn reconcile_credential<B: CredentialBackend + Sync>(
     mut scene: ObservedCredential,
     both: &mut B,
     now: Timestamp,
@@ -90,12 +100,12 @@ pub async fn pass<B: CredentialBackend + Sync>(
 ) -> Result<PassOutcome, Error> {
     let mut known = StepResults::default();
     for _ in 0..STEPS {
-        match next(&scene, &known, now) {
+        match next_step(&scene, &known, now) {
             CredentialStep::Nothing => return Ok(PassOutcome::Nothing),
             CredentialStep::Tell(report, after) => return Ok(PassOutcome::Told(report, after)),
             CredentialStep::Later(after) => return Ok(PassOutcome::Later(after)),
             CredentialStep::Hold => {
-                if !both.hold().await? {
+                if !both.add_finalizer().await? {
                     // A credential that is created now would have no owner.
                     return Ok(PassOutcome::Nothing);
                 }
@@ -103,52 +113,52 @@ pub async fn pass<B: CredentialBackend + Sync>(
                 known.begun = true;
             }
             CredentialStep::Mark(removing) => {
-                both.mark(removing).await?;
+                both.mark_removing(removing).await?;
                 scene.removing = removing;
             }
-            CredentialStep::Probe => known.probe = Some(both.probe().await),
+            CredentialStep::Probe => known.probe = Some(both.probe_published().await),
             CredentialStep::List(issuer) => {
-                let found = both.list(&issuer).await;
-                known.list(issuer, found);
+                let found = both.list_credentials(&issuer).await;
+                known.record_list(issuer, found);
             }
             CredentialStep::Note(record) => {
-                both.note(&record).await?;
-                scene.stands(record, false);
+                both.write_record(&record).await?;
+                scene.set_stored(record, false);
             }
             CredentialStep::Announce(record, issuer, number) => {
-                both.note(&record).await?;
-                scene.stands(record, false);
+                both.write_record(&record).await?;
+                scene.set_stored(record, false);
                 known.noted = Some((issuer, number));
             }
             CredentialStep::Mint(issuer, number) => {
-                let made = both.mint(&issuer, number).await;
-                known.mint(issuer, made);
+                let made = both.issue_credential(&issuer, number).await;
+                known.record_issued(issuer, made);
             }
             CredentialStep::Verify => {
                 let Some(minted) = known.minted.clone() else { return Err(bug("nothing was made")) };
-                let verdict = both.verify(&minted).await;
+                let verdict = both.verify_issued(&minted).await;
                 let before = scene.record().and_then(|record| record.held.as_ref());
-                known.verify(verdict, before.map(|held| held.one.id.as_str()));
+                known.record_check(verdict, before.map(|held| held.one.id.as_str()));
             }
             CredentialStep::Publish(record) => {
                 let Some(minted) = known.minted.clone() else { return Err(bug("nothing was made")) };
                 let first = scene.record().is_none_or(|record| record.held.is_none());
-                both.publish(&minted, &record).await?;
-                scene.stands(record, true);
-                known.publish();
+                both.publish_issued(&minted, &record).await?;
+                scene.set_stored(record, true);
+                known.record_publication();
                 let name = minted.one.name;
                 happened(if first { CredentialEvent::Made(name) } else { CredentialEvent::Rotated(name) });
             }
             CredentialStep::Remove(one) => {
-                let removal = both.remove(&one, &scene.issuers).await;
+                let removal = both.delete_credential(&one, &scene.issuers).await;
                 if removal == DeletionResult::Gone {
                     happened(CredentialEvent::Removed(one.name.clone()));
                 }
-                known.remove(one, removal);
+                known.record_deletion(one, removal);
             }
             CredentialStep::Withdraw => {
-                let left = remaining(&scene, &known);
-                both.withdraw().await?;
+                let left = remaining_credentials(&scene, &known);
+                both.withdraw_secret().await?;
                 for one in left {
                     happened(CredentialEvent::LeftBehind(one.name));
                 }
@@ -156,9 +166,9 @@ pub async fn pass<B: CredentialBackend + Sync>(
                 known.withdrawn = true;
             }
             CredentialStep::Release => {
-                both.release().await?;
+                both.release_request().await?;
                 if !known.withdrawn {
-                    for one in remaining(&scene, &known) {
+                    for one in remaining_credentials(&scene, &known) {
                         happened(CredentialEvent::LeftBehind(one.name));
                     }
                 }

@@ -78,7 +78,7 @@ impl CredentialRecord {
     }
 
     /// Whether the record contains a credential.
-    pub fn knows(&self, id: &str) -> bool {
+    pub fn contains(&self, id: &str) -> bool {
         self.held.as_ref().is_some_and(|held| held.one.id == id)
             || self.old.iter().any(|old| old.one.id == id)
     }
@@ -90,7 +90,7 @@ impl CredentialRecord {
         since: Option<Timestamp>,
     ) -> bool {
         for one in found {
-            if self.knows(&one.id) {
+            if self.contains(&one.id) {
                 continue;
             }
             if self.old.len() >= MOST {
@@ -118,7 +118,7 @@ impl CredentialRecord {
 }
 
 /// The number in the name of a credential of a composite; none if it is not one of those.
-pub fn number(uid: &str, name: &str) -> Option<u32> {
+pub fn parse_number(uid: &str, name: &str) -> Option<u32> {
     let number = name.strip_prefix(&prefix(uid))?;
     let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
     plain.then(|| number.parse().ok()).flatten()
@@ -130,11 +130,11 @@ mod tests {
 
     #[test]
     fn a_name_is_one_of_ours_only_with_the_whole_uid_and_a_number() {
-        assert_eq!(number("a-1", "tpc-a-1-7"), Some(7));
+        assert_eq!(parse_number("a-1", "tpc-a-1-7"), Some(7));
         for other in
             ["tpc-a-1-", "tpc-a-1-x", "tpc-a-1-+7", "tpc-a-7", "tpc-a-1-7-2", "a-1-7", "tpc-a-1-99999999999"]
         {
-            assert_eq!(number("a-1", other), None, "{other}");
+            assert_eq!(parse_number("a-1", other), None, "{other}");
         }
     }
 }

@@ -176,7 +176,7 @@ impl ClusterDeployment {
     }
 
     /// Drops unread fields.
-    pub fn slim(&mut self) {
+    pub fn drop_unread_fields(&mut self) {
         for map in [&mut self.metadata.labels, &mut self.metadata.annotations].into_iter().flatten() {
             map.retain(|key, _| names::READ.contains(&key.as_str()));
         }

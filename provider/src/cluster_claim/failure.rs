@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     diagnostics::{entry, fitted, is_word},
-    ephemeral_cluster::conditions::whole_seconds,
+    ephemeral_cluster::conditions::truncate_to_seconds,
 };
 
 /// The longest sentence about one.
@@ -58,7 +58,7 @@ pub fn last<'a>(
             cluster_deployment: deployment.name().to_owned(),
             reason: reason.to_owned(),
             message: redacted(&failure.message, LONGEST),
-            time: Some(whole_seconds(now)),
+            time: Some(truncate_to_seconds(now)),
         },
         diagnostics: Some(diagnostics(deployment, reason)),
     })

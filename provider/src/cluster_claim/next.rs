@@ -36,12 +36,12 @@ use super::{
 };
 use crate::{
     ephemeral_cluster::credentials::Published,
-    publish::{CredentialsDecision, again, compare, event, follow},
+    publish::{CredentialsDecision, compare, event, follow, recheck_after},
     step::Requeue,
 };
 
 /// Plans the next step of a ClusterClaim.
-pub fn next(claim: &ClusterClaim, world: &ClaimState, now: Timestamp) -> ClaimPlan {
+pub fn plan(claim: &ClusterClaim, world: &ClaimState, now: Timestamp) -> ClaimPlan {
     let published = matches!(world.published, Published::Ours { .. });
     let unreadable =
         claim.spec.error.is_some() || claim.status.error.is_some() || !is_readable(&world.deployment);
@@ -54,18 +54,18 @@ pub fn next(claim: &ClusterClaim, world: &ClaimState, now: Timestamp) -> ClaimPl
     };
     let mut pass = ClaimPlanner { claim, world, stored: report::stored(claim), step: ClaimPlan::default() };
     let mut status = report::of(claim, world, ownership);
-    let told = pass.credentials(verdict(claim, world, ownership, now), &mut status);
+    let told = pass.credentials(decide_credentials(claim, world, ownership, now), &mut status);
     if ownership == Some(Ownership::Mismatch) && pass.stored.ownership != ownership {
         pass.emit(ClaimEventReason::OwnershipMismatch, sentence(Blocked::OwnershipMismatch));
     }
     let noted = pass.failure(ownership, now);
     if told {
-        pass.notes(status, noted);
+        pass.plan_annotations(status, noted);
     } else {
         // They concern annotations that are not written in this reconcile.
         pass.step.events.clear();
     }
-    if let Some(wait) = again(&world.source, &world.published, has_run_since(claim), now) {
+    if let Some(wait) = recheck_after(&world.source, &world.published, has_run_since(claim), now) {
         pass.within(Requeue::after(wait));
     }
     // Last: a failed resume is still reported.
@@ -84,24 +84,24 @@ pub fn may_read(claim: &ClusterClaim, deployment: &DeploymentState) -> bool {
         && !deployment.is_ending()
         && ownership::of(claim, deployment) == Ownership::Confirmed
         && deployment.spec.value.installed
-        && said(claim, conditions::PENDING).is_some_and(ObservedCondition::is_false)
+        && reported_condition(claim, conditions::PENDING).is_some_and(ObservedCondition::is_false)
         && has_run(claim)
 }
 
 /// Whether the cluster has run since it was assigned. Later it may stop, or its operators may be busy, which Hive calls the same.
 /// The annotation is there exactly while credentials are published, which they are only of what has run.
 fn has_run(claim: &ClusterClaim) -> bool {
-    said(claim, conditions::CLUSTER_RUNNING).is_some_and(ObservedCondition::is_true)
+    reported_condition(claim, conditions::CLUSTER_RUNNING).is_some_and(ObservedCondition::is_true)
         || claim.annotation(ours::CREDENTIALS_REVISION).is_some()
 }
 
 /// Since when Hive has said that it may be read.
 fn has_run_since(claim: &ClusterClaim) -> Option<Timestamp> {
-    let since = |type_| said(claim, type_)?.last_transition_time;
+    let since = |type_| reported_condition(claim, type_)?.last_transition_time;
     since(conditions::PENDING).max(since(conditions::CLUSTER_RUNNING))
 }
 
-fn said<'a>(claim: &'a ClusterClaim, type_: &str) -> Option<&'a ObservedCondition> {
+fn reported_condition<'a>(claim: &'a ClusterClaim, type_: &str) -> Option<&'a ObservedCondition> {
     condition(&claim.status.value.conditions, type_)
 }
 
@@ -114,7 +114,7 @@ fn is_readable(deployment: &DeploymentState) -> bool {
     }
 }
 
-fn verdict(
+fn decide_credentials(
     claim: &ClusterClaim,
     world: &ClaimState,
     ownership: Option<Ownership>,
@@ -155,7 +155,7 @@ fn verdict(
 /// Whether Hive cannot grant the provider access, because the cluster does not name its Secrets yet. The claim then stays Pending without a
 /// reason from Hive.
 fn lacks_references(claim: &ClusterClaim, deployment: &ClusterDeployment) -> bool {
-    let pending = !said(claim, conditions::PENDING).is_some_and(ObservedCondition::is_false);
+    let pending = !reported_condition(claim, conditions::PENDING).is_some_and(ObservedCondition::is_false);
     let metadata = deployment.spec.value.cluster_metadata.as_ref();
     pending
         && metadata.is_none_or(|m| {
@@ -231,7 +231,8 @@ impl ClaimPlanner<'_> {
     fn resume(&mut self, ownership: Option<Ownership>, now: Timestamp) {
         let DeploymentState::Here(deployment) = &self.world.deployment else { return };
         let ends = self.claim.is_deleted() || deployment.is_ending();
-        let served = said(self.claim, conditions::PENDING).is_some_and(ObservedCondition::is_false);
+        let served =
+            reported_condition(self.claim, conditions::PENDING).is_some_and(ObservedCondition::is_false);
         if ends || ownership != Some(Ownership::Confirmed) || !served || !self.claim.wants_resume() {
             return;
         }
@@ -249,7 +250,7 @@ impl ClaimPlanner<'_> {
         self.step.actions.push(ClaimOperation::Emit(event(ClaimEventReason::ClusterResumed, note)));
     }
 
-    fn notes(&mut self, mut status: HiveStatus, noted: Option<FailureRecord>) {
+    fn plan_annotations(&mut self, mut status: HiveStatus, noted: Option<FailureRecord>) {
         let credentials_revision = match (&self.world.published, &status.credentials) {
             (Published::Ours { revision, .. }, Some(_)) => Some(revision.clone()),
             (Published::Ours { .. } | Published::Absent | Published::Foreign(_), _) => None,

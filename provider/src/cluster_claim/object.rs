@@ -96,7 +96,7 @@ impl ClusterClaim {
     }
 
     /// Whether it waits in its pool's queue.
-    pub fn waits(&self) -> bool {
+    pub fn is_waiting(&self) -> bool {
         self.assigned().is_none() && !self.is_deleted() && self.spec.error.is_none()
     }
 }

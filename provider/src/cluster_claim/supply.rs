@@ -22,12 +22,12 @@ pub fn pool(world: &ClaimState) -> PoolReport {
     PoolReport {
         found: true,
         deleting: pool.is_deleted(),
-        message: trouble(pool).map(|c| redacted(&c.message, LONGEST)),
+        message: pool_problem(pool).map(|c| redacted(&c.message, LONGEST)),
     }
 }
 
 /// Known problem of a pool.
-fn trouble(pool: &ClusterPool) -> Option<&ObservedCondition> {
+fn pool_problem(pool: &ClusterPool) -> Option<&ObservedCondition> {
     let missing = of(pool, conditions::MISSING_DEPENDENCIES).filter(|c| c.is_true());
     let invalid = || of(pool, conditions::INVENTORY_VALID).filter(|c| c.is_false());
     missing.or_else(invalid).filter(|c| !c.message.is_empty())
@@ -36,7 +36,7 @@ fn trouble(pool: &ClusterPool) -> Option<&ObservedCondition> {
 /// Position of the claim in its pool's queue. Hive serves by age, in whole seconds: the order within one second is unknown, so the worst
 /// position is reported.
 pub fn queue(claim: &ClusterClaim, world: &ClaimState) -> Option<QueueReport> {
-    if !claim.waits() || world.pool.is_none() {
+    if !claim.is_waiting() || world.pool.is_none() {
         return None;
     }
     let own = claim.metadata.creation_timestamp.as_ref().map(|t| t.0);

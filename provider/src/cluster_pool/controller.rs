@@ -13,19 +13,19 @@ use kube::{
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
-    execute::{annotate, emit},
-    next::next,
+    execute::{emit, write_status},
+    next::plan,
     observe::{LABELS, PoolLookup, hive, observe},
     seen::{PoolGauge, PoolProgress},
 };
 use crate::{
-    controller::pass::guarded,
-    execute::{Cause, Error, error::plain, limited},
+    controller::pass::catch_panic,
+    execute::{Cause, Error, error::plain, with_timeout},
     looks::{Action, Concurrency, run_queue},
     metrics::Metrics,
     running::Running,
     step::Requeue,
-    watch::{Health, keep},
+    watch::{Health, keep_watching},
 };
 
 /// One after the other. A look lists what there is of a pool, and of many clusters at once much happens.
@@ -60,10 +60,10 @@ struct PoolController {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let seen = Arc::new(PoolGauge::default());
     metrics.attach_pools(&seen);
     let controller = PoolController { options, seen, metrics };
@@ -75,8 +75,13 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
             watch_clusters(options, &seen.health[1], sender.clone()),
         );
     };
-    let looking =
-        run_queue(happened, PACE, &controller.metrics, async |key: Key| controller.look(&key).await, stop);
+    let looking = run_queue(
+        happened,
+        PACE,
+        &controller.metrics,
+        async |key: Key| controller.reconcile(&key).await,
+        stop,
+    );
     tokio::select! {
         () = watches => {}
         () = looking => {}
@@ -107,7 +112,7 @@ async fn watch_clusters(options: &Options, health: &Health, sender: UnboundedSen
 }
 
 async fn keep_dynamic(api: Api<DynamicObject>, health: &Health, mut on: impl FnMut(&DynamicObject)) {
-    keep(api, watcher::Config::default(), health, |event| match event {
+    keep_watching(api, watcher::Config::default(), health, |event| match event {
         Event::Apply(object) | Event::InitApply(object) | Event::Delete(object) => on(&object),
         Event::Init | Event::InitDone => {}
     })
@@ -116,16 +121,16 @@ async fn keep_dynamic(api: Api<DynamicObject>, health: &Health, mut on: impl FnM
 
 impl PoolController {
     /// Reconciles a pool. A pool that is deleted, or not ours, waits for a change.
-    async fn look(&self, key: &Key) -> Action {
+    async fn reconcile(&self, key: &Key) -> Action {
         let (namespace, name) = key;
-        let pass = Box::pin(async { self.pass(key).await.map_err(Cause::from) });
-        match guarded(limited("look_at_clusterpool", PATIENCE, pass)).await {
+        let pass = Box::pin(async { self.reconcile_pool(key).await.map_err(Cause::from) });
+        match catch_panic(with_timeout("look_at_clusterpool", PATIENCE, pass)).await {
             Ok(None) => Action::AwaitChange,
             Ok(Some(Requeue::OnChange)) => Action::RequeueAfter(NET),
             Ok(Some(Requeue::After(after))) => Action::RequeueAfter(after),
             Ok(Some(Requeue::Fresh)) => Action::RequeueAfter(PACE.debounce),
             Err(Error { action, reason, message }) => {
-                self.metrics.looked_at_pool("failed");
+                self.metrics.count_pool_reconcile("failed");
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(namespace, clusterpool = name, error = message, "a look failed");
                 Action::Failed
@@ -133,7 +138,7 @@ impl PoolController {
         }
     }
 
-    async fn pass(&self, key: &Key) -> kube::Result<Option<Requeue>> {
+    async fn reconcile_pool(&self, key: &Key) -> kube::Result<Option<Requeue>> {
         let Options { client, instance, now, .. } = &self.options;
         let (namespace, name) = key;
         let observed = match observe(client, namespace, name).await? {
@@ -144,23 +149,23 @@ impl PoolController {
             }
             PoolLookup::Broken => {
                 self.seen.record(key, Some(PoolProgress::UNREADABLE));
-                self.metrics.looked_at_pool("left_alone");
+                self.metrics.count_pool_reconcile("left_alone");
                 // That it goes may be missed, too, and it would be counted for ever.
                 return Ok(Some(Requeue::OnChange));
             }
         };
         let now = now();
-        let step = next(&observed.pool, &observed.world, now);
+        let step = plan(&observed.pool, &observed.world, now);
         let known = step.status.as_ref().or(observed.pool.known.as_ref());
         self.seen.record(key, known.map(|known| PoolProgress::of(&observed.pool, known)));
         if let Some(status) = &step.status {
-            annotate(client, &observed.object, status).await?;
+            write_status(client, &observed.object, status).await?;
             tracing::info!(namespace, clusterpool = name, ceiling = ?status.ceiling, "annotated");
         }
-        self.metrics.looked_at_pool(if step.status.is_some() { "annotated" } else { "unchanged" });
+        self.metrics.count_pool_reconcile(if step.status.is_some() { "annotated" } else { "unchanged" });
         // After the annotation, so that a reconcile that failed before emits it once.
         for event in &step.events {
-            self.metrics.told_of_pool(&event.reason);
+            self.metrics.count_pool_event(&event.reason);
             if let Err(error) = emit(client, &observed.object, event, instance, now).await {
                 tracing::warn!(namespace, clusterpool = name, error = plain(&error), "an event was not made");
             }
@@ -195,7 +200,7 @@ mod tests {
     async fn a_bug_is_a_look_that_failed() {
         let service = tower::service_fn(|request: Request<Body>| async move { answer(&request) });
         let controller = controller(Client::new(service, "default"));
-        assert_eq!(controller.look(&("pools".into(), "one".into())).await, Action::Failed);
+        assert_eq!(controller.reconcile(&("pools".into(), "one".into())).await, Action::Failed);
         let told = controller.metrics.encode().unwrap();
         for line in [
             r#"clusterpool_looks_total{outcome="failed"} 1"#,
@@ -231,12 +236,12 @@ mod tests {
             let told = controller.metrics.encode().unwrap();
             assert!(told.contains(&format!("{unreadable}{expected}")), "{expected}: {told}");
         };
-        assert_eq!(controller.look(&key).await, Action::RequeueAfter(NET));
+        assert_eq!(controller.reconcile(&key).await, Action::RequeueAfter(NET));
         count(1);
         // That is not said of the pool.
-        assert_eq!(controller.look(&key).await, Action::Failed);
+        assert_eq!(controller.reconcile(&key).await, Action::Failed);
         count(1);
-        assert_eq!(controller.look(&key).await, Action::AwaitChange);
+        assert_eq!(controller.reconcile(&key).await, Action::AwaitChange);
         count(0);
     }
 }

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Writes the annotation. It carries the resourceVersion that was read, so that a decision on an old copy fails.
-pub(super) async fn annotate(
+pub(super) async fn write_status(
     client: &Client,
     object: &DynamicObject,
     status: &PoolStatus,

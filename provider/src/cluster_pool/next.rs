@@ -33,7 +33,7 @@ pub struct PoolPlan {
 }
 
 /// Plan for a pool.
-pub fn next(pool: &Pool, world: &PoolClusters, now: Timestamp) -> PoolPlan {
+pub fn plan(pool: &Pool, world: &PoolClusters, now: Timestamp) -> PoolPlan {
     let before = pool.known.clone().unwrap_or_default();
     let mut status = before.clone();
     status.claimed = i64::try_from(world.clusters.iter().filter(|c| c.claimed).count()).ok();

@@ -43,7 +43,7 @@ pub(super) struct Observed {
 /// Reads a pool.
 pub(super) async fn observe(client: &Client, namespace: &str, name: &str) -> kube::Result<PoolLookup> {
     let pools: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &hive("ClusterPool"));
-    let Some(object) = named::find(&pools, name).await? else { return Ok(PoolLookup::Nothing) };
+    let Some(object) = named::get_opt(&pools, name).await? else { return Ok(PoolLookup::Nothing) };
     let pool = match Pool::read(&json(&object)?) {
         Ok(pool) => pool,
         Err(Unread::NotOurs) => return Ok(PoolLookup::Nothing),
@@ -54,7 +54,7 @@ pub(super) async fn observe(client: &Client, namespace: &str, name: &str) -> kub
     };
     let world = PoolClusters {
         clusters: clusters(client, namespace, name).await?,
-        waiting: waiting(client, namespace, name).await?,
+        waiting: count_waiting_claims(client, namespace, name).await?,
         release_image: release_image(client, &pool.image_set).await?,
         namesakes: namesakes(client, namespace, name).await?,
     };
@@ -72,7 +72,7 @@ async fn clusters(client: &Client, namespace: &str, name: &str) -> kube::Result<
 }
 
 /// Claims for which Hive has no cluster yet.
-async fn waiting(client: &Client, namespace: &str, name: &str) -> kube::Result<usize> {
+async fn count_waiting_claims(client: &Client, namespace: &str, name: &str) -> kube::Result<usize> {
     let claims: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &hive("ClusterClaim"));
     let waits = |claim: &&DynamicObject| {
         let spec = &claim.data["spec"];
@@ -87,7 +87,7 @@ async fn release_image(client: &Client, image_set: &str) -> kube::Result<Option<
         return Ok(None);
     }
     let sets: Api<DynamicObject> = Api::all_with(client.clone(), &hive("ClusterImageSet"));
-    let set = named::find(&sets, image_set).await?;
+    let set = named::get_opt(&sets, image_set).await?;
     Ok(set.and_then(|s| s.data["spec"]["releaseImage"].as_str().filter(|r| !r.is_empty()).map(str::to_owned)))
 }
 

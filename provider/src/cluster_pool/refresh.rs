@@ -40,7 +40,7 @@ pub(super) fn advance(
 ) -> (Option<RefreshReport>, Option<Ceiling>) {
     let known = pool.known.as_ref().and_then(|k| k.refresh.clone());
     let Some(usual) = pool.request.size else { return (known, None) };
-    let Some(asked) = asked(pool, world, artifacts, known.as_ref()) else {
+    let Some(asked) = requested_refresh(pool, world, artifacts, known.as_ref()) else {
         // A cancelled refresh leaves no trace.
         return (known.filter(|k| k.phase.over()), None);
     };
@@ -85,7 +85,7 @@ pub(super) fn advance(
 }
 
 /// Refresh to carry out: the one with a nonce, else, if allowed, one for another release.
-fn asked(
+fn requested_refresh(
     pool: &Pool,
     world: &PoolClusters,
     artifacts: Option<&Artifacts>,

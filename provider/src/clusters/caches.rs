@@ -45,6 +45,6 @@ impl ClusterCaches {
         let owner = owner(self.backend, object);
         let name = owner.secret_name();
         let secret = self.secrets.get(&ObjectRef::new(&name).within(&self.credentials_namespace));
-        owner.judge(secret.as_deref().map(|secret| &secret.metadata))
+        owner.published_state(secret.as_deref().map(|secret| &secret.metadata))
     }
 }

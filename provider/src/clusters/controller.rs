@@ -29,7 +29,7 @@ use crate::{
     claims::caches::SecretMeta,
     config::{Clusters, ClustersOf},
     controller::{
-        drive::{WORKERS, drive, said, work_until},
+        drive::{WORKERS, run_reconciler, until_stopped, work_until},
         queue::{Queue, Receiver, requests},
     },
     execute::error::is_not_found,
@@ -85,10 +85,10 @@ struct ClusterInlets {
 
 /// Runs until `stop` and finishes started reconciles. Kinds that the hub does not serve are waited for.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let (stopping, stopped) = watch::channel(());
     let loops = options
         .config
@@ -115,13 +115,13 @@ async fn serve(
 ) {
     let kind = kind::of(backend);
     let resource = tokio::select! {
-        () = said(stopped.clone()) => return,
+        () = until_stopped(stopped.clone()) => return,
         resource = until_served(backend, options) => resource,
     };
     let (controller, inlets) = ClusterController::new(kind, resource, of, options, metrics);
     let controller = Arc::new(controller);
     controller.metrics.attach_clusters(&controller);
-    Box::pin(controller.run(inlets, said(stopped))).await;
+    Box::pin(controller.run(inlets, until_stopped(stopped))).await;
 }
 
 /// Waits until the hub serves a kind, and returns the best version. Logged once; the watches report all other errors.
@@ -158,7 +158,7 @@ pub(super) fn key(object: &Cluster) -> String {
 }
 
 /// Names of the watch of Secrets and of their queue, next to those of the kind itself.
-const fn words(backend: Backend) -> [&'static str; 2] {
+const fn queue_names(backend: Backend) -> [&'static str; 2] {
     match backend {
         Backend::HyperShift => ["hostedcluster-secrets", "hostedcluster-orphans"],
         Backend::ClusterApi => ["cluster-secrets", "cluster-orphans"],
@@ -202,7 +202,7 @@ impl ClusterController {
             callers,
             now,
         };
-        let health = [backend.cluster_kind().plural, words(backend)[0]].map(Health::new);
+        let health = [backend.cluster_kind().plural, queue_names(backend)[0]].map(Health::new);
         let inlets = ClusterInlets { clusters, orphans: orphan_requests, writers };
         let of = of.clone();
         let controller = Self {
@@ -230,21 +230,21 @@ impl ClusterController {
                 format!("{}/{}", gone.namespace.as_deref().unwrap_or_default(), gone.name)
             };
             let reference = |key: &str| self.reference(key);
-            let looks = drive(
+            let looks = run_reconciler(
                 self,
                 self.caches.clusters.clone(),
-                requests(clusters, reference).take_until(Box::pin(said(stopped.clone()))),
+                requests(clusters, reference).take_until(Box::pin(until_stopped(stopped.clone()))),
                 WORKERS,
-                |object, controller| Box::pin(async move { controller.pass(object).await }),
+                |object, controller| Box::pin(async move { controller.reconcile_cluster(object).await }),
                 |gone| self.queue.forget(&name_of(gone)),
             );
             let secret = |name: &str| ObjectRef::<SecretMeta>::new(name).within(self.vault.namespace());
-            let sweeps = drive(
+            let sweeps = run_reconciler(
                 self,
                 self.caches.secrets.clone(),
-                requests(orphans, secret).take_until(Box::pin(said(stopped))),
+                requests(orphans, secret).take_until(Box::pin(until_stopped(stopped))),
                 CONCURRENCY_OF_ORPHANS,
-                |secret, controller| Box::pin(async move { controller.pass_orphan(secret).await }),
+                |secret, controller| Box::pin(async move { controller.reconcile_secret(secret).await }),
                 |gone| self.orphans.forget(&gone.name),
             );
             tokio::join!(looks, sweeps);
@@ -272,7 +272,7 @@ impl ClusterController {
     }
 
     /// The clusters that are published here, as far as the cache knows.
-    pub fn served(&self) -> Vec<Arc<Cluster>> {
+    pub fn served_clusters(&self) -> Vec<Arc<Cluster>> {
         let namespace = self.vault.namespace();
         let all = self.caches.clusters.state().into_iter();
         all.filter(|object| object.is_marked_for(namespace)).collect()
@@ -286,6 +286,6 @@ impl ClusterController {
     /// The queues and what they hold.
     pub fn queues(&self) -> [(&'static str, &Queue); 2] {
         let backend = self.backend();
-        [(backend.cluster_kind().plural, &self.queue), (words(backend)[1], &self.orphans)]
+        [(backend.cluster_kind().plural, &self.queue), (queue_names(backend)[1], &self.orphans)]
     }
 }

@@ -18,11 +18,11 @@ use super::{
 };
 use crate::{
     account::{GUEST_TIMEOUT as ISSUING, callers::GuestLimiter},
-    execute::{Cause, Error, Reason, error::is_not_found, event, limited},
+    execute::{Cause, Error, Reason, error::is_not_found, event, with_timeout},
     named,
     publish::{
         CredentialsNamespace, CredentialsOperation,
-        write::{annotate, issue, publish, sweep, withdraw},
+        write::{delete_orphaned_secret, issue, publish, withdraw, write_annotations},
     },
     step::Event,
 };
@@ -79,7 +79,9 @@ impl ClusterExecutor {
             }
         }
         if let Some(notes) = &step.status {
-            self.notes(object, notes).await.map_err(|error| ClusterFailure { action: None, error })?;
+            self.write_annotations(object, notes)
+                .await
+                .map_err(|error| ClusterFailure { action: None, error })?;
         }
         for event in &step.events {
             forgone.extend(self.one(object, &CredentialsOperation::Emit(event.clone())).await.err());
@@ -89,8 +91,8 @@ impl ClusterExecutor {
 
     async fn one(&self, object: &Cluster, action: &CredentialsOperation) -> Result<(), Error> {
         let patience = if matches!(action, CredentialsOperation::Issue(_)) { ISSUING } else { self.patience };
-        limited(name(action), patience, self.act(object, action)).await?;
-        self.say(object, name(action));
+        with_timeout(name(action), patience, self.act(object, action)).await?;
+        self.log_operation(object, name(action));
         Ok(())
     }
 
@@ -111,7 +113,7 @@ impl ClusterExecutor {
     }
 
     /// Writes those annotations that are not as they should be.
-    pub async fn notes(&self, object: &Cluster, notes: &ClusterAnnotations) -> Result<(), Error> {
+    pub async fn write_annotations(&self, object: &Cluster, notes: &ClusterAnnotations) -> Result<(), Error> {
         let write = async {
             let status = notes.status.write().map_err(|error| Cause::new(Reason::Bug, error.to_string()))?;
             let wanted = [
@@ -119,10 +121,10 @@ impl ClusterExecutor {
                 (ours::CREDENTIALS_REVISION, notes.credentials_revision.clone()),
             ];
             let api = api(&self.vault.client(), object.namespace(), &self.resource);
-            annotate(&api, &object.metadata, wanted).await
+            write_annotations(&api, &object.metadata, wanted).await
         };
-        if limited("annotate", self.patience, write).await? {
-            self.say(object, "annotate");
+        if with_timeout("annotate", self.patience, write).await? {
+            self.log_operation(object, "annotate");
         }
         Ok(())
     }
@@ -130,7 +132,7 @@ impl ClusterExecutor {
     /// Deletes the object of an overdue cluster and emits the event, unless it is another object by now or has another latest end. This
     /// precedes all other work, because nothing else ends a cluster whose credentials cannot be read.
     pub async fn end_overdue(&self, object: &Cluster, event: &Event) -> Result<(), Error> {
-        if !limited("delete_overdue_cluster", self.patience, self.delete(object)).await? {
+        if !with_timeout("delete_overdue_cluster", self.patience, self.delete(object)).await? {
             return Ok(());
         }
         tracing::warn!(
@@ -139,13 +141,14 @@ impl ClusterExecutor {
             cluster = object.name(),
             "deleted: its latest end has come, and nobody had ended it"
         );
-        limited("emit", self.patience, self.act(object, &CredentialsOperation::Emit(event.clone()))).await
+        with_timeout("emit", self.patience, self.act(object, &CredentialsOperation::Emit(event.clone())))
+            .await
     }
 
     /// Whether the object was deleted.
     async fn delete(&self, object: &Cluster) -> Result<bool, Cause> {
         let api = api(&self.vault.client(), object.namespace(), &self.resource);
-        let Some(found) = named::find(&api, object.name()).await? else { return Ok(false) };
+        let Some(found) = named::get_opt(&api, object.name()).await? else { return Ok(false) };
         let same = found.uid() == object.uid() && !found.is_deleted();
         if !same || found.annotation(ours::LATEST_END) != object.annotation(ours::LATEST_END) {
             return Ok(false);
@@ -160,14 +163,14 @@ impl ClusterExecutor {
     }
 
     /// Deletes a published Secret whose cluster is deleted. `gone` is the uid of the cluster's object.
-    pub async fn sweep(&self, name: &str, gone: &str) -> Result<(), Error> {
+    pub async fn delete_orphaned_secret(&self, name: &str, gone: &str) -> Result<(), Error> {
         let kind = self.backend.cluster_kind();
-        let removed = sweep(&self.vault, name, (kind.group, kind.kind), gone, &self.callers);
-        limited("sweep_credentials", self.patience, removed).await
+        let removed = delete_orphaned_secret(&self.vault, name, (kind.group, kind.kind), gone, &self.callers);
+        with_timeout("sweep_credentials", self.patience, removed).await
     }
 
     /// One line for each thing that was done. Never what was written.
-    fn say(&self, object: &Cluster, action: &'static str) {
+    fn log_operation(&self, object: &Cluster, action: &'static str) {
         let (kind, namespace, cluster) = (&self.resource.kind, object.namespace(), object.name());
         tracing::info!(kind, namespace, cluster, action, "done");
     }

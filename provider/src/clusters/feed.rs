@@ -28,13 +28,13 @@ impl ClusterController {
 
     async fn feed_clusters(&self, mut writer: Writer<Cluster>) {
         let all: Api<Cluster> = Api::all_with(self.vault.client(), &self.resource);
-        watch::keep(all, Config::default(), &self.health[0], |event| {
+        watch::keep_watching(all, Config::default(), &self.health[0], |event| {
             if let Event::Apply(object) | Event::InitApply(object) | Event::Delete(object) = &event
                 && !self.of.serves(object.namespace())
             {
                 return;
             }
-            let event = event.modify(|object| object.slim(self.kind.conditions()));
+            let event = event.modify(|object| object.drop_unread_fields(self.kind.conditions()));
             let is_new = match &event {
                 Event::Apply(object) => {
                     self.cached(&key(object)).is_none_or(|before| !before.is_like(object))
@@ -57,7 +57,7 @@ impl ClusterController {
     }
 
     async fn feed_secrets(&self, mut writer: Writer<SecretMeta>) {
-        watch::keep(self.vault.secrets_metadata(), Config::default(), &self.health[1], |event| {
+        watch::keep_watching(self.vault.secrets_metadata(), Config::default(), &self.health[1], |event| {
             let event = event.modify(|secret| slim_secret(&mut secret.metadata));
             if let Event::Apply(secret) | Event::InitApply(secret) = &event
                 && !secret.name_any().ends_with(SUFFIX)

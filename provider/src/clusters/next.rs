@@ -30,7 +30,9 @@ use super::{
 };
 use crate::{
     ephemeral_cluster::credentials::Published,
-    publish::{CredentialsDecision, CredentialsOperation, CredentialsSource, SOON, again, compare, follow},
+    publish::{
+        CredentialsDecision, CredentialsOperation, CredentialsSource, SOON, compare, follow, recheck_after,
+    },
     step::{Event, Requeue},
 };
 
@@ -60,13 +62,13 @@ pub struct ClusterAnnotations {
 }
 
 /// Plans the next step of a cluster.
-pub fn next(kind: &dyn ClusterKind, object: &Cluster, world: &ClusterState, now: Timestamp) -> ClusterPlan {
+pub fn plan(kind: &dyn ClusterKind, object: &Cluster, world: &ClusterState, now: Timestamp) -> ClusterPlan {
     if !is_ours(object, &world.published, &world.settings) || !is_readable(object, &world.holder) {
         return ClusterPlan::default();
     }
     let stored = stored(object);
     let (source, waits) = source(kind, object, world, &stored, now);
-    let (verdict, again) = judge(kind, object, world, &source, now);
+    let (verdict, again) = evaluate_credentials(kind, object, world, &source, now);
     let followed = follow(object.name(), verdict, &source, &world.published, &stored);
     let mut step = ClusterPlan {
         actions: followed.actions,
@@ -141,7 +143,7 @@ fn stored(object: &Cluster) -> HiveStatus {
 }
 
 /// Decides about the credentials, and when the decision changes without an event.
-fn judge(
+fn evaluate_credentials(
     kind: &dyn ClusterKind,
     object: &Cluster,
     world: &ClusterState,
@@ -186,7 +188,7 @@ fn judge(
     let unread = || CredentialsDecision::Leave(Blocked::NotRunning, "it was not looked at".to_owned());
     let changed = holder.status.value.conditions.iter().filter_map(|c| c.last_transition_time).max();
     // Not of what is only waited for.
-    let again = again(&world.source, &world.published, changed, now);
+    let again = recheck_after(&world.source, &world.published, changed, now);
     let again = again.map_or(Requeue::OnChange, Requeue::after);
     (compare(source, &world.published, now).unwrap_or_else(unread), again)
 }
@@ -202,14 +204,18 @@ fn source<'a>(
     let found = (Cow::Borrowed(&world.source), Requeue::OnChange);
     let Some((reason, message)) = &world.lacks else { return found };
     let place = may_read(kind, object, world).and_then(|holder| kind.place(holder).ok());
-    match place.and_then(|place| waits(&place, stored, now)) {
+    match place.and_then(|place| password_deadline(&place, stored, now)) {
         Some(until) => (Cow::Owned(CredentialsSource::Blocked(*reason, message.clone())), until),
         None => found,
     }
 }
 
 /// Deadline of the wait for a missing password, if there is one. A published password is never withdrawn.
-fn waits(place: &CredentialsLocation<'_>, stored: &HiveStatus, now: Timestamp) -> Option<Requeue> {
+fn password_deadline(
+    place: &CredentialsLocation<'_>,
+    stored: &HiveStatus,
+    now: Timestamp,
+) -> Option<Requeue> {
     let Password::Perhaps { since, .. } = &place.password else { return None };
     if stored.credentials.as_ref().is_some_and(|told| told.password_available) {
         return Some(Requeue::OnChange);
@@ -243,7 +249,7 @@ pub fn failed(object: &Cluster, action: &CredentialsOperation, said: &str) -> Op
 
 /// Whether anything has to be read from the API server before the decision: published credentials cannot be recalled, and withdrawn ones are
 /// missed.
-pub fn matters(
+pub fn needs_fresh_read(
     kind: &dyn ClusterKind,
     object: &Cluster,
     published: &Published,

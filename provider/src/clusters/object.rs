@@ -92,7 +92,7 @@ impl Cluster {
     }
 
     /// Drops unread fields. `conditions` are the types that are read.
-    pub fn slim(&mut self, conditions: &[&str]) {
+    pub fn drop_unread_fields(&mut self, conditions: &[&str]) {
         self.metadata.labels = None;
         if let Some(annotations) = &mut self.metadata.annotations {
             annotations.retain(|key, _| key.starts_with(PREFIX));

@@ -16,7 +16,7 @@ use testplatform_apis::{
 use super::{
     caches::ClusterCaches,
     kind::{self, ClusterKind, Password, owner},
-    next::{matters, may_read},
+    next::{may_read, needs_fresh_read},
     object::Cluster,
     world::{ClusterSettings, ClusterState, HolderState},
 };
@@ -26,7 +26,7 @@ use crate::{
     execute::{
         Cause, Error, Reason,
         error::{is_not_found, plain},
-        limited,
+        with_timeout,
     },
     named,
     publish::{CredentialsNamespace, CredentialsSource, Reader},
@@ -65,7 +65,7 @@ impl ClusterObserver {
         anew: bool,
     ) -> Result<Option<(Arc<Cluster>, ClusterState)>, Error> {
         let published = self.caches.published(&cached);
-        let matters = matters(self.kind, &cached, &published, &self.settings);
+        let matters = needs_fresh_read(self.kind, &cached, &published, &self.settings);
         let object = if anew || matters {
             match self.object(cached.namespace(), cached.name()).await? {
                 Some(object) => Arc::new(object),
@@ -74,7 +74,8 @@ impl ClusterObserver {
         } else {
             cached
         };
-        let holder = if matters { self.holder(&object).await? } else { unseen(self.kind, &object) };
+        let holder =
+            if matters { self.holder(&object).await? } else { holder_without_read(self.kind, &object) };
         // By the object as it is now, which may be another one of the same name.
         let published = self.caches.published(&object);
         let settings = self.settings.clone();
@@ -96,7 +97,7 @@ impl ClusterObserver {
     /// The object of a name.
     pub async fn object(&self, namespace: &str, name: &str) -> Result<Option<Cluster>, Error> {
         let api = api(&self.vault.client(), namespace, &self.resource);
-        self.call("get_cluster", named::find(&api, name)).await
+        self.call("get_cluster", named::get_opt(&api, name)).await
     }
 
     /// The object that has the credentials.
@@ -185,12 +186,12 @@ impl ClusterObserver {
         action: &'static str,
         call: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Error> {
-        limited(action, self.patience, async { call.await.map_err(Cause::from) }).await
+        with_timeout(action, self.patience, async { call.await.map_err(Cause::from) }).await
     }
 }
 
 /// The object with the credentials of a cluster of which nothing has to be read.
-fn unseen(kind: &dyn ClusterKind, object: &Cluster) -> HolderState {
+fn holder_without_read(kind: &dyn ClusterKind, object: &Cluster) -> HolderState {
     match kind.holder(object) {
         kind::CredentialsHolder::Itself => HolderState::Itself,
         kind::CredentialsHolder::NotNamed(_) | kind::CredentialsHolder::HostedCluster { .. } => {
@@ -223,20 +224,20 @@ pub(crate) async fn find(
     for version in kind.versions {
         let api = api(client, namespace, &resource(kind, version));
         let get = async {
-            match named::find(&api, name).await {
+            match named::get_opt(&api, name).await {
                 // It is not said of the cluster, so perhaps of the version.
                 Err(error) if is_not_found(&error) => Ok(Err(error)),
                 found => Ok(Ok(found?)),
             }
         };
-        match limited(ACTION, patience, get).await? {
+        match with_timeout(ACTION, patience, get).await? {
             Ok(found) => return Ok(found),
             Err(error) => unsaid = Some(error),
         }
     }
     let Some(unsaid) = unsaid else { return Ok(None) };
     let ask = async { may_be_served(client, kind).await.map_err(Cause::from) };
-    if limited(ACTION, patience, ask).await? {
+    if with_timeout(ACTION, patience, ask).await? {
         let message = format!("it is not said whether there is such a {}: {}", kind.kind, plain(&unsaid));
         return Err(Cause::new(Reason::NotFound, message).during(ACTION));
     }

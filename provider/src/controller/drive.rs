@@ -22,7 +22,7 @@ pub(crate) const WORKERS: u16 = 16;
 type Looking = BoxFuture<'static, Result<Action, Error>>;
 
 /// Reconciles objects until there are no more requests. `gone` receives those that are no longer in the store.
-pub(crate) async fn drive<K, C>(
+pub(crate) async fn run_reconciler<K, C>(
     context: &Arc<C>,
     store: Store<K>,
     requests: impl Stream<Item = Result<ObjectRef<K>, Infallible>>,
@@ -72,7 +72,7 @@ pub(crate) async fn work_until<W: Future<Output = ()>>(
 }
 
 /// Completes when no new work may start.
-pub(crate) async fn said(mut stopped: watch::Receiver<()>) {
+pub(crate) async fn until_stopped(mut stopped: watch::Receiver<()>) {
     // An error means that the sender is dropped, which means the same.
     let _ = stopped.changed().await;
 }

@@ -46,8 +46,8 @@ impl Controller {
 
     async fn feed_ephemeral_clusters(&self, mut writer: Writer<EphemeralCluster>) {
         let api = self.hub.ephemeral_clusters();
-        watch::keep(api, Config::default().page_size(PAGE), &self.health[0], |event| {
-            let event = event.modify(|object| slim(&mut object.metadata));
+        watch::keep_watching(api, Config::default().page_size(PAGE), &self.health[0], |event| {
+            let event = event.modify(|object| drop_unread_metadata(&mut object.metadata));
             writer.apply_watcher_event(&event);
             match event {
                 Event::Apply(object) => self.queue.push(object.name()),
@@ -73,30 +73,35 @@ impl Controller {
 
     async fn feed_prow_jobs(&self, mut writer: Writer<ProwJob>) {
         let api = self.hub.prow_jobs();
-        watch::keep(api, Config::default().labels(LABEL).page_size(PAGE), &self.health[1], |event| {
-            let event = event.modify(|job| slim(&mut job.metadata));
-            writer.apply_watcher_event(&event);
-            self.caches.index(&event);
-            match event {
-                Event::Apply(job) | Event::Delete(job) => self.push_job(&job),
-                Event::InitDone => {
-                    for job in self.caches.prow_jobs.state() {
-                        self.push_job(&job);
+        watch::keep_watching(
+            api,
+            Config::default().labels(LABEL).page_size(PAGE),
+            &self.health[1],
+            |event| {
+                let event = event.modify(|job| drop_unread_metadata(&mut job.metadata));
+                writer.apply_watcher_event(&event);
+                self.caches.index_job(&event);
+                match event {
+                    Event::Apply(job) | Event::Delete(job) => self.push_job(&job),
+                    Event::InitDone => {
+                        for job in self.caches.prow_jobs.state() {
+                            self.push_job(&job);
+                        }
+                        // A deleted job may be the reason to reconcile an EphemeralCluster.
+                        for object in self.caches.ephemeral_clusters.state() {
+                            self.queue.push(object.name());
+                        }
                     }
-                    // A deleted job may be the reason to reconcile an EphemeralCluster.
-                    for object in self.caches.ephemeral_clusters.state() {
-                        self.queue.push(object.name());
-                    }
+                    Event::Init | Event::InitApply(_) => {}
                 }
-                Event::Init | Event::InitApply(_) => {}
-            }
-        })
+            },
+        )
         .await;
     }
 
     async fn feed_published(&self) {
         let api = self.hub.secrets_metadata();
-        watch::keep(api, Config::default(), &self.health[2], |event| {
+        watch::keep_watching(api, Config::default(), &self.health[2], |event| {
             for ephemeral_cluster in self.caches.take_published(&event) {
                 self.queue.push(ephemeral_cluster);
             }
@@ -136,7 +141,7 @@ impl Controller {
 
 /// Keeps only the labels and annotations that decisions need: there may be thousands of objects, and somebody's annotation can be as long as a
 /// spec.
-fn slim(metadata: &mut ObjectMeta) {
+fn drop_unread_metadata(metadata: &mut ObjectMeta) {
     let matters = |key: &str| key == LABEL || PREFIXES.iter().any(|prefix| key.starts_with(prefix));
     for map in [&mut metadata.labels, &mut metadata.annotations].into_iter().flatten() {
         map.retain(|key, _| matters(key));

@@ -73,7 +73,7 @@ impl Queue {
     }
 
     /// Bypasses caches until a reconcile has succeeded: after a failure or a wait, a cache would only report the same uncertainty.
-    pub fn anew(&self, name: &str) {
+    pub fn bypass_caches(&self, name: &str) {
         self.state().anew.insert(name.to_owned());
     }
 
@@ -136,7 +136,7 @@ pub(crate) fn backoff(failures: u32, (first, most): (Duration, Duration)) -> Dur
 }
 
 /// Resync period of an object. Each has its own, so that not all are reconciled at once.
-pub fn net(uid: &str) -> Duration {
+pub fn resync_period(uid: &str) -> Duration {
     let mut hasher = DefaultHasher::new();
     uid.hash(&mut hasher);
     NET.0 + NET.1.mul_f64(f64::from(u16::try_from(hasher.finish() % 1000).unwrap_or_default()) / 1000.0)
@@ -177,7 +177,7 @@ mod tests {
         tokio::time::advance(Duration::from_secs(2)).await;
         queue.push("a");
         assert_eq!(queue.age(), (Duration::from_secs(2), 1));
-        queue.anew("a");
+        queue.bypass_caches("a");
         assert_eq!(queue.begin("a"), (Some(Duration::from_secs(2)), true));
         assert_eq!(queue.begin("a"), (None, true), "the look did not succeed");
         queue.succeeded("a");
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_net_is_spread() {
-        let times: HashSet<Duration> = (0..100).map(|n| net(&format!("uid-{n}"))).collect();
+        let times: HashSet<Duration> = (0..100).map(|n| resync_period(&format!("uid-{n}"))).collect();
         assert!(times.len() > 50);
         assert!(times.iter().all(|t| (NET.0..NET.0 + NET.1).contains(t)));
     }

@@ -141,7 +141,7 @@ impl ConditionReason {
 
     /// Parses the decision behind ClusterReady=False with this reason: there was and will be no cluster, although nobody requested its end. It
     /// is decided once, and that condition keeps it until the job has ended.
-    pub fn verdict(word: &str) -> Option<Self> {
+    pub fn parse_decision(word: &str) -> Option<Self> {
         [Self::ProvisionTimeout, Self::NeverScheduled, Self::ProwJobGone]
             .into_iter()
             .find(|reason| reason.as_str() == word)
@@ -204,7 +204,7 @@ pub fn set(
         status: status.into(),
         reason: word(type_, reason),
         message: bounded(message),
-        last_transition_time: Some(since.unwrap_or_else(|| whole_seconds(now))),
+        last_transition_time: Some(since.unwrap_or_else(|| truncate_to_seconds(now))),
         observed_generation: None,
     };
     match conditions.iter_mut().find(|c| c.type_ == type_) {
@@ -215,7 +215,7 @@ pub fn set(
 
 /// Conditions at the start of a reconcile: one of each type, in the form that every upstream CRD admits. Newer CRDs have Kubernetes conditions
 /// with CamelCase reasons, and reject the whole status for any other.
-pub fn carried(stored: &[Condition], now: Timestamp) -> Vec<Condition> {
+pub fn carry_over(stored: &[Condition], now: Timestamp) -> Vec<Condition> {
     let mut carried: Vec<Condition> = Vec::new();
     for condition in stored {
         if find(&carried, &condition.type_).is_none() {
@@ -225,7 +225,7 @@ pub fn carried(stored: &[Condition], now: Timestamp) -> Vec<Condition> {
             let mut condition = condition.clone();
             condition.reason = word(&condition.type_, &condition.reason);
             condition.message = bounded(condition.message);
-            condition.last_transition_time.get_or_insert_with(|| whole_seconds(now));
+            condition.last_transition_time.get_or_insert_with(|| truncate_to_seconds(now));
             if !known {
                 condition.status = ConditionStatus::Unknown.as_str().into();
             }
@@ -262,7 +262,7 @@ fn bounded(mut message: String) -> String {
 }
 
 /// The second that a moment lies in.
-pub fn whole_seconds(at: Timestamp) -> Timestamp {
+pub fn truncate_to_seconds(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
@@ -306,7 +306,7 @@ mod tests {
             ],
         }))
         .unwrap();
-        let carried = Status { conditions: carried(&stored.conditions, now()), ..stored.clone() };
+        let carried = Status { conditions: carry_over(&stored.conditions, now()), ..stored.clone() };
         let written = patch(&stored, &carried).unwrap();
         let written = written["status"]["conditions"].as_array().unwrap();
         assert!(written.iter().all(is_admitted), "{written:#?}");
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(written[2]["observedGeneration"], 3);
         assert_eq!((written.len(), &written[3]["message"]), (5, &json!("kept")));
         // Once it is written so, there is no reason to write it again.
-        let again = Status { conditions: super::carried(&carried.conditions, now()), ..carried.clone() };
+        let again = Status { conditions: super::carry_over(&carried.conditions, now()), ..carried.clone() };
         assert_eq!(patch(&carried, &again), None);
     }
 

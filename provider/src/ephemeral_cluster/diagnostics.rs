@@ -30,7 +30,7 @@ pub fn of(status: &Status, job: Option<&Job>) -> String {
 /// Reason of the failure, and the type of the condition that reports it.
 pub fn cause(status: &Status) -> (String, &'static str) {
     let against = |type_: &str| find(&status.conditions, type_).filter(|c| c.is_false());
-    let verdict = against(CLUSTER_READY).filter(|c| ConditionReason::verdict(&c.reason).is_some());
+    let verdict = against(CLUSTER_READY).filter(|c| ConditionReason::parse_decision(&c.reason).is_some());
     let ended = find(&status.conditions, PROW_JOB_COMPLETED).filter(|c| c.is_true());
     let created = ConditionReason::ProwJobCreated.as_str();
     let refused = against(PROW_JOB_CREATING).filter(|c| c.reason != created && is_word(&c.reason));

@@ -10,7 +10,7 @@ use testplatform_apis::{
 };
 
 use super::{
-    conditions::whole_seconds,
+    conditions::truncate_to_seconds,
     job_name::{cut, job_name, label_value},
     prow_job,
     request::Request,
@@ -64,7 +64,7 @@ pub fn manifest(request: &Request<'_>, prow: &Prow, parts: &JobInputs<'_>, now: 
             "prowjob_defaults": { "tenant_id": prow.tenant_id },
             "pod_spec": pod_spec(request, prow, parts),
         },
-        "status": { "state": "scheduling", "startTime": whole_seconds(now).to_string() },
+        "status": { "state": "scheduling", "startTime": truncate_to_seconds(now).to_string() },
     })
 }
 

@@ -63,13 +63,13 @@ pub(super) enum EndReason {
 }
 
 /// Plans the next step of an EphemeralCluster.
-pub fn next(object: &EphemeralCluster, world: &ObservedState, now: Timestamp) -> Plan {
+pub fn plan(object: &EphemeralCluster, world: &ObservedState, now: Timestamp) -> Plan {
     if object.uid().is_empty() {
         return Plan::default();
     }
     let mut pass = Planner::new(object, world, now);
     if object.status.error.is_some() {
-        unreadable::next(&mut pass);
+        unreadable::plan_unreadable(&mut pass);
         return pass.finish_without_status();
     }
     if pass.own.runs() {
@@ -80,39 +80,39 @@ pub fn next(object: &EphemeralCluster, world: &ObservedState, now: Timestamp) ->
     }
     let (job, over) = match pass.own.bound {
         BoundJob::Unbound => {
-            birth::next(&mut pass);
+            birth::plan_creation(&mut pass);
             (None, true)
         }
         // The cache lags behind our own creation.
         BoundJob::Unseen => {
             if pass.is_sure() {
-                pass.again_in(RETRY);
+                pass.requeue_after(RETRY);
             }
             (None, false)
         }
-        BoundJob::Gone => (None, ended::gone(&mut pass)),
+        BoundJob::Gone => (None, ended::conclude_missing_job(&mut pass)),
         BoundJob::Foreign(job) => {
             ended::foreign(&mut pass, job);
             (None, true)
         }
         BoundJob::To(job) if job.prow_job.state().is_final() => {
             bind(&mut pass, job);
-            ended::next(&mut pass, job);
+            ended::plan_conclusion(&mut pass, job);
             (Some(job), true)
         }
         BoundJob::To(job) => {
             bind(&mut pass, job);
             claim(&mut pass, job);
-            if let Some(ending) = begun(&pass).or_else(|| running::next(&mut pass, job)) {
+            if let Some(ending) = started_end(&pass).or_else(|| running::plan_running(&mut pass, job)) {
                 make_way(&mut pass, job);
-                teardown::next(&mut pass, job, ending);
+                teardown::plan_teardown(&mut pass, job, ending);
             }
             (Some(job), false)
         }
     };
     if object.is_deleted() && over && !pass.own.runs() {
         // The status has no readers any more.
-        pass.let_go();
+        pass.remove_finalizer();
         return pass.finish_without_status();
     }
     pass.finish(job)
@@ -152,7 +152,7 @@ fn end_stray(pass: &mut Planner<'_>, stray: &Job) {
 }
 
 /// The most of somebody else's words that a condition repeats, in bytes.
-const MAX_SAID: usize = 1024;
+const MAX_MESSAGE: usize = 1024;
 
 /// Status after an operation of a plan failed, if the failure concerns the owner of the EphemeralCluster. A conflict does not: it only means an
 /// outdated copy. `said` is a message that quotes no secret.
@@ -167,7 +167,7 @@ pub fn failed(
         return None;
     }
     let stored = &object.status.value;
-    let mut status = Status { conditions: conditions::carried(&stored.conditions, now), ..stored.clone() };
+    let mut status = Status { conditions: conditions::carry_over(&stored.conditions, now), ..stored.clone() };
     let (type_, reason) = match action {
         Operation::CreateProwJob(_) => {
             status.phase = status.phase.or(Some(Phase::Provisioning));
@@ -195,7 +195,7 @@ pub fn failed(
     if conditions::find(&status.conditions, type_).is_some_and(known) {
         return None;
     }
-    let said = &said[..said.floor_char_boundary(MAX_SAID)];
+    let said = &said[..said.floor_char_boundary(MAX_MESSAGE)];
     conditions::set(
         &mut status.conditions,
         type_,
@@ -213,7 +213,7 @@ fn begin_end(status: &mut Status, decided: &Status, now: Timestamp) {
     let over = matches!(status.phase, Some(Phase::Failed | Phase::Deprovisioned));
     status.phase = if over { status.phase } else { Some(Phase::Deprovisioning) };
     let verdict = conditions::find(&decided.conditions, CLUSTER_READY)
-        .filter(|c| c.is_false() && ConditionReason::verdict(&c.reason).is_some());
+        .filter(|c| c.is_false() && ConditionReason::parse_decision(&c.reason).is_some());
     if let Some(Condition { reason, message, .. }) = verdict {
         conditions::set(
             &mut status.conditions,
@@ -227,25 +227,25 @@ fn begin_end(status: &mut Status, decided: &Status, now: Timestamp) {
 }
 
 /// Why the end has begun, if it has: from then on there is no way back.
-fn begun(pass: &Planner<'_>) -> Option<EndReason> {
-    let verdict = ConditionReason::verdict(pass.reason_against(CLUSTER_READY));
+fn started_end(pass: &Planner<'_>) -> Option<EndReason> {
+    let verdict = ConditionReason::parse_decision(pass.reason_against(CLUSTER_READY));
     if verdict == Some(ConditionReason::ProvisionTimeout) {
         return Some(EndReason::ProvisionTimeout);
     }
     if verdict == Some(ConditionReason::NeverScheduled) {
         return Some(EndReason::NeverScheduled);
     }
-    (asked(pass) || pass.is_over()).then_some(EndReason::Asked)
+    (is_end_requested(pass) || pass.is_over()).then_some(EndReason::Asked)
 }
 
 /// Whether the end was requested, or started in this reconcile.
-fn asked(pass: &Planner<'_>) -> bool {
-    pass.object.asks_for_its_end() || conditions::find(&pass.status.conditions, TEST_COMPLETED).is_some()
+fn is_end_requested(pass: &Planner<'_>) -> bool {
+    pass.object.is_teardown_requested() || conditions::find(&pass.status.conditions, TEST_COMPLETED).is_some()
 }
 
 /// Whether it ever was ready. The name of the Secret stays when all else changes.
 fn ever_ready(pass: &Planner<'_>) -> bool {
-    !pass.stored().secret_ref.is_empty() || pass.holds(CLUSTER_READY)
+    !pass.stored().secret_ref.is_empty() || pass.is_condition_true(CLUSTER_READY)
 }
 
 fn bind(pass: &mut Planner<'_>, job: &Job) {
@@ -291,7 +291,7 @@ fn duration(object: &EphemeralCluster, key: &str) -> Option<SignedDuration> {
 }
 
 /// When the EphemeralCluster was made.
-fn born(pass: &Planner<'_>) -> Timestamp {
+fn creation_time(pass: &Planner<'_>) -> Timestamp {
     pass.object.metadata.creation_timestamp.as_ref().map_or(pass.now, |t| t.0)
 }
 
@@ -299,5 +299,5 @@ fn born(pass: &Planner<'_>) -> Timestamp {
 fn provision_deadline(pass: &Planner<'_>) -> Timestamp {
     let timeout = duration(pass.object, ours::PROVISION_TIMEOUT);
     let timeout = timeout.unwrap_or(pass.world.settings.provision_timeout);
-    after(born(pass), timeout.saturating_add(MARGIN))
+    after(creation_time(pass), timeout.saturating_add(MARGIN))
 }

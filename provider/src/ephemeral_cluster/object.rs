@@ -59,7 +59,7 @@ pub struct CiOperator {
 #[serde(rename_all = "camelCase", default)]
 pub struct Test {
     /// Whether there is a `clusterClaim`: the cluster then comes from a Hive pool, and its credentials lie elsewhere.
-    #[serde(rename = "clusterClaim", deserialize_with = "is_there")]
+    #[serde(rename = "clusterClaim", deserialize_with = "is_present")]
     pub from_hive: bool,
     /// The workflow, for metrics. Tenant text.
     #[serde(deserialize_with = "text")]
@@ -103,7 +103,7 @@ impl EphemeralCluster {
     }
 
     /// Whether its end was requested. The request is remembered, so withdrawing it changes nothing.
-    pub fn asks_for_its_end(&self) -> bool {
+    pub fn is_teardown_requested(&self) -> bool {
         let status = &self.status.value;
         self.is_deleted()
             || self.spec.value.tear_down_cluster
@@ -187,7 +187,7 @@ fn other_writer(managed: &[ManagedFieldsEntry]) -> Option<OtherWriter> {
         .max_by_key(|writer| writer.at)
 }
 
-fn is_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+fn is_present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     Ok(Option::<serde::de::IgnoredAny>::deserialize(deserializer)?.is_some())
 }
 

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::{
     next::{
         pass::{RETRY, after},
-        teardown::{ABORTED_BY_US, EndMethod, means, started},
+        teardown::{ABORTED_BY_US, EndMethod, end_method, started},
     },
     settings::Settings,
     world::Job,
@@ -14,12 +14,12 @@ use crate::step::{Operation, Plan, Requeue};
 
 /// Plans the end of a job whose EphemeralCluster does not exist any more, as the API server confirmed in this reconcile. The plan has no
 /// status.
-pub fn next(job: &Job, settings: &Settings, now: Timestamp) -> Plan {
+pub fn plan_orphan(job: &Job, settings: &Settings, now: Timestamp) -> Plan {
     if job.prow_job.state().is_final() {
         return Plan::default();
     }
     let wait = |time| Plan { requeue: Requeue::after(time), ..Plan::default() };
-    match means(&job.site) {
+    match end_method(&job.site) {
         EndMethod::Told => Plan::default(),
         EndMethod::Tell { cluster, namespace } => {
             Plan { actions: vec![Operation::SignalWaitStep { cluster, namespace }], ..Plan::default() }

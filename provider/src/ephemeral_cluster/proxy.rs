@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Plans the credentials of an EphemeralCluster. The plan never has a job, a finalizer or a status.
-pub fn next(object: &EphemeralCluster, world: &ObservedState, now: Timestamp) -> Plan {
+pub fn plan_proxy(object: &EphemeralCluster, world: &ObservedState, now: Timestamp) -> Plan {
     let status = &object.status.value;
     // A deleted object takes its Secret along. Only the upstream controller says which job it has.
     if object.is_deleted() || object.status.error.is_some() || status.prow_job_id.is_empty() {

@@ -7,7 +7,7 @@ use kube::api::Patch;
 use serde_json::{Value, json};
 use testplatform_apis::names::ephemeral_cluster::FINALIZER;
 
-use super::{Cause, Executor, Reason, error::is_gone};
+use super::{Cause, Executor, Reason, error::is_object_not_found};
 use crate::{
     ephemeral_cluster::{
         object::EphemeralCluster,
@@ -100,7 +100,7 @@ fn took(
             *object = Some(written);
             Ok(Written::Done)
         }
-        Err(error) if is_gone(&error, name) => Ok(Written::Gone),
+        Err(error) if is_object_not_found(&error, name) => Ok(Written::Gone),
         Err(error) => Err(error.into()),
     }
 }

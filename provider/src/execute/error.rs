@@ -17,7 +17,7 @@ pub struct Error {
 
 impl Error {
     /// Message for the owner. It does not change from try to try, or each try would be a change.
-    pub fn said(&self) -> Option<String> {
+    pub fn owner_message(&self) -> Option<String> {
         let text = match self.reason {
             // Nothing is wrong, or it passes by itself.
             Reason::Conflict | Reason::NotYet | Reason::Timeout | Reason::Server | Reason::Network => {
@@ -187,7 +187,7 @@ pub fn is_not_found(error: &Kube) -> bool {
 }
 
 /// Whether the API server said that there is no object of this name.
-pub fn is_gone(error: &Kube, name: &str) -> bool {
+pub fn is_object_not_found(error: &Kube, name: &str) -> bool {
     let Kube::Api(status) = error else { return false };
     let named = status.details.as_ref().is_some_and(|details| details.name == name);
     status.code == 404 && status.reason == "NotFound" && named

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     Cause, Executor, Reason,
-    error::{already_exists, is_gone},
+    error::{already_exists, is_object_not_found},
 };
 use crate::{
     ephemeral_cluster::prow_job::JobState,
@@ -58,7 +58,7 @@ impl Executor {
 
     async fn try_abort(&self, name: &str, description: &str) -> Result<(), Cause> {
         let jobs = self.hub.prow_jobs();
-        let Some(job) = named::find(&jobs, name).await? else { return Ok(()) };
+        let Some(job) = named::get_opt(&jobs, name).await? else { return Ok(()) };
         if job.state().is_final() {
             return Ok(());
         }
@@ -72,7 +72,7 @@ impl Executor {
         };
         let version = job.metadata.resource_version.as_ref();
         let written = match jobs.patch(name, &patching(), &patch(version)).await {
-            Err(error) if is_gone(&error, name) => return Ok(()),
+            Err(error) if is_object_not_found(&error, name) => return Ok(()),
             other => other?,
         };
         if written.state() == JobState::Aborted {
@@ -82,7 +82,7 @@ impl Executor {
         // status was ignored.
         let version = written.metadata.resource_version.as_ref();
         match jobs.patch_status(name, &patching(), &patch(version)).await {
-            Err(error) if is_gone(&error, name) => Ok(()),
+            Err(error) if is_object_not_found(&error, name) => Ok(()),
             other => Ok(other.map(|_| ())?),
         }
     }

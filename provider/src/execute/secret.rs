@@ -13,7 +13,7 @@ use testplatform_apis::names::{ci_operator, keys, ours};
 
 use super::{
     Cause, Executor, Reached, Reason,
-    error::{already_exists, is_gone},
+    error::{already_exists, is_object_not_found},
 };
 use crate::{
     account::revoke_tokens,
@@ -84,7 +84,7 @@ pub(crate) async fn write(
     ours: impl Fn(&ObjectMeta) -> Result<(), String>,
 ) -> Result<(), Cause> {
     let name = owned.name.clone().unwrap_or_default();
-    let stored = named::find(secrets, &name).await.map_err(|error| Cause::about_secret(&error))?;
+    let stored = named::get_opt(secrets, &name).await.map_err(|error| Cause::about_secret(&error))?;
     let Some(stored) = stored else {
         return match secrets.create(&creation(), &published(owned, content)).await {
             // Somebody was quicker: whose it is, the next pass will see.
@@ -106,13 +106,13 @@ pub(crate) async fn remove(
     name: &str,
     is_ours: impl Fn(&ObjectMeta) -> bool,
 ) -> Result<(), Cause> {
-    let Some(stored) = named::find_metadata(secrets, name).await? else { return Ok(()) };
+    let Some(stored) = named::get_metadata_opt(secrets, name).await? else { return Ok(()) };
     if !is_ours(&stored.metadata) {
         return Ok(());
     }
     let this = Preconditions { uid: stored.metadata.uid, resource_version: None };
     match secrets.delete(name, &DeleteParams::default().preconditions(this)).await {
-        Err(error) if is_gone(&error, name) => Ok(()),
+        Err(error) if is_object_not_found(&error, name) => Ok(()),
         other => Ok(other.map(|_| ())?),
     }
 }

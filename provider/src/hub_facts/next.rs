@@ -22,7 +22,7 @@ pub struct FactsPlan {
 }
 
 /// Plans the facts. `known` are the published facts, if there are any that can be read; `period` is the interval between reconciles.
-pub fn next(known: Option<&Facts>, world: &HubState, period: Duration, now: Timestamp) -> FactsPlan {
+pub fn plan(known: Option<&Facts>, world: &HubState, period: Duration, now: Timestamp) -> FactsPlan {
     let facts = facts(known, world, now);
     let age = known.and_then(|known| known.written_at).map(|at| now.duration_since(at));
     // A time in the future is from another clock, and tells nothing about the write.

@@ -33,20 +33,20 @@ pub const AGENTS: Kind =
     Kind { group: "agent-install.openshift.io", versions: &["v1beta1"], kind: "Agent", plural: "agents" };
 
 /// Published facts of the hub. None: there are none, or they cannot be read.
-pub(super) async fn known(client: &Client, namespace: &str) -> kube::Result<Option<Facts>> {
+pub(super) async fn read_published(client: &Client, namespace: &str) -> kube::Result<Option<Facts>> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-    let map = named::find(&maps, CONFIG_MAP).await?;
+    let map = named::get_opt(&maps, CONFIG_MAP).await?;
     Ok(map.and_then(|map| Facts::read(map.data?.get(KEY)?).ok()))
 }
 
 /// Observes everything that is published about the hub. A failed part is unknown; the rest is published.
-pub(super) async fn world(client: &Client, config: &HubFacts) -> kube::Result<HubState> {
-    let served = served(client).await?;
+pub(super) async fn observe_hub(client: &Client, config: &HubFacts) -> kube::Result<HubState> {
+    let served = served_versions(client).await?;
     let best = |kind: &Kind| {
         let versions = served.get(kind.group)?;
         kind.versions.iter().copied().find(|version| versions.iter().any(|v| v == version))
     };
-    let mut world = HubState { trouble: trouble(client).await, ..HubState::default() };
+    let mut world = HubState { trouble: api_server_problem(client).await, ..HubState::default() };
     for backend in &config.backends {
         let kind = backend.cluster_kind();
         let found = match best(&kind) {
@@ -69,7 +69,7 @@ pub(super) async fn world(client: &Client, config: &HubFacts) -> kube::Result<Hu
 }
 
 /// The versions of each API group.
-async fn served(client: &Client) -> kube::Result<BTreeMap<String, Vec<String>>> {
+async fn served_versions(client: &Client) -> kube::Result<BTreeMap<String, Vec<String>>> {
     let groups = client.list_api_groups().await?.groups;
     let versions = |group: &k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroup| {
         group.versions.iter().map(|version| version.version.clone()).collect()
@@ -78,7 +78,7 @@ async fn served(client: &Client) -> kube::Result<BTreeMap<String, Vec<String>>> 
 }
 
 /// Problem that the API server reports about itself.
-async fn trouble(client: &Client) -> Option<String> {
+async fn api_server_problem(client: &Client) -> Option<String> {
     let request = http::Request::get("/readyz").body(vec![]).ok()?;
     let refused = client.request_text(request).await.err()?;
     // Where somebody between does not let us ask, nothing is known.
@@ -139,7 +139,7 @@ async fn versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<S
     match backend {
         Backend::HyperShift => {
             let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &config.hypershift_namespace);
-            let map = named::find(&maps, SUPPORTED).await.unwrap_or_else(|error| {
+            let map = named::get_opt(&maps, SUPPORTED).await.unwrap_or_else(|error| {
                 tracing::warn!(error = plain(&error), "the supported versions were not read");
                 None
             });

@@ -115,21 +115,21 @@ impl Metrics {
     }
 
     /// Records a successful reconcile of a claim that brings its own credentials.
-    pub fn carried(&self, standing: SecretSyncState, now: Timestamp) {
+    pub fn count_sync(&self, standing: SecretSyncState, now: Timestamp) {
         let carries = &self.0.carries;
         carries.looks.get_or_create(&SyncOutcomeLabel { outcome: standing.as_str() }).inc();
         carries.success.get_or_create(&NoLabels {}).set(now.as_duration().as_secs_f64());
     }
 
     /// Records a failed reconcile.
-    pub fn not_carried(&self, reason: Reason) {
+    pub fn count_failed_sync(&self, reason: Reason) {
         let carries = &self.0.carries;
         carries.looks.get_or_create(&SyncOutcomeLabel { outcome: SecretSyncState::Failing.as_str() }).inc();
         carries.failures.get_or_create(&SyncFailureLabels { reason: reason.as_str() }).inc();
     }
 
     /// A Secret on a hub was written or removed.
-    pub fn carried_secret(&self, action: SecretAction) {
+    pub fn count_secret_action(&self, action: SecretAction) {
         self.0.carries.secrets.get_or_create(&SecretActionLabel { action: action.as_str() }).inc();
     }
 

@@ -58,7 +58,7 @@ impl Metrics {
         }
         for controller in sources {
             let backend = controller.backend();
-            let served = controller.served();
+            let served = controller.served_clusters();
             for object in &served {
                 let of = ClusterLabels { backend: backend.to_string(), state: progress(object) };
                 clusters.count.get_or_create(&of).inc();

@@ -59,12 +59,12 @@ impl HubMetrics {
 
 impl Metrics {
     /// Records a reconcile of the hub's facts, with this outcome.
-    pub fn looked_at_hub(&self, outcome: &'static str) {
+    pub fn count_hub_reconcile(&self, outcome: &'static str) {
         self.0.hub.looks.get_or_create(&HubOutcomeLabel { outcome }).inc();
     }
 
     /// Records the published facts of the hub.
-    pub fn told_of_hub(&self, facts: Option<&Facts>) {
+    pub fn set_hub_facts(&self, facts: Option<&Facts>) {
         let hub = &self.0.hub;
         hub.clusters.clear();
         hub.provisioning.clear();
@@ -82,12 +82,12 @@ impl Metrics {
             hub.healthy.get_or_create(&HubNoLabels {}).set(health.ready.into());
         }
         if let Some(at) = facts.written_at {
-            self.told_of_hub_at(at);
+            self.set_facts_written_at(at);
         }
     }
 
     /// Records when the published facts were written.
-    pub fn told_of_hub_at(&self, at: Timestamp) {
+    pub fn set_facts_written_at(&self, at: Timestamp) {
         self.0.hub.written.get_or_create(&HubNoLabels {}).set(at.as_duration().as_secs_f64());
     }
 }

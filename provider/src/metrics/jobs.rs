@@ -140,7 +140,7 @@ impl Metrics {
     }
 
     /// The finalizer was taken off an object that is being deleted: its end has no status any more that would tell of it.
-    pub fn let_go(&self, object: &EphemeralCluster, now: Timestamp) {
+    pub fn record_release(&self, object: &EphemeralCluster, now: Timestamp) {
         let stored = &object.status.value;
         let over = matches!(stored.phase, Some(Phase::Deprovisioned | Phase::Failed));
         if object.is_deleted()

@@ -77,12 +77,12 @@ impl Metrics {
     }
 
     /// Records a reconcile of a pool in Git, with this outcome.
-    pub fn looked_at_pool(&self, outcome: &'static str) {
+    pub fn count_pool_reconcile(&self, outcome: &'static str) {
         self.0.pools.looks.get_or_create(&PoolOutcomeLabel { outcome }).inc();
     }
 
     /// Records an event about a pool in Git, such as a refresh or a failed installation.
-    pub fn told_of_pool(&self, reason: &str) {
+    pub fn count_pool_event(&self, reason: &str) {
         self.0.pools.events.get_or_create(&PoolEventLabel { reason: reason.to_owned() }).inc();
     }
 

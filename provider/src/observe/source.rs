@@ -27,7 +27,7 @@ use crate::{
         object::EphemeralCluster,
         prow_job::ProwJob,
     },
-    execute::{Cause, Error, Reason, limited, secret},
+    execute::{Cause, Error, Reason, secret, with_timeout},
     named,
     publish::{is_as_stamped, kubeconfig::rewritten},
     redacted::Redacted,
@@ -58,7 +58,7 @@ impl Observer {
         let from_hive = object.spec.value.ci_operator.test.from_hive;
         let [kubeconfig, mut password] = if from_hive { FROM_HIVE } else { INSTALLED };
         if *published == Published::Absent && !over && here.secrets.contains_key(kubeconfig.0) {
-            *published = self.unseen(object).await?;
+            *published = self.read_uncached(object).await?;
         }
         let wish = match credentials_owner(object.annotation(account::WISH), published) {
             CredentialsOwner::Admin => None,
@@ -93,8 +93,8 @@ impl Observer {
                 "the job has ended, its credentials are not read any more".to_owned(),
             ));
         }
-        let read = match self.build_clusters.get(cluster) {
-            Ok(cluster) => match cluster.call() {
+        let read = match self.build_clusters.get_cluster(cluster) {
+            Ok(cluster) => match cluster.acquire_permit() {
                 Some(_leave) => self.read_values(&cluster, &here.namespace, [kubeconfig, password]).await,
                 // Others wait for it already. It must not keep those that wait for another one.
                 None => return Err(not_yet(&here.namespace)),
@@ -151,15 +151,17 @@ impl Observer {
             return Ok(true);
         }
         let stored = self.stored(object).await?;
-        *published = crate::caches::judge(stored.as_ref().map(|secret| &secret.metadata), object);
+        *published = crate::caches::published_state(stored.as_ref().map(|secret| &secret.metadata), object);
         Ok(TokenFingerprint::of(published).is_some() && stored.as_ref().is_some_and(is_as_stamped))
     }
 
     /// Reads a published Secret that the cache lacks. Once there is a cluster, the decision to end it depends on this, and where Secrets cannot
     /// be listed the cache is empty. If Secrets cannot be read either, nothing can be published, and teardown starts anyway.
-    async fn unseen(&self, object: &EphemeralCluster) -> Result<Published, Error> {
+    async fn read_uncached(&self, object: &EphemeralCluster) -> Result<Published, Error> {
         match self.stored(object).await {
-            Ok(stored) => Ok(crate::caches::judge(stored.as_ref().map(|secret| &secret.metadata), object)),
+            Ok(stored) => {
+                Ok(crate::caches::published_state(stored.as_ref().map(|secret| &secret.metadata), object))
+            }
             Err(error) if error.reason == Reason::Forbidden => Ok(Published::Absent),
             Err(error) => Err(error),
         }
@@ -169,9 +171,9 @@ impl Observer {
     async fn stored(&self, object: &EphemeralCluster) -> Result<Option<Secret>, Error> {
         let name = object.secret_name();
         let call = async {
-            named::find(&self.hub.secrets(), &name).await.map_err(|error| Cause::about_secret(&error))
+            named::get_opt(&self.hub.secrets(), &name).await.map_err(|error| Cause::about_secret(&error))
         };
-        limited("get_credentials", self.patience, call).await
+        with_timeout("get_credentials", self.patience, call).await
     }
 
     /// Reads what is published, because neither the cache nor the annotation is a proof.
@@ -183,7 +185,8 @@ impl Observer {
     ) -> Result<NamespaceCredentials, Error> {
         if matches!(published, Published::Ours { .. }) {
             let stored = self.stored(object).await?;
-            *published = crate::caches::judge(stored.as_ref().map(|secret| &secret.metadata), object);
+            *published =
+                crate::caches::published_state(stored.as_ref().map(|secret| &secret.metadata), object);
             if let (Some(stored), Published::Ours { source_revision: said, .. }) = (stored, published) {
                 let same = stored.data.as_ref() == Some(&secret::data(&credentials));
                 if same && source_revision(&stored.metadata) == Some(&credentials.source_revision) {
@@ -216,7 +219,7 @@ impl Observer {
         let mut read: BTreeMap<&'static str, Secret> = BTreeMap::new();
         for (name, _) in places {
             if !read.contains_key(name) {
-                let secret = match timeout(self.build_cluster_call, named::find(&secrets, name)).await {
+                let secret = match timeout(self.build_cluster_call, named::get_opt(&secrets, name)).await {
                     Ok(Ok(secret)) => secret,
                     Ok(Err(error)) => return Err(Cause::about_secret(&error).message),
                     Err(_) => return Err("the build cluster did not answer in time".to_owned()),

@@ -7,7 +7,7 @@ use testplatform_apis::bundle::Report;
 
 use super::RequestKeys;
 use crate::{
-    execute::{Cause, Reason, error::is_gone},
+    execute::{Cause, Reason, error::is_object_not_found},
     hub::patching,
 };
 
@@ -48,7 +48,7 @@ async fn patch(maps: &Api<ConfigMap>, map: &ConfigMap, mut metadata: Value) -> R
     let name = map.metadata.name.as_deref().unwrap_or_default();
     match maps.patch(name, &patching(), &Patch::Merge(json!({ "metadata": metadata }))).await {
         // A deleted ConfigMap needs nothing more.
-        Err(error) if is_gone(&error, name) => Ok(()),
+        Err(error) if is_object_not_found(&error, name) => Ok(()),
         other => Ok(other.map(drop)?),
     }
 }

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, Resource as _, ResourceExt as _};
 
 use crate::{
-    execute::{event, limited},
+    execute::{event, with_timeout},
     metrics::Metrics,
     step::Event,
 };
@@ -29,7 +29,7 @@ impl EventPublisher {
     pub async fn publish_event(&self, key: &str, map: &ConfigMap, event: &Event, now: Timestamp) {
         let events = Api::namespaced(self.client.clone(), &map.namespace().unwrap_or_default());
         let made = event::emit(&events, &self.instance, map.object_ref(&()), event, now);
-        if let Err(error) = limited("emit", self.patience, made).await {
+        if let Err(error) = with_timeout("emit", self.patience, made).await {
             self.metrics.failed(error.action, error.reason.as_str());
             tracing::warn!(order = key, %error, "left out");
         }

@@ -45,7 +45,7 @@ impl RequestWatch {
 
     /// Whether there is one, by its namespace and name.
     pub fn contains(&self, key: &str) -> bool {
-        self.known().contains_key(key)
+        self.lock_known().contains_key(key)
     }
 
     /// Watches the requests of a namespace until it is dropped: `sender` receives the key of each changed one, and `gone` that of each deleted
@@ -67,20 +67,20 @@ impl RequestWatch {
                 held: map.finalizers().iter().any(|one| one == self.marks.finalizer),
                 deleted: map.metadata.deletion_timestamp.is_some(),
             };
-            let before = self.known().insert(key.to_owned(), known.clone());
+            let before = self.lock_known().insert(key.to_owned(), known.clone());
             if before.is_none_or(|before| known.is_news_after(&before)) {
                 let _ = sender.send(key.to_owned());
             }
         };
         let labelled = watcher::Config::default().labels(&format!("{}=true", self.marks.label));
         let gone = |key: &str| {
-            self.known().remove(key);
+            self.lock_known().remove(key);
             gone(key);
         };
         track(maps, labelled, health, key, saw, gone).await;
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<String, ObservedRequest>> {
+    fn lock_known(&self) -> MutexGuard<'_, BTreeMap<String, ObservedRequest>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -22,7 +22,7 @@ use super::{
     map::{MARKS, PrerequisiteRequest, REMOVING},
     next::{
         ClusterPresence, PrerequisitePlan, PrerequisiteRelease, PrerequisiteSet, PrerequisiteUpdate,
-        StepResult, next,
+        StepResult, plan,
     },
     own::RequestObjects,
     seen::{PrerequisiteGauge, PrerequisiteState, new_gauge},
@@ -31,7 +31,7 @@ use crate::{
     bundles::apply::{ApplyError, ApplyErrorReason, ApplyProgress, apply_bundles},
     clusters::observe::find,
     config::{AllowedResource, Clusters},
-    execute::{Cause, Error, Reason, limited},
+    execute::{Cause, Error, Reason, with_timeout},
     looks::{Action, Concurrency, DEBOUNCE, run_queue},
     metrics::{Metrics, prerequisites::PrerequisiteOutcome},
     named,
@@ -76,10 +76,10 @@ struct PrerequisiteController {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, patience, instance, now } = options;
     let namespaces = config.prerequisite_namespaces();
     let states = Arc::new(new_gauge(namespaces.len()));
@@ -100,8 +100,13 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
         .iter()
         .zip(&states.health)
         .map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
-    let looking =
-        run_queue(happened, PACE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
+    let looking = run_queue(
+        happened,
+        PACE,
+        &controller.metrics,
+        async |key: String| controller.reconcile(&key).await,
+        stop,
+    );
     tokio::select! {
         _ = join_all(watching) => {}
         () = looking => {}
@@ -115,11 +120,11 @@ impl PrerequisiteController {
     }
 
     /// Reconciles a request, and returns the next action.
-    async fn look(&self, key: &str) -> Action {
+    async fn reconcile(&self, key: &str) -> Action {
         if !self.orders.contains(key) {
             return Action::AwaitChange;
         }
-        match self.pass(key).await {
+        match self.reconcile_request(key).await {
             Ok(after) => after.into(),
             // It is not as it was when it was read.
             Err(Error { reason: Reason::Conflict, .. }) => Action::RequeueAfter(DEBOUNCE),
@@ -136,16 +141,18 @@ impl PrerequisiteController {
         }
     }
 
-    async fn pass(&self, key: &str) -> Result<Option<Duration>, Error> {
+    async fn reconcile_request(&self, key: &str) -> Result<Option<Duration>, Error> {
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
-        let get = async { named::find(&maps, name).await.map_err(Cause::from) };
-        let Some(stored) = limited("get_prerequisites", self.patience, get).await? else { return Ok(None) };
+        let get = async { named::get_opt(&maps, name).await.map_err(Cause::from) };
+        let Some(stored) = with_timeout("get_prerequisites", self.patience, get).await? else {
+            return Ok(None);
+        };
         let map = PrerequisiteRequest::read(&stored);
-        let here = self.here(&map).await?;
-        let mut step = next(&map, here, None, (self.now)());
-        if let Some(came) = self.work(key, &map, &step).await {
-            step = next(&map, here, Some(&came), (self.now)());
+        let here = self.cluster_presence(&map).await?;
+        let mut step = plan(&map, here, None, (self.now)());
+        if let Some(came) = self.execute_step(key, &map, &step).await {
+            step = plan(&map, here, Some(&came), (self.now)());
         }
         let told = match &step {
             PrerequisitePlan::Write(note, _) => note.report.state,
@@ -159,12 +166,12 @@ impl PrerequisiteController {
                 let removing = note.removing.map_or(Value::Null, |since| since.to_string().into());
                 let beside = (note.removing != map.removing).then_some((REMOVING, removing));
                 let written = MARKS.write(&maps, &stored, &note.report, beside, note.hold);
-                limited("write_prerequisites", self.patience, written).await?;
-                self.said(key, &stored, &map.report, &note).await;
+                with_timeout("write_prerequisites", self.patience, written).await?;
+                self.emit_changes(key, &stored, &map.report, &note).await;
                 Some(after)
             }
             PrerequisitePlan::Release(how) => {
-                limited("release_prerequisites", self.patience, MARKS.release(&maps, &stored)).await?;
+                with_timeout("release_prerequisites", self.patience, MARKS.release(&maps, &stored)).await?;
                 self.released(key, &stored, how).await;
                 self.seen.record(key, None);
                 return Ok(None);
@@ -177,7 +184,7 @@ impl PrerequisiteController {
     }
 
     /// Whether the cluster's object exists. For an unreadable request every kind is looked up by the name of its ConfigMap.
-    async fn here(&self, map: &PrerequisiteRequest) -> Result<ClusterPresence, Error> {
+    async fn cluster_presence(&self, map: &PrerequisiteRequest) -> Result<ClusterPresence, Error> {
         let namespace = &map.owner.namespace;
         let (backends, name): (Vec<Backend>, &str) = if let Ok(order) = &map.order {
             let named = &order.cluster;
@@ -210,7 +217,7 @@ impl PrerequisiteController {
     }
 
     /// Does what a step asks for on the hub.
-    async fn work(
+    async fn execute_step(
         &self,
         key: &str,
         map: &PrerequisiteRequest,
@@ -225,7 +232,7 @@ impl PrerequisiteController {
                 let bundles: Vec<_> = work.of(order).map(|(_, bundle)| bundle).collect();
                 let looked = apply_bundles(bundles, 0, &own, until).await;
                 if *work == PrerequisiteSet::Prerequisites {
-                    self.kept(key, &looked);
+                    self.log_drift(key, &looked);
                 }
                 Some(StepResult::Applied(looked))
             }
@@ -242,7 +249,7 @@ impl PrerequisiteController {
     }
 
     /// The cluster lives, so that something of it is not as it was is for administrators alone.
-    fn kept(&self, key: &str, looked: &ApplyProgress) {
+    fn log_drift(&self, key: &str, looked: &ApplyProgress) {
         let ApplyProgress::At(_, stop) = looked else { return };
         let ApplyError { reason, message, .. } = &stop.why;
         let kind =
@@ -252,7 +259,7 @@ impl PrerequisiteController {
     }
 
     /// Emits events about changes: once, because the state is recorded.
-    async fn said(&self, key: &str, map: &ConfigMap, before: &Report, note: &PrerequisiteUpdate) {
+    async fn emit_changes(&self, key: &str, map: &ConfigMap, before: &Report, note: &PrerequisiteUpdate) {
         let now = &note.report;
         let (bundle, object) = (now.bundle.as_deref(), now.object.as_deref());
         let (reason, message) = (now.reason.as_deref(), now.message.as_deref());
@@ -271,7 +278,7 @@ impl PrerequisiteController {
             }
             Some(State::Running | State::BeforeDeletion) | None => return,
         };
-        self.tell(key, map, outcome, text).await;
+        self.publish_event(key, map, outcome, text).await;
     }
 
     async fn released(&self, key: &str, map: &ConfigMap, how: PrerequisiteRelease) {
@@ -284,10 +291,10 @@ impl PrerequisiteController {
                 (PrerequisiteOutcome::GivenUp, format!("{why}; it is left to the garbage collector"))
             }
         };
-        self.tell(key, map, outcome, text).await;
+        self.publish_event(key, map, outcome, text).await;
     }
 
-    async fn tell(&self, key: &str, map: &ConfigMap, outcome: PrerequisiteOutcome, note: String) {
+    async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: PrerequisiteOutcome, note: String) {
         self.metrics.prerequisites_came_to(outcome);
         let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
         self.teller.publish_event(key, map, &event, (self.now)()).await;

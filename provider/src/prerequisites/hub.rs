@@ -70,7 +70,7 @@ fn wrote(answer: ApiResponse) -> Result<WriteResult, ApplyError> {
 }
 
 /// Whether the hub says that there is no object of this name. Any other 404 proves nothing.
-fn is_gone(answer: &ApiResponse, name: &str) -> bool {
+fn is_object_not_found(answer: &ApiResponse, name: &str) -> bool {
     let ApiResponse { code, body } = answer;
     *code == StatusCode::NOT_FOUND && body["reason"] == "NotFound" && body["details"]["name"] == *name
 }
@@ -80,7 +80,7 @@ impl HubObjects for OnHub<'_> {
         let (target, resource) = self.place(object).await?;
         let answer =
             self.opened.send_request("GET", &target.object_path(&resource, NOWHERE)?, NO_BODY).await?;
-        if is_gone(&answer, &target.name) {
+        if is_object_not_found(&answer, &target.name) {
             return Ok(None);
         }
         expect_object(answer).map(Some)

@@ -125,21 +125,21 @@ pub enum PrerequisiteRelease {
 }
 
 /// Plans the next step of a request.
-pub fn next(
+pub fn plan(
     map: &PrerequisiteRequest,
     here: ClusterPresence,
     came: Option<&StepResult>,
     now: Timestamp,
 ) -> PrerequisitePlan {
     match (map.deleted, map.holds) {
-        (Some(deleted), true) => ending(map, here, came, deleted, now),
+        (Some(deleted), true) => plan_removal(map, here, came, deleted, now),
         // Nothing is applied without the finalizer.
         (Some(_), false) => PrerequisitePlan::Rest,
-        (None, _) => living(map, here, came, now),
+        (None, _) => plan_apply(map, here, came, now),
     }
 }
 
-fn living(
+fn plan_apply(
     map: &PrerequisiteRequest,
     here: ClusterPresence,
     came: Option<&StepResult>,
@@ -157,8 +157,9 @@ fn living(
         let message = "the provider serves no clusters of this kind in this namespace";
         return never(report_terminal(ApplyError::new(ApplyErrorReason::UnknownCluster, message)));
     }
-    let sound =
-        |manifest: &_| check_ready_expression(manifest).and_then(|()| map.owner.takes(&manifest.object));
+    let sound = |manifest: &_| {
+        check_ready_expression(manifest).and_then(|()| map.owner.check_manifest(&manifest.object))
+    };
     if let Some(report) = report_first_invalid(PrerequisiteSet::Everything.of(order), sound) {
         return never(report);
     }
@@ -179,14 +180,16 @@ fn living(
         None => PrerequisitePlan::Apply(PrerequisiteSet::Prerequisites),
         Some(_) if kept => PrerequisitePlan::Later(KEEP),
         Some(StepResult::Applied(ApplyProgress::All)) => write(map, report_applied(now), KEEP),
-        Some(StepResult::Applied(ApplyProgress::At(place, stop))) => waiting(map, order, *place, stop, now),
+        Some(StepResult::Applied(ApplyProgress::At(place, stop))) => {
+            report_pending(map, order, *place, stop, now)
+        }
         // Only planned while the ConfigMap is being deleted.
         Some(StepResult::Removed(_)) => PrerequisitePlan::Later(SLOW),
     }
 }
 
 /// A bundle is not ready.
-fn waiting(
+fn report_pending(
     map: &PrerequisiteRequest,
     order: &Order,
     place: usize,
@@ -203,7 +206,7 @@ fn waiting(
     write(map, report, after)
 }
 
-fn ending(
+fn plan_removal(
     map: &PrerequisiteRequest,
     here: ClusterPresence,
     came: Option<&StepResult>,
@@ -217,17 +220,17 @@ fn ending(
         ClusterPresence::Unknown => return PrerequisitePlan::Later(SLOW),
         ClusterPresence::There if map.removing.is_none() => return PrerequisitePlan::Later(POLL),
         // The grace period starts again once it is deleted.
-        ClusterPresence::There => return note(map, None, POLL),
+        ClusterPresence::There => return write_removing(map, None, POLL),
     }
     match grace_period(deleted, map.removing, now) {
-        GracePeriod::Starting => return note(map, Some(now), to_std_duration(GRACE)),
+        GracePeriod::Starting => return write_removing(map, Some(now), to_std_duration(GRACE)),
         GracePeriod::Remaining(rest) => return PrerequisitePlan::Later(rest),
         GracePeriod::Elapsed => {}
     }
     if let Err(why) = &map.order {
         return PrerequisitePlan::Release(PrerequisiteRelease::GivenUp(why.clone()));
     }
-    let Some(since) = map.removing else { return note(map, Some(now), Duration::ZERO) };
+    let Some(since) = map.removing else { return write_removing(map, Some(now), Duration::ZERO) };
     match came {
         None | Some(StepResult::Applied(_)) => PrerequisitePlan::Remove,
         Some(StepResult::Removed(Removed::All)) => PrerequisitePlan::Release(PrerequisiteRelease::Done),
@@ -244,7 +247,11 @@ fn ending(
     }
 }
 
-fn note(map: &PrerequisiteRequest, removing: Option<Timestamp>, after: Duration) -> PrerequisitePlan {
+fn write_removing(
+    map: &PrerequisiteRequest,
+    removing: Option<Timestamp>,
+    after: Duration,
+) -> PrerequisitePlan {
     PrerequisitePlan::Write(PrerequisiteUpdate { report: map.report.clone(), removing, hold: false }, after)
 }
 

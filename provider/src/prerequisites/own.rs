@@ -73,7 +73,7 @@ impl RequestOwner {
     ///
     /// # Errors
     /// If it never can.
-    pub fn takes(&self, object: &Value) -> Result<(), ApplyError> {
+    pub fn check_manifest(&self, object: &Value) -> Result<(), ApplyError> {
         let target = Target::of(object)?;
         if target.group.is_empty() && target.kind == "Secret" {
             let message = "Secrets are not made on the hub: an order is a ConfigMap, which is no place for what is secret";
@@ -87,8 +87,8 @@ impl RequestOwner {
     }
 
     /// Completes a manifest for apply.
-    fn whole(&self, object: &Value) -> Result<Value, ApplyError> {
-        self.takes(object)?;
+    fn complete_manifest(&self, object: &Value) -> Result<Value, ApplyError> {
+        self.check_manifest(object)?;
         let mut whole = object.clone();
         let metadata = &mut whole["metadata"];
         metadata["namespace"] = self.namespace.as_str().into();
@@ -116,8 +116,8 @@ pub struct RequestObjects<'a, H> {
 }
 
 impl<H: HubObjects + Sync> GuestCluster for RequestObjects<'_, H> {
-    async fn apply(&self, object: &Value) -> Result<Value, ApplyError> {
-        let whole = self.owner.whole(object)?;
+    async fn apply_manifest(&self, object: &Value) -> Result<Value, ApplyError> {
+        let whole = self.owner.complete_manifest(object)?;
         let mut last =
             ApplyError::new(ApplyErrorReason::NotReady, "it is changed by somebody else all the time");
         for _ in 0..TRIES {
@@ -127,7 +127,7 @@ impl<H: HubObjects + Sync> GuestCluster for RequestObjects<'_, H> {
                     let message = "there is an object of this name that was not made by this order";
                     return Err(ApplyError::new(ApplyErrorReason::NameTaken, message));
                 }
-                Some(there) if is_going(&there) => {
+                Some(there) if is_deleted(&there) => {
                     return Err(ApplyError::new(ApplyErrorReason::NotReady, "it is being deleted"));
                 }
                 Some(there) => self.hub.apply(&at(whole.clone(), &ObjectVersion::of(&there))).await?,
@@ -147,7 +147,7 @@ fn at(mut object: Value, version: &ObjectVersion) -> Value {
     object
 }
 
-fn is_going(there: &Value) -> bool {
+fn is_deleted(there: &Value) -> bool {
     !there["metadata"]["deletionTimestamp"].is_null()
 }
 
@@ -190,7 +190,7 @@ impl<H: HubObjects + Sync> RequestObjects<'_, H> {
     /// Deletes an object if it is ours. Whether none of ours is there any more.
     async fn take(&self, object: &Value) -> Result<bool, ApplyError> {
         // An object that can never be created was never created.
-        let Ok(whole) = self.owner.whole(object) else { return Ok(true) };
+        let Ok(whole) = self.owner.complete_manifest(object) else { return Ok(true) };
         for _ in 0..TRIES {
             let there = match self.hub.find(&whole).await {
                 Ok(None) => return Ok(true),
@@ -212,7 +212,7 @@ impl<H: HubObjects + Sync> RequestObjects<'_, H> {
             if !self.owner.owns(&there) {
                 return Ok(true);
             }
-            if is_going(&there) {
+            if is_deleted(&there) {
                 return Ok(false);
             }
             self.hub.delete(&whole, &ObjectVersion::of(&there)).await?;

@@ -62,7 +62,7 @@ impl SecretOwner<'_> {
     }
 
     /// Decides whether the Secret belongs to this owner.
-    pub fn judge(&self, secret: Option<&ObjectMeta>) -> Published {
+    pub fn published_state(&self, secret: Option<&ObjectMeta>) -> Published {
         let Some(metadata) = secret else { return Published::Absent };
         match self.owns(metadata) {
             Ok(()) => Published::Ours {
@@ -94,7 +94,7 @@ impl<'a> Labelled<'a> {
     }
 
     /// Whether it has outlived its owner. `uid` is that of the current object of the owner's name, as the API server reports it.
-    pub fn is_left_behind(&self, uid: Option<&str>) -> bool {
+    pub fn is_orphaned(&self, uid: Option<&str>) -> bool {
         uid != Some(self.uid)
     }
 }

@@ -18,7 +18,7 @@ use crate::{
     },
     caches::source_revision,
     ephemeral_cluster::credentials::Published,
-    execute::{Cause, Error, Reason, limited, secret},
+    execute::{Cause, Error, Reason, secret, with_timeout},
     named,
 };
 
@@ -90,7 +90,7 @@ impl Reader<'_> {
             let message = "the cluster names a Secret whose name is none".to_owned();
             return blocked(Blocked::SecretMissing, message);
         }
-        let secret = match self.secret(named::find(&self.vault.secrets_of(namespace), name)).await {
+        let secret = match self.secret(named::get_opt(&self.vault.secrets_of(namespace), name)).await {
             Ok(Some(secret)) => secret,
             Ok(None) => {
                 return blocked(
@@ -136,8 +136,8 @@ impl Reader<'_> {
         if untouched || !says_so {
             return Ok(());
         }
-        let stored = self.secret(named::find(&self.vault.secrets(), &owner.secret_name())).await?;
-        *published = owner.judge(stored.as_ref().map(|secret| &secret.metadata));
+        let stored = self.secret(named::get_opt(&self.vault.secrets(), &owner.secret_name())).await?;
+        *published = owner.published_state(stored.as_ref().map(|secret| &secret.metadata));
         if let (Some(stored), Published::Ours { source_revision: said, .. }) = (stored, published) {
             let same = match source {
                 CredentialsSource::Complete(credentials) => {
@@ -179,6 +179,6 @@ impl Reader<'_> {
         call: impl Future<Output = kube::Result<Option<Secret>>>,
     ) -> Result<Option<Secret>, Error> {
         let call = async { call.await.map_err(|error| Cause::about_secret(&error)) };
-        limited("get_credentials", self.patience, call).await
+        with_timeout("get_credentials", self.patience, call).await
     }
 }

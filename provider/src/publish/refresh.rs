@@ -24,9 +24,9 @@ use super::kubeconfig::rewritten;
 use crate::{
     account::stamp::TokenFingerprint,
     caches::source_revision,
-    controller::pass::guarded,
+    controller::pass::catch_panic,
     ephemeral_cluster::credentials::SUFFIX,
-    execute::{Cause, Error, Reason, limited},
+    execute::{Cause, Error, Reason, with_timeout},
     hub::patching,
     metrics::Metrics,
     named,
@@ -89,13 +89,13 @@ async fn refresh_all(options: &Options, metrics: &Metrics) {
 
 /// Whether there is nothing left to do.
 async fn refresh_namespace(secrets: &Api<Secret>, metrics: &Metrics) -> bool {
-    let names = match guarded(limited("list_credentials", TIMEOUT, list_published(secrets))).await {
+    let names = match catch_panic(with_timeout("list_credentials", TIMEOUT, list_published(secrets))).await {
         Ok(names) => names,
         Err(error) => return is_final(&error, metrics),
     };
     let mut is_done = true;
     for name in names {
-        match guarded(limited("refresh_credentials", TIMEOUT, refresh(secrets, &name))).await {
+        match catch_panic(with_timeout("refresh_credentials", TIMEOUT, refresh(secrets, &name))).await {
             Ok(Refresh::Current) => {}
             Ok(Refresh::Rewrite(_)) => {
                 tracing::info!(
@@ -158,11 +158,11 @@ fn is_published(secret: &ObjectMeta) -> bool {
 
 /// Reads a Secret and does what it needs.
 async fn refresh(secrets: &Api<Secret>, name: &str) -> Result<Refresh, Cause> {
-    let stored = named::find(secrets, name).await.map_err(|error| Cause::about_secret(&error))?;
+    let stored = named::get_opt(secrets, name).await.map_err(|error| Cause::about_secret(&error))?;
     let Some(stored) = stored.filter(|stored| is_published(&stored.metadata)) else {
         return Ok(Refresh::Current);
     };
-    let needed = judge(&stored);
+    let needed = decide_refresh(&stored);
     let ObjectMeta { uid, resource_version, .. } = stored.metadata;
     match &needed {
         Refresh::Current => {}
@@ -181,7 +181,7 @@ async fn refresh(secrets: &Api<Secret>, name: &str) -> Result<Refresh, Cause> {
     Ok(needed)
 }
 
-fn judge(secret: &Secret) -> Refresh {
+fn decide_refresh(secret: &Secret) -> Refresh {
     let data = secret.data.as_ref();
     let Some(stored) = data.and_then(|data| data.get(keys::KUBECONFIG)).filter(|stored| !stored.0.is_empty())
     else {

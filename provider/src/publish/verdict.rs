@@ -121,7 +121,7 @@ pub fn compare(
 
 /// Whether to issue a token instead of the published one, or how long that one is usable.
 fn renewal(issue: &Issue, published: &Published, now: Timestamp) -> TokenDue {
-    token_due(published, issue.wish.generation, &issue.origin(), now)
+    token_due(published, issue.wish.generation, &issue.origin_fingerprint(), now)
 }
 
 /// Poll interval for changes without an event: whether a cluster accepts a kubeconfig that it has refused, a Secret that is missing at first,
@@ -132,7 +132,7 @@ pub const SOON: SignedDuration = SignedDuration::from_secs(30);
 const MOMENT: SignedDuration = SignedDuration::from_secs(1);
 
 /// Requeue for changes at the source that no event reports. `since` is the time of the cluster's last change.
-pub fn again(
+pub fn recheck_after(
     source: &CredentialsSource,
     published: &Published,
     since: Option<Timestamp>,

@@ -14,7 +14,7 @@ use crate::{
     ephemeral_cluster::credentials::Credentials,
     execute::{
         Cause,
-        error::is_gone,
+        error::is_object_not_found,
         secret::{Content, write},
     },
     hub::patching,
@@ -62,7 +62,7 @@ pub(crate) async fn withdraw(
 }
 
 /// Deletes the Secret of a deleted object. `gone` is its uid: a new object of the name may have been created and published since that was read.
-pub(crate) async fn sweep(
+pub(crate) async fn delete_orphaned_secret(
     vault: &CredentialsNamespace,
     name: &str,
     (group, kind): (&str, &str),
@@ -78,7 +78,7 @@ pub(crate) async fn sweep(
 
 /// Writes those annotations of an object that are not as they should be. Carries the version that was read, so that what was decided
 /// on an old copy is refused. Returns whether anything was written.
-pub(crate) async fn annotate<K>(
+pub(crate) async fn write_annotations<K>(
     api: &Api<K>,
     object: &ObjectMeta,
     wanted: impl IntoIterator<Item = (&'static str, Option<String>)>,
@@ -97,7 +97,7 @@ where
     let name = object.name.as_deref().unwrap_or_default();
     match api.patch(name, &patching(), &patch).await {
         // A deleted ConfigMap needs nothing more.
-        Err(error) if is_gone(&error, name) => Ok(false),
+        Err(error) if is_object_not_found(&error, name) => Ok(false),
         other => Ok(other.map(|_| true)?),
     }
 }

@@ -10,10 +10,10 @@ pub const CLUSTER_GRANTS: &[Grant] = &[
     watched(Backend::ClusterApi),
     watched(Backend::Caas),
     watched(Backend::Osac),
-    told(Backend::HyperShift),
-    told(Backend::ClusterApi),
-    told(Backend::Caas),
-    told(Backend::Osac),
+    read_status_grant(Backend::HyperShift),
+    read_status_grant(Backend::ClusterApi),
+    read_status_grant(Backend::Caas),
+    read_status_grant(Backend::Osac),
     read(Backend::HyperShift),
     read(Backend::ClusterApi),
     read(Backend::Caas),
@@ -48,7 +48,7 @@ const fn watched(backend: Backend) -> Grant {
     }
 }
 
-const fn told(backend: Backend) -> Grant {
+const fn read_status_grant(backend: Backend) -> Grant {
     let kind = backend.cluster_kind();
     Grant {
         place: RbacScope::ClustersServed(backend),

@@ -17,8 +17,8 @@ use testplatform_apis::{
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
-    execute::{PublicApiServer, issue, note},
-    next::{SpacePlan, next},
+    execute::{PublicApiServer, issue, record_revision},
+    next::{SpacePlan, plan},
     observe::{self, KIND, owner},
     seen::{SpaceGauge, SpaceState},
 };
@@ -26,12 +26,12 @@ use crate::{
     account::callers::GuestLimiter,
     config::Spaces,
     ephemeral_cluster::credentials::{Published, SUFFIX},
-    execute::{Cause, Error, Reason, limited},
+    execute::{Cause, Error, Reason, with_timeout},
     looks::{Action, Concurrency, DEBOUNCE, run_queue},
     metrics::Metrics,
-    publish::{CredentialsNamespace, Labelled, write::sweep},
+    publish::{CredentialsNamespace, Labelled, write::delete_orphaned_secret},
     running::Running,
-    watch::{Health, keep},
+    watch::{Health, keep_watching},
 };
 
 /// Concurrency of the cleanup.
@@ -64,10 +64,10 @@ struct SpaceController {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let seen = Arc::new(SpaceGauge::default());
     metrics.attach_spaces(&seen);
     let Options { client, config, now } = options;
@@ -81,7 +81,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
         happened,
         PACE,
         &controller.metrics,
-        async |name: String| controller.look(&name).await,
+        async |name: String| controller.reconcile(&name).await,
         stop,
     );
     tokio::select! {
@@ -114,9 +114,9 @@ impl SpaceController {
     }
 
     /// Reconciles a space, and returns the next action.
-    async fn look(&self, name: &str) -> Action {
-        let pass = async { self.pass(name).await };
-        match limited("look_at_space", PATIENCE, pass).await {
+    async fn reconcile(&self, name: &str) -> Action {
+        let pass = async { self.reconcile_space(name).await };
+        match with_timeout("look_at_space", PATIENCE, pass).await {
             Ok(after) => after.into(),
             Err(Error { action, reason, message }) => {
                 self.seen.record(name, Some(SpaceState::Failing));
@@ -127,19 +127,19 @@ impl SpaceController {
         }
     }
 
-    async fn pass(&self, name: &str) -> Result<Option<Duration>, Cause> {
+    async fn reconcile_space(&self, name: &str) -> Result<Option<Duration>, Cause> {
         let (namespace, secret) = observe::read(&self.vault, name).await?;
         let space = namespace.as_ref().map(observe::space);
         let uid = space.as_ref().map(|space| space.uid.as_str());
         let labelled = secret.as_ref().and_then(|s| Labelled::of(&s.metadata, "", KIND));
-        if let Some(gone) = labelled.filter(|owner| owner.is_left_behind(uid)) {
+        if let Some(gone) = labelled.filter(|owner| owner.is_orphaned(uid)) {
             if secret.as_ref().is_some_and(|secret| secret.metadata.deletion_timestamp.is_some()) {
                 // A finalizer blocks it. Its deletion causes an event.
                 self.seen.record(name, None);
                 return Ok(Some(NET));
             }
             let secret = owner(name, "").secret_name();
-            sweep(&self.vault, &secret, ("", KIND), gone.uid, &self.callers).await?;
+            delete_orphaned_secret(&self.vault, &secret, ("", KIND), gone.uid, &self.callers).await?;
             tracing::info!(namespace = name, "removed the credentials of a space that is gone");
             return Ok(Some(DEBOUNCE));
         }
@@ -149,14 +149,14 @@ impl SpaceController {
             // The published Secret is removed with the namespace. No event reports the final removal of the namespace.
             return Ok(labelled.map(|_| NET));
         };
-        let published = owner(name, &space.uid).judge(secret.as_ref().map(|s| &s.metadata));
+        let published = owner(name, &space.uid).published_state(secret.as_ref().map(|s| &s.metadata));
         let server = self.config.api_server.as_deref().unwrap_or_default();
         let certificates = observe::certificates(&self.vault, &self.config).await?;
         let origin = observe::origin(server, &certificates);
         let now = (self.now)();
         let standing =
             if published == Published::Absent { SpaceState::Waiting } else { SpaceState::Published };
-        match next(Some(space), &published, &origin, self.config.token_lifetime.get(), now) {
+        match plan(Some(space), &published, &origin, self.config.token_lifetime.get(), now) {
             SpacePlan::Nothing => Ok(None),
             SpacePlan::Issue => {
                 let site = PublicApiServer { server, certificates: &certificates, origin };
@@ -167,7 +167,7 @@ impl SpaceController {
                 Ok(Some(DEBOUNCE))
             }
             SpacePlan::Note(revision) => {
-                note(&self.vault, namespace, revision).await?;
+                record_revision(&self.vault, namespace, revision).await?;
                 Ok(Some(DEBOUNCE))
             }
             SpacePlan::Wait(until) => {
@@ -188,7 +188,7 @@ async fn keep_names<K>(api: Api<K>, labels: &str, health: &Health, mut on: impl 
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + 'static,
 {
-    keep(api, watcher::Config::default().labels(labels), health, |event| match event {
+    keep_watching(api, watcher::Config::default().labels(labels), health, |event| match event {
         Event::Apply(object) | Event::InitApply(object) | Event::Delete(object) => on(object.name_any()),
         Event::Init | Event::InitDone => {}
     })

@@ -76,12 +76,13 @@ pub(super) async fn issue(
 }
 
 /// Notes a revision on the namespace, where provider-kubernetes sees it.
-pub(super) async fn note(
+pub(super) async fn record_revision(
     vault: &CredentialsNamespace,
     namespace: &PartialObjectMeta<Namespace>,
     revision: String,
 ) -> Result<(), Cause> {
     let api: Api<PartialObjectMeta<Namespace>> = Api::all(vault.client());
-    write::annotate(&api, &namespace.metadata, [(ours::CREDENTIALS_REVISION, Some(revision))]).await?;
+    write::write_annotations(&api, &namespace.metadata, [(ours::CREDENTIALS_REVISION, Some(revision))])
+        .await?;
     Ok(())
 }

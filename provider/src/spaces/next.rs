@@ -32,7 +32,7 @@ pub struct SpaceFingerprint {
 
 impl SpaceFingerprint {
     /// End of the token's use, for this requested lifetime; None if it must be replaced now.
-    fn kept_until(&self, longest: SignedDuration, now: Timestamp) -> Option<Timestamp> {
+    fn usable_until(&self, longest: SignedDuration, now: Timestamp) -> Option<Timestamp> {
         TokenLifetime { issued: self.issued, expires: self.expires, longest }.usable_until(now)
     }
 }
@@ -74,7 +74,7 @@ pub enum SpacePlan {
 }
 
 /// Plans the credentials. `origin` is the fingerprint of the inputs of new credentials; `lifetime` is their requested lifetime.
-pub fn next(
+pub fn plan(
     space: Option<&Space>,
     published: &Published,
     origin: &str,
@@ -88,7 +88,7 @@ pub fn next(
         Published::Ours { revision, source_revision } => {
             let stamp = source_revision.as_deref().and_then(|text| text.parse::<SpaceFingerprint>().ok());
             let valid = stamp.filter(|s| s.origin == origin);
-            match valid.and_then(|stamp| stamp.kept_until(lifetime, now)) {
+            match valid.and_then(|stamp| stamp.usable_until(lifetime, now)) {
                 None => SpacePlan::Issue,
                 Some(_) if space.noted.as_deref() != Some(revision) => SpacePlan::Note(revision.clone()),
                 Some(due) => SpacePlan::Wait(due),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     fn step(space: Option<&Space>, published: &Published) -> SpacePlan {
-        next(space, published, "o", SignedDuration::from_hours(4), NOW.parse().unwrap())
+        plan(space, published, "o", SignedDuration::from_hours(4), NOW.parse().unwrap())
     }
 
     #[test]

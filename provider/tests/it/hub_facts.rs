@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use proptest::{prelude::*, test_runner::RngSeed};
 use provider_testplatform::hub_facts::{
-    AGE, FactsPlan, SOONEST, in_the_making, next,
+    AGE, FactsPlan, SOONEST, in_the_making, plan,
     world::{BackendState, HubState},
 };
 use rstest::rstest;
@@ -39,7 +39,7 @@ fn world(clusters: i64) -> HubState {
 }
 
 fn told(world: &HubState) -> Facts {
-    next(None, world, PERIOD, noon()).write.unwrap()
+    plan(None, world, PERIOD, noon()).write.unwrap()
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn everything_that_is_known_is_told_at_once() {
         .into(),
         capi_version: None,
     };
-    assert_eq!(next(None, &world(3), PERIOD, noon()), FactsPlan { write: Some(expected), requeue: PERIOD });
+    assert_eq!(plan(None, &world(3), PERIOD, noon()), FactsPlan { write: Some(expected), requeue: PERIOD });
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn it_is_told_when_it_changes_and_now_and_then(
     #[case] write: bool,
     #[case] requeue: u64,
 ) {
-    let step = next(Some(&told(&world(3))), &world(clusters), PERIOD, after(seconds));
+    let step = plan(Some(&told(&world(3))), &world(clusters), PERIOD, after(seconds));
     assert_eq!((step.write.is_some(), step.requeue), (write, Duration::from_secs(requeue)));
     assert!(step.write.is_none_or(|facts| facts.written_at == Some(after(seconds))));
 }
@@ -102,7 +102,7 @@ fn since_when_it_is_well_or_not_is_kept() {
     let well = told(&world(3));
     let ill = HubState { trouble: Some("its API server says that it is not ready".into()), ..world(3) };
     let health =
-        |known: &Facts, world: &HubState, at: i64| next(Some(known), world, PERIOD, after(at)).write.unwrap();
+        |known: &Facts, world: &HubState, at: i64| plan(Some(known), world, PERIOD, after(at)).write.unwrap();
     let first = health(&well, &ill, 60);
     assert_eq!(
         first.health,
@@ -123,7 +123,7 @@ proptest! {
         let period = Duration::from_secs(period);
         let (mut known, mut at, mut last): (Option<Facts>, Timestamp, Option<Timestamp>) = (None, noon(), None);
         for count in counts {
-            let step = next(known.as_ref(), &world(count), period, at);
+            let step = plan(known.as_ref(), &world(count), period, at);
             if let Some(facts) = step.write {
                 prop_assert!(last.is_none_or(|last| at.duration_since(last) >= SOONEST));
                 // Nothing is written that says nothing new, but for its age.

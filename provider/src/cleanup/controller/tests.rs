@@ -98,7 +98,7 @@ impl World {
             happens();
             self.answers.add_permits(1);
         };
-        tokio::join!(self.controller.look(KEY), meanwhile).0
+        tokio::join!(self.controller.reconcile(KEY), meanwhile).0
     }
 }
 
@@ -106,10 +106,10 @@ impl World {
 async fn the_runs_of_a_claim_that_goes_during_a_look_are_followed_no_longer() {
     let world = World::new(0);
     world.look(|| {}).await;
-    assert!(world.controller.runs.follows(KEY));
+    assert!(world.controller.runs.is_watching(KEY));
     let world = World::new(0);
-    world.look(|| world.controller.forget(KEY)).await;
-    assert!(!world.controller.runs.follows(KEY));
+    world.look(|| world.controller.forget_claim(KEY)).await;
+    assert!(!world.controller.runs.is_watching(KEY));
 }
 
 #[tokio::test]
@@ -133,7 +133,7 @@ async fn a_claim_whose_newer_version_is_not_seen_is_not_asked_for_in_a_loop() {
         happened,
         PACE,
         &world.controller.metrics,
-        async |name: String| world.controller.look(&name).await,
+        async |name: String| world.controller.reconcile(&name).await,
         sleep(Duration::from_secs(10)),
     )
     .await;
@@ -162,7 +162,7 @@ async fn an_event_that_was_not_made_is_made_later_and_once() {
     let controller = controller(Client::new(service, "default"), alone);
     let mut looks = Vec::new();
     for _ in 0..3 {
-        looks.push((controller.look(KEY).await == Action::Failed, tries.load(Ordering::Relaxed)));
+        looks.push((controller.reconcile(KEY).await == Action::Failed, tries.load(Ordering::Relaxed)));
     }
     assert_eq!(looks, [(true, 1), (false, 2), (false, 2)]);
 }

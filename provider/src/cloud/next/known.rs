@@ -43,7 +43,7 @@ pub enum IdentityError {
 
 impl IdentityError {
     /// A sentence about an issuer.
-    pub(super) fn about(&self, issuer: &str) -> String {
+    pub(super) fn describe_for(&self, issuer: &str) -> String {
         let what = match self {
             Self::Unreachable => "the identity service does not answer to".to_owned(),
             Self::TooLarge => {
@@ -127,7 +127,7 @@ impl StepResults {
     }
 
     /// Records the result of a deletion.
-    pub fn remove(&mut self, one: CredentialRef, removal: DeletionResult) {
+    pub fn record_deletion(&mut self, one: CredentialRef, removal: DeletionResult) {
         if removal == DeletionResult::Unreachable {
             self.quiet.insert(one.issuer);
         }
@@ -135,7 +135,7 @@ impl StepResults {
     }
 
     /// Records the credentials that an issuer has.
-    pub fn list(&mut self, issuer: String, found: Result<Vec<CredentialRef>, IdentityError>) {
+    pub fn record_list(&mut self, issuer: String, found: Result<Vec<CredentialRef>, IdentityError>) {
         if let Err(fault) = &found {
             self.failed.insert(issuer.clone(), fault.clone());
         }
@@ -143,7 +143,7 @@ impl StepResults {
     }
 
     /// Records the result of creating a credential through an issuer.
-    pub fn mint(&mut self, issuer: String, made: Result<IssuedCredential, IdentityError>) {
+    pub fn record_issued(&mut self, issuer: String, made: Result<IssuedCredential, IdentityError>) {
         self.noted = None;
         // The issuer's credentials have changed.
         self.listed.remove(&issuer);
@@ -156,7 +156,7 @@ impl StepResults {
 
     /// Records whether the identity service accepts the created credential. Unless it works, it stays recorded as possibly created. `before` is
     /// the id of the published one.
-    pub fn verify(&mut self, verdict: CredentialCheck, before: Option<&str>) {
+    pub fn record_check(&mut self, verdict: CredentialCheck, before: Option<&str>) {
         let Some(minted) = &self.minted else { return };
         let fault = match verdict {
             CredentialCheck::Works if before != Some(minted.one.id.as_str()) => {
@@ -171,7 +171,7 @@ impl StepResults {
     }
 
     /// Records that the created credential is published.
-    pub fn publish(&mut self) {
+    pub fn record_publication(&mut self) {
         self.probe = Some(CredentialCheck::Works);
         self.minted = None;
         self.verified = None;

@@ -7,7 +7,7 @@ use testplatform_apis::cloud::State;
 
 use super::{
     BATCH, CredentialStep, DeletionResult, GIVE_UP, GO_ON, IdentityError, ObservedCredential, RETRY,
-    StepResults, StoredSecret, UNREAD, tell,
+    StepResults, StoredSecret, UNREAD, report_state,
 };
 use crate::{
     bundles::wait::saturating_add,
@@ -17,7 +17,7 @@ use crate::{
 
 /// The cluster is deleted: deletes all of its credentials, then the Secret, then releases the request. `deleted` is the deletion time of the
 /// request.
-pub(super) fn leave(
+pub(super) fn tear_down(
     scene: &ObservedCredential,
     known: &StepResults,
     deleted: Timestamp,
@@ -31,14 +31,14 @@ pub(super) fn leave(
         GracePeriod::Remaining(rest) => return CredentialStep::Later(rest),
         GracePeriod::Elapsed => {}
     }
-    let left = remaining(scene, known);
-    let mut silent = (scene.unread && somebody_may_have_made(scene, &left)).then(|| UNREAD.to_owned());
-    for issuer in asked(scene).into_iter().filter(|_| !scene.unread) {
+    let left = remaining_credentials(scene, known);
+    let mut silent = (scene.unread && may_have_any(scene, &left)).then(|| UNREAD.to_owned());
+    for issuer in possible_issuers(scene).into_iter().filter(|_| !scene.unread) {
         match known.listed.get(&issuer) {
             None => return CredentialStep::List(issuer),
             Some(Err(IdentityError::Unreachable)) => silent = Some(SILENT.to_owned()),
             Some(Err(fault @ IdentityError::TooLarge)) if may_have_made(scene, &issuer) => {
-                silent = Some(fault.about(&issuer));
+                silent = Some(fault.describe_for(&issuer));
             }
             // It never blocks: who is not known, or may not, has nothing that could be deleted through them.
             Some(Ok(_) | Err(_)) => {}
@@ -63,7 +63,7 @@ pub(super) fn leave(
             return CredentialStep::Mark(Some(now));
         }
         let record = scene.record();
-        if let Some(noted) = record.map(|record| progress(scene, known, record.clone(), more))
+        if let Some(noted) = record.map(|record| record_progress(scene, known, record.clone(), more))
             && record != Some(&noted)
         {
             return CredentialStep::Note(noted);
@@ -77,7 +77,7 @@ pub(super) fn leave(
             }
             None => (String::new(), RETRY),
         };
-        return tell(State::Leaving, why, held, after);
+        return report_state(State::Leaving, why, held, after);
     }
     match scene.stored {
         StoredSecret::Ours { .. } => CredentialStep::Withdraw,
@@ -88,7 +88,7 @@ pub(super) fn leave(
 const SILENT: &str = "the identity service does not answer";
 
 /// Issuers that may have created something: those that the record names. If the record is lost, any issuer that may issue for the request.
-fn asked(scene: &ObservedCredential) -> BTreeSet<String> {
+fn possible_issuers(scene: &ObservedCredential) -> BTreeSet<String> {
     match (scene.record(), scene.uid()) {
         // Its credentials could not be distinguished from others.
         (_, None) => BTreeSet::new(),
@@ -98,9 +98,9 @@ fn asked(scene: &ObservedCredential) -> BTreeSet<String> {
 }
 
 /// Whether any credential may be left to delete. If the record is lost, any issuer may have created one.
-fn somebody_may_have_made(scene: &ObservedCredential, left: &[CredentialRef]) -> bool {
+fn may_have_any(scene: &ObservedCredential, left: &[CredentialRef]) -> bool {
     let lost = scene.record().is_none() && scene.uid().is_some();
-    lost || !left.is_empty() || !asked(scene).is_empty()
+    lost || !left.is_empty() || !possible_issuers(scene).is_empty()
 }
 
 /// Whether the issuer may have created an unrecorded credential.
@@ -109,7 +109,7 @@ fn may_have_made(scene: &ObservedCredential, issuer: &str) -> bool {
 }
 
 /// All known credentials that are not known to be deleted, each once: those of the record, and further ones of the issuers.
-pub fn remaining(scene: &ObservedCredential, known: &StepResults) -> Vec<CredentialRef> {
+pub fn remaining_credentials(scene: &ObservedCredential, known: &StepResults) -> Vec<CredentialRef> {
     let record = scene.record();
     let held = record.and_then(|record| record.held.as_ref()).map(|held| &held.one);
     let old = record.iter().flat_map(|record| &record.old).map(|old| &old.one);
@@ -120,7 +120,7 @@ pub fn remaining(scene: &ObservedCredential, known: &StepResults) -> Vec<Credent
 }
 
 /// Progress, so that the next reconcile continues from there. `more`: some were not tried.
-fn progress(
+fn record_progress(
     scene: &ObservedCredential,
     known: &StepResults,
     mut record: CredentialRecord,
@@ -131,7 +131,7 @@ fn progress(
         Some(Err(IdentityError::Unreachable)) | None => true,
         Some(Err(_)) => record.open.contains(issuer),
     };
-    record.open = asked(scene).into_iter().filter(unsettled).collect();
+    record.open = possible_issuers(scene).into_iter().filter(unsettled).collect();
     record.held = record.held.filter(|held| !known.is_done_with(&held.one));
     record.old.retain(|old| !known.is_done_with(&old.one));
     if more {

@@ -78,7 +78,7 @@ impl ObservedCredential {
 
 impl ObservedCredential {
     /// Records the new content of the Secret.
-    pub fn stands(&mut self, record: CredentialRecord, filled: bool) {
+    pub fn set_stored(&mut self, record: CredentialRecord, filled: bool) {
         let was = matches!(self.stored, StoredSecret::Ours { filled: true, .. });
         self.stored = StoredSecret::Ours { record, filled: filled || was };
     }

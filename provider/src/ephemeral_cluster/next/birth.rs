@@ -7,9 +7,9 @@ use testplatform_apis::{
 };
 
 use super::{
-    asked, born,
+    creation_time,
     ended::withdraw,
-    ever_ready,
+    ever_ready, is_end_requested,
     pass::{Planner, RETRY, after},
     provision_deadline,
 };
@@ -30,7 +30,7 @@ use crate::{
 const SWEPT_AFTER: SignedDuration = SignedDuration::from_hours(24);
 
 /// Decides whether a job is made.
-pub fn next(pass: &mut Planner<'_>) {
+pub fn plan_creation(pass: &mut Planner<'_>) {
     if pass.is_over() {
         return at_rest(pass);
     }
@@ -38,9 +38,9 @@ pub fn next(pass: &mut Planner<'_>) {
         // The absence of a job is checked once more when the finalizer is removed.
         return;
     }
-    if !asked(pass)
-        && let Some(until) = held_until(pass)
-        && !pass.due(until)
+    if !is_end_requested(pass)
+        && let Some(until) = hold_deadline(pass)
+        && !pass.is_due(until)
     {
         return hold(pass);
     }
@@ -49,31 +49,31 @@ pub fn next(pass: &mut Planner<'_>) {
     }
     if had_a_job(pass) {
         let text = "the status does not name the ProwJob any more, and it does not exist";
-        return over(pass, Phase::Failed, ConditionReason::ProwJobGone, text);
+        return complete_without_job(pass, Phase::Failed, ConditionReason::ProwJobGone, text);
     }
-    if asked(pass) {
+    if is_end_requested(pass) {
         let text = "the end was asked for before there was a ProwJob";
         pass.set(PROW_JOB_CREATING, ConditionStatus::False, ConditionReason::NothingToTearDown, text);
-        return over(pass, Phase::Deprovisioned, ConditionReason::NothingToTearDown, text);
+        return complete_without_job(pass, Phase::Deprovisioned, ConditionReason::NothingToTearDown, text);
     }
     if pass.object.spec.error.is_some() {
         let message = "the spec cannot be read".to_owned();
         return refuse(pass, ConditionReason::EphemeralClusterValidationFailure.as_str(), message);
     }
     match &pass.world.draft {
-        None => pass.again_in(RETRY),
+        None => pass.requeue_after(RETRY),
         Some(Draft::Refused(JobRefusal { reason, message })) => refuse(pass, reason, message.clone()),
         Some(Draft::Later(_) | Draft::Job(_)) if too_late(pass) => {
             let text = "there was no ProwJob in time; whether there once was one cannot be known any more";
             pass.set(PROW_JOB_CREATING, ConditionStatus::False, ConditionReason::ProvisionTimeout, text);
-            over(pass, Phase::Failed, ConditionReason::ProvisionTimeout, text);
+            complete_without_job(pass, Phase::Failed, ConditionReason::ProvisionTimeout, text);
         }
         Some(Draft::Later(JobRefusal { reason, message })) => {
             pass.enter(Phase::Provisioning);
             if pass.set_word(PROW_JOB_CREATING, ConditionStatus::False, reason, message.clone()) {
                 pass.emit(true, reason, message.clone());
             }
-            pass.again_in(RETRY);
+            pass.requeue_after(RETRY);
         }
         Some(Draft::Job(manifest)) => {
             pass.protect();
@@ -96,12 +96,12 @@ pub fn next(pass: &mut Planner<'_>) {
 
 /// A status that reports more than one without a job could was damaged.
 fn had_a_job(pass: &Planner<'_>) -> bool {
-    ever_ready(pass) || !pass.stored().prow_job_url.is_empty() || pass.holds(PROW_JOB_COMPLETED)
+    ever_ready(pass) || !pass.stored().prow_job_url.is_empty() || pass.is_condition_true(PROW_JOB_COMPLETED)
 }
 
 fn too_late(pass: &mut Planner<'_>) -> bool {
-    let deadline = provision_deadline(pass).min(after(born(pass), SWEPT_AFTER));
-    pass.due(deadline)
+    let deadline = provision_deadline(pass).min(after(creation_time(pass), SWEPT_AFTER));
+    pass.is_due(deadline)
 }
 
 /// Permanent, for any later generation too: clients gave up at the first Failed.
@@ -110,7 +110,7 @@ fn refuse(pass: &mut Planner<'_>, reason: &str, message: String) {
     pass.enter(Phase::Failed);
 }
 
-fn over(pass: &mut Planner<'_>, phase: Phase, reason: ConditionReason, text: &str) {
+fn complete_without_job(pass: &mut Planner<'_>, phase: Phase, reason: ConditionReason, text: &str) {
     withdraw(pass);
     let word = if phase == Phase::Failed { reason } else { ConditionReason::Deprovisioned };
     pass.set(CLUSTER_READY, ConditionStatus::False, word, text);
@@ -123,19 +123,19 @@ fn at_rest(pass: &mut Planner<'_>) {
     withdraw(pass);
     let refusal = pass.reason_against(PROW_JOB_CREATING);
     let refused = TERMINAL_CREATE_REASONS.contains(&refusal) && refusal != TOO_MANY_PROW_JOBS;
-    if !refused && !pass.holds(PROW_JOB_COMPLETED) {
+    if !refused && !pass.is_condition_true(PROW_JOB_COMPLETED) {
         // Clients that wait for the end wait for this condition.
         if pass.is_sure() {
             let text = "there is no ProwJob of it";
             pass.complete(true, ConditionReason::NothingToTearDown, text);
         }
     } else if pass.object.has_finalizer(FINALIZER) {
-        pass.let_go();
+        pass.remove_finalizer();
     }
 }
 
 /// Another controller that wrote the status lately may be about to make a job.
-fn held_until(pass: &Planner<'_>) -> Option<Timestamp> {
+fn hold_deadline(pass: &Planner<'_>) -> Option<Timestamp> {
     // Our own write can push the other's out of the managed fields; the condition remembers.
     let noticed = find(&pass.stored().conditions, PROW_JOB_CREATING)
         .filter(|c| c.reason == ConditionReason::HeldByOtherController.as_str())
@@ -149,7 +149,7 @@ fn held_until(pass: &Planner<'_>) -> Option<Timestamp> {
 fn hold(pass: &mut Planner<'_>) {
     let pause = pass.world.settings.other_writer_respite / 10;
     let wrote = pass.object.other_writer.as_ref().map_or(Timestamp::MIN, |writer| writer.at);
-    if !pass.due(after(wrote, pause)) {
+    if !pass.is_due(after(wrote, pause)) {
         pass.keep_status();
         return;
     }

@@ -1,12 +1,12 @@
-//! The bound job has ended, or is not there any more: what that means, said once.
+//! The bound job has ended, or does not exist any more: reports the meaning, once.
 
 use testplatform_apis::names::ephemeral_cluster::FINALIZER;
 
 use super::{
-    asked, ever_ready,
+    ever_ready, is_end_requested,
     pass::{Planner, RETRY, after},
     provision_deadline,
-    teardown::{ABORTED_BY_US, EndMethod, means, refused},
+    teardown::{ABORTED_BY_US, EndMethod, end_method, refused},
 };
 use crate::{
     ephemeral_cluster::{
@@ -31,7 +31,7 @@ struct JobOutcome {
 }
 
 /// The job has ended.
-pub fn next(pass: &mut Planner<'_>, job: &Job) {
+pub fn plan_conclusion(pass: &mut Planner<'_>, job: &Job) {
     if !was_concluded(pass) {
         let outcome = outcome(pass, job);
         conclude(pass, outcome);
@@ -39,22 +39,22 @@ pub fn next(pass: &mut Planner<'_>, job: &Job) {
 }
 
 /// Handles a job that does not exist any more. Returns whether nothing is left to do about it.
-pub fn gone(pass: &mut Planner<'_>) -> bool {
+pub fn conclude_missing_job(pass: &mut Planner<'_>) -> bool {
     if was_concluded(pass) {
         return true;
     }
-    let asked = asked(pass);
+    let asked = is_end_requested(pass);
     let name = &pass.status.prow_job_id;
     let message = format!("ProwJob {name} does not exist any more");
     if !asked {
         pass.set(CLUSTER_READY, ConditionStatus::False, ConditionReason::ProwJobGone, message.clone());
     }
-    if !pass.holds(TEST_COMPLETED) && !end_what_is_left(pass) {
+    if !pass.is_condition_true(TEST_COMPLETED) && !end_orphaned_namespace(pass) {
         return false;
     }
     conclude(
         pass,
-        verdict(pass, &message).unwrap_or(JobOutcome {
+        decided_outcome(pass, &message).unwrap_or(JobOutcome {
             fine: asked,
             reason: ConditionReason::ProwJobGone,
             message,
@@ -81,7 +81,7 @@ fn was_concluded(pass: &mut Planner<'_>) -> bool {
     if concluded {
         withdraw(pass);
         if pass.object.has_finalizer(FINALIZER) {
-            pass.let_go();
+            pass.remove_finalizer();
         }
     }
     concluded
@@ -90,38 +90,43 @@ fn was_concluded(pass: &mut Planner<'_>) -> bool {
 fn outcome(pass: &Planner<'_>, job: &Job) -> JobOutcome {
     let status = &job.prow_job.status.value;
     let state = status.state;
-    let told = pass.holds(TEST_COMPLETED) || matches!(job.site, JobSite::Namespace { signalled: true, .. });
+    let told = pass.is_condition_true(TEST_COMPLETED)
+        || matches!(job.site, JobSite::Namespace { signalled: true, .. });
     let aborted_by_us = state == JobState::Aborted && status.description.starts_with(ABORTED_BY_US);
     let is = |fine, reason, what: &str| JobOutcome {
         fine,
         reason,
         message: format!("ProwJob {} ended as {}{what}", job.prow_job.name(), state.as_str()),
     };
-    if let Some(verdict) = verdict(pass, &format!("its ProwJob ended as {}", state.as_str())) {
+    if let Some(verdict) = decided_outcome(pass, &format!("its ProwJob ended as {}", state.as_str())) {
         return verdict;
     }
     match state {
-        JobState::Success if told || asked(pass) => is(true, ConditionReason::ProwJobCompleted, ""),
+        JobState::Success if told || is_end_requested(pass) => {
+            is(true, ConditionReason::ProwJobCompleted, "")
+        }
         JobState::Success => is(true, ConditionReason::EndedWithoutSignal, ", nobody had asked for it"),
-        JobState::Failure | JobState::Aborted | JobState::Error => match (aborted_by_us, asked(pass)) {
-            (true, true) => is(true, ConditionReason::ProwJobAborted, ", with nothing to tear down"),
-            // The verdict was on its way when this provider was interrupted.
-            (true, false) if provision_deadline(pass) <= pass.now => {
-                is(false, ConditionReason::ProvisionTimeout, ", there was no cluster in time")
+        JobState::Failure | JobState::Aborted | JobState::Error => {
+            match (aborted_by_us, is_end_requested(pass)) {
+                (true, true) => is(true, ConditionReason::ProwJobAborted, ", with nothing to tear down"),
+                // The verdict was on its way when this provider was interrupted.
+                (true, false) if provision_deadline(pass) <= pass.now => {
+                    is(false, ConditionReason::ProvisionTimeout, ", there was no cluster in time")
+                }
+                (true, false) => {
+                    is(false, ConditionReason::NeverScheduled, ", it found no build cluster in time")
+                }
+                (false, _) if told => is(
+                    false,
+                    ConditionReason::DeprovisionFailed,
+                    " after the signal; something may be left behind",
+                ),
+                (false, _) if ever_ready(pass) => {
+                    is(false, ConditionReason::EndedWithoutSignal, ", nobody had asked for it")
+                }
+                (false, _) => is(false, ConditionReason::ProwJobFailure, " before there was a cluster"),
             }
-            (true, false) => {
-                is(false, ConditionReason::NeverScheduled, ", it found no build cluster in time")
-            }
-            (false, _) if told => is(
-                false,
-                ConditionReason::DeprovisionFailed,
-                " after the signal; something may be left behind",
-            ),
-            (false, _) if ever_ready(pass) => {
-                is(false, ConditionReason::EndedWithoutSignal, ", nobody had asked for it")
-            }
-            (false, _) => is(false, ConditionReason::ProwJobFailure, " before there was a cluster"),
-        },
+        }
         JobState::Scheduling | JobState::Triggered | JobState::Pending | JobState::Unknown => {
             is(false, ConditionReason::ProwJobFailure, "")
         }
@@ -129,9 +134,9 @@ fn outcome(pass: &Planner<'_>, job: &Job) -> JobOutcome {
 }
 
 /// Decision that was made before the job ended.
-fn verdict(pass: &Planner<'_>, how: &str) -> Option<JobOutcome> {
+fn decided_outcome(pass: &Planner<'_>, how: &str) -> Option<JobOutcome> {
     let condition = find(&pass.status.conditions, CLUSTER_READY).filter(|c| c.is_false())?;
-    let reason = ConditionReason::verdict(&condition.reason)?;
+    let reason = ConditionReason::parse_decision(&condition.reason)?;
     let message = if reason == ConditionReason::ProwJobGone {
         how.to_owned()
     } else {
@@ -146,7 +151,8 @@ fn conclude(pass: &mut Planner<'_>, outcome: JobOutcome) {
     let word = if fine { ConditionReason::Deprovisioned } else { ConditionReason::ProwJobFailure };
     let said = pass.reason_against(CLUSTER_READY);
     // A reason that names the cause stays.
-    if ConditionReason::verdict(said).is_none() && said != ConditionReason::OwnershipMismatch.as_str() {
+    if ConditionReason::parse_decision(said).is_none() && said != ConditionReason::OwnershipMismatch.as_str()
+    {
         pass.set(CLUSTER_READY, ConditionStatus::False, word, message.clone());
     }
     if find(&pass.status.conditions, CREDENTIALS_IN_SYNC).is_some() {
@@ -162,30 +168,30 @@ fn conclude(pass: &mut Planner<'_>, outcome: JobOutcome) {
 }
 
 /// A job that somebody deleted leaves ci-operator running. Whether that has been dealt with.
-fn end_what_is_left(pass: &mut Planner<'_>) -> bool {
+fn end_orphaned_namespace(pass: &mut Planner<'_>) -> bool {
     let Some(site) = &pass.world.left_behind else { return true };
-    match means(site) {
+    match end_method(site) {
         EndMethod::Tell { cluster, namespace } if refused(pass) => {
             pass.afterwards.push(Operation::SignalWaitStep { cluster, namespace });
             is_given_up(pass)
         }
         EndMethod::Tell { cluster, namespace } => {
             pass.actions.push(Operation::SignalWaitStep { cluster, namespace });
-            told(pass)
+            is_signalled(pass)
         }
-        EndMethod::Told => told(pass),
+        EndMethod::Told => is_signalled(pass),
         EndMethod::Abort { .. } | EndMethod::OutOfReach { reason: ConditionReason::NamespacePending, .. } => {
             true
         }
         EndMethod::OutOfReach { reason, obstacle } => {
             pass.set(TEST_COMPLETED, ConditionStatus::False, reason, obstacle);
-            pass.again_in(RETRY);
+            pass.requeue_after(RETRY);
             is_given_up(pass)
         }
     }
 }
 
-fn told(pass: &mut Planner<'_>) -> bool {
+fn is_signalled(pass: &mut Planner<'_>) -> bool {
     pass.set(
         TEST_COMPLETED,
         ConditionStatus::True,
@@ -199,7 +205,7 @@ fn told(pass: &mut Planner<'_>) -> bool {
 fn is_given_up(pass: &mut Planner<'_>) -> bool {
     pass.enter(Phase::Deprovisioning);
     let since = pass.since(TEST_COMPLETED).unwrap_or(pass.now);
-    pass.due(after(since, pass.world.settings.deprovision_timeout))
+    pass.is_due(after(since, pass.world.settings.deprovision_timeout))
 }
 
 /// The credentials of a deleted cluster are useless, but still a secret.

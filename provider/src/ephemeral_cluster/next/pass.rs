@@ -52,7 +52,7 @@ impl<'a> Planner<'a> {
     pub fn new(object: &'a EphemeralCluster, world: &'a ObservedState, now: Timestamp) -> Self {
         let stored = &object.status.value;
         let status = Status {
-            conditions: conditions::carried(&stored.conditions, now),
+            conditions: conditions::carry_over(&stored.conditions, now),
             observed_generation: object.metadata.generation,
             ..stored.clone()
         };
@@ -113,7 +113,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Whether a condition is True so far.
-    pub fn holds(&self, type_: &str) -> bool {
+    pub fn is_condition_true(&self, type_: &str) -> bool {
         conditions::find(&self.status.conditions, type_).is_some_and(Condition::is_true)
     }
 
@@ -136,17 +136,17 @@ impl<'a> Planner<'a> {
     }
 
     /// Whether a time has come. If not, the reconcile is repeated then.
-    pub fn due(&mut self, at: Timestamp) -> bool {
+    pub fn is_due(&mut self, at: Timestamp) -> bool {
         let left = at.duration_since(self.now);
         let due = left <= SignedDuration::ZERO;
         if !due {
-            self.again_in(left);
+            self.requeue_after(left);
         }
         due
     }
 
     /// Repeats the reconcile after a time at the latest.
-    pub fn again_in(&mut self, time: SignedDuration) {
+    pub fn requeue_after(&mut self, time: SignedDuration) {
         self.wait = Some(self.wait.map_or(time, |w| w.min(time)));
     }
 
@@ -157,7 +157,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Sets an annotation of the EphemeralCluster, if it is not so already.
-    pub fn annotate(&mut self, key: &str, value: &str) {
+    pub fn set_annotation(&mut self, key: &str, value: &str) {
         if self.object.annotation(key) != Some(value) {
             self.annotations.insert(key.to_owned(), Some(value.to_owned()));
         }
@@ -183,7 +183,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Takes the finalizer off, once it is sure that nothing runs.
-    pub fn let_go(&mut self) {
+    pub fn remove_finalizer(&mut self) {
         let off = self.actions.contains(&Operation::RemoveFinalizer);
         if !off && self.object.has_finalizer(FINALIZER) && !self.own.runs() && self.is_sure() {
             self.actions.push(Operation::RemoveFinalizer);
@@ -205,17 +205,17 @@ impl<'a> Planner<'a> {
         if self.silent {
             return self.step(None);
         }
-        self.tell_phase();
+        self.emit_phase_event();
         let failed = self.status.phase == Some(Phase::Failed) && !self.object.is_deleted();
         if failed && self.object.annotation(ours::DIAGNOSTICS).is_none() {
             let text = diagnostics::of(&self.status, job);
-            self.annotate(ours::DIAGNOSTICS, &text);
+            self.set_annotation(ours::DIAGNOSTICS, &text);
         }
         let status = self.status.clone();
         self.step(Some(status))
     }
 
-    fn tell_phase(&mut self) {
+    fn emit_phase_event(&mut self) {
         let phase = self.status.phase;
         if phase == self.stored().phase {
             return;

@@ -15,7 +15,7 @@ use crate::{
     account::stamp::TokenFingerprint,
     ephemeral_cluster::{
         conditions::{
-            CLUSTER_READY, CREDENTIALS_IN_SYNC, ConditionReason, ConditionStatus, find, whole_seconds,
+            CLUSTER_READY, CREDENTIALS_IN_SYNC, ConditionReason, ConditionStatus, find, truncate_to_seconds,
         },
         credentials::Published,
         prow_job::JobState,
@@ -33,7 +33,7 @@ pub const SOON: SignedDuration = SignedDuration::from_secs(1);
 const PUBLISHING: SignedDuration = SignedDuration::from_mins(1);
 
 /// Checks the job. Returns the reason of its end, if it begins now.
-pub fn next(pass: &mut Planner<'_>, job: &Job) -> Option<EndReason> {
+pub fn plan_running(pass: &mut Planner<'_>, job: &Job) -> Option<EndReason> {
     let mut patience = SignedDuration::ZERO;
     if is_for_another(pass.object, &job.prow_job) {
         mismatched(pass);
@@ -83,9 +83,9 @@ fn observe(pass: &mut Planner<'_>, job: &Job) -> bool {
     let publication = compare(&job.site, &pass.world.published);
     // A token goes stale although nothing happens.
     if let (Publication::InSync, Some(stamp)) = (&publication, TokenFingerprint::of(&pass.world.published))
-        && pass.due(stamp.renew_at())
+        && pass.is_due(stamp.renew_at())
     {
-        pass.again_in(SOON);
+        pass.requeue_after(SOON);
     }
     match publication {
         Publication::InSync => ready(pass),
@@ -98,13 +98,13 @@ fn observe(pass: &mut Planner<'_>, job: &Job) -> bool {
                 // reconcile with an outdated cache of the claim.
                 let text = "the credentials are being published";
                 not_now(pass, ConditionReason::CredentialsPending, text.into());
-                pass.again_in(RETRY);
+                pass.requeue_after(RETRY);
                 publishing = true;
             }
         }
         Publication::NotNow(reason, message) => {
             if cannot_be_watched(reason) {
-                pass.again_in(RETRY);
+                pass.requeue_after(RETRY);
             }
             not_now(pass, reason, message);
         }
@@ -113,10 +113,10 @@ fn observe(pass: &mut Planner<'_>, job: &Job) -> bool {
     if let Published::Ours { revision, .. } = &pass.world.published
         && published
     {
-        pass.annotate(ours::CREDENTIALS_REVISION, revision);
+        pass.set_annotation(ours::CREDENTIALS_REVISION, revision);
         // The requester does not use the credentials before this is set.
         if TokenFingerprint::of(&pass.world.published).is_some() {
-            pass.annotate(ours::CREDENTIALS_MODE, Mode::ServiceAccount.as_str());
+            pass.set_annotation(ours::CREDENTIALS_MODE, Mode::ServiceAccount.as_str());
         }
     }
     // Nor once it is outdated, as when another controller has recreated the Secret.
@@ -150,7 +150,7 @@ fn ready(pass: &mut Planner<'_>) {
 
 fn was_ready(pass: &Planner<'_>) -> bool {
     let unsaid = find(&pass.status.conditions, CLUSTER_READY).is_none();
-    pass.holds(CLUSTER_READY) || (unsaid && pass.stored().phase == Some(Phase::Ready))
+    pass.is_condition_true(CLUSTER_READY) || (unsaid && pass.stored().phase == Some(Phase::Ready))
 }
 
 /// Once ready it stays so: what cannot be seen now was there, and most likely is.
@@ -192,16 +192,17 @@ fn lifetime_is_over(pass: &mut Planner<'_>) -> bool {
     // A clock that was ahead gives no longer life.
     let delivered = delivered.filter(|at: &Timestamp| *at <= pass.now);
     let ready_at = pass.since(CLUSTER_READY).max(delivered);
-    let expires = lifetime.zip(ready_at).map(|(lifetime, at)| whole_seconds(after(at, lifetime)));
+    let expires = lifetime.zip(ready_at).map(|(lifetime, at)| truncate_to_seconds(after(at, lifetime)));
     // While the credentials are held back the time goes on, from where it was if that is on record.
-    let expires = if pass.holds(CLUSTER_READY) { expires } else { pass.stored().expires_at.or(expires) };
+    let expires =
+        if pass.is_condition_true(CLUSTER_READY) { expires } else { pass.stored().expires_at.or(expires) };
     pass.status.expires_at = expires;
     expires.is_some_and(|at| ends(pass, after(at, MARGIN)))
 }
 
 /// Whether a deadline ends it. That is irreversible, and the deadline may have been extended since the cache was filled.
 fn ends(pass: &mut Planner<'_>, at: Timestamp) -> bool {
-    pass.due(at) && pass.is_sure()
+    pass.is_due(at) && pass.is_sure()
 }
 
 /// A job without a build cluster, or without a pod on it, has nothing that could be lost.

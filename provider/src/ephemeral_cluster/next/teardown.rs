@@ -27,7 +27,7 @@ use crate::{
 pub const ABORTED_BY_US: &str = "provider-testplatform: ";
 
 /// Why a job is aborted that is waited for no longer.
-const CANNOT_BE_TOLD: &str = "the EphemeralCluster is being deleted, and the job cannot be told to end";
+const SIGNAL_IMPOSSIBLE: &str = "the EphemeralCluster is being deleted, and the job cannot be told to end";
 
 /// Ways to end a job.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +56,7 @@ pub enum EndMethod {
 }
 
 /// Decides how to end the job at a site.
-pub fn means(site: &JobSite) -> EndMethod {
+pub fn end_method(site: &JobSite) -> EndMethod {
     match site {
         JobSite::Namespace { signalled: true, .. } => EndMethod::Told,
         JobSite::Namespace { cluster, name, terminating: false, signalled: false, .. } => {
@@ -88,30 +88,30 @@ pub fn started(job: &ProwJob) -> Option<Timestamp> {
 }
 
 /// Ends the bound job.
-pub fn next(pass: &mut Planner<'_>, job: &Job, ending: EndReason) {
+pub fn plan_teardown(pass: &mut Planner<'_>, job: &Job, ending: EndReason) {
     let noticed = pass.since(TEST_COMPLETED).or_else(|| deleted_at(pass)).unwrap_or(pass.now);
     // A signal that was delivered once counts as delivered, even if its namespace is gone since.
-    let told_before = pass.holds(TEST_COMPLETED);
-    let means = match (means(&job.site), ending) {
+    let told_before = pass.is_condition_true(TEST_COMPLETED);
+    let means = match (end_method(&job.site), ending) {
         // It has no pod, so where it would have had one does not matter.
         (EndMethod::OutOfReach { obstacle, .. }, EndReason::NeverScheduled) => EndMethod::Abort { obstacle },
         (means, EndReason::Asked | EndReason::ProvisionTimeout | EndReason::NeverScheduled) => means,
     };
     let begun = match means {
-        EndMethod::Told => told(pass),
+        EndMethod::Told => is_signalled(pass),
         EndMethod::Tell { cluster, namespace } => {
             let was_refused = refused(pass);
             if told_before || was_refused {
                 // A delivered signal stays delivered, and a refused one may be refused for long: nothing waits for it.
-                let signal = tell(pass, job, noticed, cluster, namespace);
+                let signal = send_signal(pass, job, noticed, cluster, namespace);
                 pass.afterwards.push(signal);
             } else {
                 pass.actions.push(Operation::SignalWaitStep { cluster, namespace });
             }
-            !was_refused && told(pass)
+            !was_refused && is_signalled(pass)
         }
         EndMethod::Abort { .. } | EndMethod::OutOfReach { .. } if told_before => {
-            pass.again_in(RETRY);
+            pass.requeue_after(RETRY);
             let abort = abandon(pass, job, noticed);
             pass.actions.extend(abort);
             true
@@ -123,7 +123,7 @@ pub fn next(pass: &mut Planner<'_>, job: &Job, ending: EndReason) {
                 EndReason::Asked | EndReason::ProvisionTimeout => started(&job.prow_job).max(Some(noticed)),
             };
             let deadline = from.map(|t| after(t, pass.world.settings.abort_grace));
-            let aborts = deadline.is_none_or(|at| pass.due(at)) && pass.is_sure();
+            let aborts = deadline.is_none_or(|at| pass.is_due(at)) && pass.is_sure();
             if aborts {
                 pass.actions.push(abort(&job.prow_job, &obstacle));
             }
@@ -131,7 +131,7 @@ pub fn next(pass: &mut Planner<'_>, job: &Job, ending: EndReason) {
             aborts
         }
         EndMethod::OutOfReach { reason, obstacle } => {
-            pass.again_in(RETRY);
+            pass.requeue_after(RETRY);
             pass.set(TEST_COMPLETED, ConditionStatus::False, reason, obstacle);
             let abort = abandon(pass, job, noticed);
             let aborts = abort.is_some();
@@ -140,7 +140,7 @@ pub fn next(pass: &mut Planner<'_>, job: &Job, ending: EndReason) {
         }
     };
     // Clients stop waiting at Failed, so the end begins before it is reported.
-    let failed = ConditionReason::verdict(pass.reason_against(CLUSTER_READY)).is_some() && begun;
+    let failed = ConditionReason::parse_decision(pass.reason_against(CLUSTER_READY)).is_some() && begun;
     pass.enter(if failed { Phase::Failed } else { Phase::Deprovisioning });
     overdue(pass);
 }
@@ -152,7 +152,7 @@ pub fn refused(pass: &Planner<'_>) -> bool {
 
 /// Sends the signal. A deleted object does not wait forever for a cluster that refuses it. Only an attempt shows the refusal: there may have
 /// been no attempt until now.
-fn tell(
+fn send_signal(
     pass: &mut Planner<'_>,
     job: &Job,
     noticed: Timestamp,
@@ -160,7 +160,7 @@ fn tell(
     namespace: String,
 ) -> Operation {
     if is_abandoned(pass, noticed) {
-        let (name, description) = (job.prow_job.name().to_owned(), by_us(CANNOT_BE_TOLD));
+        let (name, description) = (job.prow_job.name().to_owned(), by_us(SIGNAL_IMPOSSIBLE));
         Operation::SignalWaitStepOrAbort { cluster, namespace, name, description }
     } else {
         Operation::SignalWaitStep { cluster, namespace }
@@ -170,16 +170,16 @@ fn tell(
 /// Decides how to end a job that has no condition of its own.
 pub fn unserved(pass: &mut Planner<'_>, job: &Job) -> Option<Operation> {
     let noticed = deleted_at(pass).unwrap_or(pass.now);
-    match means(&job.site) {
+    match end_method(&job.site) {
         EndMethod::Told => None,
-        EndMethod::Tell { cluster, namespace } => Some(tell(pass, job, noticed, cluster, namespace)),
+        EndMethod::Tell { cluster, namespace } => Some(send_signal(pass, job, noticed, cluster, namespace)),
         EndMethod::Abort { obstacle } => {
             let deadline = started(&job.prow_job).map(|t| after(t, pass.world.settings.abort_grace));
-            let aborts = deadline.is_none_or(|at| pass.due(at)) && pass.is_sure();
+            let aborts = deadline.is_none_or(|at| pass.is_due(at)) && pass.is_sure();
             aborts.then(|| abort(&job.prow_job, &obstacle))
         }
         EndMethod::OutOfReach { .. } => {
-            pass.again_in(RETRY);
+            pass.requeue_after(RETRY);
             abandon(pass, job, noticed)
         }
     }
@@ -187,17 +187,17 @@ pub fn unserved(pass: &mut Planner<'_>, job: &Job) -> Option<Operation> {
 
 /// Being deleted, an EphemeralCluster does not wait for ever for what cannot be reached.
 fn abandon(pass: &mut Planner<'_>, job: &Job, noticed: Timestamp) -> Option<Operation> {
-    is_abandoned(pass, noticed).then(|| abort(&job.prow_job, CANNOT_BE_TOLD))
+    is_abandoned(pass, noticed).then(|| abort(&job.prow_job, SIGNAL_IMPOSSIBLE))
 }
 
 /// Whether to stop waiting for a job that cannot be signalled.
 fn is_abandoned(pass: &mut Planner<'_>, noticed: Timestamp) -> bool {
     let Some(deleted) = deleted_at(pass) else { return false };
     let deadline = after(deleted.max(noticed), pass.world.settings.deprovision_timeout);
-    pass.due(deadline) && pass.is_sure()
+    pass.is_due(deadline) && pass.is_sure()
 }
 
-fn told(pass: &mut Planner<'_>) -> bool {
+fn is_signalled(pass: &mut Planner<'_>) -> bool {
     pass.set(
         TEST_COMPLETED,
         ConditionStatus::True,
@@ -218,7 +218,7 @@ fn by_us(why: &str) -> String {
 /// A deprovision is never cut short: leftovers cost money until somebody finds them.
 fn overdue(pass: &mut Planner<'_>) {
     let Some(since) = pass.since(TEST_COMPLETED) else { return };
-    if !pass.due(after(since, pass.world.settings.deprovision_timeout)) {
+    if !pass.is_due(after(since, pass.world.settings.deprovision_timeout)) {
         return;
     }
     let text = "the ProwJob has not ended in the time that its end may take";

@@ -7,10 +7,10 @@ use super::{own::BoundJob, pass::Planner, teardown};
 use crate::ephemeral_cluster::told::EventReason;
 
 /// The annotation remembers that it was said; a status cannot.
-const SAID: &str = r#"{"reason":"StatusUnreadable"}"#;
+const MESSAGE: &str = r#"{"reason":"StatusUnreadable"}"#;
 
 /// Ends the jobs if the end was requested, and reports the problem.
-pub fn next(pass: &mut Planner<'_>) {
+pub fn plan_unreadable(pass: &mut Planner<'_>) {
     let deleted = pass.object.is_deleted();
     if pass.own.runs() {
         pass.protect();
@@ -28,9 +28,9 @@ pub fn next(pass: &mut Planner<'_>) {
         }
     }
     if deleted {
-        pass.let_go();
+        pass.remove_finalizer();
     } else if pass.object.annotation(ours::DIAGNOSTICS).is_none() {
-        pass.annotate(ours::DIAGNOSTICS, SAID);
+        pass.set_annotation(ours::DIAGNOSTICS, MESSAGE);
         let text = "the status cannot be read, so nothing is made and nothing written over it; \
                     an administrator has to repair or remove it";
         pass.emit(true, EventReason::StatusUnreadable.as_str(), text);

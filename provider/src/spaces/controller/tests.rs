@@ -76,12 +76,12 @@ async fn what_is_published_goes_with_its_namespace_though_nothing_tells_of_that(
         happened,
         PACE,
         &controller.metrics,
-        async |name: String| controller.look(&name).await,
+        async |name: String| controller.reconcile(&name).await,
         vanishes,
     )
     .await;
     assert_eq!(removed.load(Ordering::Relaxed), 1);
-    assert_eq!(controller.look("one").await, Action::AwaitChange, "nothing is left to be looked at");
+    assert_eq!(controller.reconcile("one").await, Action::AwaitChange, "nothing is left to be looked at");
 }
 
 /// Anyone who may patch Secrets can block the deletion of one.
@@ -115,7 +115,7 @@ async fn what_a_finalizer_holds_is_not_taken_back_again_and_again() {
     let looked = AtomicUsize::new(0);
     let look = async |name: String| {
         looked.fetch_add(1, Ordering::Relaxed);
-        controller.look(&name).await
+        controller.reconcile(&name).await
     };
     run_queue(happened, PACE, &controller.metrics, look, sleep(Duration::from_mins(1))).await;
     assert_eq!(removed.load(Ordering::Relaxed), 1);
@@ -138,7 +138,7 @@ async fn what_is_published_stays_where_nobody_says_that_its_namespace_is_gone() 
         async move { Ok::<_, Infallible>(answer) }
     });
     let controller = controller(Client::new(service, "default"));
-    assert_eq!(controller.look("one").await, Action::Failed);
+    assert_eq!(controller.reconcile("one").await, Action::Failed);
 }
 
 /// Both came between the two reads of a look.
@@ -158,5 +158,5 @@ async fn what_came_with_its_namespace_while_that_was_looked_for_stays() {
         async move { Ok::<_, Infallible>(answer) }
     });
     let controller = controller(Client::new(service, "default"));
-    assert_eq!(controller.look("one").await, Action::AwaitChange);
+    assert_eq!(controller.reconcile("one").await, Action::AwaitChange);
 }

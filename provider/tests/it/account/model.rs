@@ -157,7 +157,7 @@ impl GuestCluster for Model {
         })
     }
 
-    async fn ask(&self) -> Result<Token, TokenFailure> {
+    async fn request_token(&self) -> Result<Token, TokenFailure> {
         let answer = self.call(|state| {
             let account = *state.things.get(&1)?;
             let token = format!("token-{}", state.tokens.len());
@@ -168,7 +168,7 @@ impl GuestCluster for Model {
         answer.ok_or(TokenFailure::Restless)
     }
 
-    async fn verify(&self, token: &Token) -> Result<TokenCheck, TokenFailure> {
+    async fn verify_token(&self, token: &Token) -> Result<TokenCheck, TokenFailure> {
         let works = self.takes(&token.token.0);
         self.call(|state| match (works, state.late) {
             (true, false) => TokenCheck::Taken,

@@ -61,7 +61,7 @@ fn nothing_of_the_admin_is_in_what_is_decided_or_told() {
     let said = format!("{source:?} {followed:?}");
     assert!(!said.contains(KEY) && !said.contains("apiVersion"), "{said}");
 
-    let good = published(&issue().origin());
+    let good = published(&issue().origin_fingerprint());
     let followed =
         follow("demo", compare(&source, &good, now()).unwrap(), &source, &good, &HiveStatus::default());
     let report = followed.told.unwrap().report.unwrap();

@@ -256,7 +256,10 @@ async fn every_answer_has_its_kind_and_repeats_no_secret() {
             assert_eq!((error.action, error.reason.as_str()), ("publish_credentials", kind), "{fault:?}");
             let last = bench.hub.calls().pop().unwrap();
             assert!(last.method == method && (method == "GET" || tells(&last.body.to_string())), "{last:?}");
-            assert!(!tells(&format!("{error} {:?} {failure:?}", error.said())), "{fault:?}: {failure:?}");
+            assert!(
+                !tells(&format!("{error} {:?} {failure:?}", error.owner_message())),
+                "{fault:?}: {failure:?}"
+            );
         }
     }
 }

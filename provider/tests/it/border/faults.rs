@@ -212,6 +212,6 @@ async fn errors_about_secrets_do_not_repeat_them() {
         let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
         assert!(tells(&bench.hub.calls().pop().unwrap().body.to_string()), "it was not sent");
         let error = &failure.error;
-        assert!(!tells(&format!("{error} {:?} {failure:?}", error.said())), "{method}: {failure:?}");
+        assert!(!tells(&format!("{error} {:?} {failure:?}", error.owner_message())), "{method}: {failure:?}");
     }
 }

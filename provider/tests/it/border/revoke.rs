@@ -122,7 +122,7 @@ async fn nor_what_has_outlived_its_claim() {
     let (listener, address) = listening().await;
     let hub = Memory::new();
     hub.put(SECRET, published(&address, &of_claim("gone")));
-    of_claims(&hub).sweep("ec-credentials", "gone").await.unwrap();
+    of_claims(&hub).delete_orphaned_secret("ec-credentials", "gone").await.unwrap();
     assert_eq!(hub.get(SECRET), None);
     drop(taken(&listener, 1).await);
 }
@@ -159,7 +159,7 @@ async fn what_is_of_another_claim_by_now_does_not_end() {
     let (listener, address) = listening().await;
     let hub = Memory::new();
     let stored = hub.put(SECRET, published(&address, &of_claim("next")));
-    of_claims(&hub).sweep("ec-credentials", "gone").await.unwrap();
+    of_claims(&hub).delete_orphaned_secret("ec-credentials", "gone").await.unwrap();
     assert_eq!(hub.get(SECRET), Some(stored));
     assert!(timeout(Duration::from_millis(300), listener.accept()).await.is_err(), "it was called");
 }

@@ -15,7 +15,7 @@ use crate::bundles::model::order;
 struct Echo<F>(Mutex<Vec<String>>, F);
 
 impl<F: Fn(&Value) -> Result<Value, ApplyError> + Sync> GuestCluster for Echo<F> {
-    async fn apply(&self, object: &Value) -> Result<Value, ApplyError> {
+    async fn apply_manifest(&self, object: &Value) -> Result<Value, ApplyError> {
         self.0.lock().unwrap().push(describe_object(object));
         (self.1)(object)
     }

@@ -141,7 +141,7 @@ impl Hub {
     }
 
     pub fn read(&self) -> Option<BundleRequest> {
-        self.map.as_ref().map(BundleRequest::read)
+        self.map.as_ref().map(BundleRequest::from_config_map)
     }
 
     pub fn report(&self) -> Report {
@@ -281,7 +281,7 @@ struct Played<'a> {
 }
 
 impl GuestCluster for Played<'_> {
-    async fn apply(&self, object: &Value) -> Result<Value, ApplyError> {
+    async fn apply_manifest(&self, object: &Value) -> Result<Value, ApplyError> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
         if !self.hub.up {

@@ -13,9 +13,9 @@ use provider_testplatform::{
         issuer::{Issuer, candidates},
         next::{
             ClusterStage, CredentialCheck, DeletionResult, IdentityError, IssuedCredential,
-            ObservedCredential, StoredSecret, ours,
+            ObservedCredential, StoredSecret, select_ours,
         },
-        pass::{CredentialBackend, CredentialEvent, PassOutcome, pass},
+        pass::{CredentialBackend, CredentialEvent, PassOutcome, reconcile_credential},
         record::{CredentialRecord, CredentialRef},
     },
     execute::{Error, Reason},
@@ -201,7 +201,8 @@ impl Model {
         drop(world);
         let now = self.world().now;
         let mut hands = Hands(self);
-        let end = pass(self.scene(), &mut hands, now, |what| self.world().happened.push(what));
+        let end =
+            reconcile_credential(self.scene(), &mut hands, now, |what| self.world().happened.push(what));
         match end.now_or_never().unwrap() {
             Ok(PassOutcome::Told(report, after)) => {
                 self.world().told = Some((report.message.unwrap_or_default(), after));
@@ -310,7 +311,7 @@ impl World {
 struct Hands<'a>(&'a Model);
 
 impl CredentialBackend for Hands<'_> {
-    async fn probe(&self) -> CredentialCheck {
+    async fn probe_published(&self) -> CredentialCheck {
         let taken = self.0.ask(|world| {
             let id = world.secret.as_ref().and_then(|(_, id)| id.clone()).unwrap();
             Ok(world.takes(&id))
@@ -322,7 +323,7 @@ impl CredentialBackend for Hands<'_> {
         }
     }
 
-    async fn list(&self, issuer: &str) -> Result<Vec<CredentialRef>, IdentityError> {
+    async fn list_credentials(&self, issuer: &str) -> Result<Vec<CredentialRef>, IdentityError> {
         self.0.ask(|world| {
             world.lets_in(issuer)?;
             let of_user = world.credentials.iter().filter(|(_, one)| one.user == issuer);
@@ -332,11 +333,15 @@ impl CredentialBackend for Hands<'_> {
                 name: one.name.clone(),
                 issuer: issuer.to_owned(),
             };
-            Ok(ours(UID, of_user.map(one).collect()))
+            Ok(select_ours(UID, of_user.map(one).collect()))
         })
     }
 
-    async fn mint(&mut self, issuer: &str, number: u32) -> Result<IssuedCredential, IdentityError> {
+    async fn issue_credential(
+        &mut self,
+        issuer: &str,
+        number: u32,
+    ) -> Result<IssuedCredential, IdentityError> {
         let name = format!("{}{number}", prefix(UID));
         let lasts = self.0.order.lifetime.map(GoDuration::get);
         self.0.ask(|world| {
@@ -361,7 +366,7 @@ impl CredentialBackend for Hands<'_> {
         })
     }
 
-    async fn verify(&self, minted: &IssuedCredential) -> CredentialCheck {
+    async fn verify_issued(&self, minted: &IssuedCredential) -> CredentialCheck {
         match self.0.ask(|world| Ok(world.takes(&minted.one.id))) {
             Ok(true) => CredentialCheck::Works,
             Ok(false) => CredentialCheck::Invalid,
@@ -369,7 +374,7 @@ impl CredentialBackend for Hands<'_> {
         }
     }
 
-    async fn remove(&self, one: &CredentialRef, others: &[String]) -> DeletionResult {
+    async fn delete_credential(&self, one: &CredentialRef, others: &[String]) -> DeletionResult {
         let mut came = DeletionResult::Nobody;
         for issuer in std::iter::once(&one.issuer).chain(others) {
             let done = self.0.ask(|world| {
@@ -401,18 +406,18 @@ impl CredentialBackend for Hands<'_> {
         came
     }
 
-    async fn hold(&mut self) -> Result<bool, Error> {
+    async fn add_finalizer(&mut self) -> Result<bool, Error> {
         self.0.write(|world| {
             world.finalizer = !world.vanished;
             world.finalizer
         })
     }
 
-    async fn mark(&mut self, removing: Option<Timestamp>) -> Result<(), Error> {
+    async fn mark_removing(&mut self, removing: Option<Timestamp>) -> Result<(), Error> {
         self.0.write(|world| world.removing = removing)
     }
 
-    async fn note(&mut self, record: &CredentialRecord) -> Result<(), Error> {
+    async fn write_record(&mut self, record: &CredentialRecord) -> Result<(), Error> {
         self.0.write(|world| {
             assert!(world.finalizer, "nothing is begun that nobody would end");
             let id = world.secret.take().and_then(|(_, id)| id);
@@ -420,7 +425,11 @@ impl CredentialBackend for Hands<'_> {
         })
     }
 
-    async fn publish(&mut self, minted: &IssuedCredential, record: &CredentialRecord) -> Result<(), Error> {
+    async fn publish_issued(
+        &mut self,
+        minted: &IssuedCredential,
+        record: &CredentialRecord,
+    ) -> Result<(), Error> {
         self.0.write(|world| {
             let before = world.secret.take().and_then(|(_, id)| id);
             let now = world.now;
@@ -429,11 +438,11 @@ impl CredentialBackend for Hands<'_> {
         })
     }
 
-    async fn withdraw(&mut self) -> Result<(), Error> {
+    async fn withdraw_secret(&mut self) -> Result<(), Error> {
         self.0.write(|world| world.secret = None)
     }
 
-    async fn release(&mut self) -> Result<(), Error> {
+    async fn release_request(&mut self) -> Result<(), Error> {
         self.0.write(|world| {
             world.finalizer = false;
             world.released = true;

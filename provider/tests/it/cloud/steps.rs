@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::cloud::{
     next::{
         ClusterStage, CredentialCheck, CredentialStep, GIVE_UP, ObservedCredential, StepResults,
-        StoredSecret, next,
+        StoredSecret, next_step,
     },
     pass::CredentialEvent,
     record::{CredentialRecord, CredentialRef},
@@ -267,9 +267,9 @@ fn tells(step: &CredentialStep) -> Option<State> {
 fn what_is_not_ours_is_not_touched() {
     let now: Timestamp = "2026-03-02T00:00:00Z".parse().unwrap();
     let known = StepResults::default();
-    assert_eq!(tells(&next(&scene(StoredSecret::Foreign), &known, now)), Some(State::Blocked));
+    assert_eq!(tells(&next_step(&scene(StoredSecret::Foreign), &known, now)), Some(State::Blocked));
     let bad = ObservedCredential { order: Err("it is none".into()), ..scene(StoredSecret::Absent) };
-    assert_eq!(tells(&next(&bad, &known, now)), Some(State::Blocked));
+    assert_eq!(tells(&next_step(&bad, &known, now)), Some(State::Blocked));
     let before = now - ARRIVES;
     let gone = ObservedCredential {
         stage: ClusterStage::Gone(before),
@@ -277,15 +277,19 @@ fn what_is_not_ours_is_not_touched() {
         deleted: true,
         ..scene(StoredSecret::Foreign)
     };
-    assert_eq!(next(&gone, &known, now), CredentialStep::Release);
-    assert_eq!(next(&ObservedCredential { holds: false, ..gone }, &known, now), CredentialStep::Nothing);
+    assert_eq!(next_step(&gone, &known, now), CredentialStep::Release);
+    assert_eq!(next_step(&ObservedCredential { holds: false, ..gone }, &known, now), CredentialStep::Nothing);
     let early = ObservedCredential {
         holds: false,
         deleted: true,
         stage: ClusterStage::Going,
         ..scene(StoredSecret::Absent)
     };
-    assert_eq!(next(&early, &known, now), CredentialStep::Nothing, "nothing is begun that nobody would end");
+    assert_eq!(
+        next_step(&early, &known, now),
+        CredentialStep::Nothing,
+        "nothing is begun that nobody would end"
+    );
 }
 
 #[test]
@@ -301,5 +305,5 @@ fn silence_changes_nothing() {
     let record = CredentialRecord { held: Some(held), last: 1, ..CredentialRecord::of(UID) };
     let scene = scene(StoredSecret::Ours { record, filled: true });
     let known = StepResults { probe: Some(CredentialCheck::Unknown), ..StepResults::default() };
-    assert_eq!(tells(&next(&scene, &known, now)), Some(State::Unreachable));
+    assert_eq!(tells(&next_step(&scene, &known, now)), Some(State::Unreachable));
 }

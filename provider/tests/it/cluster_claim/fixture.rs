@@ -158,7 +158,7 @@ impl Case {
     }
 
     pub fn step(&self) -> ClaimPlan {
-        next::next(&self.claim(), &self.world(), self.now)
+        next::plan(&self.claim(), &self.world(), self.now)
     }
 
     /// After all that is to be done now. Another look at it writes nothing.

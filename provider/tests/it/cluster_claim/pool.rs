@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use provider_testplatform::{
-    cluster_claim::{next::next, object::ClusterClaim, reason::ClaimEventReason},
+    cluster_claim::{next::plan, object::ClusterClaim, reason::ClaimEventReason},
     diagnostics,
 };
 use rstest::rstest;
@@ -47,7 +47,7 @@ fn a_long_queue_is_not_written_anew_whenever_somebody_comes_or_goes() {
         let depth = queue.len() as u64;
         let mut written = 0;
         for (place, (_, claim)) in queue.iter_mut().enumerate() {
-            let told = next(claim, &world, born()).status.unwrap().status;
+            let told = plan(claim, &world, born()).status.unwrap().status;
             let text = told.write().unwrap();
             let stored = claim.metadata.annotations.get_or_insert_default();
             written += usize::from(stored.insert(ours::STATUS.into(), text.clone()) != Some(text));

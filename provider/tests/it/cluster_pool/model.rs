@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::cluster_pool::{
     clusters::{PoolCluster, PoolClusters},
-    next::{PoolPlan, next},
+    next::{PoolPlan, plan},
     pool::Pool,
 };
 use testplatform_apis::{
@@ -82,12 +82,12 @@ impl Model {
     /// The provider looks; a crash loses nothing but what it had not written.
     pub fn look(&mut self) -> PoolPlan {
         let now = self.now + self.skew;
-        let step = next(&self.pool, &self.world, now);
-        assert_eq!(step, next(&self.pool, &self.world, now));
+        let step = plan(&self.pool, &self.world, now);
+        assert_eq!(step, plan(&self.pool, &self.world, now));
         if let Some(status) = &step.status {
             // As it travels: written, read.
             self.pool.known = Some(PoolStatus::read(&status.write().unwrap()).unwrap());
-            let again = next(&self.pool, &self.world, now);
+            let again = plan(&self.pool, &self.world, now);
             assert_eq!(again.status, None, "what was written is what was meant");
             assert_eq!(again.events, vec![]);
         }

@@ -148,7 +148,7 @@ impl Case {
     }
 
     pub fn step(&self) -> ClusterPlan {
-        next::next(self.kind(), &self.object(), &self.world(), self.now)
+        next::plan(self.kind(), &self.object(), &self.world(), self.now)
     }
 
     /// After all that is to be done now. Another look at it writes nothing.

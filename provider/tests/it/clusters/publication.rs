@@ -306,14 +306,19 @@ fn a_token_is_looked_at_when_it_is_due(#[values(HyperShift, ClusterApi, Caas, Os
     let issue = Issue { admin, wish, uid: "uid".into(), revision: "a-1".into() };
     for (life, due) in [(60, minutes(40)), (12 * 60, minutes(8 * 60))] {
         let (issued, expires) = (born(), born() + minutes(life));
-        let stamp =
-            TokenFingerprint { issued, expires, generation: 0, origin: issue.origin(), digest: "d".into() };
+        let stamp = TokenFingerprint {
+            issued,
+            expires,
+            generation: 0,
+            origin: issue.origin_fingerprint(),
+            digest: "d".into(),
+        };
         let mut case = running(backend).source(CredentialsSource::Account(Box::new(issue.clone())));
         case.published = Published::Ours { revision: "17".into(), source_revision: Some(stamp.to_string()) };
         let step = |poll: SignedDuration, after: SignedDuration| {
             let mut world = case.world();
             world.settings.poll = poll;
-            next::next(case.kind(), &case.object(), &world, born() + after)
+            next::plan(case.kind(), &case.object(), &world, born() + after)
         };
         let day = minutes(24 * 60);
         assert_eq!(step(day, minutes(2)).requeue, Requeue::after(due - minutes(2)));

@@ -60,7 +60,7 @@ impl Lab {
         if let Some(step) = self.decided.borrow().get(&seen) {
             return Ok(*step);
         }
-        let step = next::next(&self.object(&view.ec), &self.world(view), at(view.now));
+        let step = next::plan(&self.object(&view.ec), &self.world(view), at(view.now));
         self.judge(view, &step)?;
         let number = self.steps.borrow_mut().number(&step);
         self.decided.borrow_mut().insert(seen, number);

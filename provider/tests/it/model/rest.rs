@@ -39,7 +39,7 @@ pub fn is_orphan(state: &State, job: &Pj) -> bool {
 /// What the real `orphan::next` makes of it. Whether anything.
 pub fn end_orphan(lab: &Lab, state: &mut State, job: &Pj) -> bool {
     let job = job.job(state.away, state.published.as_ref());
-    let step = orphan::next(&job, &lab.settings, at(state.now));
+    let step = orphan::plan_orphan(&job, &lab.settings, at(state.now));
     for action in &step.actions {
         match action {
             Operation::SignalWaitStep { namespace, .. } => {

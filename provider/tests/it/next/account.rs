@@ -92,7 +92,7 @@ fn what_fails_is_told_and_takes_nothing_away() {
 #[test]
 fn a_proxy_goes_on_replacing_a_token_and_makes_no_first_one() {
     let mut case = published();
-    let step = |case: &Case| proxy::next(&case.object, &case.world, case.now);
+    let step = |case: &Case| proxy::plan_proxy(&case.object, &case.world, case.now);
     assert_eq!(step(&case).actions, []);
     assert_eq!(step(&case.clone().at(11)).requeue, Requeue::after(minutes(8 * 60 - 1)));
     case.job().site = namespace(NamespaceCredentials::Account(Box::new(issue())));
@@ -123,7 +123,7 @@ fn what_is_no_token_is_not_said_to_be_one() {
         assert_eq!(case.object.annotation(ours::CREDENTIALS_MODE), Some("ServiceAccount"));
         case.world.published = Published::Ours { revision: "18".into(), source_revision };
         assert_eq!(case.clone().settled().object.annotation(ours::CREDENTIALS_MODE), None);
-        assert!(proxy::next(&case.object, &case.world, case.now).actions.contains(&untold("18")));
+        assert!(proxy::plan_proxy(&case.object, &case.world, case.now).actions.contains(&untold("18")));
         case.world.published = Published::Foreign("it is somebody else's".into());
         assert_eq!(case.settled().object.annotation(ours::CREDENTIALS_MODE), None);
     }

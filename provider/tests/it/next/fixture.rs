@@ -167,7 +167,7 @@ pub fn ready() -> Case {
 impl Case {
     /// The next step.
     pub fn step(&self) -> Plan {
-        next::next(&self.object, &self.world, self.now)
+        next::plan(&self.object, &self.world, self.now)
     }
 
     /// After a pass in which the build cluster did not take the signal.

@@ -248,7 +248,7 @@ fn proxied() -> Case {
 }
 
 fn proxy(case: &Case) -> Plan {
-    proxy::next(&case.object, &case.world, case.now)
+    proxy::plan_proxy(&case.object, &case.world, case.now)
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn an_orphan_is_ended(
     #[case] now: i64,
     #[case] expected: &str,
 ) {
-    let step = orphan::next(&job(state, site), &Settings::default(), born() + minutes(now));
+    let step = orphan::plan_orphan(&job(state, site), &Settings::default(), born() + minutes(now));
     let action = match &step.actions[..] {
         [] => "",
         [Operation::SignalWaitStep { .. }] => "Signal",

@@ -20,7 +20,7 @@ use provider_testplatform::{
         map::{PrerequisiteRequest, REMOVING},
         next::{
             ClusterPresence, PrerequisitePlan, PrerequisiteRelease, PrerequisiteSet, PrerequisiteUpdate,
-            StepResult, next,
+            StepResult, plan,
         },
         own::RequestObjects,
     },
@@ -241,7 +241,7 @@ impl Hub {
         self.calls.clear();
         let map = self.read()?;
         let here = self.here(&map);
-        let mut step = next(&map, here, None, self.now);
+        let mut step = plan(&map, here, None, self.now);
         {
             let there = &mut *self.there();
             (there.dies, there.meddles) = (dies, meddles);
@@ -256,7 +256,7 @@ impl Hub {
             return Some(Duration::ZERO);
         }
         if let Some(came) = came {
-            step = next(&map, here, Some(&came), self.now);
+            step = plan(&map, here, Some(&came), self.now);
         }
         match step {
             PrerequisitePlan::Apply(_) | PrerequisitePlan::Remove => {

@@ -79,7 +79,7 @@ fn going() -> Value {
 }
 
 async fn apply(told: &Told, object: &Value) -> Result<Value, ApplyError> {
-    RequestObjects { hub: told, owner: &owner() }.apply(object).await
+    RequestObjects { hub: told, owner: &owner() }.apply_manifest(object).await
 }
 
 async fn remove(told: &Told, object: &Value) -> Removed {
@@ -170,12 +170,12 @@ async fn a_manifest_that_never_can_be_is_refused_before_anybody_is_asked() {
         let told = Told::new([]);
         let why = apply(&told, &object).await.unwrap_err();
         assert!(why.has_reason(reason) && why.hopeless, "{object}: {why:?}");
-        assert_eq!(owner().takes(&object), Err(why));
+        assert_eq!(owner().check_manifest(&object), Err(why));
         assert_eq!(remove(&told, &object).await, Removed::All, "nothing was made of it");
     }
     // A Secret of another group is another kind.
     let other = json!({ "apiVersion": "example.com/v1", "kind": "Secret", "metadata": { "name": "x", "namespace": "clusters" } });
-    owner().takes(&other).unwrap();
+    owner().check_manifest(&other).unwrap();
 }
 
 #[tokio::test]

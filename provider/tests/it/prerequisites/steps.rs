@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use provider_testplatform::prerequisites::{
     map::PrerequisiteRequest,
-    next::{ClusterPresence, GIVE_UP, GRACE, KEEP, POLL, PrerequisitePlan, PrerequisiteRelease, SLOW, next},
+    next::{ClusterPresence, GIVE_UP, GRACE, KEEP, POLL, PrerequisitePlan, PrerequisiteRelease, SLOW, plan},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{bundle::State, prerequisites as marks};
@@ -233,7 +233,7 @@ async fn nobody_who_cannot_be_asked_about_counts_as_gone() {
     hub.run(10_000).await;
     assert_eq!((hub.map.is_some(), hub.objects().len()), (true, names().len()));
     let map = hub.read().unwrap();
-    assert_eq!(next(&map, ClusterPresence::Unasked, None, hub.now), PrerequisitePlan::Later(POLL));
+    assert_eq!(plan(&map, ClusterPresence::Unasked, None, hub.now), PrerequisitePlan::Later(POLL));
 }
 
 #[tokio::test]

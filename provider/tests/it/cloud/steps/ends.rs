@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::cloud::{
     next::{
         BATCH, CROWD, ClusterStage, CredentialStep, GIVE_UP, GO_ON, ObservedCredential, StepResults,
-        StoredSecret, next,
+        StoredSecret, next_step,
     },
     record::{CredentialRecord, CredentialRef, MOST, RetiredCredential},
 };
@@ -190,7 +190,7 @@ fn a_record_does_not_grow_for_ever() {
     assert!(!record.add_strays([&one(MOST)], None), "there is no place");
     record.retire(one(MOST), now);
     assert_eq!((record.old.len(), record.open.first().map(String::as_str)), (MOST, Some("first")));
-    assert!(!record.knows("0") && record.knows(&MOST.to_string()));
+    assert!(!record.contains("0") && record.contains(&MOST.to_string()));
 }
 
 #[test]
@@ -244,10 +244,10 @@ fn a_clock_that_is_behind_holds_up_nothing() {
         ..scene(StoredSecret::Absent)
     };
     let known = StepResults::default();
-    assert_eq!(next(&gone, &known, now), CredentialStep::Mark(Some(now)));
+    assert_eq!(next_step(&gone, &known, now), CredentialStep::Mark(Some(now)));
     let marked = ObservedCredential { removing: Some(now), ..gone };
-    assert_eq!(next(&marked, &known, now), CredentialStep::Later(Duration::from_secs(30)));
-    assert_eq!(next(&marked, &known, now + ARRIVES), CredentialStep::Release);
+    assert_eq!(next_step(&marked, &known, now), CredentialStep::Later(Duration::from_secs(30)));
+    assert_eq!(next_step(&marked, &known, now + ARRIVES), CredentialStep::Release);
 }
 
 /// The right to do so was taken away, perhaps for ever: it is not known that nobody is there.

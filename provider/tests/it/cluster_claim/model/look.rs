@@ -53,7 +53,7 @@ pub(super) fn decide(state: &mut State) {
         source,
         published,
     };
-    let step = next::next(&object, &world, born());
+    let step = next::plan(&object, &world, born());
     let mut writes: Vec<Write> = step
         .actions
         .into_iter()
