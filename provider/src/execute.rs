@@ -21,7 +21,7 @@ use crate::{
     account::{GUEST_TIMEOUT as ISSUING, callers::GuestLimiter},
     ephemeral_cluster::{object::EphemeralCluster, status::Status},
     hub::Hub,
-    step::{Operation, Plan},
+    plan::{Operation, Plan},
 };
 
 /// Returns a client for a build cluster, or the reason why there is none.

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::{
     execute::error::{already_exists, plain},
     hub::{creation, patching},
-    named,
+    lookup,
 };
 
 /// How long things may take. Each is longer than the next.
@@ -205,7 +205,7 @@ impl Election {
 
     /// Reads the Lease, if there is one.
     async fn find(&self) -> Result<Option<Lease>, String> {
-        named::get_opt(&self.api, &self.name).await.map_err(|error| plain(&error))
+        lookup::get_opt(&self.api, &self.name).await.map_err(|error| plain(&error))
     }
 
     /// Makes it. `Renew` means that it is ours, `Acquire` that somebody else made it first.

@@ -22,7 +22,7 @@ use crate::{
     },
     execute::{Cause, Error, Reason, with_timeout},
     hub::Hub,
-    named,
+    lookup,
 };
 
 /// Creates the job of an EphemeralCluster, or returns the reason why there is none.
@@ -79,7 +79,7 @@ impl Observer {
         let bound = object.status.value.prow_job_id.clone();
         let mut job_is_gone = false;
         if is_missing(&object, &jobs) {
-            match self.call("get_prow_job", named::get_opt(&self.hub.prow_jobs(), &bound)).await? {
+            match self.call("get_prow_job", lookup::get_opt(&self.hub.prow_jobs(), &bound)).await? {
                 Some(job) => jobs.push(Arc::new(job)),
                 None => job_is_gone = true,
             }
@@ -99,7 +99,7 @@ impl Observer {
     /// The object and its jobs, from the API server.
     async fn read(&self, name: &str) -> Result<Option<Read>, Error> {
         let whole = self.hub.whole_ephemeral_clusters();
-        let Some(whole) = self.call("get_ephemeral_cluster", named::get_opt(&whole, name)).await? else {
+        let Some(whole) = self.call("get_ephemeral_cluster", lookup::get_opt(&whole, name)).await? else {
             return Ok(None);
         };
         let decode = |error: serde_json::Error| bug("get_ephemeral_cluster", &error.to_string());
@@ -113,7 +113,7 @@ impl Observer {
         names.insert(own.clone());
         let mut jobs = Vec::with_capacity(names.len());
         for job in &names {
-            let found = self.call("get_prow_job", named::get_opt(&self.hub.prow_jobs(), job)).await?;
+            let found = self.call("get_prow_job", lookup::get_opt(&self.hub.prow_jobs(), job)).await?;
             jobs.extend(
                 found.filter(|job| job.name() == own || job.label(LABEL) == Some(name)).map(Arc::new),
             );

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     caches::source_revision,
     execute::{Cause, secret::remove},
-    named,
+    lookup,
 };
 
 /// How long it may take, once it has begun.
@@ -68,12 +68,12 @@ async fn read_revocation(
     uid_of: impl Fn(&ObjectMeta) -> Option<String>,
 ) -> Result<Option<AccountRevocation>, Cause> {
     // One with the admin's credentials is not read for this.
-    let stored = named::get_metadata_opt(secrets, name).await?;
+    let stored = lookup::get_metadata_opt(secrets, name).await?;
     let is_ours = |metadata: &ObjectMeta| source_revision(metadata)?.parse::<TokenFingerprint>().ok();
     if stored.and_then(|stored| is_ours(&stored.metadata)).is_none() {
         return Ok(None);
     }
-    let stored = named::get_opt(secrets, name).await.map_err(|error| Cause::about_secret(&error))?;
+    let stored = lookup::get_opt(secrets, name).await.map_err(|error| Cause::about_secret(&error))?;
     Ok(stored.and_then(|stored| AccountRevocation::of(name, stored, uid_of)))
 }
 
@@ -112,7 +112,7 @@ impl AccountRevocation {
 
     /// Whether the Secret is gone, in case its removal failed or the response was lost: it may have succeeded.
     async fn is_removed(&self, secrets: &Api<PartialObjectMeta<Secret>>) -> bool {
-        let Ok(Ok(found)) = timeout(PATIENCE, named::get_metadata_opt(secrets, &self.secret)).await else {
+        let Ok(Ok(found)) = timeout(PATIENCE, lookup::get_metadata_opt(secrets, &self.secret)).await else {
             return false;
         };
         found.is_none_or(|found| found.metadata.uid != self.uid)

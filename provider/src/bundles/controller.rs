@@ -31,14 +31,13 @@ use crate::{
     config::Clusters,
     ephemeral_cluster::credentials::published_name,
     execute::{Cause, Error, Reason, with_timeout},
-    looks::{Action, Concurrency, DEBOUNCE, run_queue},
+    lookup,
     metrics::{Metrics, bundles::BundleOutcome},
-    named,
     orders::{EventPublisher, RequestWatch},
     publish::CredentialsNamespace,
     running::Running,
-    step,
     watch::{Health, keep_watching},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
 /// Requests that wait for a cluster do not delay requests for another.
@@ -173,7 +172,7 @@ impl BundleController {
     async fn reconcile_request(&self, key: &str) -> Result<Option<Duration>, Error> {
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
-        let get = async { named::get_opt(&maps, name).await.map_err(Cause::from) };
+        let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
         let Some(stored) = with_timeout("get_bundles", self.patience, get).await? else { return Ok(None) };
         let map = BundleRequest::from_config_map(&stored);
         let here = match &map.order {
@@ -303,7 +302,8 @@ impl BundleController {
 
     async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: BundleOutcome, note: String) {
         self.metrics.bundles_came_to(outcome);
-        let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
+        let event =
+            crate::plan::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
         self.teller.publish_event(key, map, &event, (self.now)()).await;
     }
 }

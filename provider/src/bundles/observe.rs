@@ -19,7 +19,7 @@ use crate::{
     config::Clusters,
     ephemeral_cluster::credentials::Published,
     execute::{Error, Reason},
-    named,
+    lookup,
     publish::{CredentialsNamespace, Reader},
 };
 
@@ -84,7 +84,7 @@ impl RequestObserver {
         let owner = owner(backend, object);
         let reader = Reader { vault: &self.credentials_namespace, patience: self.request_timeout };
         let secret = match reader
-            .secret(named::get_opt(&self.credentials_namespace.secrets(), &owner.secret_name()))
+            .secret(lookup::get_opt(&self.credentials_namespace.secrets(), &owner.secret_name()))
             .await
         {
             Ok(secret) => secret,

@@ -32,13 +32,13 @@ use crate::{
     build_clusters::Trust,
     config::{Carried, Carry},
     execute::{Cause, Error, Reason, error::is_forbidden, with_timeout},
-    looks::{Action, Concurrency, DEBOUNCE, run_queue},
+    lookup,
     metrics::{Metrics, carries::SecretAction},
-    named,
-    partial::{PAGE, PartialObject},
     publish::write::write_annotations,
     running::Running,
+    sparse_object::{PAGE, PartialObject},
     watch::{Health, track},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
 /// Requests that wait for a hub do not delay requests for another.
@@ -198,7 +198,7 @@ impl SecretSyncController {
         };
         let client = self.hubs.client(hub).await?;
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-        let found = named::get_opt(&maps, REQUEST).await;
+        let found = lookup::get_opt(&maps, REQUEST).await;
         self.log_access_denied(key, &format!("{hub}/{namespace}"), found.as_ref().err());
         let map = match found {
             Ok(Some(map)) => map,

@@ -13,7 +13,7 @@ use crate::{
         error::{already_exists, is_forbidden, is_object_not_found},
     },
     hub::creation,
-    named,
+    lookup,
 };
 
 /// Content that is copied: the named keys, after validation.
@@ -25,7 +25,7 @@ pub(super) async fn read_secret(
     parcel: &Parcel,
 ) -> Result<(SecretState, Content), Cause> {
     let none = |found| Ok((found, Content::new()));
-    let secret = match named::get_opt(secrets, &parcel.from).await {
+    let secret = match lookup::get_opt(secrets, &parcel.from).await {
         Ok(Some(secret)) => secret,
         Ok(None) => return none(SecretState::Absent),
         // The tenant's permission is missing, which may change. A rejected credential of ours is something else.

@@ -18,7 +18,7 @@ use crate::{
     },
     ephemeral_cluster::credentials::{Credentials, Published},
     execute::{Cause, Error, with_timeout},
-    named,
+    lookup,
     publish::{Key, Reader},
     redacted::Redacted,
 };
@@ -57,7 +57,7 @@ impl ClaimObserver {
         let matters = is_ours && (cached.assigned().is_some() || matches!(published, Published::Ours { .. }));
         let claim = if anew || matters {
             let api = self.hub.claims(cached.namespace());
-            match self.call_api("get_cluster_claim", named::get_opt(&api, cached.name())).await? {
+            match self.call_api("get_cluster_claim", lookup::get_opt(&api, cached.name())).await? {
                 Some(claim) => Arc::new(claim),
                 None => return Ok(None),
             }
@@ -68,7 +68,7 @@ impl ClaimObserver {
             None => DeploymentState::Unassigned,
             Some(name) => {
                 let api = self.hub.deployments(name);
-                match self.call_api("get_cluster_deployment", named::get_opt(&api, name)).await? {
+                match self.call_api("get_cluster_deployment", lookup::get_opt(&api, name)).await? {
                     Some(deployment) => DeploymentState::Here(Arc::new(deployment)),
                     None => DeploymentState::Gone,
                 }

@@ -14,9 +14,9 @@ use crate::{
     controller::pass::{catch_panic, requeue_after},
     ephemeral_cluster::credentials::SUFFIX,
     execute::{Error, Reason},
-    named,
+    lookup,
+    plan::Requeue,
     publish::Labelled,
-    step::Requeue,
 };
 
 impl ClaimController {
@@ -85,7 +85,7 @@ impl ClaimController {
             return Err(Error { action: "sweep_credentials", reason: Reason::NotYet, message });
         }
         let api = self.hub.claims(owner.namespace);
-        let found = self.observer.call_api("get_cluster_claim", named::get_opt(&api, claim)).await?;
+        let found = self.observer.call_api("get_cluster_claim", lookup::get_opt(&api, claim)).await?;
         if owner.is_orphaned(found.as_ref().map(ClusterClaim::uid)) {
             tracing::warn!(secret = name, "withdrawing the credentials of a ClusterClaim that is gone");
             self.executor.delete_orphaned_secret(name, owner.uid).await?;

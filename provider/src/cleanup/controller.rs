@@ -28,11 +28,11 @@ use super::{
 use crate::{
     config::{Cleaned, Cleanups},
     execute::{Cause, Error, Reason, event::emit, with_timeout},
-    looks::{Action, Concurrency, DEBOUNCE, run_queue},
     metrics::{Metrics, cleanups::Teardown},
-    partial::{PAGE, PartialObject},
     running::Running,
+    sparse_object::{PAGE, PartialObject},
     watch::{Health, track},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
 /// Concurrency of the cleanup.

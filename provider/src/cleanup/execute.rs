@@ -12,7 +12,7 @@ use testplatform_apis::{claim::API_VERSION, names::ours};
 use crate::{
     execute::{Cause, error::is_object_not_found},
     hub::patching,
-    partial::PartialObject,
+    sparse_object::PartialObject,
 };
 
 /// Field manager of `spec.tearDownCluster`: a separate one, so that no other apply removes the field unnoticed.

@@ -24,8 +24,8 @@ use crate::{
         Cause,
         error::{is_forbidden, plain},
     },
-    named,
-    partial::PartialObject,
+    lookup,
+    sparse_object::PartialObject,
 };
 
 /// Maximum number of watched runs, each by a connection of its own. The others are polled.
@@ -58,7 +58,7 @@ impl Runs {
 
     /// Reads how a run is.
     pub async fn read_fate(&self, run: &Run) -> Result<Fate, Cause> {
-        match named::get_opt(&api(&self.client, run), &run.name).await {
+        match lookup::get_opt(&api(&self.client, run), &run.name).await {
             Ok(Some(PartialObject { metadata, mut body })) => {
                 body["metadata"] = serde_json::to_value(&metadata).unwrap_or(Value::Null);
                 Ok(run_fate(run, Some(&body)))

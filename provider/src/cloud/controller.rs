@@ -34,13 +34,12 @@ use crate::{
     clusters::observe::{api, find, resource},
     config::Clusters,
     execute::{Cause, Error, Reason, with_timeout},
-    looks::{Action, Concurrency, DEBOUNCE, run_queue},
+    lookup,
     metrics::{Metrics, cloud::CredentialOutcome},
-    named,
     orders::EventPublisher,
     running::Running,
-    step,
     watch::{Health, keep_watching, track},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
 /// Requests that wait for an identity service do not delay requests for another.
@@ -201,11 +200,12 @@ impl CloudController {
         let Options { client, config, patience, now, .. } = &self.options;
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-        let get = async { named::get_opt(&maps, name).await.map_err(Cause::from) };
+        let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
         let Some(found) = with_timeout("get_cloud_order", *patience, get).await? else { return Ok(None) };
         let map = CredentialRequest::from_config_map(&found);
         let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
-        let get = async { named::get_opt(&secrets, name).await.map_err(|error| Cause::about_secret(&error)) };
+        let get =
+            async { lookup::get_opt(&secrets, name).await.map_err(|error| Cause::about_secret(&error)) };
         let secret = with_timeout("get_cloud_credential", *patience, get).await?;
         let order = map.order.as_ref().ok();
         let stored = stored_secret(secret.as_ref(), order);
@@ -338,7 +338,8 @@ impl CloudController {
 
     async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: CredentialOutcome, note: String) {
         self.metrics.cloud_came_to(outcome);
-        let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
+        let event =
+            crate::plan::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
         self.teller.publish_event(key, map, &event, (self.options.now)()).await;
     }
 }

@@ -31,7 +31,7 @@ use super::{
 use crate::{
     execute::{Cause, Error, Reason, error::is_object_not_found, with_timeout},
     hub::{creation, patching},
-    named::ignore_not_found,
+    lookup::ignore_not_found,
 };
 
 /// An order at work.
@@ -215,7 +215,7 @@ impl CredentialBackend for Worker {
             match (removal, came) {
                 (DeletionResult::Gone, _) => return DeletionResult::Gone,
                 (DeletionResult::Unreachable, _) | (DeletionResult::Left, DeletionResult::Nobody) => {
-                    came = removal
+                    came = removal;
                 }
                 (DeletionResult::Left | DeletionResult::Nobody, _) => {}
             }

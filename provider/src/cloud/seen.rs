@@ -3,7 +3,7 @@
 use testplatform_apis::cloud::State;
 
 /// Everything that was last seen of orders.
-pub type CredentialGauge = crate::seen::StateGauge<State>;
+pub type CredentialGauge = crate::state_gauge::StateGauge<State>;
 
 /// Nothing yet, in so many namespaces: first the watches of orders, one for each, then those of clusters.
 pub fn new_gauge(namespaces: usize) -> CredentialGauge {

@@ -36,8 +36,8 @@ use super::{
 };
 use crate::{
     ephemeral_cluster::credentials::Published,
+    plan::Requeue,
     publish::{CredentialsDecision, compare, event, follow, recheck_after},
-    step::Requeue,
 };
 
 /// Plans the next step of a ClusterClaim.

@@ -9,7 +9,7 @@ use kube::{Resource, core::NamespaceResourceScope};
 use testplatform_apis::{foreign::cluster_claim, names::ours};
 
 use super::{deployment, pool};
-use crate::{held::held, publish::SecretOwner};
+use crate::{cached_object::cached_object, publish::SecretOwner};
 
 /// API group of Hive.
 pub const GROUP: &str = "hive.openshift.io";
@@ -18,7 +18,7 @@ const VERSION: &str = "v1";
 
 macro_rules! kind {
     ($(#[$doc:meta])* $name:ident, $plural:literal, $spec:ty, $status:ty) => {
-        held! {
+        cached_object! {
             $(#[$doc])*
             $name, $spec, $status
         }

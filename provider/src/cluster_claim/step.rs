@@ -5,8 +5,8 @@ use testplatform_apis::hive_status::HiveStatus;
 use crate::{
     account::Issue,
     ephemeral_cluster::credentials::Credentials,
+    plan::{Event, Requeue},
     publish,
-    step::{Event, Requeue},
 };
 
 /// Plan for one ClusterClaim.

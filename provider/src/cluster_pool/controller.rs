@@ -21,11 +21,11 @@ use super::{
 use crate::{
     controller::pass::catch_panic,
     execute::{Cause, Error, error::plain, with_timeout},
-    looks::{Action, Concurrency, run_queue},
     metrics::Metrics,
+    plan::Requeue,
     running::Running,
-    step::Requeue,
     watch::{Health, keep_watching},
+    workqueue::{Action, Concurrency, run_queue},
 };
 
 /// One after the other. A look lists what there is of a pool, and of many clusters at once much happens.

@@ -20,7 +20,7 @@ use super::observe::hive;
 use crate::{
     ephemeral_cluster::object::MANAGER,
     execute::{cut, error::already_exists},
-    step::Event,
+    plan::Event,
 };
 
 /// Writes the annotation. It carries the resourceVersion that was read, so that a decision on an old copy fails.

@@ -16,7 +16,7 @@ use super::{
     pool::Pool,
     refresh, rotation,
 };
-use crate::step::{Event, Requeue};
+use crate::plan::{Event, Requeue};
 
 /// Resync period of a refresh or a rotation, in addition to the watches.
 const NET: Duration = Duration::from_mins(1);

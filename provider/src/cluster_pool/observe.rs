@@ -11,7 +11,7 @@ use super::{
     clusters::{PoolCluster, PoolClusters},
     pool::{Pool, Unread},
 };
-use crate::named;
+use crate::lookup;
 
 /// Labels that Hive gives to the ClusterDeployments of a pool.
 pub(super) const LABELS: [&str; 2] =
@@ -43,7 +43,7 @@ pub(super) struct Observed {
 /// Reads a pool.
 pub(super) async fn observe(client: &Client, namespace: &str, name: &str) -> kube::Result<PoolLookup> {
     let pools: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &hive("ClusterPool"));
-    let Some(object) = named::get_opt(&pools, name).await? else { return Ok(PoolLookup::Nothing) };
+    let Some(object) = lookup::get_opt(&pools, name).await? else { return Ok(PoolLookup::Nothing) };
     let pool = match Pool::read(&json(&object)?) {
         Ok(pool) => pool,
         Err(Unread::NotOurs) => return Ok(PoolLookup::Nothing),
@@ -87,7 +87,7 @@ async fn release_image(client: &Client, image_set: &str) -> kube::Result<Option<
         return Ok(None);
     }
     let sets: Api<DynamicObject> = Api::all_with(client.clone(), &hive("ClusterImageSet"));
-    let set = named::get_opt(&sets, image_set).await?;
+    let set = lookup::get_opt(&sets, image_set).await?;
     Ok(set.and_then(|s| s.data["spec"]["releaseImage"].as_str().filter(|r| !r.is_empty()).map(str::to_owned)))
 }
 

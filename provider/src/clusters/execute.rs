@@ -19,12 +19,12 @@ use super::{
 use crate::{
     account::{GUEST_TIMEOUT as ISSUING, callers::GuestLimiter},
     execute::{Cause, Error, Reason, error::is_not_found, event, with_timeout},
-    named,
+    lookup,
+    plan::Event,
     publish::{
         CredentialsNamespace, CredentialsOperation,
         write::{delete_orphaned_secret, issue, publish, withdraw, write_annotations},
     },
-    step::Event,
 };
 
 /// Executes plans.
@@ -148,7 +148,7 @@ impl ClusterExecutor {
     /// Whether the object was deleted.
     async fn delete(&self, object: &Cluster) -> Result<bool, Cause> {
         let api = api(&self.vault.client(), object.namespace(), &self.resource);
-        let Some(found) = named::get_opt(&api, object.name()).await? else { return Ok(false) };
+        let Some(found) = lookup::get_opt(&api, object.name()).await? else { return Ok(false) };
         let same = found.uid() == object.uid() && !found.is_deleted();
         if !same || found.annotation(ours::LATEST_END) != object.annotation(ours::LATEST_END) {
             return Ok(false);

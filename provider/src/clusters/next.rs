@@ -30,10 +30,10 @@ use super::{
 };
 use crate::{
     ephemeral_cluster::credentials::Published,
+    plan::{Event, Requeue},
     publish::{
         CredentialsDecision, CredentialsOperation, CredentialsSource, SOON, compare, follow, recheck_after,
     },
-    step::{Event, Requeue},
 };
 
 /// For how long a password is waited for that need not come.

@@ -6,9 +6,9 @@ use testplatform_apis::{
     names::ours,
 };
 
-use crate::{any_kind::any_kind, held::held};
+use crate::{any_kind::any_kind, cached_object::cached_object};
 
-held! {
+cached_object! {
     /// Object that represents a cluster, or that has its credentials.
     Cluster, Spec, Status
 }

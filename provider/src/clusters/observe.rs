@@ -28,7 +28,7 @@ use crate::{
         error::{is_not_found, plain},
         with_timeout,
     },
-    named,
+    lookup,
     publish::{CredentialsNamespace, CredentialsSource, Reader},
     redacted::Redacted,
 };
@@ -97,7 +97,7 @@ impl ClusterObserver {
     /// The object of a name.
     pub async fn object(&self, namespace: &str, name: &str) -> Result<Option<Cluster>, Error> {
         let api = api(&self.vault.client(), namespace, &self.resource);
-        self.call("get_cluster", named::get_opt(&api, name)).await
+        self.call("get_cluster", lookup::get_opt(&api, name)).await
     }
 
     /// The object that has the credentials.
@@ -224,7 +224,7 @@ pub(crate) async fn find(
     for version in kind.versions {
         let api = api(client, namespace, &resource(kind, version));
         let get = async {
-            match named::get_opt(&api, name).await {
+            match lookup::get_opt(&api, name).await {
                 // It is not said of the cluster, so perhaps of the version.
                 Err(error) if is_not_found(&error) => Ok(Err(error)),
                 found => Ok(Ok(found?)),

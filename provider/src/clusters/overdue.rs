@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::names::ours;
 
 use super::{object::Cluster, world::ClusterSettings};
-use crate::step::{Event, Requeue};
+use crate::plan::{Event, Requeue};
 
 /// A latest end.
 #[derive(Clone, Debug, PartialEq)]

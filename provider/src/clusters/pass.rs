@@ -16,8 +16,8 @@ use crate::{
     controller::pass::{catch_panic, requeue_after},
     ephemeral_cluster::credentials::SUFFIX,
     execute::{Error, Reason},
+    plan::Requeue,
     publish::{Labelled, SOON},
-    step::Requeue,
 };
 
 impl ClusterController {

@@ -13,9 +13,9 @@ use super::{
 use crate::{
     ephemeral_cluster::{next, object::EphemeralCluster, orphan, prow_job::ProwJob, proxy, world::Job},
     execute::{Error, ExecutionFailure, Reason},
+    lookup,
     metrics::Metrics,
-    named,
-    step::{Operation, Plan, Requeue},
+    plan::{Operation, Plan, Requeue},
 };
 
 impl Controller {
@@ -100,12 +100,13 @@ impl Controller {
         }
         // Ending a job is irreversible, so a cache is not enough.
         let api = self.hub.ephemeral_clusters();
-        let object = self.observer.call("get_ephemeral_cluster", named::get_opt(&api, owner)).await?;
+        let object = self.observer.call("get_ephemeral_cluster", lookup::get_opt(&api, owner)).await?;
         if object.is_some_and(|object| is_it(&object)) {
             return Ok(Requeue::OnChange);
         }
         let api = self.hub.prow_jobs();
-        let Some(job) = self.observer.call("get_prow_job", named::get_opt(&api, cached.name())).await? else {
+        let Some(job) = self.observer.call("get_prow_job", lookup::get_opt(&api, cached.name())).await?
+        else {
             return Ok(Requeue::OnChange);
         };
         let site = self.observer.site_of_orphan(&job)?;

@@ -49,7 +49,7 @@ use super::{
     told::EventReason,
     world::{Job, ObservedState},
 };
-use crate::step::{Event, Operation, Plan};
+use crate::plan::{Event, Operation, Plan};
 
 /// Why a job is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

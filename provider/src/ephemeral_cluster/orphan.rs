@@ -10,7 +10,7 @@ use super::{
     settings::Settings,
     world::Job,
 };
-use crate::step::{Operation, Plan, Requeue};
+use crate::plan::{Operation, Plan, Requeue};
 
 /// Plans the end of a job whose EphemeralCluster does not exist any more, as the API server confirmed in this reconcile. The plan has no
 /// status.

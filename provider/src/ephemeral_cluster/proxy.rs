@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     account::stamp::TokenFingerprint,
-    step::{Operation, Plan, Requeue},
+    plan::{Operation, Plan, Requeue},
 };
 
 /// Plans the credentials of an EphemeralCluster. The plan never has a job, a finalizer or a status.

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     ephemeral_cluster::prow_job::JobState,
     hub::{creation, patching},
-    named,
+    lookup,
 };
 
 /// How often somebody else may be quicker. Prow writes a job a few times in its life.
@@ -58,7 +58,7 @@ impl Executor {
 
     async fn try_abort(&self, name: &str, description: &str) -> Result<(), Cause> {
         let jobs = self.hub.prow_jobs();
-        let Some(job) = named::get_opt(&jobs, name).await? else { return Ok(()) };
+        let Some(job) = lookup::get_opt(&jobs, name).await? else { return Ok(()) };
         if job.state().is_final() {
             return Ok(());
         }

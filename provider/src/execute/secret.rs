@@ -19,7 +19,7 @@ use crate::{
     account::revoke_tokens,
     ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
     hub::{creation, patching},
-    named,
+    lookup,
 };
 
 impl Executor {
@@ -84,7 +84,7 @@ pub(crate) async fn write(
     ours: impl Fn(&ObjectMeta) -> Result<(), String>,
 ) -> Result<(), Cause> {
     let name = owned.name.clone().unwrap_or_default();
-    let stored = named::get_opt(secrets, &name).await.map_err(|error| Cause::about_secret(&error))?;
+    let stored = lookup::get_opt(secrets, &name).await.map_err(|error| Cause::about_secret(&error))?;
     let Some(stored) = stored else {
         return match secrets.create(&creation(), &published(owned, content)).await {
             // Somebody was quicker: whose it is, the next pass will see.
@@ -106,7 +106,7 @@ pub(crate) async fn remove(
     name: &str,
     is_ours: impl Fn(&ObjectMeta) -> bool,
 ) -> Result<(), Cause> {
-    let Some(stored) = named::get_metadata_opt(secrets, name).await? else { return Ok(()) };
+    let Some(stored) = lookup::get_metadata_opt(secrets, name).await? else { return Ok(()) };
     if !is_ours(&stored.metadata) {
         return Ok(());
     }

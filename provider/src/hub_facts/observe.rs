@@ -21,7 +21,7 @@ use super::{
 use crate::{
     config::{Agents, HubFacts},
     execute::error::{is_not_found, plain},
-    named,
+    lookup,
 };
 
 /// Objects in a page: a HostedCluster has some twenty kilobytes.
@@ -35,7 +35,7 @@ pub const AGENTS: Kind =
 /// Published facts of the hub. None: there are none, or they cannot be read.
 pub(super) async fn read_published(client: &Client, namespace: &str) -> kube::Result<Option<Facts>> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-    let map = named::get_opt(&maps, CONFIG_MAP).await?;
+    let map = lookup::get_opt(&maps, CONFIG_MAP).await?;
     Ok(map.and_then(|map| Facts::read(map.data?.get(KEY)?).ok()))
 }
 
@@ -139,7 +139,7 @@ async fn versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<S
     match backend {
         Backend::HyperShift => {
             let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &config.hypershift_namespace);
-            let map = named::get_opt(&maps, SUPPORTED).await.unwrap_or_else(|error| {
+            let map = lookup::get_opt(&maps, SUPPORTED).await.unwrap_or_else(|error| {
                 tracing::warn!(error = plain(&error), "the supported versions were not read");
                 None
             });

@@ -9,7 +9,7 @@ use prometheus_client::{
 };
 
 use super::set;
-use crate::seen::StateGauge;
+use crate::state_gauge::StateGauge;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct RequestStateLabel {

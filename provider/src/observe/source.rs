@@ -28,7 +28,7 @@ use crate::{
         prow_job::ProwJob,
     },
     execute::{Cause, Error, Reason, secret, with_timeout},
-    named,
+    lookup,
     publish::{is_as_stamped, kubeconfig::rewritten},
     redacted::Redacted,
 };
@@ -171,7 +171,7 @@ impl Observer {
     async fn stored(&self, object: &EphemeralCluster) -> Result<Option<Secret>, Error> {
         let name = object.secret_name();
         let call = async {
-            named::get_opt(&self.hub.secrets(), &name).await.map_err(|error| Cause::about_secret(&error))
+            lookup::get_opt(&self.hub.secrets(), &name).await.map_err(|error| Cause::about_secret(&error))
         };
         with_timeout("get_credentials", self.patience, call).await
     }
@@ -219,7 +219,7 @@ impl Observer {
         let mut read: BTreeMap<&'static str, Secret> = BTreeMap::new();
         for (name, _) in places {
             if !read.contains_key(name) {
-                let secret = match timeout(self.build_cluster_call, named::get_opt(&secrets, name)).await {
+                let secret = match timeout(self.build_cluster_call, lookup::get_opt(&secrets, name)).await {
                     Ok(Ok(secret)) => secret,
                     Ok(Err(error)) => return Err(Cause::about_secret(&error).message),
                     Err(_) => return Err("the build cluster did not answer in time".to_owned()),

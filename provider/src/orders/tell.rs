@@ -9,7 +9,7 @@ use kube::{Api, Client, Resource as _, ResourceExt as _};
 use crate::{
     execute::{event, with_timeout},
     metrics::Metrics,
-    step::Event,
+    plan::Event,
 };
 
 /// Publisher of events.

@@ -28,10 +28,10 @@ use crate::{
     build_clusters::Trust,
     config::Orphans,
     execute::{Cause, Error, Reason, event::emit, with_timeout},
+    lookup,
     metrics::{Metrics, orphans::OrphanTeardown},
-    named,
+    plan::Event,
     running::Running,
-    step::Event,
 };
 
 /// The field manager of the report.
@@ -102,7 +102,7 @@ impl OrphanController {
     /// The records of the process before, from its report.
     async fn restore_records(&self) -> UnownedRecords {
         let maps = self.report_map();
-        let read = async { Ok(named::get_opt(&maps, CONFIG_MAP).await?) };
+        let read = async { Ok(lookup::get_opt(&maps, CONFIG_MAP).await?) };
         let found = with_timeout("read_orphan_report", CALL_TIMEOUT, read).await;
         match found {
             Ok(found) => {

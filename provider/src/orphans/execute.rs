@@ -23,8 +23,8 @@ use crate::{
         error::{is_not_found, is_object_not_found},
     },
     hub::patching,
-    named::get_metadata_opt,
-    partial::PartialObject,
+    lookup::get_metadata_opt,
+    sparse_object::PartialObject,
 };
 
 /// Records the uid of this Konflux cluster on a remote object that a composite owns. Returns whether it is recorded now.

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::{
     execute::{Cause, Reason, error::is_not_found},
-    partial::{PAGE, PartialObject},
+    sparse_object::{PAGE, PartialObject},
 };
 
 /// Objects on a page of metadata. Each takes a few kilobytes.

@@ -21,8 +21,8 @@ use super::{
 use crate::{
     config::{Carried, OrphanHub, Orphans},
     execute::{Cause, Reason},
-    named::get_metadata_opt,
-    partial::PartialObject,
+    lookup::get_metadata_opt,
+    sparse_object::PartialObject,
 };
 
 /// The namespace whose uid is that of the cluster.

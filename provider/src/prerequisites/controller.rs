@@ -32,13 +32,13 @@ use crate::{
     clusters::observe::find,
     config::{AllowedResource, Clusters},
     execute::{Cause, Error, Reason, with_timeout},
-    looks::{Action, Concurrency, DEBOUNCE, run_queue},
+    lookup,
     metrics::{Metrics, prerequisites::PrerequisiteOutcome},
-    named,
     orders::{EventPublisher, RequestWatch},
+    plan::Event,
     running::Running,
-    step,
     watch::Health,
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
 /// A request that waits for admission does not delay others.
@@ -144,7 +144,7 @@ impl PrerequisiteController {
     async fn reconcile_request(&self, key: &str) -> Result<Option<Duration>, Error> {
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
-        let get = async { named::get_opt(&maps, name).await.map_err(Cause::from) };
+        let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
         let Some(stored) = with_timeout("get_prerequisites", self.patience, get).await? else {
             return Ok(None);
         };
@@ -296,7 +296,7 @@ impl PrerequisiteController {
 
     async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: PrerequisiteOutcome, note: String) {
         self.metrics.prerequisites_came_to(outcome);
-        let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
+        let event = Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
         self.teller.publish_event(key, map, &event, (self.now)()).await;
     }
 }

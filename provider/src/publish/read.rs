@@ -19,7 +19,7 @@ use crate::{
     caches::source_revision,
     ephemeral_cluster::credentials::Published,
     execute::{Cause, Error, Reason, secret, with_timeout},
-    named,
+    lookup,
 };
 
 /// One key of one Secret.
@@ -90,7 +90,7 @@ impl Reader<'_> {
             let message = "the cluster names a Secret whose name is none".to_owned();
             return blocked(Blocked::SecretMissing, message);
         }
-        let secret = match self.secret(named::get_opt(&self.vault.secrets_of(namespace), name)).await {
+        let secret = match self.secret(lookup::get_opt(&self.vault.secrets_of(namespace), name)).await {
             Ok(Some(secret)) => secret,
             Ok(None) => {
                 return blocked(
@@ -136,7 +136,7 @@ impl Reader<'_> {
         if untouched || !says_so {
             return Ok(());
         }
-        let stored = self.secret(named::get_opt(&self.vault.secrets(), &owner.secret_name())).await?;
+        let stored = self.secret(lookup::get_opt(&self.vault.secrets(), &owner.secret_name())).await?;
         *published = owner.published_state(stored.as_ref().map(|secret| &secret.metadata));
         if let (Some(stored), Published::Ours { source_revision: said, .. }) = (stored, published) {
             let same = match source {

@@ -28,8 +28,8 @@ use crate::{
     ephemeral_cluster::credentials::SUFFIX,
     execute::{Cause, Error, Reason, with_timeout},
     hub::patching,
+    lookup,
     metrics::Metrics,
-    named,
     running::Running,
 };
 
@@ -158,7 +158,7 @@ fn is_published(secret: &ObjectMeta) -> bool {
 
 /// Reads a Secret and does what it needs.
 async fn refresh(secrets: &Api<Secret>, name: &str) -> Result<Refresh, Cause> {
-    let stored = named::get_opt(secrets, name).await.map_err(|error| Cause::about_secret(&error))?;
+    let stored = lookup::get_opt(secrets, name).await.map_err(|error| Cause::about_secret(&error))?;
     let Some(stored) = stored.filter(|stored| is_published(&stored.metadata)) else {
         return Ok(Refresh::Current);
     };

@@ -14,7 +14,7 @@ use crate::{
     },
     cluster_claim::reason::ClaimEventReason,
     ephemeral_cluster::credentials::{Credentials, Published, published_name},
-    step::Event,
+    plan::Event,
 };
 
 /// Credentials of a cluster at their source.

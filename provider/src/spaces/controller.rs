@@ -27,11 +27,11 @@ use crate::{
     config::Spaces,
     ephemeral_cluster::credentials::{Published, SUFFIX},
     execute::{Cause, Error, Reason, with_timeout},
-    looks::{Action, Concurrency, DEBOUNCE, run_queue},
     metrics::Metrics,
     publish::{CredentialsNamespace, Labelled, write::delete_orphaned_secret},
     running::Running,
     watch::{Health, keep_watching},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
 /// Concurrency of the cleanup.

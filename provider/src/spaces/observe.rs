@@ -11,7 +11,7 @@ use super::next::Space;
 use crate::{
     config::Spaces,
     execute::{Cause, Reason},
-    named,
+    lookup,
     publish::{CredentialsNamespace, SecretOwner},
 };
 
@@ -33,8 +33,8 @@ pub(super) type Seen = (Option<PartialObjectMeta<Namespace>>, Option<PartialObje
 /// Reads both, the published Secret first: a Secret published after the read of its namespace would look orphaned.
 pub(super) async fn read(vault: &CredentialsNamespace, name: &str) -> Result<Seen, Cause> {
     let namespaces: Api<Namespace> = Api::all(vault.client());
-    let secret = named::get_metadata_opt(&vault.secrets(), &owner(name, "").secret_name()).await?;
-    Ok((named::get_metadata_opt(&namespaces, name).await?, secret))
+    let secret = lookup::get_metadata_opt(&vault.secrets(), &owner(name, "").secret_name()).await?;
+    Ok((lookup::get_metadata_opt(&namespaces, name).await?, secret))
 }
 
 /// Relevant parts of a namespace.
@@ -57,7 +57,7 @@ pub(super) async fn certificates(vault: &CredentialsNamespace, config: &Spaces) 
         from_file(file)?
     } else {
         let maps: Api<ConfigMap> = Api::namespaced(vault.client(), vault.namespace());
-        let found = named::get_opt(&maps, ROOT_CA).await?.and_then(|map| map.data?.remove(CA_KEY));
+        let found = lookup::get_opt(&maps, ROOT_CA).await?.and_then(|map| map.data?.remove(CA_KEY));
         found.unwrap_or_default().into_bytes()
     };
     let pem = bytes.windows(11).any(|part| part == b"-----BEGIN ");

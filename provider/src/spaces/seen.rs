@@ -29,7 +29,7 @@ impl SpaceState {
 }
 
 /// Everything that was last seen of spaces.
-pub type SpaceGauge = crate::seen::StateGauge<SpaceState>;
+pub type SpaceGauge = crate::state_gauge::StateGauge<SpaceState>;
 
 impl Default for SpaceGauge {
     fn default() -> Self {

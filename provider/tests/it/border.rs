@@ -26,8 +26,8 @@ use provider_testplatform::{
     ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
     execute::{Cause, ExecutionFailure, ExecutionResult, Executor, Patience, Reach, Reached, Reason},
     hub::Hub,
+    plan::{Operation, Plan},
     redacted::Redacted,
-    step::{Operation, Plan},
 };
 use serde_json::{Value, json};
 

@@ -22,7 +22,7 @@ use crate::{
         status::Phase,
         world::{Draft, JobRefusal},
     },
-    step::{Event, Operation},
+    plan::{Event, Operation},
 };
 
 /// Minimum retention of a finished job (24 hours where the upstream controller runs). The job of an older EphemeralCluster may have been swept

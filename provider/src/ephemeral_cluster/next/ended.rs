@@ -19,7 +19,7 @@ use crate::{
         status::{Condition, Phase},
         world::{Job, JobSite},
     },
-    step::Operation,
+    plan::Operation,
 };
 
 /// Meaning of a job's end.

@@ -18,7 +18,7 @@ use crate::{
         told::EventReason,
         world::{Job, ObservedState},
     },
-    step::{Event, Operation, Plan, Requeue},
+    plan::{Event, Operation, Plan, Requeue},
 };
 
 /// Poll interval for changes without an event.

@@ -24,7 +24,7 @@ use crate::{
         status::Phase,
         world::{Job, JobSite},
     },
-    step::Operation,
+    plan::Operation,
 };
 
 /// A token that became due between two reads of the clock.

@@ -19,7 +19,7 @@ use crate::{
         status::Phase,
         world::{Job, JobSite},
     },
-    step::Operation,
+    plan::Operation,
 };
 
 /// Begins the description of every job that this provider aborts. Written together with the abort, so it is known for

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use provider_testplatform::{
     ephemeral_cluster::status::{Phase, Status},
-    step::{Event, Operation, Plan},
+    plan::{Event, Operation, Plan},
 };
 use serde_json::{Value, json};
 

@@ -16,7 +16,7 @@ use provider_testplatform::{
         object::ClusterClaim,
         step::{ClaimAnnotations, ClaimOperation, ClaimPlan},
     },
-    step::Event,
+    plan::Event,
 };
 use serde_json::{Value, json};
 use testplatform_apis::hive_status::HiveStatus;

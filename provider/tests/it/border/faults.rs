@@ -2,7 +2,7 @@
 
 use provider_testplatform::{
     ephemeral_cluster::status::{Phase, Status},
-    step::{Event, Operation, Plan},
+    plan::{Event, Operation, Plan},
 };
 use serde_json::json;
 

@@ -9,7 +9,7 @@ use provider_testplatform::{
     claims::{self, execute, hub},
     cluster_claim::world::ClaimSettings,
     metrics::Metrics,
-    step::Operation,
+    plan::Operation,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{account::Wish, names::ours};

@@ -7,9 +7,9 @@ use provider_testplatform::{
     config::{CloudCredentials, Clusters, ClustersOf, Prerequisites, Switch},
     ephemeral_cluster::status::{Phase, Status},
     metrics::Metrics,
+    plan::{Operation, Plan},
     prerequisites,
     running::Running,
-    step::{Operation, Plan},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use provider_testplatform::{
     cluster_claim::{reason::ClaimEventReason, step::ClaimOperation},
-    step::Requeue,
+    plan::Requeue,
 };
 use rstest::rstest;
 use serde_json::{Value, json};

@@ -12,7 +12,7 @@ use provider_testplatform::{
         world::{CredentialsSource, DeploymentState},
     },
     ephemeral_cluster::credentials::Published,
-    step::Requeue,
+    plan::Requeue,
 };
 use rstest::rstest;
 use serde_json::{Value, json};

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 use provider_testplatform::{
     clusters::overdue::LatestEnd,
+    plan::Requeue,
     publish::{CredentialsOperation, CredentialsSource},
-    step::Requeue,
 };
 use rstest::rstest;
 use serde_json::{Value, json};

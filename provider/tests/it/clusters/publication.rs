@@ -8,8 +8,8 @@ use provider_testplatform::{
     cluster_claim::reason::ClaimEventReason,
     clusters::next::{self, ClusterPlan, progress},
     ephemeral_cluster::credentials::{Credentials, Published},
+    plan::Requeue,
     publish::{CredentialsOperation, CredentialsSource, SOON, replaces},
-    step::Requeue,
 };
 use rstest::rstest;
 use serde_json::{Value, json};

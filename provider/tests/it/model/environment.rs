@@ -1,6 +1,6 @@
 //! Everything that can happen, as a model to explore.
 
-use provider_testplatform::{ephemeral_cluster::prow_job::JobState, step::Requeue};
+use provider_testplatform::{ephemeral_cluster::prow_job::JobState, plan::Requeue};
 
 use super::{
     explore::{Model, Next},

@@ -18,8 +18,8 @@ use provider_testplatform::{
         status::Status,
         world::{Draft, Job, JobSite, ObservedState},
     },
+    plan::Plan,
     redacted::Redacted,
-    step::Plan,
 };
 use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};

@@ -5,7 +5,7 @@ use provider_testplatform::{
         conditions::{CLUSTER_READY, ConditionReason, PROW_JOB_COMPLETED, TEST_COMPLETED, find},
         status::{Condition, Phase, Status},
     },
-    step::{Operation, Plan, Requeue},
+    plan::{Operation, Plan, Requeue},
 };
 
 use super::{

@@ -6,7 +6,7 @@ use provider_testplatform::{
         prow_job::JobState,
         status::{self, Status},
     },
-    step::{Operation, Plan},
+    plan::{Operation, Plan},
 };
 use testplatform_apis::names::ours;
 

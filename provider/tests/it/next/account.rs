@@ -8,7 +8,7 @@ use provider_testplatform::{
         prow_job::JobState,
         proxy,
     },
-    step::{Operation, Requeue},
+    plan::{Operation, Requeue},
 };
 use testplatform_apis::{account::Wish, names::ours};
 

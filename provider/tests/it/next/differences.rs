@@ -7,7 +7,7 @@ use provider_testplatform::{
         prow_job::JobState,
         status::{self, Phase},
     },
-    step::Operation,
+    plan::Operation,
 };
 
 use crate::next::fixture::{born, complete, minutes, newborn, no_namespace, ready, served, unreachable};

@@ -14,8 +14,8 @@ use provider_testplatform::{
         status::{self, Condition},
         world::{Draft, Job, JobRefusal, JobSite, ObservedState},
     },
+    plan::{Operation, Plan, Requeue},
     redacted::Redacted,
-    step::{Operation, Plan, Requeue},
 };
 use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};

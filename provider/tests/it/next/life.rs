@@ -9,7 +9,7 @@ use provider_testplatform::{
         status::{self, Phase, Status},
         world::JobSite,
     },
-    step::{Operation, Plan, Requeue},
+    plan::{Operation, Plan, Requeue},
 };
 use rstest::rstest;
 use serde_json::{Value, json};

@@ -11,7 +11,7 @@ use provider_testplatform::{
         status::{Phase, Status},
         world::{Draft, JobSite},
     },
-    step::Operation,
+    plan::Operation,
 };
 use testplatform_apis::{
     condition::end,

@@ -13,7 +13,7 @@ use provider_testplatform::{
         status::{Condition, Phase, Status},
         world::JobSite,
     },
-    step::{Operation, Plan, Requeue},
+    plan::{Operation, Plan, Requeue},
 };
 use rstest::rstest;
 use serde_json::json;

@@ -27,7 +27,7 @@ where
     ignore_not_found(api.get_metadata(name).await, name)
 }
 
-/// Turns a NotFound error about this object into `None`.
+/// Turns a `NotFound` error about this object into `None`.
 pub(crate) fn ignore_not_found<T>(answer: kube::Result<T>, name: &str) -> kube::Result<Option<T>> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
