@@ -31,7 +31,7 @@ pub(crate) use self::revoke::revoke_tokens;
 use self::{
     admin::{AdminKubeconfig, token_kubeconfig},
     callers::GuestLimiter,
-    mint::{GuestCluster, TokenFailure, issue_token},
+    mint::{DeliveredCluster, TokenFailure, issue_token},
     stamp::{TokenFingerprint, kubeconfig_digest},
 };
 use crate::{
@@ -93,7 +93,7 @@ impl Issue {
     /// If the cluster does not answer, does not take the admin's kubeconfig or the token, or has no such ClusterRole.
     pub async fn issue_credentials_with(
         &self,
-        cluster: &impl GuestCluster,
+        cluster: &impl DeliveredCluster,
         now: Timestamp,
     ) -> Result<Credentials, Cause> {
         let address = self.admin.read_parts().map_err(TokenFailure::Unusable)?.address;

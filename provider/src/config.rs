@@ -2,7 +2,7 @@
 //!
 //! One YAML document. Every field has a default but the few that cannot have one; a field that is not known is an error, because
 //! a misspelt one would otherwise be a decision that nobody notices is not in force. Everything that is wrong is said at once, each
-//! with its line. Input: text. Output: [`Config`], or every [`Problem`]. Only [`Config::load`] touches the disk.
+//! with its line. Input: text. Output: [`Config`], or every [`ConfigProblem`]. Only [`Config::load`] touches the disk.
 
 use std::{collections::BTreeSet, io, path::Path};
 

@@ -37,7 +37,7 @@ pub(crate) struct RequestKeys {
 }
 
 impl RequestKeys {
-    /// What is to be done.
+    /// Parses the request.
     ///
     /// # Errors
     /// If that cannot be read: why, in a sentence.

@@ -185,7 +185,7 @@ impl ReportedKeys {
     }
 }
 
-/// Watches like [`keep`], for callers that track existing objects: `saw` receives every existing object on each event about it, and `gone` the
+/// Watches like [`keep_watching`], for callers that track existing objects: `saw` receives every existing object on each event about it, and `gone` the
 /// key of every deleted one, even if its deletion event was missed.
 pub async fn track<K>(
     api: Api<K>,

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::{
     LIFETIME, NAMESPACE, account_name,
     admin::{AdminKubeconfig, KubeconfigParts, token_kubeconfig},
-    mint::{GuestCluster, Token, TokenFailure},
+    mint::{DeliveredCluster, Token, TokenFailure},
     next::{AccountObject, AccountObjects, ObjectState, TokenCheck as Said},
     reach::{self, ApiResponse, UnusableKubeconfig, send_json, send_request},
 };
@@ -148,7 +148,7 @@ fn contains_fields(there: &Value, wanted: &Value) -> bool {
     }
 }
 
-impl GuestCluster for GuestAccountClient {
+impl DeliveredCluster for GuestAccountClient {
     async fn read_objects(&self) -> Result<AccountObjects, TokenFailure> {
         let client = self.client().await?;
         let role = format!("{RBAC}/clusterroles/{}", self.role);

@@ -24,7 +24,7 @@ pub struct Token {
 
 /// A cluster that was delivered, as its admin sees it, as far as one ServiceAccount goes. Each call may be repeated, and may have been done
 /// although it failed.
-pub trait GuestCluster {
+pub trait DeliveredCluster {
     /// What there is.
     fn read_objects(&self) -> impl Future<Output = Result<AccountObjects, TokenFailure>> + Send;
     /// Takes away what is there and wrong.
@@ -85,7 +85,7 @@ impl From<TokenFailure> for Cause {
 ///
 /// # Errors
 /// Fails if a call fails, or if the cluster cannot issue a token. Objects that were created until then are found again.
-pub async fn issue_token(cluster: &impl GuestCluster) -> Result<Token, TokenFailure> {
+pub async fn issue_token(cluster: &impl DeliveredCluster) -> Result<Token, TokenFailure> {
     let mut known = AccountState::default();
     let mut token = None;
     for _ in 0..STEPS {

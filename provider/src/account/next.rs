@@ -61,7 +61,7 @@ pub enum ObjectState {
 pub struct AccountObjects {
     /// Whether the requested ClusterRole exists. A binding to a missing one would be accepted, and grant nothing.
     pub has_role: bool,
-    /// Each of [`Thing::ALL`].
+    /// Each of [`AccountObject::ALL`].
     pub things: [ObjectState; 5],
 }
 
@@ -119,7 +119,7 @@ pub enum AccountStep {
     Stop(TokenError),
 }
 
-/// What is to be done.
+/// Plans the next step.
 pub fn plan(known: &AccountState) -> AccountStep {
     let Some(seen) = &known.seen else { return AccountStep::Look };
     if !seen.has_role {

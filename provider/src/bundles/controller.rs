@@ -45,7 +45,7 @@ const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce:
 /// How long a look in a cluster may go on beginning calls.
 const LOOK: Duration = Duration::from_mins(1);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The hub.
@@ -179,7 +179,7 @@ impl BundleController {
             Ok(order) => {
                 self.waits_for(key, order.cluster.name.as_str());
                 match self.observer.observe_cluster(namespace, order).await {
-                    // Whatever hides the cluster, the finalizer holds the request no longer than the time of its pre-delete bundles.
+                    // Even with an unreadable cluster, the finalizer holds the request no longer than the time of its pre-delete bundles.
                     Err(Error { action, reason, message }) if is_overdue(&map, (self.now)()) => {
                         self.metrics.failed(action, reason.as_str());
                         tracing::warn!(

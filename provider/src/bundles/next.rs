@@ -54,7 +54,7 @@ pub enum ClusterAccess {
     },
 }
 
-/// What is to be done.
+/// Next step of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BundlePlan {
     /// Nothing, until something happens.

@@ -48,7 +48,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// However quiet it is: what somebody took away on the hub, where nothing is read, is written again within this time.
 const NET: Duration = Duration::from_mins(10);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The cluster of the tenants.

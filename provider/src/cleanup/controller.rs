@@ -46,7 +46,7 @@ const RESPITE: Duration = Duration::from_secs(10);
 /// However quiet it is.
 const NET: Duration = Duration::from_mins(10);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The cluster of the tenants.

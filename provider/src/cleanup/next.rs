@@ -156,7 +156,7 @@ fn parse_since(note: &str) -> Option<Timestamp> {
     note.split(',').find_map(|item| cleanup::since(item.strip_prefix(BEFORE)?))
 }
 
-/// Plans the cleanup. `fates` are those of the runs that [concern](Claim::concerned) the claim, in their order.
+/// Plans the cleanup. `fates` are those of the runs that [concern](Claim::runs_to_read) the claim, in their order.
 pub fn plan(claim: &Claim, fates: &[Fate], now: Timestamp) -> CleanupPlan {
     // Somebody has ended it, or it ends by itself: there is nothing more to decide.
     if claim.ends || claim.asked == Some(true) {

@@ -47,7 +47,7 @@ const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce:
 /// Requeue delay when the steps of one reconcile did not suffice.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The hub.

@@ -220,7 +220,7 @@ impl Session {
     /// Makes an application credential that can make no others.
     ///
     /// # Errors
-    /// If it was not made; after [`Fault::Unreachable`] it may have been.
+    /// If it was not made; after [`IdentityError::Unreachable`] it may have been.
     pub async fn create_credential(
         &self,
         name: &str,

@@ -76,7 +76,7 @@ pub enum CredentialStep {
     Later(Duration),
 }
 
-/// What is to be done.
+/// Decides the next step.
 pub fn next_step(scene: &ObservedCredential, known: &StepResults, now: Timestamp) -> CredentialStep {
     match (scene.stage, scene.holds) {
         (ClusterStage::Gone(_), false) => CredentialStep::Nothing,

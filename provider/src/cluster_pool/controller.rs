@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// However quiet it is.
 const NET: Duration = Duration::from_mins(10);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The hub.

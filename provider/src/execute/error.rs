@@ -180,7 +180,7 @@ pub fn is_forbidden(error: &Kube) -> bool {
     matches!(error, Kube::Api(status) if status.code == 403)
 }
 
-/// Whether the response is 404, whatever it refers to: for a list, that its kind is not served. It proves nothing about one object; [`is_gone`]
+/// Whether the response is 404, whatever it refers to: for a list, that its kind is not served. It proves nothing about one object; [`is_object_not_found`]
 /// does.
 pub fn is_not_found(error: &Kube) -> bool {
     matches!(error, Kube::Api(status) if status.code == 404)

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// When a look failed.
 const RETRY: Duration = Duration::from_secs(10);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The hub.

@@ -46,7 +46,7 @@ const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce:
 /// How long a look may go on beginning calls.
 const LOOK: Duration = Duration::from_mins(1);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The hub.

@@ -56,7 +56,7 @@ pub enum ClusterPresence {
     Gone,
 }
 
-/// What is to be done.
+/// Next step of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PrerequisitePlan {
     /// Nothing, until something happens.

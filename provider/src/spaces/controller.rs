@@ -41,7 +41,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// However quiet it is: certificates that change are handed on within this time.
 const NET: Duration = Duration::from_mins(10);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The hub.

@@ -9,7 +9,7 @@ use std::{
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
     account::{
-        mint::{GuestCluster, Token, TokenFailure},
+        mint::{DeliveredCluster, Token, TokenFailure},
         next::{AccountObject, AccountObjects, ObjectState, TokenCheck},
     },
     redacted::Redacted,
@@ -124,7 +124,7 @@ fn place(thing: AccountObject) -> usize {
     AccountObject::ALL.iter().position(|other| *other == thing).unwrap()
 }
 
-impl GuestCluster for Model {
+impl DeliveredCluster for Model {
     async fn read_objects(&self) -> Result<AccountObjects, TokenFailure> {
         self.call(|state| {
             let found = |thing: AccountObject| match thing {

@@ -213,7 +213,7 @@ impl Case {
             ClaimOperation::Issue(_) => panic!("nobody wished for a ServiceAccount"),
             ClaimOperation::Withdraw => self.published = Published::Absent,
             ClaimOperation::Resume { .. } => {
-                self.cluster.as_mut().unwrap()["spec"]["powerState"] = "Running".into()
+                self.cluster.as_mut().unwrap()["spec"]["powerState"] = "Running".into();
             }
             ClaimOperation::Emit(_) => {}
         }

@@ -219,7 +219,7 @@ impl Case {
                 }
             }
             Operation::CreateProwJob(_) => {
-                self.world.jobs.push(job(JobState::Scheduling, JobSite::Unscheduled))
+                self.world.jobs.push(job(JobState::Scheduling, JobSite::Unscheduled));
             }
             Operation::ClaimProwJob { name, labels, annotations } => {
                 let job = self.find(&name);
