@@ -96,7 +96,7 @@ pub async fn a_stranger_is_told_nothing() -> anyhow::Result<()> {
     let (keystone, other) = (started().await, started().await);
     let (file, _) = keystone.issuer("alice");
     let (_, certificates) = other.issuer("alice");
-    let stranger = Cloud::read(file.as_bytes(), Some(certificates.as_bytes())).unwrap();
+    let stranger = Cloud::parse_clouds_yaml(file.as_bytes(), Some(certificates.as_bytes())).unwrap();
     assert_eq!(enter(&stranger).await.err(), Some(IdentityError::Unreachable));
     assert!(keystone.calls().is_empty(), "{:?}", keystone.calls());
     Ok(())
