@@ -11,7 +11,7 @@ pub fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match Config::parse("provider.yaml", text) {
         Ok(config) => {
-            let _ = (Settings::from(&config), world::Settings::from(&config), config.lease_namespace());
+            let _ = (Settings::from(&config), world::ClaimSettings::from(&config), config.lease_namespace());
             let written = serde_json::to_string(&config).expect("a configuration can be written");
             let again = Config::parse("again.yaml", &written);
             assert_eq!(again.expect("what was taken is taken again"), config);

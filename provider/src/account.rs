@@ -7,10 +7,10 @@
 //! the cluster ──look──▶ Known ──next──▶ Step ──┴─▶ make, ask, verify ──▶ Credentials ──▶ publish
 //! ```
 //!
-//! **Invariant:** [`AdminKubeconfig`] has no way into what is published: it opens a client, and tells an address.
-//! **Invariant:** a token is published only after the cluster has taken it, over whatever was there; what fails leaves that as it was.
-//! **Invariant:** the ServiceAccount is the claim's alone (its name has the uid), and may end itself: whoever takes the published Secret
-//! back needs nothing else to revoke it.
+//! **Invariant:** [`AdminKubeconfig`] never reaches a published Secret: it can only open a client and return an address. **Invariant:** a token
+//! is published only after the cluster has accepted it, and then replaces the previous content; a failure leaves that unchanged. **Invariant:**
+//! the ServiceAccount belongs to one claim (its name contains the uid), and may delete itself: the published Secret is all that its revocation
+//! needs.
 
 pub mod admin;
 pub mod callers;
@@ -27,12 +27,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use testplatform_apis::{account::Wish, names::ours};
 
-pub(crate) use self::revoke::revoke;
+pub(crate) use self::revoke::revoke_tokens;
 use self::{
-    admin::{AdminKubeconfig, kubeconfig},
-    callers::Callers,
-    mint::{Delivered, Trouble, mint},
-    stamp::{Stamp, digest},
+    admin::{AdminKubeconfig, token_kubeconfig},
+    callers::GuestLimiter,
+    mint::{DeliveredCluster, TokenFailure, issue_token},
+    stamp::{TokenFingerprint, kubeconfig_digest},
 };
 use crate::{
     ephemeral_cluster::credentials::{Credentials, Published},
@@ -42,23 +42,23 @@ use crate::{
 
 /// The namespace of a delivered cluster in which the ServiceAccount is made.
 pub const NAMESPACE: &str = "testplatform-access";
-/// For how long a token is asked for. Of one that was read last before it is replaced a third is left, which is longer than most tests take;
-/// an API server may give less.
+/// Requested lifetime of a token; an API server may grant less. A third is left when a new token replaces it, which is longer than most tests
+/// take.
 pub const LIFETIME: Duration = Duration::from_hours(12);
 /// How long it may take to make one and to have it published.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const GUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Name of the ServiceAccount that is made for an object of this uid.
 pub fn account_name(uid: &str) -> String {
     format!("tpc-{uid}")
 }
 
-/// A token that is to be made.
+/// Request to issue a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
     /// By what the cluster lets us in.
     pub admin: AdminKubeconfig,
-    /// What it is to be.
+    /// Requested access.
     pub wish: Wish,
     /// Uid of the object that it is for.
     pub uid: String,
@@ -67,9 +67,9 @@ pub struct Issue {
 }
 
 impl Issue {
-    /// Of what its token would be made, in a word; when that is another, a token is made anew.
-    pub fn origin(&self) -> String {
-        stamp::origin(&self.wish, &self.uid, &self.revision)
+    /// Fingerprint of the inputs of the token. A token whose inputs differ is replaced.
+    pub fn origin_fingerprint(&self) -> String {
+        stamp::origin_fingerprint(&self.wish, &self.uid, &self.revision)
     }
 
     /// Makes a token, and what is published around it.
@@ -77,26 +77,34 @@ impl Issue {
     /// # Errors
     /// If the cluster does not answer, does not take the admin's kubeconfig or the token, or has no such ClusterRole; or if too many wait for clusters
     /// already, or what was published before is about to end with its ServiceAccount.
-    pub(crate) async fn fulfil(&self, callers: &Callers, now: Timestamp) -> Result<Credentials, Cause> {
-        callers.stays(&account_name(&self.uid))?;
-        let _leave = callers.leave()?;
-        self.fulfil_by(&client::open(&self.admin, &self.uid, &self.wish)?, now).await
+    pub(crate) async fn issue_credentials(
+        &self,
+        callers: &GuestLimiter,
+        now: Timestamp,
+    ) -> Result<Credentials, Cause> {
+        callers.ensure_not_revoked(&account_name(&self.uid))?;
+        let _leave = callers.acquire_permit()?;
+        self.issue_credentials_with(&client::connect(&self.admin, &self.uid, &self.wish)?, now).await
     }
 
     /// The same in a cluster that somebody else has opened.
     ///
     /// # Errors
     /// If the cluster does not answer, does not take the admin's kubeconfig or the token, or has no such ClusterRole.
-    pub async fn fulfil_by(&self, cluster: &impl Delivered, now: Timestamp) -> Result<Credentials, Cause> {
-        let address = self.admin.parts().map_err(Trouble::Unusable)?.address;
-        let token = mint(cluster).await?;
-        let text = kubeconfig(&address, &account_name(&self.uid), &token.token.0);
-        let stamp = Stamp {
+    pub async fn issue_credentials_with(
+        &self,
+        cluster: &impl DeliveredCluster,
+        now: Timestamp,
+    ) -> Result<Credentials, Cause> {
+        let address = self.admin.read_parts().map_err(TokenFailure::Unusable)?.address;
+        let token = issue_token(cluster).await?;
+        let text = token_kubeconfig(&address, &account_name(&self.uid), &token.token.0);
+        let stamp = TokenFingerprint {
             issued: now,
             expires: token.expires,
             generation: self.wish.generation,
-            origin: self.origin(),
-            digest: digest(text.as_bytes()),
+            origin: self.origin_fingerprint(),
+            digest: kubeconfig_digest(text.as_bytes()),
         };
         Ok(Credentials {
             kubeconfig: Redacted(text.into_bytes()),
@@ -106,25 +114,25 @@ impl Issue {
     }
 }
 
-/// Whose credentials are published for an object.
+/// Owner of the credentials that are published for an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum CredentialsOwner {
     /// Those of the cluster's admin.
     Admin,
     /// Those of this ServiceAccount.
     Account(Wish),
-    /// Nobody's; why, in a sentence.
+    /// Nobody may have the credentials; the reason, as a sentence.
     Nobody(&'static str),
 }
 
-/// Whose credentials are published. `annotation`: the wish that stands on the object. What once were a ServiceAccount's never become the admin's:
-/// who may write on the object could have those by taking the wish away.
-pub fn whose(annotation: Option<&str>, published: &Published) -> Whose {
+/// Decides which credentials are published. `annotation` is the access request on the object. Published credentials of a ServiceAccount never
+/// turn into the admin's: otherwise anyone who may edit the object could obtain those by removing the request.
+pub fn credentials_owner(annotation: Option<&str>, published: &Published) -> CredentialsOwner {
     match annotation.map(Wish::read) {
-        Some(Ok(wish)) => Whose::Account(wish),
-        Some(Err(_)) => Whose::Nobody(UNREADABLE),
-        None if Stamp::of(published).is_some() => Whose::Nobody(TAKEN_AWAY),
-        None => Whose::Admin,
+        Some(Ok(wish)) => CredentialsOwner::Account(wish),
+        Some(Err(_)) => CredentialsOwner::Nobody(UNREADABLE),
+        None if TokenFingerprint::of(published).is_some() => CredentialsOwner::Nobody(TAKEN_AWAY),
+        None => CredentialsOwner::Admin,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Types that are read of more than one kind: which it is, is known only at run time.
 
-/// Implements kube's `Resource` for a type with a field `metadata`; who asks for it says the kind, by an `ApiResource`.
+/// Implements kube's `Resource` for a type with a field `metadata`; the caller names the kind with an `ApiResource`.
 macro_rules! any_kind {
     ($type:ty) => {
         impl kube::Resource for $type {

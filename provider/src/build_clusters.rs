@@ -1,7 +1,7 @@
 //! The clusters on which jobs run: one for each kubeconfig in a directory, read again when it changes, each failing alone.
 //!
-//! Of each are known the namespaces with a job's label and the Secrets of four names, by their metadata only. Contents
-//! are read by whoever needs them.
+//! Each cluster's watch keeps the namespaces with a job's label and the Secrets of four names, by their metadata only. Callers read the
+//! contents themselves.
 
 mod cluster;
 mod kubeconfig;
@@ -19,8 +19,8 @@ use kube::Client;
 use tokio::{sync::mpsc::UnboundedSender, task::JoinHandle, time::sleep};
 
 pub use self::{
-    cluster::{BuildCluster, Found, Here, SECRETS},
-    kubeconfig::{Trust, Unusable, configured, limit, vouched},
+    cluster::{BuildCluster, JobNamespace, NamespaceLookup, SECRETS},
+    kubeconfig::{ClientError, Trust, build_config, check_authority, set_timeouts},
     table::Table,
 };
 use crate::redacted::Redacted;
@@ -30,7 +30,7 @@ const EVERY: Duration = Duration::from_secs(5);
 
 /// Something that may concern an EphemeralCluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Moved {
+pub enum BuildClusterEvent {
     /// The namespace of a job, or a Secret in it. The name of the ProwJob.
     Job(String),
     /// A whole cluster came, went, or can or cannot be seen. Its name.
@@ -38,20 +38,20 @@ pub enum Moved {
 }
 
 /// All build clusters.
-pub struct BuildClusters {
-    clusters: RwLock<BTreeMap<String, Entry>>,
-    moved: UnboundedSender<Moved>,
+pub struct BuildClusterSet {
+    clusters: RwLock<BTreeMap<String, ClusterEntry>>,
+    moved: UnboundedSender<BuildClusterEvent>,
     patience: Duration,
 }
 
 /// One kubeconfig and what came of it.
-struct Entry {
+struct ClusterEntry {
     content: Redacted<Vec<u8>>,
-    cluster: Result<Arc<BuildCluster>, Unusable>,
+    cluster: Result<Arc<BuildCluster>, ClientError>,
     watching: Option<JoinHandle<()>>,
 }
 
-impl Drop for Entry {
+impl Drop for ClusterEntry {
     fn drop(&mut self) {
         if let Some(watching) = &self.watching {
             watching.abort();
@@ -59,23 +59,23 @@ impl Drop for Entry {
     }
 }
 
-impl BuildClusters {
-    /// None yet. For `patience` a cluster that stops answering is taken to be as it was.
-    pub fn new(moved: UnboundedSender<Moved>, patience: Duration) -> Arc<Self> {
+impl BuildClusterSet {
+    /// Creates an empty set. For `patience` a cluster that stops answering counts as unchanged.
+    pub fn new(moved: UnboundedSender<BuildClusterEvent>, patience: Duration) -> Arc<Self> {
         Arc::new(Self { clusters: RwLock::default(), moved, patience })
     }
 
     /// Keeps the clusters equal to the directory until it is dropped.
-    pub async fn follow(&self, directory: &Path, trust: Trust) {
+    pub async fn watch_directory(&self, directory: &Path, trust: Trust) {
         let mut said = String::new();
         loop {
-            let error = match self.read(directory, trust).await {
+            let error = match self.read_directory(directory, trust).await {
                 Err(error) => error.to_string(),
-                Ok(()) if self.lock().is_empty() => "there are none".to_owned(),
+                Ok(()) if self.read_entries().is_empty() => "there are none".to_owned(),
                 Ok(()) => String::new(),
             };
             if !error.is_empty() && error != said {
-                // A Secret may be mounted late; until then its clusters are unknown, which every object says.
+                // A Secret may be mounted late; until then its clusters are unknown, which every object reports.
                 tracing::error!(directory = %directory.display(), error, "kubeconfigs cannot be read");
             }
             said = error;
@@ -84,97 +84,98 @@ impl BuildClusters {
     }
 
     /// Makes the clusters equal to the directory.
-    pub async fn read(&self, directory: &Path, trust: Trust) -> io::Result<()> {
-        let files = files(directory)?;
+    pub async fn read_directory(&self, directory: &Path, trust: Trust) -> io::Result<()> {
+        let files = read_files(directory)?;
         let gone: Vec<String> = {
-            let mut clusters = self.write();
+            let mut clusters = self.write_entries();
             let gone = clusters.keys().filter(|name| !files.contains_key(*name)).cloned().collect();
             clusters.retain(|name, _| files.contains_key(name));
             gone
         };
         for name in gone {
             tracing::info!(cluster = name, "build cluster removed: its kubeconfig is gone");
-            self.tell(Moved::Cluster(name));
+            self.send_event(BuildClusterEvent::Cluster(name));
         }
         for (name, content) in files {
-            if self.lock().get(&name).is_some_and(|entry| entry.content == content) {
+            if self.read_entries().get(&name).is_some_and(|entry| entry.content == content) {
                 continue;
             }
-            let client = kubeconfig::connect(&directory.join(&name), trust).await;
-            self.put(&name, content, client);
+            let client = kubeconfig::connect_cluster(&directory.join(&name), trust).await;
+            self.set_entry(&name, content, client);
         }
         Ok(())
     }
 
     /// Takes a cluster by its client.
-    pub fn add(&self, name: &str, client: Client) {
-        self.put(name, Redacted::default(), Ok(client));
+    pub fn add_cluster(&self, name: &str, client: Client) {
+        self.set_entry(name, Redacted::default(), Ok(client));
     }
 
-    fn put(&self, name: &str, content: Redacted<Vec<u8>>, client: Result<Client, Unusable>) {
-        let mut clusters = self.write();
+    fn set_entry(&self, name: &str, content: Redacted<Vec<u8>>, client: Result<Client, ClientError>) {
+        let mut clusters = self.write_entries();
         match (client, clusters.get_mut(name)) {
             (Ok(client), _) => {
                 tracing::info!(cluster = name, "build cluster added");
                 let cluster = Arc::new(BuildCluster::new(name, client, self.patience));
-                let watching = tokio::spawn(Arc::clone(&cluster).watch(self.moved.clone()));
-                let entry = Entry { content, cluster: Ok(cluster), watching: Some(watching) };
+                let watching = tokio::spawn(Arc::clone(&cluster).watch_until_dropped(self.moved.clone()));
+                let entry = ClusterEntry { content, cluster: Ok(cluster), watching: Some(watching) };
                 clusters.insert(name.to_owned(), entry);
             }
-            // What worked may go on working; it will say so itself when it does not.
+            // A client that worked stays in use; its own calls report when it stops working.
             (Err(error), Some(entry)) if entry.cluster.is_ok() => {
                 tracing::error!(cluster = name, %error, "the new kubeconfig of a build cluster is not taken");
                 entry.content = content;
             }
             (Err(error), _) => {
                 tracing::error!(cluster = name, %error, "a build cluster cannot be used");
-                clusters.insert(name.to_owned(), Entry { content, cluster: Err(error), watching: None });
+                clusters
+                    .insert(name.to_owned(), ClusterEntry { content, cluster: Err(error), watching: None });
             }
         }
         drop(clusters);
-        self.tell(Moved::Cluster(name.to_owned()));
+        self.send_event(BuildClusterEvent::Cluster(name.to_owned()));
     }
 
-    /// What is known on a cluster about a job.
-    pub fn find(&self, cluster: &str, job: &str) -> Found {
-        match self.lock().get(cluster).map(|entry| &entry.cluster) {
-            None => Found::Unknown,
-            Some(Err(error)) => Found::Unreachable(error.to_string()),
-            Some(Ok(cluster)) => cluster.find(job),
+    /// Looks up the namespace of a job on one cluster.
+    pub fn find_namespace(&self, cluster: &str, job: &str) -> NamespaceLookup {
+        match self.read_entries().get(cluster).map(|entry| &entry.cluster) {
+            None => NamespaceLookup::Unknown,
+            Some(Err(error)) => NamespaceLookup::Unreachable(error.to_string()),
+            Some(Ok(cluster)) => cluster.find_namespace(job),
         }
     }
 
-    /// What is known about a job of which nobody knows where it ran: a namespace on any cluster, else a cluster on which it may
-    /// have one that cannot be seen now. With the cluster's name, which is empty if there is no kubeconfig of any: the Secret
-    /// may come later, or be made anew at this moment, and the job is somewhere all the same.
-    pub fn find_anywhere(&self, job: &str) -> Option<(String, Found)> {
-        let clusters = self.lock();
+    /// Looks up a job whose build cluster is unknown: first a namespace on any cluster, then a cluster that cannot be observed now and may have
+    /// one. Returns the cluster's name too. The name is empty if there is no kubeconfig at all: the Secret may arrive later or be in the middle
+    /// of a replacement, and the job still runs somewhere.
+    pub fn find_namespace_anywhere(&self, job: &str) -> Option<(String, NamespaceLookup)> {
+        let clusters = self.read_entries();
         if clusters.is_empty() {
-            return Some((String::new(), Found::Unknown));
+            return Some((String::new(), NamespaceLookup::Unknown));
         }
         let mut unseen = None;
         for (name, entry) in &*clusters {
             let found = match &entry.cluster {
-                Ok(cluster) => cluster.find(job),
-                Err(error) => Found::Unreachable(error.to_string()),
+                Ok(cluster) => cluster.find_namespace(job),
+                Err(error) => NamespaceLookup::Unreachable(error.to_string()),
             };
             match found {
-                Found::Here(_) => return Some((name.clone(), found)),
+                NamespaceLookup::Here(_) => return Some((name.clone(), found)),
                 // Soon more is known, which is worth more than that something is not.
-                Found::NotYet => unseen = Some((name.clone(), found)),
-                Found::Unreachable(_) => unseen = unseen.or_else(|| Some((name.clone(), found))),
-                Found::Unknown | Found::NoNamespace => {}
+                NamespaceLookup::NotYet => unseen = Some((name.clone(), found)),
+                NamespaceLookup::Unreachable(_) => unseen = unseen.or_else(|| Some((name.clone(), found))),
+                NamespaceLookup::Unknown | NamespaceLookup::NoNamespace => {}
             }
         }
         unseen
     }
 
     /// A cluster to talk to, or why not.
-    pub fn get(&self, cluster: &str) -> Result<Arc<BuildCluster>, String> {
-        match self.lock().get(cluster).map(|entry| &entry.cluster) {
+    pub fn get_cluster(&self, cluster: &str) -> Result<Arc<BuildCluster>, String> {
+        match self.read_entries().get(cluster).map(|entry| &entry.cluster) {
             None => Err("there is no kubeconfig for it".to_owned()),
             Some(Err(error)) => Err(error.to_string()),
-            Some(Ok(cluster)) => match cluster.unreachable() {
+            Some(Ok(cluster)) => match cluster.unreachable_reason() {
                 Some(error) => Err(error),
                 None => Ok(Arc::clone(cluster)),
             },
@@ -183,37 +184,38 @@ impl BuildClusters {
 
     /// Each cluster and why it cannot be used, if it cannot.
     pub fn states(&self) -> Vec<(String, Option<String>)> {
-        let state = |entry: &Entry| match &entry.cluster {
-            Ok(cluster) => cluster.behind(),
+        let state = |entry: &ClusterEntry| match &entry.cluster {
+            Ok(cluster) => cluster.lag_reason(),
             Err(error) => Some(error.to_string()),
         };
-        self.lock().iter().map(|(name, entry)| (name.clone(), state(entry))).collect()
+        self.read_entries().iter().map(|(name, entry)| (name.clone(), state(entry))).collect()
     }
 
     /// Waits until every cluster was seen, or has had its time.
-    pub async fn seen(&self) {
-        let waiting = || self.lock().values().any(|e| e.cluster.as_ref().is_ok_and(|c| c.is_awaited()));
+    pub async fn wait_for_first_list(&self) {
+        let waiting =
+            || self.read_entries().values().any(|e| e.cluster.as_ref().is_ok_and(|c| c.is_awaited()));
         while waiting() {
             sleep(Duration::from_millis(20)).await;
         }
     }
 
-    fn tell(&self, moved: Moved) {
-        // Nobody listens while the process ends.
+    fn send_event(&self, moved: BuildClusterEvent) {
+        // There is no receiver while the process ends.
         let _ = self.moved.send(moved);
     }
 
-    fn lock(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<String, Entry>> {
+    fn read_entries(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<String, ClusterEntry>> {
         self.clusters.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<String, Entry>> {
+    fn write_entries(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<String, ClusterEntry>> {
         self.clusters.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The files of a directory by name. Names with a dot in front are those of the kubelet's own links.
-fn files(directory: &Path) -> io::Result<BTreeMap<String, Redacted<Vec<u8>>>> {
+fn read_files(directory: &Path) -> io::Result<BTreeMap<String, Redacted<Vec<u8>>>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;

@@ -7,15 +7,15 @@
 //!                               └◀───────────────────────────────────────────────────────┘
 //! ```
 //!
-//! The function writes an [`Order`](testplatform_apis::bundle::Order) into a ConfigMap beside the cluster's object. Once the credentials of the
-//! cluster are published it is applied in that cluster by server-side apply, one bundle after the other; what came of it stands in an annotation
-//! of the ConfigMap. Once all of it was there and ready, it is not looked at any more.
+//! The function writes an [`Order`](testplatform_apis::bundle::Order) into a ConfigMap in the namespace of the cluster's object. Once the
+//! cluster's credentials are published, the bundles are applied in that cluster by server-side apply, one after the other. An annotation of the
+//! ConfigMap reports the result. Once everything was present and ready, the cluster is not checked any more.
 //!
-//! **Invariant:** nothing is applied in a cluster unless the published Secret was made for the very object that stands for it, and that is the
-//! one in whose cluster the work was begun.
-//! **Invariant:** `Applied` is said only after one look in which every bundle was applied in its order and everything was ready.
-//! **Invariant:** the ConfigMap is held no longer than what comes before a deletion may take together, and a minute, by which clocks may differ.
-//! **Invariant:** what a delivered cluster answers is its owner's text: it is bounded, cleaned, and never waited for for long.
+//! **Invariant:** nothing is applied in a cluster unless the published Secret belongs to the current object of the cluster, and the work was
+//! started in the cluster of that same object. **Invariant:** `Applied` is reported only after one reconcile in which every bundle was applied
+//! in its order and everything was ready. **Invariant:** the finalizer stays on the ConfigMap no longer than the timeouts of the pre-delete
+//! bundles together, plus a minute of clock skew. **Invariant:** responses of a delivered cluster are its owner's text: they are bounded,
+//! cleaned, and never waited for for long.
 
 pub mod apply;
 pub mod controller;

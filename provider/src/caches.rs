@@ -1,4 +1,4 @@
-//! What the watches of the hub last said.
+//! Caches of the objects that the hub's watches report.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -26,13 +26,13 @@ use crate::{
     hub::Hub,
 };
 
-/// What is cached of the hub.
+/// Cached objects of the hub.
 pub struct Caches {
     /// EphemeralClusters.
     pub ephemeral_clusters: Store<EphemeralCluster>,
     /// ProwJobs of EphemeralClusters.
     pub prow_jobs: Store<ProwJob>,
-    /// Names of ProwJobs by the EphemeralCluster that their label names. May name some that are gone.
+    /// Names of ProwJobs by the EphemeralCluster that their label names. May contain deleted ones.
     by_owner: RwLock<HashMap<String, BTreeSet<String>>>,
     published: RwLock<Table<Arc<ObjectMeta>>>,
     hub: Hub,
@@ -75,7 +75,7 @@ impl Caches {
     }
 
     /// Takes over what a watch of ProwJobs said, after the store has.
-    pub fn index(&self, event: &Event<ProwJob>) {
+    pub fn index_job(&self, event: &Event<ProwJob>) {
         let mut by_owner = self.by_owner.write().unwrap_or_else(PoisonError::into_inner);
         let mut add = |job: &ProwJob| {
             if let Some(owner) = job.label(LABEL) {
@@ -109,9 +109,9 @@ impl Caches {
     /// Takes over what a watch of Secrets said. Returns the names of the EphemeralClusters that it may concern.
     pub fn take_published(&self, event: &Event<PartialObjectMeta<Secret>>) -> Vec<String> {
         let mut published = self.published.write().unwrap_or_else(PoisonError::into_inner);
-        let changed = published.take(event, |secret| {
+        let changed = published.apply_event(event, |secret| {
             let name = secret.metadata.name.clone()?;
-            name.ends_with(SUFFIX).then(|| (name, Arc::new(lean(&secret.metadata))))
+            name.ends_with(SUFFIX).then(|| (name, Arc::new(keep_owner_metadata(&secret.metadata))))
         });
         let owner = |name: &String| Some(name.strip_suffix(SUFFIX)?.to_owned());
         changed.iter().filter_map(owner).collect()
@@ -120,12 +120,12 @@ impl Caches {
     /// `<ec>-credentials`, as far as the cache knows.
     pub fn published(&self, object: &EphemeralCluster) -> Published {
         let published = self.published.read().unwrap_or_else(PoisonError::into_inner);
-        judge(published.get(&object.secret_name()).map(AsRef::as_ref), object)
+        published_state(published.get(&object.secret_name()).map(AsRef::as_ref), object)
     }
 }
 
-/// Whose a Secret is.
-pub fn judge(secret: Option<&ObjectMeta>, object: &EphemeralCluster) -> Published {
+/// Decides whether a Secret belongs to an EphemeralCluster.
+pub fn published_state(secret: Option<&ObjectMeta>, object: &EphemeralCluster) -> Published {
     let Some(metadata) = secret else { return Published::Absent };
     match secret::ours(metadata, object) {
         Ok(()) => Published::Ours {
@@ -136,13 +136,13 @@ pub fn judge(secret: Option<&ObjectMeta>, object: &EphemeralCluster) -> Publishe
     }
 }
 
-/// Which state of its source a published Secret says that it was made from.
+/// Revision of the source, as recorded on a published Secret.
 pub fn source_revision(metadata: &ObjectMeta) -> Option<&String> {
     metadata.annotations.as_ref()?.get(ours::SOURCE_REVISION)
 }
 
 /// There may be thousands.
-fn lean(metadata: &ObjectMeta) -> ObjectMeta {
+fn keep_owner_metadata(metadata: &ObjectMeta) -> ObjectMeta {
     let revision =
         source_revision(metadata).map(|revision| (ours::SOURCE_REVISION.to_owned(), revision.clone()));
     ObjectMeta {

@@ -4,9 +4,10 @@
 //! composite, ConfigMap on the hub, named Secrets ──observe──▶ Order, Request, Found ──next──▶ Step ──execute──▶ Secrets on the hub, report
 //! ```
 //!
-//! The function has made a namespace on the hub for the claim alone, and in it a ConfigMap that says which Secrets are wanted. Nothing but
-//! that ConfigMap is believed: what stands in a status could be the tenant's word. Which Secrets may be read is for RBAC to say, which is the
-//! tenant's own: here is only asked for the names in the ConfigMap, in the namespace of the claim that it is for. Which of them, and which keys, the composite itself has to say too; and [what is in them](contents) is judged before it goes.
+//! The function creates a namespace on the hub for the claim alone, and in it a ConfigMap that names the wanted Secrets. Only that ConfigMap
+//! counts: a status could be the tenant's word. RBAC decides which Secrets may be read, and the tenant owns those roles: this controller reads
+//! only the names in the ConfigMap, in the namespace of its claim. The composite must request the same Secrets and keys, and the
+//! [contents](contents) are validated before they are copied.
 //!
 //! **Invariant:** a Secret goes nowhere but into the namespace whose ConfigMap names its claim's namespace and its composite, under one of two
 //! names, with no key but those that are known, and with nothing in it that was not understood.

@@ -1,10 +1,10 @@
-//! The loop over ClusterClaims, beside that over EphemeralClusters: what happened, which claims that concerns, and a look at each.
+//! Controller of ClusterClaims, next to the one of EphemeralClusters: maps events to claims, and reconciles each.
 //!
 //! ```text
 //! watches ──▶ caches ──▶ queue ──▶ observe ──▶ next ──▶ execute
 //! ```
 //!
-//! A second loop looks at published Secrets, whose claim may be gone: no owner reference crosses namespaces.
+//! A second loop checks published Secrets whose claim may be gone: no owner reference crosses namespaces.
 
 pub mod caches;
 pub mod execute;
@@ -26,16 +26,16 @@ use serde::de::DeserializeOwned;
 use tokio::time::{sleep, timeout};
 
 use self::{
-    caches::{Caches, SecretMeta, Writers},
-    execute::Executor,
-    hub::Hub,
-    observe::Observer,
+    caches::{ClaimCaches, ClaimWriters, SecretMeta},
+    execute::ClaimExecutor,
+    hub::ClaimHub,
+    observe::ClaimObserver,
 };
 use crate::{
-    account::callers::Callers,
-    cluster_claim::{object::ClusterClaim, world::Settings},
+    account::callers::GuestLimiter,
+    cluster_claim::{object::ClusterClaim, world::ClaimSettings},
     controller::{
-        drive::{WORKERS, drive, said, work_until},
+        drive::{WORKERS, run_reconciler, until_stopped, work_until},
         queue::{Queue, Receiver, requests},
     },
     execute::error::is_not_found,
@@ -44,32 +44,32 @@ use crate::{
     watch::Health,
 };
 
-/// How many Secrets are looked at at the same time.
+/// Number of Secrets that are reconciled concurrently.
 const CONCURRENCY_OF_ORPHANS: u16 = 2;
 /// How often it is asked whether the hub has Hive by now.
 const ABSENT: Duration = Duration::from_secs(30);
 
-/// What the loops need to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// Where.
-    pub hub: Hub,
+    pub hub: ClaimHub,
     /// Durations.
-    pub settings: Settings,
+    pub settings: ClaimSettings,
     /// How long one call may take.
     pub patience: Duration,
-    /// Who this process is.
+    /// Identity of this process.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
 
 /// Everything that the loops share.
-pub struct Controller {
-    hub: Hub,
-    caches: Arc<Caches>,
-    observer: Observer,
-    executor: Executor,
+pub struct ClaimController {
+    hub: ClaimHub,
+    caches: Arc<ClaimCaches>,
+    observer: ClaimObserver,
+    executor: ClaimExecutor,
     queue: Queue,
     orphans: Queue,
     metrics: Metrics,
@@ -79,30 +79,30 @@ pub struct Controller {
 }
 
 /// The ends that the loops read from.
-struct Inlets {
+struct ClaimInlets {
     claims: Receiver,
     orphans: Receiver,
-    writers: Writers,
+    writers: ClaimWriters,
 }
 
-/// Runs until `stop`; what has begun is finished. On a hub without Hive it waits for Hive, and disturbs nobody.
+/// Runs until `stop` and finishes started reconciles. On a hub without Hive it waits for Hive, and disturbs nothing.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let mut stop = std::pin::pin!(stop);
     tokio::select! {
         () = &mut stop => return,
         () = until_served(&options) => {}
     }
-    let (controller, inlets) = Controller::new(options, metrics);
+    let (controller, inlets) = ClaimController::new(options, metrics);
     let controller = Arc::new(controller);
     controller.metrics.attach_claims(&controller);
     Box::pin(controller.run(inlets, stop)).await;
 }
 
-/// Waits until the hub serves the kinds of Hive. Said once; what else is wrong the watches say.
+/// Waits until the hub serves Hive's kinds. Logged once; the watches report all other errors.
 async fn until_served(options: &Options) {
     let hub = &options.hub;
     let mut told = false;
@@ -133,66 +133,66 @@ async fn is_absent<K: Resource<DynamicType = ()> + Clone + DeserializeOwned + st
 }
 
 /// By what a claim is known in queues.
-fn key(namespace: &str, name: &str) -> String {
+fn claim_key(namespace: &str, name: &str) -> String {
     format!("{namespace}/{name}")
 }
 
 /// The claim of a key.
-fn reference(key: &str) -> ObjectRef<ClusterClaim> {
+fn object_ref(key: &str) -> ObjectRef<ClusterClaim> {
     let (namespace, name) = key.split_once('/').unwrap_or_default();
     ObjectRef::new(name).within(namespace)
 }
 
-impl Controller {
-    fn new(options: Options, metrics: Metrics) -> (Self, Inlets) {
+impl ClaimController {
+    fn new(options: Options, metrics: Metrics) -> (Self, ClaimInlets) {
         let Options { hub, settings, patience, instance, now } = options;
-        let (caches, writers) = Caches::new(hub.vault().namespace());
+        let (caches, writers) = ClaimCaches::new(hub.credentials_namespace().namespace());
         let caches = Arc::new(caches);
         let (queue, claims) = Queue::new();
         let (orphans, orphan_requests) = Queue::new();
-        let callers = Callers::default();
-        let executor = Executor { hub: hub.clone(), instance, patience, callers: callers.clone(), now };
+        let callers = GuestLimiter::default();
+        let executor = ClaimExecutor { hub: hub.clone(), instance, patience, callers: callers.clone(), now };
         let observer =
-            Observer { hub: hub.clone(), caches: Arc::clone(&caches), settings, patience, callers };
+            ClaimObserver { hub: hub.clone(), caches: Arc::clone(&caches), settings, patience, callers };
         let health =
             ["clusterclaims", "clusterpools", "clusterdeployments", "clusterclaim-secrets"].map(Health::new);
-        let inlets = Inlets { claims, orphans: orphan_requests, writers };
+        let inlets = ClaimInlets { claims, orphans: orphan_requests, writers };
         (Self { hub, caches, observer, executor, queue, orphans, metrics, health, now }, inlets)
     }
 
-    async fn run(self: &Arc<Self>, inlets: Inlets, stop: impl Future<Output = ()>) {
-        let Inlets { claims, orphans, writers } = inlets;
+    async fn run(self: &Arc<Self>, inlets: ClaimInlets, stop: impl Future<Output = ()>) {
+        let ClaimInlets { claims, orphans, writers } = inlets;
         let work = async |stopped: tokio::sync::watch::Receiver<()>| {
-            self.begin().await;
+            self.wait_for_caches().await;
             let name_of = |gone: &ObjectRef<DynamicObject>| {
-                key(gone.namespace.as_deref().unwrap_or_default(), &gone.name)
+                claim_key(gone.namespace.as_deref().unwrap_or_default(), &gone.name)
             };
-            let looks = drive(
+            let looks = run_reconciler(
                 self,
                 self.caches.claims.clone(),
-                requests(claims, reference).take_until(Box::pin(said(stopped.clone()))),
+                requests(claims, object_ref).take_until(Box::pin(until_stopped(stopped.clone()))),
                 WORKERS,
-                |claim, controller| Box::pin(async move { controller.pass(claim).await }),
+                |claim, controller| Box::pin(async move { controller.reconcile_claim(claim).await }),
                 |gone| self.queue.forget(&name_of(gone)),
             );
-            let namespace = self.hub.vault().namespace().to_owned();
-            let sweeps = drive(
+            let namespace = self.hub.credentials_namespace().namespace().to_owned();
+            let sweeps = run_reconciler(
                 self,
                 self.caches.secrets.clone(),
                 requests(orphans, move |name: &str| ObjectRef::<SecretMeta>::new(name).within(&namespace))
-                    .take_until(Box::pin(said(stopped))),
+                    .take_until(Box::pin(until_stopped(stopped))),
                 CONCURRENCY_OF_ORPHANS,
-                |secret, controller| Box::pin(async move { controller.pass_orphan(secret).await }),
+                |secret, controller| Box::pin(async move { controller.reconcile_secret(secret).await }),
                 |gone| self.orphans.forget(&gone.name),
             );
             tokio::join!(looks, sweeps);
-            self.observer.callers.over().await;
+            self.observer.callers.wait_idle().await;
         };
-        work_until(stop, self.feed(writers), || self.has_begun(), work).await;
+        work_until(stop, self.feed_caches(writers), || self.has_begun(), work).await;
     }
 
     /// Waits until every cache is filled.
-    async fn begin(&self) {
+    async fn wait_for_caches(&self) {
         while !self.has_begun() {
             sleep(Duration::from_millis(20)).await;
         }
@@ -209,7 +209,7 @@ impl Controller {
     }
 
     /// The caches.
-    pub fn caches(&self) -> &Caches {
+    pub fn caches(&self) -> &ClaimCaches {
         &self.caches
     }
 

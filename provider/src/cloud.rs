@@ -8,19 +8,19 @@
 //!                                  └─────────────── pass ────────────────┘
 //! ```
 //!
-//! The function writes an [`Order`](testplatform_apis::cloud::Order) into a ConfigMap beside the cluster's object. What is made for it stands in a
-//! Secret of the same name, as `clouds.yaml`, for Cluster API's provider of OpenStack. Issuers are Secrets that administrators make in a namespace
-//! of their own: by a password or an unrestricted application credential of a user new ones are made *of that user*.
+//! The function writes an [`Order`](testplatform_apis::cloud::Order) into a ConfigMap in the namespace of the cluster's object. The issued
+//! credential is stored in a Secret of the same name, as `clouds.yaml`, for Cluster API's OpenStack provider. Issuers are Secrets that
+//! administrators create in a separate namespace. A password or an unrestricted application credential of a user lets the provider create new
+//! credentials *of that user*.
 //!
-//! All that is remembered stands on the Secret, in one annotation that is written together with what is published. Before anything is made it is
-//! written down through whom, so that what was made before a crash is found by its name, and deleted.
+//! All state is on the Secret, in one annotation that is written together with the published credential. Before a credential is created, the
+//! record names its issuer, so that a credential from before a crash is found by its name, and deleted.
 //!
-//! **Invariant:** what is published is replaced only by what a token was got with, and is deleted only after that, and a time for those who read it.
-//! **Invariant:** nothing is deleted of which the cluster's object may still be in need.
-//! **Invariant:** nothing is made for an order that is not held.
-//! **Invariant:** no answer of the identity service but silence, or one too large to be read, holds up the end of a cluster, and does so for
-//! [`GIVE_UP`](next::GIVE_UP) at most, and only where it may know of something that was made for the cluster.
-//! **Invariant:** of passwords, secrets and tokens nothing is told.
+//! **Invariant:** a published credential is replaced only by one that has obtained a token, and is deleted only after that and a grace period
+//! for its readers. **Invariant:** nothing is deleted that the cluster's object may still need. **Invariant:** nothing is created for a request
+//! without our finalizer. **Invariant:** only silence of the identity service, or a response too large to read, can delay the end of a cluster;
+//! for at most [`GIVE_UP`](next::GIVE_UP), and only if the service may hold something that was created for the cluster. **Invariant:**
+//! passwords, secrets and tokens are never reported.
 
 pub mod clouds;
 pub mod controller;

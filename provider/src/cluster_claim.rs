@@ -1,5 +1,5 @@
-//! A ClusterClaim gets a cluster out of a Hive pool by itself; what Hive leaves undone is done here: its credentials are published,
-//! and what is known of it is told.
+//! Hive serves a ClusterClaim with a cluster from a pool. The controller adds what Hive leaves out: it publishes the credentials, and reports
+//! progress and problems.
 
 pub mod deployment;
 pub mod failure;

@@ -4,9 +4,9 @@
 //! pool, world, now ──next──▶ annotation, events, when to look again
 //! ```
 //!
-//! The only thing that is ever written is one annotation of the pool ([`PoolStatus`](testplatform_apis::pool_report::PoolStatus)). The pool's size is the
-//! composition function's, which lowers it to the ceiling that is asked for here, so that nobody fights over it; and what a refresh or a rotation
-//! has come to stands in the annotation, so that a process that was killed goes on where it was.
+//! The controller writes a single annotation of the pool ([`PoolStatus`](testplatform_apis::pool_report::PoolStatus)). The composition function
+//! owns the pool's size and lowers it to the ceiling that the annotation requests, so that there is one writer. The progress of a refresh or a
+//! rotation is in the annotation too, so that a restarted process continues from there.
 
 pub mod clusters;
 pub mod controller;

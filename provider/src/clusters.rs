@@ -1,12 +1,12 @@
-//! The clusters of claims with `template`: whoever makes them keeps their credentials where no tenant gets them, each in a way of its
-//! own. Here they are published like all others, and what hinders that is told.
+//! Clusters of claims with `template`: each backend stores their credentials where no tenant can read them, each in its own way. The controller
+//! publishes them like all others, and reports the reason if it cannot.
 //!
 //! ```text
 //! watches ──▶ caches ──▶ queue ──▶ observe ──▶ World ──next(kind, object, world, now)──▶ Step ──▶ execute
 //! ```
 //!
-//! What differs from kind to kind is in [`kind`], one table each. A kind that the hub does not serve is waited for and disturbs no
-//! other. A second loop looks at published Secrets, whose cluster may be gone: no owner reference crosses namespaces.
+//! Each kind is described by one table in [`kind`]. A kind that the hub does not serve does not disturb the others; the controller waits for
+//! it. A second loop checks published Secrets whose cluster may be gone, because no owner reference crosses namespaces.
 
 mod caches;
 pub mod controller;

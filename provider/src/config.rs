@@ -2,7 +2,7 @@
 //!
 //! One YAML document. Every field has a default but the few that cannot have one; a field that is not known is an error, because
 //! a misspelt one would otherwise be a decision that nobody notices is not in force. Everything that is wrong is said at once, each
-//! with its line. Input: text. Output: [`Config`], or every [`Problem`]. Only [`Config::load`] touches the disk.
+//! with its line. Input: text. Output: [`Config`], or every [`ConfigProblem`]. Only [`Config::load`] touches the disk.
 
 use std::{collections::BTreeSet, io, path::Path};
 
@@ -37,7 +37,7 @@ pub use orphans::{KubeconfigSecretRef, OrphanHub, OrphanMode, Orphans};
 pub use prerequisites::{AllowedResource, Prerequisites};
 pub use process::{BuildClusters, Http, LeaderElection};
 pub use prow::{CiOperatorPod, Prow, SecretMount};
-pub use source::Problem;
+pub use source::ConfigProblem;
 pub use spaces::Spaces;
 
 use crate::{
@@ -49,23 +49,23 @@ use crate::{
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schemars(title = "Configuration of provider-testplatform")]
 pub struct Config {
-    /// What is done about EphemeralClusters.
+    /// Settings for EphemeralClusters.
     pub ephemeral_cluster: EphemeralClusters,
-    /// What is done about ClusterClaims.
+    /// Settings for ClusterClaims.
     pub cluster_claim: ClusterClaims,
-    /// What is done about ClusterPools that Git asks for.
+    /// Settings for ClusterPools that Git defines.
     pub cluster_pool: ClusterPools,
-    /// What is done about the clusters that claims with `template` have become.
+    /// Settings for clusters of claims with `template`.
     pub clusters: Clusters,
-    /// What this hub tells of itself.
+    /// Facts that this hub publishes about itself.
     pub hub_facts: HubFacts,
-    /// What is done about spaces, the namespaces that Namespace claims have become.
+    /// Settings for spaces, the namespaces of Namespace claims.
     pub spaces: Spaces,
-    /// What is done about claims that bring their own credentials, beside the claims.
+    /// Settings for claims that bring their own credentials; on a Konflux cluster.
     pub carry: Carry,
-    /// What is done about claims whose clusters nobody needs any more, beside the claims.
+    /// Settings for the cleanup of clusters that nobody needs any more; on a Konflux cluster.
     pub cleanup: Cleanups,
-    /// Remote objects that no composite owns, beside the claims.
+    /// Settings for remote objects that no composite owns; on a Konflux cluster.
     pub orphans: Orphans,
     /// How the ProwJobs are made.
     pub prow: Prow,
@@ -85,12 +85,12 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         file: String,
-        /// What the system says.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// It says something wrong. One line for each problem, in the order of the file.
+    /// The file has errors. One line for each problem, in the order of the file.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-    Invalid(Vec<Problem>),
+    Invalid(Vec<ConfigProblem>),
 }
 
 impl Config {
@@ -121,8 +121,8 @@ impl Config {
         }
     }
 
-    /// Namespace of the Lease: a configured one, or that of the provider. In that of the EphemeralClusters it would go with them, and what
-    /// they cost would be ended by nobody.
+    /// Namespace of the Lease: a configured one, or that of the provider. In the EphemeralClusters' namespace it would be deleted with them,
+    /// and nothing would end their clusters.
     pub fn lease_namespace(&self) -> &str {
         self.leader_election.namespace.as_deref().unwrap_or(rbac::NAME)
     }
@@ -147,13 +147,13 @@ impl From<&Config> for Settings {
     }
 }
 
-impl From<&Config> for world::Settings {
+impl From<&Config> for world::ClaimSettings {
     fn from(config: &Config) -> Self {
         Self { poll: config.cluster_claim.poll.get(), dwell: config.cluster_claim.dwell.get() }
     }
 }
 
-impl From<&Clusters> for templated::Settings {
+impl From<&Clusters> for templated::ClusterSettings {
     fn from(config: &Clusters) -> Self {
         let end_overdue = match config.end_overdue {
             Switch::On => config.namespaces(),

@@ -1,10 +1,10 @@
-//! The loop: what happened, which objects that concerns, and a look at each of them.
+//! Controller of EphemeralClusters: maps events to objects, and reconciles each.
 //!
 //! ```text
 //! watches ──▶ caches ──▶ queue ──▶ observe ──▶ next ──▶ execute
 //! ```
 //!
-//! There are two loops: one over EphemeralClusters, and one over ProwJobs whose EphemeralCluster is gone.
+//! There are two loops: one over EphemeralClusters, and one over ProwJobs whose EphemeralCluster is deleted.
 
 pub(crate) mod drive;
 mod feed;
@@ -23,12 +23,12 @@ use kube::{
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use self::{
-    drive::{WORKERS, drive, said, work_until},
+    drive::{WORKERS, run_reconciler, until_stopped, work_until},
     queue::{Queue, Receiver, requests},
 };
 use crate::{
-    account::callers::Callers,
-    build_clusters::{BuildClusters, Moved, Trust},
+    account::callers::GuestLimiter,
+    build_clusters::{BuildClusterEvent, BuildClusterSet, Trust},
     caches::Caches,
     ephemeral_cluster::{object::EphemeralCluster, prow_job::ProwJob, settings::Settings},
     execute::{Cause, Executor, Patience, Reach, Reached, Reason},
@@ -39,45 +39,45 @@ use crate::{
     watch::Health,
 };
 
-/// How many orphans are looked at at the same time. They are rare.
+/// Number of orphans that are reconciled concurrently. They are rare.
 const CONCURRENCY_OF_ORPHANS: u16 = 2;
 
-/// What is done about EphemeralClusters.
+/// Settings for EphemeralClusters.
 #[derive(Clone)]
-pub enum Mode {
+pub enum ControllerMode {
     /// They are made to happen.
     Fulfil(MakeDraft),
-    /// Another controller does that; their credentials are kept in step.
+    /// Another controller fulfils them; their credentials are kept in sync.
     Proxy,
 }
 
 /// Where the build clusters are known from.
 #[derive(Clone)]
-pub enum Sites {
+pub enum BuildClusterSource {
     /// A directory with a kubeconfig for each, and who vouches for those that name no authority.
     Directory(PathBuf, Trust),
     /// These, by name.
     Fixed(Vec<(String, Client)>),
 }
 
-/// What the loops need to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// What is done.
-    pub mode: Mode,
+    pub mode: ControllerMode,
     /// Where.
     pub hub: Hub,
     /// Durations and names.
     pub settings: Arc<Settings>,
     /// The build clusters.
-    pub build_clusters: Sites,
+    pub build_clusters: BuildClusterSource,
     /// How long one call to the hub may take.
     pub patience: Duration,
     /// How long one call to a build cluster may take.
     pub build_cluster_call: Duration,
-    /// For how long a build cluster that stops answering is taken to be as it was.
+    /// Time for which a build cluster that stops answering counts as unchanged.
     pub build_cluster_patience: Duration,
-    /// Who this process is.
+    /// Identity of this process.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
@@ -85,11 +85,11 @@ pub struct Options {
 
 /// Everything that the loops share.
 pub struct Controller {
-    mode: Mode,
+    mode: ControllerMode,
     hub: Hub,
     settings: Arc<Settings>,
     caches: Arc<Caches>,
-    build_clusters: Arc<BuildClusters>,
+    build_clusters: Arc<BuildClusterSet>,
     observer: Observer,
     executor: Executor,
     queue: Queue,
@@ -104,36 +104,36 @@ pub struct Controller {
 struct Inlets {
     ephemeral_clusters: Receiver,
     prow_jobs: Receiver,
-    moved: UnboundedReceiver<Moved>,
+    moved: UnboundedReceiver<BuildClusterEvent>,
     writers: feed::Writers,
 }
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let sites = options.build_clusters.clone();
     let (controller, inlets) = Controller::new(options, metrics);
     let controller = Arc::new(controller);
     controller.metrics.attach(&controller);
     let build_clusters = &controller.build_clusters;
     match sites {
-        Sites::Fixed(clients) => {
+        BuildClusterSource::Fixed(clients) => {
             for (name, client) in clients {
-                build_clusters.add(&name, client);
+                build_clusters.add_cluster(&name, client);
             }
             Box::pin(controller.run(inlets, stop)).await;
         }
-        Sites::Directory(directory, trust) => {
-            // At the first look they are all known, so that none is taken for unknown because it was read late.
-            if let Err(error) = build_clusters.read(&directory, trust).await {
+        BuildClusterSource::Directory(directory, trust) => {
+            // All build clusters are known before the first reconcile, so that none counts as unknown because it was read late.
+            if let Err(error) = build_clusters.read_directory(&directory, trust).await {
                 tracing::error!(directory = %directory.display(), %error, "kubeconfigs cannot be read");
             }
             tokio::select! {
                 () = controller.run(inlets, stop) => {}
-                () = build_clusters.follow(&directory, trust) => {}
+                () = build_clusters.watch_directory(&directory, trust) => {}
             }
         }
     }
@@ -143,7 +143,7 @@ impl Controller {
     fn new(options: Options, metrics: Metrics) -> (Self, Inlets) {
         let Options { mode, hub, settings, patience, build_cluster_call, instance, now, .. } = options;
         let (moving, moved) = tokio::sync::mpsc::unbounded_channel();
-        let build_clusters = BuildClusters::new(moving, options.build_cluster_patience);
+        let build_clusters = BuildClusterSet::new(moving, options.build_cluster_patience);
         let (ephemeral_clusters, ephemeral_cluster_writer) = reflector::store();
         let (prow_jobs, prow_job_writer) = reflector::store();
         let caches = Arc::new(Caches::new(hub.clone(), ephemeral_clusters, prow_jobs));
@@ -153,22 +153,22 @@ impl Controller {
             let build_clusters = Arc::clone(&build_clusters);
             Arc::new(move |name: &str| {
                 let away = |why| Cause::new(Reason::Unreachable, format!("build cluster {name}: {why}"));
-                let cluster = build_clusters.get(name).map_err(away)?;
-                // One that is slow must not keep those that have to do with another one.
+                let cluster = build_clusters.get_cluster(name).map_err(away)?;
+                // A slow build cluster must not block requests for another one.
                 let busy = || Cause::new(Reason::NotYet, format!("others wait for build cluster {name}"));
-                let leave = Some(cluster.call().ok_or_else(busy)?);
+                let leave = Some(cluster.acquire_permit().ok_or_else(busy)?);
                 Ok(Reached { client: cluster.client(), leave })
             })
         };
-        let callers = Callers::default();
+        let callers = GuestLimiter::default();
         let observer = Observer {
             hub: hub.clone(),
             caches: Arc::clone(&caches),
             build_clusters: Arc::clone(&build_clusters),
             settings: Arc::clone(&settings),
             draft: match &mode {
-                Mode::Fulfil(draft) => Some(Arc::clone(draft)),
-                Mode::Proxy => None,
+                ControllerMode::Fulfil(draft) => Some(Arc::clone(draft)),
+                ControllerMode::Proxy => None,
             },
             patience,
             build_cluster_call,
@@ -213,43 +213,43 @@ impl Controller {
                 self.orphans.forget(&gone.name);
             };
             let clusters_in = self.hub.namespace().to_owned();
-            let clusters = drive(
+            let clusters = run_reconciler(
                 self,
                 self.caches.ephemeral_clusters.clone(),
                 requests(ephemeral_clusters, move |name: &str| {
                     ObjectRef::<EphemeralCluster>::new(name).within(&clusters_in)
                 })
-                .take_until(Box::pin(said(stopped.clone()))),
+                .take_until(Box::pin(until_stopped(stopped.clone()))),
                 WORKERS,
-                |object, controller| Box::pin(async move { controller.pass(object).await }),
+                |object, controller| Box::pin(async move { controller.reconcile_cluster(object).await }),
                 gone,
             );
             let jobs_in = self.hub.prow_job_namespace().to_owned();
-            let orphans = drive(
+            let orphans = run_reconciler(
                 self,
                 self.caches.prow_jobs.clone(),
                 requests(prow_jobs, move |name: &str| ObjectRef::<ProwJob>::new(name).within(&jobs_in))
-                    .take_until(Box::pin(said(stopped))),
+                    .take_until(Box::pin(until_stopped(stopped))),
                 CONCURRENCY_OF_ORPHANS,
-                |job, controller| Box::pin(async move { controller.pass_orphan(job).await }),
+                |job, controller| Box::pin(async move { controller.reconcile_job(job).await }),
                 gone,
             );
             tokio::join!(clusters, orphans);
-            self.observer.callers.over().await;
+            self.observer.callers.wait_idle().await;
         };
         work_until(stop, self.feed(writers, moved), || self.has_begun(), work).await;
     }
 
-    /// Waits until every cache is filled that can be. A build cluster that is away is waited for as long as it may be away, or every
-    /// restart would tell owners that their clusters are out of reach.
+    /// Waits until every possible cache is filled. An unreachable build cluster is waited for as long as it may be unreachable; otherwise every
+    /// restart would report clusters as out of reach.
     async fn begin(&self) {
-        // An error means that the writer is gone, and with it the process.
+        // An error means that the writer is dropped, and with it the process ends.
         let _ = self.caches.ephemeral_clusters.wait_until_ready().await;
         let _ = self.caches.prow_jobs.wait_until_ready().await;
         while !self.has_begun() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        self.build_clusters.seen().await;
+        self.build_clusters.wait_for_first_list().await;
         tracing::info!(
             ephemeralclusters = self.caches.ephemeral_clusters.len(),
             prowjobs = self.caches.prow_jobs.len(),
@@ -257,7 +257,7 @@ impl Controller {
         );
     }
 
-    /// Without rights in their namespace Secrets cannot be listed: it was deleted perhaps, and everything in it has to end all the same.
+    /// Without permissions in their namespace Secrets cannot be listed: it may be deleted, and everything in it must end nevertheless.
     fn has_begun(&self) -> bool {
         let [ephemeral_clusters, prow_jobs, secrets] = &self.health;
         ephemeral_clusters.listed() && prow_jobs.listed() && (secrets.listed() || secrets.is_forbidden())
@@ -269,7 +269,7 @@ impl Controller {
     }
 
     /// The build clusters.
-    pub fn build_clusters(&self) -> &BuildClusters {
+    pub fn build_clusters(&self) -> &BuildClusterSet {
         &self.build_clusters
     }
 

@@ -8,14 +8,14 @@ use provider_testplatform::{
     build_clusters::Trust,
     bundles, carry, claims, cleanup, cloud, cluster_pool, clusters,
     config::{Config, Mode, Switch},
-    controller::{self, Options, Sites},
+    controller::{self, BuildClusterSource, Options},
     ephemeral_cluster::{draft::draft, settings::Settings},
     hub::Hub,
     hub_facts,
     metrics::Metrics,
     orphans, prerequisites,
     publish::refresh,
-    registry::Registry,
+    registry::ProfileRegistry,
     running::Running,
     spaces,
 };
@@ -23,19 +23,19 @@ use tokio::sync::watch;
 
 use crate::{duration, now};
 
-/// For how long a build cluster that stops answering is taken to be as it was. An API server that is replaced is back
-/// by then, and nobody need be told.
+/// Time for which a build cluster that stops answering counts as unchanged. An API server that is being replaced is back by then, and nothing
+/// need be reported.
 const BUILD_CLUSTER_PATIENCE: Duration = Duration::from_secs(30);
 /// How long one call to the hub may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What all of them need.
+/// Dependencies that all controllers share.
 pub struct Shared {
-    /// The API server beside which the program runs.
+    /// API server of the cluster that the program runs in.
     pub client: Client,
-    /// Who this process is.
+    /// Identity of this process.
     pub instance: String,
-    /// Who vouches for other API servers.
+    /// Trust in the certificates of other API servers.
     pub trust: Trust,
     /// Where they count.
     pub metrics: Metrics,
@@ -65,7 +65,7 @@ pub fn is_off(config: &Config) -> bool {
     !(of_clusters || beside || tenants || config.hub_facts.is_on() || config.spaces.is_on())
 }
 
-/// What is switched on. None waits for another, nor ends with it.
+/// Creates the enabled controllers. None waits for another, nor ends with it.
 ///
 /// # Errors
 /// If the configuration lacks what one of them needs.
@@ -81,7 +81,7 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
     }
     if config.cluster_claim.mode == Switch::On {
         let options = claims::Options {
-            hub: claims::hub::Hub::new(client(), &config.cluster_claim.credentials_namespace),
+            hub: claims::hub::ClaimHub::new(client(), &config.cluster_claim.credentials_namespace),
             settings: config.into(),
             patience: PATIENCE,
             instance: instance.clone(),
@@ -171,7 +171,7 @@ fn published_namespaces(config: &Config) -> Vec<String> {
     namespaces.into_iter().cloned().collect()
 }
 
-/// Those that run beside the claims, on a Konflux cluster.
+/// Creates the controllers that run next to the claims, on a Konflux cluster.
 fn beside_claims(config: &Config, shared: &Shared) -> Vec<Running> {
     let Shared { client, instance, trust, metrics, .. } = shared;
     let mut all: Vec<Running> = Vec::new();
@@ -219,18 +219,18 @@ fn of_ephemeral_clusters(
     let build_cluster_call = duration(config.build_clusters.request_timeout)?;
     let mode = match config.ephemeral_cluster.mode {
         Mode::Fulfil => {
-            let registry = Registry::new(config.ephemeral_cluster.clone());
-            controller::Mode::Fulfil(Arc::new(move |object, now| {
+            let registry = ProfileRegistry::new(config.ephemeral_cluster.clone());
+            controller::ControllerMode::Fulfil(Arc::new(move |object, now| {
                 draft(object, &config, &registry.profiles(), now)
             }))
         }
-        Mode::Proxy | Mode::Off => controller::Mode::Proxy,
+        Mode::Proxy | Mode::Off => controller::ControllerMode::Proxy,
     };
     Ok(Options {
         mode,
         hub,
         settings,
-        build_clusters: Sites::Directory(build_clusters, trust),
+        build_clusters: BuildClusterSource::Directory(build_clusters, trust),
         patience: PATIENCE,
         build_cluster_call,
         build_cluster_patience: BUILD_CLUSTER_PATIENCE,

@@ -1,4 +1,4 @@
-//! What diagnostics of every kind are made of: words, times and a bound. Never a text that somebody else wrote, because it may
+//! Building blocks of diagnostics: reasons, times and a size limit. Diagnostics never contain text that somebody else wrote, because it may
 //! quote a log, and a log may quote a secret.
 
 use jiff::Timestamp;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 /// The most bytes that diagnostics may have.
 pub const MAX: usize = 16 * 1024;
 
-/// A condition as diagnostics tell it: its words, and when it changed.
+/// A condition in diagnostics: its status, its reason, and the time of its last change.
 pub fn entry(type_: &str, status: &str, reason: &str, since: Option<Timestamp>) -> Value {
     let mut entry = Map::new();
     let words = [("type", type_), ("status", status), ("reason", reason)];
@@ -23,7 +23,7 @@ pub fn entry(type_: &str, status: &str, reason: &str, since: Option<Timestamp>) 
 /// JSON with the conditions in the order of time, within [`MAX`].
 pub fn fitted(mut whole: Value, mut timeline: Vec<Value>) -> String {
     timeline.sort_by_cached_key(|entry| entry["lastTransitionTime"].as_str().unwrap_or_default().to_owned());
-    // The newest are kept: the end is what is asked for.
+    // The newest entries are kept: questions are about the end.
     loop {
         whole["conditions"] = timeline.clone().into();
         let text = whole.to_string();

@@ -18,13 +18,13 @@ use tokio::{
 pub use self::error::{Cause, Error, Reason};
 pub(crate) use self::event::cut;
 use crate::{
-    account::{PATIENCE as ISSUING, callers::Callers},
+    account::{GUEST_TIMEOUT as ISSUING, callers::GuestLimiter},
     ephemeral_cluster::{object::EphemeralCluster, status::Status},
     hub::Hub,
-    step::{Action, Step},
+    plan::{Operation, Plan},
 };
 
-/// Gives a client for a build cluster, or says why there is none now.
+/// Returns a client for a build cluster, or the reason why there is none.
 pub type Reach = Arc<dyn Fn(&str) -> Result<Reached, Cause> + Send + Sync>;
 
 /// A client for a build cluster, and the leave to have it asked.
@@ -49,22 +49,22 @@ pub struct Patience {
     pub build_clusters: Duration,
 }
 
-/// Does what a step says.
+/// Executes plans.
 pub struct Executor {
     hub: Hub,
     reach: Reach,
-    callers: Callers,
+    callers: GuestLimiter,
     instance: String,
     patience: Patience,
     now: fn() -> Timestamp,
 }
 
-/// What came of a step.
+/// Result of executing a plan.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ExecutionResult {
     /// The EphemeralCluster as it is now, as far as it was written.
     pub object: Option<EphemeralCluster>,
-    /// What was not done although it should have been, and is no reason to end the pass.
+    /// Errors of operations that failed without ending the reconcile.
     pub forgone: Vec<Error>,
     /// Why something was not done that nothing else waits for: the first of it. It has to be tried again.
     pub undone: Option<Error>,
@@ -72,11 +72,11 @@ pub struct Outcome {
 
 /// Where a step ended too early.
 #[derive(Debug)]
-pub struct Failure<'a> {
+pub struct ExecutionFailure<'a> {
     /// The EphemeralCluster as it is now, as far as it was written.
     pub object: Option<EphemeralCluster>,
     /// The action that failed; none if it was the status.
-    pub action: Option<&'a Action>,
+    pub action: Option<&'a Operation>,
     /// Why.
     pub error: Error,
 }
@@ -86,7 +86,7 @@ impl Executor {
     pub fn new(
         hub: Hub,
         reach: Reach,
-        callers: Callers,
+        callers: GuestLimiter,
         instance: &str,
         patience: Patience,
         now: fn() -> Timestamp,
@@ -99,16 +99,16 @@ impl Executor {
     pub async fn run<'a>(
         &self,
         object: Option<EphemeralCluster>,
-        step: &'a Step,
-    ) -> Result<Outcome, Failure<'a>> {
-        let mut outcome = Outcome { object, forgone: Vec::new(), undone: None };
+        step: &'a Plan,
+    ) -> Result<ExecutionResult, ExecutionFailure<'a>> {
+        let mut outcome = ExecutionResult { object, forgone: Vec::new(), undone: None };
         let failed = self.before(&mut outcome, step).await.err();
-        // A conflict only says that this was decided on a late copy. Whatever else fails may do so for long.
+        // A conflict only means that the decision used an outdated copy. Any other failure may persist.
         if failed.as_ref().is_none_or(|(_, error)| error.reason != Reason::Conflict) {
             self.afterwards(&mut outcome, step).await;
         }
         match failed {
-            Some((action, error)) => Err(Failure { object: outcome.object, action, error }),
+            Some((action, error)) => Err(ExecutionFailure { object: outcome.object, action, error }),
             None => Ok(outcome),
         }
     }
@@ -116,9 +116,9 @@ impl Executor {
     /// Does the actions and writes the status. What failed: none for the status.
     async fn before<'a>(
         &self,
-        outcome: &mut Outcome,
-        step: &'a Step,
-    ) -> Result<(), (Option<&'a Action>, Error)> {
+        outcome: &mut ExecutionResult,
+        step: &'a Plan,
+    ) -> Result<(), (Option<&'a Operation>, Error)> {
         for action in &step.actions {
             self.one(outcome, action).await.map_err(|error| (Some(action), error))?;
         }
@@ -126,16 +126,16 @@ impl Executor {
             self.status(&mut outcome.object, status).await.map_err(|error| (None, error))?;
         }
         for event in &step.events {
-            self.one(outcome, &Action::Emit(event.clone())).await.map_err(|error| (None, error))?;
+            self.one(outcome, &Operation::EmitEvent(event.clone())).await.map_err(|error| (None, error))?;
         }
         Ok(())
     }
 
     /// Does what comes afterwards, each by itself.
-    async fn afterwards(&self, outcome: &mut Outcome, step: &Step) {
+    async fn afterwards(&self, outcome: &mut ExecutionResult, step: &Plan) {
         let mut done = true;
         for action in &step.afterwards {
-            if !done && matches!(action, Action::Emit(_)) {
+            if !done && matches!(action, Operation::EmitEvent(_)) {
                 continue;
             }
             let tried = self.one(outcome, action).await;
@@ -145,21 +145,21 @@ impl Executor {
     }
 
     /// Does one action.
-    async fn one(&self, outcome: &mut Outcome, action: &Action) -> Result<(), Error> {
+    async fn one(&self, outcome: &mut ExecutionResult, action: &Operation) -> Result<(), Error> {
         let patience = match action {
-            Action::Signal { .. } => self.patience.build_clusters,
+            Operation::SignalWaitStep { .. } => self.patience.build_clusters,
             // One after the other.
-            Action::SignalOrAbort { .. } => {
+            Operation::SignalWaitStepOrAbort { .. } => {
                 (self.patience.build_clusters + PAUSE) * TRIES + self.patience.hub
             }
-            Action::IssueCredentials(_) => ISSUING,
+            Operation::IssueCredentials(_) => ISSUING,
             _ => self.patience.hub,
         };
-        let done = limited(name(action), patience, self.act(&mut outcome.object, action)).await;
+        let done = with_timeout(name(action), patience, self.act(&mut outcome.object, action)).await;
         match (action, done) {
-            (_, Ok(())) => self.say(outcome.object.as_ref(), action),
+            (_, Ok(())) => self.log_operation(outcome.object.as_ref(), action),
             // Somebody may miss it, but nothing depends on it.
-            (Action::Emit(_), Err(error)) => outcome.forgone.push(error),
+            (Operation::EmitEvent(_), Err(error)) => outcome.forgone.push(error),
             (_, Err(error)) => return Err(error),
         }
         Ok(())
@@ -167,36 +167,36 @@ impl Executor {
 
     /// Writes the status of an EphemeralCluster, if it is not what is stored already.
     pub async fn status(&self, object: &mut Option<EphemeralCluster>, status: &Status) -> Result<(), Error> {
-        limited("write_status", self.patience.hub, self.write_status(object, status)).await
+        with_timeout("write_status", self.patience.hub, self.write_status(object, status)).await
     }
 
-    async fn act(&self, object: &mut Option<EphemeralCluster>, action: &Action) -> Result<(), Cause> {
+    async fn act(&self, object: &mut Option<EphemeralCluster>, action: &Operation) -> Result<(), Cause> {
         match action {
-            Action::AddFinalizer => self.add_finalizer(object).await,
-            Action::RemoveFinalizer => self.remove_finalizer(object).await,
-            Action::Annotate(annotations) => self.annotate(object, annotations).await,
-            Action::CreateProwJob(manifest) => self.create_prow_job(manifest).await,
-            Action::ClaimProwJob { name, labels, annotations } => {
+            Operation::AddFinalizer => self.add_finalizer(object).await,
+            Operation::RemoveFinalizer => self.remove_finalizer(object).await,
+            Operation::SetAnnotations(annotations) => self.annotate(object, annotations).await,
+            Operation::CreateProwJob(manifest) => self.create_prow_job(manifest).await,
+            Operation::ClaimProwJob { name, labels, annotations } => {
                 self.claim_prow_job(name, labels, annotations).await
             }
-            Action::AbortProwJob { name, description } => self.abort_prow_job(name, description).await,
-            Action::Signal { cluster, namespace } => self.signal(cluster, namespace).await,
-            Action::SignalOrAbort { cluster, namespace, name, description } => {
+            Operation::AbortProwJob { name, description } => self.abort_prow_job(name, description).await,
+            Operation::SignalWaitStep { cluster, namespace } => self.signal(cluster, namespace).await,
+            Operation::SignalWaitStepOrAbort { cluster, namespace, name, description } => {
                 self.signal_or_abort(cluster, namespace, name, description).await
             }
-            Action::PublishCredentials(credentials) => {
+            Operation::PublishCredentials(credentials) => {
                 self.publish(owner(object.as_ref())?, credentials).await
             }
-            Action::IssueCredentials(issue) => {
-                let credentials = issue.fulfil(&self.callers, (self.now)()).await?;
+            Operation::IssueCredentials(issue) => {
+                let credentials = issue.issue_credentials(&self.callers, (self.now)()).await?;
                 self.publish(owner(object.as_ref())?, &credentials).await
             }
-            Action::WithdrawCredentials => self.withdraw(owner(object.as_ref())?).await,
-            Action::Emit(event) => self.emit(owner(object.as_ref())?, event).await,
+            Operation::WithdrawCredentials => self.withdraw(owner(object.as_ref())?).await,
+            Operation::EmitEvent(event) => self.emit(owner(object.as_ref())?, event).await,
         }
     }
 
-    /// Tells a job to end, and aborts it if that is not taken. Where nothing is wrong, the next try tells it.
+    /// Signals a job to end, and aborts it if the signal is refused. A transient failure is left to the next try.
     async fn signal_or_abort(
         &self,
         cluster: &str,
@@ -208,7 +208,7 @@ impl Executor {
         loop {
             tries += 1;
             let signal = self.signal(cluster, namespace);
-            match limited("signal", self.patience.build_clusters, signal).await {
+            match with_timeout("signal", self.patience.build_clusters, signal).await {
                 Ok(()) => return Ok(()),
                 Err(Error { reason, message, .. }) if reason.nothing_is_wrong() => {
                     return Err(Cause::new(reason, message));
@@ -224,7 +224,7 @@ impl Executor {
     }
 
     /// One line for each thing that was done. Never what was written.
-    fn say(&self, object: Option<&EphemeralCluster>, action: &Action) {
+    fn log_operation(&self, object: Option<&EphemeralCluster>, action: &Operation) {
         let object = object.map_or("", EphemeralCluster::name);
         let (action, namespace) = (name(action), self.hub.namespace());
         tracing::info!(namespace, ephemeralcluster = object, action, "done");
@@ -232,7 +232,7 @@ impl Executor {
 }
 
 /// A call that may take so long.
-pub(crate) async fn limited<T>(
+pub(crate) async fn with_timeout<T>(
     action: &'static str,
     patience: Duration,
     call: impl Future<Output = Result<T, Cause>>,
@@ -251,19 +251,19 @@ fn owner(object: Option<&EphemeralCluster>) -> Result<&EphemeralCluster, Cause> 
 }
 
 /// The word that logs and metrics have for an action.
-pub const fn name(action: &Action) -> &'static str {
+pub const fn name(action: &Operation) -> &'static str {
     match action {
-        Action::AddFinalizer => "add_finalizer",
-        Action::RemoveFinalizer => "remove_finalizer",
-        Action::Annotate(_) => "annotate",
-        Action::CreateProwJob(_) => "create_prow_job",
-        Action::ClaimProwJob { .. } => "claim_prow_job",
-        Action::AbortProwJob { .. } => "abort_prow_job",
-        Action::Signal { .. } => "signal",
-        Action::SignalOrAbort { .. } => "signal_or_abort",
-        Action::PublishCredentials(_) => "publish_credentials",
-        Action::IssueCredentials(_) => "issue_credentials",
-        Action::WithdrawCredentials => "withdraw_credentials",
-        Action::Emit(_) => "emit",
+        Operation::AddFinalizer => "add_finalizer",
+        Operation::RemoveFinalizer => "remove_finalizer",
+        Operation::SetAnnotations(_) => "annotate",
+        Operation::CreateProwJob(_) => "create_prow_job",
+        Operation::ClaimProwJob { .. } => "claim_prow_job",
+        Operation::AbortProwJob { .. } => "abort_prow_job",
+        Operation::SignalWaitStep { .. } => "signal",
+        Operation::SignalWaitStepOrAbort { .. } => "signal_or_abort",
+        Operation::PublishCredentials(_) => "publish_credentials",
+        Operation::IssueCredentials(_) => "issue_credentials",
+        Operation::WithdrawCredentials => "withdraw_credentials",
+        Operation::EmitEvent(_) => "emit",
     }
 }

@@ -1,4 +1,4 @@
-//! What this hub tells of itself to whoever chooses among hubs: how full it is, how it is, and what can be made on it.
+//! Publishes facts about this hub for the hub selection: its load, its health, and the clusters that it can create.
 //!
 //! ```text
 //! API server ──observe──▶ World ──next(known, world, now)──▶ Step ──execute──▶ ConfigMap testplatform-hub
@@ -15,5 +15,5 @@ mod observe;
 pub mod world;
 
 pub use backend::in_the_making;
-pub use next::{AGE, SOONEST, Step, next};
+pub use next::{AGE, FactsPlan, SOONEST, plan};
 pub use observe::{AGENTS, SUPPORTED};

@@ -1,8 +1,7 @@
 //! Which of several replicas acts: the holder of a Lease.
 //!
-//! Whether a holder is still there is judged by when *we* last saw the Lease change, never by the time written in it:
-//! clocks differ. Who cannot renew in time has lost, and its process ends: nothing that has begun can then be finished
-//! beside a new holder.
+//! A holder is alive as long as *we* see the Lease change; the time written in it does not count, because clocks differ. A process that cannot
+//! renew in time has lost the Lease and exits: it then cannot finish anything concurrently with a new holder.
 
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::{
     execute::error::{already_exists, plain},
     hub::{creation, patching},
-    named,
+    lookup,
 };
 
 /// How long things may take. Each is longer than the next.
@@ -32,10 +31,10 @@ pub struct Times {
     pub retry: Duration,
 }
 
-/// What a Lease was when it was last seen to change.
+/// State of a Lease when it was last seen to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// Who holds it; empty if nobody does.
+pub struct ObservedLease {
+    /// Holder; empty if there is none.
     pub holder: String,
     /// How long it counts.
     pub counts: Duration,
@@ -44,19 +43,19 @@ pub struct Seen {
     renewed: Option<Timestamp>,
 }
 
-/// What to do about a Lease.
+/// Decision about a Lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Take it: nobody holds it, or whoever did is gone.
+    /// Take it: it has no holder, or the holder is gone.
     Acquire,
-    /// It is ours: say that we are still here.
+    /// It is ours: renew it.
     Renew,
     /// Somebody else holds it, for so long at least.
     Wait(Duration),
 }
 
 /// Decides.
-pub fn decide(now: Instant, seen: Option<&Seen>, me: &str) -> Decision {
+pub fn decide(now: Instant, seen: Option<&ObservedLease>, me: &str) -> Decision {
     match seen {
         None => Decision::Acquire,
         Some(seen) if seen.holder == me => Decision::Renew,
@@ -68,9 +67,9 @@ pub fn decide(now: Instant, seen: Option<&Seen>, me: &str) -> Decision {
     }
 }
 
-impl Seen {
-    /// Takes over what a Lease says now.
-    pub fn look(last: Option<Self>, spec: &LeaseSpec, now: Instant) -> Self {
+impl ObservedLease {
+    /// Updates the observation with the current Lease.
+    pub fn observe_lease(last: Option<Self>, spec: &LeaseSpec, now: Instant) -> Self {
         let holder = spec.holder_identity.clone().unwrap_or_default();
         let renewed = spec.renew_time.as_ref().map(|time| time.0);
         let seconds = u64::try_from(spec.lease_duration_seconds.unwrap_or_default()).unwrap_or_default();
@@ -88,7 +87,7 @@ pub struct Election {
     pub api: Api<Lease>,
     /// Its name.
     pub name: String,
-    /// Who we are; no other process ever has that name.
+    /// Identity of this process; no other process ever has the same.
     pub me: String,
     /// How long things may take.
     pub times: Times,
@@ -113,9 +112,9 @@ impl Election {
         let mut seen = None;
         let mut said = String::new();
         loop {
-            // Others count from when the write arrived, which no answer tells.
+            // Other processes count from the arrival of the write, which no response reveals.
             let begun = Instant::now();
-            match self.limited(self.try_acquire(&mut seen)).await {
+            match self.with_timeout(self.try_acquire(&mut seen)).await {
                 Ok(Decision::Renew) => return begun,
                 Ok(Decision::Acquire) => {}
                 Ok(Decision::Wait(_)) => {
@@ -132,13 +131,13 @@ impl Election {
     }
 
     /// Renews it until it is lost. It was ours since `renewed`.
-    pub async fn keep(&self, mut renewed: Instant) -> Lost {
+    pub async fn keep_renewing(&self, mut renewed: Instant) -> Lost {
         loop {
             sleep(self.times.retry).await;
             // However slow an answer is: by then the process has to be at its end, because soon after another one acts.
             let left = self.times.renew.saturating_sub(renewed.elapsed());
             let begun = Instant::now();
-            let error = match timeout(left, self.limited(self.renew())).await {
+            let error = match timeout(left, self.with_timeout(self.renew())).await {
                 Ok(Ok(None)) => {
                     renewed = begun;
                     continue;
@@ -164,29 +163,29 @@ impl Election {
             let spec = json!({ "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": self.time() });
             self.write(&lease, spec).await
         };
-        if let Err(error) = self.limited(release).await {
+        if let Err(error) = self.with_timeout(release).await {
             tracing::warn!(error, "the lease was not given back; it runs out by itself");
         }
     }
 
     /// Takes it if it is free. `Renew` means that it is ours.
-    async fn try_acquire(&self, seen: &mut Option<Seen>) -> Result<Decision, String> {
+    async fn try_acquire(&self, seen: &mut Option<ObservedLease>) -> Result<Decision, String> {
         let Some(lease) = self.find().await? else {
-            // Whoever was seen to hold it does not know yet that it was deleted: makes it anew, or ends within its time.
+            // The previous holder does not know yet that the Lease was deleted: it creates the Lease again, or ends within its lease duration.
             return match decide(Instant::now(), seen.as_ref(), &self.me) {
                 wait @ Decision::Wait(_) => Ok(wait),
                 Decision::Acquire | Decision::Renew => self.create().await,
             };
         };
         let spec = lease.spec.clone().unwrap_or_default();
-        let look = Seen::look(seen.take(), &spec, Instant::now());
-        // Whoever holds it writes down how long it counts each time it renews it. Until then anybody may have changed that.
-        let look = Seen { counts: look.counts.max(self.times.lease), ..look };
+        let look = ObservedLease::observe_lease(seen.take(), &spec, Instant::now());
+        // The holder writes the lease duration with each renewal. Until then anybody may have changed it.
+        let look = ObservedLease { counts: look.counts.max(self.times.lease), ..look };
         let decision = decide(Instant::now(), Some(&look), &self.me);
         *seen = Some(look);
         match decision {
             Decision::Wait(_) => return Ok(decision),
-            // The answer to our own write was lost. When it arrived nobody knows, so it is written anew.
+            // The response to our own write was lost. Its time of arrival is unknown, so the Lease is written again.
             Decision::Renew => {
                 let now = self.time();
                 self.write(&lease, json!({ "acquireTime": now, "renewTime": now })).await?;
@@ -204,9 +203,9 @@ impl Election {
         Ok(Decision::Renew)
     }
 
-    /// What there is of it.
+    /// Reads the Lease, if there is one.
     async fn find(&self) -> Result<Option<Lease>, String> {
-        named::find(&self.api, &self.name).await.map_err(|error| plain(&error))
+        lookup::get_opt(&self.api, &self.name).await.map_err(|error| plain(&error))
     }
 
     /// Makes it. `Renew` means that it is ours, `Acquire` that somebody else made it first.
@@ -230,7 +229,7 @@ impl Election {
         }
     }
 
-    /// Renews it once; one that somebody has deleted is made anew. Returns who else holds it, if so.
+    /// Renews the Lease once; creates it again if somebody deleted it. Returns another holder, if there is one.
     async fn renew(&self) -> Result<Option<String>, String> {
         let mut found = self.find().await?;
         if found.is_none() {
@@ -238,7 +237,7 @@ impl Election {
                 tracing::warn!("the lease was deleted, and is made anew");
                 return Ok(None);
             }
-            // Whose it is by now decides.
+            // The current holder decides.
             found = self.find().await?;
         }
         let lease = found.ok_or("it is deleted again and again")?;
@@ -261,7 +260,7 @@ impl Election {
     }
 
     /// A try that hangs must not be what the Lease is lost by.
-    async fn limited<T>(&self, call: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    async fn with_timeout<T>(&self, call: impl Future<Output = Result<T, String>>) -> Result<T, String> {
         let patience = (self.times.renew / 2).max(self.times.retry);
         timeout(patience, call).await.unwrap_or_else(|_| Err("no answer in time".to_owned()))
     }
@@ -294,24 +293,24 @@ mod tests {
         let at = |seconds| start + Duration::from_secs(seconds);
         assert_eq!(decide(start, None, "me"), Decision::Acquire);
 
-        let seen = Seen::look(None, &lease("other", 1), at(0));
+        let seen = ObservedLease::observe_lease(None, &lease("other", 1), at(0));
         assert_eq!(decide(at(5), Some(&seen), "me"), Decision::Wait(Duration::from_secs(10)));
-        let seen = Seen::look(Some(seen), &lease("other", 1), at(10));
+        let seen = ObservedLease::observe_lease(Some(seen), &lease("other", 1), at(10));
         assert_eq!(decide(at(10), Some(&seen), "me"), Decision::Wait(Duration::from_secs(5)), "not renewed");
         assert_eq!(decide(at(15), Some(&seen), "me"), Decision::Acquire, "it has not moved for too long");
-        let seen = Seen::look(Some(seen), &lease("other", 2), at(14));
+        let seen = ObservedLease::observe_lease(Some(seen), &lease("other", 2), at(14));
         assert_eq!(decide(at(15), Some(&seen), "me"), Decision::Wait(Duration::from_secs(14)), "it moved");
 
-        let seen = Seen::look(Some(seen), &lease("", 2), at(16));
+        let seen = ObservedLease::observe_lease(Some(seen), &lease("", 2), at(16));
         assert_eq!(decide(at(16), Some(&seen), "me"), Decision::Acquire, "given back");
-        let seen = Seen::look(Some(seen), &lease("me", 3), at(17));
+        let seen = ObservedLease::observe_lease(Some(seen), &lease("me", 3), at(17));
         assert_eq!(decide(at(99), Some(&seen), "me"), Decision::Renew);
     }
 
     #[test]
     fn what_the_time_in_it_says_does_not_matter() {
         let start = Instant::now();
-        let ancient = Seen::look(None, &lease("other", 0), start);
+        let ancient = ObservedLease::observe_lease(None, &lease("other", 0), start);
         assert_eq!(decide(start, Some(&ancient), "me"), Decision::Wait(Duration::from_secs(15)));
     }
 }

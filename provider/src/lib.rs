@@ -1,12 +1,13 @@
 //! The reconciler on the hub.
 //!
-//! What there is goes in as data (`object`, `world`, `now`), what is to be done comes out as data
-//! ([`step::Step`]); a pure function lies between. Clients, sockets, clocks and files are in the border around it.
+//! Input is data (`object`, `observed`, `now`) and output is data ([`plan::Plan`]); a pure function lies between. Clients, sockets, clocks and
+//! files are in the layer around it.
 
 pub mod account;
 mod any_kind;
 pub mod build_clusters;
 pub mod bundles;
+mod cached_object;
 pub mod caches;
 pub mod carry;
 pub mod claims;
@@ -20,24 +21,23 @@ pub mod controller;
 pub mod diagnostics;
 pub mod ephemeral_cluster;
 pub mod execute;
-mod held;
 pub mod hub;
 pub mod hub_facts;
 pub mod lease;
-mod looks;
+mod lookup;
 pub mod metrics;
-mod named;
 pub mod observe;
 mod orders;
 pub mod orphans;
-mod partial;
+pub mod plan;
 pub mod prerequisites;
 pub mod publish;
 pub mod rbac;
 pub mod redacted;
 pub mod registry;
 pub mod running;
-pub mod seen;
 pub mod spaces;
-pub mod step;
+mod sparse_object;
+pub mod state_gauge;
 pub mod watch;
+mod workqueue;

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, config::Kubeconfig};
 use provider_testplatform::{
-    build_clusters::{Trust, configured, limit, vouched},
+    build_clusters::{Trust, build_config, check_authority, set_timeouts},
     config::Config,
     lease::{Election, Times},
     metrics::Metrics,
@@ -99,7 +99,7 @@ fn print_orphans(args: &OrphansArgs) -> anyhow::Result<()> {
 
 async fn read_orphan_report(args: &OrphansArgs) -> anyhow::Result<String> {
     let config = match &args.kubeconfig {
-        Some(file) => configured(Kubeconfig::read_from(file)?).await?,
+        Some(file) => build_config(Kubeconfig::read_from(file)?).await?,
         None => kube::Config::infer().await.context("no kubeconfig; give one with --kubeconfig")?,
     };
     let maps: Api<ConfigMap> = Api::namespaced(Client::try_from(config)?, &args.namespace);
@@ -115,7 +115,7 @@ fn serve(args: &RunArgs, file: &Path) -> anyhow::Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = Runtime::new().context("cannot start the runtime")?;
     let result = runtime.block_on(run(args, config));
-    // What outlived the shutdown is not waited for a second time.
+    // The process does not wait a second time for tasks that outlived the shutdown.
     runtime.shutdown_background();
     result
 }
@@ -124,8 +124,8 @@ async fn run(args: &RunArgs, config: Config) -> anyhow::Result<()> {
     // Before anything is begun: a signal from now on ends it in order.
     let stop = stop()?;
     let metrics = Metrics::default();
-    // A replica that waits is ready too. A Deployment replaces the old pod only when the new one is ready, and the new one
-    // can lead only when the old one is gone.
+    // A waiting replica is ready too. A Deployment replaces the old pod only when the new one is ready, and the new one can lead only when the
+    // old one has exited.
     let ready = Ready::default();
     let address = config.http.address;
     let listener = TcpListener::bind(address).await;
@@ -181,18 +181,22 @@ async fn lead(
         join_all(running).await;
     };
     tokio::select! {
-        () = until_told(controllers, stop, ready) => {
+        () = run_until_stopped(controllers, stop, ready) => {
             election.release().await;
             tracing::info!("ended");
             Ok(())
         }
         // At once: another replica acts from now on.
-        lost = election.keep(acquired) => bail!("the lease was lost: {lost}"),
+        lost = election.keep_renewing(acquired) => bail!("the lease was lost: {lost}"),
     }
 }
 
-/// Runs the controllers until they are told to end, and then for as long as a shutdown may take.
-async fn until_told(controllers: impl Future<Output = ()>, mut stop: watch::Receiver<bool>, ready: &Ready) {
+/// Runs the controllers until the process is told to stop, and then for at most the shutdown timeout.
+async fn run_until_stopped(
+    controllers: impl Future<Output = ()>,
+    mut stop: watch::Receiver<bool>,
+    ready: &Ready,
+) {
     let mut controllers = std::pin::pin!(controllers);
     tokio::select! {
         () = &mut controllers => {}
@@ -227,15 +231,15 @@ async fn client(args: &RunArgs) -> anyhow::Result<Client> {
             // Its own words may quote what is in the file.
             let unusable = || format!("{} is not a kubeconfig that can be used", file.display());
             let kubeconfig = Kubeconfig::read_from(file).map_err(|_| anyhow::anyhow!(unusable()))?;
-            configured(kubeconfig).await.map_err(|_| anyhow::anyhow!(unusable())).and_then(|config| {
-                vouched(&config, trust(args)).with_context(|| file.display().to_string())?;
+            build_config(kubeconfig).await.map_err(|_| anyhow::anyhow!(unusable())).and_then(|config| {
+                check_authority(&config, trust(args)).with_context(|| file.display().to_string())?;
                 Ok(config)
             })?
         }
         None => kube::Config::incluster()
             .context("this does not run in a cluster; give a kubeconfig with --kubeconfig")?,
     };
-    limit(&mut config);
+    set_timeouts(&mut config);
     Client::try_from(config).context("cannot make a client for the hub")
 }
 

@@ -29,12 +29,13 @@ use prometheus_client::{
 };
 
 use self::{
-    bundles::Bundles, carries::Carries, claims::Claims, cleanups::Cleanups, clusters::Clusters, hub::Hub,
-    jobs::Jobs, orders::Orders, orphans::OrphanMetrics, pools::Pools, spaces::Spaces,
+    bundles::BundleMetrics, carries::SecretSyncMetrics, claims::ClaimMetrics, cleanups::CleanupMetrics,
+    clusters::ClusterMetrics, hub::HubMetrics, jobs::JobMetrics, orders::RequestMetrics,
+    orphans::OrphanMetrics, pools::PoolMetrics, spaces::SpaceMetrics,
 };
-use crate::{controller::queue::Queue, prerequisites::seen::Standing, watch::Health};
+use crate::{controller::queue::Queue, prerequisites::seen::PrerequisiteState, watch::Health};
 
-/// From what nobody notices to what somebody has to look into.
+/// From unnoticeable to worth an investigation.
 const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 /// How many values a label with tenant text may have; the rest is `other`.
 const MOST: usize = 100;
@@ -86,7 +87,7 @@ pub const EXPORTED: [&str; 42] = [
 ];
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Failure {
+struct FailureLabels {
     action: &'static str,
     reason: &'static str,
 }
@@ -106,9 +107,9 @@ named!(queue, watch, cluster, kind);
 pub struct Metrics(Arc<Inner>);
 
 struct Inner {
-    jobs: Jobs,
-    claims: Claims,
-    failures: Family<Failure, Counter>,
+    jobs: JobMetrics,
+    claims: ClaimMetrics,
+    failures: Family<FailureLabels, Counter>,
     waiting: Histogram,
     queue_age: Family<queue, Gauge<f64, AtomicU64>>,
     queue_length: Family<queue, Gauge>,
@@ -116,27 +117,27 @@ struct Inner {
     leader: Gauge,
     up: Family<cluster, Gauge>,
     undecodable: Family<kind, Gauge>,
-    pools: Pools,
-    clusters: Clusters,
-    hub: Hub,
-    spaces: Spaces,
-    carries: Carries,
-    cleanups: Cleanups,
+    pools: PoolMetrics,
+    clusters: ClusterMetrics,
+    hub: HubMetrics,
+    spaces: SpaceMetrics,
+    carries: SecretSyncMetrics,
+    cleanups: CleanupMetrics,
     orphans: OrphanMetrics,
-    bundles: Bundles,
-    cloud: Orders<testplatform_apis::cloud::State>,
-    prerequisites: Orders<Standing>,
+    bundles: BundleMetrics,
+    cloud: RequestMetrics<testplatform_apis::cloud::State>,
+    prerequisites: RequestMetrics<PrerequisiteState>,
     registry: Registry,
-    /// Held while gauges are read and told of: they are emptied first, and whoever asks at the same time must not find them so.
+    /// Held while gauges are read and encoded: they are emptied first, and a concurrent scrape must not see that.
     telling: Mutex<()>,
 }
 
 impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::default();
-        let jobs = Jobs::default();
-        let claims = Claims::default();
-        let failures = Family::<Failure, Counter>::default();
+        let jobs = JobMetrics::default();
+        let claims = ClaimMetrics::default();
+        let failures = Family::<FailureLabels, Counter>::default();
         let waiting = Histogram::new(SECONDS);
         let queue_age = Family::<queue, Gauge<f64, AtomicU64>>::default();
         let queue_length = Family::<queue, Gauge>::default();
@@ -144,16 +145,16 @@ impl Default for Metrics {
         let leader = Gauge::default();
         let up = Family::<cluster, Gauge>::default();
         let undecodable = Family::<kind, Gauge>::default();
-        let pools = Pools::default();
-        let clusters = Clusters::default();
-        let hub = Hub::default();
-        let spaces = Spaces::default();
-        let carries = Carries::default();
-        let cleanups = Cleanups::default();
+        let pools = PoolMetrics::default();
+        let clusters = ClusterMetrics::default();
+        let hub = HubMetrics::default();
+        let spaces = SpaceMetrics::default();
+        let carries = SecretSyncMetrics::default();
+        let cleanups = CleanupMetrics::default();
         let orphans = OrphanMetrics::default();
-        let bundles = Bundles::default();
-        let cloud = Orders::default();
-        let prerequisites = Orders::default();
+        let bundles = BundleMetrics::default();
+        let cloud = RequestMetrics::default();
+        let prerequisites = RequestMetrics::default();
 
         jobs.register(&mut registry);
         claims.register(&mut registry);
@@ -257,7 +258,7 @@ impl Metrics {
 
     /// Something was not done.
     pub fn failed(&self, action: &'static str, reason: &'static str) {
-        self.0.failures.get_or_create(&Failure { action, reason }).inc();
+        self.0.failures.get_or_create(&FailureLabels { action, reason }).inc();
     }
 
     fn refresh_loops(&self, queues: &[(&'static str, &Queue)], healths: &[Health]) {
@@ -270,7 +271,7 @@ impl Metrics {
         // There may be several under one name, for several places: what counts is the one that is worst.
         let mut lags: BTreeMap<&str, Duration> = BTreeMap::new();
         for health in healths {
-            let lag = health.behind().map_or(Duration::ZERO, |(since, _)| since);
+            let lag = health.lag_reason().map_or(Duration::ZERO, |(since, _)| since);
             let worst = lags.entry(health.name()).or_default();
             *worst = lag.max(*worst);
         }
@@ -291,27 +292,30 @@ mod tests {
     use jiff::Timestamp;
     use testplatform_apis::hub::Facts;
 
-    use super::{bundles::Outcome, carries::Carrying, cleanups::Teardown, *};
+    use super::{bundles::BundleOutcome, carries::SecretAction, cleanups::Teardown, *};
     use crate::{
-        carry::seen::Standing as Carry,
-        cluster_pool::seen::{Looked, Seen, State},
+        carry::seen::SecretSyncState as Carry,
+        cluster_pool::seen::{PoolGauge, PoolProgress, PoolState},
         config::Carried,
         execute::Reason,
     };
 
-    fn of_clouds(metrics: &Metrics) -> Arc<crate::cloud::seen::Seen> {
-        let seen = Arc::new(crate::cloud::seen::seen(0));
+    fn of_clouds(metrics: &Metrics) -> Arc<crate::cloud::seen::CredentialGauge> {
+        let seen = Arc::new(crate::cloud::seen::new_gauge(0));
         metrics.attach_cloud(&seen);
-        seen.saw("clusters/one-cloud-credential", Some(testplatform_apis::cloud::State::Valid));
-        metrics.cloud_came_to(super::cloud::Outcome::LeftBehind);
+        seen.record("clusters/one-cloud-credential", Some(testplatform_apis::cloud::State::Valid));
+        metrics.cloud_came_to(super::cloud::CredentialOutcome::LeftBehind);
         seen
     }
 
-    fn of_prerequisites(metrics: &Metrics) -> Arc<crate::prerequisites::seen::Seen> {
-        let seen = Arc::new(crate::prerequisites::seen::seen(0));
+    fn of_prerequisites(metrics: &Metrics) -> Arc<crate::prerequisites::seen::PrerequisiteGauge> {
+        let seen = Arc::new(crate::prerequisites::seen::new_gauge(0));
         metrics.attach_prerequisites(&seen);
-        seen.saw("clusters/one-prerequisites", Some(crate::prerequisites::seen::Standing::Leaving));
-        metrics.prerequisites_came_to(super::prerequisites::Outcome::Released);
+        seen.record(
+            "clusters/one-prerequisites",
+            Some(crate::prerequisites::seen::PrerequisiteState::Leaving),
+        );
+        metrics.prerequisites_came_to(super::prerequisites::PrerequisiteOutcome::Released);
         seen
     }
 
@@ -384,11 +388,11 @@ mod tests {
     #[test]
     fn who_asks_at_the_same_time_is_told_the_same() {
         const POOLS: usize = 40;
-        let (metrics, seen) = (Metrics::default(), Arc::new(Seen::default()));
+        let (metrics, seen) = (Metrics::default(), Arc::new(PoolGauge::default()));
         metrics.attach_pools(&seen);
         for number in 0..POOLS {
-            let looked = Looked { state: State::Refreshing, remaining: Some(1) };
-            seen.saw(&("ns".into(), format!("pool-{number}")), Some(looked));
+            let looked = PoolProgress { state: PoolState::Refreshing, remaining: Some(1) };
+            seen.record(&("ns".into(), format!("pool-{number}")), Some(looked));
         }
         std::thread::scope(|scope| {
             for _ in 0..4 {
@@ -412,35 +416,35 @@ mod tests {
         metrics.failed("action", "reason");
         inner.claims.count_one();
         inner.clusters.count_one();
-        metrics.looked_at_pool("annotated");
-        metrics.told_of_pool("Refreshed");
-        let seen = Arc::new(Seen::default());
+        metrics.count_pool_reconcile("annotated");
+        metrics.count_pool_event("Refreshed");
+        let seen = Arc::new(PoolGauge::default());
         metrics.attach_pools(&seen);
-        seen.saw(
+        seen.record(
             &("ns".into(), "pool".into()),
-            Some(Looked { state: State::Refreshing, remaining: Some(3) }),
+            Some(PoolProgress { state: PoolState::Refreshing, remaining: Some(3) }),
         );
         metrics.issued_token();
-        let spaces = Arc::new(crate::spaces::seen::Seen::default());
+        let spaces = Arc::new(crate::spaces::seen::SpaceGauge::default());
         metrics.attach_spaces(&spaces);
-        spaces.saw("space", Some(crate::spaces::seen::Standing::Published));
-        spaces.saw("another", Some(crate::spaces::seen::Standing::Failing));
-        spaces.saw("another", None);
-        let carries = Arc::new(crate::carry::seen::seen(&[Carried::Claims]));
+        spaces.record("space", Some(crate::spaces::seen::SpaceState::Published));
+        spaces.record("another", Some(crate::spaces::seen::SpaceState::Failing));
+        spaces.record("another", None);
+        let carries = Arc::new(crate::carry::seen::new_gauge(&[Carried::Claims]));
         metrics.attach_carries(&carries);
-        carries.saw("claim", Some(Carry::Carried));
-        carries.saw("another", Some(Carry::Failing));
-        carries.saw("another", None);
-        metrics.carried(Carry::Carried, Timestamp::UNIX_EPOCH);
-        metrics.not_carried(Reason::Unreachable);
-        metrics.carried_secret(Carrying::Written);
+        carries.record("claim", Some(Carry::Carried));
+        carries.record("another", Some(Carry::Failing));
+        carries.record("another", None);
+        metrics.count_sync(Carry::Carried, Timestamp::UNIX_EPOCH);
+        metrics.count_failed_sync(Reason::Unreachable);
+        metrics.count_secret_action(SecretAction::Written);
         let watches = Arc::new(vec![Health::new("cleaned-claims")]);
         metrics.attach_cleanups(&watches);
         metrics.decided_teardown(Teardown::Told);
-        let bundles = Arc::new(crate::bundles::seen::seen(1));
+        let bundles = Arc::new(crate::bundles::seen::new_gauge(1));
         metrics.attach_bundles(&bundles);
-        bundles.saw("clusters/one-bundles", Some(crate::bundles::seen::Standing::Applied));
-        metrics.bundles_came_to(Outcome::GivenUp);
+        bundles.record("clusters/one-bundles", Some(crate::bundles::seen::BundleState::Applied));
+        metrics.bundles_came_to(BundleOutcome::GivenUp);
         let _seen = (of_clouds(&metrics), of_prerequisites(&metrics));
         metrics.bundle_took(jiff::SignedDuration::from_secs(7));
         inner.queue_age.get_or_create(&queue { queue: String::new() }).set(0.0);
@@ -449,10 +453,10 @@ mod tests {
         inner.up.get_or_create(&cluster { cluster: String::new() }).set(1);
         set(&inner.undecodable, &kind { kind: String::new() }, 0);
         of_orphans(&metrics);
-        metrics.looked_at_hub("told");
+        metrics.count_hub_reconcile("told");
         let told = r#"{"writtenAt":"2026-01-01T00:00:00Z","health":{"ready":true},
             "backends":{"hypershift":{"clusters":7,"provisioning":2},"osac":{}}}"#;
-        metrics.told_of_hub(Some(&Facts::read(told).unwrap()));
+        metrics.set_hub_facts(Some(&Facts::read(told).unwrap()));
         let text = metrics.encode().unwrap();
         let samples = text.lines().filter(|line| !line.starts_with('#'));
         let plain = |name| {

@@ -1,4 +1,4 @@
-//! What there is around one EphemeralCluster, as data. Nothing is written here, and nothing decided.
+//! Observes one EphemeralCluster and everything around it, as data. Nothing is written or decided here.
 
 mod source;
 
@@ -9,33 +9,33 @@ use serde_json::Value;
 use testplatform_apis::names::ephemeral_cluster::LABEL;
 
 use crate::{
-    account::callers::Callers,
-    build_clusters::{BuildClusters, Found, Here},
+    account::callers::GuestLimiter,
+    build_clusters::{BuildClusterSet, JobNamespace, NamespaceLookup},
     caches::Caches,
     ephemeral_cluster::{
-        credentials::{Published, Source},
+        credentials::{NamespaceCredentials, Published},
         object::EphemeralCluster,
-        prow_job::{ProwJob, State, name_for},
+        prow_job::{JobState, ProwJob, name_for},
         settings::{MARGIN, Settings},
         status::Phase,
-        world::{Draft, Job, Site, World},
+        world::{Draft, Job, JobSite, ObservedState},
     },
-    execute::{Cause, Error, Reason, limited},
+    execute::{Cause, Error, Reason, with_timeout},
     hub::Hub,
-    named,
+    lookup,
 };
 
-/// Makes the job for an EphemeralCluster, or says why there is none.
+/// Creates the job of an EphemeralCluster, or returns the reason why there is none.
 pub type MakeDraft = Arc<dyn Fn(&Value, Timestamp) -> Draft + Send + Sync>;
 
 /// Looks.
 pub struct Observer {
     /// The hub.
     pub hub: Hub,
-    /// What is known of it without asking.
+    /// Cached objects.
     pub caches: Arc<Caches>,
     /// The build clusters.
-    pub build_clusters: Arc<BuildClusters>,
+    pub build_clusters: Arc<BuildClusterSet>,
     /// What administrators decided.
     pub settings: Arc<Settings>,
     /// Makes drafts; none where nothing is ever made.
@@ -45,7 +45,7 @@ pub struct Observer {
     /// How long one call to a build cluster may take.
     pub build_cluster_call: Duration,
     /// Leave to call clusters that were delivered.
-    pub callers: Callers,
+    pub callers: GuestLimiter,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
@@ -59,15 +59,15 @@ struct Read {
 }
 
 impl Observer {
-    /// What there is around an EphemeralCluster; None if the API server says that it does not exist any more.
+    /// Observes an EphemeralCluster; None if the API server says that it does not exist any more.
     ///
-    /// Nothing is created on the word of a cache, so as long as no job is bound everything is read anew, which happens
-    /// a few times in a life. Otherwise caches do, unless `anew`.
+    /// A cache alone never leads to a creation, so everything is read from the API server while no job is bound, which happens a few times in a
+    /// lifetime. Otherwise caches suffice, unless `anew`.
     pub async fn observe(
         &self,
         cached: Arc<EphemeralCluster>,
         anew: bool,
-    ) -> Result<Option<(Arc<EphemeralCluster>, World)>, Error> {
+    ) -> Result<Option<(Arc<EphemeralCluster>, ObservedState)>, Error> {
         let read = if anew || (self.draft.is_some() && is_unbound(&cached)) {
             self.read(cached.name()).await?
         } else {
@@ -79,7 +79,7 @@ impl Observer {
         let bound = object.status.value.prow_job_id.clone();
         let mut job_is_gone = false;
         if is_missing(&object, &jobs) {
-            match self.call("get_prow_job", named::find(&self.hub.prow_jobs(), &bound)).await? {
+            match self.call("get_prow_job", lookup::get_opt(&self.hub.prow_jobs(), &bound)).await? {
                 Some(job) => jobs.push(Arc::new(job)),
                 None => job_is_gone = true,
             }
@@ -90,30 +90,30 @@ impl Observer {
             let site = self.site(&object, &job, job.name() == bound, &mut published).await?;
             seen.push(Job { prow_job: ProwJob::clone(&job), site });
         }
-        let left_behind = if job_is_gone { self.left_behind(&bound)? } else { None };
+        let left_behind = if job_is_gone { self.find_orphaned_namespace(&bound)? } else { None };
         let settings = Arc::clone(&self.settings);
-        let world = World { settings, jobs: seen, fresh, draft, job_is_gone, left_behind, published };
+        let world = ObservedState { settings, jobs: seen, fresh, draft, job_is_gone, left_behind, published };
         Ok(Some((object, world)))
     }
 
     /// The object and its jobs, from the API server.
     async fn read(&self, name: &str) -> Result<Option<Read>, Error> {
         let whole = self.hub.whole_ephemeral_clusters();
-        let Some(whole) = self.call("get_ephemeral_cluster", named::find(&whole, name)).await? else {
+        let Some(whole) = self.call("get_ephemeral_cluster", lookup::get_opt(&whole, name)).await? else {
             return Ok(None);
         };
         let decode = |error: serde_json::Error| bug("get_ephemeral_cluster", &error.to_string());
         let whole = serde_json::to_value(whole).map_err(decode)?;
         let object: EphemeralCluster = serde_json::from_value(whole.clone()).map_err(decode)?;
-        // Each by its name: a list by label costs the API server a look at every job that there is. Ours has the name that its
-        // uid makes, whoever made it and whatever became of its label. One of another name is of a controller that was here before,
-        // and was there when the watch of jobs began.
+        // Jobs are read by name: a list by label makes the API server scan all jobs. Our job has the name that the uid determines, whoever
+        // created it and whatever happened to its label. A job with another name comes from an earlier controller, and existed when the watch
+        // of jobs started.
         let own = name_for(object.uid());
         let mut names = self.caches.names_of_jobs(name);
         names.insert(own.clone());
         let mut jobs = Vec::with_capacity(names.len());
         for job in &names {
-            let found = self.call("get_prow_job", named::find(&self.hub.prow_jobs(), job)).await?;
+            let found = self.call("get_prow_job", lookup::get_opt(&self.hub.prow_jobs(), job)).await?;
             jobs.extend(
                 found.filter(|job| job.name() == own || job.label(LABEL) == Some(name)).map(Arc::new),
             );
@@ -125,14 +125,14 @@ impl Observer {
         Ok(Some(Read { object: Arc::new(object), jobs, draft, fresh: true }))
     }
 
-    /// What was found where a job runs. Credentials matter only of the job that the EphemeralCluster is bound to.
+    /// Observes the build cluster where a job runs. Credentials matter only for the job that the EphemeralCluster is bound to.
     async fn site(
         &self,
         object: &EphemeralCluster,
         job: &ProwJob,
         bound: bool,
         published: &mut Published,
-    ) -> Result<Site, Error> {
+    ) -> Result<JobSite, Error> {
         let here = match self.located(job)? {
             Ok(here) => here,
             Err(nowhere) => return Ok(nowhere),
@@ -142,49 +142,53 @@ impl Observer {
             match self.source(object, job, &cluster, &here, published).await {
                 // Nothing is published any more, so what cannot be read keeps no end from being begun. A proxy begins none.
                 Err(error) if self.draft.is_some() && ends(object, job, (self.now)()) => {
-                    Source::Unreadable(error.message)
+                    NamespaceCredentials::Unreadable(error.message)
                 }
                 source => source?,
             }
         } else {
-            Source::Pending("its credentials are not looked at".to_owned())
+            NamespaceCredentials::Pending("its credentials are not looked at".to_owned())
         };
         Ok(here.into_site(cluster, source))
     }
 
-    /// What was found where an orphan runs.
-    pub fn site_of_orphan(&self, job: &ProwJob) -> Result<Site, Error> {
+    /// Observes the build cluster where an orphaned job runs.
+    pub fn site_of_orphan(&self, job: &ProwJob) -> Result<JobSite, Error> {
         Ok(self.located(job)?.map_or_else(
             |nowhere| nowhere,
-            |here| here.into_site(job.spec.value.cluster.clone(), Source::Pending(String::new())),
+            |here| {
+                here.into_site(job.spec.value.cluster.clone(), NamespaceCredentials::Pending(String::new()))
+            },
         ))
     }
 
-    /// What there is of a job on its build cluster; else why nothing of it is to be seen.
-    fn located(&self, job: &ProwJob) -> Result<Result<Here, Site>, Error> {
+    /// Looks up a job's namespace on its build cluster; the inner error says why it cannot be observed.
+    fn located(&self, job: &ProwJob) -> Result<Result<JobNamespace, JobSite>, Error> {
         let cluster = job.spec.value.cluster.clone();
-        if job.state() == State::Scheduling || cluster.is_empty() {
-            return Ok(Err(Site::Unscheduled));
+        if job.state() == JobState::Scheduling || cluster.is_empty() {
+            return Ok(Err(JobSite::Unscheduled));
         }
-        match self.build_clusters.find(&cluster, job.name()) {
-            Found::Unknown => Ok(Err(Site::Unknown { cluster })),
-            Found::NotYet => Err(not_yet(&cluster)),
-            Found::Unreachable(error) => Ok(Err(Site::Unreachable { cluster, error })),
-            Found::NoNamespace => Ok(Err(Site::NoNamespace { cluster })),
-            Found::Here(here) => Ok(Ok(here)),
+        match self.build_clusters.find_namespace(&cluster, job.name()) {
+            NamespaceLookup::Unknown => Ok(Err(JobSite::Unknown { cluster })),
+            NamespaceLookup::NotYet => Err(not_yet(&cluster)),
+            NamespaceLookup::Unreachable(error) => Ok(Err(JobSite::Unreachable { cluster, error })),
+            NamespaceLookup::NoNamespace => Ok(Err(JobSite::NoNamespace { cluster })),
+            NamespaceLookup::Here(here) => Ok(Ok(here)),
         }
     }
 
-    /// What a job that is gone has left, or where it may have left something.
-    fn left_behind(&self, job: &str) -> Result<Option<Site>, Error> {
-        let Some((cluster, found)) = self.build_clusters.find_anywhere(job) else { return Ok(None) };
-        let source = || Source::Pending("the ProwJob is gone".to_owned());
+    /// Looks for a namespace of a job that is gone, or for a cluster that may have one.
+    fn find_orphaned_namespace(&self, job: &str) -> Result<Option<JobSite>, Error> {
+        let Some((cluster, found)) = self.build_clusters.find_namespace_anywhere(job) else {
+            return Ok(None);
+        };
+        let source = || NamespaceCredentials::Pending("the ProwJob is gone".to_owned());
         match found {
-            Found::Here(here) => Ok(Some(here.into_site(cluster, source()))),
-            Found::Unreachable(error) => Ok(Some(Site::Unreachable { cluster, error })),
-            Found::NotYet => Err(not_yet(&cluster)),
-            Found::Unknown => Ok(Some(Site::Unknown { cluster })),
-            Found::NoNamespace => Ok(None),
+            NamespaceLookup::Here(here) => Ok(Some(here.into_site(cluster, source()))),
+            NamespaceLookup::Unreachable(error) => Ok(Some(JobSite::Unreachable { cluster, error })),
+            NamespaceLookup::NotYet => Err(not_yet(&cluster)),
+            NamespaceLookup::Unknown => Ok(Some(JobSite::Unknown { cluster })),
+            NamespaceLookup::NoNamespace => Ok(None),
         }
     }
 
@@ -194,7 +198,7 @@ impl Observer {
         action: &'static str,
         call: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Error> {
-        limited(action, self.patience, async { call.await.map_err(Cause::from) }).await
+        with_timeout(action, self.patience, async { call.await.map_err(Cause::from) }).await
     }
 }
 
@@ -215,11 +219,11 @@ fn is_missing(object: &EphemeralCluster, jobs: &[Arc<ProwJob>]) -> bool {
         && (!over || object.has_finalizer(FINALIZER))
 }
 
-/// Whether its end was asked for or is due, or its job has come to one.
+/// Whether its end was requested or is due, or its job has finished.
 fn ends(object: &EphemeralCluster, job: &ProwJob, now: Timestamp) -> bool {
     let expires_at = object.status.value.expires_at;
     let expired = expires_at.and_then(|at| at.checked_add(MARGIN).ok()).is_some_and(|end| end <= now);
-    object.asks_for_its_end() || expired || job.state().is_final()
+    object.is_teardown_requested() || expired || job.state().is_final()
 }
 
 fn not_yet(cluster: &str) -> Error {

@@ -1,4 +1,4 @@
-//! ConfigMaps with orders of bundles: how one is read, which of what happens to it is news, how it is written, and how it is told about.
+//! ConfigMaps with requests: parsing, event filtering, writing, and events.
 
 mod execute;
 mod tell;
@@ -11,20 +11,21 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use serde::de::DeserializeOwned;
 use testplatform_apis::{bundle::Report, redact::redacted};
 
-pub(crate) use tell::Teller;
-pub(crate) use watch::Orders;
+pub(crate) use tell::EventPublisher;
+pub(crate) use watch::RequestWatch;
 
-use crate::bundles::wait::{later, positive};
+use crate::bundles::wait::{saturating_add, to_std_duration};
 
-/// How long after the beginning of the deletion nothing is let go of: the cluster's object may be on its way, asked for by somebody who was not told.
+/// Delay between the start of the deletion and the release: the cluster's object may still be in creation, requested by somebody who did not
+/// know.
 pub const GRACE: SignedDuration = SignedDuration::from_secs(30);
 
-/// The most that is said of why an order cannot be read, in characters.
-const MOST: usize = 256;
+/// Maximum length of a parse error, in characters.
+const MAX_PARSE_ERROR_CHARS: usize = 256;
 
-/// What orders of a kind have on their ConfigMaps.
+/// Label, annotation and data keys of one kind of request ConfigMap.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Marks {
+pub(crate) struct RequestKeys {
     /// Label: `true`.
     pub label: &'static str,
     /// Key of the order, JSON.
@@ -35,32 +36,35 @@ pub(crate) struct Marks {
     pub finalizer: &'static str,
 }
 
-impl Marks {
-    /// What is to be done.
+impl RequestKeys {
+    /// Parses the request.
     ///
     /// # Errors
     /// If that cannot be read: why, in a sentence.
-    pub fn order<T: DeserializeOwned>(&self, map: &ConfigMap) -> Result<T, String> {
+    pub fn parse_request<T: DeserializeOwned>(&self, map: &ConfigMap) -> Result<T, String> {
         let text = map.data.as_ref().and_then(|data| data.get(self.order));
         let text = text.ok_or_else(|| format!("the ConfigMap has no key {}", self.order))?;
         serde_json::from_str(text).map_err(|error| {
-            redacted(&format!("what the ConfigMap has as {} is no order: {error}", self.order), MOST)
+            redacted(
+                &format!("what the ConfigMap has as {} is no order: {error}", self.order),
+                MAX_PARSE_ERROR_CHARS,
+            )
         })
     }
 
-    /// What was told last; nothing of it, if that cannot be read.
-    pub fn report(&self, map: &ConfigMap) -> Report {
-        note(map, self.report).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    /// Last report; empty if it cannot be read.
+    pub fn parse_report(&self, map: &ConfigMap) -> Report {
+        annotation(map, self.report).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
     }
 
-    /// Whether our finalizer stands on it.
-    pub fn holds(&self, map: &ConfigMap) -> bool {
+    /// Whether our finalizer is present.
+    pub fn has_finalizer(&self, map: &ConfigMap) -> bool {
         map.metadata.finalizers.iter().flatten().any(|finalizer| finalizer == self.finalizer)
     }
 }
 
 /// An annotation.
-pub(crate) fn note<'a>(map: &'a ConfigMap, key: &str) -> Option<&'a String> {
+pub(crate) fn annotation<'a>(map: &'a ConfigMap, key: &str) -> Option<&'a String> {
     map.metadata.annotations.as_ref().and_then(|notes| notes.get(key))
 }
 
@@ -69,28 +73,32 @@ pub const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
 /// How far [`GRACE`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arriving {
-    /// It begins now, which is to be written down: the API server's clock may be another one.
-    Begins,
+pub(crate) enum GracePeriod {
+    /// It starts now, and the start is recorded: the API server may have another clock.
+    Starting,
     /// So much of it is left.
-    Left(Duration),
+    Remaining(Duration),
     /// It is over.
-    Over,
+    Elapsed,
 }
 
 /// How far it is now. `deleted` is of the API server's clock, and counts only where it is long ago by any; else what we have written down ourselves does, as
 /// `removing`.
-pub(crate) fn arriving(deleted: Timestamp, removing: Option<Timestamp>, now: Timestamp) -> Arriving {
-    if later(deleted, GRACE + SKEW) <= now {
-        return Arriving::Over;
+pub(crate) fn grace_period(deleted: Timestamp, removing: Option<Timestamp>, now: Timestamp) -> GracePeriod {
+    if saturating_add(deleted, GRACE + SKEW) <= now {
+        return GracePeriod::Elapsed;
     }
-    let Some(removing) = removing else { return Arriving::Begins };
-    let rest = later(removing, GRACE).duration_since(now).min(GRACE);
-    if rest > SignedDuration::ZERO { Arriving::Left(positive(rest)) } else { Arriving::Over }
+    let Some(removing) = removing else { return GracePeriod::Starting };
+    let rest = saturating_add(removing, GRACE).duration_since(now).min(GRACE);
+    if rest > SignedDuration::ZERO {
+        GracePeriod::Remaining(to_std_duration(rest))
+    } else {
+        GracePeriod::Elapsed
+    }
 }
 
 /// Since when it is being deleted, by the API server's clock.
-pub(crate) fn deleted(map: &ConfigMap) -> Option<Timestamp> {
+pub(crate) fn deletion_timestamp(map: &ConfigMap) -> Option<Timestamp> {
     map.metadata.deletion_timestamp.as_ref().map(|at| at.0)
 }
 
@@ -105,14 +113,17 @@ mod tests {
         let at = |seconds: i64| deleted + SignedDuration::from_secs(seconds);
         // However far ours is ahead or behind, it is written down when it begins, and lasts.
         for skew in [-3600, -60, -20, 0, 20, 60] {
-            assert_eq!(arriving(deleted, None, at(skew)), Arriving::Begins, "{skew}");
-            let left = arriving(deleted, Some(at(skew)), at(skew + 10));
-            assert_eq!(left, Arriving::Left(Duration::from_secs(20)), "{skew}");
-            assert_eq!(arriving(deleted, Some(at(skew)), at(skew + 30)), Arriving::Over, "{skew}");
+            assert_eq!(grace_period(deleted, None, at(skew)), GracePeriod::Starting, "{skew}");
+            let left = grace_period(deleted, Some(at(skew)), at(skew + 10));
+            assert_eq!(left, GracePeriod::Remaining(Duration::from_secs(20)), "{skew}");
+            assert_eq!(grace_period(deleted, Some(at(skew)), at(skew + 30)), GracePeriod::Elapsed, "{skew}");
         }
-        assert_eq!(arriving(deleted, None, at(90)), Arriving::Over);
-        // One that was written down by a clock far ahead holds up nothing for long.
-        assert_eq!(arriving(deleted, Some(at(3600)), at(0)), Arriving::Left(positive(GRACE)));
-        assert_eq!(arriving(deleted, Some(at(3600)), at(90)), Arriving::Over);
+        assert_eq!(grace_period(deleted, None, at(90)), GracePeriod::Elapsed);
+        // A timestamp from a clock far ahead delays nothing for long.
+        assert_eq!(
+            grace_period(deleted, Some(at(3600)), at(0)),
+            GracePeriod::Remaining(to_std_duration(GRACE))
+        );
+        assert_eq!(grace_period(deleted, Some(at(3600)), at(90)), GracePeriod::Elapsed);
     }
 }

@@ -1,4 +1,4 @@
-//! `clusters.prerequisites.mode: on`: what templates have made on the hub before a cluster is asked for, and what they do there before.
+//! `clusters.prerequisites.mode: on`: objects that templates create on the hub before a cluster is requested, and actions there before that.
 //!
 //! ```text
 //! ConfigMap ──read──▶ Map ─┐                         ┌──▶ Write, Release: report, finalizer ──▶ ConfigMap
@@ -8,19 +8,18 @@
 //!                           └◀─────────────── Came ◀──────────────────────────┘
 //! ```
 //!
-//! The function writes an [`Order`](testplatform_apis::prerequisites::Order) into a ConfigMap beside the place of the cluster's object, and asks for
-//! the cluster once the annotation of that ConfigMap says that all is applied. What is made is in that namespace, of few kinds, and has an owner
-//! reference to the ConfigMap: by that it is known to be ours, and should nobody delete it, the garbage collector does. It is no controller and blocks
-//! no deletion, because it is the finalizer on the ConfigMap that holds everything.
+//! The function writes an [`Order`](testplatform_apis::prerequisites::Order) into a ConfigMap in the namespace of the cluster's future object.
+//! It requests the cluster once the ConfigMap's annotation reports that all prerequisites are applied. Prerequisites live in that namespace,
+//! are of few kinds, and have an owner reference to the ConfigMap. The reference marks them as ours, and lets the garbage collector delete them
+//! if nobody else does. It is neither a controller reference nor blocks deletion: the finalizer on the ConfigMap protects everything.
 //!
-//! An object is made by creation and changed by server-side apply at the very version that was seen to be ours. Apply alone would also take over what
-//! somebody else has made under the name a moment before, and a look at what came back would be too late.
+//! An object is created with a create call, and changed by server-side apply at the exact resourceVersion that was observed as ours. A plain
+//! apply would also take over an object that somebody else has just created under the name, and checking the response would be too late.
 //!
-//! **Invariant:** the finalizer and the first report are written together, before anything is made.
-//! **Invariant:** nothing is changed or deleted but what has the owner reference in the version at which it is changed or deleted.
-//! **Invariant:** `Applied` is said only after one look in which every bundle was applied in its order and everything was ready; it is never taken back.
-//! **Invariant:** nothing is deleted while the cluster's object is there, nor let go of.
-//! **Invariant:** once that is gone the ConfigMap is held no longer than [`GIVE_UP`](next::GIVE_UP).
+//! **Invariant:** the finalizer and the first report are written together, before anything is created. **Invariant:** only objects with our
+//! owner reference are changed or deleted, in exactly the observed version. **Invariant:** `Applied` is reported only after one reconcile in
+//! which every bundle was applied in its order and everything was ready; it is never withdrawn. **Invariant:** nothing is deleted or released
+//! while the cluster's object exists. **Invariant:** after that the finalizer stays on the ConfigMap no longer than [`GIVE_UP`](next::GIVE_UP).
 
 pub mod controller;
 mod hub;

@@ -1,5 +1,5 @@
-//! What every controller shares that publishes credentials for objects of other namespaces: whose a published Secret is, what of a
-//! cluster may be handed on, and what is to be done and told about both.
+//! Shared by every controller that publishes credentials for objects of other namespaces: ownership of a published Secret, the part of a
+//! kubeconfig that may be published, and the resulting actions and reports.
 //!
 //! ```text
 //! cluster's Secrets ──read──▶ Source ─┐
@@ -7,8 +7,7 @@
 //!                        what is stored ┘
 //! ```
 //!
-//! **Invariant:** a Secret is written or removed only where its labels say that it was made for that very object, and nothing of what
-//! is in one leaves but into another.
+//! **Invariant:** a Secret is written or removed only if its labels name that exact object, and its content goes only into another Secret.
 
 pub mod kubeconfig;
 mod owner;
@@ -18,8 +17,11 @@ mod vault;
 mod verdict;
 pub(crate) mod write;
 
-pub use owner::{Labelled, Owner};
+pub use owner::{Labelled, SecretOwner};
 pub use read::Key;
 pub(crate) use read::{Reader, is_as_stamped};
-pub use vault::Vault;
-pub use verdict::{Action, Followed, SOON, Source, Told, Verdict, again, compare, event, follow, replaces};
+pub use vault::CredentialsNamespace;
+pub use verdict::{
+    CredentialsDecision, CredentialsOperation, CredentialsSource, CredentialsStatus, DecisionOutcome, SOON,
+    compare, event, follow, recheck_after, replaces,
+};

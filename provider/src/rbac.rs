@@ -1,4 +1,4 @@
-//! What the provider may do: one table of what it calls, from which the manifests are made.
+//! Permissions of the provider: one table of its API calls, from which the manifests are generated.
 
 mod carry;
 mod cleanup;
@@ -24,7 +24,7 @@ use crate::config::{Carried, Cleaned, Config, Mode, Switch};
 
 /// Where something is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum RbacScope {
     /// In the namespace of the EphemeralClusters.
     EphemeralClusters,
     /// On the hub, in every namespace: EphemeralClusters. Kubernetes deletes the Roles of a namespace with it, and what is in it has to be ended then.
@@ -39,9 +39,9 @@ pub enum Place {
     Hive,
     /// In the namespace of the credentials of ClusterClaims and of clusters by template.
     Credentials,
-    /// In each namespace of the ClusterPools that are looked after.
+    /// In each namespace of the managed ClusterPools.
     ClusterPools,
-    /// On a hub whose ClusterPools are looked after, in every namespace.
+    /// On a hub with managed ClusterPools, in every namespace.
     PoolsAnywhere,
     /// In the namespace of the hub's facts.
     Facts,
@@ -71,19 +71,19 @@ pub enum Place {
     Spaces,
     /// In the namespace of the credentials of spaces.
     SpaceCredentials,
-    /// Beside the claims: their composites.
+    /// On the claims' cluster: their composites.
     Claims,
-    /// Beside the claims: composites in the namespaces of tenants.
+    /// On the claims' cluster: composites in the namespaces of tenants.
     TestClusters,
-    /// Beside the claims: themselves, where they are cleaned up.
+    /// On the claims' cluster: the claims themselves, for cleanup.
     CleanedClaims,
     /// The same of composites in the namespaces of tenants.
     CleanedTestClusters,
-    /// Beside the claims, in every namespace: the runs that own them.
+    /// On the claims' cluster, in every namespace: the runs that own claims.
     Owners,
-    /// Beside the claims, in every namespace: owners of remote objects.
+    /// On the claims' cluster, in every namespace: owners of remote objects.
     Orphans,
-    /// Beside the claims, in the namespace of the report of orphans.
+    /// On the claims' cluster, in the namespace of the orphan report.
     OrphanReport,
 }
 
@@ -91,7 +91,7 @@ pub enum Place {
 #[derive(Clone, Copy, Debug)]
 pub struct Grant {
     /// Where.
-    pub place: Place,
+    pub place: RbacScope,
     /// API group; empty for the core.
     pub group: &'static str,
     /// Resource.
@@ -106,13 +106,13 @@ pub struct Grant {
     pub why: &'static str,
 }
 
-/// Stands for the Lease's configured name.
+/// Placeholder for the Lease's configured name.
 const LEASE_NAME: &str = "(lease)";
 
-/// Whose the rights are.
+/// ServiceAccount that holds the permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceAccount {
-    /// Its namespace. Not that of the EphemeralClusters: whoever reads credentials there could read what belongs to it.
+    /// Its namespace. It differs from that of the EphemeralClusters: a reader of credentials there could read the ServiceAccount's own.
     pub namespace: String,
     /// Its name.
     pub name: String,
@@ -144,68 +144,68 @@ pub fn hub(config: &Config, account: &ServiceAccount) -> String {
     let beside = claims || pools || templated || facts || spaces || carry || cleanup || orphans;
     if config.ephemeral_cluster.mode != Mode::Off || !beside {
         let name = format!("{NAME}-ephemeralclusters");
-        parts.push(self::role(&name, None, Place::EphemeralClustersAnywhere, config, account));
-        parts.push(role("", Place::EphemeralClusters, &config.ephemeral_cluster.namespace));
-        parts.push(role("-prowjobs", Place::ProwJobs, &config.prow.namespace));
+        parts.push(self::role(&name, None, RbacScope::EphemeralClustersAnywhere, config, account));
+        parts.push(role("", RbacScope::EphemeralClusters, &config.ephemeral_cluster.namespace));
+        parts.push(role("-prowjobs", RbacScope::ProwJobs, &config.prow.namespace));
     }
     if claims {
         let name = format!("{NAME}-clusterclaims");
-        parts.push(self::role(&name, None, Place::Hive, config, account));
+        parts.push(self::role(&name, None, RbacScope::Hive, config, account));
         let namespace = &config.cluster_claim.credentials_namespace;
-        parts.push(role("-clusterclaims", Place::Credentials, namespace));
+        parts.push(role("-clusterclaims", RbacScope::Credentials, namespace));
     }
     for namespace in &config.cluster_pool.namespaces {
-        parts.push(role("-clusterpools", Place::ClusterPools, namespace));
+        parts.push(role("-clusterpools", RbacScope::ClusterPools, namespace));
     }
     if pools {
         let name = format!("{NAME}-clusterpools");
-        parts.push(self::role(&name, None, Place::PoolsAnywhere, config, account));
+        parts.push(self::role(&name, None, RbacScope::PoolsAnywhere, config, account));
     }
     parts.extend(of_clusters(config, account));
     if facts {
-        parts.push(role("-hub-facts", Place::Facts, &config.hub_facts.namespace));
+        parts.push(role("-hub-facts", RbacScope::Facts, &config.hub_facts.namespace));
         for backend in &config.hub_facts.backends {
             let name = format!("{NAME}-hub-facts-{backend}");
-            parts.push(self::role(&name, None, Place::Clusters(*backend), config, account));
+            parts.push(self::role(&name, None, RbacScope::Clusters(*backend), config, account));
         }
         if config.hub_facts.backends.contains(&Backend::HyperShift) {
             parts.push(role(
                 "-hub-facts-versions",
-                Place::HyperShift,
+                RbacScope::HyperShift,
                 &config.hub_facts.hypershift_namespace,
             ));
         }
         for namespace in config.hub_facts.agent_namespaces() {
-            parts.push(role("-hub-facts-agents", Place::Inventory, namespace));
+            parts.push(role("-hub-facts-agents", RbacScope::Inventory, namespace));
         }
     }
     if spaces {
         let name = format!("{NAME}-spaces");
-        parts.push(self::role(&name, None, Place::Spaces, config, account));
-        parts.push(role("-spaces", Place::SpaceCredentials, &config.spaces.credentials_namespace));
+        parts.push(self::role(&name, None, RbacScope::Spaces, config, account));
+        parts.push(role("-spaces", RbacScope::SpaceCredentials, &config.spaces.credentials_namespace));
     }
     for flavour in config.carry.flavours.iter().filter(|_| carry) {
         let place = match flavour {
-            Carried::Claims => Place::Claims,
-            Carried::TestClusters => Place::TestClusters,
+            Carried::Claims => RbacScope::Claims,
+            Carried::TestClusters => RbacScope::TestClusters,
         };
         let name = format!("{NAME}-carry-{}", flavour.kind().1);
         parts.push(self::role(&name, None, place, config, account));
     }
     for flavour in config.cleanup.flavours.iter().filter(|_| cleanup) {
         let place = match flavour {
-            Cleaned::Claims => Place::CleanedClaims,
-            Cleaned::TestClusters => Place::CleanedTestClusters,
+            Cleaned::Claims => RbacScope::CleanedClaims,
+            Cleaned::TestClusters => RbacScope::CleanedTestClusters,
         };
         let name = format!("{NAME}-cleanup-{}", flavour.kind().1);
         parts.push(self::role(&name, None, place, config, account));
     }
     if cleanup {
         let name = format!("{NAME}-cleanup-owners");
-        parts.push(self::role(&name, None, Place::Owners, config, account));
+        parts.push(self::role(&name, None, RbacScope::Owners, config, account));
     }
     parts.extend(of_orphans(config, account));
-    parts.push(role("-lease", Place::Lease, config.lease_namespace()));
+    parts.push(role("-lease", RbacScope::Lease, config.lease_namespace()));
     parts.concat()
 }
 
@@ -216,8 +216,8 @@ fn of_orphans(config: &Config, account: &ServiceAccount) -> Vec<String> {
     }
     let name = format!("{NAME}-orphans");
     let mut parts = vec![
-        role(&name, None, Place::Orphans, config, account),
-        role(&name, Some(&config.orphans.namespace), Place::OrphanReport, config, account),
+        role(&name, None, RbacScope::Orphans, config, account),
+        role(&name, Some(&config.orphans.namespace), RbacScope::OrphanReport, config, account),
     ];
     for (namespace, names) in orphans::kubeconfig_secrets(&config.orphans) {
         let name = format!("{NAME}-orphans-kubeconfigs");
@@ -226,7 +226,7 @@ fn of_orphans(config: &Config, account: &ServiceAccount) -> Vec<String> {
     parts
 }
 
-/// What clusters by template need: of each backend, and of what is done beside them.
+/// Permissions for template clusters: for each backend, and for the features around them.
 fn of_clusters(config: &Config, account: &ServiceAccount) -> Vec<String> {
     let role = |suffix: &str, place, namespace| {
         role(&format!("{NAME}{suffix}"), Some(namespace), place, config, account)
@@ -235,17 +235,17 @@ fn of_clusters(config: &Config, account: &ServiceAccount) -> Vec<String> {
     for (backend, of) in &config.clusters.backends {
         let suffix = format!("-clusters-{backend}");
         let name = format!("{NAME}{suffix}");
-        parts.push(self::role(&name, None, Place::ClustersWatched(*backend), config, account));
+        parts.push(self::role(&name, None, RbacScope::ClustersWatched(*backend), config, account));
         for namespace in &of.namespaces {
-            parts.push(role(&suffix, Place::ClustersServed(*backend), namespace));
+            parts.push(role(&suffix, RbacScope::ClustersServed(*backend), namespace));
             if config.clusters.end_overdue == Switch::On {
                 let suffix = format!("{suffix}-overdue");
-                parts.push(role(&suffix, Place::ClustersEnded(*backend), namespace));
+                parts.push(role(&suffix, RbacScope::ClustersEnded(*backend), namespace));
             }
         }
         if of.brings() {
             let name = format!("{NAME}-clusters-byoc");
-            parts.push(self::role(&name, None, Place::ClustersBrought, config, account));
+            parts.push(self::role(&name, None, RbacScope::ClustersBrought, config, account));
             parts.push(in_namespaces_of_claims(*backend, config));
         }
     }
@@ -254,22 +254,22 @@ fn of_clusters(config: &Config, account: &ServiceAccount) -> Vec<String> {
         Switch::Off => BTreeSet::new(),
     };
     for namespace in &of_bundles {
-        parts.push(role("-bundles", Place::Bundles, namespace));
+        parts.push(role("-bundles", RbacScope::Bundles, namespace));
     }
     let of_prerequisites = config.clusters.prerequisite_namespaces();
     for namespace in &of_prerequisites {
-        parts.push(role("-prerequisites", Place::Prerequisites, namespace));
+        parts.push(role("-prerequisites", RbacScope::Prerequisites, namespace));
     }
     let of_clouds = config.clusters.cloud_namespaces();
     for namespace in &of_clouds {
-        parts.push(role("-cloud-credentials", Place::CloudCredentials, namespace));
+        parts.push(role("-cloud-credentials", RbacScope::CloudCredentials, namespace));
     }
     if config.clusters.cloud_credentials.mode == Switch::On {
         let namespace = &config.clusters.cloud_credentials.issuers_namespace;
-        parts.push(role("-cloud-issuers", Place::CloudIssuers, namespace));
+        parts.push(role("-cloud-issuers", RbacScope::CloudIssuers, namespace));
     }
     if config.clusters.is_on() {
-        parts.push(role("-clusters", Place::Credentials, &config.clusters.credentials_namespace));
+        parts.push(role("-clusters", RbacScope::Credentials, &config.clusters.credentials_namespace));
     }
     parts
 }
@@ -281,7 +281,7 @@ pub fn build_cluster(config: &Config, account: &ServiceAccount) -> String {
         "# Generated by `provider-testplatform rbac build-cluster`.\n".to_owned(),
         service_account(account),
         KEPT.to_owned(),
-        role(NAME, None, Place::BuildCluster, config, account),
+        role(NAME, None, RbacScope::BuildCluster, config, account),
     ]
     .concat()
 }
@@ -297,16 +297,16 @@ fn service_account(account: &ServiceAccount) -> String {
     format!("apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: {name}\n  namespace: {namespace}\n")
 }
 
-/// A role with everything that is called in a place, and its binding.
-/// What the function binds us to in the namespace of each claim whose cluster is made with credentials of its own. Nobody is bound to it here.
+/// Renders a Role with everything that is called in a place, and its binding. The function binds the provider to this role in the namespace of
+/// each claim that brings its own credentials. Nobody is bound to it here.
 fn in_namespaces_of_claims(backend: Backend, config: &Config) -> String {
-    let rules = rules(Place::ClustersServed(backend), config);
+    let rules = rules(RbacScope::ClustersServed(backend), config);
     format!(
         "---\napiVersion: {API}/v1\nkind: ClusterRole\nmetadata:\n  name: {PUBLISHER_ROLE}\nrules:\n{rules}"
     )
 }
 
-fn rules(place: Place, config: &Config) -> String {
+fn rules(place: RbacScope, config: &Config) -> String {
     let is_called =
         |g: &&Grant| g.place == place && (g.proxy || config.ephemeral_cluster.mode != Mode::Proxy);
     GRANTS
@@ -328,7 +328,7 @@ fn rules(place: Place, config: &Config) -> String {
 fn role(
     name: &str,
     namespace: Option<&str>,
-    place: Place,
+    place: RbacScope,
     config: &Config,
     account: &ServiceAccount,
 ) -> String {

@@ -13,22 +13,21 @@ use crate::{config::EphemeralClusters, ephemeral_cluster::profiles::Profiles};
 const SETTLES: Duration = Duration::from_secs(10);
 
 /// Where the profiles come from, and what they were.
-pub struct Registry {
+pub struct ProfileRegistry {
     config: EphemeralClusters,
     last: Mutex<Option<(Option<String>, Arc<Profiles>)>>,
 }
 
-impl Registry {
+impl ProfileRegistry {
     /// As configured.
     pub fn new(config: EphemeralClusters) -> Self {
         Self { config, last: Mutex::default() }
     }
 
-    /// The profiles. The file is read each time, which is only when a job is to be made; what it says is understood
-    /// anew only when it changed.
+    /// Profiles. The file is read only when a job is created, and parsed only when it changed.
     ///
-    /// A file that cannot be understood lets nobody in, and turns nobody away: who needs it waits. So does whom a file turns
-    /// away that was written in the last [`SETTLES`]: it may be cut where it is still a registry.
+    /// An unreadable file neither admits nor refuses anybody: requests that need it wait. A refusal by a file that was written in the last
+    /// [`SETTLES`] waits too: the file may be truncated and still parse.
     pub fn profiles(&self) -> Arc<Profiles> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let file = self.config.cluster_profiles.as_ref().and_then(|c| c.file.as_ref());
@@ -53,10 +52,10 @@ impl Registry {
     }
 }
 
-/// What is known of a file that is not being written any more; else the same, marked.
+/// Profiles of a file that is not being written any more; otherwise the same profiles, marked as unsettled.
 fn settled(profiles: &Arc<Profiles>, file: Option<&PathBuf>) -> Arc<Profiles> {
     let written = file.and_then(|file| fs::metadata(file).ok()?.modified().ok());
-    // A time in the future is that of another clock, and says nothing.
+    // A time in the future is from another clock, and is ignored.
     let is_new = written.and_then(|at| at.elapsed().ok()).is_some_and(|age| age < SETTLES);
     if is_new { Arc::new(Profiles::clone(profiles).unsettled()) } else { Arc::clone(profiles) }
 }
@@ -71,7 +70,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("profiles.yaml");
         let profiles = ClusterProfiles { file: Some(file.clone()), inline: None };
-        let registry = Registry::new(EphemeralClusters {
+        let registry = ProfileRegistry::new(EphemeralClusters {
             cluster_profiles: Some(profiles),
             ..EphemeralClusters::default()
         });

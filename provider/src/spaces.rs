@@ -5,9 +5,9 @@
 //! namespace, published Secret ──observe──▶ Space, Published ──next──▶ Step ──execute──▶ token, Secret, annotation
 //! ```
 //!
-//! **Invariant:** a token is asked for in the name of one ServiceAccount alone, in a namespace that has both labels of a space, and
-//! leaves the hub through the published Secret and nothing else.
-//! **Invariant:** what is published goes when its namespace is gone, and is written or removed only where its labels say whose it is.
+//! **Invariant:** a token is requested for one ServiceAccount only, in a namespace with both labels of a space, and leaves the hub only through
+//! the published Secret. **Invariant:** a published Secret is deleted once its namespace is deleted, and is written or removed only if its
+//! labels name its owner.
 
 pub mod controller;
 mod execute;

@@ -1,7 +1,7 @@
-//! A watch that is kept running, and whether it runs.
+//! Self-restarting watch, and its health.
 //!
-//! After an error everything is listed anew, although a watch could be resumed: a list that has come to its end is the
-//! only proof that a cache is current again, and what depends on a cache has to know that.
+//! After an error everything is listed again, although a watch could be resumed: only a complete list proves that a cache is current again, and
+//! decisions on a cache must know that.
 
 use std::{
     collections::BTreeSet,
@@ -25,7 +25,7 @@ use crate::execute::error::plain;
 /// How often somebody asks whether the other side is still there. A connection that was cut without a word would
 /// otherwise be noticed only when the watch has had its time, after five minutes.
 const PROBE: Duration = Duration::from_mins(1);
-/// For how long nothing may happen before everything is listed anew, in case that something did. A net, and nothing else.
+/// Time without events after which everything is listed again, in case one was missed. A safety net only.
 const QUIET: Duration = Duration::from_mins(30);
 /// How long a page of a list may take.
 const PAGE: Duration = Duration::from_mins(1);
@@ -43,11 +43,11 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(500), Duration::fro
 #[derive(Debug)]
 pub struct Health {
     name: &'static str,
-    state: Mutex<State>,
+    state: Mutex<WatchState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct WatchState {
     /// Everything was listed at least once.
     listed: bool,
     /// Since when what is known may be old, and why.
@@ -56,7 +56,7 @@ struct State {
     runs: Option<(Instant, Instant)>,
 }
 
-impl State {
+impl WatchState {
     /// Whether the watch has run for so long that what was before does not count.
     fn settled(&self) -> bool {
         self.runs.is_some_and(|(since, _)| since.elapsed() >= SETTLES)
@@ -64,10 +64,10 @@ impl State {
 }
 
 impl Health {
-    /// Of a watch that has not begun.
+    /// Creates the health of a watch that has not started.
     pub fn new(name: &'static str) -> Self {
         let behind = Some((Instant::now(), "its watch has not begun yet".to_owned()));
-        Self { name, state: Mutex::new(State { listed: false, behind, runs: None }) }
+        Self { name, state: Mutex::new(WatchState { listed: false, behind, runs: None }) }
     }
 
     /// What is watched.
@@ -86,7 +86,7 @@ impl Health {
     }
 
     /// For how long what is known may have been old, and why. None while the watch runs.
-    pub fn behind(&self) -> Option<(Duration, String)> {
+    pub fn lag_reason(&self) -> Option<(Duration, String)> {
         self.state().behind.as_ref().map(|(since, why)| (since.elapsed(), why.clone()))
     }
 
@@ -113,14 +113,18 @@ impl Health {
         settled
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WatchState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Watches until it is dropped. `on` gets every event; it must be quick.
-pub async fn keep<K>(api: Api<K>, config: watcher::Config, health: &Health, mut on: impl FnMut(Event<K>))
-where
+pub async fn keep_watching<K>(
+    api: Api<K>,
+    config: watcher::Config,
+    health: &Health,
+    mut on: impl FnMut(Event<K>),
+) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
     let mut backoff = BACKOFF.0;
@@ -135,17 +139,17 @@ where
     }
 }
 
-/// What a watch knows to be there, by keys.
+/// Keys of the objects that a watch has reported.
 #[derive(Debug, Default)]
-struct There {
+struct ReportedKeys {
     all: BTreeSet<String>,
     /// Of the list that is under way.
     listed: BTreeSet<String>,
 }
 
-impl There {
-    /// Tells of what is there and of what is gone. What a list lacks that has come to its end is gone, too.
-    fn tell<K>(
+impl ReportedKeys {
+    /// Reports present and deleted objects. An object that a complete list lacks is deleted too.
+    fn report_event<K>(
         &mut self,
         event: Event<K>,
         key: impl Fn(&K) -> String,
@@ -181,8 +185,8 @@ impl There {
     }
 }
 
-/// Watches like [`keep`], for those who want to know what is there: `saw` gets every object that is there, whenever something is heard of it,
-/// and `gone` every key of one that is not there any more, also where its deletion was missed.
+/// Watches like [`keep_watching`], for callers that track existing objects: `saw` receives every existing object on each event about it, and `gone` the
+/// key of every deleted one, even if its deletion event was missed.
 pub async fn track<K>(
     api: Api<K>,
     config: watcher::Config,
@@ -193,8 +197,8 @@ pub async fn track<K>(
 ) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let mut there = There::default();
-    keep(api, config, health, |event| there.tell(event, &key, &mut saw, &mut gone)).await;
+    let mut there = ReportedKeys::default();
+    keep_watching(api, config, health, |event| there.report_event(event, &key, &mut saw, &mut gone)).await;
 }
 
 /// One watch, until it fails or has been quiet for too long.
@@ -227,18 +231,19 @@ where
                     health.current();
                 }
             }
-            Some(Err(error)) => return Err(words(&error)),
+            Some(Err(error)) => return Err(error_message(&error)),
             None => return Err("the watch ended".to_owned()),
         }
     }
 }
 
-/// What is asked to see whether the other side is still there. An answer proves that the connection carries one, that whoever answers takes our
-/// credentials, and that we may list what is watched. It proves nothing of etcd, and need not: what cannot be written needs no watch.
+/// List parameters of the probe that checks whether the server still answers. An answer proves that the connection works, that the server
+/// accepts our credentials, and that we may list the watched kind. It proves nothing about etcd, and need not: an object that cannot be written
+/// needs no watch.
 ///
-/// Where something is selected, a limit would have it looked for in all of etcd, page by page, before Kubernetes 1.34. So the cache of the API
-/// server is asked, which knows no limit, and which kube does not ask for beside one. Selected by labels there may be thousands: none of them is
-/// asked for. Of what is not selected the first comes at once.
+/// With a selector, a limit makes API servers before Kubernetes 1.34 search all of etcd, page by page. The probe therefore reads from the API
+/// server's cache, which knows no limit, and which kube does not request together with one. A label selector may match thousands of objects:
+/// the probe requests none of them. Without a selector the first object is returned at once.
 fn probe(config: &watcher::Config) -> ListParams {
     let mut params = ListParams::default();
     params.label_selector.clone_from(&config.label_selector);
@@ -259,7 +264,8 @@ where
     loop {
         sleep(PROBE).await;
         match timeout(PATIENCE, api.list_metadata(&probe)).await {
-            // What cannot be understood is an answer, too: the managed fields of the one object may be nested deeper than anybody reads.
+            // A response that cannot be parsed is a response too: the managed fields of the object may be nested deeper than any parser
+            // accepts.
             Ok(Ok(_) | Err(kube::Error::SerdeError(_))) => {}
             Ok(Err(error)) => return plain(&error),
             Err(_) => return format!("no answer within {} s", PATIENCE.as_secs()),
@@ -267,7 +273,7 @@ where
     }
 }
 
-fn words(error: &watcher::Error) -> String {
+fn error_message(error: &watcher::Error) -> String {
     match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)
@@ -283,13 +289,13 @@ mod tests {
 
     use super::*;
 
-    /// What is told, word by word: `+` of what is there, `-` of what is gone.
-    fn told(there: &mut There, events: impl IntoIterator<Item = Event<&'static str>>) -> Vec<String> {
+    /// Reported keys: `+` for present, `-` for deleted.
+    fn told(there: &mut ReportedKeys, events: impl IntoIterator<Item = Event<&'static str>>) -> Vec<String> {
         let told = std::cell::RefCell::new(Vec::new());
         for event in events {
             let saw = |key: &str, _: &&str| told.borrow_mut().push(format!("+{key}"));
             let gone = |key: &str| told.borrow_mut().push(format!("-{key}"));
-            there.tell(event, |object| (*object).to_owned(), saw, gone);
+            there.report_event(event, |object| (*object).to_owned(), saw, gone);
         }
         told.into_inner()
     }
@@ -311,7 +317,7 @@ mod tests {
         assert_eq!(labelled, format!("{nobody}&labelSelector=a%3Db&{memory}"));
     }
 
-    /// What ends the probe within a quarter of an hour in which every answer is this; none: nothing does.
+    /// Error that ends the probe within a quarter of an hour in which every answer is this; none if nothing does.
     async fn ended(code: u16, text: String) -> Option<String> {
         let service = tower::service_fn(move |_: http::Request<kube::client::Body>| {
             let mut answer = http::Response::new(kube::client::Body::from(text.clone().into_bytes()));
@@ -338,7 +344,7 @@ mod tests {
 
     #[test]
     fn what_a_list_lacks_is_gone_once_it_has_come_to_its_end() {
-        let mut there = There::default();
+        let mut there = ReportedKeys::default();
         let first = [Event::Init, Event::InitApply("a"), Event::InitApply("b"), Event::InitDone];
         assert_eq!(told(&mut there, first), ["+a", "+b"]);
         assert_eq!(told(&mut there, [Event::Apply("c"), Event::Delete("a")]), ["+c", "-a"]);

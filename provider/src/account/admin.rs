@@ -7,8 +7,8 @@ use testplatform_apis::yaml::to_yaml;
 
 use crate::{publish::kubeconfig::Kubeconfig, redacted::Redacted};
 
-/// The kubeconfig of a cluster's admin, where it must not leave the hub: whoever has one can open a client and learn the cluster's address, and
-/// nothing gives back what is in it.
+/// Kubeconfig of a cluster's admin, which must not leave the hub: it can open a client and return the cluster's address, and nothing returns
+/// its content.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AdminKubeconfig(Redacted<Vec<u8>>);
 
@@ -18,12 +18,12 @@ impl AdminKubeconfig {
         Self(Redacted(bytes))
     }
 
-    /// What a client needs of it.
+    /// Parts of the kubeconfig that a client needs.
     ///
     /// # Errors
     /// If it is none, or one that would run something, read files, or trust anybody: the end of a sentence, without a word of what is in it.
-    pub(super) fn parts(&self) -> Result<Parts, &'static str> {
-        Parts::of(&self.0.0)
+    pub(super) fn read_parts(&self) -> Result<KubeconfigParts, &'static str> {
+        KubeconfigParts::of(&self.0.0)
     }
 }
 
@@ -45,7 +45,7 @@ pub struct Address {
 }
 
 impl Address {
-    fn value(&self) -> Value {
+    fn user_value(&self) -> Value {
         let mut cluster = json!({ "server": self.server });
         if let Some(authority) = &self.authority {
             cluster["certificate-authority-data"] = authority.as_str().into();
@@ -57,15 +57,15 @@ impl Address {
     }
 }
 
-/// What a client needs of a kubeconfig.
-pub(super) struct Parts {
+/// Parts of a kubeconfig that a client needs.
+pub(super) struct KubeconfigParts {
     /// Where the cluster is.
     pub address: Address,
     user: Redacted<Value>,
 }
 
-impl Parts {
-    /// Of the current context. What is not understood is refused: nothing of it is guessed, and nothing is left to another parser.
+impl KubeconfigParts {
+    /// Reads the current context. Anything that is not understood is refused: no value is guessed or left to another parser.
     pub(super) fn of(bytes: &[u8]) -> Result<Self, &'static str> {
         let whole = Kubeconfig::read(bytes)?;
         let (cluster, user) = whole.current().ok_or("has no current context")?;
@@ -95,21 +95,21 @@ impl Parts {
 
     /// The same as a kubeconfig, with nothing else in it.
     pub(super) fn value(&self) -> Value {
-        around(&self.address, "admin", &self.user.0)
+        render_kubeconfig(&self.address, "admin", &self.user.0)
     }
 }
 
 /// The kubeconfig that is published: an address and a token.
-pub(super) fn kubeconfig(address: &Address, account: &str, token: &str) -> String {
-    let whole = around(address, account, &json!({ "token": token }));
+pub(super) fn token_kubeconfig(address: &Address, account: &str, token: &str) -> String {
+    let whole = render_kubeconfig(address, account, &json!({ "token": token }));
     // JSON is YAML too; that the other cannot be written nothing in it brings about.
     to_yaml(&whole).unwrap_or_else(|_| whole.to_string())
 }
 
-fn around(address: &Address, user: &str, credential: &Value) -> Value {
+fn render_kubeconfig(address: &Address, user: &str, credential: &Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "default",
-        "clusters": [{ "name": "cluster", "cluster": address.value() }],
+        "clusters": [{ "name": "cluster", "cluster": address.user_value() }],
         "contexts": [{
             "name": "default", "context": { "cluster": "cluster", "namespace": "default", "user": user },
         }],
@@ -137,12 +137,12 @@ mod tests {
         let cluster = "server: 'https://api.c:6443', certificate-authority-data: UEVN";
         let admin = AdminKubeconfig::new(config(cluster, USER));
         assert_eq!(format!("{admin:?}"), "[redacted]");
-        let parts = admin.parts().unwrap();
-        let text = kubeconfig(&parts.address, "tpc-u", "t0k3n");
+        let parts = admin.read_parts().unwrap();
+        let text = token_kubeconfig(&parts.address, "tpc-u", "t0k3n");
         assert!(!text.contains("c2VjcmV0") && !text.contains("Y2VydA"), "{text}");
         assert_eq!(rewritten(text.as_bytes()).as_deref(), Ok(text.as_bytes()));
-        // What is published can be opened again, to end it.
-        let again = Parts::of(text.as_bytes()).unwrap();
+        // A published kubeconfig can be opened again, to revoke it.
+        let again = KubeconfigParts::of(text.as_bytes()).unwrap();
         assert_eq!(again.address, parts.address);
         assert_eq!(again.value()["users"][0]["user"], json!({ "token": "t0k3n" }));
         assert_eq!(parts.value()["users"][0]["user"]["client-key-data"], "c2VjcmV0");
@@ -162,11 +162,11 @@ mod tests {
             (https, "username: admin, password: s3cret", "neither"),
             (https, "client-certificate-data: Y2VydA==", "without its key"),
         ] {
-            let error = AdminKubeconfig::new(config(cluster, user)).parts().err().unwrap();
+            let error = AdminKubeconfig::new(config(cluster, user)).read_parts().err().unwrap();
             assert!(error.contains(why), "{cluster} {user}: {error}");
         }
         for text in ["", "not ready", "clusters: [{name: c, cluster: {server: 'https://c'}}]\nusers: []\n"] {
-            assert!(Parts::of(text.as_bytes()).is_err(), "{text}");
+            assert!(KubeconfigParts::of(text.as_bytes()).is_err(), "{text}");
         }
     }
 }

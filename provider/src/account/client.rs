@@ -10,10 +10,10 @@ use tokio::time::sleep;
 
 use super::{
     LIFETIME, NAMESPACE, account_name,
-    admin::{AdminKubeconfig, Parts, kubeconfig},
-    mint::{Delivered, Token, Trouble},
-    next::{Answer as Said, Found, Seen, Thing},
-    reach::{self, Answer, Unusable, ask, send},
+    admin::{AdminKubeconfig, KubeconfigParts, token_kubeconfig},
+    mint::{DeliveredCluster, Token, TokenFailure},
+    next::{AccountObject, AccountObjects, ObjectState, TokenCheck as Said},
+    reach::{self, ApiResponse, UnusableKubeconfig, send_json, send_request},
 };
 use crate::redacted::Redacted;
 
@@ -22,62 +22,76 @@ const CALL: Duration = Duration::from_secs(5);
 /// Rights take a moment to arrive everywhere.
 const TRIES: u32 = 5;
 const BETWEEN: Duration = Duration::from_millis(300);
-/// The most that is read of an answer, in bytes: what is asked for is small.
+/// Maximum size of a response, in bytes: the expected ones are small.
 const MOST: usize = 64 << 10;
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
 /// A cluster, and the ServiceAccount in it.
-pub(super) struct Opened {
-    parts: Parts,
+pub(super) struct GuestAccountClient {
+    parts: KubeconfigParts,
     account: String,
     role: String,
 }
 
 /// Reads a kubeconfig. Nothing is called yet.
-pub(super) fn open(admin: &AdminKubeconfig, uid: &str, wish: &Wish) -> Result<Opened, Trouble> {
-    let parts = admin.parts().map_err(Trouble::Unusable)?;
-    Ok(Opened { parts, account: account_name(uid), role: wish.cluster_role.clone() })
+pub(super) fn connect(
+    admin: &AdminKubeconfig,
+    uid: &str,
+    wish: &Wish,
+) -> Result<GuestAccountClient, TokenFailure> {
+    let parts = admin.read_parts().map_err(TokenFailure::Unusable)?;
+    Ok(GuestAccountClient { parts, account: account_name(uid), role: wish.cluster_role.clone() })
 }
 
 /// A client for it.
-pub(super) async fn client(parts: &Parts) -> Result<Client, Trouble> {
-    reach::client(parts).await.map_err(|Unusable(why)| Trouble::Unusable(why))
+pub(super) async fn build_client(parts: &KubeconfigParts) -> Result<Client, TokenFailure> {
+    reach::build_client(parts).await.map_err(|UnusableKubeconfig(why)| TokenFailure::Unusable(why))
 }
 
-/// A call. None: what it is about is not there (404), or is there already (409).
-async fn call(client: &Client, verb: &str, path: &str, body: &Value) -> Result<Option<Value>, Trouble> {
-    let answer = send(client, verb, path, ("application/json", body), MOST, CALL).await;
-    let Answer { code, body } = answer.map_err(|_| Trouble::Unreachable)?;
-    match (told(code)?, body) {
+/// Sends a request. None: its object does not exist (404), or exists already (409).
+async fn guest_request(
+    client: &Client,
+    verb: &str,
+    path: &str,
+    body: &Value,
+) -> Result<Option<Value>, TokenFailure> {
+    let answer = send_request(client, verb, path, ("application/json", body), MOST, CALL).await;
+    let ApiResponse { code, body } = answer.map_err(|_| TokenFailure::Unreachable)?;
+    match (describe_error(code)?, body) {
         (false, _) => Ok(None),
-        (true, Value::Null) => Err(Trouble::Unreachable),
+        (true, Value::Null) => Err(TokenFailure::Unreachable),
         (true, body) => Ok(Some(body)),
     }
 }
 
 /// The same, where what is answered is not needed: whether it was done.
-pub(super) async fn done(client: &Client, verb: &str, path: &str, body: &Value) -> Result<bool, Trouble> {
-    let code = ask(client, verb, path, ("application/json", body), CALL).await;
-    told(code.map_err(|_| Trouble::Unreachable)?)
+pub(super) async fn ensure_done(
+    client: &Client,
+    verb: &str,
+    path: &str,
+    body: &Value,
+) -> Result<bool, TokenFailure> {
+    let code = send_json(client, verb, path, ("application/json", body), CALL).await;
+    describe_error(code.map_err(|_| TokenFailure::Unreachable)?)
 }
 
-/// What a code says.
-fn told(code: StatusCode) -> Result<bool, Trouble> {
+/// Maps a status code to a result.
+fn describe_error(code: StatusCode) -> Result<bool, TokenFailure> {
     match code {
         StatusCode::NOT_FOUND | StatusCode::CONFLICT => Ok(false),
-        StatusCode::UNAUTHORIZED => Err(Trouble::AdminUnknown),
+        StatusCode::UNAUTHORIZED => Err(TokenFailure::AdminUnknown),
         code if code.is_success() => Ok(true),
-        code => Err(Trouble::Answered(code.as_u16())),
+        code => Err(TokenFailure::Answered(code.as_u16())),
     }
 }
 
-impl Opened {
-    async fn client(&self) -> Result<Client, Trouble> {
-        client(&self.parts).await
+impl GuestAccountClient {
+    async fn client(&self) -> Result<Client, TokenFailure> {
+        build_client(&self.parts).await
     }
 
     /// Where a thing is, its name, and what of it must be so.
-    fn thing(&self, thing: Thing) -> (String, String, Value) {
+    fn object_manifest(&self, thing: AccountObject) -> (String, String, Value) {
         let name = self.account.clone();
         let subject = json!([{ "kind": "ServiceAccount", "name": name, "namespace": NAMESPACE }]);
         let role = |kind: &str, name: &str| {
@@ -87,88 +101,93 @@ impl Opened {
             })
         };
         match thing {
-            Thing::Namespace => ("/api/v1/namespaces".into(), NAMESPACE.into(), json!({})),
-            Thing::Account => (format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts"), name, json!({})),
-            Thing::Ending => {
+            AccountObject::Namespace => ("/api/v1/namespaces".into(), NAMESPACE.into(), json!({})),
+            AccountObject::Account => {
+                (format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts"), name, json!({}))
+            }
+            AccountObject::Ending => {
                 let allowed = json!({
                     "apiGroups": [""], "resources": ["serviceaccounts"], "resourceNames": [name], "verbs": ["delete"],
                 });
                 (format!("{RBAC}/namespaces/{NAMESPACE}/roles"), name, json!({ "rules": [allowed] }))
             }
-            Thing::EndingBinding => {
+            AccountObject::EndingBinding => {
                 let gives = role("Role", &name);
                 (format!("{RBAC}/namespaces/{NAMESPACE}/rolebindings"), name, gives)
             }
-            Thing::Binding => (format!("{RBAC}/clusterrolebindings"), name, role("ClusterRole", &self.role)),
+            AccountObject::Binding => {
+                (format!("{RBAC}/clusterrolebindings"), name, role("ClusterRole", &self.role))
+            }
         }
     }
 
-    async fn find(&self, client: &Client, thing: Thing) -> Result<Found, Trouble> {
-        let (path, name, wanted) = self.thing(thing);
-        let there = call(client, "GET", &format!("{path}/{name}"), &Value::Null).await?;
+    async fn read_object(&self, client: &Client, thing: AccountObject) -> Result<ObjectState, TokenFailure> {
+        let (path, name, wanted) = self.object_manifest(thing);
+        let there = guest_request(client, "GET", &format!("{path}/{name}"), &Value::Null).await?;
         Ok(match there {
-            None => Found::Absent,
+            None => ObjectState::Absent,
             // For a moment an API server gives tokens of it, and takes them.
-            Some(there) if !there["metadata"]["deletionTimestamp"].is_null() => Found::Going,
-            Some(there) if has(&there, &wanted) => Found::Right,
-            Some(_) => Found::Wrong,
+            Some(there) if !there["metadata"]["deletionTimestamp"].is_null() => ObjectState::Deleting,
+            Some(there) if contains_fields(&there, &wanted) => ObjectState::Right,
+            Some(_) => ObjectState::Wrong,
         })
     }
 }
 
-/// Whether something has all that is wanted of it. What an API server adds does not matter.
-fn has(there: &Value, wanted: &Value) -> bool {
+/// Whether an object contains all wanted fields. Fields that an API server adds do not matter.
+fn contains_fields(there: &Value, wanted: &Value) -> bool {
     match (there, wanted) {
-        (Value::Object(there), Value::Object(wanted)) => {
-            wanted.iter().all(|(key, value)| there.get(key).is_some_and(|found| has(found, value)))
-        }
+        (Value::Object(there), Value::Object(wanted)) => wanted
+            .iter()
+            .all(|(key, value)| there.get(key).is_some_and(|found| contains_fields(found, value))),
         (Value::Array(there), Value::Array(wanted)) => {
-            there.len() == wanted.len() && there.iter().zip(wanted).all(|(one, other)| has(one, other))
+            there.len() == wanted.len()
+                && there.iter().zip(wanted).all(|(one, other)| contains_fields(one, other))
         }
         (there, wanted) => there == wanted,
     }
 }
 
-impl Delivered for Opened {
-    async fn look(&self) -> Result<Seen, Trouble> {
+impl DeliveredCluster for GuestAccountClient {
+    async fn read_objects(&self) -> Result<AccountObjects, TokenFailure> {
         let client = self.client().await?;
         let role = format!("{RBAC}/clusterroles/{}", self.role);
         // It may be long, and it is not looked into.
-        let has_role = done(&client, "GET", &role, &Value::Null).await?;
-        let mut things = [Found::Absent; 5];
-        for (place, thing) in things.iter_mut().zip(Thing::ALL) {
-            *place = self.find(&client, thing).await?;
+        let has_role = ensure_done(&client, "GET", &role, &Value::Null).await?;
+        let mut things = [ObjectState::Absent; 5];
+        for (place, thing) in things.iter_mut().zip(AccountObject::ALL) {
+            *place = self.read_object(&client, thing).await?;
         }
-        Ok(Seen { has_role, things })
+        Ok(AccountObjects { has_role, things })
     }
 
-    async fn remove(&self, thing: Thing) -> Result<(), Trouble> {
-        let (path, name, _) = self.thing(thing);
-        done(&self.client().await?, "DELETE", &format!("{path}/{name}"), &Value::Null).await.map(drop)
+    async fn delete_object(&self, thing: AccountObject) -> Result<(), TokenFailure> {
+        let (path, name, _) = self.object_manifest(thing);
+        ensure_done(&self.client().await?, "DELETE", &format!("{path}/{name}"), &Value::Null).await.map(drop)
     }
 
-    async fn make(&self, thing: Thing) -> Result<bool, Trouble> {
-        let (path, name, mut object) = self.thing(thing);
+    async fn create_object(&self, thing: AccountObject) -> Result<bool, TokenFailure> {
+        let (path, name, mut object) = self.object_manifest(thing);
         object["metadata"] =
             json!({ "name": name, "labels": { "app.kubernetes.io/managed-by": "testplatform" } });
-        done(&self.client().await?, "POST", &path, &object).await
+        ensure_done(&self.client().await?, "POST", &path, &object).await
     }
 
-    async fn ask(&self) -> Result<Token, Trouble> {
-        let path = format!("{}/{}/token", self.thing(Thing::Account).0, self.account);
+    async fn request_token(&self) -> Result<Token, TokenFailure> {
+        let path = format!("{}/{}/token", self.object_manifest(AccountObject::Account).0, self.account);
         let request = json!({
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
             "spec": { "audiences": [], "expirationSeconds": LIFETIME.as_secs() },
         });
-        let answer = call(&self.client().await?, "POST", &path, &request).await?;
+        let answer = guest_request(&self.client().await?, "POST", &path, &request).await?;
         // The ServiceAccount was there, or made, a moment ago.
-        answer.as_ref().and_then(token).ok_or(Trouble::Restless)
+        answer.as_ref().and_then(parse_token).ok_or(TokenFailure::Restless)
     }
 
-    async fn verify(&self, token: &Token) -> Result<Said, Trouble> {
-        let text = kubeconfig(&self.parts.address, &self.account, &token.token.0);
-        let own = Parts::of(text.as_bytes()).map_err(Trouble::Unusable)?;
-        let client = client(&own).await?;
+    async fn verify_token(&self, token: &Token) -> Result<Said, TokenFailure> {
+        let text = token_kubeconfig(&self.parts.address, &self.account, &token.token.0);
+        let own = KubeconfigParts::of(text.as_bytes()).map_err(TokenFailure::Unusable)?;
+        let client = build_client(&own).await?;
         let review = json!({
             "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
             "spec": { "resourceAttributes": {
@@ -177,10 +196,10 @@ impl Delivered for Opened {
         });
         for _ in 0..TRIES {
             let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-            match call(&client, "POST", path, &review).await {
+            match guest_request(&client, "POST", path, &review).await {
                 Ok(Some(answer)) if answer["status"]["allowed"] == true => return Ok(Said::Taken),
-                Ok(_) | Err(Trouble::Answered(403)) => sleep(BETWEEN).await,
-                Err(Trouble::AdminUnknown) => return Ok(Said::Unknown),
+                Ok(_) | Err(TokenFailure::Answered(403)) => sleep(BETWEEN).await,
+                Err(TokenFailure::AdminUnknown) => return Ok(Said::Unknown),
                 Err(other) => return Err(other),
             }
         }
@@ -189,7 +208,7 @@ impl Delivered for Opened {
 }
 
 /// The token in an answer, which may be anything.
-fn token(answer: &Value) -> Option<Token> {
+fn parse_token(answer: &Value) -> Option<Token> {
     let status = &answer["status"];
     let expires = status["expirationTimestamp"].as_str()?.parse().ok()?;
     let token = status["token"].as_str().filter(|token| !token.is_empty())?;
@@ -201,29 +220,29 @@ mod tests {
     use super::*;
     use crate::account::{admin::Address, reach::tests::answering};
 
-    /// What answers may be a tenant's, and several are asked at a time.
+    /// The server may be a tenant's, and several are called at a time.
     #[tokio::test]
     async fn of_long_answers_nothing_is_held() {
         let long = json!({ "metadata": { "name": "x".repeat(MOST) } }).to_string();
         let client = answering(StatusCode::OK, &long);
-        assert_eq!(done(&client, "DELETE", "/", &Value::Null).await, Ok(true));
-        assert_eq!(call(&client, "GET", "/", &Value::Null).await, Err(Trouble::Unreachable));
+        assert_eq!(ensure_done(&client, "DELETE", "/", &Value::Null).await, Ok(true));
+        assert_eq!(guest_request(&client, "GET", "/", &Value::Null).await, Err(TokenFailure::Unreachable));
         let client = answering(StatusCode::NOT_FOUND, &long);
-        assert_eq!(done(&client, "DELETE", "/", &Value::Null).await, Ok(false));
+        assert_eq!(ensure_done(&client, "DELETE", "/", &Value::Null).await, Ok(false));
     }
 
     #[tokio::test]
     async fn what_is_being_deleted_is_neither_right_nor_taken_away_again() {
         let address = Address { server: "https://c".into(), authority: None, name: None };
-        let admin = AdminKubeconfig::new(kubeconfig(&address, "admin", "t").into_bytes());
-        let opened = open(&admin, "u", &Wish { cluster_role: "view".into(), generation: 0 }).unwrap();
+        let admin = AdminKubeconfig::new(token_kubeconfig(&address, "admin", "t").into_bytes());
+        let opened = connect(&admin, "u", &Wish { cluster_role: "view".into(), generation: 0 }).unwrap();
         for (metadata, found) in [
-            (json!({ "name": "tpc-u" }), Found::Right),
-            (json!({ "name": "tpc-u", "deletionTimestamp": "2026-03-02T12:00:00Z" }), Found::Going),
+            (json!({ "name": "tpc-u" }), ObjectState::Right),
+            (json!({ "name": "tpc-u", "deletionTimestamp": "2026-03-02T12:00:00Z" }), ObjectState::Deleting),
         ] {
             let client = answering(StatusCode::OK, &json!({ "metadata": metadata }).to_string());
-            for thing in [Thing::Namespace, Thing::Account] {
-                assert_eq!(opened.find(&client, thing).await, Ok(found), "{thing:?}: {metadata}");
+            for thing in [AccountObject::Namespace, AccountObject::Account] {
+                assert_eq!(opened.read_object(&client, thing).await, Ok(found), "{thing:?}: {metadata}");
             }
         }
     }
@@ -242,10 +261,10 @@ mod tests {
             json!({ "status": { "token": "", "expirationTimestamp": at } }),
             json!({ "status": { "token": 1, "expirationTimestamp": at } }),
         ] {
-            assert_eq!(token(&answer), None, "{answer}");
+            assert_eq!(parse_token(&answer), None, "{answer}");
         }
         let whole = json!({ "status": { "token": "t", "expirationTimestamp": at } });
         let expected = Token { token: Redacted("t".to_owned()), expires: at.parse().unwrap() };
-        assert_eq!(token(&whole), Some(expected));
+        assert_eq!(parse_token(&whole), Some(expected));
     }
 }

@@ -2,13 +2,15 @@
 
 use jiff::Timestamp;
 
-use super::next::{Answer, Found, Known, Obstacle, Seen, Step, Thing, next};
+use super::next::{
+    AccountObject, AccountObjects, AccountState, AccountStep, ObjectState, TokenCheck, TokenError, plan,
+};
 use crate::{
     execute::{Cause, Reason},
     redacted::Redacted,
 };
 
-/// More steps than it ever takes: everything that may be wrong is taken away, each time looked for again, made, asked for and tried.
+/// More steps than ever needed: every wrong object is deleted, looked up, created, and then the token requested and verified.
 const STEPS: usize = 16;
 
 /// A token.
@@ -22,22 +24,22 @@ pub struct Token {
 
 /// A cluster that was delivered, as its admin sees it, as far as one ServiceAccount goes. Each call may be repeated, and may have been done
 /// although it failed.
-pub trait Delivered {
+pub trait DeliveredCluster {
     /// What there is.
-    fn look(&self) -> impl Future<Output = Result<Seen, Trouble>> + Send;
+    fn read_objects(&self) -> impl Future<Output = Result<AccountObjects, TokenFailure>> + Send;
     /// Takes away what is there and wrong.
-    fn remove(&self, thing: Thing) -> impl Future<Output = Result<(), Trouble>> + Send;
+    fn delete_object(&self, thing: AccountObject) -> impl Future<Output = Result<(), TokenFailure>> + Send;
     /// Makes what is not there. Whether it did: if not, it was there after all, or that which it is in was not.
-    fn make(&self, thing: Thing) -> impl Future<Output = Result<bool, Trouble>> + Send;
+    fn create_object(&self, thing: AccountObject) -> impl Future<Output = Result<bool, TokenFailure>> + Send;
     /// Asks for a token.
-    fn ask(&self) -> impl Future<Output = Result<Token, Trouble>> + Send;
-    /// Says how it takes a token.
-    fn verify(&self, token: &Token) -> impl Future<Output = Result<Answer, Trouble>> + Send;
+    fn request_token(&self) -> impl Future<Output = Result<Token, TokenFailure>> + Send;
+    /// Checks whether the cluster accepts a token.
+    fn verify_token(&self, token: &Token) -> impl Future<Output = Result<TokenCheck, TokenFailure>> + Send;
 }
 
 /// Why there is no token. The sentences do not change from try to try, and quote nothing that the cluster said: its owner may be a tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum TokenFailure {
     /// The admin's kubeconfig cannot be used, and why.
     Unusable(&'static str),
     /// The cluster does not answer.
@@ -46,34 +48,34 @@ pub enum Trouble {
     AdminUnknown,
     /// The cluster answered that, to a call of its admin.
     Answered(u16),
-    /// What was asked of it is done, and there is none that may be published.
-    Obstacle(Obstacle),
+    /// The request was carried out, and the token may not be published.
+    Obstacle(TokenError),
     /// It went on and on.
     Restless,
 }
 
-impl From<Trouble> for Cause {
-    fn from(trouble: Trouble) -> Self {
+impl From<TokenFailure> for Cause {
+    fn from(trouble: TokenFailure) -> Self {
         let message = match trouble {
-            Trouble::Unusable(why) => format!("the kubeconfig of the cluster's admin {why}"),
-            Trouble::Unreachable => "the cluster cannot be reached from the hub".to_owned(),
-            Trouble::AdminUnknown => "the cluster does not take the kubeconfig of its admin".to_owned(),
-            Trouble::Answered(code) => {
+            TokenFailure::Unusable(why) => format!("the kubeconfig of the cluster's admin {why}"),
+            TokenFailure::Unreachable => "the cluster cannot be reached from the hub".to_owned(),
+            TokenFailure::AdminUnknown => "the cluster does not take the kubeconfig of its admin".to_owned(),
+            TokenFailure::Answered(code) => {
                 format!("the cluster answered {code} when its ServiceAccount was to be made")
             }
-            Trouble::Obstacle(Obstacle::NoRole) => {
+            TokenFailure::Obstacle(TokenError::NoRole) => {
                 "the cluster has no ClusterRole of the name that spec.credentials.clusterRole says".to_owned()
             }
-            Trouble::Obstacle(Obstacle::Going) => {
+            TokenFailure::Obstacle(TokenError::Going) => {
                 "the ServiceAccount or its rights are being deleted; a token is made after that".to_owned()
             }
-            Trouble::Obstacle(Obstacle::Unknown) => {
+            TokenFailure::Obstacle(TokenError::Unknown) => {
                 "the cluster does not take the token that it made".to_owned()
             }
-            Trouble::Obstacle(Obstacle::NoRights) => {
+            TokenFailure::Obstacle(TokenError::NoRights) => {
                 "the cluster has not given the ServiceAccount its rights yet".to_owned()
             }
-            Trouble::Restless => "what was made in the cluster does not stay".to_owned(),
+            TokenFailure::Restless => "what was made in the cluster does not stay".to_owned(),
         };
         Self::new(Reason::Delivered, message)
     }
@@ -82,41 +84,41 @@ impl From<Trouble> for Cause {
 /// Makes a token that the cluster takes.
 ///
 /// # Errors
-/// If a call fails, or the cluster cannot give one. Whatever was made until then is found again.
-pub async fn mint(cluster: &impl Delivered) -> Result<Token, Trouble> {
-    let mut known = Known::default();
+/// Fails if a call fails, or if the cluster cannot issue a token. Objects that were created until then are found again.
+pub async fn issue_token(cluster: &impl DeliveredCluster) -> Result<Token, TokenFailure> {
+    let mut known = AccountState::default();
     let mut token = None;
     for _ in 0..STEPS {
-        let step = next(&known);
+        let step = plan(&known);
         match (step, &token) {
-            (Step::Look, _) => known.seen = Some(cluster.look().await?),
-            // A finalizer may hold it, as it was: what is made beside it would not be made.
-            (Step::Remove(thing), _) => {
-                cluster.remove(thing).await?;
+            (AccountStep::Look, _) => known.seen = Some(cluster.read_objects().await?),
+            // A finalizer may keep the old object: creating a new one next to it would fail.
+            (AccountStep::Remove(thing), _) => {
+                cluster.delete_object(thing).await?;
                 known.seen = None;
             }
-            (Step::Make(thing), _) => {
-                if cluster.make(thing).await? {
-                    made(&mut known, thing);
+            (AccountStep::Make(thing), _) => {
+                if cluster.create_object(thing).await? {
+                    record_created(&mut known, thing);
                 } else {
                     known.seen = None;
                 }
             }
-            (Step::Ask, _) | (Step::Verify | Step::Take, None) => {
-                token = Some(cluster.ask().await?);
+            (AccountStep::Ask, _) | (AccountStep::Verify | AccountStep::Take, None) => {
+                token = Some(cluster.request_token().await?);
                 known.token = true;
             }
-            (Step::Verify, Some(token)) => known.answer = Some(cluster.verify(token).await?),
-            (Step::Take, Some(token)) => return Ok(token.clone()),
-            (Step::Stop(obstacle), _) => return Err(Trouble::Obstacle(obstacle)),
+            (AccountStep::Verify, Some(token)) => known.answer = Some(cluster.verify_token(token).await?),
+            (AccountStep::Take, Some(token)) => return Ok(token.clone()),
+            (AccountStep::Stop(obstacle), _) => return Err(TokenFailure::Obstacle(obstacle)),
         }
     }
-    Err(Trouble::Restless)
+    Err(TokenFailure::Restless)
 }
 
-fn made(known: &mut Known, thing: Thing) {
-    let places = known.seen.iter_mut().flat_map(|seen| Thing::ALL.into_iter().zip(&mut seen.things));
+fn record_created(known: &mut AccountState, thing: AccountObject) {
+    let places = known.seen.iter_mut().flat_map(|seen| AccountObject::ALL.into_iter().zip(&mut seen.things));
     for (_, place) in places.filter(|(other, _)| *other == thing) {
-        *place = Found::Right;
+        *place = ObjectState::Right;
     }
 }

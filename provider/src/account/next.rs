@@ -1,28 +1,29 @@
-//! What is to be done about a token now, and about the ServiceAccount that it is of. Pure.
+//! Plans the next step for a token and its ServiceAccount. Pure.
 
 use jiff::Timestamp;
 
-use super::stamp::Stamp;
+use super::stamp::TokenFingerprint;
 use crate::ephemeral_cluster::credentials::Published;
 
 /// Whether what is published is good, as far as time and wishes go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Due {
+pub enum TokenDue {
     /// It is, until then.
     Keep(Timestamp),
     /// A token is made.
     Renew,
 }
 
-/// Whether a token is to be made. `generation` and `origin`: for which and of what.
-pub fn due(published: &Published, generation: i64, origin: &str, now: Timestamp) -> Due {
-    let wanted = Stamp::of(published).filter(|s| s.generation == generation && s.origin == origin);
-    wanted.and_then(|stamp| stamp.term().kept_until(now)).map_or(Due::Renew, Due::Keep)
+/// Decides whether to issue a token. `generation` and `origin` are those of the request.
+pub fn token_due(published: &Published, generation: i64, origin: &str, now: Timestamp) -> TokenDue {
+    let wanted = TokenFingerprint::of(published).filter(|s| s.generation == generation && s.origin == origin);
+    wanted.and_then(|stamp| stamp.lifetime().usable_until(now)).map_or(TokenDue::Renew, TokenDue::Keep)
 }
 
-/// What has to be in a cluster, in the order in which it is made: what gives rights comes last, and the right to end itself first.
+/// Objects that a cluster needs, in the order of their creation: those that grant rights come last, and the right to delete the own
+/// ServiceAccount first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Thing {
+pub enum AccountObject {
     /// The namespace.
     Namespace,
     /// The ServiceAccount.
@@ -31,11 +32,11 @@ pub enum Thing {
     Ending,
     /// The ServiceAccount has it.
     EndingBinding,
-    /// The ServiceAccount has the ClusterRole that was asked for.
+    /// Binding of the ServiceAccount to the requested ClusterRole.
     Binding,
 }
 
-impl Thing {
+impl AccountObject {
     /// All of them, in that order.
     pub const ALL: [Self; 5] =
         [Self::Namespace, Self::Account, Self::Ending, Self::EndingBinding, Self::Binding];
@@ -43,30 +44,30 @@ impl Thing {
 
 /// How one of them was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Found {
+pub enum ObjectState {
     /// It is not there.
     #[default]
     Absent,
     /// It is as it has to be.
     Right,
-    /// It is another: it cannot be changed, only made anew.
+    /// It differs, and can only be recreated.
     Wrong,
     /// It is being deleted: what is made of it would end with it.
-    Going,
+    Deleting,
 }
 
-/// What was seen of a cluster.
+/// Observed objects of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// Whether it has the ClusterRole that was asked for. A binding to one that is not there would be taken, and be worth nothing.
+pub struct AccountObjects {
+    /// Whether the requested ClusterRole exists. A binding to a missing one would be accepted, and grant nothing.
     pub has_role: bool,
-    /// Each of [`Thing::ALL`].
-    pub things: [Found; 5],
+    /// Each of [`AccountObject::ALL`].
+    pub things: [ObjectState; 5],
 }
 
 /// How a cluster took a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum TokenCheck {
     /// It knows whose it is, and that one has the right to end itself.
     Taken,
     /// It does not know it (401).
@@ -77,21 +78,21 @@ pub enum Answer {
 
 /// How far it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Known {
-    /// What was seen; none before.
-    pub seen: Option<Seen>,
+pub struct AccountState {
+    /// Observed objects; None before the first observation.
+    pub seen: Option<AccountObjects>,
     /// Whether there is a token.
     pub token: bool,
     /// How the cluster took it; none before it was tried.
-    pub answer: Option<Answer>,
+    pub answer: Option<TokenCheck>,
 }
 
 /// Why there is no token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Obstacle {
+pub enum TokenError {
     /// The cluster has no such ClusterRole.
     NoRole,
-    /// Something that it needs is being deleted, and has to be gone before it is made anew.
+    /// A required object is being deleted, and has to be gone before it is created again.
     Going,
     /// It does not take its own token.
     Unknown,
@@ -101,42 +102,42 @@ pub enum Obstacle {
 
 /// One thing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum AccountStep {
     /// See what there is.
     Look,
     /// Take away what cannot be changed.
-    Remove(Thing),
+    Remove(AccountObject),
     /// Make one.
-    Make(Thing),
+    Make(AccountObject),
     /// Ask for a token.
     Ask,
-    /// Have the cluster say whether it takes it.
+    /// Ask the cluster whether it accepts the token.
     Verify,
     /// It may be published.
     Take,
     /// It cannot be now.
-    Stop(Obstacle),
+    Stop(TokenError),
 }
 
-/// What is to be done.
-pub fn next(known: &Known) -> Step {
-    let Some(seen) = &known.seen else { return Step::Look };
+/// Plans the next step.
+pub fn plan(known: &AccountState) -> AccountStep {
+    let Some(seen) = &known.seen else { return AccountStep::Look };
     if !seen.has_role {
-        return Step::Stop(Obstacle::NoRole);
+        return AccountStep::Stop(TokenError::NoRole);
     }
-    for (thing, found) in Thing::ALL.into_iter().zip(seen.things) {
+    for (thing, found) in AccountObject::ALL.into_iter().zip(seen.things) {
         match found {
-            Found::Right => {}
-            Found::Absent => return Step::Make(thing),
-            Found::Wrong => return Step::Remove(thing),
-            Found::Going => return Step::Stop(Obstacle::Going),
+            ObjectState::Right => {}
+            ObjectState::Absent => return AccountStep::Make(thing),
+            ObjectState::Wrong => return AccountStep::Remove(thing),
+            ObjectState::Deleting => return AccountStep::Stop(TokenError::Going),
         }
     }
     match (known.token, known.answer) {
-        (false, _) => Step::Ask,
-        (true, None) => Step::Verify,
-        (true, Some(Answer::Taken)) => Step::Take,
-        (true, Some(Answer::Unknown)) => Step::Stop(Obstacle::Unknown),
-        (true, Some(Answer::NoRights)) => Step::Stop(Obstacle::NoRights),
+        (false, _) => AccountStep::Ask,
+        (true, None) => AccountStep::Verify,
+        (true, Some(TokenCheck::Taken)) => AccountStep::Take,
+        (true, Some(TokenCheck::Unknown)) => AccountStep::Stop(TokenError::Unknown),
+        (true, Some(TokenCheck::NoRights)) => AccountStep::Stop(TokenError::NoRights),
     }
 }

@@ -1,8 +1,10 @@
-//! What is published is taken back: its Secret is removed, and the ServiceAccount whose token is in it ends, and with it all tokens of it.
+//! Withdraws published credentials: removes the Secret, and deletes the ServiceAccount that the token belongs to. That revokes all of its
+//! tokens.
 //!
-//! In that order: what stays published has to work. Of the two only the end is best effort: a cluster that does not answer, or is gone, takes its
-//! accounts along. Nothing waits for it, neither what is withdrawn nor a worker: what takes connections and never answers may be a tenant's, and he
-//! may have many. Each gets its turn, in the order in which they came; until it is over no token is made of it again, which would end with it.
+//! In this order: a credential that stays published must work. Only the revocation is best effort: a cluster that does not answer, or is
+//! deleted, takes its accounts along. Nothing waits for it, neither the withdrawal nor a worker: a server that accepts connections and never
+//! answers may be a tenant's, and a tenant may have many. Revocations are processed in order of arrival; until one is finished no token of that
+//! account is issued, because it would be revoked too.
 
 use std::time::Duration;
 
@@ -14,16 +16,16 @@ use tokio::{sync::oneshot, time::timeout};
 
 use super::{
     NAMESPACE, account_name,
-    admin::Parts,
-    callers::Callers,
-    client::{client, done},
-    mint::Trouble,
-    stamp::Stamp,
+    admin::KubeconfigParts,
+    callers::GuestLimiter,
+    client::{build_client, ensure_done},
+    mint::TokenFailure,
+    stamp::TokenFingerprint,
 };
 use crate::{
     caches::source_revision,
     execute::{Cause, secret::remove},
-    named,
+    lookup,
 };
 
 /// How long it may take, once it has begun.
@@ -34,14 +36,16 @@ const PATIENCE: Duration = Duration::from_secs(4);
 ///
 /// # Errors
 /// If the Secret cannot be read or removed. Then it may be called again, as what is needed for the end is in there.
-pub(crate) async fn revoke(
-    callers: &Callers,
+pub(crate) async fn revoke_tokens(
+    callers: &GuestLimiter,
     secrets: &Api<Secret>,
     metadata: &Api<PartialObjectMeta<Secret>>,
     name: &str,
     uid_of: impl Fn(&ObjectMeta) -> Option<String>,
 ) -> Result<(), Cause> {
-    let gone = read(secrets, name, &uid_of).await?.map(|ending| ending.begin(callers, metadata.clone()));
+    let gone = read_revocation(secrets, name, &uid_of)
+        .await?
+        .map(|ending| ending.enqueue_revocation(callers, metadata.clone()));
     remove(metadata, name, |secret| uid_of(secret).is_some()).await?;
     if let Some(gone) = gone {
         let _ = gone.send(());
@@ -50,27 +54,27 @@ pub(crate) async fn revoke(
 }
 
 /// A ServiceAccount that is to end.
-struct Ending {
+struct AccountRevocation {
     secret: String,
     uid: Option<String>,
-    parts: Parts,
+    parts: KubeconfigParts,
     account: String,
 }
 
 /// None: nothing is published, or it is the admin's.
-async fn read(
+async fn read_revocation(
     secrets: &Api<Secret>,
     name: &str,
     uid_of: impl Fn(&ObjectMeta) -> Option<String>,
-) -> Result<Option<Ending>, Cause> {
+) -> Result<Option<AccountRevocation>, Cause> {
     // One with the admin's credentials is not read for this.
-    let stored = named::find_metadata(secrets, name).await?;
-    let is_ours = |metadata: &ObjectMeta| source_revision(metadata)?.parse::<Stamp>().ok();
+    let stored = lookup::get_metadata_opt(secrets, name).await?;
+    let is_ours = |metadata: &ObjectMeta| source_revision(metadata)?.parse::<TokenFingerprint>().ok();
     if stored.and_then(|stored| is_ours(&stored.metadata)).is_none() {
         return Ok(None);
     }
-    let stored = named::find(secrets, name).await.map_err(|error| Cause::about_secret(&error))?;
-    Ok(stored.and_then(|stored| Ending::of(name, stored, uid_of)))
+    let stored = lookup::get_opt(secrets, name).await.map_err(|error| Cause::about_secret(&error))?;
+    Ok(stored.and_then(|stored| AccountRevocation::of(name, stored, uid_of)))
 }
 
 /// It becomes a part of a path.
@@ -78,41 +82,45 @@ fn is_uid(uid: &str) -> bool {
     !uid.is_empty() && uid.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-impl Ending {
+impl AccountRevocation {
     fn of(name: &str, stored: Secret, uid_of: impl Fn(&ObjectMeta) -> Option<String>) -> Option<Self> {
         let owner = uid_of(&stored.metadata).filter(|uid| is_uid(uid))?;
         let config = stored.data?.remove(keys::KUBECONFIG)?;
-        let parts = Parts::of(&config.0).ok()?;
+        let parts = KubeconfigParts::of(&config.0).ok()?;
         let (secret, uid) = (name.to_owned(), stored.metadata.uid);
         Some(Self { secret, uid, parts, account: account_name(&owner) })
     }
 
-    /// From now on no token is made of it. It ends in its turn once it is said that the Secret is gone.
-    fn begin(self, callers: &Callers, secrets: Api<PartialObjectMeta<Secret>>) -> oneshot::Sender<()> {
-        let (turns, ends) = (callers.turns(), callers.ends(&self.account));
+    /// From now on no token of it is issued. It is revoked in its turn, after the removal of the Secret is confirmed.
+    fn enqueue_revocation(
+        self,
+        callers: &GuestLimiter,
+        secrets: Api<PartialObjectMeta<Secret>>,
+    ) -> oneshot::Sender<()> {
+        let (turns, ends) = (callers.teardown_permits(), callers.begin_revocation(&self.account));
         let (gone, told) = oneshot::channel();
         tokio::spawn(async move {
             if (told.await.is_ok() || self.is_removed(&secrets).await)
                 && let Ok(_turn) = turns.acquire_owned().await
             {
-                self.end().await;
+                self.revoke_account().await;
             }
             drop(ends);
         });
         gone
     }
 
-    /// Whether the Secret is gone, where its removal failed or nobody waited for the answer: it may have been done all the same.
+    /// Whether the Secret is gone, in case its removal failed or the response was lost: it may have succeeded.
     async fn is_removed(&self, secrets: &Api<PartialObjectMeta<Secret>>) -> bool {
-        let Ok(Ok(found)) = timeout(PATIENCE, named::find_metadata(secrets, &self.secret)).await else {
+        let Ok(Ok(found)) = timeout(PATIENCE, lookup::get_metadata_opt(secrets, &self.secret)).await else {
             return false;
         };
         found.is_none_or(|found| found.metadata.uid != self.uid)
     }
 
-    async fn end(&self) {
+    async fn revoke_account(&self) {
         let secret = self.secret.as_str();
-        if let Ok(Ok(())) = timeout(PATIENCE, self.call()).await {
+        if let Ok(Ok(())) = timeout(PATIENCE, self.delete_account()).await {
             tracing::info!(secret, "the ServiceAccount behind it was ended");
         } else {
             tracing::warn!(
@@ -122,9 +130,9 @@ impl Ending {
         }
     }
 
-    async fn call(&self) -> Result<(), Trouble> {
-        let client = client(&self.parts).await?;
+    async fn delete_account(&self) -> Result<(), TokenFailure> {
+        let client = build_client(&self.parts).await?;
         let path = format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{}", self.account);
-        done(&client, "DELETE", &path, &Value::Null).await.map(drop)
+        ensure_done(&client, "DELETE", &path, &Value::Null).await.map(drop)
     }
 }

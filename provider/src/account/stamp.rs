@@ -1,4 +1,4 @@
-//! What a published token was made of, as it is noted on its Secret: enough to tell when it has to be replaced without reading it.
+//! Inputs of a published token, as recorded on its Secret: enough to decide when to replace it without reading it.
 
 use std::{fmt, str::FromStr};
 
@@ -6,28 +6,28 @@ use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::account::Wish;
 use uuid::Uuid;
 
-use super::{LIFETIME, term::Term};
+use super::{LIFETIME, term::TokenLifetime};
 use crate::ephemeral_cluster::credentials::Published;
 
-/// What it begins with. What is made from the admin's Secrets begins with a namespace or a build cluster, and those have no such name.
+/// Prefix of the revision. Revisions from the admin's Secrets begin with a namespace or a build cluster, and those have no such name.
 const PREFIX: &str = "account:v1/";
 
-/// What a published token was made of.
+/// Inputs of a published token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stamp {
-    /// When it was asked for, by our clock.
+pub struct TokenFingerprint {
+    /// Time of the token request, by our clock.
     pub issued: Timestamp,
     /// When it ends, by the cluster's.
     pub expires: Timestamp,
     /// The generation that it is for.
     pub generation: i64,
-    /// Role, owner and admin's kubeconfig, in a word.
+    /// Fingerprint of role, owner and admin's kubeconfig.
     pub origin: String,
-    /// The published kubeconfig, in a word that says nothing of it.
+    /// Digest of the published kubeconfig, which reveals nothing of it.
     pub digest: String,
 }
 
-impl Stamp {
+impl TokenFingerprint {
     /// That of what is published; none if that is not ours, or the admin's.
     pub fn of(published: &Published) -> Option<Self> {
         match published {
@@ -36,26 +36,26 @@ impl Stamp {
         }
     }
 
-    /// When the token is to be replaced.
-    pub fn due(&self) -> Timestamp {
-        self.term().due()
+    /// Time to replace the token.
+    pub fn renew_at(&self) -> Timestamp {
+        self.lifetime().renew_at()
     }
 
     /// Its time.
-    pub(super) fn term(&self) -> Term {
+    pub(super) fn lifetime(&self) -> TokenLifetime {
         let longest = SignedDuration::try_from(LIFETIME).unwrap_or(SignedDuration::MAX);
-        Term { issued: self.issued, expires: self.expires, longest }
+        TokenLifetime { issued: self.issued, expires: self.expires, longest }
     }
 }
 
-impl fmt::Display for Stamp {
+impl fmt::Display for TokenFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { issued, expires, generation, origin, digest } = self;
         write!(f, "{PREFIX}{issued}/{expires}/{generation}/{origin}/{digest}")
     }
 }
 
-impl FromStr for Stamp {
+impl FromStr for TokenFingerprint {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -71,17 +71,17 @@ impl FromStr for Stamp {
     }
 }
 
-/// Of what a token is made, in a word. `revision`: the state of the admin's kubeconfig.
-pub fn origin(wish: &Wish, uid: &str, revision: &str) -> String {
-    word(&[wish.cluster_role.as_bytes(), uid.as_bytes(), revision.as_bytes()].join(&b'\n'))
+/// Fingerprint of the inputs of a token. `revision` is the revision of the admin's kubeconfig.
+pub fn origin_fingerprint(wish: &Wish, uid: &str, revision: &str) -> String {
+    hex_digest(&[wish.cluster_role.as_bytes(), uid.as_bytes(), revision.as_bytes()].join(&b'\n'))
 }
 
-/// What is published, in a word. What it is of has more in it than anybody could guess.
-pub fn digest(kubeconfig: &[u8]) -> String {
-    word(kubeconfig)
+/// Digest of the published kubeconfig. Its token has too much entropy to be guessed from the digest.
+pub fn kubeconfig_digest(kubeconfig: &[u8]) -> String {
+    hex_digest(kubeconfig)
 }
 
-fn word(bytes: &[u8]) -> String {
+fn hex_digest(bytes: &[u8]) -> String {
     Uuid::new_v5(&Uuid::NAMESPACE_URL, bytes).to_string()
 }
 
@@ -91,14 +91,14 @@ mod tests {
 
     #[test]
     fn it_reads_back_and_nothing_else_does() {
-        let whole = Stamp {
+        let whole = TokenFingerprint {
             issued: "2026-03-02T11:00:00Z".parse().unwrap(),
             expires: "2026-03-02T23:00:00Z".parse().unwrap(),
             generation: 3,
             origin: "o".into(),
             digest: "d".into(),
         };
-        assert_eq!(whole.due(), "2026-03-02T19:00:00Z".parse().unwrap());
+        assert_eq!(whole.renew_at(), "2026-03-02T19:00:00Z".parse().unwrap());
         assert_eq!(whole.to_string().parse(), Ok(whole));
         for other in [
             "",
@@ -107,7 +107,7 @@ mod tests {
             "account:v1/x",
             "account:v1/",
         ] {
-            assert!(other.parse::<Stamp>().is_err(), "{other}");
+            assert!(other.parse::<TokenFingerprint>().is_err(), "{other}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How long a token is kept, whoever it is for.
+//! Lifetime of a token, independent of its owner.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -7,27 +7,28 @@ const SHORTEST: SignedDuration = SignedDuration::from_mins(10);
 
 /// The time of a token, by two clocks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Term {
-    /// When it was asked for, by ours.
+pub(crate) struct TokenLifetime {
+    /// Time of the request, by our clock.
     pub issued: Timestamp,
     /// When it ends, by that of the API server.
     pub expires: Timestamp,
-    /// For how long it was asked for.
+    /// Requested lifetime.
     pub longest: SignedDuration,
 }
 
-impl Term {
-    /// When the token is to be replaced: two thirds of its time are over. What is left is for whoever is away meanwhile, and for those who read
-    /// the old one last. Where the clocks differ, that time is still none that no API server would give, nor one longer than was asked for: else
-    /// it could be over at once, for every token anew.
-    pub fn due(self) -> Timestamp {
+impl TokenLifetime {
+    /// Time to replace the token: two thirds of its lifetime have passed. The rest is for outages, and for readers of the old token. If clocks
+    /// differ, the lifetime is still neither shorter than any API server would grant nor longer than requested: otherwise every new token could
+    /// count as expired.
+    pub fn renew_at(self) -> Timestamp {
         let life = self.expires.duration_since(self.issued).min(self.longest).max(SHORTEST);
         self.issued.checked_add(life / 3 * 2).unwrap_or(self.expires)
     }
 
-    /// Until when it is kept; none if it is to be replaced now. One from the future is from another clock: it says nothing of when it ends.
-    pub fn kept_until(self, now: Timestamp) -> Option<Timestamp> {
-        let due = self.due();
+    /// End of the token's use; None if it must be replaced now. An issue time in the future is from another clock: it tells nothing about the
+    /// end.
+    pub fn usable_until(self, now: Timestamp) -> Option<Timestamp> {
+        let due = self.renew_at();
         (self.issued <= now && due > now).then_some(due)
     }
 }
@@ -48,13 +49,14 @@ mod tests {
             ("2026-03-02T05:00:00Z", "2026-03-02T11:06:40Z"),
             ("2027-03-02T05:00:00Z", "2026-03-02T19:00:00Z"),
         ] {
-            let term = Term { issued, expires: at(expires), longest: SignedDuration::from_hours(12) };
+            let term =
+                TokenLifetime { issued, expires: at(expires), longest: SignedDuration::from_hours(12) };
             let due = at(due);
-            assert_eq!(term.due(), due, "{expires}");
-            assert_eq!(term.kept_until(issued), Some(due), "{expires}: it is not made anew at once");
-            assert_eq!(term.kept_until(due), None, "{expires}");
+            assert_eq!(term.renew_at(), due, "{expires}");
+            assert_eq!(term.usable_until(issued), Some(due), "{expires}: it is not made anew at once");
+            assert_eq!(term.usable_until(due), None, "{expires}");
             let before = issued.checked_sub(SignedDuration::from_secs(1)).unwrap();
-            assert_eq!(term.kept_until(before), None, "{expires}");
+            assert_eq!(term.usable_until(before), None, "{expires}");
         }
     }
 }

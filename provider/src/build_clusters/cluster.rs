@@ -21,13 +21,13 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{Moved, table::Table};
+use super::{BuildClusterEvent, table::Table};
 use crate::{
-    ephemeral_cluster::{credentials::Source, world::Site},
+    ephemeral_cluster::{credentials::NamespaceCredentials, world::JobSite},
     watch::{self, Health},
 };
 
-/// Names of the Secrets that are looked at; RBAC allows no others.
+/// Names of the watched Secrets; RBAC allows no others.
 pub const SECRETS: [&str; 4] =
     [ci_operator::TEST, ci_operator::HIVE_KUBECONFIG, ci_operator::HIVE_PASSWORD, ci_operator::SIGNAL];
 
@@ -41,7 +41,7 @@ const AFTER_A_BUG: Duration = Duration::from_secs(5);
 pub struct BuildCluster {
     name: String,
     client: Client,
-    known: RwLock<Known>,
+    known: RwLock<KnownNamespaces>,
     /// Of the namespaces, then of the Secrets in the order of [`SECRETS`].
     health: [Health; 5],
     begun: Instant,
@@ -50,37 +50,37 @@ pub struct BuildCluster {
 }
 
 #[derive(Default)]
-struct Known {
-    namespaces: Table<Place>,
+struct KnownNamespaces {
+    namespaces: Table<NamespaceInfo>,
     /// resourceVersions by namespace, in the order of [`SECRETS`].
     secrets: [Table<String>; 4],
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct NamespaceInfo {
     job: String,
     created: Option<Timestamp>,
     terminating: bool,
 }
 
-/// What is known about a job's namespace.
+/// Lookup result for a job's namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum NamespaceLookup {
     /// There is no kubeconfig for the cluster.
     Unknown,
     /// The cluster was not seen yet, or not for a moment; soon more is known.
     NotYet,
-    /// The cluster cannot be seen. What it or the network said.
+    /// The cluster cannot be observed; message of the cluster or of the network.
     Unreachable(String),
     /// The cluster has no namespace for the job.
     NoNamespace,
     /// The namespace.
-    Here(Here),
+    Here(JobNamespace),
 }
 
 /// A job's namespace, the newest if there are several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Here {
+pub struct JobNamespace {
     /// Its name.
     pub namespace: String,
     /// Whether it is being deleted.
@@ -89,11 +89,11 @@ pub struct Here {
     pub secrets: BTreeMap<&'static str, String>,
 }
 
-impl Here {
+impl JobNamespace {
     /// As the world has it.
-    pub fn into_site(self, cluster: String, source: Source) -> Site {
+    pub fn into_site(self, cluster: String, source: NamespaceCredentials) -> JobSite {
         let signalled = self.secrets.contains_key(ci_operator::SIGNAL);
-        Site::Namespace { cluster, name: self.namespace, terminating: self.terminating, source, signalled }
+        JobSite::Namespace { cluster, name: self.namespace, terminating: self.terminating, source, signalled }
     }
 }
 
@@ -117,31 +117,31 @@ impl BuildCluster {
     }
 
     /// Leave to ask it for something, if not too many wait for it already.
-    pub fn call(&self) -> Option<OwnedSemaphorePermit> {
+    pub fn acquire_permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.callers).try_acquire_owned().ok()
     }
 
-    /// What is known about a job's namespace.
-    pub fn find(&self, job: &str) -> Found {
-        if let Some(error) = self.unreachable() {
-            return Found::Unreachable(error);
+    /// Lookup result for a job's namespace.
+    pub fn find_namespace(&self, job: &str) -> NamespaceLookup {
+        if let Some(error) = self.unreachable_reason() {
+            return NamespaceLookup::Unreachable(error);
         }
         // Without its Secrets a namespace would look as if there were none.
         if !self.health.iter().all(Health::listed) {
-            return Found::NotYet;
+            return NamespaceLookup::NotYet;
         }
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let of_job = known.namespaces.iter().filter(|(_, place)| place.job == job);
-        // One that is going is what is left when nothing newer is there.
+        // A terminating namespace counts only if there is no newer one.
         let best = of_job.max_by_key(|(name, place)| (!place.terminating, place.created, *name));
         match best {
-            // What is not there may be there by now.
-            None if self.behind().is_some() => Found::NotYet,
-            None => Found::NoNamespace,
+            // A missing namespace may exist by now.
+            None if self.lag_reason().is_some() => NamespaceLookup::NotYet,
+            None => NamespaceLookup::NoNamespace,
             Some((namespace, place)) => {
                 let of = |table: &Table<String>| table.get(namespace).cloned();
                 let secrets = SECRETS.into_iter().zip(&known.secrets);
-                Found::Here(Here {
+                NamespaceLookup::Here(JobNamespace {
                     namespace: namespace.clone(),
                     terminating: place.terminating,
                     secrets: secrets.filter_map(|(name, table)| Some((name, of(table)?))).collect(),
@@ -151,14 +151,14 @@ impl BuildCluster {
     }
 
     /// Why what is known may be old, from the first moment on.
-    pub fn behind(&self) -> Option<String> {
-        self.health.iter().find_map(|health| Some(format!("{}: {}", health.name(), health.behind()?.1)))
+    pub fn lag_reason(&self) -> Option<String> {
+        self.health.iter().find_map(|health| Some(format!("{}: {}", health.name(), health.lag_reason()?.1)))
     }
 
     /// Why it counts as away. None as long as it may only have stumbled.
-    pub fn unreachable(&self) -> Option<String> {
+    pub fn unreachable_reason(&self) -> Option<String> {
         self.health.iter().find_map(|health| {
-            let (since, why) = health.behind()?;
+            let (since, why) = health.lag_reason()?;
             (since >= self.patience).then(|| format!("{}: {why}", health.name()))
         })
     }
@@ -168,9 +168,9 @@ impl BuildCluster {
         self.begun.elapsed() < self.patience && !self.health.iter().all(Health::listed)
     }
 
-    /// Watches until it is dropped. It is a task of its own, and what was seen last would stand for ever if a bug ended it.
-    pub(super) async fn watch(self: Arc<Self>, moved: UnboundedSender<Moved>) {
-        let lost = self.tell_when_lost(&moved);
+    /// Watches until it is dropped. It is a task of its own, and the last observation would stay forever if a bug ended it.
+    pub(super) async fn watch_until_dropped(self: Arc<Self>, moved: UnboundedSender<BuildClusterEvent>) {
+        let lost = self.report_when_lost(&moved);
         let watched = async {
             loop {
                 let watches = AssertUnwindSafe(self.watch_all(&moved)).catch_unwind();
@@ -185,59 +185,67 @@ impl BuildCluster {
         tokio::join!(watched, lost);
     }
 
-    async fn watch_all(&self, moved: &UnboundedSender<Moved>) {
+    async fn watch_all(&self, moved: &UnboundedSender<BuildClusterEvent>) {
         let namespaces = self.watch_namespaces(moved);
         let secrets = join_all((0..SECRETS.len()).map(|which| self.watch_secrets(which, moved)));
         tokio::join!(namespaces, secrets);
     }
 
-    async fn watch_namespaces(&self, moved: &UnboundedSender<Moved>) {
+    async fn watch_namespaces(&self, moved: &UnboundedSender<BuildClusterEvent>) {
         let api: Api<PartialObjectMeta<Namespace>> = Api::all(self.client());
         let config = Config::default().labels(ci_operator::JOB_ID);
-        watch::keep(api, config, &self.health[0], |event| {
+        watch::keep_watching(api, config, &self.health[0], |event| {
             let (whole, gone) = (matches!(event, Event::InitDone), job_of_deleted(&event));
             let jobs: Vec<String> = {
                 let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-                let keys = known.namespaces.take(&event, place);
+                let keys = known.namespaces.apply_event(&event, namespace_info);
                 keys.iter().filter_map(|key| known.namespaces.get(key)).map(|p| p.job.clone()).collect()
             };
-            self.tell(moved, whole, jobs.into_iter().chain(gone));
+            self.send_events(moved, whole, jobs.into_iter().chain(gone));
         })
         .await;
     }
 
-    async fn watch_secrets(&self, which: usize, moved: &UnboundedSender<Moved>) {
+    async fn watch_secrets(&self, which: usize, moved: &UnboundedSender<BuildClusterEvent>) {
         let api: Api<PartialObjectMeta<Secret>> = Api::all(self.client());
         let config = Config::default().fields(&format!("metadata.name={}", SECRETS[which]));
-        watch::keep(api, config, &self.health[which + 1], |event| {
+        watch::keep_watching(api, config, &self.health[which + 1], |event| {
             let whole = matches!(event, Event::InitDone);
             let jobs: Vec<String> = {
                 let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-                let keys =
-                    known.secrets[which].take(&event, |s| Some((s.namespace()?, s.resource_version()?)));
+                let keys = known.secrets[which]
+                    .apply_event(&event, |s| Some((s.namespace()?, s.resource_version()?)));
                 keys.iter().filter_map(|key| known.namespaces.get(key)).map(|p| p.job.clone()).collect()
             };
-            self.tell(moved, whole, jobs.into_iter());
+            self.send_events(moved, whole, jobs.into_iter());
         })
         .await;
     }
 
-    /// After a list it is not only its changes that matter: whoever waited for the cluster has to look.
-    fn tell(&self, moved: &UnboundedSender<Moved>, whole: bool, jobs: impl Iterator<Item = String>) {
-        let all =
-            if whole { vec![Moved::Cluster(self.name.clone())] } else { jobs.map(Moved::Job).collect() };
+    /// After a list not only the changes matter: objects that waited for the cluster need a reconcile.
+    fn send_events(
+        &self,
+        moved: &UnboundedSender<BuildClusterEvent>,
+        whole: bool,
+        jobs: impl Iterator<Item = String>,
+    ) {
+        let all = if whole {
+            vec![BuildClusterEvent::Cluster(self.name.clone())]
+        } else {
+            jobs.map(BuildClusterEvent::Job).collect()
+        };
         for one in all {
-            // Nobody listens while the process ends.
+            // There is no receiver while the process ends.
             let _ = moved.send(one);
         }
     }
 
-    /// Nothing happens when a cluster has had its time, so somebody has to say it.
-    async fn tell_when_lost(&self, moved: &UnboundedSender<Moved>) {
+    /// No event marks the end of a cluster's patience, so it is reported here.
+    async fn report_when_lost(&self, moved: &UnboundedSender<BuildClusterEvent>) {
         let mut lost = false;
         loop {
             sleep(Duration::from_secs(1)).await;
-            let error = self.unreachable();
+            let error = self.unreachable_reason();
             if error.is_some() != lost {
                 lost = error.is_some();
                 if let Some(error) = error {
@@ -245,14 +253,14 @@ impl BuildCluster {
                 } else {
                     tracing::info!(cluster = self.name, "build cluster is back");
                 }
-                let _ = moved.send(Moved::Cluster(self.name.clone()));
+                let _ = moved.send(BuildClusterEvent::Cluster(self.name.clone()));
             }
         }
     }
 }
 
-fn place(namespace: &PartialObjectMeta<Namespace>) -> Option<(String, Place)> {
-    let place = Place {
+fn namespace_info(namespace: &PartialObjectMeta<Namespace>) -> Option<(String, NamespaceInfo)> {
+    let place = NamespaceInfo {
         job: namespace.labels().get(ci_operator::JOB_ID)?.clone(),
         created: namespace.creation_timestamp().map(|time| time.0),
         terminating: namespace.metadata.deletion_timestamp.is_some(),

@@ -12,70 +12,69 @@ use thiserror::Error;
 /// Why a kubeconfig cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("its kubeconfig cannot be used: {0}")]
-pub struct Unusable(String);
+pub struct ClientError(String);
 
-/// Who vouches for an API server whose kubeconfig has no certificate authority.
+/// Trust in an API server whose kubeconfig has no certificate authority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Nobody: images have no bundle of authorities.
+    /// None: images have no bundle of authorities.
     Kubeconfig,
     /// A bundle that an administrator gave, in `SSL_CERT_FILE`.
     Bundle,
 }
 
 /// A client for a kubeconfig's current context.
-pub(super) async fn connect(path: &Path, trust: Trust) -> Result<Client, Unusable> {
-    let kubeconfig = Kubeconfig::read_from(path).map_err(|error| unusable(&error))?;
-    let mut config = configured(kubeconfig).await.map_err(|error| unusable(&error))?;
-    limit(&mut config);
-    vouched(&config, trust)?;
-    Client::try_from(config).map_err(|_| Unusable("no client can be made from it".to_owned()))
+pub(super) async fn connect_cluster(path: &Path, trust: Trust) -> Result<Client, ClientError> {
+    let kubeconfig = Kubeconfig::read_from(path).map_err(|error| client_error(&error))?;
+    let mut config = build_config(kubeconfig).await.map_err(|error| client_error(&error))?;
+    set_timeouts(&mut config);
+    check_authority(&config, trust)?;
+    Client::try_from(config).map_err(|_| ClientError("no client can be made from it".to_owned()))
 }
 
-/// What a client is made from, for the current context of a kubeconfig. A proxy that the environment names, in `HTTPS_PROXY`, is not used: no client here can
-/// use any, and with it none would be made.
+/// Client configuration for the current context of a kubeconfig. A proxy of the environment, in `HTTPS_PROXY`, is not used: no client here
+/// supports one, and with it no client would be created.
 ///
 /// # Errors
 /// If nothing can be made of the kubeconfig.
-pub async fn configured(kubeconfig: Kubeconfig) -> Result<Config, KubeconfigError> {
+pub async fn build_config(kubeconfig: Kubeconfig) -> Result<Config, KubeconfigError> {
     let named = kubeconfig.clusters.iter().filter_map(|named| named.cluster.as_ref()?.proxy_url.clone());
     let named: Vec<String> = named.collect();
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    direct(&mut config, &named);
+    drop_proxy(&mut config, &named);
     Ok(config)
 }
 
 /// Takes away a proxy that the kubeconfig does not name. With one that it does, no client is made: who names one does not want to go without.
-fn direct(config: &mut Config, named: &[String]) {
+fn drop_proxy(config: &mut Config, named: &[String]) {
     let own = |url: &Uri| named.iter().any(|named| named.parse::<Uri>().is_ok_and(|named| named == *url));
     config.proxy_url = config.proxy_url.take().filter(own);
 }
 
-/// Limits to how long a call may take. It is sent once: whoever asked tries again later, and must not be held until then. A
-/// connection that is silent is cut: watches are ended by the server after 290 s, so one that says nothing
-/// for longer is cut, and an answer that has not begun by then never will.
-pub fn limit(config: &mut Config) {
+/// Sets timeouts. A call is sent once: the caller retries later, and must not be blocked until then. A silent connection is cut: servers end
+/// watches after 290 s, so a longer silence means a broken connection, and a response that has not started by then never will.
+pub fn set_timeouts(config: &mut Config) {
     config.default_retry = false;
     config.connect_timeout = Some(Duration::from_secs(10));
     config.read_timeout = Some(Duration::from_mins(5));
 }
 
-/// Whether somebody vouches for the API server. Without, every call would fail, in words that nobody understands.
+/// Checks that a certificate authority covers the API server. Without one every call would fail with an incomprehensible error.
 ///
 /// # Errors
-/// If nobody does.
-pub fn vouched(config: &Config, trust: Trust) -> Result<(), Unusable> {
+/// Fails if there is none.
+pub fn check_authority(config: &Config, trust: Trust) -> Result<(), ClientError> {
     let asks = config.cluster_url.scheme_str() != Some("http") && !config.accept_invalid_certs;
     if asks && trust == Trust::Kubeconfig && config.root_cert.is_none() {
         let text =
             "it has no certificate-authority-data; add it, or name a bundle of authorities in SSL_CERT_FILE";
-        return Err(Unusable(text.to_owned()));
+        return Err(ClientError(text.to_owned()));
     }
     Ok(())
 }
 
 /// Parsers like to quote what they did not understand, and here that may be a token.
-fn unusable(error: &KubeconfigError) -> Unusable {
+fn client_error(error: &KubeconfigError) -> ClientError {
     let text = match error {
         KubeconfigError::ReadConfig(error, _) => format!("it cannot be read: {}", error.kind()),
         KubeconfigError::Parse(_) => "it is not a kubeconfig".to_owned(),
@@ -90,7 +89,7 @@ fn unusable(error: &KubeconfigError) -> Unusable {
         | KubeconfigError::ParseCertificates(_) => "a certificate or key in it cannot be read".to_owned(),
         _ => "something in it is not what it should be".to_owned(),
     };
-    Unusable(text)
+    ClientError(text)
 }
 
 #[cfg(test)]
@@ -111,12 +110,12 @@ mod tests {
              clusters: [{name: a, cluster: {server: 's3cret'}}]\nusers: [{name: a, user: {client-certificate-data: s3cret}}]",
         ] {
             std::fs::write(&path, text).unwrap();
-            let error = connect(&path, Trust::Bundle).await.err().expect(text);
+            let error = connect_cluster(&path, Trust::Bundle).await.err().expect(text);
             assert!(!format!("{error} {error:?}").contains("s3cret"), "{error:?}");
         }
     }
 
-    /// What kube has read from the environment looks like what it has read from the file.
+    /// Values that kube reads from the environment look like values from the file.
     #[test]
     fn the_environment_s_proxy_keeps_no_client_from_being_made() {
         let proxy: Uri = "http://proxy:3128".parse().unwrap();
@@ -125,7 +124,7 @@ mod tests {
         {
             let mut config = Config::new("https://a".parse().unwrap());
             config.proxy_url = Some(proxy.clone());
-            direct(&mut config, &named.map(str::to_owned).into_iter().collect::<Vec<_>>());
+            drop_proxy(&mut config, &named.map(str::to_owned).into_iter().collect::<Vec<_>>());
             assert_eq!(config.proxy_url.is_none(), usable, "{named:?}");
         }
     }
@@ -150,7 +149,7 @@ mod tests {
             ("{server: 'http://a'}", Trust::Kubeconfig, true),
         ] {
             std::fs::write(&path, kubeconfig(cluster)).unwrap();
-            let said = connect(&path, trust).await.err().map(|error| error.to_string());
+            let said = connect_cluster(&path, trust).await.err().map(|error| error.to_string());
             assert_eq!(said.is_none(), usable, "{cluster}: {said:?}");
             assert!(said.is_none_or(|said| said.contains("SSL_CERT_FILE")), "what to do");
         }

@@ -1,4 +1,4 @@
-//! What a watch last said, by key.
+//! Values of a watch, by key.
 
 use std::collections::HashMap;
 
@@ -18,8 +18,12 @@ impl<V> Default for Table<V> {
 }
 
 impl<V: PartialEq> Table<V> {
-    /// Takes an event. `read` gives an object's key and what is kept of it. Returns the keys whose value changed.
-    pub fn take<K>(&mut self, event: &Event<K>, read: impl Fn(&K) -> Option<(String, V)>) -> Vec<String> {
+    /// Applies an event. `read` returns an object's key and value. Returns the keys whose value changed.
+    pub fn apply_event<K>(
+        &mut self,
+        event: &Event<K>,
+        read: impl Fn(&K) -> Option<(String, V)>,
+    ) -> Vec<String> {
         match event {
             Event::Init => {
                 self.next = HashMap::new();
@@ -68,7 +72,7 @@ mod tests {
     fn a_list_replaces_what_was_known_when_it_ends() {
         let mut table = Table::default();
         let mut take = |event: Event<(&str, i32)>| {
-            let mut keys = table.take(&event, |&(key, value)| Some((key.to_owned(), value)));
+            let mut keys = table.apply_event(&event, |&(key, value)| Some((key.to_owned(), value)));
             keys.sort();
             (keys, table.get("a").copied(), table.get("b").copied())
         };

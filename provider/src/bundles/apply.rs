@@ -1,4 +1,5 @@
-//! One look at one cluster, or at what is made on the hub for it: applies bundles in their order and asks whether they are ready, up to the first that is not.
+//! Applies the bundles of one cluster, or of its prerequisites on the hub, in order, and checks whether they are ready, up to the first that is
+//! not.
 
 use serde_json::Value;
 use testplatform_apis::{
@@ -7,57 +8,57 @@ use testplatform_apis::{
 };
 use tokio::time::Instant;
 
-use super::ready::{Verdict, judge_aside};
+use super::ready::{Verdict, evaluate_off_thread};
 
-/// The most that is said of why, in characters.
+/// Maximum length of a message, in characters.
 const MOST_MESSAGE: usize = 256;
-/// The most that is said of which object, in characters: a kind and two names are no longer.
+/// Maximum length of an object's description, in characters: a kind and two names are no longer.
 const MOST_OBJECT: usize = 384;
 /// The longest reason.
 const MOST_REASON: usize = 64;
 
 /// Where bundles are applied, such as a cluster that was delivered. A call may be repeated, and may have been done although it failed.
-pub trait Inside {
-    /// Makes an object what its manifest says, and returns what is there then.
-    fn apply(&self, object: &Value) -> impl Future<Output = Result<Value, Refusal>> + Send;
+pub trait GuestCluster {
+    /// Applies a manifest, and returns the resulting object.
+    fn apply_manifest(&self, object: &Value) -> impl Future<Output = Result<Value, ApplyError>> + Send;
 }
 
 /// Why an object was not applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct ApplyError {
     /// A word.
     pub reason: String,
     /// A sentence.
     pub message: String,
-    /// Whether it stays so, whatever becomes of the cluster.
+    /// Whether the error is terminal, whatever happens in the cluster.
     pub hopeless: bool,
 }
 
-impl Refusal {
+impl ApplyError {
     /// One in our own words.
-    pub fn new(why: Why, message: impl Into<String>) -> Self {
-        Self { reason: why.as_str().into(), message: message.into(), hopeless: why.is_hopeless() }
+    pub fn new(why: ApplyErrorReason, message: impl Into<String>) -> Self {
+        Self { reason: why.as_str().into(), message: message.into(), hopeless: why.is_terminal() }
     }
 
     /// Whether it is this one of ours.
-    pub fn is(&self, why: Why) -> bool {
+    pub fn has_reason(&self, why: ApplyErrorReason) -> bool {
         self.reason == why.as_str()
     }
 
     /// One in the words of an API server: in a cluster they are those of its owner.
-    pub fn answered(code: u16, reason: &str, message: &str) -> Self {
+    pub fn from_response(code: u16, reason: &str, message: &str) -> Self {
         let fits = !reason.is_empty() && reason.len() <= MOST_REASON;
         let fits = fits && reason.bytes().all(|b| b.is_ascii_alphanumeric());
-        let reason = if fits { reason } else { Why::Refused.as_str() };
+        let reason = if fits { reason } else { ApplyErrorReason::Refused.as_str() };
         let message = redacted(message, MOST_MESSAGE);
         let message = if message.is_empty() { format!("the API server answered {code}") } else { message };
         Self { reason: reason.into(), message, hopeless: false }
     }
 }
 
-/// Why a bundle is not ready, in a word of ours. Beside these there are the reasons of API servers, such as `Forbidden` and `Invalid`.
+/// Reason why a bundle is not ready. In addition, API servers report their own, such as `Forbidden` and `Invalid`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum ApplyErrorReason {
     /// Its expression is not true yet.
     NotReady,
     /// Its expression is none, or gives neither true nor false.
@@ -90,7 +91,7 @@ pub enum Why {
     Refused,
 }
 
-impl Why {
+impl ApplyErrorReason {
     /// All of them.
     pub const ALL: [Self; 15] = [
         Self::NotReady,
@@ -131,8 +132,8 @@ impl Why {
         }
     }
 
-    /// Whether it stays so, whatever becomes of the cluster: nothing is to be waited for.
-    pub const fn is_hopeless(self) -> bool {
+    /// Whether the error is terminal, whatever happens in the cluster: waiting is useless.
+    pub const fn is_terminal(self) -> bool {
         match self {
             Self::InvalidExpression
             | Self::InvalidManifest
@@ -155,78 +156,81 @@ impl Why {
 
 /// Where a look ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Looked {
+pub enum ApplyProgress {
     /// All were applied, and everything was ready.
     All,
     /// This one, by its place, was not.
-    At(usize, Stop),
+    At(usize, PendingObject),
 }
 
-/// What a bundle waits for.
+/// Object that a bundle waits for, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stop {
+pub struct PendingObject {
     /// The object: kind, namespace and name. None: it is about none.
     pub object: Option<String>,
     /// Why.
-    pub why: Refusal,
+    pub why: ApplyError,
 }
 
-impl Stop {
-    /// One that is about no object.
-    pub fn of(why: Why, message: &str) -> Self {
-        Self { object: None, why: Refusal::new(why, message) }
+impl PendingObject {
+    /// Creates an error that concerns no object.
+    pub fn of(why: ApplyErrorReason, message: &str) -> Self {
+        Self { object: None, why: ApplyError::new(why, message) }
     }
 }
 
-/// Applies bundles from one on, and asks of each object whether it is ready. Of a bundle that is not ready everything was applied that could
-/// be, of those after it nothing. After `until` no call is begun any more.
-pub async fn carry_out<'a>(
+/// Applies bundles from an index on, and checks for each object whether it is ready. If a bundle is not ready, all of its own objects are
+/// applied as far as possible, and none of the later bundles. No call starts after `until`.
+pub async fn apply_bundles<'a>(
     bundles: impl IntoIterator<Item = &'a Bundle>,
     from: usize,
-    cluster: &impl Inside,
+    cluster: &impl GuestCluster,
     until: Instant,
-) -> Looked {
+) -> ApplyProgress {
     for (place, bundle) in bundles.into_iter().enumerate().skip(from) {
         let mut first = None;
         for manifest in &bundle.manifests {
             let said = if Instant::now() >= until {
-                Err(Refusal::new(Why::Unreachable, "the API server answers too slowly"))
+                Err(ApplyError::new(ApplyErrorReason::Unreachable, "the API server answers too slowly"))
             } else {
-                cluster.apply(&manifest.object).await
+                cluster.apply_manifest(&manifest.object).await
             };
             match said {
                 Err(why) => {
-                    let stop = Stop { object: Some(name_of(&manifest.object)), why };
-                    // What comes after it may need it, and what came before may wait for it.
-                    let hopeless = first.filter(|first: &Stop| first.why.hopeless);
-                    return Looked::At(place, hopeless.unwrap_or(stop));
+                    let stop = PendingObject { object: Some(describe_object(&manifest.object)), why };
+                    // Later objects may need it, and earlier ones may wait for it.
+                    let hopeless = first.filter(|first: &PendingObject| first.why.hopeless);
+                    return ApplyProgress::At(place, hopeless.unwrap_or(stop));
                 }
                 Ok(there) => {
-                    let stop = judged(manifest, there).await;
+                    let stop = check_readiness(manifest, there).await;
                     first = first.or(stop);
                 }
             }
         }
         if let Some(stop) = first {
-            return Looked::At(place, stop);
+            return ApplyProgress::At(place, stop);
         }
     }
-    Looked::All
+    ApplyProgress::All
 }
 
-async fn judged(manifest: &Manifest, there: Value) -> Option<Stop> {
+async fn check_readiness(manifest: &Manifest, there: Value) -> Option<PendingObject> {
     let expression = manifest.ready.as_deref()?;
-    let (why, message) = match judge_aside(expression, there).await {
+    let (why, message) = match evaluate_off_thread(expression, there).await {
         Verdict::Ready => return None,
-        Verdict::Not(message) => (Why::NotReady, message),
-        Verdict::Invalid(message) => (Why::InvalidExpression, message),
-        Verdict::TooLarge(message) => (Why::TooLarge, message),
+        Verdict::Not(message) => (ApplyErrorReason::NotReady, message),
+        Verdict::Invalid(message) => (ApplyErrorReason::InvalidExpression, message),
+        Verdict::TooLarge(message) => (ApplyErrorReason::TooLarge, message),
     };
-    Some(Stop { object: Some(name_of(&manifest.object)), why: Refusal::new(why, message) })
+    Some(PendingObject {
+        object: Some(describe_object(&manifest.object)),
+        why: ApplyError::new(why, message),
+    })
 }
 
-/// By what people know an object: kind, namespace if it says one, and name.
-pub fn name_of(object: &Value) -> String {
+/// Readable reference to an object: kind, namespace if it has one, and name.
+pub fn describe_object(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (kind, metadata) = (text(&object["kind"]), &object["metadata"]);
     let name = text(&metadata["name"]);

@@ -1,4 +1,4 @@
-//! The loop over orders: what happened, which order that concerns, and a look at it.
+//! Controller of bundle requests: maps events to requests, and reconciles each.
 
 use std::{
     collections::BTreeMap,
@@ -20,33 +20,32 @@ use tokio::{
 };
 
 use super::{
-    apply::{Looked, Stop, carry_out},
+    apply::{ApplyProgress, PendingObject, apply_bundles},
     inside,
-    map::{MARKS, Map},
-    next::{Here, Note, Release, Step, Work, is_overdue, next},
-    observe::Observer,
-    seen::{Seen, seen},
+    map::{BundleRequest, REQUEST_KEYS},
+    next::{BundlePlan, BundleRange, BundleRelease, ClusterAccess, StatusUpdate, is_overdue, plan},
+    observe::RequestObserver,
+    seen::{BundleGauge, new_gauge},
 };
 use crate::{
     config::Clusters,
     ephemeral_cluster::credentials::published_name,
-    execute::{Cause, Error, Reason, limited},
-    looks::{CALM, Next, Pace, looks},
-    metrics::{Metrics, bundles::Outcome},
-    named,
-    orders::{Orders, Teller},
-    publish::Vault,
+    execute::{Cause, Error, Reason, with_timeout},
+    lookup,
+    metrics::{Metrics, bundles::BundleOutcome},
+    orders::{EventPublisher, RequestWatch},
+    publish::CredentialsNamespace,
     running::Running,
-    step,
-    watch::{Health, keep},
+    watch::{Health, keep_watching},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
-/// How many looks at once: those that wait for a cluster keep nobody waiting for another.
-const PACE: Pace = Pace { at_once: 16, calm: CALM };
+/// Requests that wait for a cluster do not delay requests for another.
+const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce: DEBOUNCE };
 /// How long a look in a cluster may go on beginning calls.
 const LOOK: Duration = Duration::from_mins(1);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The hub.
@@ -55,22 +54,22 @@ pub struct Options {
     pub config: Clusters,
     /// How long one call to the hub may take.
     pub patience: Duration,
-    /// Who this process is, in events.
+    /// Identity of this process in events.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
 
-/// What the loop works with.
-struct Controller {
+/// State of the controller.
+struct BundleController {
     client: Client,
-    observer: Observer,
+    observer: RequestObserver,
     patience: Duration,
     now: fn() -> Timestamp,
     metrics: Metrics,
-    teller: Teller,
-    seen: Arc<Seen>,
-    orders: Orders,
+    teller: EventPublisher,
+    seen: Arc<BundleGauge>,
+    orders: RequestWatch,
     /// The Secret that is published for the cluster of an order.
     secrets: Mutex<BTreeMap<String, String>>,
 }
@@ -81,51 +80,56 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, patience, instance, now } = options;
     let namespaces = config.namespaces();
-    let seen = Arc::new(seen(namespaces.len()));
-    metrics.attach_bundles(&seen);
-    let vault = Vault::new(client.clone(), &config.credentials_namespace);
-    let controller = Controller {
+    let states = Arc::new(new_gauge(namespaces.len()));
+    metrics.attach_bundles(&states);
+    let vault = CredentialsNamespace::new(client.clone(), &config.credentials_namespace);
+    let controller = BundleController {
         client: client.clone(),
-        observer: Observer { vault, config, patience },
+        observer: RequestObserver { credentials_namespace: vault, config, request_timeout: patience },
         patience,
         now,
         metrics: metrics.clone(),
-        teller: Teller { client, patience, instance, metrics },
-        seen: Arc::clone(&seen),
-        orders: Orders::new(MARKS),
+        teller: EventPublisher { client, patience, instance, metrics },
+        seen: Arc::clone(&states),
+        orders: RequestWatch::new(REQUEST_KEYS),
         secrets: Mutex::default(),
     };
     let (sender, happened) = unbounded_channel();
-    let Some((published, watches)) = seen.health.split_first() else { return };
+    let Some((published, watches)) = states.health.split_first() else { return };
     let orders = namespaces
         .iter()
         .zip(watches)
-        .map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
+        .map(|(namespace, health)| controller.watch_requests(namespace, health, sender.clone()));
     let watching = async { tokio::join!(join_all(orders), controller.watch_published(published, &sender)) };
-    let looking =
-        looks(happened, PACE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
+    let looking = run_queue(
+        happened,
+        PACE,
+        &controller.metrics,
+        async |key: String| controller.reconcile(&key).await,
+        stop,
+    );
     tokio::select! {
         _ = watching => {}
         () = looking => {}
     }
 }
 
-impl Controller {
-    async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
+impl BundleController {
+    async fn watch_requests(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
         let client = self.client.clone();
-        self.orders.watch(client, namespace, health, sender, |key| self.forget(key)).await;
+        self.orders.watch(client, namespace, health, sender, |key| self.forget_request(key)).await;
     }
 
-    /// What is published, by its names: an order may wait for it.
+    /// Watches published Secrets: a request may wait for one.
     async fn watch_published(&self, health: &Health, sender: &UnboundedSender<String>) {
-        let secrets = self.observer.vault.secrets_metadata();
-        keep(secrets, watcher::Config::default(), health, |event| {
+        let secrets = self.observer.credentials_namespace.secrets_metadata();
+        keep_watching(secrets, watcher::Config::default(), health, |event| {
             if let Event::Apply(secret) = event {
                 let name = secret.name_any();
                 for (key, waits_for) in lock(&self.secrets).iter() {
@@ -138,44 +142,44 @@ impl Controller {
         .await;
     }
 
-    fn forget(&self, key: &str) {
+    fn forget_request(&self, key: &str) {
         lock(&self.secrets).remove(key);
-        self.seen.saw(key, None);
+        self.seen.record(key, None);
     }
 
-    /// Looks at an order, and says when to do so again.
-    async fn look(&self, key: &str) -> Next {
-        if !self.orders.knows(key) {
-            return Next::Rest;
+    /// Reconciles a request, and returns the next action.
+    async fn reconcile(&self, key: &str) -> Action {
+        if !self.orders.contains(key) {
+            return Action::AwaitChange;
         }
-        let passed = self.pass(key).await;
-        // It may have gone meanwhile, and nobody would forget it then.
-        if !self.orders.knows(key) {
-            self.forget(key);
+        let passed = self.reconcile_request(key).await;
+        // The object may be deleted meanwhile, and nothing would forget it then.
+        if !self.orders.contains(key) {
+            self.forget_request(key);
         }
         match passed {
             Ok(after) => after.into(),
             // It is not as it was when it was read.
-            Err(Error { reason: Reason::Conflict, .. }) => Next::After(CALM),
+            Err(Error { reason: Reason::Conflict, .. }) => Action::RequeueAfter(DEBOUNCE),
             Err(Error { action, reason, message }) => {
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(order = key, action, error = message, "bundles could not be looked after");
-                Next::Failed
+                Action::Failed
             }
         }
     }
 
-    async fn pass(&self, key: &str) -> Result<Option<Duration>, Error> {
+    async fn reconcile_request(&self, key: &str) -> Result<Option<Duration>, Error> {
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
-        let get = async { named::find(&maps, name).await.map_err(Cause::from) };
-        let Some(stored) = limited("get_bundles", self.patience, get).await? else { return Ok(None) };
-        let map = Map::read(&stored);
+        let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
+        let Some(stored) = with_timeout("get_bundles", self.patience, get).await? else { return Ok(None) };
+        let map = BundleRequest::from_config_map(&stored);
         let here = match &map.order {
             Ok(order) => {
                 self.waits_for(key, order.cluster.name.as_str());
-                match self.observer.here(namespace, order).await {
-                    // Whatever hides it, it is held no longer than what comes before its end may take.
+                match self.observer.observe_cluster(namespace, order).await {
+                    // Even with an unreadable cluster, the finalizer holds the request no longer than the time of its pre-delete bundles.
                     Err(Error { action, reason, message }) if is_overdue(&map, (self.now)()) => {
                         self.metrics.failed(action, reason.as_str());
                         tracing::warn!(
@@ -184,56 +188,64 @@ impl Controller {
                             error = message,
                             "let go without a look at its cluster"
                         );
-                        Here::Closed("the hub does not let the cluster be looked at")
+                        ClusterAccess::Unreachable("the hub does not let the cluster be looked at")
                     }
                     here => here?,
                 }
             }
-            Err(_) => Here::Unknown,
+            Err(_) => ClusterAccess::Unknown,
         };
-        let mut step = next(&map, &here, None, (self.now)());
-        if let Step::Apply(work) = step {
-            let looked = self.apply(&map, &here, work).await;
-            step = next(&map, &here, Some(&looked), (self.now)());
+        let mut step = plan(&map, &here, None, (self.now)());
+        if let BundlePlan::Apply(work) = step {
+            let looked = self.apply_planned(&map, &here, work).await;
+            step = plan(&map, &here, Some(&looked), (self.now)());
         }
         let stands = |state: Option<State>| {
-            if self.orders.knows(key) {
-                self.seen.saw(key, Some(state.into()));
+            if self.orders.contains(key) {
+                self.seen.record(key, Some(state.into()));
             }
         };
         match step {
-            Step::Apply(_) | Step::Rest => {
+            BundlePlan::Apply(_) | BundlePlan::AwaitChange => {
                 stands(map.report.state);
                 Ok(None)
             }
-            Step::Later(after) => {
+            BundlePlan::RequeueAfter(after) => {
                 stands(map.report.state);
                 Ok(Some(after))
             }
-            Step::Write(note, after) => {
+            BundlePlan::WriteStatus(note, after) => {
                 let cluster = note.cluster.as_deref().map(|uid| (CLUSTER, uid.into()));
-                let written = MARKS.write(&maps, &stored, &note.report, cluster, note.hold);
-                limited("write_bundles", self.patience, written).await?;
+                let written = REQUEST_KEYS.write(&maps, &stored, &note.report, cluster, note.add_finalizer);
+                with_timeout("write_bundles", self.patience, written).await?;
                 stands(note.report.state);
-                self.said(key, &stored, &map.report, &note).await;
+                self.emit_changes(key, &stored, &map.report, &note).await;
                 Ok(Some(after))
             }
-            Step::Release(how) => {
-                limited("release_bundles", self.patience, MARKS.release(&maps, &stored)).await?;
-                self.released(key, &stored, &map.report, how).await;
+            BundlePlan::Release(how) => {
+                with_timeout("release_bundles", self.patience, REQUEST_KEYS.release(&maps, &stored)).await?;
+                self.record_release(key, &stored, &map.report, how).await;
                 Ok(None)
             }
         }
     }
 
-    async fn apply(&self, map: &Map, here: &Here, Work { list, from }: Work) -> Looked {
-        let (Ok(order), Here::Open { admin, .. }) = (&map.order, here) else {
-            // It is asked for of nothing else.
-            return Looked::At(from, Stop::of(super::apply::Why::NotPublished, "nothing is published"));
+    async fn apply_planned(
+        &self,
+        map: &BundleRequest,
+        here: &ClusterAccess,
+        BundleRange { list, from }: BundleRange,
+    ) -> ApplyProgress {
+        let (Ok(order), ClusterAccess::Reachable { admin, .. }) = (&map.order, here) else {
+            // It is only called in that case.
+            return ApplyProgress::At(
+                from,
+                PendingObject::of(super::apply::ApplyErrorReason::NotPublished, "nothing is published"),
+            );
         };
-        match inside::open(admin).await {
-            Ok(cluster) => carry_out(list.of(order), from, &cluster, Instant::now() + LOOK).await,
-            Err(why) => Looked::At(from, Stop { object: None, why }),
+        match inside::connect(admin).await {
+            Ok(cluster) => apply_bundles(list.bundles_of(order), from, &cluster, Instant::now() + LOOK).await,
+            Err(why) => ApplyProgress::At(from, PendingObject { object: None, why }),
         }
     }
 
@@ -245,8 +257,8 @@ impl Controller {
         }
     }
 
-    /// Tells of what has changed: once, because it is written down.
-    async fn said(&self, key: &str, map: &ConfigMap, before: &Report, note: &Note) {
+    /// Emits events about changes: once, because the state is recorded.
+    async fn emit_changes(&self, key: &str, map: &ConfigMap, before: &Report, note: &StatusUpdate) {
         let now = &note.report;
         let (bundle, object) = (now.bundle.as_deref(), now.object.as_deref());
         let (reason, message) = (now.reason.as_deref(), now.message.as_deref());
@@ -261,34 +273,37 @@ impl Controller {
         let what = [bundle, object, reason, message].into_iter().flatten().collect::<Vec<_>>().join(": ");
         let told = match now.state {
             Some(State::Applied) => {
-                (Outcome::Applied, "all that belongs into the cluster is there".to_owned())
+                (BundleOutcome::Applied, "all that belongs into the cluster is there".to_owned())
             }
-            Some(State::SetupFailed) => (Outcome::Failed, what),
+            Some(State::SetupFailed) => (BundleOutcome::Failed, what),
             Some(State::Running | State::BeforeDeletion) | None => return,
         };
-        self.tell(key, map, told.0, told.1).await;
+        self.publish_event(key, map, told.0, told.1).await;
     }
 
-    async fn released(&self, key: &str, map: &ConfigMap, before: &Report, how: Release) {
+    async fn record_release(&self, key: &str, map: &ConfigMap, before: &Report, how: BundleRelease) {
         let bundle = before.bundle.as_deref().unwrap_or_default();
         let (outcome, text) = match how {
-            Release::Done => (Outcome::Released, "all that comes before the deletion is done".to_owned()),
-            Release::Needless => (
-                Outcome::Released,
+            BundleRelease::Done => {
+                (BundleOutcome::Released, "all that comes before the deletion is done".to_owned())
+            }
+            BundleRelease::NotNeeded => (
+                BundleOutcome::Released,
                 "the cluster is gone or goes by itself; nothing is done before".to_owned(),
             ),
-            Release::GivenUp => {
+            BundleRelease::GivenUp => {
                 let why = before.message.as_deref().unwrap_or("it was not ready in time");
-                (Outcome::GivenUp, format!("{bundle}: {why}; the cluster is deleted all the same"))
+                (BundleOutcome::GivenUp, format!("{bundle}: {why}; the cluster is deleted all the same"))
             }
         };
         tracing::info!(order = key, ?how, "let go");
-        self.tell(key, map, outcome, text).await;
+        self.publish_event(key, map, outcome, text).await;
     }
 
-    async fn tell(&self, key: &str, map: &ConfigMap, outcome: Outcome, note: String) {
+    async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: BundleOutcome, note: String) {
         self.metrics.bundles_came_to(outcome);
-        let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
-        self.teller.tell(key, map, &event, (self.now)()).await;
+        let event =
+            crate::plan::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
+        self.teller.publish_event(key, map, &event, (self.now)()).await;
     }
 }

@@ -7,23 +7,23 @@ use kube::Client;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use super::apply::{Inside, Refusal, Why};
+use super::apply::{ApplyError, ApplyErrorReason, GuestCluster};
 use crate::{
     account::{
         admin::AdminKubeconfig,
-        reach::{self, Answer, MOST, Silent, Unusable, send},
+        reach::{self, ApiResponse, MAX_RESPONSE_BYTES, RequestError, UnusableKubeconfig, send_request},
     },
     ephemeral_cluster::object::MANAGER,
 };
 
 /// How long one call may take. Admission in the cluster may take longer; then it is tried again.
 const CALL: Duration = Duration::from_secs(10);
-/// The namespace of what says none, as that of `kubectl` is.
+/// Namespace of an object without one, as with `kubectl`.
 const DEFAULT: &str = "default";
 
-/// What is said where an API server does not do what it is asked to: sentences.
+/// Messages for the cases in which an API server does not do what it is asked to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Words {
+pub(crate) struct ErrorMessages {
     /// It does not know who asks.
     pub unauthorized: &'static str,
     /// It does not answer.
@@ -34,15 +34,15 @@ pub(crate) struct Words {
     pub no_such_kind: &'static str,
 }
 
-/// Of a cluster that was delivered.
-const DELIVERED: Words = Words {
+/// Messages about a delivered cluster.
+const DELIVERED: ErrorMessages = ErrorMessages {
     unauthorized: "the cluster does not take the kubeconfig",
     unreachable: "the cluster cannot be reached from the hub",
     too_large: "the cluster's answer is longer than 2 MiB, or has more than 100,000 values",
     no_such_kind: "the cluster does not serve objects of this kind",
 };
 
-/// What discovery says of a kind.
+/// Discovery result for a kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Resource {
     /// Its plural.
@@ -51,7 +51,7 @@ pub(crate) struct Resource {
     pub namespaced: bool,
 }
 
-/// What a manifest is about.
+/// Object that a manifest refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     /// API group; empty for the core.
@@ -60,7 +60,7 @@ pub(crate) struct Target {
     pub version: String,
     /// Kind.
     pub kind: String,
-    /// Namespace, if it says one.
+    /// Namespace, if it has one.
     pub namespace: Option<String>,
     /// Name.
     pub name: String,
@@ -71,9 +71,13 @@ impl Target {
     ///
     /// # Errors
     /// If it is none.
-    pub fn of(object: &Value) -> Result<Self, Refusal> {
-        let unreadable =
-            || Refusal::new(Why::InvalidManifest, "the manifest has no apiVersion, kind or metadata.name");
+    pub fn of(object: &Value) -> Result<Self, ApplyError> {
+        let unreadable = || {
+            ApplyError::new(
+                ApplyErrorReason::InvalidManifest,
+                "the manifest has no apiVersion, kind or metadata.name",
+            )
+        };
         let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         let metadata = &object["metadata"];
         let whole = text(&object["apiVersion"]).ok_or_else(unreadable)?;
@@ -88,77 +92,87 @@ impl Target {
     }
 
     /// The path of its group and version.
-    fn root(&self) -> Result<String, Refusal> {
-        let version = segment(&self.version)?;
+    fn api_root(&self) -> Result<String, ApplyError> {
+        let version = escape_segment(&self.version)?;
         match &*self.group {
             "" => Ok(format!("/api/{version}")),
-            group => Ok(format!("/apis/{}/{version}", segment(group)?)),
+            group => Ok(format!("/apis/{}/{version}", escape_segment(group)?)),
         }
     }
 
-    /// Where the objects of its kind are, in its namespace, or in this one if it says none.
-    pub fn collection(&self, resource: &Resource, otherwise: &str) -> Result<String, Refusal> {
-        let mut path = self.root()?;
+    /// Path of the collection of its kind, in its namespace, or in `otherwise` if it has none.
+    pub fn collection_path(&self, resource: &Resource, otherwise: &str) -> Result<String, ApplyError> {
+        let mut path = self.api_root()?;
         if resource.namespaced {
             path.push_str("/namespaces/");
-            path.push_str(&segment(self.namespace.as_deref().unwrap_or(otherwise))?);
+            path.push_str(&escape_segment(self.namespace.as_deref().unwrap_or(otherwise))?);
         }
-        Ok(format!("{path}/{}", segment(&resource.plural)?))
+        Ok(format!("{path}/{}", escape_segment(&resource.plural)?))
     }
 
-    /// Where it is itself.
-    pub fn path(&self, resource: &Resource, otherwise: &str) -> Result<String, Refusal> {
-        Ok(format!("{}/{}", self.collection(resource, otherwise)?, segment(&self.name)?))
+    /// Path of the object itself.
+    pub fn object_path(&self, resource: &Resource, otherwise: &str) -> Result<String, ApplyError> {
+        Ok(format!("{}/{}", self.collection_path(resource, otherwise)?, escape_segment(&self.name)?))
     }
 }
 
-/// A cluster for the time of one look: what it serves is asked for once, but for what it does not serve, which a bundle may be making just now.
-pub(crate) struct Opened {
+/// Client of a cluster for one reconcile. Discovery results are cached, except for missing kinds, because a bundle may be creating them.
+pub(crate) struct GuestClient {
     client: Client,
-    words: Words,
+    words: ErrorMessages,
     known: Mutex<BTreeMap<(String, String), Resource>>,
 }
 
 /// Opens a cluster that was delivered. Nothing is called yet.
-pub(super) async fn open(admin: &AdminKubeconfig) -> Result<Opened, Refusal> {
-    match reach::open(admin).await {
-        Ok(client) => Ok(Opened::new(client, DELIVERED)),
-        Err(Unusable(why)) => {
-            Err(Refusal::new(Why::KubeconfigUnusable, format!("the kubeconfig of the cluster {why}")))
-        }
+pub(super) async fn connect(admin: &AdminKubeconfig) -> Result<GuestClient, ApplyError> {
+    match reach::connect(admin).await {
+        Ok(client) => Ok(GuestClient::new(client, DELIVERED)),
+        Err(UnusableKubeconfig(why)) => Err(ApplyError::new(
+            ApplyErrorReason::KubeconfigUnusable,
+            format!("the kubeconfig of the cluster {why}"),
+        )),
     }
 }
 
-impl Opened {
+impl GuestClient {
     /// By a client.
-    pub fn new(client: Client, words: Words) -> Self {
+    pub fn new(client: Client, words: ErrorMessages) -> Self {
         Self { client, words, known: Mutex::default() }
     }
 
-    /// A call; what comes back is any answer but that nobody knows who asks.
-    pub async fn call(&self, verb: &str, path: &str, body: (&str, &Value)) -> Result<Answer, Refusal> {
-        match send(&self.client, verb, path, body, MOST, CALL).await {
-            Ok(Answer { code: StatusCode::UNAUTHORIZED, .. }) => {
-                Err(Refusal::new(Why::Unauthorized, self.words.unauthorized))
+    /// Sends a request; returns any response except 401.
+    pub async fn send_request(
+        &self,
+        verb: &str,
+        path: &str,
+        body: (&str, &Value),
+    ) -> Result<ApiResponse, ApplyError> {
+        match send_request(&self.client, verb, path, body, MAX_RESPONSE_BYTES, CALL).await {
+            Ok(ApiResponse { code: StatusCode::UNAUTHORIZED, .. }) => {
+                Err(ApplyError::new(ApplyErrorReason::Unauthorized, self.words.unauthorized))
             }
             Ok(answer) => Ok(answer),
-            Err(Silent::Unreachable) => Err(Refusal::new(Why::Unreachable, self.words.unreachable)),
-            Err(Silent::TooLarge) => Err(Refusal::new(Why::TooLarge, self.words.too_large)),
+            Err(RequestError::Unreachable) => {
+                Err(ApplyError::new(ApplyErrorReason::Unreachable, self.words.unreachable))
+            }
+            Err(RequestError::TooLarge) => {
+                Err(ApplyError::new(ApplyErrorReason::TooLarge, self.words.too_large))
+            }
         }
     }
 
-    /// What discovery says of the kind of a manifest.
-    pub async fn resource(&self, target: &Target) -> Result<Resource, Refusal> {
-        let (root, kind) = (target.root()?, &target.kind);
+    /// Discovers the resource of a manifest's kind.
+    pub async fn discover_resource(&self, target: &Target) -> Result<Resource, ApplyError> {
+        let (root, kind) = (target.api_root()?, &target.kind);
         let key = (root.clone(), kind.clone());
         if let Some(known) = self.known.lock().await.get(&key) {
             return Ok(known.clone());
         }
-        let answer = self.call("GET", &root, NOTHING).await?;
+        let answer = self.send_request("GET", &root, NO_BODY).await?;
         let all = match answer.code {
             StatusCode::NOT_FOUND => None,
             code if code.is_success() => answer.body["resources"].as_array(),
-            _ => return Err(refused(&answer)),
+            _ => return Err(response_error(&answer)),
         };
         let named = |entry: &&Value| {
             entry["kind"] == **kind && entry["name"].as_str().is_some_and(|name| !name.contains('/'))
@@ -167,40 +181,44 @@ impl Opened {
             let plural = entry["name"].as_str()?.to_owned();
             Some(Resource { plural, namespaced: entry["namespaced"].as_bool()? })
         });
-        let found = found.ok_or_else(|| Refusal::new(Why::NoSuchKind, self.words.no_such_kind))?;
+        let found =
+            found.ok_or_else(|| ApplyError::new(ApplyErrorReason::NoSuchKind, self.words.no_such_kind))?;
         self.known.lock().await.insert(key, found.clone());
         Ok(found)
     }
 
-    /// Server-side apply, by force: what is there then. What is told to be wrong with it is the answer's.
-    pub async fn patch(&self, path: &str, object: &Value) -> Result<Answer, Refusal> {
+    /// Applies an object with forced server-side apply and returns the result. Errors of the API server are in the response.
+    pub async fn apply_object(&self, path: &str, object: &Value) -> Result<ApiResponse, ApplyError> {
         let path = format!("{path}?fieldManager={MANAGER}&force=true");
         // JSON is YAML too.
-        self.call("PATCH", &path, ("application/apply-patch+yaml", object)).await
+        self.send_request("PATCH", &path, ("application/apply-patch+yaml", object)).await
     }
 }
 
-impl Inside for Opened {
-    async fn apply(&self, object: &Value) -> Result<Value, Refusal> {
+impl GuestCluster for GuestClient {
+    async fn apply_manifest(&self, object: &Value) -> Result<Value, ApplyError> {
         let target = Target::of(object)?;
-        let path = target.path(&self.resource(&target).await?, DEFAULT)?;
-        there(self.patch(&path, object).await?)
+        let path = target.object_path(&self.discover_resource(&target).await?, DEFAULT)?;
+        expect_object(self.apply_object(&path, object).await?)
     }
 }
 
 /// The body of a call without one.
-pub(crate) const NOTHING: (&str, &Value) = ("application/json", &Value::Null);
+pub(crate) const NO_BODY: (&str, &Value) = ("application/json", &Value::Null);
 
 /// The object in an answer.
 ///
 /// # Errors
 /// If the answer is that there is none, or no object: what answers may be its owner's, who may answer anything.
-pub(crate) fn there(answer: Answer) -> Result<Value, Refusal> {
+pub(crate) fn expect_object(answer: ApiResponse) -> Result<Value, ApplyError> {
     if !answer.code.is_success() {
-        return Err(refused(&answer));
+        return Err(response_error(&answer));
     }
     let Value::Object(mut object) = answer.body else {
-        return Err(Refusal::new(Why::Refused, "the API server answers with something that is no object"));
+        return Err(ApplyError::new(
+            ApplyErrorReason::Refused,
+            "the API server answers with something that is no object",
+        ));
     };
     // The largest part of many objects, and nothing that anybody asks for.
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -210,15 +228,15 @@ pub(crate) fn there(answer: Answer) -> Result<Value, Refusal> {
 }
 
 /// An answer that is a refusal.
-pub(crate) fn refused(answer: &Answer) -> Refusal {
+pub(crate) fn response_error(answer: &ApiResponse) -> ApplyError {
     let text = |key| answer.body[key].as_str().unwrap_or_default();
-    Refusal::answered(answer.code.as_u16(), text("reason"), text("message"))
+    ApplyError::from_response(answer.code.as_u16(), text("reason"), text("message"))
 }
 
-/// A part of a path: whatever is in it leads nowhere else.
-fn segment(text: &str) -> Result<String, Refusal> {
+/// Escapes a path segment, so that its content cannot lead elsewhere.
+fn escape_segment(text: &str) -> Result<String, ApplyError> {
     if matches!(text, "" | "." | "..") || text.len() > 253 {
-        return Err(Refusal::new(Why::InvalidManifest, "a name in the manifest is no name"));
+        return Err(ApplyError::new(ApplyErrorReason::InvalidManifest, "a name in the manifest is no name"));
     }
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -243,13 +261,13 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::bundles::apply::{Looked, carry_out};
+    use crate::bundles::apply::{ApplyProgress, apply_bundles};
 
     const SERVED: &str =
         r#"{ "resources": [{ "kind": "ConfigMap", "name": "configmaps", "namespaced": true }] }"#;
 
-    /// What comes of a bundle in a cluster that answers so to whoever applies something.
-    async fn applied(answer: &str) -> Looked {
+    /// Progress of a bundle in a cluster that gives this answer to every apply.
+    async fn applied(answer: &str) -> ApplyProgress {
         let answer = answer.to_owned();
         let service = tower::service_fn(move |request: Request<Body>| {
             let text = if request.method() == Method::GET { SERVED } else { &answer };
@@ -259,8 +277,8 @@ mod tests {
         let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "one" } });
         let bundle: Bundle =
             serde_json::from_value(json!({ "name": "b", "manifests": [{ "object": object }] })).unwrap();
-        let cluster = Opened::new(Client::new(service, "default"), DELIVERED);
-        carry_out([&bundle], 0, &cluster, Instant::now() + CALL).await
+        let cluster = GuestClient::new(Client::new(service, "default"), DELIVERED);
+        apply_bundles([&bundle], 0, &cluster, Instant::now() + CALL).await
     }
 
     /// Its administrator is a tenant.
@@ -268,12 +286,15 @@ mod tests {
     async fn an_answer_that_is_no_object_is_a_failure_of_the_bundle() {
         for answer in ["[]", r#""x""#, "1", "true", "null", "no JSON"] {
             let looked = applied(answer).await;
-            let Looked::At(0, stop) = looked else { panic!("{answer}: {looked:?}") };
-            assert!(stop.why.is(Why::Refused) && !stop.why.hopeless, "{answer}: {stop:?}");
+            let ApplyProgress::At(0, stop) = looked else { panic!("{answer}: {looked:?}") };
+            assert!(
+                stop.why.has_reason(ApplyErrorReason::Refused) && !stop.why.hopeless,
+                "{answer}: {stop:?}"
+            );
             assert_eq!(stop.object.as_deref(), Some("ConfigMap one"), "{answer}");
         }
         for answer in [r#"{ "metadata": { "managedFields": [] } }"#, r#"{ "metadata": [] }"#, "{}"] {
-            assert_eq!(applied(answer).await, Looked::All, "{answer}");
+            assert_eq!(applied(answer).await, ApplyProgress::All, "{answer}");
         }
     }
 
@@ -282,23 +303,26 @@ mod tests {
     async fn an_answer_with_too_much_in_it_is_not_made_into_an_object() {
         let much = format!(r#"{{ "metadata": {{}}, "data": [{}0] }}"#, "[],".repeat(100_000));
         let looked = applied(&much).await;
-        let Looked::At(0, stop) = looked else { panic!("{looked:?}") };
-        assert!(stop.why.is(Why::TooLarge) && stop.why.message.contains("100,000"), "{stop:?}");
+        let ApplyProgress::At(0, stop) = looked else { panic!("{looked:?}") };
+        assert!(
+            stop.why.has_reason(ApplyErrorReason::TooLarge) && stop.why.message.contains("100,000"),
+            "{stop:?}"
+        );
     }
 
     #[test]
     fn what_fields_are_managed_by_whom_is_left_out() {
         let body = json!({ "metadata": { "name": "one", "managedFields": [{}] } });
-        let there = there(Answer { code: StatusCode::OK, body }).unwrap();
+        let there = expect_object(ApiResponse { code: StatusCode::OK, body }).unwrap();
         assert_eq!(there, json!({ "metadata": { "name": "one" } }));
     }
 
     #[test]
     fn a_name_leads_nowhere_else() {
-        assert_eq!(segment("system:node-proxier.x_y").unwrap(), "system:node-proxier.x_y");
-        assert_eq!(segment("../secrets?a=b#c%2f").unwrap(), "..%2Fsecrets%3Fa%3Db%23c%252f");
+        assert_eq!(escape_segment("system:node-proxier.x_y").unwrap(), "system:node-proxier.x_y");
+        assert_eq!(escape_segment("../secrets?a=b#c%2f").unwrap(), "..%2Fsecrets%3Fa%3Db%23c%252f");
         for none in ["", ".", "..", &"x".repeat(254)] {
-            assert!(segment(none).is_err(), "{none}");
+            assert!(escape_segment(none).is_err(), "{none}");
         }
     }
 }

@@ -4,40 +4,40 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use testplatform_apis::bundle::{self, Order, Report};
 
-use crate::orders::{Marks, deleted, note};
+use crate::orders::{RequestKeys, annotation, deletion_timestamp};
 
-/// What is on it.
-pub(super) const MARKS: Marks = Marks {
+/// Keys of a bundle request.
+pub(super) const REQUEST_KEYS: RequestKeys = RequestKeys {
     label: bundle::LABEL,
     order: bundle::ORDER,
     report: bundle::REPORT,
     finalizer: bundle::FINALIZER,
 };
 
-/// What a ConfigMap says.
+/// Content of a request's ConfigMap.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Map {
-    /// What is to be done; or why that cannot be read, in a sentence.
+pub struct BundleRequest {
+    /// Parsed request, or the parse error as a sentence.
     pub order: Result<Order, String>,
-    /// What was told last; nothing of it, if that cannot be read.
+    /// Last report; empty if it cannot be read.
     pub report: Report,
     /// Uid of the object in whose cluster it was begun.
     pub cluster: Option<String>,
-    /// Whether our finalizer stands on it.
-    pub holds: bool,
+    /// Whether our finalizer is present.
+    pub has_finalizer: bool,
     /// Since when it is being deleted, by the API server's clock.
     pub deleted: Option<Timestamp>,
 }
 
-impl Map {
+impl BundleRequest {
     /// Reads a ConfigMap.
-    pub fn read(map: &ConfigMap) -> Self {
+    pub fn from_config_map(map: &ConfigMap) -> Self {
         Self {
-            order: MARKS.order(map),
-            report: MARKS.report(map),
-            cluster: note(map, bundle::CLUSTER).filter(|uid| !uid.is_empty()).cloned(),
-            holds: MARKS.holds(map),
-            deleted: deleted(map),
+            order: REQUEST_KEYS.parse_request(map),
+            report: REQUEST_KEYS.parse_report(map),
+            cluster: annotation(map, bundle::CLUSTER).filter(|uid| !uid.is_empty()).cloned(),
+            has_finalizer: REQUEST_KEYS.has_finalizer(map),
+            deleted: deletion_timestamp(map),
         }
     }
 }

@@ -11,8 +11,8 @@
 //!                     BeforeDeletion ──Apply: all ready, time over, cluster gone──▶ Release
 //! ```
 //!
-//! What is decided here holds whatever is stale, lost or repeated around it: all that is remembered stands on the ConfigMap, and the finalizer
-//! is written together with the first report, before anything is applied.
+//! Decisions hold whatever is stale, lost or repeated around them: all state is on the ConfigMap, and the finalizer is written together with
+//! the first report, before anything is applied.
 
 use std::time::Duration;
 
@@ -20,31 +20,33 @@ use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::bundle::{Bundle, Order, Report, State};
 
 use super::{
-    apply::{Looked, Refusal, Stop, Why},
-    map::Map,
+    apply::{ApplyError, ApplyErrorReason, ApplyProgress, PendingObject},
+    map::BundleRequest,
     wait::{
-        applied, begins, begun, hopeless, impossible, later, limit, parses, positive, report, soon, waits,
+        bundle_timeout, check_ready_expression, poll_interval, report_applied, report_first_invalid,
+        report_pending_object, report_started, report_terminal, report_waiting, saturating_add, started_at,
+        to_std_duration,
     },
 };
 use crate::{account::admin::AdminKubeconfig, orders::SKEW};
 
-/// The longest time that a bundle gets, whatever it says.
-pub const LONGEST: SignedDuration = SignedDuration::from_hours(24);
-/// How often a cluster is asked for whose credentials are not published yet: a net under the watch of what is published.
-pub const NET: Duration = Duration::from_mins(2);
+/// Maximum timeout of a bundle.
+pub const MAX_TIMEOUT: SignedDuration = SignedDuration::from_hours(24);
+/// Poll interval for a cluster whose credentials are not published yet, in addition to the watch of published Secrets.
+pub const RESYNC_PERIOD: Duration = Duration::from_mins(2);
 /// The cluster that an order is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Here {
+pub enum ClusterAccess {
     /// Clusters of this kind are not published in this namespace.
     Unknown,
     /// There is no object of this name.
     Gone,
     /// It is being deleted.
-    Going,
+    Deleting,
     /// Its credentials are not published, or cannot be used; why, in a sentence.
-    Closed(&'static str),
-    /// The published credentials were made for the object that stands there now.
-    Open {
+    Unreachable(&'static str),
+    /// The published credentials belong to the current object.
+    Reachable {
         /// Uid of that object.
         uid: String,
         /// By what the cluster lets us in.
@@ -52,42 +54,42 @@ pub enum Here {
     },
 }
 
-/// What is to be done.
+/// Next step of a request.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum BundlePlan {
     /// Nothing, until something happens.
-    Rest,
+    AwaitChange,
     /// Nothing, until something happens or this time is over.
-    Later(Duration),
-    /// The cluster is looked at, and then it is asked again what is to be done.
-    Apply(Work),
-    /// This is written on the ConfigMap, if it does not stand there, and then it is asked again after this time.
-    Write(Note, Duration),
-    /// The finalizer is taken away, and nothing else is to be done ever.
-    Release(Release),
+    RequeueAfter(Duration),
+    /// Applies these bundles, and then plans again.
+    Apply(BundleRange),
+    /// Writes this to the ConfigMap, unless it is there already, and plans again after this time.
+    WriteStatus(StatusUpdate, Duration),
+    /// Removes the finalizer; nothing else follows.
+    Release(BundleRelease),
 }
 
-/// What is to be applied.
+/// Bundles to apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Work {
+pub struct BundleRange {
     /// Which bundles.
-    pub list: List,
+    pub list: BundlePhase,
     /// From which one on, by its place.
     pub from: usize,
 }
 
 /// A list of bundles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum List {
+pub enum BundlePhase {
     /// `postInstall`.
     PostInstall,
     /// `preDelete`.
     PreDelete,
 }
 
-impl List {
+impl BundlePhase {
     /// Those of an order.
-    pub fn of(self, order: &Order) -> &[Bundle] {
+    pub fn bundles_of(self, order: &Order) -> &[Bundle] {
         match self {
             Self::PostInstall => &order.post_install,
             Self::PreDelete => &order.pre_delete,
@@ -95,7 +97,7 @@ impl List {
     }
 
     /// How a bundle of it is called in a report.
-    fn path(self, bundle: &Bundle) -> String {
+    fn bundle_path(self, bundle: &Bundle) -> String {
         let name = &bundle.name;
         match self {
             Self::PostInstall => format!("postInstall/{name}"),
@@ -103,182 +105,231 @@ impl List {
         }
     }
 
-    fn place(self, order: &Order, path: Option<&str>) -> Option<usize> {
-        self.of(order).iter().position(|bundle| Some(self.path(bundle).as_str()) == path)
+    fn bundle_index(self, order: &Order, path: Option<&str>) -> Option<usize> {
+        self.bundles_of(order).iter().position(|bundle| Some(self.bundle_path(bundle).as_str()) == path)
     }
 }
 
-/// What stands on the ConfigMap.
+/// Changes to the ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    /// What is told.
+pub struct StatusUpdate {
+    /// Report to write.
     pub report: Report,
-    /// Uid of the object in whose cluster it is done; None leaves alone what stands there.
+    /// Uid of the cluster's object; None leaves the annotation unchanged.
     pub cluster: Option<String>,
-    /// Whether the finalizer is put on it; it is never taken away so.
-    pub hold: bool,
+    /// Whether to add the finalizer; it is never removed this way.
+    pub add_finalizer: bool,
 }
 
-/// Why a ConfigMap is let go.
+/// Reason to release a ConfigMap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Release {
+pub enum BundleRelease {
     /// All was done.
     Done,
-    /// There is nothing to do, or nobody to do it for: the cluster is gone, or goes by itself.
-    Needless,
+    /// No bundle, or no cluster: it is deleted, or being deleted.
+    NotNeeded,
     /// It was not done in time, or never can be.
     GivenUp,
 }
 
-/// What is to be done about an order now. `looked`: what the look came to that was asked for before, on the same `map` and `here`.
-pub fn next(map: &Map, here: &Here, looked: Option<&Looked>, now: Timestamp) -> Step {
-    match (map.deleted, map.holds) {
-        (Some(deleted), true) => before_deletion(map, here, looked, deleted, now),
-        (Some(_), false) => Step::Rest,
-        (None, _) => after_installation(map, here, looked, now),
+/// Plans the next step of a request. `looked` is the progress of the apply that was planned before, on the same `map` and `here`.
+pub fn plan(
+    map: &BundleRequest,
+    here: &ClusterAccess,
+    looked: Option<&ApplyProgress>,
+    now: Timestamp,
+) -> BundlePlan {
+    match (map.deleted, map.has_finalizer) {
+        (Some(deleted), true) => plan_pre_delete(map, here, looked, deleted, now),
+        (Some(_), false) => BundlePlan::AwaitChange,
+        (None, _) => plan_post_install(map, here, looked, now),
     }
 }
 
-fn after_installation(map: &Map, here: &Here, looked: Option<&Looked>, now: Timestamp) -> Step {
+fn plan_post_install(
+    map: &BundleRequest,
+    here: &ClusterAccess,
+    looked: Option<&ApplyProgress>,
+    now: Timestamp,
+) -> BundlePlan {
     let order = match &map.order {
         Ok(order) => order,
-        Err(why) => return write(map, hopeless(Refusal::new(Why::InvalidOrder, why)), NET),
+        Err(why) => {
+            return write_report(
+                map,
+                report_terminal(ApplyError::new(ApplyErrorReason::InvalidOrder, why)),
+                RESYNC_PERIOD,
+            );
+        }
     };
     let begun = map.report.state.is_some();
     let stop = match here {
-        Here::Unknown => {
+        ClusterAccess::Unknown => {
             let message = "the provider publishes no credentials of clusters of this kind in this namespace";
-            return write(map, hopeless(Refusal::new(Why::UnknownCluster, message)), NET);
+            return write_report(
+                map,
+                report_terminal(ApplyError::new(ApplyErrorReason::UnknownCluster, message)),
+                RESYNC_PERIOD,
+            );
         }
-        // It ends, and with it the claim, which says so.
-        Here::Gone | Here::Going => return Step::Later(NET),
-        Here::Closed(_) if !begun => return Step::Later(NET),
-        Here::Closed(why) => Some(Stop::of(Why::NotPublished, why)),
-        Here::Open { uid, .. } if begun && replaced(map, uid) => {
+        // The cluster ends, and with it the claim, which reports it.
+        ClusterAccess::Gone | ClusterAccess::Deleting => return BundlePlan::RequeueAfter(RESYNC_PERIOD),
+        ClusterAccess::Unreachable(_) if !begun => return BundlePlan::RequeueAfter(RESYNC_PERIOD),
+        ClusterAccess::Unreachable(why) => Some(PendingObject::of(ApplyErrorReason::NotPublished, why)),
+        ClusterAccess::Reachable { uid, .. } if begun && is_replaced(map, uid) => {
             let message = "another object has come under the name of the cluster's";
-            return write(map, hopeless(Refusal::new(Why::ClusterReplaced, message)), NET);
+            return write_report(
+                map,
+                report_terminal(ApplyError::new(ApplyErrorReason::ClusterReplaced, message)),
+                RESYNC_PERIOD,
+            );
         }
-        Here::Open { uid, .. } => {
+        ClusterAccess::Reachable { uid, .. } => {
             let hold = !order.pre_delete.is_empty();
-            if !begun || map.cluster.is_none() || (hold && !map.holds) {
-                let report = if begun { map.report.clone() } else { first(order, now) };
-                let note = Note { report, cluster: Some(uid.clone()), hold };
-                return Step::Write(note, Duration::ZERO);
+            if !begun || map.cluster.is_none() || (hold && !map.has_finalizer) {
+                let report = if begun { map.report.clone() } else { first_report(order, now) };
+                let note = StatusUpdate { report, cluster: Some(uid.clone()), add_finalizer: hold };
+                return BundlePlan::WriteStatus(note, Duration::ZERO);
             }
             None
         }
     };
-    // Whoever wrote an order anew took the report away.
-    if map.report.state == Some(State::Applied) || unparsed(order).is_some() {
-        return Step::Rest;
+    // A rewritten request has no report.
+    if map.report.state == Some(State::Applied) || report_invalid_expression(order).is_some() {
+        return BundlePlan::AwaitChange;
     }
     match (looked, stop) {
-        (None, None) => Step::Apply(Work { list: List::PostInstall, from: 0 }),
-        (Some(Looked::All), None) => write(map, applied(now), Duration::ZERO),
-        (Some(Looked::At(place, stop)), None) => waiting(map, order, *place, stop, now),
+        (None, None) => BundlePlan::Apply(BundleRange { list: BundlePhase::PostInstall, from: 0 }),
+        (Some(ApplyProgress::All), None) => write_report(map, report_applied(now), Duration::ZERO),
+        (Some(ApplyProgress::At(place, stop)), None) => report_pending(map, order, *place, stop, now),
         (_, Some(stop)) => {
-            let place = List::PostInstall.place(order, map.report.bundle.as_deref()).unwrap_or_default();
-            waiting(map, order, place, &stop, now)
+            let place = BundlePhase::PostInstall
+                .bundle_index(order, map.report.bundle.as_deref())
+                .unwrap_or_default();
+            report_pending(map, order, place, &stop, now)
         }
     }
 }
 
 /// The first report of an order.
-fn first(order: &Order, now: Timestamp) -> Report {
-    if let Some(report) = unparsed(order) {
+fn first_report(order: &Order, now: Timestamp) -> Report {
+    if let Some(report) = report_invalid_expression(order) {
         return report;
     }
     match order.post_install.first() {
-        None => applied(now),
-        Some(bundle) => begins(State::Running, List::PostInstall.path(bundle), now),
+        None => report_applied(now),
+        Some(bundle) => report_started(State::Running, BundlePhase::PostInstall.bundle_path(bundle), now),
     }
 }
 
-/// What is told of an order with an expression that is none.
-fn unparsed(order: &Order) -> Option<Report> {
-    let lists = [List::PostInstall, List::PreDelete].into_iter();
-    let all = lists.flat_map(|list| list.of(order).iter().map(move |bundle| (list.path(bundle), bundle)));
-    impossible(all, parses)
+/// Report about a request with an invalid expression.
+fn report_invalid_expression(order: &Order) -> Option<Report> {
+    let lists = [BundlePhase::PostInstall, BundlePhase::PreDelete].into_iter();
+    let all = lists
+        .flat_map(|list| list.bundles_of(order).iter().map(move |bundle| (list.bundle_path(bundle), bundle)));
+    report_first_invalid(all, check_ready_expression)
 }
 
 /// A bundle after the installation is not ready.
-fn waiting(map: &Map, order: &Order, place: usize, stop: &Stop, now: Timestamp) -> Step {
-    let list = List::PostInstall;
-    let Some(bundle) = list.of(order).get(place) else { return Step::Rest };
-    let before = list.place(order, map.report.bundle.as_deref()).filter(|before| place <= *before);
+fn report_pending(
+    map: &BundleRequest,
+    order: &Order,
+    place: usize,
+    stop: &PendingObject,
+    now: Timestamp,
+) -> BundlePlan {
+    let list = BundlePhase::PostInstall;
+    let Some(bundle) = list.bundles_of(order).get(place) else { return BundlePlan::AwaitChange };
+    let before = list.bundle_index(order, map.report.bundle.as_deref()).filter(|before| place <= *before);
     let before = before.map(|_| &map.report);
-    let (report, after) = waits(before, bundle, list.path(bundle), stop, now);
-    write(map, report, after)
+    let (report, after) = report_waiting(before, bundle, list.bundle_path(bundle), stop, now);
+    write_report(map, report, after)
 }
 
-fn before_deletion(
-    map: &Map,
-    here: &Here,
-    looked: Option<&Looked>,
+fn plan_pre_delete(
+    map: &BundleRequest,
+    here: &ClusterAccess,
+    looked: Option<&ApplyProgress>,
     deleted: Timestamp,
     now: Timestamp,
-) -> Step {
-    let list = List::PreDelete;
-    let Ok(order) = &map.order else { return Step::Release(Release::GivenUp) };
-    let Some(first) = order.pre_delete.first() else { return Step::Release(Release::Needless) };
+) -> BundlePlan {
+    let list = BundlePhase::PreDelete;
+    let Ok(order) = &map.order else { return BundlePlan::Release(BundleRelease::GivenUp) };
+    let Some(first) = order.pre_delete.first() else { return BundlePlan::Release(BundleRelease::NotNeeded) };
     let closed = match here {
-        Here::Unknown => return Step::Release(Release::GivenUp),
-        Here::Gone | Here::Going => return Step::Release(Release::Needless),
-        Here::Closed(why) => Some(Stop::of(Why::NotPublished, why)),
-        Here::Open { uid, .. } if replaced(map, uid) => return Step::Release(Release::Needless),
-        Here::Open { .. } => None,
+        ClusterAccess::Unknown => return BundlePlan::Release(BundleRelease::GivenUp),
+        ClusterAccess::Gone | ClusterAccess::Deleting => {
+            return BundlePlan::Release(BundleRelease::NotNeeded);
+        }
+        ClusterAccess::Unreachable(why) => Some(PendingObject::of(ApplyErrorReason::NotPublished, why)),
+        ClusterAccess::Reachable { uid, .. } if is_replaced(map, uid) => {
+            return BundlePlan::Release(BundleRelease::NotNeeded);
+        }
+        ClusterAccess::Reachable { .. } => None,
     };
-    let before = list.place(order, map.report.bundle.as_deref());
+    let before = list.bundle_index(order, map.report.bundle.as_deref());
     let Some(before) = before.filter(|_| map.report.state == Some(State::BeforeDeletion)) else {
-        return write(map, begins(State::BeforeDeletion, list.path(first), now), Duration::ZERO);
+        return write_report(
+            map,
+            report_started(State::BeforeDeletion, list.bundle_path(first), now),
+            Duration::ZERO,
+        );
     };
     let (place, stop) = match (looked, closed) {
         (_, Some(stop)) => (before, stop),
-        (None, None) => return Step::Apply(Work { list, from: before }),
-        (Some(Looked::All), None) => return Step::Release(Release::Done),
-        (Some(Looked::At(place, stop)), None) => (*place, stop.clone()),
+        (None, None) => return BundlePlan::Apply(BundleRange { list, from: before }),
+        (Some(ApplyProgress::All), None) => return BundlePlan::Release(BundleRelease::Done),
+        (Some(ApplyProgress::At(place, stop)), None) => (*place, stop.clone()),
     };
-    let end = end(order, deleted, now);
+    let end = deletion_deadline(order, deleted, now);
     let Some(bundle) = order.pre_delete.get(place).filter(|_| end > now) else {
-        return Step::Release(Release::GivenUp);
+        return BundlePlan::Release(BundleRelease::GivenUp);
     };
-    let since = if place == before { begun(&map.report, now) } else { now };
-    let over = later(since, limit(bundle));
+    let since = if place == before { started_at(&map.report, now) } else { now };
+    let over = saturating_add(since, bundle_timeout(bundle));
     if over > now && !stop.why.hopeless {
-        let after = soon(since, now).min(over.duration_since(now)).min(end.duration_since(now));
-        let report = report(State::BeforeDeletion, Some(list.path(bundle)), &stop, Some(since));
-        return write(map, report, positive(after));
+        let after = poll_interval(since, now).min(over.duration_since(now)).min(end.duration_since(now));
+        let report =
+            report_pending_object(State::BeforeDeletion, Some(list.bundle_path(bundle)), &stop, Some(since));
+        return write_report(map, report, to_std_duration(after));
     }
     // The next one may do without it; the cluster goes anyway.
     match order.pre_delete.get(place + 1) {
-        None => Step::Release(Release::GivenUp),
-        Some(bundle) => write(map, begins(State::BeforeDeletion, list.path(bundle), now), Duration::ZERO),
+        None => BundlePlan::Release(BundleRelease::GivenUp),
+        Some(bundle) => write_report(
+            map,
+            report_started(State::BeforeDeletion, list.bundle_path(bundle), now),
+            Duration::ZERO,
+        ),
     }
 }
 
 /// When what comes before a deletion has had all of its time.
-fn end(order: &Order, deleted: Timestamp, now: Timestamp) -> Timestamp {
-    let all: SignedDuration =
-        order.pre_delete.iter().map(limit).fold(SignedDuration::ZERO, SignedDuration::saturating_add);
+fn deletion_deadline(order: &Order, deleted: Timestamp, now: Timestamp) -> Timestamp {
+    let all: SignedDuration = order
+        .pre_delete
+        .iter()
+        .map(bundle_timeout)
+        .fold(SignedDuration::ZERO, SignedDuration::saturating_add);
     // One of these clocks may be ahead. Each bundle has its own time by ours.
-    later(deleted.min(now), all.saturating_add(SKEW))
+    saturating_add(deleted.min(now), all.saturating_add(SKEW))
 }
 
 /// Whether what comes before a deletion has had all of its time: from then on not even what cannot be seen of the cluster holds it.
-pub fn is_overdue(map: &Map, now: Timestamp) -> bool {
-    let (Some(deleted), true, Ok(order)) = (map.deleted, map.holds, &map.order) else { return false };
-    end(order, deleted, now) <= now
+pub fn is_overdue(map: &BundleRequest, now: Timestamp) -> bool {
+    let (Some(deleted), true, Ok(order)) = (map.deleted, map.has_finalizer, &map.order) else { return false };
+    deletion_deadline(order, deleted, now) <= now
 }
 
 /// Whether it was begun in the cluster of another object.
-fn replaced(map: &Map, uid: &str) -> bool {
+fn is_replaced(map: &BundleRequest, uid: &str) -> bool {
     map.cluster.as_deref().is_some_and(|begun| begun != uid)
 }
 
-/// Tells that, if it is not told yet.
-fn write(map: &Map, report: Report, after: Duration) -> Step {
+/// Writes a report, unless it is the stored one.
+fn write_report(map: &BundleRequest, report: Report, after: Duration) -> BundlePlan {
     if map.report == report {
-        return Step::Later(after);
+        return BundlePlan::RequeueAfter(after);
     }
-    Step::Write(Note { report, cluster: None, hold: false }, after)
+    BundlePlan::WriteStatus(StatusUpdate { report, cluster: None, add_finalizer: false }, after)
 }

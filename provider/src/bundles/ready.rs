@@ -1,4 +1,4 @@
-//! Whether an object is ready, where nobody is held up by the answer.
+//! Evaluates ready expressions on a separate thread.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ pub use testplatform_readiness::{LONGEST, MOST_STEPS, MOST_VALUES, Verdict, chec
 /// How long an evaluation is waited for.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// What an expression says of an object, and for no longer than anybody would wait.
-pub async fn judge_aside(expression: &str, object: Value) -> Verdict {
+/// Evaluates an expression on an object, within the time that a caller would wait.
+pub async fn evaluate_off_thread(expression: &str, object: Value) -> Verdict {
     let expression = expression.to_owned();
     match timeout(PATIENCE, spawn_blocking(move || judge(&expression, &object))).await {
         Ok(Ok(verdict)) => verdict,

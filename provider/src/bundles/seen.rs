@@ -1,10 +1,10 @@
-//! What the loop over orders last saw of each, for those who ask by metrics.
+//! Last state of each bundle request, as the source of gauges.
 
 use testplatform_apis::bundle::State;
 
-/// How an order stands.
+/// State of a bundle request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum BundleState {
     /// The credentials of its cluster are not published yet.
     Waiting,
     /// It is being applied, or waited for.
@@ -17,7 +17,7 @@ pub enum Standing {
     BeforeDeletion,
 }
 
-impl Standing {
+impl BundleState {
     /// All of them.
     pub const ALL: [Self; 5] =
         [Self::Waiting, Self::Running, Self::Applied, Self::Failed, Self::BeforeDeletion];
@@ -34,7 +34,7 @@ impl Standing {
     }
 }
 
-impl From<Option<State>> for Standing {
+impl From<Option<State>> for BundleState {
     fn from(state: Option<State>) -> Self {
         match state {
             None => Self::Waiting,
@@ -47,9 +47,11 @@ impl From<Option<State>> for Standing {
 }
 
 /// Everything that was last seen of orders.
-pub type Seen = crate::seen::Seen<Standing>;
+pub type BundleGauge = crate::state_gauge::StateGauge<BundleState>;
 
 /// Nothing yet, in so many namespaces: first the watch of what is published, then one of orders for each.
-pub fn seen(namespaces: usize) -> Seen {
-    Seen::by(std::iter::once("bundles-secrets").chain(std::iter::repeat_n("bundles", namespaces)))
+pub fn new_gauge(namespaces: usize) -> BundleGauge {
+    BundleGauge::with_watches(
+        std::iter::once("bundles-secrets").chain(std::iter::repeat_n("bundles", namespaces)),
+    )
 }

@@ -1,4 +1,4 @@
-//! What is told of bundles that are waited for, and when they are looked at again. Pure.
+//! Reports about bundles that are not ready, and their poll intervals. Pure.
 
 use std::time::Duration;
 
@@ -6,49 +6,50 @@ use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::bundle::{Bundle, Manifest, Report, State};
 
 use super::{
-    apply::{Refusal, Stop, Why, name_of},
-    next::LONGEST,
+    apply::{ApplyError, ApplyErrorReason, PendingObject, describe_object},
+    next::MAX_TIMEOUT,
     ready,
 };
 
-/// How often a bundle is looked at that is not ready in time yet.
-const PACE: (SignedDuration, SignedDuration) = (SignedDuration::from_secs(2), SignedDuration::from_secs(15));
+/// Shortest and longest poll interval of a bundle that is not ready yet and in time.
+const POLL_INTERVAL: (SignedDuration, SignedDuration) =
+    (SignedDuration::from_secs(2), SignedDuration::from_secs(15));
 /// The same, when its time is over.
-const LATE_PACE: (SignedDuration, SignedDuration) =
+const OVERDUE_POLL_INTERVAL: (SignedDuration, SignedDuration) =
     (SignedDuration::from_secs(15), SignedDuration::from_mins(10));
 
-/// A bundle is not ready: what is told of it under that path, and when to look again. `before`: what was told, if it is about this one, or about
-/// one that comes after it and was begun already.
-pub(crate) fn waits(
+/// Report about a bundle that is not ready, under that path, and the poll interval. `before` is the previous report, if it concerns this
+/// bundle, or a later one that was started already.
+pub(crate) fn report_waiting(
     before: Option<&Report>,
     bundle: &Bundle,
     path: String,
-    stop: &Stop,
+    stop: &PendingObject,
     now: Timestamp,
 ) -> (Report, Duration) {
-    // One that was ready and is not any more gets no time of its own, or it might go on for ever.
-    let since = before.map_or(now, |before| begun(before, now));
-    let over = later(since, limit(bundle));
+    // A bundle that was ready before gets no time of its own, or the wait might never end.
+    let since = before.map_or(now, |before| started_at(before, now));
+    let over = saturating_add(since, bundle_timeout(bundle));
     let failed = stop.why.hopeless || over <= now;
     let (state, after) = if failed {
-        (State::SetupFailed, pace(LATE_PACE, since, now, 4))
+        (State::SetupFailed, scaled_interval(OVERDUE_POLL_INTERVAL, since, now, 4))
     } else {
-        (State::Running, soon(since, now).min(over.duration_since(now)))
+        (State::Running, poll_interval(since, now).min(over.duration_since(now)))
     };
-    (report(state, Some(path), stop, Some(since)), positive(after))
+    (report_pending_object(state, Some(path), stop, Some(since)), to_std_duration(after))
 }
 
-/// What is told of bundles of which it is known before anything is done by them that nothing will come of them: their author learns it whenever it
-/// would matter. `sound`: what there is to know of a manifest.
-pub(crate) fn impossible<'a>(
+/// Report about the first bundle that can never be applied, known before anything is applied: its author learns it each time it matters.
+/// `sound` checks a manifest.
+pub(crate) fn report_first_invalid<'a>(
     bundles: impl IntoIterator<Item = (String, &'a Bundle)>,
-    sound: impl Fn(&Manifest) -> Result<(), Refusal>,
+    sound: impl Fn(&Manifest) -> Result<(), ApplyError>,
 ) -> Option<Report> {
     for (path, bundle) in bundles {
         for manifest in &bundle.manifests {
             if let Err(why) = sound(manifest) {
-                let stop = Stop { object: Some(name_of(&manifest.object)), why };
-                return Some(report(State::SetupFailed, Some(path), &stop, None));
+                let stop = PendingObject { object: Some(describe_object(&manifest.object)), why };
+                return Some(report_pending_object(State::SetupFailed, Some(path), &stop, None));
             }
         }
     }
@@ -56,27 +57,32 @@ pub(crate) fn impossible<'a>(
 }
 
 /// Whether the expression of a manifest is one.
-pub(crate) fn parses(manifest: &Manifest) -> Result<(), Refusal> {
+pub(crate) fn check_ready_expression(manifest: &Manifest) -> Result<(), ApplyError> {
     let Some(expression) = manifest.ready.as_deref() else { return Ok(()) };
-    ready::check(expression).map_err(|message| Refusal::new(Why::InvalidExpression, message))
+    ready::check(expression).map_err(|message| ApplyError::new(ApplyErrorReason::InvalidExpression, message))
 }
 
 /// All is there and ready.
-pub(crate) fn applied(now: Timestamp) -> Report {
+pub(crate) fn report_applied(now: Timestamp) -> Report {
     Report { state: Some(State::Applied), since: Some(now), ..Report::default() }
 }
 
 /// A bundle is begun.
-pub(crate) fn begins(state: State, path: String, now: Timestamp) -> Report {
+pub(crate) fn report_started(state: State, path: String, now: Timestamp) -> Report {
     Report { state: Some(state), bundle: Some(path), since: Some(now), ..Report::default() }
 }
 
 /// It will never be done.
-pub(crate) fn hopeless(why: Refusal) -> Report {
-    report(State::SetupFailed, None, &Stop { object: None, why }, None)
+pub(crate) fn report_terminal(why: ApplyError) -> Report {
+    report_pending_object(State::SetupFailed, None, &PendingObject { object: None, why }, None)
 }
 
-pub(crate) fn report(state: State, bundle: Option<String>, stop: &Stop, since: Option<Timestamp>) -> Report {
+pub(crate) fn report_pending_object(
+    state: State,
+    bundle: Option<String>,
+    stop: &PendingObject,
+    since: Option<Timestamp>,
+) -> Report {
     Report {
         state: Some(state),
         bundle,
@@ -87,27 +93,27 @@ pub(crate) fn report(state: State, bundle: Option<String>, stop: &Stop, since: O
     }
 }
 
-/// Since when the bundle is being looked at. Of a time to come nothing is known but that its clock is another one.
-pub(crate) fn begun(report: &Report, now: Timestamp) -> Timestamp {
+/// Start of the wait for the bundle. A time in the future only means that another clock wrote it.
+pub(crate) fn started_at(report: &Report, now: Timestamp) -> Timestamp {
     report.since.filter(|since| *since <= now).unwrap_or(now)
 }
 
 /// How long a bundle may take.
-pub(crate) fn limit(bundle: &Bundle) -> SignedDuration {
-    bundle.timeout.get().clamp(SignedDuration::ZERO, LONGEST)
+pub(crate) fn bundle_timeout(bundle: &Bundle) -> SignedDuration {
+    bundle.timeout.get().clamp(SignedDuration::ZERO, MAX_TIMEOUT)
 }
 
-pub(crate) fn later(at: Timestamp, by: SignedDuration) -> Timestamp {
+pub(crate) fn saturating_add(at: Timestamp, by: SignedDuration) -> Timestamp {
     at.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
 /// When to look again at something that began then and is not over yet.
-pub(crate) fn soon(since: Timestamp, now: Timestamp) -> SignedDuration {
-    pace(PACE, since, now, 10)
+pub(crate) fn poll_interval(since: Timestamp, now: Timestamp) -> SignedDuration {
+    scaled_interval(POLL_INTERVAL, since, now, 10)
 }
 
 /// A part of the time that has passed, within limits.
-fn pace(
+fn scaled_interval(
     (least, most): (SignedDuration, SignedDuration),
     since: Timestamp,
     now: Timestamp,
@@ -117,6 +123,6 @@ fn pace(
 }
 
 /// A time to wait.
-pub(crate) fn positive(time: SignedDuration) -> Duration {
+pub(crate) fn to_std_duration(time: SignedDuration) -> Duration {
     Duration::try_from(time).unwrap_or_default()
 }

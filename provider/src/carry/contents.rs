@@ -1,10 +1,9 @@
 //! Judges what is in a Secret before it is carried. Pure.
 //!
-//! On the hub Hive turns it into files which the clouds' libraries and the installer read, with more powers than a tenant has: lines `key = value`
-//! of an AWS configuration, where a line break begins a setting such as `credential_process` that runs a program; a Google credential that can
-//! name a program or an address to fetch from (`external_account`); a pull secret that can name a helper. HyperShift puts keys of SSH on every
-//! node. So nothing goes as it was found:
-//! what is understood is written anew, and nothing else.
+//! On the hub Hive turns it into files for the clouds' libraries and the installer, which have more permissions than a tenant: lines `key =
+//! value` of an AWS configuration, where a line break starts a setting such as `credential_process` that runs a program; a Google credential
+//! that can name a program or a URL to fetch from (`external_account`); a pull secret that can name a helper. HyperShift puts SSH keys on every
+//! node. Therefore nothing is copied verbatim: the understood parts are rewritten, and nothing else.
 //!
 //! **Invariant:** no sentence here repeats anything of what was found.
 
@@ -29,11 +28,11 @@ const SSH_TYPES: [&str; 7] = [
 /// The only place where a Google credential may be shown.
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 
-/// What goes, of what was found by key. All of `keys` are needed.
+/// Returns the part of a Secret that is copied. All `keys` are required.
 ///
 /// # Errors
-/// What is wrong, with the key that it is about: a sentence after the name of the Secret, without anything of what is in it.
-pub fn judged(
+/// Returns the problem and its key: a sentence that follows the name of the Secret, without any of its content.
+pub fn validate_keys(
     keys: &[String],
     found: &BTreeMap<String, Vec<u8>>,
 ) -> Result<BTreeMap<String, Vec<u8>>, String> {
@@ -42,18 +41,19 @@ pub fn judged(
         if value.is_empty() {
             return Err(format!("needs the keys {}, none of them empty", keys.join(" and ")));
         }
-        let carried = judge(key, value).map_err(|why| format!("cannot be carried: key {key} {why}"))?;
+        let carried =
+            validate_value(key, value).map_err(|why| format!("cannot be carried: key {key} {why}"))?;
         Ok((key.clone(), carried))
     };
     keys.iter().map(one).collect()
 }
 
-fn judge(key: &str, value: &[u8]) -> Result<Vec<u8>, &'static str> {
+fn validate_value(key: &str, value: &[u8]) -> Result<Vec<u8>, &'static str> {
     let made = match key {
-        "aws_access_key_id" | "aws_secret_access_key" => return aws(value),
-        "osServiceAccount.json" => google(&object(value)?)?,
-        "osServicePrincipal.json" => azure(&object(value)?)?,
-        ".dockerconfigjson" => pull_secret(&object(value)?)?,
+        "aws_access_key_id" | "aws_secret_access_key" => return validate_aws_key(value),
+        "osServiceAccount.json" => validate_google_credential(&parse_object(value)?)?,
+        "osServicePrincipal.json" => validate_azure_credential(&parse_object(value)?)?,
+        ".dockerconfigjson" => pull_secret(&parse_object(value)?)?,
         "id_rsa.pub" => return ssh_keys(value),
         _ => return Err("is none that is carried"),
     };
@@ -61,7 +61,7 @@ fn judge(key: &str, value: &[u8]) -> Result<Vec<u8>, &'static str> {
 }
 
 /// Of the letters that keys of AWS have. One line break at the end is what editors leave there.
-fn aws(value: &[u8]) -> Result<Vec<u8>, &'static str> {
+fn validate_aws_key(value: &[u8]) -> Result<Vec<u8>, &'static str> {
     let trimmed = value.strip_suffix(b"\n").unwrap_or(value);
     let legal = |byte: &u8| byte.is_ascii_alphanumeric() || b"/+=".contains(byte);
     if trimmed.is_empty() || trimmed.len() > AWS_MOST || !trimmed.iter().all(legal) {
@@ -70,7 +70,7 @@ fn aws(value: &[u8]) -> Result<Vec<u8>, &'static str> {
     Ok(trimmed.to_vec())
 }
 
-/// Public keys, one in a line: the type and the key, without the comment behind them and without options before.
+/// Public keys, one per line: the type and the key, without comment and options.
 fn ssh_keys(value: &[u8]) -> Result<Vec<u8>, &'static str> {
     const WRONG: &str =
         "must be public keys of SSH, such as ssh-ed25519 and what follows, one in a line, at most 16 KiB";
@@ -91,7 +91,7 @@ fn ssh_keys(value: &[u8]) -> Result<Vec<u8>, &'static str> {
     if keys.is_empty() { Err(WRONG) } else { Ok(keys.into_bytes()) }
 }
 
-fn object(value: &[u8]) -> Result<Map<String, Value>, &'static str> {
+fn parse_object(value: &[u8]) -> Result<Map<String, Value>, &'static str> {
     serde_json::from_slice(value).map_err(|_| "is not a JSON object")
 }
 
@@ -101,7 +101,7 @@ fn is_plain(value: &Value) -> bool {
 }
 
 /// The key of a service account, and no other kind of credential.
-fn google(found: &Map<String, Value>) -> Result<Map<String, Value>, &'static str> {
+fn validate_google_credential(found: &Map<String, Value>) -> Result<Map<String, Value>, &'static str> {
     if found.get("type").is_none_or(|kind| kind != "service_account") {
         return Err("must have the type service_account, and no other is served");
     }
@@ -120,25 +120,25 @@ fn google(found: &Map<String, Value>) -> Result<Map<String, Value>, &'static str
     }
     let carried =
         ["type", "project_id", "private_key_id", "private_key", "client_email", "client_id", "token_uri"];
-    Ok(only(found, &carried))
+    Ok(keep_fields(found, &carried))
 }
 
-fn azure(found: &Map<String, Value>) -> Result<Map<String, Value>, &'static str> {
+fn validate_azure_credential(found: &Map<String, Value>) -> Result<Map<String, Value>, &'static str> {
     let carried = ["subscriptionId", "tenantId", "clientId", "clientSecret"];
     if !carried.iter().all(|field| found.get(*field).is_some_and(is_plain)) {
         return Err("needs subscriptionId, tenantId, clientId and clientSecret, each one line of text");
     }
-    Ok(only(found, &carried))
+    Ok(keep_fields(found, &carried))
 }
 
 fn pull_secret(found: &Map<String, Value>) -> Result<Map<String, Value>, &'static str> {
     if !found.get("auths").is_some_and(Value::is_object) {
         return Err("needs auths, an object");
     }
-    Ok(only(found, &["auths"]))
+    Ok(keep_fields(found, &["auths"]))
 }
 
-fn only(found: &Map<String, Value>, fields: &[&str]) -> Map<String, Value> {
+fn keep_fields(found: &Map<String, Value>, fields: &[&str]) -> Map<String, Value> {
     let of = |field: &&str| Some(((*field).to_owned(), found.get(*field)?.clone()));
     fields.iter().filter_map(of).collect()
 }

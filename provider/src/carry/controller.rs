@@ -1,4 +1,4 @@
-//! The loop over claims that bring their own credentials: what happened, which claim that concerns, and a look at it.
+//! Controller of claims that bring their own credentials: maps events to claims, and reconciles each.
 
 use std::{
     collections::BTreeMap,
@@ -25,35 +25,35 @@ use tokio::{
 use super::{
     execute::{self, Content},
     hubs::Hubs,
-    next::{FOREIGN, Found, Order, next},
-    seen::{Seen, Standing, seen},
+    next::{FOREIGN, SecretState, SyncRequest, plan},
+    seen::{SecretSyncGauge, SecretSyncState, new_gauge},
 };
 use crate::{
     build_clusters::Trust,
     config::{Carried, Carry},
-    execute::{Cause, Error, Reason, error::is_forbidden, limited},
-    looks::{CALM, Next, Pace, looks},
-    metrics::{Metrics, carries::Carrying},
-    named,
-    partial::{PAGE, PartialObject},
-    publish::write::annotate,
+    execute::{Cause, Error, Reason, error::is_forbidden, with_timeout},
+    lookup,
+    metrics::{Metrics, carries::SecretAction},
+    publish::write::write_annotations,
     running::Running,
+    sparse_object::{PAGE, PartialObject},
     watch::{Health, track},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
-/// How many looks at once: those that wait for a hub keep nobody waiting for another.
-const PACE: Pace = Pace { at_once: 32, calm: CALM };
+/// Requests that wait for a hub do not delay requests for another.
+const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 32, debounce: DEBOUNCE };
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// However quiet it is: what somebody took away on the hub, where nothing is read, is written again within this time.
 const NET: Duration = Duration::from_mins(10);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The cluster of the tenants.
     pub client: Client,
-    /// What is carried, and where to.
+    /// Secrets to copy, and their target hubs.
     pub config: Carry,
     /// By whom the hubs are vouched for.
     pub trust: Trust,
@@ -64,15 +64,15 @@ pub struct Options {
 /// When everything was last written, and which state of each Secret, by the field that names it.
 type Written = (Instant, BTreeMap<String, String>);
 
-/// What the loop works with.
-struct Controller {
+/// State of the controller.
+struct SecretSyncController {
     client: Client,
     hubs: Hubs,
     now: fn() -> Timestamp,
     poll: Duration,
     metrics: Metrics,
-    seen: Arc<Seen>,
-    orders: Mutex<BTreeMap<String, Order>>,
+    seen: Arc<SecretSyncGauge>,
+    orders: Mutex<BTreeMap<String, SyncRequest>>,
     /// By claim.
     written: Mutex<BTreeMap<String, Written>>,
     /// By claim: the hub and the namespace that do not let us in, as it was logged.
@@ -81,18 +81,18 @@ struct Controller {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, trust, now } = options;
     let flavours = config.flavours.clone();
-    let seen = Arc::new(seen(&flavours));
-    metrics.attach_carries(&seen);
-    let controller = Controller {
+    let states = Arc::new(new_gauge(&flavours));
+    metrics.attach_carries(&states);
+    let controller = SecretSyncController {
         client,
         now,
-        seen,
+        seen: states,
         poll: Duration::try_from(config.poll.get()).unwrap_or(NET),
         hubs: Hubs::new(config, trust),
         metrics,
@@ -105,20 +105,25 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
         flavours
             .iter()
             .zip(&controller.seen.health)
-            .map(|(flavour, health)| controller.watch(*flavour, health, sender.clone())),
+            .map(|(flavour, health)| controller.watch_composites(*flavour, health, sender.clone())),
     );
-    let looking =
-        looks(happened, PACE, &controller.metrics, async |name: String| controller.look(&name).await, stop);
+    let looking = run_queue(
+        happened,
+        PACE,
+        &controller.metrics,
+        async |name: String| controller.reconcile(&name).await,
+        stop,
+    );
     tokio::select! {
         _ = watches => {}
         () = looking => {}
     }
 }
 
-impl Controller {
+impl SecretSyncController {
     /// Composites of one flavour. Which of them bring credentials is in their spec, so it is not their metadata alone that is read; what does not
     /// matter of them is forgotten at once.
-    async fn watch(&self, flavour: Carried, health: &Health, sender: UnboundedSender<String>) {
+    async fn watch_composites(&self, flavour: Carried, health: &Health, sender: UnboundedSender<String>) {
         let (kind, plural) = flavour.kind();
         let kind = GroupVersionKind::gvk("ci.openshift.org", "v1alpha1", kind);
         let api: Api<PartialObject> =
@@ -127,70 +132,79 @@ impl Controller {
             format!("{plural}/{}/{}", object.namespace().unwrap_or_default(), object.name_any())
         };
         let saw = |key: &str, object: &PartialObject| {
-            let order = Order::read(&object.name_any(), object.namespace().as_deref(), &object.body);
+            let order =
+                SyncRequest::from_composite(&object.name_any(), object.namespace().as_deref(), &object.body);
             let changed = match order {
                 Some(order) => {
-                    self.orders().insert(key.to_owned(), order.clone()).is_none_or(|old| old != order)
+                    self.lock_requests().insert(key.to_owned(), order.clone()).is_none_or(|old| old != order)
                 }
-                None => self.orders().remove(key).inspect(|_| self.seen.saw(key, None)).is_some(),
+                None => self.lock_requests().remove(key).inspect(|_| self.seen.record(key, None)).is_some(),
             };
             if changed {
                 let _ = sender.send(key.to_owned());
             }
         };
         let paged = watcher::Config::default().page_size(PAGE);
-        track(api, paged, health, key, saw, |key| self.forget(key)).await;
+        track(api, paged, health, key, saw, |key| self.forget_claim(key)).await;
     }
 
-    /// What is on the hub goes with the namespace there, which the composite's Objects take along.
-    fn forget(&self, key: &str) {
-        self.orders().remove(key);
-        self.seen.saw(key, None);
-        self.written().remove(key);
+    /// The composite's Objects delete the namespace on the hub, and with it all copies.
+    fn forget_claim(&self, key: &str) {
+        self.lock_requests().remove(key);
+        self.seen.record(key, None);
+        self.lock_written().remove(key);
         self.shut.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
-    /// Looks at a claim, and says when to do so again.
-    async fn look(&self, key: &str) -> Next {
-        let Some(order) = self.orders().get(key).cloned() else { return Next::Rest };
-        let (standing, next) = match limited("carry_secrets", PATIENCE, self.pass(key, &order)).await {
-            Ok((standing, next)) => {
-                self.metrics.carried(standing, (self.now)());
-                (standing, next)
-            }
-            Err(Error { action, reason, message }) => {
-                self.metrics.failed(action, reason.as_str());
-                self.metrics.not_carried(reason);
-                tracing::warn!(claim = key, error = message, "Secrets could not be carried");
-                (Standing::Failing, Next::Failed)
-            }
-        };
-        // It may have gone meanwhile, and nobody would forget it then.
-        if self.orders().contains_key(key) {
-            self.seen.saw(key, Some(standing));
+    /// Reconciles a claim, and returns the next action.
+    async fn reconcile(&self, key: &str) -> Action {
+        let Some(order) = self.lock_requests().get(key).cloned() else { return Action::AwaitChange };
+        let (standing, next) =
+            match with_timeout("carry_secrets", PATIENCE, self.reconcile_claim(key, &order)).await {
+                Ok((standing, next)) => {
+                    self.metrics.count_sync(standing, (self.now)());
+                    (standing, next)
+                }
+                Err(Error { action, reason, message }) => {
+                    self.metrics.failed(action, reason.as_str());
+                    self.metrics.count_failed_sync(reason);
+                    tracing::warn!(claim = key, error = message, "Secrets could not be carried");
+                    (SecretSyncState::Failing, Action::Failed)
+                }
+            };
+        // The object may be deleted meanwhile, and nothing would forget it then.
+        if self.lock_requests().contains_key(key) {
+            self.seen.record(key, Some(standing));
         } else {
-            self.forget(key);
+            self.forget_claim(key);
         }
         next
     }
 
-    /// How it stands then, and when to look again.
-    async fn pass(&self, key: &str, order: &Order) -> Result<(Standing, Next), Cause> {
+    /// Syncs one claim; returns its state and the next action.
+    async fn reconcile_claim(
+        &self,
+        key: &str,
+        order: &SyncRequest,
+    ) -> Result<(SecretSyncState, Action), Cause> {
         // Nothing is watched on the hub, and what is missing there may be missing for days.
-        let unmade =
-            if order.over { (Standing::Removed, Next::Rest) } else { (Standing::Waiting, Next::NotYet) };
+        let unmade = if order.over {
+            (SecretSyncState::Removed, Action::AwaitChange)
+        } else {
+            (SecretSyncState::Waiting, Action::Backoff)
+        };
         let (Some(hub), Some(namespace)) = (&order.hub, &order.namespace) else {
-            return Ok((unmade.0, Next::Rest));
+            return Ok((unmade.0, Action::AwaitChange));
         };
         let client = self.hubs.client(hub).await?;
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-        let found = named::find(&maps, REQUEST).await;
-        self.enters(key, &format!("{hub}/{namespace}"), found.as_ref().err());
+        let found = lookup::get_opt(&maps, REQUEST).await;
+        self.log_access_denied(key, &format!("{hub}/{namespace}"), found.as_ref().err());
         let map = match found {
             Ok(Some(map)) => map,
-            // Not made yet, or gone for good.
+            // Not created yet, or deleted for good.
             Ok(None) => return Ok(unmade),
-            // Nobody has let us in yet, or not any more.
+            // We have no permission yet, or not any more.
             Err(error) if is_forbidden(&error) => return Ok(unmade),
             Err(error) => return Err(Cause::from(error).at("the hub")),
         };
@@ -200,53 +214,54 @@ impl Controller {
         }
         if order.over {
             for name in ON_THE_HUB {
-                if execute::remove(&client, namespace, name).await? {
-                    self.metrics.carried_secret(Carrying::Removed);
+                if execute::remove_copy(&client, namespace, name).await? {
+                    self.metrics.count_secret_action(SecretAction::Removed);
                 }
             }
             tracing::info!(claim = key, "removed the Secrets of a cluster that is gone");
-            self.written().remove(key);
-            return Ok((Standing::Removed, Next::Rest));
+            self.lock_written().remove(key);
+            return Ok((SecretSyncState::Removed, Action::AwaitChange));
         }
         let note = map.metadata.annotations.as_ref().and_then(|notes| notes.get(ours::BYOC_REPORT));
         let before = note.and_then(|note| Report::read(note));
-        let parcels = match order.parcels(&data) {
+        let parcels = match order.requested_copies(&data) {
             Ok(parcels) => parcels,
             Err(why) => {
                 let carried = before.is_some_and(|before| before.carried);
                 let report = Report { carried, refused: Some(why.clone()), ..Report::default() };
-                tell(&maps, &map, key, &report).await?;
+                write_report(&maps, &map, key, &report).await?;
                 return Err(Cause::new(Reason::Foreign, why));
             }
         };
         let secrets: Api<Secret> = Api::namespaced(self.client.clone(), &order.tenant);
         let (mut found, mut contents) =
-            (BTreeMap::<String, Found>::new(), BTreeMap::<String, Content>::new());
+            (BTreeMap::<String, SecretState>::new(), BTreeMap::<String, Content>::new());
         for parcel in &parcels {
-            let (state, content) = execute::read(&secrets, parcel).await?;
+            let (state, content) = execute::read_secret(&secrets, parcel).await?;
             found.insert(parcel.field.clone(), state);
             contents.insert(parcel.field.clone(), content);
         }
-        let remembered = self.written().get(key).filter(|(at, _)| at.elapsed() < NET).cloned();
+        let remembered = self.lock_written().get(key).filter(|(at, _)| at.elapsed() < NET).cloned();
         // Another process may have begun: without a report nothing was written into this very namespace.
         let (at, mut written) =
             remembered.filter(|_| before.is_some()).unwrap_or_else(|| (Instant::now(), BTreeMap::new()));
-        let step = next(&parcels, &found, &written, before.as_ref());
+        let step = plan(&parcels, &found, &written, before.as_ref());
         for parcel in parcels.iter().filter(|parcel| step.write.contains(&parcel.field)) {
             let content = contents.remove(&parcel.field).unwrap_or_default();
-            execute::write(&client, namespace, &parcel.to, content).await?;
-            self.metrics.carried_secret(Carrying::Written);
-            if let Some(Found::Whole(revision)) = found.get(&parcel.field) {
+            execute::write_copy(&client, namespace, &parcel.to, content).await?;
+            self.metrics.count_secret_action(SecretAction::Written);
+            if let Some(SecretState::Whole(revision)) = found.get(&parcel.field) {
                 written.insert(parcel.field.clone(), revision.clone());
             }
         }
-        self.written().insert(key.to_owned(), (at, written));
-        tell(&maps, &map, key, &step.report).await?;
-        Ok((step.standing(), Next::After(self.poll)))
+        self.lock_written().insert(key.to_owned(), (at, written));
+        write_report(&maps, &map, key, &step.report).await?;
+        Ok((step.sync_state(), Action::RequeueAfter(self.poll)))
     }
 
-    /// Says once per claim and change that a hub does not let us in: it passes by itself when its Objects are made, and else somebody has to look.
-    fn enters(&self, key: &str, place: &str, error: Option<&kube::Error>) {
+    /// Logs once per claim and change that a hub denies access: it resolves itself when the claim's Objects are created, and otherwise needs
+    /// attention.
+    fn log_access_denied(&self, key: &str, place: &str, error: Option<&kube::Error>) {
         let mut shut = self.shut.lock().unwrap_or_else(PoisonError::into_inner);
         if !error.is_some_and(is_forbidden) {
             shut.remove(key);
@@ -259,19 +274,24 @@ impl Controller {
         }
     }
 
-    fn orders(&self) -> MutexGuard<'_, BTreeMap<String, Order>> {
+    fn lock_requests(&self) -> MutexGuard<'_, BTreeMap<String, SyncRequest>> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn written(&self) -> MutexGuard<'_, BTreeMap<String, Written>> {
+    fn lock_written(&self) -> MutexGuard<'_, BTreeMap<String, Written>> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Writes what the claim is to know, if it is not known yet.
-async fn tell(maps: &Api<ConfigMap>, map: &ConfigMap, key: &str, report: &Report) -> Result<(), Cause> {
+async fn write_report(
+    maps: &Api<ConfigMap>,
+    map: &ConfigMap,
+    key: &str,
+    report: &Report,
+) -> Result<(), Cause> {
     let text = report.write().map_err(|_| Cause::new(Reason::Bug, "a report cannot be written"))?;
-    if annotate(maps, &map.metadata, [(ours::BYOC_REPORT, Some(text))]).await? {
+    if write_annotations(maps, &map.metadata, [(ours::BYOC_REPORT, Some(text))]).await? {
         tracing::info!(claim = key, carried = report.carried, secrets = ?report.secrets, refused = report.refused, "told");
     }
     Ok(())
@@ -290,8 +310,8 @@ mod tests {
     const KEY: &str = "xtestplatformclusters//one";
     const HUB: &str = "hive-1";
 
-    fn controller(client: Client, hub: Client) -> Controller {
-        let order = Order {
+    fn controller(client: Client, hub: Client) -> SecretSyncController {
+        let order = SyncRequest {
             name: "one".into(),
             tenant: "a".into(),
             hub: Some(HUB.into()),
@@ -299,13 +319,13 @@ mod tests {
             brings: vec![],
             over: false,
         };
-        let controller = Controller {
+        let controller = SecretSyncController {
             client,
             hubs: Hubs::one(HUB, hub),
             now: || Timestamp::UNIX_EPOCH,
             poll: NET,
             metrics: Metrics::default(),
-            seen: Arc::new(seen(&[Carried::Claims])),
+            seen: Arc::new(new_gauge(&[Carried::Claims])),
             orders: Mutex::new(BTreeMap::from([(KEY.to_owned(), order)])),
             written: Mutex::default(),
             shut: Mutex::default(),
@@ -337,11 +357,11 @@ mod tests {
             let (sender, happened) = unbounded_channel();
             sender.send(KEY.to_owned()).unwrap();
             let stop = sleep(Duration::from_secs(130));
-            looks(
+            run_queue(
                 happened,
                 PACE,
                 &controller.metrics,
-                async |name: String| controller.look(&name).await,
+                async |name: String| controller.reconcile(&name).await,
                 stop,
             )
             .await;

@@ -6,42 +6,53 @@ use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::me
 use kube::{Api, Client, api::DeleteParams};
 use testplatform_apis::byoc::{LABEL, Parcel};
 
-use super::{contents::judged, next::Found};
+use super::{contents::validate_keys, next::SecretState};
 use crate::{
     execute::{
         Cause,
-        error::{already_exists, is_forbidden, is_gone},
+        error::{already_exists, is_forbidden, is_object_not_found},
     },
     hub::creation,
-    named,
+    lookup,
 };
 
-/// What goes of a Secret: of the named keys, as they were judged.
+/// Content that is copied: the named keys, after validation.
 pub(super) type Content = BTreeMap<String, ByteString>;
 
 /// Reads one Secret by its name.
-pub(super) async fn read(secrets: &Api<Secret>, parcel: &Parcel) -> Result<(Found, Content), Cause> {
+pub(super) async fn read_secret(
+    secrets: &Api<Secret>,
+    parcel: &Parcel,
+) -> Result<(SecretState, Content), Cause> {
     let none = |found| Ok((found, Content::new()));
-    let secret = match named::find(secrets, &parcel.from).await {
+    let secret = match lookup::get_opt(secrets, &parcel.from).await {
         Ok(Some(secret)) => secret,
-        Ok(None) => return none(Found::Absent),
-        // That of the tenant, which passes. A credential of ours that is not taken is something else.
-        Err(error) if is_forbidden(&error) => return none(Found::Forbidden),
+        Ok(None) => return none(SecretState::Absent),
+        // The tenant's permission is missing, which may change. A rejected credential of ours is something else.
+        Err(error) if is_forbidden(&error) => return none(SecretState::Forbidden),
         Err(error) => return Err(Cause::about_secret(&error).at("the claims' API server")),
     };
     let ObjectMeta { uid, resource_version, .. } = secret.metadata;
     let data = secret.data.unwrap_or_default();
     let data = data.into_iter().map(|(key, value)| (key, value.0)).collect();
-    let carried = match judged(&parcel.keys, &data) {
+    let carried = match validate_keys(&parcel.keys, &data) {
         Ok(carried) => carried,
-        Err(words) => return none(Found::Unfit(words)),
+        Err(words) => return none(SecretState::Unfit(words)),
     };
     let revision = [uid, resource_version].map(Option::unwrap_or_default).join("/");
-    Ok((Found::Whole(revision), carried.into_iter().map(|(key, value)| (key, ByteString(value))).collect()))
+    Ok((
+        SecretState::Whole(revision),
+        carried.into_iter().map(|(key, value)| (key, ByteString(value))).collect(),
+    ))
 }
 
-/// Writes one Secret on the hub, whatever was there: nobody else writes it, and what is there may not be read.
-pub(super) async fn write(client: &Client, namespace: &str, name: &str, data: Content) -> Result<(), Cause> {
+/// Writes one Secret on the hub, whatever its content was: there is no other writer, and the current content may not be read.
+pub(super) async fn write_copy(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    data: Content,
+) -> Result<(), Cause> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let secret = Secret {
         metadata: ObjectMeta {
@@ -60,12 +71,11 @@ pub(super) async fn write(client: &Client, namespace: &str, name: &str, data: Co
     written.map(|_| ()).map_err(|error| Cause::about_secret(&error).at("the hub"))
 }
 
-/// Takes one Secret away from the hub. The whole namespace may have gone before, and the right to look into it with it. Returns whether it was
-/// there.
-pub(super) async fn remove(client: &Client, namespace: &str, name: &str) -> Result<bool, Cause> {
+/// Removes one Secret from the hub. The whole namespace may be deleted before, and with it the permission to read. Returns whether it existed.
+pub(super) async fn remove_copy(client: &Client, namespace: &str, name: &str) -> Result<bool, Cause> {
     let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
     match secrets.delete(name, &DeleteParams::default()).await {
-        Err(error) if is_gone(&error, name) => Ok(false),
+        Err(error) if is_object_not_found(&error, name) => Ok(false),
         other => other.map(|_| true).map_err(|error| Cause::about_secret(&error).at("the hub")),
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, sync::Mutex, sync::PoisonError};
 use kube::{Client, config::Kubeconfig};
 
 use crate::{
-    build_clusters::{Trust, configured, limit, vouched},
+    build_clusters::{Trust, build_config, check_authority, set_timeouts},
     config::Carry,
     execute::{Cause, Reason},
 };
@@ -39,7 +39,7 @@ impl Hubs {
             let words = format!("carry.hubs has no hub {hub}; add its kubeconfig");
             return Err(Cause::new(Reason::Unreachable, words));
         };
-        // What is wrong with the file must not quote it.
+        // The error about the file must not quote it.
         let unusable =
             |why: &str| Cause::new(Reason::Unreachable, format!("{} {why}", of.kubeconfig.display()));
         let text = read(&of.kubeconfig).map_err(|kind| unusable(&format!("cannot be read: {kind}")))?;
@@ -47,10 +47,10 @@ impl Hubs {
             return Ok(client.clone());
         }
         let kubeconfig = Kubeconfig::from_yaml(&text).map_err(|_| unusable("is not a kubeconfig"))?;
-        let config = configured(kubeconfig).await;
+        let config = build_config(kubeconfig).await;
         let mut config = config.map_err(|_| unusable("is not a kubeconfig that can be used"))?;
-        vouched(&config, self.trust).map_err(|why| unusable(&format!("cannot be used: {why}")))?;
-        limit(&mut config);
+        check_authority(&config, self.trust).map_err(|why| unusable(&format!("cannot be used: {why}")))?;
+        set_timeouts(&mut config);
         let client = Client::try_from(config).map_err(|_| unusable("makes no client"))?;
         self.clients().insert(hub.to_owned(), (text, client.clone()));
         Ok(client)

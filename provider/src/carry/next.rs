@@ -1,4 +1,4 @@
-//! What is to be carried for one claim now. Pure.
+//! Plans the secret sync of one claim. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,31 +9,31 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use super::seen::Standing;
+use super::seen::SecretSyncState;
 
 /// Why nothing is done in a namespace.
 pub const FOREIGN: &str = "the namespace on the hub is another claim's";
 
 /// A composite that brings its own credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct SyncRequest {
     /// Its name.
     pub name: String,
     /// Namespace of its claim, or its own: where the Secrets are.
     pub tenant: String,
-    /// The hub on which its cluster is to be, by the name of its ProviderConfig. None: not known yet.
+    /// Hub of its cluster, by the name of its ProviderConfig. None: not known yet.
     pub hub: Option<String>,
     /// Its namespace there. None: not known yet.
     pub namespace: Option<String>,
-    /// What its own spec brings: nothing else is carried, whatever stands on the hub.
+    /// Secrets that its own spec names: nothing else is copied, whatever the hub requests.
     pub brings: Vec<Parcel>,
     /// Whether nothing is left of its cluster.
     pub over: bool,
 }
 
-impl Order {
+impl SyncRequest {
     /// Reads a composite; none if it brings nothing, or has no tenant. `namespace` is its own.
-    pub fn read(name: &str, namespace: Option<&str>, body: &Value) -> Option<Self> {
+    pub fn from_composite(name: &str, namespace: Option<&str>, body: &Value) -> Option<Self> {
         let (spec, status) = (&body["spec"], &body["status"]);
         if spec["byoc"].is_null() {
             return None;
@@ -61,11 +61,11 @@ impl Order {
         said(TENANT) == self.tenant && said(COMPOSITE) == self.name
     }
 
-    /// What the ConfigMap on the hub asks for.
+    /// Secrets that the ConfigMap on the hub requests.
     ///
     /// # Errors
     /// If it is another claim's, or none of ours, or asks for anything that the composite itself does not bring: in a sentence.
-    pub fn parcels(&self, data: &BTreeMap<String, String>) -> Result<Vec<Parcel>, String> {
+    pub fn requested_copies(&self, data: &BTreeMap<String, String>) -> Result<Vec<Parcel>, String> {
         if !self.owns(data) {
             return Err(FOREIGN.to_owned());
         }
@@ -80,9 +80,9 @@ impl Order {
     }
 }
 
-/// A named Secret, as it was found. What is in it is elsewhere.
+/// State of a named Secret, without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum SecretState {
     /// All keys are there: which state of it this is.
     Whole(String),
     /// It is there, and a key of it is missing or has what may not be carried: in words without anything of it.
@@ -93,54 +93,54 @@ pub enum Found {
     Forbidden,
 }
 
-/// What is to be done: first the writing, then the report.
+/// Plan of one sync: first the writes, then the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The Secrets that are to be written, by the field that names them.
+pub struct SyncPlan {
+    /// Secrets to write, by the field that names them.
     pub write: Vec<String>,
-    /// What is told after that.
+    /// Report after the writes.
     pub report: Report,
 }
 
-impl Step {
-    /// How the claim stands after that.
-    pub fn standing(&self) -> Standing {
+impl SyncPlan {
+    /// State of the claim after that.
+    pub fn sync_state(&self) -> SecretSyncState {
         let whole = self.report.secrets.values().all(|fate| *fate == Fate::Carried);
         match (self.report.carried, whole) {
-            (true, true) => Standing::Carried,
-            (true, false) => Standing::Outdated,
-            (false, _) => Standing::Incomplete,
+            (true, true) => SecretSyncState::Carried,
+            (true, false) => SecretSyncState::Outdated,
+            (false, _) => SecretSyncState::Incomplete,
         }
     }
 }
 
-/// What is to be done. `found` and `written` are by field; `written`: which state of each was written last, as far as that is remembered.
-pub fn next(
+/// Plans the sync. `found` and `written` are by field; `written` holds the last written revision of each, as far as it is remembered.
+pub fn plan(
     parcels: &[Parcel],
-    found: &BTreeMap<String, Found>,
+    found: &BTreeMap<String, SecretState>,
     written: &BTreeMap<String, String>,
     before: Option<&Report>,
-) -> Step {
-    let mut step = Step { write: vec![], report: Report::default() };
+) -> SyncPlan {
+    let mut step = SyncPlan { write: vec![], report: Report::default() };
     for Parcel { field, .. } in parcels {
         let fate = match found.get(field) {
-            Some(Found::Whole(revision)) => {
+            Some(SecretState::Whole(revision)) => {
                 if written.get(field) != Some(revision) {
                     step.write.push(field.clone());
                 }
                 Fate::Carried
             }
-            Some(Found::Unfit(words)) => {
+            Some(SecretState::Unfit(words)) => {
                 step.report.words.insert(field.clone(), words.clone());
                 Fate::KeyMissing
             }
-            Some(Found::Forbidden) => Fate::Forbidden,
-            Some(Found::Absent) | None => Fate::NotFound,
+            Some(SecretState::Forbidden) => Fate::Forbidden,
+            Some(SecretState::Absent) | None => Fate::NotFound,
         };
         step.report.secrets.insert(field.clone(), fate);
     }
     let whole = !parcels.is_empty() && step.report.secrets.values().all(|fate| *fate == Fate::Carried);
-    // What is on the hub stays there: a cluster may be made of it, and needs it to be destroyed.
+    // Copies on the hub stay there: a cluster may have been created with them, and needs them for its deletion.
     step.report.carried = whole || before.is_some_and(|before| before.carried);
     step
 }

@@ -1,25 +1,25 @@
-//! What the carrier last saw of each claim, for those who ask by metrics.
+//! Last state of each claim, as the source of gauges.
 
 use crate::config::Carried;
 
-/// How a claim that brings its own credentials stands.
+/// State of a claim that brings its own credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum SecretSyncState {
     /// Its hub is not known yet, or its namespace there is not made, or does not let the carrier in.
     Waiting,
     /// A Secret that it names is not there, may not be read, or is not what may be carried; and nothing counts as carried yet.
     Incomplete,
     /// All that it names is on the hub as it is here.
     Carried,
-    /// What it names was carried, and is not here any more as it should be: the hub has it as it was.
+    /// The Secrets were copied and are now missing or invalid here: the hub keeps the last copy.
     Outdated,
-    /// Its cluster is gone, and its Secrets are from the hub.
+    /// Its cluster is deleted, and its Secrets are removed from the hub.
     Removed,
     /// The last look failed.
     Failing,
 }
 
-impl Standing {
+impl SecretSyncState {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Waiting, Self::Incomplete, Self::Carried, Self::Outdated, Self::Removed, Self::Failing];
@@ -38,11 +38,11 @@ impl Standing {
 }
 
 /// Everything that was last seen of claims.
-pub type Seen = crate::seen::Seen<Standing>;
+pub type SecretSyncGauge = crate::state_gauge::StateGauge<SecretSyncState>;
 
 /// Nothing yet, of claims of these flavours, with a watch of each.
-pub fn seen(flavours: &[Carried]) -> Seen {
-    Seen::by(flavours.iter().map(|flavour| match flavour {
+pub fn new_gauge(flavours: &[Carried]) -> SecretSyncGauge {
+    SecretSyncGauge::with_watches(flavours.iter().map(|flavour| match flavour {
         Carried::Claims => "carried-claims",
         Carried::TestClusters => "carried-testclusters",
     }))

@@ -1,4 +1,4 @@
-//! What the watches last said of pools, their claims and their clusters.
+//! Caches of pools, their claims and their clusters.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::{
 pub type SecretMeta = PartialObjectMeta<Secret>;
 
 /// What is cached.
-pub struct Caches {
-    /// ClusterClaims, those of others too: they stand in the same queues.
+pub struct ClaimCaches {
+    /// ClusterClaims, including those of others: they wait in the same queues.
     pub claims: Store<ClusterClaim>,
     /// ClusterPools.
     pub pools: Store<ClusterPool>,
@@ -30,21 +30,21 @@ pub struct Caches {
 }
 
 /// Fill the caches.
-pub struct Writers {
+pub struct ClaimWriters {
     pub(super) claims: Writer<ClusterClaim>,
     pub(super) pools: Writer<ClusterPool>,
     pub(super) deployments: Writer<ClusterDeployment>,
     pub(super) secrets: Writer<SecretMeta>,
 }
 
-impl Caches {
+impl ClaimCaches {
     /// Empty ones, and what fills them.
-    pub fn new(credentials_namespace: &str) -> (Self, Writers) {
+    pub fn new(credentials_namespace: &str) -> (Self, ClaimWriters) {
         let (claims, claim_writer) = reflector::store();
         let (pools, pool_writer) = reflector::store();
         let (deployments, deployment_writer) = reflector::store();
         let (secrets, secret_writer) = reflector::store();
-        let writers = Writers {
+        let writers = ClaimWriters {
             claims: claim_writer,
             pools: pool_writer,
             deployments: deployment_writer,
@@ -65,7 +65,7 @@ impl Caches {
         self.claims.state().into_iter().filter(of_it).collect()
     }
 
-    /// The clusters of a pool that are nobody's yet.
+    /// Unclaimed clusters of a pool.
     pub fn unclaimed_of(&self, namespace: &str, pool: &str) -> Vec<Arc<ClusterDeployment>> {
         let of_it = |deployment: &Arc<ClusterDeployment>| {
             deployment.is_of(namespace, pool) && deployment.is_unclaimed()
@@ -78,11 +78,11 @@ impl Caches {
         let owner = claim.owner();
         let name = owner.secret_name();
         let secret = self.secrets.get(&ObjectRef::new(&name).within(&self.credentials_namespace));
-        owner.judge(secret.as_deref().map(|secret| &secret.metadata))
+        owner.published_state(secret.as_deref().map(|secret| &secret.metadata))
     }
 }
 
-/// Of a Secret only whose it is, and what it was made from: there may be thousands.
+/// Keeps only owner and revision of a Secret: there may be thousands.
 pub fn slim_secret(metadata: &mut ObjectMeta) {
     let mut kept = std::mem::take(metadata);
     for labels in [&mut kept.labels, &mut kept.annotations].into_iter().flatten() {
@@ -99,7 +99,7 @@ pub fn slim_secret(metadata: &mut ObjectMeta) {
     };
 }
 
-/// Of a claim only our own notes: somebody's note on one can be as long as a spec.
+/// Keeps only our own annotations of a claim: somebody else's can be as long as a spec.
 pub fn slim_claim(metadata: &mut ObjectMeta) {
     metadata.labels = None;
     if let Some(annotations) = &mut metadata.annotations {

@@ -4,24 +4,24 @@ use kube::{Api, Client};
 
 use crate::{
     cluster_claim::object::{ClusterClaim, ClusterDeployment, ClusterPool},
-    publish::Vault,
+    publish::CredentialsNamespace,
 };
 
 /// The hub, and where credentials are published on it.
 #[derive(Clone)]
-pub struct Hub {
+pub struct ClaimHub {
     client: Client,
-    vault: Vault,
+    vault: CredentialsNamespace,
 }
 
-impl Hub {
+impl ClaimHub {
     /// Pools, their claims and their clusters are in any namespace, published credentials in one.
     pub fn new(client: Client, credentials_namespace: &str) -> Self {
-        Self { vault: Vault::new(client.clone(), credentials_namespace), client }
+        Self { vault: CredentialsNamespace::new(client.clone(), credentials_namespace), client }
     }
 
     /// Where their credentials are published.
-    pub fn vault(&self) -> &Vault {
+    pub fn credentials_namespace(&self) -> &CredentialsNamespace {
         &self.vault
     }
 

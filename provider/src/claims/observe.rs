@@ -1,22 +1,24 @@
-//! What there is around one ClusterClaim, as data. Nothing is written here, and nothing decided but what may be read.
+//! Observes one ClusterClaim, as data. Nothing is written here, and the only decision is what may be read.
 
 use std::{sync::Arc, time::Duration};
 
 use kube::runtime::reflector::ObjectRef;
 use testplatform_apis::hive_status::Blocked;
 
-use super::{caches::Caches, hub::Hub};
+use super::{caches::ClaimCaches, hub::ClaimHub};
 use crate::{
-    account::{self, Issue, Whose, admin::AdminKubeconfig, callers::Callers, whose},
+    account::{
+        self, CredentialsOwner, Issue, admin::AdminKubeconfig, callers::GuestLimiter, credentials_owner,
+    },
     cluster_claim::{
-        deployment::{Metadata, SecretRef},
+        deployment::{ClusterMetadata, SecretRef},
         next::may_read,
         object::{ClusterClaim, ClusterDeployment},
-        world::{Deployment, Settings, Source, World},
+        world::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
     },
     ephemeral_cluster::credentials::{Credentials, Published},
-    execute::{Cause, Error, limited},
-    named,
+    execute::{Cause, Error, with_timeout},
+    lookup,
     publish::{Key, Reader},
     redacted::Redacted,
 };
@@ -27,35 +29,35 @@ const KUBECONFIG: &str = "kubeconfig";
 const PASSWORD: &str = "password";
 
 /// Looks.
-pub struct Observer {
+pub struct ClaimObserver {
     /// The hub.
-    pub hub: Hub,
-    /// What is known of it without asking.
-    pub caches: Arc<Caches>,
+    pub hub: ClaimHub,
+    /// Cached objects.
+    pub caches: Arc<ClaimCaches>,
     /// What administrators decided.
-    pub settings: Settings,
+    pub settings: ClaimSettings,
     /// How long one call may take.
     pub patience: Duration,
     /// Leave to call clusters that were delivered.
-    pub callers: Callers,
+    pub callers: GuestLimiter,
 }
 
-impl Observer {
-    /// What there is around a ClusterClaim; None if the API server says that it does not exist any more.
+impl ClaimObserver {
+    /// Observes a ClusterClaim; None if the API server says that it does not exist any more.
     ///
-    /// What only waits is told from caches. Once there is a cluster, or something is published, the claim and then its cluster are
-    /// read anew: what is handed out cannot be taken back, and what is taken back is missed.
-    pub async fn observe(
+    /// Waiting claims are observed from caches. Once there is a cluster, or something is published, the claim and then its cluster are read
+    /// from the API server: published credentials cannot be recalled, and withdrawn ones are missed.
+    pub async fn observe_claim(
         &self,
         cached: Arc<ClusterClaim>,
         anew: bool,
-    ) -> Result<Option<(Arc<ClusterClaim>, World)>, Error> {
+    ) -> Result<Option<(Arc<ClusterClaim>, ClaimState)>, Error> {
         let published = self.caches.published(&cached);
         let is_ours = cached.is_marked() || matches!(published, Published::Ours { .. });
         let matters = is_ours && (cached.assigned().is_some() || matches!(published, Published::Ours { .. }));
         let claim = if anew || matters {
             let api = self.hub.claims(cached.namespace());
-            match self.call("get_cluster_claim", named::find(&api, cached.name())).await? {
+            match self.call_api("get_cluster_claim", lookup::get_opt(&api, cached.name())).await? {
                 Some(claim) => Arc::new(claim),
                 None => return Ok(None),
             }
@@ -63,28 +65,30 @@ impl Observer {
             cached
         };
         let deployment = match claim.assigned().filter(|_| is_ours) {
-            None => Deployment::Unassigned,
+            None => DeploymentState::Unassigned,
             Some(name) => {
                 let api = self.hub.deployments(name);
-                match self.call("get_cluster_deployment", named::find(&api, name)).await? {
-                    Some(deployment) => Deployment::Here(Arc::new(deployment)),
-                    None => Deployment::Gone,
+                match self.call_api("get_cluster_deployment", lookup::get_opt(&api, name)).await? {
+                    Some(deployment) => DeploymentState::Here(Arc::new(deployment)),
+                    None => DeploymentState::Gone,
                 }
             }
         };
         // By the claim as it is now, which may be another one of the same name.
         let mut published = self.caches.published(&claim);
         let source = match &deployment {
-            Deployment::Here(cluster) if may_read(&claim, &deployment) => {
-                self.source(&claim, cluster, &mut published).await?
+            DeploymentState::Here(cluster) if may_read(&claim, &deployment) => {
+                self.credentials_source(&claim, cluster, &mut published).await?
             }
-            Deployment::Here(_) | Deployment::Unassigned | Deployment::Gone => Source::Unread,
+            DeploymentState::Here(_) | DeploymentState::Unassigned | DeploymentState::Gone => {
+                CredentialsSource::Unread
+            }
         };
         let (namespace, pool) = (claim.namespace(), claim.pool());
         let queue = self.caches.claims_of(namespace, pool);
-        let waits = |claim: &&Arc<ClusterClaim>| claim.waits();
+        let waits = |claim: &&Arc<ClusterClaim>| claim.is_waiting();
         let created = |claim: &Arc<ClusterClaim>| claim.metadata.creation_timestamp.as_ref().map(|t| t.0);
-        let world = World {
+        let world = ClaimState {
             settings: self.settings,
             pool: self.caches.pool_of(&claim),
             queue: queue.iter().filter(waits).map(created).collect(),
@@ -97,43 +101,52 @@ impl Observer {
     }
 
     /// The credentials of a claimed cluster. `published` is put right where a cache or an annotation misleads.
-    async fn source(
+    async fn credentials_source(
         &self,
         claim: &ClusterClaim,
         cluster: &ClusterDeployment,
         published: &mut Published,
-    ) -> Result<Source, Error> {
-        let reader = Reader { vault: self.hub.vault(), patience: self.patience };
-        let source = match whose(claim.annotation(account::WISH), published) {
-            Whose::Admin => read(&reader, cluster).await?.map(Source::Complete),
-            Whose::Account(wish) => admin(&reader, cluster).await?.map(|(admin, revision)| {
-                Source::Account(Box::new(Issue { admin, wish, uid: claim.uid().to_owned(), revision }))
-            }),
-            Whose::Nobody(why) => Err((Blocked::SecretMissing, why.to_owned())),
+    ) -> Result<CredentialsSource, Error> {
+        let reader = Reader { vault: self.hub.credentials_namespace(), patience: self.patience };
+        let source = match credentials_owner(claim.annotation(account::WISH), published) {
+            CredentialsOwner::Admin => {
+                read_credentials(&reader, cluster).await?.map(CredentialsSource::Complete)
+            }
+            CredentialsOwner::Account(wish) => {
+                read_admin_kubeconfig(&reader, cluster).await?.map(|(admin, revision)| {
+                    CredentialsSource::Account(Box::new(Issue {
+                        admin,
+                        wish,
+                        uid: claim.uid().to_owned(),
+                        revision,
+                    }))
+                })
+            }
+            CredentialsOwner::Nobody(why) => Err((Blocked::SecretMissing, why.to_owned())),
         };
-        let source = source.unwrap_or_else(|(reason, message)| Source::Blocked(reason, message));
+        let source = source.unwrap_or_else(|(reason, message)| CredentialsSource::Blocked(reason, message));
         let announced = claim.annotation(ours::CREDENTIALS_REVISION);
         reader.verify(&claim.owner(), announced, &source, published).await?;
         reader.tried(&self.callers, source, published).await
     }
 
     /// Any other call.
-    pub async fn call<T>(
+    pub async fn call_api<T>(
         &self,
         action: &'static str,
         call: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Error> {
-        limited(action, self.patience, async { call.await.map_err(Cause::from) }).await
+        with_timeout(action, self.patience, async { call.await.map_err(Cause::from) }).await
     }
 
     /// A claim by the name of its Secret, as the cache knows it.
-    pub fn cached(&self, namespace: &str, name: &str) -> Option<Arc<ClusterClaim>> {
+    pub fn cached_claim(&self, namespace: &str, name: &str) -> Option<Arc<ClusterClaim>> {
         self.caches.claims.get(&ObjectRef::new(name).within(namespace))
     }
 }
 
 /// The cluster's metadata, if they name the Secret with its kubeconfig.
-fn metadata(cluster: &ClusterDeployment) -> Result<&Metadata, (Blocked, String)> {
+fn cluster_metadata(cluster: &ClusterDeployment) -> Result<&ClusterMetadata, (Blocked, String)> {
     let metadata = cluster.spec.value.cluster_metadata.as_ref();
     metadata.filter(|m| !m.kubeconfig.name.is_empty()).ok_or_else(|| {
         let message = "the ClusterDeployment does not name the Secret with its kubeconfig yet".to_owned();
@@ -141,21 +154,21 @@ fn metadata(cluster: &ClusterDeployment) -> Result<&Metadata, (Blocked, String)>
     })
 }
 
-async fn admin(
+async fn read_admin_kubeconfig(
     reader: &Reader<'_>,
     cluster: &ClusterDeployment,
 ) -> Result<Result<(AdminKubeconfig, String), (Blocked, String)>, Error> {
-    match metadata(cluster) {
+    match cluster_metadata(cluster) {
         Ok(metadata) => reader.admin(cluster.name(), &Key::new(&metadata.kubeconfig.name, KUBECONFIG)).await,
         Err(blocked) => Ok(Err(blocked)),
     }
 }
 
-async fn read(
+async fn read_credentials(
     reader: &Reader<'_>,
     cluster: &ClusterDeployment,
 ) -> Result<Result<Credentials, (Blocked, String)>, Error> {
-    let metadata = match metadata(cluster) {
+    let metadata = match cluster_metadata(cluster) {
         Ok(metadata) => metadata,
         Err(blocked) => return Ok(Err(blocked)),
     };

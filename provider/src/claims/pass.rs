@@ -1,41 +1,41 @@
-//! One look at one ClusterClaim, or at one published Secret.
+//! Reconciles one ClusterClaim, or one published Secret.
 
 use std::sync::Arc;
 
 use kube::runtime::controller::Action;
 use testplatform_apis::foreign::cluster_claim::KIND;
 
-use super::{Controller, caches::SecretMeta, execute::Failure, key};
+use super::{ClaimController, caches::SecretMeta, claim_key, execute::ClaimFailure};
 use crate::{
     cluster_claim::{
         next,
         object::{ClusterClaim, GROUP},
     },
-    controller::pass::{guarded, reschedule},
+    controller::pass::{catch_panic, requeue_after},
     ephemeral_cluster::credentials::SUFFIX,
     execute::{Error, Reason},
-    named,
+    lookup,
+    plan::Requeue,
     publish::Labelled,
-    step::Requeue,
 };
 
-impl Controller {
-    /// Looks at a ClusterClaim.
-    pub(super) async fn pass(&self, cached: Arc<ClusterClaim>) -> Result<Action, Error> {
-        let (name, uid) = (key(cached.namespace(), cached.name()), cached.uid().to_owned());
+impl ClaimController {
+    /// Reconciles a ClusterClaim.
+    pub(super) async fn reconcile_claim(&self, cached: Arc<ClusterClaim>) -> Result<Action, Error> {
+        let (name, uid) = (claim_key(cached.namespace(), cached.name()), cached.uid().to_owned());
         let (waited, anew) = self.queue.begin(&name);
         if let Some(waited) = waited {
             self.metrics.waited(waited);
         }
-        let looked = guarded(Box::pin(self.look(cached, anew))).await;
-        Ok(reschedule(&self.metrics, &self.queue, "clusterclaim", &name, &uid, looked))
+        let looked = catch_panic(Box::pin(self.reconcile_observed(cached, anew))).await;
+        Ok(requeue_after(&self.metrics, &self.queue, "clusterclaim", &name, &uid, looked))
     }
 
-    async fn look(&self, cached: Arc<ClusterClaim>, anew: bool) -> Result<Requeue, Error> {
-        let Some((claim, world)) = self.observer.observe(cached, anew).await? else {
+    async fn reconcile_observed(&self, cached: Arc<ClusterClaim>, anew: bool) -> Result<Requeue, Error> {
+        let Some((claim, world)) = self.observer.observe_claim(cached, anew).await? else {
             return Ok(Requeue::OnChange);
         };
-        let step = next::next(&claim, &world, (self.now)());
+        let step = next::plan(&claim, &world, (self.now)());
         match self.executor.run(&claim, &step).await {
             Ok(forgone) => {
                 for error in forgone {
@@ -45,12 +45,12 @@ impl Controller {
                 }
                 Ok(step.requeue)
             }
-            Err(Failure { action, error }) => {
-                // Tells the owner, if it is anything for the owner.
-                let said = action.zip(error.said());
+            Err(ClaimFailure { action, error }) => {
+                // Reports the failure to the owner, if it concerns the owner.
+                let said = action.zip(error.owner_message());
                 let notes = said.and_then(|(action, said)| next::failed(&claim, action, &said));
                 if let Some(notes) = notes
-                    && let Err(unsaid) = self.executor.notes(&claim, &notes).await
+                    && let Err(unsaid) = self.executor.write_annotations(&claim, &notes).await
                 {
                     self.metrics.failed(unsaid.action, unsaid.reason.as_str());
                 }
@@ -59,13 +59,13 @@ impl Controller {
         }
     }
 
-    /// Looks at a published Secret: whether its claim is gone.
-    pub(super) async fn pass_orphan(&self, cached: Arc<SecretMeta>) -> Result<Action, Error> {
+    /// Reconciles a published Secret: whether its claim is deleted.
+    pub(super) async fn reconcile_secret(&self, cached: Arc<SecretMeta>) -> Result<Action, Error> {
         let name = cached.metadata.name.clone().unwrap_or_default();
         let uid = cached.metadata.uid.clone().unwrap_or_default();
         self.orphans.begin(&name);
-        let looked = guarded(Box::pin(self.look_at_orphan(&name, &cached))).await;
-        Ok(reschedule(&self.metrics, &self.orphans, "secret", &name, &uid, looked))
+        let looked = catch_panic(Box::pin(self.look_at_orphan(&name, &cached))).await;
+        Ok(requeue_after(&self.metrics, &self.orphans, "secret", &name, &uid, looked))
     }
 
     async fn look_at_orphan(&self, name: &str, cached: &SecretMeta) -> Result<Requeue, Error> {
@@ -74,21 +74,21 @@ impl Controller {
         else {
             return Ok(Requeue::OnChange);
         };
-        if let Some(known) = self.observer.cached(owner.namespace, claim)
-            && !owner.is_left_behind(Some(known.uid()))
+        if let Some(known) = self.observer.cached_claim(owner.namespace, claim)
+            && !owner.is_orphaned(Some(known.uid()))
         {
             return Ok(Requeue::OnChange);
         }
-        // Where the kind itself cannot be listed, that there is none of a name says nothing.
-        if let Some((_, why)) = self.health[0].behind() {
+        // If the kind cannot be listed, the absence of an object proves nothing.
+        if let Some((_, why)) = self.health[0].lag_reason() {
             let message = format!("the claims cannot be watched: {why}");
             return Err(Error { action: "sweep_credentials", reason: Reason::NotYet, message });
         }
         let api = self.hub.claims(owner.namespace);
-        let found = self.observer.call("get_cluster_claim", named::find(&api, claim)).await?;
-        if owner.is_left_behind(found.as_ref().map(ClusterClaim::uid)) {
+        let found = self.observer.call_api("get_cluster_claim", lookup::get_opt(&api, claim)).await?;
+        if owner.is_orphaned(found.as_ref().map(ClusterClaim::uid)) {
             tracing::warn!(secret = name, "withdrawing the credentials of a ClusterClaim that is gone");
-            self.executor.sweep(name, owner.uid).await?;
+            self.executor.delete_orphaned_secret(name, owner.uid).await?;
         }
         Ok(Requeue::OnChange)
     }

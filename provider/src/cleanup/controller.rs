@@ -1,4 +1,4 @@
-//! The loop over claims that want to be cleaned up: what happened, which claim that concerns, and a look at it.
+//! Controller of claims with cleanup: maps events to claims, and reconciles each.
 
 use std::{
     collections::BTreeMap,
@@ -20,40 +20,40 @@ use tokio::{
 };
 
 use super::{
-    execute::{Identity, note, tear_down},
-    next::{Claim, Fate, Remark, Step, next},
+    execute::{Identity, tear_down, write_annotation},
+    next::{Claim, CleanupPlan, Fate, Remark, plan},
     observe,
     runs::Runs,
 };
 use crate::{
     config::{Cleaned, Cleanups},
-    execute::{Cause, Error, Reason, event::emit, limited},
-    looks::{CALM, Next, Pace, looks},
+    execute::{Cause, Error, Reason, event::emit, with_timeout},
     metrics::{Metrics, cleanups::Teardown},
-    partial::{PAGE, PartialObject},
     running::Running,
+    sparse_object::{PAGE, PartialObject},
     watch::{Health, track},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
-/// How many looks at once.
-const PACE: Pace = Pace { at_once: 8, calm: CALM };
+/// Concurrency of the cleanup.
+const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 8, debounce: DEBOUNCE };
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// When the watch has not seen yet what was written.
 const RETRY: Duration = Duration::from_secs(10);
-/// How soon a note is written again. Whoever else writes it is not fought in a loop.
+/// Minimum interval between writes of an annotation, so that the controller does not fight another writer in a loop.
 const RESPITE: Duration = Duration::from_secs(10);
 /// However quiet it is.
 const NET: Duration = Duration::from_mins(10);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The cluster of the tenants.
     pub client: Client,
-    /// What is looked after.
+    /// Kinds to clean up.
     pub config: Cleanups,
-    /// Who says it, in events.
+    /// Reporting instance of events.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
@@ -61,23 +61,23 @@ pub struct Options {
 
 /// A claim as the watch had it last.
 #[derive(Clone)]
-struct Seen {
+struct ObservedClaim {
     claim: Claim,
     identity: Identity,
     flavour: Cleaned,
 }
 
-/// What was said of a claim.
+/// Last remark on a claim.
 #[derive(Clone)]
-struct Told {
+struct LastRemark {
     uid: String,
     remark: Remark,
     /// Whether its event was made; until then it is tried again.
     made: bool,
 }
 
-/// What the loop works with.
-struct Controller {
+/// State of the controller.
+struct CleanupController {
     client: Client,
     instance: String,
     now: fn() -> Timestamp,
@@ -85,24 +85,24 @@ struct Controller {
     metrics: Metrics,
     runs: Runs,
     /// Those alone that want it.
-    claims: Mutex<BTreeMap<String, Seen>>,
+    claims: Mutex<BTreeMap<String, ObservedClaim>>,
     /// By claim: what was said of it last.
-    told: Mutex<BTreeMap<String, Told>>,
+    told: Mutex<BTreeMap<String, LastRemark>>,
     /// By claim: when its note was last written.
     noted: Mutex<BTreeMap<String, Instant>>,
 }
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, instance, now } = options;
-    let health = Arc::new(watched(&config.flavours));
+    let health = Arc::new(watch_health(&config.flavours));
     metrics.attach_cleanups(&health);
     let (sender, happened) = unbounded_channel();
-    let controller = Controller {
+    let controller = CleanupController {
         runs: Runs::new(client.clone(), sender.clone()),
         client,
         instance,
@@ -120,8 +120,13 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
             .zip(health.iter())
             .map(|(flavour, health)| controller.watch(*flavour, health, sender.clone())),
     );
-    let looking =
-        looks(happened, PACE, &controller.metrics, async |name: String| controller.look(&name).await, stop);
+    let looking = run_queue(
+        happened,
+        PACE,
+        &controller.metrics,
+        async |name: String| controller.reconcile(&name).await,
+        stop,
+    );
     tokio::select! {
         _ = watches => {}
         () = looking => {}
@@ -129,7 +134,7 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
 }
 
 /// How the watch of each flavour runs: none has begun.
-fn watched(flavours: &[Cleaned]) -> Vec<Health> {
+fn watch_health(flavours: &[Cleaned]) -> Vec<Health> {
     let name = |flavour: &Cleaned| match flavour {
         Cleaned::Claims => "cleaned-claims",
         Cleaned::TestClusters => "cleaned-testclusters",
@@ -137,7 +142,7 @@ fn watched(flavours: &[Cleaned]) -> Vec<Health> {
     flavours.iter().map(|flavour| Health::new(name(flavour))).collect()
 }
 
-fn api(client: &Client, flavour: Cleaned, namespace: Option<&str>) -> Api<PartialObject> {
+fn claims_api(client: &Client, flavour: Cleaned, namespace: Option<&str>) -> Api<PartialObject> {
     let (kind, plural) = flavour.kind();
     let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, VERSION, kind), plural);
     match namespace {
@@ -150,17 +155,17 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Controller {
-    /// Claims of one flavour. Which of them want it is in their spec, so it is not their metadata alone that is read; of the others nothing is kept,
-    /// and of these little.
+impl CleanupController {
+    /// Watches the claims of one flavour. The spec tells which of them want cleanup, so not only their metadata is read; little is cached of
+    /// these, and nothing of the others.
     async fn watch(&self, flavour: Cleaned, health: &Health, sender: UnboundedSender<String>) {
         let (kind, plural) = flavour.kind();
         let key = |object: &PartialObject| {
             format!("{plural}/{}/{}", object.namespace().unwrap_or_default(), object.name_any())
         };
         let saw = |key: &str, object: &PartialObject| {
-            let Some(claim) = observe::claim(&object.metadata, &object.body) else {
-                self.forget(key);
+            let Some(claim) = observe::read_claim(&object.metadata, &object.body) else {
+                self.forget_claim(key);
                 return;
             };
             let identity = Identity {
@@ -170,66 +175,69 @@ impl Controller {
                 uid: object.uid().unwrap_or_default(),
                 version: object.resource_version().unwrap_or_default(),
             };
-            let before = lock(&self.claims)
-                .insert(key.to_owned(), Seen { claim: claim.clone(), identity: identity.clone(), flavour });
+            let before = lock(&self.claims).insert(
+                key.to_owned(),
+                ObservedClaim { claim: claim.clone(), identity: identity.clone(), flavour },
+            );
             if before.is_none_or(|old| old.claim != claim || old.identity.uid != identity.uid) {
                 let _ = sender.send(key.to_owned());
             }
         };
         let paged = watcher::Config::default().page_size(PAGE);
-        track(api(&self.client, flavour, None), paged, health, key, saw, |key| self.forget(key)).await;
+        track(claims_api(&self.client, flavour, None), paged, health, key, saw, |key| self.forget_claim(key))
+            .await;
     }
 
-    /// One that is gone, or does not want it any more. A note that stands on it says nothing then.
-    fn forget(&self, key: &str) {
+    /// Forgets a claim that is deleted or does not want cleanup any more. An annotation on it means nothing then.
+    fn forget_claim(&self, key: &str) {
         lock(&self.claims).remove(key);
         lock(&self.told).remove(key);
         lock(&self.noted).remove(key);
-        self.runs.follow(key, &[]);
+        self.runs.watch_runs(key, &[]);
     }
 
-    /// Looks at a claim, and says when to do so again.
-    async fn look(&self, key: &str) -> Next {
-        let Some(seen) = lock(&self.claims).get(key).cloned() else { return Next::Rest };
-        let passed = limited("clean_up", PATIENCE, self.pass(key, &seen)).await;
-        // It may have gone meanwhile, and nobody would forget it then: not even its runs, which are watched.
+    /// Reconciles a claim, and returns the next action.
+    async fn reconcile(&self, key: &str) -> Action {
+        let Some(seen) = lock(&self.claims).get(key).cloned() else { return Action::AwaitChange };
+        let passed = with_timeout("clean_up", PATIENCE, self.reconcile_claim(key, &seen)).await;
+        // The claim may be deleted meanwhile, and nothing would forget it then, nor end the watches of its runs.
         if !lock(&self.claims).contains_key(key) {
-            self.forget(key);
+            self.forget_claim(key);
         }
         match passed {
             Ok(after) => after.into(),
-            // There is a newer one. Until the watch has it whoever looks again at once is told the same.
+            // There is a newer version. Until the watch has it, an immediate retry fails in the same way.
             Err(Error { reason: Reason::Conflict, .. }) => {
                 let newer = lock(&self.claims).get(key).is_some_and(|now| now.identity != seen.identity);
-                Next::After(if newer { CALM } else { RETRY })
+                Action::RequeueAfter(if newer { DEBOUNCE } else { RETRY })
             }
             Err(Error { action, reason, message }) => {
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(claim = key, error = message, "a claim could not be cleaned up");
-                Next::Failed
+                Action::Failed
             }
         }
     }
 
-    async fn pass(&self, key: &str, seen: &Seen) -> Result<Option<Duration>, Cause> {
-        let Seen { claim, identity, flavour } = seen;
+    async fn reconcile_claim(&self, key: &str, seen: &ObservedClaim) -> Result<Option<Duration>, Cause> {
+        let ObservedClaim { claim, identity, flavour } = seen;
         let mut fates = Vec::new();
-        // Of one that ends anyway nothing has to be known.
+        // For a claim that ends anyway no run has to be read.
         let needed = !claim.ends && claim.asked != Some(true) && claim.kept.is_some();
-        for run in claim.concerned().iter().filter(|_| needed) {
-            fates.push(self.runs.fate(run).await?);
+        for run in claim.runs_to_read().iter().filter(|_| needed) {
+            fates.push(self.runs.read_fate(run).await?);
         }
         let now = (self.now)();
-        let mut step = next(claim, &fates, now);
-        self.runs.follow(key, if step.follow { &claim.runs } else { &[] });
+        let mut step = plan(claim, &fates, now);
+        self.runs.watch_runs(key, if step.follow { &claim.runs } else { &[] });
         if fates.contains(&Fate::Forbidden) {
             self.metrics.failed("read_owner", Reason::Forbidden.as_str());
         }
-        let api = api(&self.client, *flavour, Some(&identity.namespace));
+        let api = claims_api(&self.client, *flavour, Some(&identity.namespace));
         let mut version = identity.version.clone();
         let calm = lock(&self.noted).get(key).is_none_or(|at| at.elapsed() >= RESPITE);
         if let Some(text) = step.note.as_ref().filter(|_| calm) {
-            let Some(now) = note(&api, identity, text.as_deref()).await? else { return Ok(None) };
+            let Some(now) = write_annotation(&api, identity, text.as_deref()).await? else { return Ok(None) };
             version = now;
             lock(&self.noted).insert(key.to_owned(), Instant::now());
             tracing::info!(claim = key, note = text, "noted by whom it is needed, or since when it is not");
@@ -237,17 +245,17 @@ impl Controller {
         if step.tear_down && !tear_down(&api, identity, &version).await? {
             step.tell = Some(Remark::Held);
         }
-        self.tell(key, identity, &step).await?;
+        self.emit_remark(key, identity, &step).await?;
         let left = step.due.map_or(NET, |at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
         let patience = if step.note.is_some() && !calm { RESPITE } else { self.poll };
         Ok(step.follow.then(|| left.min(patience)))
     }
 
-    /// Says once what is to be known of a claim. What was planned before this process began was said when it was noted.
-    async fn tell(&self, key: &str, claim: &Identity, step: &Step) -> Result<(), Cause> {
+    /// Emits a remark on a claim once. A plan from before this process started was reported when it was recorded.
+    async fn emit_remark(&self, key: &str, claim: &Identity, step: &CleanupPlan) -> Result<(), Cause> {
         let Some(remark) = step.tell else { return Ok(()) };
         let note = |made| {
-            let told = Told { uid: claim.uid.clone(), remark, made };
+            let told = LastRemark { uid: claim.uid.clone(), remark, made };
             lock(&self.told).insert(key.to_owned(), told);
         };
         let before = lock(&self.told).get(key).filter(|told| told.uid == claim.uid).cloned();
@@ -260,7 +268,7 @@ impl Controller {
         note(false);
         let event = remark.event();
         if before.is_none() {
-            self.count(remark);
+            self.count_remark(remark);
             if event.warning {
                 tracing::warn!(claim = key, reason = event.reason, "{}", event.note);
             } else {
@@ -281,7 +289,7 @@ impl Controller {
         Ok(())
     }
 
-    fn count(&self, remark: Remark) {
+    fn count_remark(&self, remark: Remark) {
         match remark {
             Remark::TornDown => self.metrics.decided_teardown(Teardown::Told),
             Remark::Held => self.metrics.decided_teardown(Teardown::Held),

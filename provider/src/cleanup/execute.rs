@@ -1,6 +1,6 @@
-//! What is written onto a claim. Each may be repeated.
+//! Writes to a claim. Each may be repeated.
 //!
-//! What comes back is read as claims are: to metadata alone, as kube reads it, belong the managed fields, which may be nested too deep for it.
+//! Responses are parsed like claims: kube's metadata type includes the managed fields, which may be nested too deep for it.
 
 use kube::{
     Api,
@@ -10,14 +10,14 @@ use serde_json::json;
 use testplatform_apis::{claim::API_VERSION, names::ours};
 
 use crate::{
-    execute::{Cause, error::is_gone},
+    execute::{Cause, error::is_object_not_found},
     hub::patching,
-    partial::PartialObject,
+    sparse_object::PartialObject,
 };
 
-/// As whom `spec.tearDownCluster` is set: a field of our own, which nobody else's apply takes away unseen.
+/// Field manager of `spec.tearDownCluster`: a separate one, so that no other apply removes the field unnoticed.
 pub const FIELD_MANAGER: &str = "provider-testplatform-cleanup";
-/// What an API server calls a field that somebody else has set to another value.
+/// Reason of an API server for a field that somebody else has set to another value.
 const TAKEN: &str = "FieldManagerConflict";
 
 /// A claim as it was read: a decision on an older one is refused.
@@ -35,8 +35,8 @@ pub struct Identity {
     pub version: String,
 }
 
-/// Writes or takes away the note. Returns the version that the claim then has; none if it is gone.
-pub(super) async fn note(
+/// Writes or removes the annotation. Returns the claim's new version; None if it is deleted.
+pub(super) async fn write_annotation(
     api: &Api<PartialObject>,
     claim: &Identity,
     text: Option<&str>,
@@ -46,13 +46,13 @@ pub(super) async fn note(
         "annotations": { ours::CLEANUP_SINCE: text }, "uid": uid, "resourceVersion": version,
     } }));
     match api.patch(name, &patching(), &patch).await {
-        Err(error) if is_gone(&error, name) => Ok(None),
+        Err(error) if is_object_not_found(&error, name) => Ok(None),
         other => Ok(other?.metadata.resource_version),
     }
 }
 
-/// Sets `spec.tearDownCluster`, by an apply that is not forced: what somebody else has set to another value stays so. Returns whether it is set now;
-/// false: somebody else has it. With its uid in it an apply makes nothing that is gone.
+/// Sets `spec.tearDownCluster`, by an apply without force: another manager's value stays. Returns whether it is set now; false: another manager
+/// owns it. Since it contains the uid, the apply cannot recreate a deleted claim.
 pub(super) async fn tear_down(
     api: &Api<PartialObject>,
     claim: &Identity,
@@ -65,13 +65,13 @@ pub(super) async fn tear_down(
         "spec": { "tearDownCluster": true },
     }));
     match api.patch(name, &PatchParams::apply(FIELD_MANAGER), &patch).await {
-        Err(error) if is_taken(&error) => Ok(false),
+        Err(error) if is_field_conflict(&error) => Ok(false),
         other => Ok(other.map(|_| true)?),
     }
 }
 
 /// Whether an apply was refused because a field is somebody else's.
-fn is_taken(error: &kube::Error) -> bool {
+fn is_field_conflict(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else { return false };
     let causes = status.details.iter().flat_map(|details| &details.causes);
     status.code == 409 && causes.into_iter().any(|cause| cause.reason == TAKEN)

@@ -1,9 +1,9 @@
-//! Whether, and since when, nobody needs a cluster, and what follows from it. Pure.
+//! Decides whether, and since when, nobody needs a cluster, and the consequences. Pure.
 
 use jiff::Timestamp;
 use testplatform_apis::{cleanup, duration::GoDuration, names::ObjectName};
 
-use crate::step::Event;
+use crate::plan::Event;
 
 /// The most runs of which one claim may make somebody read. A pipeline has one.
 pub const MOST_RUNS: usize = 32;
@@ -11,7 +11,7 @@ pub const MOST_RUNS: usize = 32;
 /// A claim that wants to be cleaned up, or a composite in a tenant's namespace that does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// How long it is kept; None: that cannot be read, or more runs own it than [are read](MOST_RUNS).
+    /// Retention after the last run; None: it cannot be read, or more runs own the claim than [are read](MOST_RUNS).
     pub kept: Option<GoDuration>,
     /// Its namespace.
     pub namespace: String,
@@ -21,9 +21,9 @@ pub struct Claim {
     pub asked: Option<bool>,
     /// Since when it shows that it Failed, as far as that can be read; None: it did not.
     pub failed: Option<Option<Timestamp>>,
-    /// Whether its cluster is on its way out or gone, or it is itself.
+    /// Whether its cluster is being deleted or gone, or the claim itself is.
     pub ends: bool,
-    /// The note, as it stands there: since when nobody needs it, and before that which runs go on.
+    /// Stored annotation: since when nobody needs the claim, and before that the unfinished runs.
     pub note: Option<String>,
 }
 
@@ -92,22 +92,22 @@ pub enum Fate {
     Forbidden,
 }
 
-/// What is to be done about a claim: first the note, then the rest.
+/// Plan for a claim: first the annotation, then the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Step {
-    /// What the note becomes; None within: it goes. None: it stays as it is.
+pub struct CleanupPlan {
+    /// New value of the annotation; an inner None removes it. None leaves it unchanged.
     pub note: Option<Option<String>>,
     /// Whether the cluster is torn down.
     pub tear_down: bool,
-    /// What somebody should know.
+    /// Remark for the claim's owner.
     pub tell: Option<Remark>,
     /// When it will be time.
     pub due: Option<Timestamp>,
-    /// Whether the runs still matter: else nobody need follow them.
+    /// Whether the runs still matter; if not, they need not be watched.
     pub follow: bool,
 }
 
-/// What somebody should know about a claim. Said once.
+/// Remark for the claim's owner, emitted once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remark {
     /// Its runs may not be read.
@@ -116,18 +116,18 @@ pub enum Remark {
     NoOwner,
     /// It would be torn down, and somebody said no.
     Held,
-    /// How long it is to be kept cannot be read, or its runs are too many.
+    /// The retention cannot be read, or there are too many runs.
     Unreadable,
     /// It is no longer needed, and will be torn down.
     Planned(Timestamp),
-    /// It is told to end.
+    /// The teardown was requested.
     TornDown,
 }
 
 impl Claim {
-    /// The runs that are to be read: first those that own it, then those that did. When a run goes and something else still owns the claim,
-    /// Kubernetes takes the reference away at once; the note has it from before.
-    pub fn concerned(&self) -> Vec<Run> {
+    /// Runs to read: first the owners of the claim, then its former owners. When a run is deleted and the claim has another owner, Kubernetes
+    /// removes the reference at once; the annotation still names the run.
+    pub fn runs_to_read(&self) -> Vec<Run> {
         let run = |text: &str| {
             let mut parts = text.split('/');
             let kind = RunKind::parse(parts.next()?)?;
@@ -141,63 +141,64 @@ impl Claim {
     }
 }
 
-/// A note of runs that go on.
-fn listed(runs: &[Run]) -> Option<String> {
+/// Annotation of unfinished runs.
+fn format_runs(runs: &[Run]) -> Option<String> {
     let texts: Vec<String> =
         runs.iter().map(|run| format!("{}/{}/{}", run.kind.as_str(), run.name, run.uid)).collect();
     (!texts.is_empty()).then(|| texts.join(","))
 }
 
-/// Before a time in a note of runs: at that time it was not needed, and since then it may not be known.
+/// Prefix of a time in an annotation of runs: the claim was unneeded at that time, and later runs may be unknown.
 const BEFORE: &str = "since/";
 
-/// The time that a note has beside runs.
-fn before(note: &str) -> Option<Timestamp> {
+/// Time in an annotation of runs.
+fn parse_since(note: &str) -> Option<Timestamp> {
     note.split(',').find_map(|item| cleanup::since(item.strip_prefix(BEFORE)?))
 }
 
-/// What is to be done. `fates` are those of the runs that [concern](Claim::concerned) it, in their order.
-pub fn next(claim: &Claim, fates: &[Fate], now: Timestamp) -> Step {
+/// Plans the cleanup. `fates` are those of the runs that [concern](Claim::runs_to_read) the claim, in their order.
+pub fn plan(claim: &Claim, fates: &[Fate], now: Timestamp) -> CleanupPlan {
     // Somebody has ended it, or it ends by itself: there is nothing more to decide.
     if claim.ends || claim.asked == Some(true) {
-        return Step::default();
+        return CleanupPlan::default();
     }
-    let watching = Step { follow: true, ..Step::default() };
+    let watching = CleanupPlan { follow: true, ..CleanupPlan::default() };
     let change = |wanted: Option<String>| (claim.note != wanted).then_some(wanted);
-    // The one who noted it may have been another process, and a while ago. A later time than now is nobody's honest note.
+    // Another process may have written it, and a while ago. No honest writer records a time in the future.
     let read = |of: fn(&str) -> Option<Timestamp>| claim.note.as_deref().and_then(of).filter(|at| *at <= now);
-    let (noted, before) = (read(cleanup::since), read(before));
-    // Where this is off no note may say when it ends. What is remembered stays: the run that it is of may have gone, and its reference too.
+    let (noted, before) = (read(cleanup::since), read(parse_since));
+    // With cleanup switched off, no annotation may announce an end. The recorded time stays: its run may be gone, and the reference too.
     let off = || {
-        let Some(runs) = listed(&claim.concerned()) else { return change(claim.note.clone()) };
+        let Some(runs) = format_runs(&claim.runs_to_read()) else { return change(claim.note.clone()) };
         let since = noted.or(before).map(|at| format!(",{BEFORE}{}", cleanup::note(at)));
         change(Some(runs + &since.unwrap_or_default()))
     };
     let Some(kept) = claim.kept else {
-        return Step { note: off(), tell: Some(Remark::Unreadable), ..Step::default() };
+        return CleanupPlan { note: off(), tell: Some(Remark::Unreadable), ..CleanupPlan::default() };
     };
     if fates.contains(&Fate::Forbidden) {
-        return Step { note: off(), tell: Some(Remark::Forbidden), ..watching };
+        return CleanupPlan { note: off(), tell: Some(Remark::Forbidden), ..watching };
     }
     let failed = claim.failed.map(|shown| shown.filter(|at| *at <= now).or(noted).unwrap_or(now));
-    let Some(since) = over(claim, fates, [noted, before], now).into_iter().chain(failed).min() else {
+    let Some(since) = unneeded_since(claim, fates, [noted, before], now).into_iter().chain(failed).min()
+    else {
         let tell = claim.runs.is_empty().then_some(Remark::NoOwner);
-        return Step { note: change(listed(&claim.runs)), tell, ..watching };
+        return CleanupPlan { note: change(format_runs(&claim.runs)), tell, ..watching };
     };
     let since = Timestamp::from_second(since.as_second()).unwrap_or(since);
     let note = change(Some(cleanup::note(since)));
-    // What lies beyond all time never comes.
-    let Ok(due) = since.checked_add(kept.get()) else { return Step { note, ..watching } };
+    // A time beyond the maximum never comes.
+    let Ok(due) = since.checked_add(kept.get()) else { return CleanupPlan { note, ..watching } };
     if now < due {
-        return Step { note, tell: Some(Remark::Planned(due)), due: Some(due), ..watching };
+        return CleanupPlan { note, tell: Some(Remark::Planned(due)), due: Some(due), ..watching };
     }
     let held = claim.asked == Some(false);
     let tell = if held { Remark::Held } else { Remark::TornDown };
-    Step { note, tear_down: !held, tell: Some(tell), due: None, follow: true }
+    CleanupPlan { note, tear_down: !held, tell: Some(tell), due: None, follow: true }
 }
 
 /// Since when all runs are over. None: one goes on, or there is none. `remembered`: since when they were, and when they once were.
-fn over(
+fn unneeded_since(
     claim: &Claim,
     fates: &[Fate],
     remembered: [Option<Timestamp>; 2],
@@ -210,14 +211,14 @@ fn over(
         Fate::Gone => Some(noted.unwrap_or(now)),
         Fate::Runs | Fate::Forbidden => None,
     });
-    // Of those that do not own it any more the ones that are gone count: from others somebody has taken it away, who needs it.
+    // Former runs count only if they are gone: somebody removed the reference to the others, and needs the cluster.
     let gone = former.contains(&Fate::Gone).then_some(now);
-    // What was noted may be of a run that nothing tells of any more.
+    // The recorded time may belong to a run that left no other trace.
     own.collect::<Option<Vec<_>>>()?.into_iter().chain(gone).chain(remembered.into_iter().flatten()).max()
 }
 
 impl Remark {
-    /// The event that says it.
+    /// Event about it.
     pub fn event(self) -> Event {
         match self {
             Self::Forbidden => warning(

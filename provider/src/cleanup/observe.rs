@@ -1,4 +1,4 @@
-//! Reads what a claim says of its cleanup, and how a run is, out of objects as they are. Pure.
+//! Reads a claim's cleanup settings and a run's state from raw objects. Pure.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -10,8 +10,8 @@ use super::next::{Claim, Fate, MOST_RUNS, Run, RunKind};
 /// API group of Tekton.
 pub const TEKTON: &str = "tekton.dev";
 
-/// Reads a claim or composite; none if it does not ask for a cleanup. `body` is what it has beside its metadata.
-pub fn claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
+/// Reads a claim or composite; None if it does not request cleanup. `body` is everything except its metadata.
+pub fn read_claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
     let (spec, status) = (&body["spec"], &body["status"]);
     let kept = cleanup::kept(spec)?.ok();
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
@@ -28,7 +28,7 @@ pub fn claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
             run.is_legal().then_some(run)
         })
         .collect();
-    // Whoever writes so many makes nobody read them all.
+    // A claim with so many runs does not make anybody read them all.
     let kept = kept.filter(|_| runs.len() <= MOST_RUNS);
     runs.truncate(MOST_RUNS);
     let conditions = status["conditions"].as_array();
@@ -36,7 +36,7 @@ pub fn claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
     let is = |phase: Phase| status["phase"] == phase.to_string();
     let completed = condition(ConditionType::ProwJobCompleted).is_some_and(|c| c["status"] == "True");
     let failed =
-        is(Phase::Failed).then(|| time(&condition(ConditionType::ClusterReady)?["lastTransitionTime"]));
+        is(Phase::Failed).then(|| parse_time(&condition(ConditionType::ClusterReady)?["lastTransitionTime"]));
     let over = is(Phase::Deprovisioning) || is(Phase::Deprovisioned) || (failed.is_some() && completed);
     Some(Claim {
         kept,
@@ -51,9 +51,9 @@ pub fn claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
 
 /// How a run is. `found`: the object of its name, if there is one.
 ///
-/// Over is what Tekton calls done: condition `Succeeded` is there and not `Unknown`; a run that is tried again has it `Unknown`. So is one that is
-/// being deleted: whoever does that needs nothing of it any more, and what keeps it there may be a finalizer of somebody else.
-pub fn fate(run: &Run, found: Option<&Value>) -> Fate {
+/// A run is finished when Tekton calls it done: condition `Succeeded` exists and is not `Unknown`; a retried run has it `Unknown`. A run in
+/// deletion is finished too: its owner needs nothing of it any more, and a finalizer of somebody else may delay the deletion.
+pub fn run_fate(run: &Run, found: Option<&Value>) -> Fate {
     let Some(object) = found.filter(|object| object["metadata"]["uid"] == run.uid) else {
         return Fate::Gone;
     };
@@ -62,15 +62,15 @@ pub fn fate(run: &Run, found: Option<&Value>) -> Fate {
     let succeeded = conditions.and_then(|all| all.iter().find(|c| c["type"] == "Succeeded"));
     if let Some(condition) = succeeded.filter(|c| c["status"] == "True" || c["status"] == "False") {
         return Fate::Over(
-            time(&status["completionTime"]).or_else(|| time(&condition["lastTransitionTime"])),
+            parse_time(&status["completionTime"]).or_else(|| parse_time(&condition["lastTransitionTime"])),
         );
     }
     match &object["metadata"]["deletionTimestamp"] {
         Value::Null => Fate::Runs,
-        at => Fate::Over(time(at)),
+        at => Fate::Over(parse_time(at)),
     }
 }
 
-fn time(value: &Value) -> Option<Timestamp> {
+fn parse_time(value: &Value) -> Option<Timestamp> {
     value.as_str()?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! The runs that claims name as their owners: the metadata of each is watched by its name, and nothing of it is kept.
+//! Watches of the runs that claims name as their owners: each is a metadata watch by name, and nothing is cached.
 
 use std::{
     collections::BTreeMap,
@@ -17,29 +17,29 @@ use tokio::{sync::mpsc::UnboundedSender, task::JoinSet, time::sleep};
 
 use super::{
     next::{Fate, Run},
-    observe::{TEKTON, fate},
+    observe::{TEKTON, run_fate},
 };
 use crate::{
     execute::{
         Cause,
         error::{is_forbidden, plain},
     },
-    named,
-    partial::PartialObject,
+    lookup,
+    sparse_object::PartialObject,
 };
 
-/// The most runs that are watched at a time, each by a connection of its own. The others are looked at by the poll alone.
+/// Maximum number of watched runs, each by a connection of its own. The others are polled.
 const MOST: usize = 200;
-/// The most of one claim. A pipeline has one; a claim with more is looked at by the poll alone.
+/// Maximum per claim. A pipeline has one; a claim with more is polled.
 const MOST_OF_ONE: usize = 4;
 /// How long a watch lasts, in seconds.
 const LASTS: u32 = 290;
-/// Between two watches of one run. What happens meanwhile the next one tells, because each begins with how the run is.
+/// Pause between two watches of one run. The next watch reports events in between, because each starts with the run's state.
 const PAUSE: Duration = Duration::from_secs(5);
 /// The same when the last one failed. The poll goes on.
 const PAUSE_AFTER_TROUBLE: Duration = Duration::from_secs(30);
 
-/// The runs of a claim, and what watches them for as long as it is kept.
+/// Runs of a claim, and their watches, which end when this is dropped.
 type Followed = (Vec<Run>, JoinSet<()>);
 
 /// Reads runs, and follows them.
@@ -57,20 +57,20 @@ impl Runs {
     }
 
     /// Reads how a run is.
-    pub async fn fate(&self, run: &Run) -> Result<Fate, Cause> {
-        match named::find(&api(&self.client, run), &run.name).await {
+    pub async fn read_fate(&self, run: &Run) -> Result<Fate, Cause> {
+        match lookup::get_opt(&api(&self.client, run), &run.name).await {
             Ok(Some(PartialObject { metadata, mut body })) => {
                 body["metadata"] = serde_json::to_value(&metadata).unwrap_or(Value::Null);
-                Ok(fate(run, Some(&body)))
+                Ok(run_fate(run, Some(&body)))
             }
-            Ok(None) => Ok(fate(run, None)),
+            Ok(None) => Ok(run_fate(run, None)),
             Err(error) if is_forbidden(&error) => Ok(Fate::Forbidden),
             Err(error) => Err(error.into()),
         }
     }
 
     /// From now on exactly these are followed for the claim, if they are not too many.
-    pub fn follow(&self, key: &str, runs: &[Run]) {
+    pub fn watch_runs(&self, key: &str, runs: &[Run]) {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         if followed.get(key).is_some_and(|(before, _)| before == runs) {
             return;
@@ -89,7 +89,7 @@ impl Runs {
 
     /// Whether any are followed for the claim.
     #[cfg(test)]
-    pub fn follows(&self, key: &str) -> bool {
+    pub fn is_watching(&self, key: &str) -> bool {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner).contains_key(key)
     }
 }

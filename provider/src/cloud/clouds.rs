@@ -20,7 +20,7 @@ pub struct Cloud {
     pub identity: String,
     /// By what it lets somebody in.
     pub proof: Proof,
-    /// What clients are told beside that: region, interface, path of certificates.
+    /// Additional settings for clients: region, interface, path of certificates.
     pub beside: Map<String, Value>,
     /// Certificates by which it is trusted (PEM); none: well-known ones.
     pub certificates: Option<Vec<u8>>,
@@ -48,7 +48,7 @@ pub enum Proof {
 }
 
 impl Proof {
-    /// What of it must never be told.
+    /// The secret part, which must never be logged or reported.
     pub fn secret(&self) -> &str {
         match self {
             Self::Password { password, .. } => &password.0,
@@ -57,7 +57,7 @@ impl Proof {
     }
 
     /// The body of `POST /v3/auth/tokens`.
-    pub fn request(&self) -> Value {
+    pub fn auth_request(&self) -> Value {
         match self {
             Self::Application { id, secret } => json!({ "auth": { "identity": {
                 "methods": ["application_credential"],
@@ -80,7 +80,7 @@ impl Cloud {
     ///
     /// # Errors
     /// If it cannot be used: the end of a sentence, without a word of what is in it.
-    pub fn read(file: &[u8], certificates: Option<&[u8]>) -> Result<Self, &'static str> {
+    pub fn parse_clouds_yaml(file: &[u8], certificates: Option<&[u8]>) -> Result<Self, &'static str> {
         if file.len() > MOST || certificates.is_some_and(|pem| pem.len() > MOST) {
             return Err("is longer than 256 KiB");
         }
@@ -95,8 +95,8 @@ impl Cloud {
             return Err("has a cloud whose certificates are not verified; give them as cacert");
         }
         let auth = &cloud["auth"];
-        let identity = identity(text_of(&auth["auth_url"]).ok_or("has a cloud without auth_url")?)?;
-        let proof = proof(cloud["auth_type"].as_str().unwrap_or("password"), auth)?;
+        let identity = identity_url(text_of(&auth["auth_url"]).ok_or("has a cloud without auth_url")?)?;
+        let proof = parse_proof(cloud["auth_type"].as_str().unwrap_or("password"), auth)?;
         let keep = ["region_name", "interface", "endpoint_type", "cacert"];
         let beside = keep.iter().filter_map(|key| Some(((*key).to_owned(), text_of(&cloud[*key])?.into())));
         let certificates = certificates.filter(|pem| !pem.is_empty()).map(<[u8]>::to_vec);
@@ -105,12 +105,12 @@ impl Cloud {
 
     /// The same cloud, for another who has an application credential there.
     #[must_use]
-    pub fn with(&self, id: String, secret: Redacted<String>) -> Self {
+    pub fn with_credential(&self, id: String, secret: Redacted<String>) -> Self {
         Self { proof: Proof::Application { id, secret }, ..self.clone() }
     }
 
     /// The file with this cloud alone. None: it could not be written, which nothing in it brings about, or it is for a password.
-    pub fn write(&self) -> Option<String> {
+    pub fn to_clouds_yaml(&self) -> Option<String> {
         let Proof::Application { id, secret } = &self.proof else { return None };
         let mut cloud = Map::new();
         cloud.insert("auth_type".into(), "v3applicationcredential".into());
@@ -146,7 +146,7 @@ fn text_of(value: &Value) -> Option<&str> {
 }
 
 /// Clients take the URL with the version or without it.
-fn identity(url: &str) -> Result<String, &'static str> {
+fn identity_url(url: &str) -> Result<String, &'static str> {
     let plain = url.trim_end_matches('/');
     let rest = plain
         .strip_prefix("https://")
@@ -158,7 +158,7 @@ fn identity(url: &str) -> Result<String, &'static str> {
     Ok(if plain.ends_with("/v3") { plain.to_owned() } else { format!("{plain}/v3") })
 }
 
-fn proof(kind: &str, auth: &Value) -> Result<Proof, &'static str> {
+fn parse_proof(kind: &str, auth: &Value) -> Result<Proof, &'static str> {
     let text = |key: &str| text_of(&auth[key]);
     match kind {
         "v3applicationcredential" => {
@@ -199,15 +199,15 @@ mod tests {
 
     #[test]
     fn what_is_published_is_one_cloud_and_reads_back() {
-        let cloud = Cloud::read(PASSWORD.as_bytes(), Some(b"PEM")).unwrap();
+        let cloud = Cloud::parse_clouds_yaml(PASSWORD.as_bytes(), Some(b"PEM")).unwrap();
         assert_eq!(cloud.identity, "https://keystone:5000/v3");
-        assert_eq!(cloud.write(), None, "a password is never published");
-        let user = &cloud.proof.request()["auth"]["identity"]["password"]["user"];
+        assert_eq!(cloud.to_clouds_yaml(), None, "a password is never published");
+        let user = &cloud.proof.auth_request()["auth"]["identity"]["password"]["user"];
         assert_eq!(*user, json!({ "name": "alice", "domain": { "name": "d" }, "password": "hunter2" }));
-        let own = cloud.with("id".into(), Redacted("s3cret".into()));
-        let text = own.write().unwrap();
+        let own = cloud.with_credential("id".into(), Redacted("s3cret".into()));
+        let text = own.to_clouds_yaml().unwrap();
         assert!(!text.contains("hunter2") && !text.contains("alice"), "{text}");
-        assert_eq!(Cloud::read(text.as_bytes(), Some(b"PEM")).unwrap(), own);
+        assert_eq!(Cloud::parse_clouds_yaml(text.as_bytes(), Some(b"PEM")).unwrap(), own);
         let file: Value = serde_saphyr::from_str(&text).unwrap();
         let acme = &file["clouds"]["acme"];
         assert_eq!(acme["auth_type"], "v3applicationcredential");
@@ -231,9 +231,13 @@ mod tests {
             ("clouds: {acme", "clouds: {b: {}, acme", "none or several"),
             ("clouds", "cloud", "without clouds"),
         ] {
-            let error = Cloud::read(PASSWORD.replacen(from, to, 1).as_bytes(), None).unwrap_err();
+            let error =
+                Cloud::parse_clouds_yaml(PASSWORD.replacen(from, to, 1).as_bytes(), None).unwrap_err();
             assert!(error.contains(why) && !error.contains("hunter2"), "{from} {to}: {error}");
         }
-        assert!(Cloud::read(b"{", None).is_err() && Cloud::read(&vec![b' '; MOST + 1], None).is_err());
+        assert!(
+            Cloud::parse_clouds_yaml(b"{", None).is_err()
+                && Cloud::parse_clouds_yaml(&vec![b' '; MOST + 1], None).is_err()
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The loop over orders: what happened, which order that concerns, and a look at it.
+//! Controller of bundle requests: maps events to requests, and reconciles each.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,30 +25,29 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use super::{
     execute::Worker,
     issuer::{Issuer, candidates},
-    next::{Scene, Stage, Stored},
-    order::{Map, stored},
-    pass::{End, Happened, pass},
-    seen::{Seen, seen},
+    next::{ClusterStage, ObservedCredential, StoredSecret},
+    order::{CredentialRequest, stored_secret},
+    pass::{CredentialEvent, PassOutcome, reconcile_credential},
+    seen::{CredentialGauge, new_gauge},
 };
 use crate::{
     clusters::observe::{api, find, resource},
     config::Clusters,
-    execute::{Cause, Error, Reason, limited},
-    looks::{CALM, Next, Pace, looks},
-    metrics::{Metrics, cloud::Outcome},
-    named,
-    orders::Teller,
+    execute::{Cause, Error, Reason, with_timeout},
+    lookup,
+    metrics::{Metrics, cloud::CredentialOutcome},
+    orders::EventPublisher,
     running::Running,
-    step,
-    watch::{Health, keep, track},
+    watch::{Health, keep_watching, track},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
-/// How many looks at once: those that wait for an identity service keep nobody waiting for another.
-const PACE: Pace = Pace { at_once: 16, calm: CALM };
-/// When there was more to do than a pass may.
+/// Requests that wait for an identity service do not delay requests for another.
+const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce: DEBOUNCE };
+/// Requeue delay when the steps of one reconcile did not suffice.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The hub.
@@ -57,18 +56,18 @@ pub struct Options {
     pub config: Clusters,
     /// How long one call to the hub may take.
     pub patience: Duration,
-    /// Who this process is, in events.
+    /// Identity of this process in events.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
 
-/// What the loop works with.
-struct Controller {
+/// State of the controller.
+struct CloudController {
     options: Options,
     metrics: Metrics,
-    teller: Teller,
-    seen: Arc<Seen>,
+    teller: EventPublisher,
+    seen: Arc<CredentialGauge>,
     /// The versions of ConfigMaps: what is in one has none of its own.
     known: Mutex<BTreeMap<String, String>>,
     /// The versions of ConfigMaps that we have written ourselves.
@@ -81,54 +80,60 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let namespaces = options.config.cloud_namespaces();
-    let seen = Arc::new(seen(namespaces.len()));
-    metrics.attach_cloud(&seen);
+    let states = Arc::new(new_gauge(namespaces.len()));
+    metrics.attach_cloud(&states);
     let Options { client, patience, instance, .. } = options.clone();
-    let controller = Controller {
+    let controller = CloudController {
         options,
         metrics: metrics.clone(),
-        teller: Teller { client, patience, instance, metrics },
-        seen: Arc::clone(&seen),
+        teller: EventPublisher { client, patience, instance, metrics },
+        seen: Arc::clone(&states),
         known: Mutex::default(),
         written: Mutex::default(),
     };
     let (sender, happened) = unbounded_channel();
-    let (orders, clusters) = seen.health.split_at(namespaces.len());
+    let (orders, clusters) = states.health.split_at(namespaces.len());
     let orders = namespaces.iter().zip(orders);
-    let orders = orders.map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
+    let orders =
+        orders.map(|(namespace, health)| controller.watch_requests(namespace, health, sender.clone()));
     let clusters = namespaces.iter().zip(clusters);
     let clusters =
         clusters.map(|(namespace, health)| controller.watch_clusters(namespace, health, sender.clone()));
     let watching = async { tokio::join!(join_all(orders), join_all(clusters)) };
-    let looking =
-        looks(happened, PACE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
+    let looking = run_queue(
+        happened,
+        PACE,
+        &controller.metrics,
+        async |key: String| controller.reconcile(&key).await,
+        stop,
+    );
     tokio::select! {
         _ = watching => {}
         () = looking => {}
     }
 }
 
-impl Controller {
-    /// The orders in a namespace. Of each only a little of its metadata is kept: it is read when it is looked at.
-    async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
+impl CloudController {
+    /// Watches the requests of a namespace. Little of their metadata is kept; a reconcile reads the object.
+    async fn watch_requests(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
         let maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(self.options.client.clone(), namespace);
         let key = |map: &PartialObjectMeta<ConfigMap>| format!("{namespace}/{}", map.name_any());
         let saw = |key: &str, map: &PartialObjectMeta<ConfigMap>| {
             let version = map.resource_version().unwrap_or_default();
             let own = lock(&self.written).get(key) == Some(&version);
             let before = lock(&self.known).insert(key.to_owned(), version.clone());
-            // What we write ourselves is no reason to look again.
+            // Our own writes are no reason to reconcile.
             if before.is_none_or(|before| before != version) && !own {
                 let _ = sender.send(key.to_owned());
             }
         };
         let labelled = watcher::Config::default().labels(&format!("{LABEL}=true"));
-        track(maps, labelled, health, key, saw, |key| self.forget(key)).await;
+        track(maps, labelled, health, key, saw, |key| self.forget_request(key)).await;
     }
 
     /// Clusters, for when their deletion begins, before which it is asked whether the credential works, and when it ends.
@@ -137,7 +142,7 @@ impl Controller {
         let version = kind.versions.first().copied().unwrap_or_default();
         let clusters = api(&self.options.client, namespace, &resource(kind, version));
         let mut going: BTreeSet<String> = BTreeSet::new();
-        keep(clusters, watcher::Config::default(), health, |event| {
+        keep_watching(clusters, watcher::Config::default(), health, |event| {
             let (Event::Apply(cluster) | Event::InitApply(cluster) | Event::Delete(cluster)) = &event else {
                 return;
             };
@@ -157,64 +162,65 @@ impl Controller {
         .await;
     }
 
-    fn forget(&self, key: &str) {
+    fn forget_request(&self, key: &str) {
         lock(&self.known).remove(key);
         lock(&self.written).remove(key);
-        self.seen.saw(key, None);
+        self.seen.record(key, None);
     }
 
-    /// Looks at an order, and says when to do so again.
-    async fn look(&self, key: &str) -> Next {
+    /// Reconciles a request, and returns the next action.
+    async fn reconcile(&self, key: &str) -> Action {
         if !lock(&self.known).contains_key(key) {
-            return Next::Rest;
+            return Action::AwaitChange;
         }
-        let passed = self.pass(key).await;
-        // It may have gone meanwhile, and nobody would forget it then.
+        let passed = self.reconcile_request(key).await;
+        // The object may be deleted meanwhile, and nothing would forget it then.
         if !lock(&self.known).contains_key(key) {
-            self.forget(key);
+            self.forget_request(key);
         }
         match passed {
             Ok(after) => after.into(),
             // It is not as it was when it was read.
-            Err(Error { reason: Reason::Conflict, .. }) => Next::After(CALM),
-            // Whatever it is, it is no reason for haste.
-            Err(Error { reason: Reason::NotYet, .. }) => Next::After(RETRY),
+            Err(Error { reason: Reason::Conflict, .. }) => Action::RequeueAfter(DEBOUNCE),
+            // A pending dependency is no reason to hurry.
+            Err(Error { reason: Reason::NotYet, .. }) => Action::RequeueAfter(RETRY),
             Err(error) => {
-                self.failed(key, &error);
-                Next::Failed
+                self.record_failure(key, &error);
+                Action::Failed
             }
         }
     }
 
-    fn failed(&self, key: &str, Error { action, reason, message }: &Error) {
+    fn record_failure(&self, key: &str, Error { action, reason, message }: &Error) {
         self.metrics.failed(action, reason.as_str());
         tracing::warn!(order = key, action, error = message, "a credential could not be looked after");
     }
 
-    async fn pass(&self, key: &str) -> Result<Option<Duration>, Error> {
+    async fn reconcile_request(&self, key: &str) -> Result<Option<Duration>, Error> {
         let Options { client, config, patience, now, .. } = &self.options;
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-        let get = async { named::find(&maps, name).await.map_err(Cause::from) };
-        let Some(found) = limited("get_cloud_order", *patience, get).await? else { return Ok(None) };
-        let map = Map::read(&found);
+        let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
+        let Some(found) = with_timeout("get_cloud_order", *patience, get).await? else { return Ok(None) };
+        let map = CredentialRequest::from_config_map(&found);
         let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
-        let get = async { named::find(&secrets, name).await.map_err(|error| Cause::about_secret(&error)) };
-        let secret = limited("get_cloud_credential", *patience, get).await?;
+        let get =
+            async { lookup::get_opt(&secrets, name).await.map_err(|error| Cause::about_secret(&error)) };
+        let secret = with_timeout("get_cloud_credential", *patience, get).await?;
         let order = map.order.as_ref().ok();
-        let stored = stored(secret.as_ref(), order);
-        let (issuers, unread) = match self.issuers(order).await {
+        let stored = stored_secret(secret.as_ref(), order);
+        let (issuers, unread) = match self.read_issuers(order).await {
             Ok(issuers) => (issuers, false),
-            // What is published is looked after all the same, and the end of a cluster held up no longer than by an identity service that is silent.
+            // The published credential is still checked. Teardown of the cluster waits no longer than for an unresponsive identity service.
             Err(error) if error.reason == Reason::Forbidden => {
-                self.failed(key, &error);
+                self.record_failure(key, &error);
                 (Vec::new(), true)
             }
             Err(error) => return Err(error),
         };
-        let scene = Scene {
+        let scene = ObservedCredential {
             order: map.order.clone(),
-            stage: self.stage(namespace, &map).await?,
+            stage: self.cluster_stage(namespace, &map).await?,
             holds: map.holds,
             deleted: map.deleted.is_some(),
             removing: map.removing,
@@ -225,8 +231,8 @@ impl Controller {
             grace: config.cloud_credentials.grace.get(),
         };
         let record_uid = match &scene.stored {
-            Stored::Ours { record, .. } => Some(record.uid.clone()),
-            Stored::Absent | Stored::Foreign => None,
+            StoredSecret::Ours { record, .. } => Some(record.uid.clone()),
+            StoredSecret::Absent | StoredSecret::Foreign => None,
         };
         let mut worker = Worker {
             maps,
@@ -242,16 +248,16 @@ impl Controller {
             sessions: tokio::sync::Mutex::default(),
         };
         let mut happened = Vec::new();
-        let end = pass(scene, &mut worker, now(), |what| happened.push(what)).await;
+        let end = reconcile_credential(scene, &mut worker, now(), |what| happened.push(what)).await;
         for what in happened {
-            self.happened(key, &worker.map, what).await;
+            self.record_event(key, &worker.map, what).await;
         }
         let end = match end {
-            Ok(End::Told(report, after)) => {
-                self.told(key, &map.report, &mut worker, report).await.map(|()| Some(after))
+            Ok(PassOutcome::Told(report, after)) => {
+                self.write_report(key, &map.report, &mut worker, report).await.map(|()| Some(after))
             }
-            Ok(End::Later(after)) => Ok(Some(after)),
-            Ok(End::Released | End::Nothing) => Ok(None),
+            Ok(PassOutcome::Later(after)) => Ok(Some(after)),
+            Ok(PassOutcome::Released | PassOutcome::Nothing) => Ok(None),
             Err(error) => Err(error),
         };
         if let Some(version) = worker.map.resource_version() {
@@ -260,31 +266,31 @@ impl Controller {
         end
     }
 
-    /// Where the life of the cluster is. No other kind of clusters has credentials, so of an order that cannot be read, too, only this one is asked for.
-    async fn stage(&self, namespace: &str, map: &Map) -> Result<Stage, Error> {
+    /// Stage of the cluster's life. Only this kind of clusters has cloud credentials, so it is also assumed for an unreadable request.
+    async fn cluster_stage(&self, namespace: &str, map: &CredentialRequest) -> Result<ClusterStage, Error> {
         let Options { client, patience, .. } = &self.options;
         Ok(match find(client, *patience, Backend::ClusterApi, namespace, &map.cluster).await? {
-            None => map.deleted.map_or(Stage::Here, Stage::Gone),
-            Some(cluster) if cluster.is_deleted() => Stage::Going,
-            Some(_) if map.deleted.is_some() => Stage::Going,
-            Some(_) => Stage::Here,
+            None => map.deleted.map_or(ClusterStage::Here, ClusterStage::Gone),
+            Some(cluster) if cluster.is_deleted() => ClusterStage::Going,
+            Some(_) if map.deleted.is_some() => ClusterStage::Going,
+            Some(_) => ClusterStage::Here,
         })
     }
 
-    /// The issuers of the cloud; where the order cannot be read, all of them: what was made through one is to be deleted.
-    async fn issuers(&self, order: Option<&Order>) -> Result<Vec<Issuer>, Error> {
+    /// Issuers of the cloud; all of them if the request cannot be read: their credentials have to be deleted.
+    async fn read_issuers(&self, order: Option<&Order>) -> Result<Vec<Issuer>, Error> {
         let namespace = &self.options.config.cloud_credentials.issuers_namespace;
         let all: Api<Secret> = Api::namespaced(self.options.client.clone(), namespace);
         let label = order.map_or_else(|| ISSUER.to_owned(), |order| format!("{ISSUER}={}", order.cloud));
         let list = async {
             all.list(&ListParams::default().labels(&label)).await.map_err(|error| Cause::about_secret(&error))
         };
-        let found = limited("list_cloud_issuers", self.options.patience, list).await?;
-        Ok(found.items.iter().map(Issuer::read).collect())
+        let found = with_timeout("list_cloud_issuers", self.options.patience, list).await?;
+        Ok(found.items.iter().map(Issuer::from_secret).collect())
     }
 
-    /// Writes what is to be told, and tells of what has changed.
-    async fn told(
+    /// Writes the report, and emits events about changes.
+    async fn write_report(
         &self,
         key: &str,
         before: &Report,
@@ -293,9 +299,9 @@ impl Controller {
     ) -> Result<(), Error> {
         let same = before.state == report.state;
         report.since = if same { before.since.or(Some(worker.now)) } else { Some(worker.now) };
-        worker.report(&report).await?;
+        worker.write_report(&report).await?;
         if lock(&self.known).contains_key(key) {
-            self.seen.saw(key, report.state);
+            self.seen.record(key, report.state);
         }
         if same {
             return Ok(());
@@ -303,35 +309,37 @@ impl Controller {
         let (state, message) = (report.state, report.message.unwrap_or_default());
         tracing::info!(order = key, ?state, message, "told");
         let outcome = match state {
-            Some(State::RotationFailed) => Outcome::RotationFailed,
-            Some(State::OwnerInvalid) => Outcome::OwnerInvalid,
+            Some(State::RotationFailed) => CredentialOutcome::RotationFailed,
+            Some(State::OwnerInvalid) => CredentialOutcome::OwnerInvalid,
             Some(State::Valid | State::Unreachable | State::Blocked | State::Leaving) | None => return Ok(()),
         };
-        self.tell(key, &worker.map, outcome, message).await;
+        self.publish_event(key, &worker.map, outcome, message).await;
         Ok(())
     }
 
-    async fn happened(&self, key: &str, map: &ConfigMap, what: Happened) {
+    async fn record_event(&self, key: &str, map: &ConfigMap, what: CredentialEvent) {
         tracing::info!(order = key, ?what, "done");
         let (outcome, note) = match what {
-            Happened::Made(name) => (Outcome::Made, format!("{name} is published")),
-            Happened::Rotated(name) => {
-                (Outcome::Rotated, format!("{name} is published; the one before it is deleted later"))
-            }
-            Happened::Removed(name) => (Outcome::Removed, format!("{name} is gone")),
-            Happened::LeftBehind(name) => (
-                Outcome::LeftBehind,
+            CredentialEvent::Made(name) => (CredentialOutcome::Made, format!("{name} is published")),
+            CredentialEvent::Rotated(name) => (
+                CredentialOutcome::Rotated,
+                format!("{name} is published; the one before it is deleted later"),
+            ),
+            CredentialEvent::Removed(name) => (CredentialOutcome::Removed, format!("{name} is gone")),
+            CredentialEvent::LeftBehind(name) => (
+                CredentialOutcome::LeftBehind,
                 format!(
                     "{name} could not be deleted by any issuer; an administrator of the cloud has to, if it is there"
                 ),
             ),
         };
-        self.tell(key, map, outcome, note).await;
+        self.publish_event(key, map, outcome, note).await;
     }
 
-    async fn tell(&self, key: &str, map: &ConfigMap, outcome: Outcome, note: String) {
+    async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: CredentialOutcome, note: String) {
         self.metrics.cloud_came_to(outcome);
-        let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
-        self.teller.tell(key, map, &event, (self.options.now)()).await;
+        let event =
+            crate::plan::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
+        self.teller.publish_event(key, map, &event, (self.options.now)()).await;
     }
 }

@@ -23,24 +23,24 @@ use super::{
     clouds::Cloud,
     identity::{self, Session},
     issuer::Issuer,
-    next::{Fault, Minted, Removal, Verdict, ours},
+    next::{CredentialCheck, DeletionResult, IdentityError, IssuedCredential, select_ours},
     order::REMOVING,
-    pass::Both,
-    record::{One, Record},
+    pass::CredentialBackend,
+    record::{CredentialRecord, CredentialRef},
 };
 use crate::{
-    execute::{Cause, Error, Reason, error::is_gone, limited},
+    execute::{Cause, Error, Reason, error::is_object_not_found, with_timeout},
     hub::{creation, patching},
-    named::unless_gone,
+    lookup::ignore_not_found,
 };
 
 /// An order at work.
 pub(super) struct Worker {
     pub maps: Api<ConfigMap>,
     pub secrets: Api<Secret>,
-    /// The ConfigMap, as it stands.
+    /// Current ConfigMap.
     pub map: ConfigMap,
-    /// The Secret, as it stands.
+    /// Current Secret.
     pub secret: Option<Secret>,
     /// Those issuers that may be needed.
     pub issuers: BTreeMap<String, Issuer>,
@@ -51,25 +51,25 @@ pub(super) struct Worker {
     pub now: Timestamp,
     /// The one that was made last.
     pub made: Option<Cloud>,
-    /// Whom the identity service has let in during this pass.
+    /// Sessions of this reconcile, by issuer.
     pub sessions: Mutex<BTreeMap<String, Arc<Session>>>,
 }
 
 impl Worker {
-    fn cloud(&self, issuer: &str) -> Result<&Cloud, Fault> {
+    fn issuer_cloud(&self, issuer: &str) -> Result<&Cloud, IdentityError> {
         match self.issuers.get(issuer).map(|issuer| &issuer.cloud) {
             Some(Ok(cloud)) => Ok(cloud),
-            Some(Err(why)) => Err(Fault::Unusable((*why).to_owned())),
-            None => Err(Fault::Unusable("is not there".to_owned())),
+            Some(Err(why)) => Err(IdentityError::Unusable((*why).to_owned())),
+            None => Err(IdentityError::Unusable("is not there".to_owned())),
         }
     }
 
-    async fn session(&self, issuer: &str) -> Result<Arc<Session>, Fault> {
+    async fn issuer_session(&self, issuer: &str) -> Result<Arc<Session>, IdentityError> {
         let mut sessions = self.sessions.lock().await;
         if let Some(session) = sessions.get(issuer) {
             return Ok(Arc::clone(session));
         }
-        let session = Arc::new(identity::sign_in(self.cloud(issuer)?).await?);
+        let session = Arc::new(identity::sign_in(self.issuer_cloud(issuer)?).await?);
         sessions.insert(issuer.to_owned(), Arc::clone(&session));
         Ok(session)
     }
@@ -80,14 +80,14 @@ impl Worker {
 
     /// Whether there is one still.
     async fn patch_map(&mut self, action: &'static str, mut metadata: Value) -> Result<bool, Error> {
-        // What was decided on an old copy is refused.
+        // A decision on an outdated copy is refused.
         metadata["resourceVersion"] = json!(self.map.metadata.resource_version);
         let (name, patch) = (self.name(), Patch::Merge(json!({ "metadata": metadata })));
         let written = async {
             let written = self.maps.patch(&name, &patching(), &patch).await;
-            Ok(unless_gone(written, &name)?)
+            Ok(ignore_not_found(written, &name)?)
         };
-        let written = limited(action, self.patience, written).await?;
+        let written = with_timeout(action, self.patience, written).await?;
         let there = written.is_some();
         if let Some(map) = written {
             self.map = map;
@@ -95,8 +95,8 @@ impl Worker {
         Ok(there)
     }
 
-    /// Writes what is told, if it does not stand there.
-    pub async fn report(&mut self, report: &Report) -> Result<(), Error> {
+    /// Writes a report, unless it is the stored one.
+    pub async fn write_report(&mut self, report: &Report) -> Result<(), Error> {
         let text = serde_json::to_string(report).map_err(|_| Error {
             action: "write_cloud_report",
             reason: Reason::Bug,
@@ -108,9 +108,9 @@ impl Worker {
         self.patch_map("write_cloud_report", json!({ "annotations": { REPORT: text } })).await.map(drop)
     }
 
-    async fn write(
+    async fn write_secret(
         &mut self,
-        record: &Record,
+        record: &CredentialRecord,
         data: Option<BTreeMap<String, ByteString>>,
     ) -> Result<(), Error> {
         let text = serde_json::to_string(record);
@@ -137,7 +137,7 @@ impl Worker {
             });
             let mut patch = json!({ "metadata": metadata });
             if let Some(data) = data {
-                // What is published is this, and not what somebody else has put beside it.
+                // Exactly this is published, without the additions of others.
                 let beside =
                     before.data.iter().flat_map(BTreeMap::keys).filter(|key| !data.contains_key(*key));
                 let mut whole: serde_json::Map<String, Value> =
@@ -148,120 +148,127 @@ impl Worker {
             let patched = self.secrets.patch(&self.map.name_any(), &patching(), &Patch::Merge(patch)).await;
             patched.map_err(|error| Cause::about_secret(&error))
         };
-        let secret = limited("write_cloud_credential", self.patience, written).await?;
+        let secret = with_timeout("write_cloud_credential", self.patience, written).await?;
         self.secret = Some(secret);
         Ok(())
     }
 }
 
-/// What is published in a Secret.
-fn published(secret: Option<&Secret>) -> Option<Cloud> {
+/// Credential that a Secret publishes.
+fn published_cloud(secret: Option<&Secret>) -> Option<Cloud> {
     let data = secret?.data.as_ref()?;
-    Cloud::read(&data.get(CLOUDS)?.0, data.get(CERTIFICATES).map(|pem| pem.0.as_slice())).ok()
+    Cloud::parse_clouds_yaml(&data.get(CLOUDS)?.0, data.get(CERTIFICATES).map(|pem| pem.0.as_slice())).ok()
 }
 
-impl Both for Worker {
-    async fn probe(&self) -> Verdict {
-        match published(self.secret.as_ref()) {
-            Some(cloud) => identity::probe(&cloud).await,
+impl CredentialBackend for Worker {
+    async fn probe_published(&self) -> CredentialCheck {
+        match published_cloud(self.secret.as_ref()) {
+            Some(cloud) => identity::probe_credential(&cloud).await,
             // Somebody has changed it.
-            None => Verdict::Invalid,
+            None => CredentialCheck::Invalid,
         }
     }
 
-    async fn list(&self, issuer: &str) -> Result<Vec<One>, Fault> {
-        let session = self.session(issuer).await?;
-        let one = |found: identity::Listed| One {
+    async fn list_credentials(&self, issuer: &str) -> Result<Vec<CredentialRef>, IdentityError> {
+        let session = self.issuer_session(issuer).await?;
+        let one = |found: identity::ListedCredential| CredentialRef {
             id: found.id,
             name: found.name,
             user: session.user.clone(),
             issuer: issuer.to_owned(),
         };
-        Ok(ours(&self.uid, session.list().await?.into_iter().map(one).collect()))
+        Ok(select_ours(&self.uid, session.list_credentials().await?.into_iter().map(one).collect()))
     }
 
-    async fn mint(&mut self, issuer: &str, number: u32) -> Result<Minted, Fault> {
-        let session = self.session(issuer).await?;
-        let order = self.order.as_ref().ok_or_else(|| Fault::Unusable("has no order".to_owned()))?;
+    async fn issue_credential(
+        &mut self,
+        issuer: &str,
+        number: u32,
+    ) -> Result<IssuedCredential, IdentityError> {
+        let session = self.issuer_session(issuer).await?;
+        let order = self.order.as_ref().ok_or_else(|| IdentityError::Unusable("has no order".to_owned()))?;
         let name = format!("{}{number}", prefix(&order.uid));
         let lasts = order.lifetime.map(GoDuration::get);
-        let made = session.create(&name, &order.roles, lasts.map(|lasts| self.now + lasts)).await?;
-        self.made = Some(self.cloud(issuer)?.with(made.id.clone(), made.secret));
-        let one = One { id: made.id, user: session.user.clone(), name, issuer: issuer.to_owned() };
-        Ok(Minted { one, renew: lasts.map(|lasts| self.now + lasts / 2) })
+        let made =
+            session.create_credential(&name, &order.roles, lasts.map(|lasts| self.now + lasts)).await?;
+        self.made = Some(self.issuer_cloud(issuer)?.with_credential(made.id.clone(), made.secret));
+        let one = CredentialRef { id: made.id, user: session.user.clone(), name, issuer: issuer.to_owned() };
+        Ok(IssuedCredential { one, renew: lasts.map(|lasts| self.now + lasts / 2) })
     }
 
-    async fn verify(&self, _: &Minted) -> Verdict {
+    async fn verify_issued(&self, _: &IssuedCredential) -> CredentialCheck {
         match &self.made {
-            Some(cloud) => identity::probe(cloud).await,
-            None => Verdict::Invalid,
+            Some(cloud) => identity::probe_credential(cloud).await,
+            None => CredentialCheck::Invalid,
         }
     }
 
-    async fn remove(&self, one: &One, others: &[String]) -> Removal {
-        let mut came = Removal::Nobody;
+    async fn delete_credential(&self, one: &CredentialRef, others: &[String]) -> DeletionResult {
+        let mut came = DeletionResult::Nobody;
         let others = others.iter().filter(|other| **other != one.issuer);
         for issuer in std::iter::once(&one.issuer).chain(others) {
-            let removal = match self.session(issuer).await {
-                Ok(session) => session.delete(&one.user, &one.id).await,
-                Err(Fault::Unreachable) => Removal::Unreachable,
-                Err(_) => Removal::Nobody,
+            let removal = match self.issuer_session(issuer).await {
+                Ok(session) => session.delete_credential(&one.user, &one.id).await,
+                Err(IdentityError::Unreachable) => DeletionResult::Unreachable,
+                Err(_) => DeletionResult::Nobody,
             };
             match (removal, came) {
-                (Removal::Gone, _) => return Removal::Gone,
-                (Removal::Unreachable, _) | (Removal::Left, Removal::Nobody) => came = removal,
-                (Removal::Left | Removal::Nobody, _) => {}
+                (DeletionResult::Gone, _) => return DeletionResult::Gone,
+                (DeletionResult::Unreachable, _) | (DeletionResult::Left, DeletionResult::Nobody) => {
+                    came = removal;
+                }
+                (DeletionResult::Left | DeletionResult::Nobody, _) => {}
             }
         }
         came
     }
 
-    async fn hold(&mut self) -> Result<bool, Error> {
+    async fn add_finalizer(&mut self) -> Result<bool, Error> {
         let mut finalizers = self.map.metadata.finalizers.clone().unwrap_or_default();
         finalizers.push(FINALIZER.to_owned());
         self.patch_map("hold_cloud_credential", json!({ "finalizers": finalizers })).await
     }
 
-    async fn mark(&mut self, removing: Option<Timestamp>) -> Result<(), Error> {
+    async fn mark_removing(&mut self, removing: Option<Timestamp>) -> Result<(), Error> {
         let at = removing.map_or(Value::Null, |since| since.to_string().into());
         self.patch_map("mark_cloud_credential", json!({ "annotations": { REMOVING: at } })).await.map(drop)
     }
 
-    async fn note(&mut self, record: &Record) -> Result<(), Error> {
-        self.write(record, None).await
+    async fn write_record(&mut self, record: &CredentialRecord) -> Result<(), Error> {
+        self.write_secret(record, None).await
     }
 
-    async fn publish(&mut self, _: &Minted, record: &Record) -> Result<(), Error> {
+    async fn publish_issued(&mut self, _: &IssuedCredential, record: &CredentialRecord) -> Result<(), Error> {
         let none = || Error {
             action: "write_cloud_credential",
             reason: Reason::Bug,
             message: "there is nothing to publish".into(),
         };
         let cloud = self.made.as_ref().ok_or_else(none)?;
-        let text = cloud.write().ok_or_else(none)?;
+        let text = cloud.to_clouds_yaml().ok_or_else(none)?;
         let mut data = BTreeMap::from([(CLOUDS.to_owned(), ByteString(text.into_bytes()))]);
         if let Some(pem) = &cloud.certificates {
             data.insert(CERTIFICATES.to_owned(), ByteString(pem.clone()));
         }
-        self.write(record, Some(data)).await
+        self.write_secret(record, Some(data)).await
     }
 
-    async fn withdraw(&mut self) -> Result<(), Error> {
+    async fn withdraw_secret(&mut self) -> Result<(), Error> {
         let Some(secret) = &self.secret else { return Ok(()) };
         let name = secret.name_any();
         let this = Preconditions { uid: secret.metadata.uid.clone(), resource_version: None };
         let deleted = async {
             match self.secrets.delete(&name, &DeleteParams::default().preconditions(this)).await {
-                Err(error) if is_gone(&error, &name) => Ok(()),
+                Err(error) if is_object_not_found(&error, &name) => Ok(()),
                 other => other.map(drop).map_err(|error| Cause::about_secret(&error)),
             }
         };
-        limited("withdraw_cloud_credential", self.patience, deleted).await?;
+        with_timeout("withdraw_cloud_credential", self.patience, deleted).await?;
         self.secret = None;
         Ok(())
     }
 
-    async fn release(&mut self) -> Result<(), Error> {
+    async fn release_request(&mut self) -> Result<(), Error> {
         let mut finalizers = self.map.metadata.finalizers.clone().unwrap_or_default();
         finalizers.retain(|one| one != FINALIZER);
         self.patch_map("release_cloud_credential", json!({ "finalizers": finalizers })).await.map(drop)

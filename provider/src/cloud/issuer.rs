@@ -20,7 +20,7 @@ pub struct Issuer {
 
 impl Issuer {
     /// Reads a Secret.
-    pub fn read(secret: &Secret) -> Self {
+    pub fn from_secret(secret: &Secret) -> Self {
         let note = |key| secret.metadata.annotations.as_ref()?.get(key);
         let list = |text: &String| -> Vec<String> {
             text.split(',').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned).collect()
@@ -32,7 +32,7 @@ impl Issuer {
             users: note(USERS).map(list),
             cloud: value(CLOUDS)
                 .ok_or("has no key clouds.yaml")
-                .and_then(|file| Cloud::read(file, value(CERTIFICATES))),
+                .and_then(|file| Cloud::parse_clouds_yaml(file, value(CERTIFICATES))),
         }
     }
 
@@ -41,8 +41,8 @@ impl Issuer {
     }
 }
 
-/// Names of the issuers that issue for an order, the best one first: those of the user who asked for it, then those of the tenant; of each kind by
-/// name, so that it is the same ones in every pass.
+/// Names of the issuers for a request, the best one first: those of the requesting user, then those of the tenant; each sorted by name, so that
+/// every reconcile has the same order.
 pub fn candidates(issuers: &[Issuer], order: &Order) -> Vec<String> {
     let served = || issuers.iter().filter(|issuer| issuer.is_of(&order.tenant));
     let by = |issuer: &&Issuer| match (&issuer.users, &order.requested_by) {
@@ -71,7 +71,7 @@ mod tests {
         secret.metadata.name = Some(name.into());
         let notes = notes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         secret.metadata.annotations = Some(notes.collect::<BTreeMap<_, _>>());
-        Issuer::read(&secret)
+        Issuer::from_secret(&secret)
     }
 
     #[test]

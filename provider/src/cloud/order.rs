@@ -8,35 +8,35 @@ use testplatform_apis::{
     template::Backend,
 };
 
-use super::next::Stored;
-use crate::orders::{deleted, note};
+use super::next::StoredSecret;
+use crate::orders::{annotation, deletion_timestamp};
 
-/// Annotation on the ConfigMap: since when what was made is being deleted, if that takes more than one look. Nobody else reads it.
+/// Annotation on the ConfigMap: start of the deletion, if it takes more than one reconcile. It has no other reader.
 pub const REMOVING: &str = "testplatform.ci.openshift.org/cloud-credential-removing";
 
-/// The most that is said of why an order cannot be read, in characters.
+/// Maximum length of a parse error, in characters.
 const MOST: usize = 256;
 
-/// What a ConfigMap says.
+/// Content of a request's ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Map {
-    /// What is wanted; or why that cannot be read, in a sentence.
+pub struct CredentialRequest {
+    /// Parsed request, or the parse error as a sentence.
     pub order: Result<Order, String>,
-    /// What was told last; nothing of it, if that cannot be read.
+    /// Last report; empty if it cannot be read.
     pub report: Report,
-    /// Whether our finalizer stands on it.
+    /// Whether our finalizer is present.
     pub holds: bool,
     /// Since when it is being deleted, by the API server's clock.
     pub deleted: Option<Timestamp>,
     /// Since when what was made is being deleted.
     pub removing: Option<Timestamp>,
-    /// Name of the object that stands for the cluster; of an order that cannot be read, the one after which its ConfigMap is named.
+    /// Name of the cluster's object; for an unreadable request, the name that its ConfigMap implies.
     pub cluster: String,
 }
 
-impl Map {
+impl CredentialRequest {
     /// Reads a ConfigMap.
-    pub fn read(map: &ConfigMap) -> Self {
+    pub fn from_config_map(map: &ConfigMap) -> Self {
         let text = map.data.as_ref().and_then(|data| data.get(cloud::ORDER));
         let order = text.map_or_else(
             || Err(format!("the ConfigMap has no key {}", cloud::ORDER)),
@@ -47,13 +47,13 @@ impl Map {
                         MOST,
                     )
                 })?;
-                match flaw(&order) {
+                match find_flaw(&order) {
                     Some(flaw) => Err(flaw.to_owned()),
                     None => Ok(order),
                 }
             },
         );
-        let report = note(map, cloud::REPORT);
+        let report = annotation(map, cloud::REPORT);
         let name = map.metadata.name.as_deref().unwrap_or_default();
         let cluster = order.as_ref().map_or_else(
             |_| name.strip_suffix(cloud::SUFFIX).unwrap_or(name).to_owned(),
@@ -64,14 +64,14 @@ impl Map {
             order,
             report: report.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default(),
             holds: finalizers.iter().any(|finalizer| finalizer == cloud::FINALIZER),
-            deleted: deleted(map),
-            removing: note(map, REMOVING).and_then(|at| at.parse().ok()),
+            deleted: deletion_timestamp(map),
+            removing: annotation(map, REMOVING).and_then(|at| at.parse().ok()),
             cluster,
         }
     }
 }
 
-fn flaw(order: &Order) -> Option<&'static str> {
+fn find_flaw(order: &Order) -> Option<&'static str> {
     let kind = Backend::ClusterApi.cluster_kind();
     if order.cluster.group != kind.group || order.cluster.kind != kind.kind {
         return Some("cluster of the order is no Cluster of Cluster API");
@@ -79,17 +79,18 @@ fn flaw(order: &Order) -> Option<&'static str> {
     order.flaw()
 }
 
-/// What the Secret of the order's name is. Ours is what has a record that can be read and, where the order can be read, is of its composite.
-pub fn stored(secret: Option<&Secret>, order: Option<&Order>) -> Stored {
-    let Some(secret) = secret else { return Stored::Absent };
+/// State of the Secret of the request's name. A Secret is ours if its record can be read and, where the request can be read, names the same
+/// composite.
+pub fn stored_secret(secret: Option<&Secret>, order: Option<&Order>) -> StoredSecret {
+    let Some(secret) = secret else { return StoredSecret::Absent };
     let text = secret.metadata.annotations.as_ref().and_then(|notes| notes.get(cloud::RECORD));
-    let record = text.and_then(|text| serde_json::from_str::<super::record::Record>(text).ok());
+    let record = text.and_then(|text| serde_json::from_str::<super::record::CredentialRecord>(text).ok());
     match record {
         Some(record) if order.is_none_or(|order| order.uid == record.uid) => {
             let filled = secret.data.as_ref().is_some_and(|data| data.contains_key(cloud::CLOUDS));
-            Stored::Ours { record, filled }
+            StoredSecret::Ours { record, filled }
         }
-        Some(_) | None => Stored::Foreign,
+        Some(_) | None => StoredSecret::Foreign,
     }
 }
 
@@ -106,7 +107,7 @@ mod tests {
         map.data = Some(BTreeMap::from([(cloud::ORDER.to_owned(), "{".to_owned())]));
         map.metadata.annotations =
             Some(BTreeMap::from([(REMOVING.to_owned(), "2026-03-02T00:00:00Z".to_owned())]));
-        let read = Map::read(&map);
+        let read = CredentialRequest::from_config_map(&map);
         assert!(read.order.is_err());
         assert_eq!((read.cluster.as_str(), read.removing), ("one", "2026-03-02T00:00:00Z".parse().ok()));
     }

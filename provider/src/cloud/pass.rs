@@ -6,8 +6,11 @@ use jiff::Timestamp;
 use testplatform_apis::cloud::Report;
 
 use super::{
-    next::{Fault, Known, Minted, Removal, Scene, Step, Stored, Verdict, next, remaining},
-    record::{One, Record},
+    next::{
+        CredentialCheck, CredentialStep, DeletionResult, IdentityError, IssuedCredential, ObservedCredential,
+        StepResults, StoredSecret, next_step, remaining_credentials,
+    },
+    record::{CredentialRecord, CredentialRef},
 };
 use crate::execute::{Error, Reason};
 
@@ -16,143 +19,160 @@ const STEPS: usize = 512;
 
 /// The hub and the identity service, as far as one order goes. An error is the hub's and ends the pass; each call may have been done although it
 /// failed, and may be repeated.
-pub trait Both {
+pub trait CredentialBackend {
     /// Whether what is published works.
-    fn probe(&self) -> impl Future<Output = Verdict> + Send;
+    fn probe_published(&self) -> impl Future<Output = CredentialCheck> + Send;
     /// Those of ours that an issuer has.
-    fn list(&self, issuer: &str) -> impl Future<Output = Result<Vec<One>, Fault>> + Send;
-    /// Makes one of this number through an issuer. Its secret stays with whoever implements this.
-    fn mint(&mut self, issuer: &str, number: u32) -> impl Future<Output = Result<Minted, Fault>> + Send;
+    fn list_credentials(
+        &self,
+        issuer: &str,
+    ) -> impl Future<Output = Result<Vec<CredentialRef>, IdentityError>> + Send;
+    /// Creates a credential with this number through an issuer. The implementation keeps its secret.
+    fn issue_credential(
+        &mut self,
+        issuer: &str,
+        number: u32,
+    ) -> impl Future<Output = Result<IssuedCredential, IdentityError>> + Send;
     /// Whether the one that was made last works.
-    fn verify(&self, minted: &Minted) -> impl Future<Output = Verdict> + Send;
+    fn verify_issued(&self, minted: &IssuedCredential) -> impl Future<Output = CredentialCheck> + Send;
     /// Deletes one, through its issuer or, where that one cannot, through these.
-    fn remove(&self, one: &One, others: &[String]) -> impl Future<Output = Removal> + Send;
+    fn delete_credential(
+        &self,
+        one: &CredentialRef,
+        others: &[String],
+    ) -> impl Future<Output = DeletionResult> + Send;
     /// Puts the finalizer on the order. False: there is no order any more.
-    fn hold(&mut self) -> impl Future<Output = Result<bool, Error>> + Send;
+    fn add_finalizer(&mut self) -> impl Future<Output = Result<bool, Error>> + Send;
     /// Writes on the order since when what was made is being deleted.
-    fn mark(&mut self, removing: Option<Timestamp>) -> impl Future<Output = Result<(), Error>> + Send;
+    fn mark_removing(
+        &mut self,
+        removing: Option<Timestamp>,
+    ) -> impl Future<Output = Result<(), Error>> + Send;
     /// Writes a record on the Secret.
-    fn note(&mut self, record: &Record) -> impl Future<Output = Result<(), Error>> + Send;
+    fn write_record(&mut self, record: &CredentialRecord) -> impl Future<Output = Result<(), Error>> + Send;
     /// Writes the one that was made last into the Secret, and a record on it, at once.
-    fn publish(&mut self, minted: &Minted, record: &Record)
-    -> impl Future<Output = Result<(), Error>> + Send;
+    fn publish_issued(
+        &mut self,
+        minted: &IssuedCredential,
+        record: &CredentialRecord,
+    ) -> impl Future<Output = Result<(), Error>> + Send;
     /// Deletes the Secret.
-    fn withdraw(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
+    fn withdraw_secret(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
     /// Takes the finalizer from the order.
-    fn release(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
+    fn release_request(&mut self) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
-/// Something that happened in a pass, for those who watch.
+/// Event of a reconcile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happened {
+pub enum CredentialEvent {
     /// The first one is published; its name.
     Made(String),
     /// Another one is published; its name.
     Rotated(String),
-    /// One was deleted, or was gone; its name.
+    /// A credential was deleted, or was gone already; its name.
     Removed(String),
-    /// One is left at the identity service when the order is let go: it may not be deleted, there is nobody who could, or nobody has answered; its name.
+    /// A credential is left at the identity service when the request is released: deletion is forbidden, impossible, or unanswered; its name.
     LeftBehind(String),
 }
 
-/// What a pass came to.
+/// Result of a reconcile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
-    /// This is to be said, and it is to be looked at again after this time.
+pub enum PassOutcome {
+    /// Report to write, and the requeue delay.
     Told(Report, Duration),
-    /// Nothing new is to be said, and it is to be looked at again after this time.
+    /// Nothing new to report; the requeue delay.
     Later(Duration),
-    /// The order is let go.
+    /// The request is released.
     Released,
     /// There is nothing to do.
     Nothing,
 }
 
-/// Carries out a pass. `happened` gets what is worth telling as soon as it was done.
+/// Executes a reconcile. `happened` receives each event as soon as it is true.
 ///
 /// # Errors
 /// If the hub could not be written.
-pub async fn pass<B: Both + Sync>(
-    mut scene: Scene,
+pub async fn reconcile_credential<B: CredentialBackend + Sync>(
+    mut scene: ObservedCredential,
     both: &mut B,
     now: Timestamp,
-    mut happened: impl FnMut(Happened),
-) -> Result<End, Error> {
-    let mut known = Known::default();
+    mut happened: impl FnMut(CredentialEvent),
+) -> Result<PassOutcome, Error> {
+    let mut known = StepResults::default();
     for _ in 0..STEPS {
-        match next(&scene, &known, now) {
-            Step::Nothing => return Ok(End::Nothing),
-            Step::Tell(report, after) => return Ok(End::Told(report, after)),
-            Step::Later(after) => return Ok(End::Later(after)),
-            Step::Hold => {
-                if !both.hold().await? {
-                    // What is made for it now would be nobody's.
-                    return Ok(End::Nothing);
+        match next_step(&scene, &known, now) {
+            CredentialStep::Nothing => return Ok(PassOutcome::Nothing),
+            CredentialStep::Tell(report, after) => return Ok(PassOutcome::Told(report, after)),
+            CredentialStep::Later(after) => return Ok(PassOutcome::Later(after)),
+            CredentialStep::Hold => {
+                if !both.add_finalizer().await? {
+                    // A credential that is created now would have no owner.
+                    return Ok(PassOutcome::Nothing);
                 }
                 scene.holds = true;
                 known.begun = true;
             }
-            Step::Mark(removing) => {
-                both.mark(removing).await?;
+            CredentialStep::Mark(removing) => {
+                both.mark_removing(removing).await?;
                 scene.removing = removing;
             }
-            Step::Probe => known.probe = Some(both.probe().await),
-            Step::List(issuer) => {
-                let found = both.list(&issuer).await;
-                known.list(issuer, found);
+            CredentialStep::Probe => known.probe = Some(both.probe_published().await),
+            CredentialStep::List(issuer) => {
+                let found = both.list_credentials(&issuer).await;
+                known.record_list(issuer, found);
             }
-            Step::Note(record) => {
-                both.note(&record).await?;
-                scene.stands(record, false);
+            CredentialStep::Note(record) => {
+                both.write_record(&record).await?;
+                scene.set_stored(record, false);
             }
-            Step::Announce(record, issuer, number) => {
-                both.note(&record).await?;
-                scene.stands(record, false);
+            CredentialStep::Announce(record, issuer, number) => {
+                both.write_record(&record).await?;
+                scene.set_stored(record, false);
                 known.noted = Some((issuer, number));
             }
-            Step::Mint(issuer, number) => {
-                let made = both.mint(&issuer, number).await;
-                known.mint(issuer, made);
+            CredentialStep::Mint(issuer, number) => {
+                let made = both.issue_credential(&issuer, number).await;
+                known.record_issued(issuer, made);
             }
-            Step::Verify => {
+            CredentialStep::Verify => {
                 let Some(minted) = known.minted.clone() else { return Err(bug("nothing was made")) };
-                let verdict = both.verify(&minted).await;
+                let verdict = both.verify_issued(&minted).await;
                 let before = scene.record().and_then(|record| record.held.as_ref());
-                known.verify(verdict, before.map(|held| held.one.id.as_str()));
+                known.record_check(verdict, before.map(|held| held.one.id.as_str()));
             }
-            Step::Publish(record) => {
+            CredentialStep::Publish(record) => {
                 let Some(minted) = known.minted.clone() else { return Err(bug("nothing was made")) };
                 let first = scene.record().is_none_or(|record| record.held.is_none());
-                both.publish(&minted, &record).await?;
-                scene.stands(record, true);
-                known.publish();
+                both.publish_issued(&minted, &record).await?;
+                scene.set_stored(record, true);
+                known.record_publication();
                 let name = minted.one.name;
-                happened(if first { Happened::Made(name) } else { Happened::Rotated(name) });
+                happened(if first { CredentialEvent::Made(name) } else { CredentialEvent::Rotated(name) });
             }
-            Step::Remove(one) => {
-                let removal = both.remove(&one, &scene.issuers).await;
-                if removal == Removal::Gone {
-                    happened(Happened::Removed(one.name.clone()));
+            CredentialStep::Remove(one) => {
+                let removal = both.delete_credential(&one, &scene.issuers).await;
+                if removal == DeletionResult::Gone {
+                    happened(CredentialEvent::Removed(one.name.clone()));
                 }
-                known.remove(one, removal);
+                known.record_deletion(one, removal);
             }
-            Step::Withdraw => {
-                let left = remaining(&scene, &known);
-                both.withdraw().await?;
+            CredentialStep::Withdraw => {
+                let left = remaining_credentials(&scene, &known);
+                both.withdraw_secret().await?;
                 for one in left {
-                    happened(Happened::LeftBehind(one.name));
+                    happened(CredentialEvent::LeftBehind(one.name));
                 }
-                scene.stored = Stored::Absent;
+                scene.stored = StoredSecret::Absent;
                 known.withdrawn = true;
             }
-            Step::Release => {
-                both.release().await?;
+            CredentialStep::Release => {
+                both.release_request().await?;
                 if !known.withdrawn {
-                    for one in remaining(&scene, &known) {
-                        happened(Happened::LeftBehind(one.name));
+                    for one in remaining_credentials(&scene, &known) {
+                        happened(CredentialEvent::LeftBehind(one.name));
                     }
                 }
-                return Ok(End::Released);
+                return Ok(PassOutcome::Released);
             }
         }
     }

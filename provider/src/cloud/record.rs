@@ -1,4 +1,4 @@
-//! What is known of the credentials that were made for one cluster, as it stands on their Secret. Nothing of it is secret.
+//! Record of the credentials that were created for one cluster, as stored on their Secret. It contains no secret.
 
 use std::collections::BTreeSet;
 
@@ -12,46 +12,46 @@ pub const MOST: usize = 128;
 /// All of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Record {
+pub struct CredentialRecord {
     /// Uid of the composite for which they were made.
     pub uid: String,
-    /// The highest number that one was ever asked for with.
+    /// Highest number that was ever used in a request.
     pub last: u32,
-    /// Issuers through whom one may have been made that is noted nowhere else.
+    /// Issuers through which an unrecorded credential may have been created.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub open: BTreeSet<String>,
     /// The one that is published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<Held>,
-    /// Those that are to be deleted.
+    pub held: Option<CurrentCredential>,
+    /// Credentials to delete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub old: Vec<Old>,
+    pub old: Vec<RetiredCredential>,
 }
 
 /// The one that is published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Held {
+pub struct CurrentCredential {
     /// Which one.
     #[serde(flatten)]
-    pub one: One,
+    pub one: CredentialRef,
     /// For which generation it was made.
     pub generation: i64,
     /// For whose request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_by: Option<String>,
-    /// When it is to be rotated, if it ends.
+    /// Rotation time, if it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renew: Option<Timestamp>,
 }
 
-/// One that is to be deleted.
+/// A credential to delete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Old {
+pub struct RetiredCredential {
     /// Which one.
     #[serde(flatten)]
-    pub one: One,
+    pub one: CredentialRef,
     /// Since when another is published; somebody may still use what they read before. None: it never was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
@@ -60,7 +60,7 @@ pub struct Old {
 /// A credential.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct One {
+pub struct CredentialRef {
     /// Its id.
     pub id: String,
     /// Id of the user whose it is.
@@ -71,43 +71,43 @@ pub struct One {
     pub issuer: String,
 }
 
-impl Record {
-    /// Of a composite for which none was made.
+impl CredentialRecord {
+    /// Record of a composite without any credential.
     pub fn of(uid: &str) -> Self {
         Self { uid: uid.to_owned(), ..Self::default() }
     }
 
-    /// Whether it says of a credential whose it is.
-    pub fn knows(&self, id: &str) -> bool {
+    /// Whether the record contains a credential.
+    pub fn contains(&self, id: &str) -> bool {
         self.held.as_ref().is_some_and(|held| held.one.id == id)
             || self.old.iter().any(|old| old.one.id == id)
     }
 
-    /// Takes note of those that nothing was known of, as to be deleted, but of no more than [`MOST`]. Whether that was all of them.
+    /// Records unknown credentials for deletion, up to [`MOST`]. Returns whether that was all of them.
     pub fn add_strays<'a>(
         &mut self,
-        found: impl IntoIterator<Item = &'a One>,
+        found: impl IntoIterator<Item = &'a CredentialRef>,
         since: Option<Timestamp>,
     ) -> bool {
         for one in found {
-            if self.knows(&one.id) {
+            if self.contains(&one.id) {
                 continue;
             }
             if self.old.len() >= MOST {
                 return false;
             }
-            self.old.push(Old { one: one.clone(), since });
+            self.old.push(RetiredCredential { one: one.clone(), since });
         }
         true
     }
 
     /// Another one is published in its place. Beyond [`MOST`] the first one is forgotten but for whom to ask about it.
-    pub fn retire(&mut self, one: One, now: Timestamp) {
+    pub fn retire(&mut self, one: CredentialRef, now: Timestamp) {
         if self.old.len() >= MOST {
             let first = self.old.remove(0);
             self.open.insert(first.one.issuer);
         }
-        self.old.push(Old { one, since: Some(now) });
+        self.old.push(RetiredCredential { one, since: Some(now) });
     }
 
     /// Everyone through whom something was or may have been made.
@@ -118,7 +118,7 @@ impl Record {
 }
 
 /// The number in the name of a credential of a composite; none if it is not one of those.
-pub fn number(uid: &str, name: &str) -> Option<u32> {
+pub fn parse_number(uid: &str, name: &str) -> Option<u32> {
     let number = name.strip_prefix(&prefix(uid))?;
     let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
     plain.then(|| number.parse().ok()).flatten()
@@ -130,11 +130,11 @@ mod tests {
 
     #[test]
     fn a_name_is_one_of_ours_only_with_the_whole_uid_and_a_number() {
-        assert_eq!(number("a-1", "tpc-a-1-7"), Some(7));
+        assert_eq!(parse_number("a-1", "tpc-a-1-7"), Some(7));
         for other in
             ["tpc-a-1-", "tpc-a-1-x", "tpc-a-1-+7", "tpc-a-7", "tpc-a-1-7-2", "a-1-7", "tpc-a-1-99999999999"]
         {
-            assert_eq!(number("a-1", other), None, "{other}");
+            assert_eq!(parse_number("a-1", other), None, "{other}");
         }
     }
 }

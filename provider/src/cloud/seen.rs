@@ -1,12 +1,12 @@
-//! How credentials of clouds stand, for those who ask by metrics.
+//! State gauge of cloud credentials.
 
 use testplatform_apis::cloud::State;
 
 /// Everything that was last seen of orders.
-pub type Seen = crate::seen::Seen<State>;
+pub type CredentialGauge = crate::state_gauge::StateGauge<State>;
 
 /// Nothing yet, in so many namespaces: first the watches of orders, one for each, then those of clusters.
-pub fn seen(namespaces: usize) -> Seen {
+pub fn new_gauge(namespaces: usize) -> CredentialGauge {
     let watches = ["cloud-credentials", "cloud-credentials-clusters"];
-    Seen::by(watches.into_iter().flat_map(|name| std::iter::repeat_n(name, namespaces)))
+    CredentialGauge::with_watches(watches.into_iter().flat_map(|name| std::iter::repeat_n(name, namespaces)))
 }

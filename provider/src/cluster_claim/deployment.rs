@@ -1,4 +1,4 @@
-//! What is read of a ClusterDeployment.
+//! Fields that are read of a ClusterDeployment.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -10,13 +10,13 @@ use super::object::ClusterDeployment;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Spec {
-    /// The pool that it comes from, and the claim that has it. Which claim that is never changes once it is said.
+    /// Its pool, and its claim. The claim never changes once it is set.
     pub cluster_pool_ref: Option<PoolRef>,
-    /// What is installed, and where its credentials are. There before the installation has ended.
-    pub cluster_metadata: Option<Metadata>,
+    /// Installed cluster, and the location of its credentials. Present before the installation has finished.
+    pub cluster_metadata: Option<ClusterMetadata>,
     /// The installation has ended well.
     pub installed: bool,
-    /// What it is to do: `Running`, `Hibernating`, or nothing said.
+    /// Desired power state: `Running`, `Hibernating`, or empty.
     pub power_state: String,
 }
 
@@ -28,21 +28,21 @@ pub struct PoolRef {
     pub namespace: String,
     /// Name of the pool.
     pub pool_name: String,
-    /// Name of the claim; empty while it is nobody's.
+    /// Name of the claim; empty while unclaimed.
     pub claim_name: String,
 }
 
 /// `spec.clusterMetadata`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct Metadata {
+pub struct ClusterMetadata {
     /// Secret with the kubeconfig.
     #[serde(rename = "adminKubeconfigSecretRef")]
     pub kubeconfig: SecretRef,
     /// Secret with the password. There need be none.
     #[serde(rename = "adminPasswordSecretRef")]
     pub password: Option<SecretRef>,
-    /// Secret with the installer's notes. Hive lets nobody in before it is named.
+    /// Secret with the installer's metadata. Hive grants no access before it is named.
     #[serde(rename = "metadataJSONSecretRef")]
     pub notes: Option<SecretRef>,
 }
@@ -69,7 +69,7 @@ pub struct Status {
     pub power_state: String,
     /// The version that was installed.
     pub install_version: String,
-    /// What holds of it.
+    /// Conditions of the object.
     pub conditions: Vec<ObservedCondition>,
 }
 
@@ -90,7 +90,7 @@ pub mod conditions {
     /// True: it failed for good.
     pub const PROVISION_STOPPED: &str = "ProvisionStopped";
 
-    /// Those that are kept of a cluster: there are dozens on each.
+    /// Conditions that are kept of a cluster: each has dozens.
     pub const KEPT: [&str; 6] =
         [READY, HIBERNATING, PROVISIONED, DEPROVISION_LAUNCH_ERROR, PROVISION_FAILED, PROVISION_STOPPED];
 }
@@ -101,7 +101,7 @@ pub mod names {
     pub const REMOVE: &str = "hive.openshift.io/remove-cluster-from-pool";
     /// The same, from older versions.
     pub const REMOVE_CLAIMED: &str = "hive.openshift.io/remove-claimed-cluster-from-pool";
-    /// Annotation: `"true"` while nobody is to change its power state.
+    /// Annotation: `"true"` while its power state must not be changed.
     pub const POWER_PAUSED: &str = "hive.openshift.io/powerstate-pause";
     /// Label: the version that it runs.
     pub const VERSION: &str = "hive.openshift.io/version";
@@ -111,9 +111,9 @@ pub mod names {
     pub const READ: [&str; 5] = [REMOVE, REMOVE_CLAIMED, POWER_PAUSED, VERSION, VERSION_PATCH];
 }
 
-/// What it does when it runs.
+/// Power state of a running cluster.
 pub const RUNNING: &str = "Running";
-/// What it does when it sleeps.
+/// Power state of a hibernating cluster.
 pub const HIBERNATING: &str = "Hibernating";
 
 impl ClusterDeployment {
@@ -128,7 +128,7 @@ impl ClusterDeployment {
         condition(&self.status.value.conditions, type_)
     }
 
-    /// Whether it is a pool's and nobody's yet.
+    /// Whether it belongs to a pool and is unclaimed.
     pub fn is_unclaimed(&self) -> bool {
         self.spec.value.cluster_pool_ref.as_ref().is_some_and(|pool| pool.claim_name.is_empty())
     }
@@ -144,7 +144,7 @@ impl ClusterDeployment {
         self.condition(conditions::PROVISION_STOPPED).is_some_and(ObservedCondition::is_true)
     }
 
-    /// What it does, word for word; the step on the way where Hive says no more than that. None if nobody knows.
+    /// Power state as Hive reports it; the step of the transition where Hive reports only that. None if unknown.
     pub fn power_state(&self) -> Option<&str> {
         let said = Some(self.status.value.power_state.as_str()).filter(|word| !word.is_empty());
         said.or_else(|| {
@@ -175,8 +175,8 @@ impl ClusterDeployment {
             .find(|version| !version.is_empty())
     }
 
-    /// Drops what nobody reads.
-    pub fn slim(&mut self) {
+    /// Drops unread fields.
+    pub fn drop_unread_fields(&mut self) {
         for map in [&mut self.metadata.labels, &mut self.metadata.annotations].into_iter().flatten() {
             map.retain(|key, _| names::READ.contains(&key.as_str()));
         }

@@ -1,5 +1,5 @@
-//! Provisions that failed: told while the evidence is there, because Hive replaces what failed, and its conditions go with it. And
-//! clusters that cannot be destroyed, which cost money until somebody helps.
+//! Failed provisions, reported while the evidence exists, because Hive replaces a failed cluster, and its conditions are lost. And clusters
+//! that cannot be destroyed, which cost money until somebody helps.
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -15,30 +15,30 @@ use super::{
 };
 use crate::{
     diagnostics::{entry, fitted, is_word},
-    ephemeral_cluster::conditions::whole_seconds,
+    ephemeral_cluster::conditions::truncate_to_seconds,
 };
 
 /// The longest sentence about one.
 const LONGEST: usize = 1024;
 
-/// A failure, and what is noted of it.
+/// A failure, and its diagnostics.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Noted {
-    /// What the status tells.
+pub struct FailureRecord {
+    /// Failure in the status.
     pub failure: ProvisionFailure,
     /// The diagnostics.
     pub diagnostics: Option<String>,
 }
 
-/// The last failure: the newest that is seen, unless the one that is noted already is newer.
+/// Last failure: the newest observed, unless the recorded one is newer.
 pub fn last<'a>(
     claim: &ClusterClaim,
     seen: impl Iterator<Item = &'a ClusterDeployment>,
-    noted: Option<Noted>,
+    noted: Option<FailureRecord>,
     now: Timestamp,
-) -> Option<Noted> {
+) -> Option<FailureRecord> {
     let born = claim.metadata.creation_timestamp.as_ref().map(|t| t.0);
-    // What failed before it asked is no concern of its owner's.
+    // A failure from before the claim does not concern its owner.
     let concerns = |at: Option<Timestamp>| at.is_none() || born.is_none() || at >= born;
     let newest = seen
         .filter_map(|deployment| Some((deployment, failed(deployment)?)))
@@ -53,24 +53,24 @@ pub fn last<'a>(
             return Some(noted);
         }
     }
-    Some(Noted {
+    Some(FailureRecord {
         failure: ProvisionFailure {
             cluster_deployment: deployment.name().to_owned(),
             reason: reason.to_owned(),
             message: redacted(&failure.message, LONGEST),
-            time: Some(whole_seconds(now)),
+            time: Some(truncate_to_seconds(now)),
         },
         diagnostics: Some(diagnostics(deployment, reason)),
     })
 }
 
-/// The condition that says that a cluster could not be installed.
+/// Condition of a failed installation.
 fn failed(deployment: &ClusterDeployment) -> Option<&ObservedCondition> {
     let holds = |type_| deployment.condition(type_).filter(|c| c.is_true());
     holds(conditions::PROVISION_FAILED).or_else(|| holds(conditions::PROVISION_STOPPED))
 }
 
-/// Why a cluster that is to go cannot be destroyed, if Hive says so. Of both of its conditions the one that knows the cause.
+/// Reason why a cluster in deletion cannot be destroyed, if Hive reports it. Of its two conditions, the one that knows the cause.
 pub fn of_removal(deployment: &ClusterDeployment) -> Option<DeprovisionFailure> {
     let refused = deployment.condition(conditions::DEPROVISION_LAUNCH_ERROR).filter(|c| c.is_true());
     let failed = || {

@@ -7,7 +7,7 @@
 //!                               └──────── ending, gone, another's ───┘
 //! ```
 //!
-//! What is decided here holds whatever is stale, lost or repeated around it:
+//! Decisions hold whatever is stale, lost or repeated around them:
 //!
 //! - Credentials are published only of a ClusterDeployment that itself names this claim, its pool and its namespace; only after
 //!   Hive has said that the claim is served and that the cluster has run; and only on what the API server said in this pass.
@@ -25,50 +25,50 @@ use testplatform_apis::{
 };
 
 use super::{
-    failure::{self, Noted},
+    failure::{self, FailureRecord},
     object::{ClusterClaim, ClusterDeployment},
     ownership,
-    reason::{Reason, sentence},
+    reason::{ClaimEventReason, sentence},
     report,
-    step::{Action, Notes, Step},
+    step::{ClaimAnnotations, ClaimOperation, ClaimPlan},
     supply,
-    world::{Deployment, World},
+    world::{ClaimState, DeploymentState},
 };
 use crate::{
     ephemeral_cluster::credentials::Published,
-    publish::{Verdict, again, compare, event, follow},
-    step::Requeue,
+    plan::Requeue,
+    publish::{CredentialsDecision, compare, event, follow, recheck_after},
 };
 
-/// What is to be done about a ClusterClaim now.
-pub fn next(claim: &ClusterClaim, world: &World, now: Timestamp) -> Step {
+/// Plans the next step of a ClusterClaim.
+pub fn plan(claim: &ClusterClaim, world: &ClaimState, now: Timestamp) -> ClaimPlan {
     let published = matches!(world.published, Published::Ours { .. });
     let unreadable =
         claim.spec.error.is_some() || claim.status.error.is_some() || !is_readable(&world.deployment);
     if claim.uid().is_empty() || unreadable || !(claim.is_marked() || published) {
-        return Step::default();
+        return ClaimPlan::default();
     }
     let ownership = match &world.deployment {
-        Deployment::Here(deployment) => Some(ownership::of(claim, deployment)),
-        Deployment::Unassigned | Deployment::Gone => None,
+        DeploymentState::Here(deployment) => Some(ownership::of(claim, deployment)),
+        DeploymentState::Unassigned | DeploymentState::Gone => None,
     };
-    let mut pass = Pass { claim, world, stored: report::stored(claim), step: Step::default() };
+    let mut pass = ClaimPlanner { claim, world, stored: report::stored(claim), step: ClaimPlan::default() };
     let mut status = report::of(claim, world, ownership);
-    let told = pass.credentials(verdict(claim, world, ownership, now), &mut status);
+    let told = pass.credentials(decide_credentials(claim, world, ownership, now), &mut status);
     if ownership == Some(Ownership::Mismatch) && pass.stored.ownership != ownership {
-        pass.emit(Reason::OwnershipMismatch, sentence(Blocked::OwnershipMismatch));
+        pass.emit(ClaimEventReason::OwnershipMismatch, sentence(Blocked::OwnershipMismatch));
     }
     let noted = pass.failure(ownership, now);
     if told {
-        pass.notes(status, noted);
+        pass.plan_annotations(status, noted);
     } else {
-        // They are about notes that are not written in this pass.
+        // They concern annotations that are not written in this reconcile.
         pass.step.events.clear();
     }
-    if let Some(wait) = again(&world.source, &world.published, has_run_since(claim), now) {
+    if let Some(wait) = recheck_after(&world.source, &world.published, has_run_since(claim), now) {
         pass.within(Requeue::after(wait));
     }
-    // Last: what cannot be started again is none the less told of.
+    // Last: a failed resume is still reported.
     pass.resume(ownership, now);
     if may_read(claim, &world.deployment) {
         pass.within(Requeue::after(world.settings.poll));
@@ -78,50 +78,57 @@ pub fn next(claim: &ClusterClaim, world: &World, now: Timestamp) -> Step {
 
 /// Whether the Secrets of a claimed cluster may be read and published: the safe moment. Said before they are read, so that they
 /// are read for nothing else.
-pub fn may_read(claim: &ClusterClaim, deployment: &Deployment) -> bool {
-    let Deployment::Here(deployment) = deployment else { return false };
+pub fn may_read(claim: &ClusterClaim, deployment: &DeploymentState) -> bool {
+    let DeploymentState::Here(deployment) = deployment else { return false };
     !claim.is_deleted()
         && !deployment.is_ending()
         && ownership::of(claim, deployment) == Ownership::Confirmed
         && deployment.spec.value.installed
-        && said(claim, conditions::PENDING).is_some_and(ObservedCondition::is_false)
+        && reported_condition(claim, conditions::PENDING).is_some_and(ObservedCondition::is_false)
         && has_run(claim)
 }
 
 /// Whether the cluster has run since it was assigned. Later it may stop, or its operators may be busy, which Hive calls the same.
 /// The annotation is there exactly while credentials are published, which they are only of what has run.
 fn has_run(claim: &ClusterClaim) -> bool {
-    said(claim, conditions::CLUSTER_RUNNING).is_some_and(ObservedCondition::is_true)
+    reported_condition(claim, conditions::CLUSTER_RUNNING).is_some_and(ObservedCondition::is_true)
         || claim.annotation(ours::CREDENTIALS_REVISION).is_some()
 }
 
 /// Since when Hive has said that it may be read.
 fn has_run_since(claim: &ClusterClaim) -> Option<Timestamp> {
-    let since = |type_| said(claim, type_)?.last_transition_time;
+    let since = |type_| reported_condition(claim, type_)?.last_transition_time;
     since(conditions::PENDING).max(since(conditions::CLUSTER_RUNNING))
 }
 
-fn said<'a>(claim: &'a ClusterClaim, type_: &str) -> Option<&'a ObservedCondition> {
+fn reported_condition<'a>(claim: &'a ClusterClaim, type_: &str) -> Option<&'a ObservedCondition> {
     condition(&claim.status.value.conditions, type_)
 }
 
-fn is_readable(deployment: &Deployment) -> bool {
+fn is_readable(deployment: &DeploymentState) -> bool {
     match deployment {
-        Deployment::Here(deployment) => deployment.spec.error.is_none() && deployment.status.error.is_none(),
-        Deployment::Unassigned | Deployment::Gone => true,
+        DeploymentState::Here(deployment) => {
+            deployment.spec.error.is_none() && deployment.status.error.is_none()
+        }
+        DeploymentState::Unassigned | DeploymentState::Gone => true,
     }
 }
 
-fn verdict(claim: &ClusterClaim, world: &World, ownership: Option<Ownership>, now: Timestamp) -> Verdict {
-    let withdraw = |reason: Blocked, message: &str| Verdict::Withdraw(reason, message.to_owned());
+fn decide_credentials(
+    claim: &ClusterClaim,
+    world: &ClaimState,
+    ownership: Option<Ownership>,
+    now: Timestamp,
+) -> CredentialsDecision {
+    let withdraw = |reason: Blocked, message: &str| CredentialsDecision::Withdraw(reason, message.to_owned());
     let plain = |reason: Blocked| withdraw(reason, sentence(reason));
     if claim.is_deleted() {
         return withdraw(Blocked::NotRunning, "the ClusterClaim is being deleted");
     }
     let deployment = match &world.deployment {
-        Deployment::Unassigned => return plain(Blocked::NotAssigned),
-        Deployment::Gone => return withdraw(Blocked::NotRunning, "the ClusterDeployment is gone"),
-        Deployment::Here(deployment) => deployment,
+        DeploymentState::Unassigned => return plain(Blocked::NotAssigned),
+        DeploymentState::Gone => return withdraw(Blocked::NotRunning, "the ClusterDeployment is gone"),
+        DeploymentState::Here(deployment) => deployment,
     };
     match ownership {
         Some(Ownership::Confirmed) => {}
@@ -139,16 +146,16 @@ fn verdict(claim: &ClusterClaim, world: &World, ownership: Option<Ownership>, no
     if !may_read(claim, &world.deployment) {
         let reason =
             if lacks_references(claim, deployment) { Blocked::MetadataMissing } else { Blocked::NotRunning };
-        return Verdict::Leave(reason, sentence(reason).to_owned());
+        return CredentialsDecision::Leave(reason, sentence(reason).to_owned());
     }
-    let unread = || Verdict::Leave(Blocked::NotRunning, sentence(Blocked::NotRunning).to_owned());
+    let unread = || CredentialsDecision::Leave(Blocked::NotRunning, sentence(Blocked::NotRunning).to_owned());
     compare(&world.source, &world.published, now).unwrap_or_else(unread)
 }
 
-/// Whether Hive cannot let the provider in, because the cluster does not say yet which Secrets are its own. Then the claim stays
-/// Pending for no reason that Hive would tell.
+/// Whether Hive cannot grant the provider access, because the cluster does not name its Secrets yet. The claim then stays Pending without a
+/// reason from Hive.
 fn lacks_references(claim: &ClusterClaim, deployment: &ClusterDeployment) -> bool {
-    let pending = !said(claim, conditions::PENDING).is_some_and(ObservedCondition::is_false);
+    let pending = !reported_condition(claim, conditions::PENDING).is_some_and(ObservedCondition::is_false);
     let metadata = deployment.spec.value.cluster_metadata.as_ref();
     pending
         && metadata.is_none_or(|m| {
@@ -156,16 +163,16 @@ fn lacks_references(claim: &ClusterClaim, deployment: &ClusterDeployment) -> boo
         })
 }
 
-struct Pass<'a> {
+struct ClaimPlanner<'a> {
     claim: &'a ClusterClaim,
-    world: &'a World,
+    world: &'a ClaimState,
     stored: HiveStatus,
-    step: Step,
+    step: ClaimPlan,
 }
 
-impl Pass<'_> {
+impl ClaimPlanner<'_> {
     /// Emits an event once the notes are stored.
-    fn emit(&mut self, reason: Reason, note: impl Into<String>) {
+    fn emit(&mut self, reason: ClaimEventReason, note: impl Into<String>) {
         self.step.events.push(event(reason, note.into()));
     }
 
@@ -178,12 +185,12 @@ impl Pass<'_> {
         };
     }
 
-    /// Does about the credentials what is to be done, and says so. False if the rest is to be told by the next pass, which comes
-    /// with the Secret's own event and knows its revision.
-    fn credentials(&mut self, verdict: Verdict, status: &mut HiveStatus) -> bool {
-        let World { source, published, .. } = self.world;
+    /// Plans the operations on the credentials, and their report. Returns false if the next reconcile reports the rest, which the Secret's own
+    /// event triggers and which knows its revision.
+    fn credentials(&mut self, verdict: CredentialsDecision, status: &mut HiveStatus) -> bool {
+        let ClaimState { source, published, .. } = self.world;
         let followed = follow(self.claim.name(), verdict, source, published, &self.stored);
-        self.step.actions.extend(followed.actions.into_iter().map(Action::from));
+        self.step.actions.extend(followed.actions.into_iter().map(ClaimOperation::from));
         self.step.events.extend(followed.events);
         let Some(told) = followed.told else { return false };
         (status.credentials, status.blocking_reason) = (told.report, told.blocked);
@@ -191,39 +198,41 @@ impl Pass<'_> {
     }
 
     /// The last provision that failed, while that concerns the owner: until there is a cluster, or of that cluster.
-    fn failure(&mut self, ownership: Option<Ownership>, now: Timestamp) -> Option<Noted> {
+    fn failure(&mut self, ownership: Option<Ownership>, now: Timestamp) -> Option<FailureRecord> {
         let diagnostics = self.claim.annotation(ours::DIAGNOSTICS).map(str::to_owned);
-        let noted = self.stored.provision_failure.clone().map(|failure| Noted { failure, diagnostics });
+        let noted =
+            self.stored.provision_failure.clone().map(|failure| FailureRecord { failure, diagnostics });
         let before = noted.clone();
         let last = match (&self.world.deployment, ownership) {
-            (Deployment::Unassigned, _) => {
+            (DeploymentState::Unassigned, _) => {
                 failure::last(self.claim, self.world.unclaimed.iter().map(AsRef::as_ref), noted, now)
             }
-            (Deployment::Here(deployment), Some(Ownership::Confirmed))
+            (DeploymentState::Here(deployment), Some(Ownership::Confirmed))
                 if !deployment.spec.value.installed =>
             {
                 failure::last(self.claim, std::iter::once(deployment.as_ref()), noted, now)
             }
-            (Deployment::Here(deployment), _) if may_read(self.claim, &self.world.deployment) => {
+            (DeploymentState::Here(deployment), _) if may_read(self.claim, &self.world.deployment) => {
                 noted.filter(|noted| noted.failure.cluster_deployment == deployment.name())
             }
-            (Deployment::Here(_) | Deployment::Gone, _) => noted,
+            (DeploymentState::Here(_) | DeploymentState::Gone, _) => noted,
         };
         if let Some(new) = last.as_ref().filter(|last| before.as_ref() != Some(*last)) {
             let note = format!(
                 "cluster {} could not be installed: {}",
                 new.failure.cluster_deployment, new.failure.reason
             );
-            self.emit(Reason::ProvisionFailed, note);
+            self.emit(ClaimEventReason::ProvisionFailed, note);
         }
         last
     }
 
     /// Lets a cluster run again that was put to sleep while it is in use, if the claim asks for that.
     fn resume(&mut self, ownership: Option<Ownership>, now: Timestamp) {
-        let Deployment::Here(deployment) = &self.world.deployment else { return };
+        let DeploymentState::Here(deployment) = &self.world.deployment else { return };
         let ends = self.claim.is_deleted() || deployment.is_ending();
-        let served = said(self.claim, conditions::PENDING).is_some_and(ObservedCondition::is_false);
+        let served =
+            reported_condition(self.claim, conditions::PENDING).is_some_and(ObservedCondition::is_false);
         if ends || ownership != Some(Ownership::Confirmed) || !served || !self.claim.wants_resume() {
             return;
         }
@@ -233,15 +242,15 @@ impl Pass<'_> {
             self.within(Requeue::after(awake.duration_since(now)));
             return;
         }
-        self.step.actions.push(Action::Resume {
+        self.step.actions.push(ClaimOperation::Resume {
             cluster_deployment: deployment.name().to_owned(),
             version: deployment.metadata.resource_version.clone().unwrap_or_default(),
         });
         let note = format!("cluster {} was found hibernating and is started again", deployment.name());
-        self.step.actions.push(Action::Emit(event(Reason::ClusterResumed, note)));
+        self.step.actions.push(ClaimOperation::Emit(event(ClaimEventReason::ClusterResumed, note)));
     }
 
-    fn notes(&mut self, mut status: HiveStatus, noted: Option<Noted>) {
+    fn plan_annotations(&mut self, mut status: HiveStatus, noted: Option<FailureRecord>) {
         let credentials_revision = match (&self.world.published, &status.credentials) {
             (Published::Ours { revision, .. }, Some(_)) => Some(revision.clone()),
             (Published::Ours { .. } | Published::Absent | Published::Foreign(_), _) => None,
@@ -255,21 +264,22 @@ impl Pass<'_> {
                 status = same;
             }
         }
-        self.step.status = Some(Notes { status, credentials_revision, diagnostics: diagnostics.flatten() });
+        self.step.status =
+            Some(ClaimAnnotations { status, credentials_revision, diagnostics: diagnostics.flatten() });
     }
 }
 
-/// What to say when an action failed, if it is anything for the owner of the claim. `said` is a sentence that does not change from
-/// try to try, and quotes no secret.
-pub fn failed(claim: &ClusterClaim, action: &Action, said: &str) -> Option<Notes> {
+/// Annotations after an operation failed, if the failure concerns the owner of the claim. `said` is a message that does not change from try to
+/// try, and quotes no secret.
+pub fn failed(claim: &ClusterClaim, action: &ClaimOperation, said: &str) -> Option<ClaimAnnotations> {
     match action {
-        Action::Publish(_) | Action::Issue(_) => {}
-        Action::Withdraw | Action::Resume { .. } | Action::Emit(_) => return None,
+        ClaimOperation::Publish(_) | ClaimOperation::Issue(_) => {}
+        ClaimOperation::Withdraw | ClaimOperation::Resume { .. } | ClaimOperation::Emit(_) => return None,
     }
     let mut status = report::stored(claim);
     let message = format!("the credentials cannot be published: {said}");
     status.blocking_reason = Some(BlockingReason { reason: Blocked::SecretMissing, message: Some(message) });
-    Some(Notes {
+    Some(ClaimAnnotations {
         status,
         credentials_revision: claim.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned),
         diagnostics: claim.annotation(ours::DIAGNOSTICS).map(str::to_owned),

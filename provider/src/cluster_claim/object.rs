@@ -9,7 +9,7 @@ use kube::{Resource, core::NamespaceResourceScope};
 use testplatform_apis::{foreign::cluster_claim, names::ours};
 
 use super::{deployment, pool};
-use crate::{held::held, publish::Owner};
+use crate::{cached_object::cached_object, publish::SecretOwner};
 
 /// API group of Hive.
 pub const GROUP: &str = "hive.openshift.io";
@@ -18,7 +18,7 @@ const VERSION: &str = "v1";
 
 macro_rules! kind {
     ($(#[$doc:meta])* $name:ident, $plural:literal, $spec:ty, $status:ty) => {
-        held! {
+        cached_object! {
             $(#[$doc])*
             $name, $spec, $status
         }
@@ -69,18 +69,18 @@ kind! {
 
 impl ClusterClaim {
     /// Whom its published Secret is for.
-    pub fn owner(&self) -> Owner<'_> {
+    pub fn owner(&self) -> SecretOwner<'_> {
         let (namespace, name, uid) = (self.namespace(), self.name(), self.uid());
-        Owner { group: GROUP, kind: cluster_claim::KIND, namespace, name, uid }
+        SecretOwner { group: GROUP, kind: cluster_claim::KIND, namespace, name, uid }
     }
 
-    /// Whether the function made it: every ClusterClaim of its making says whether its cluster is to be started again. Others,
-    /// such as those of ci-operator, only stand in the same queue.
+    /// Whether the function created it: each of its ClusterClaims tells whether to resume its cluster. Others, such as those of ci-operator,
+    /// only wait in the same queue.
     pub fn is_marked(&self) -> bool {
         self.annotation(ours::RESUME).is_some()
     }
 
-    /// Whether its cluster is to be started again when it is found hibernating.
+    /// Whether to resume its cluster when it hibernates.
     pub fn wants_resume(&self) -> bool {
         self.annotation(ours::RESUME).is_some_and(|word| word != "false")
     }
@@ -96,7 +96,7 @@ impl ClusterClaim {
     }
 
     /// Whether it waits in its pool's queue.
-    pub fn waits(&self) -> bool {
+    pub fn is_waiting(&self) -> bool {
         self.assigned().is_none() && !self.is_deleted() && self.spec.error.is_none()
     }
 }

@@ -1,11 +1,11 @@
-//! Whose a ClusterDeployment is. Anybody who can write on a ClusterClaim can write another cluster's name into it: nothing on it is
-//! immutable, and no webhook looks at it. What a ClusterDeployment says of itself nobody can change once it is said.
+//! Ownership of a ClusterDeployment. Anybody who can edit a ClusterClaim can write another cluster's name into it: no field is immutable, and
+//! no webhook checks it. The claim reference in a ClusterDeployment cannot be changed once it is set.
 
 use testplatform_apis::hive_status::Ownership;
 
 use super::object::{ClusterClaim, ClusterDeployment};
 
-/// Whether the ClusterDeployment says that it belongs to this very claim.
+/// Checks whether the ClusterDeployment belongs to this exact claim.
 pub fn of(claim: &ClusterClaim, deployment: &ClusterDeployment) -> Ownership {
     let Some(pool) = &deployment.spec.value.cluster_pool_ref else { return Ownership::Mismatch };
     // A claim is in the namespace of its pool.

@@ -1,4 +1,4 @@
-//! What is read of a ClusterPool.
+//! Fields that are read of a ClusterPool.
 
 use serde::{Deserialize, de::IgnoredAny};
 use testplatform_apis::foreign::meta::ObservedCondition;
@@ -10,14 +10,14 @@ pub struct Spec {
     /// How many clusters there may be, those that are given away included. None: any number.
     pub max_size: Option<i64>,
     /// One entry for each cluster that can be made. None: any number.
-    pub inventory: Vec<Entry>,
+    pub inventory: Vec<InventoryEntry>,
 }
 
 /// An entry of the inventory, of which only that it is there matters.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Entry;
+pub struct InventoryEntry;
 
-impl<'de> Deserialize<'de> for Entry {
+impl<'de> Deserialize<'de> for InventoryEntry {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         IgnoredAny::deserialize(deserializer).map(|_| Self)
     }
@@ -31,7 +31,7 @@ pub struct Status {
     pub ready: i64,
     /// Unclaimed clusters that are installed and do not run.
     pub standby: i64,
-    /// What holds of it.
+    /// Conditions of the object.
     pub conditions: Vec<ObservedCondition>,
 }
 

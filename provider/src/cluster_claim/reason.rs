@@ -1,11 +1,11 @@
-//! The words and sentences that are told about a ClusterClaim. The words of what is not published are in
-//! [`Blocked`](testplatform_apis::hive_status::Blocked), because the function repeats them; these are those of events.
+//! Reasons and messages about a ClusterClaim. Those of blocked credentials are in [`Blocked`](testplatform_apis::hive_status::Blocked), because
+//! the function repeats them; these are those of events.
 
 use testplatform_apis::hive_status::Blocked;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reason {
+pub enum ClaimEventReason {
     /// The credentials are there.
     CredentialsPublished,
     /// They are not there any more.
@@ -22,7 +22,7 @@ pub enum Reason {
     ProvisionFailed,
 }
 
-impl Reason {
+impl ClaimEventReason {
     /// All of them.
     pub const ALL: [Self; 7] = [
         Self::CredentialsPublished,
@@ -83,8 +83,9 @@ mod tests {
 
     #[test]
     fn words_are_camel_case_and_differ() {
-        let words: std::collections::BTreeSet<&str> = Reason::ALL.iter().map(|r| r.as_str()).collect();
-        assert_eq!(words.len(), Reason::ALL.len());
+        let words: std::collections::BTreeSet<&str> =
+            ClaimEventReason::ALL.iter().map(|r| r.as_str()).collect();
+        assert_eq!(words.len(), ClaimEventReason::ALL.len());
         let camel = |w: &&str| {
             w.starts_with(|c: char| c.is_ascii_uppercase()) && w.chars().all(|c| c.is_ascii_alphanumeric())
         };

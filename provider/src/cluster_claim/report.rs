@@ -1,4 +1,4 @@
-//! What is told of a ClusterClaim, but for its credentials.
+//! Report about a ClusterClaim, except its credentials.
 
 use testplatform_apis::{
     hive_status::{ClusterDeploymentReport, HiveStatus, Ownership},
@@ -9,32 +9,32 @@ use super::{
     failure,
     object::{ClusterClaim, ClusterDeployment},
     supply,
-    world::{Deployment, World},
+    world::{ClaimState, DeploymentState},
 };
 use crate::diagnostics::is_word;
 
 /// The longest URL, and the longest version.
 const LONGEST: (usize, usize) = (2048, 64);
 
-/// What is stored. What cannot be read counts as nothing: it is written anew.
+/// Stored annotations. Unreadable ones count as missing and are written again.
 pub fn stored(claim: &ClusterClaim) -> HiveStatus {
     let text = claim.annotation(ours::STATUS);
     text.and_then(|text| HiveStatus::read(text).ok()).unwrap_or_default()
 }
 
 /// The pool, the queue and the cluster.
-pub fn of(claim: &ClusterClaim, world: &World, ownership: Option<Ownership>) -> HiveStatus {
+pub fn of(claim: &ClusterClaim, world: &ClaimState, ownership: Option<Ownership>) -> HiveStatus {
     let mut status = HiveStatus { pool: Some(supply::pool(world)), ownership, ..HiveStatus::default() };
     match &world.deployment {
-        Deployment::Unassigned => {
+        DeploymentState::Unassigned => {
             status.queue = supply::queue(claim, world);
             status.supply = supply::supply(claim, world);
         }
-        Deployment::Gone => {
+        DeploymentState::Gone => {
             status.cluster_deployment =
                 claim.assigned().map(|name| ClusterDeploymentReport { name: name.to_owned() });
         }
-        Deployment::Here(deployment) => {
+        DeploymentState::Here(deployment) => {
             status.cluster_deployment = Some(ClusterDeploymentReport { name: deployment.name().to_owned() });
             if ownership == Some(Ownership::Confirmed) {
                 cluster(&mut status, deployment);
@@ -44,7 +44,7 @@ pub fn of(claim: &ClusterClaim, world: &World, ownership: Option<Ownership>) -> 
     status
 }
 
-/// Of a cluster that is another claim's not even this is told.
+/// Not even this is reported about another claim's cluster.
 fn cluster(status: &mut HiveStatus, deployment: &ClusterDeployment) {
     let said = &deployment.status.value;
     status.power_state = deployment.power_state().filter(|word| is_word(word)).map(str::to_owned);

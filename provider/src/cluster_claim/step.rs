@@ -1,41 +1,41 @@
-//! What one pass over a ClusterClaim comes to.
+//! Plan of one reconcile of a ClusterClaim.
 
 use testplatform_apis::hive_status::HiveStatus;
 
 use crate::{
     account::Issue,
     ephemeral_cluster::credentials::Credentials,
+    plan::{Event, Requeue},
     publish,
-    step::{Event, Requeue},
 };
 
-/// What is to be done about one ClusterClaim now.
+/// Plan for one ClusterClaim.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Step {
-    /// In this order. Each may have been done before, by a pass that did not come to its end.
-    pub actions: Vec<Action>,
+pub struct ClaimPlan {
+    /// In this order. Each may have been executed before, by an incomplete reconcile.
+    pub actions: Vec<ClaimOperation>,
     /// Written after the actions, if it differs from what is stored. None leaves it alone.
-    pub status: Option<Notes>,
+    pub status: Option<ClaimAnnotations>,
     /// Emitted once the notes are stored: a decision that is repeated until then emits nothing twice.
     pub events: Vec<Event>,
     /// When to look again although nothing happened.
     pub requeue: Requeue,
 }
 
-/// What stands on the ClusterClaim, whose status is Hive's: annotations, written together.
+/// Annotations on the ClusterClaim, whose status is Hive's; they are written together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Notes {
+pub struct ClaimAnnotations {
     /// Annotation `…/status`.
     pub status: HiveStatus,
     /// Annotation `…/credentials-revision`: there exactly while credentials are published.
     pub credentials_revision: Option<String>,
-    /// Annotation `…/diagnostics`: there while a failed provision is told.
+    /// Annotation `…/diagnostics`: present while a failed provision is reported.
     pub diagnostics: Option<String>,
 }
 
 /// One write, safe to repeat.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum ClaimOperation {
     /// Creates or updates `<claim>-credentials`, labelled as the claim's. Fails on a Secret of another owner.
     Publish(Credentials),
     /// Makes a token in the cluster, and then does the same with it.
@@ -49,17 +49,17 @@ pub enum Action {
         /// Its resourceVersion.
         version: String,
     },
-    /// Tells whoever watches the ClusterClaim.
+    /// Emits an event about the ClusterClaim.
     Emit(Event),
 }
 
-impl From<publish::Action> for Action {
-    fn from(action: publish::Action) -> Self {
+impl From<publish::CredentialsOperation> for ClaimOperation {
+    fn from(action: publish::CredentialsOperation) -> Self {
         match action {
-            publish::Action::Publish(credentials) => Self::Publish(credentials),
-            publish::Action::Issue(issue) => Self::Issue(issue),
-            publish::Action::Withdraw => Self::Withdraw,
-            publish::Action::Emit(event) => Self::Emit(event),
+            publish::CredentialsOperation::Publish(credentials) => Self::Publish(credentials),
+            publish::CredentialsOperation::Issue(issue) => Self::Issue(issue),
+            publish::CredentialsOperation::Withdraw => Self::Withdraw,
+            publish::CredentialsOperation::Emit(event) => Self::Emit(event),
         }
     }
 }

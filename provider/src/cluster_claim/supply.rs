@@ -1,5 +1,5 @@
-//! Where the next cluster for a waiting claim comes from, and what is wrong with a pool: read off what Hive says of the pool, since
-//! it says nothing on the claim.
+//! Source of the next cluster for a waiting claim, and problems of its pool: derived from the pool's status, because Hive reports nothing on
+//! the claim.
 
 use testplatform_apis::{
     foreign::meta::{ObservedCondition, condition},
@@ -10,33 +10,33 @@ use super::{
     object::{ClusterClaim, ClusterPool},
     pool::conditions,
     redact::redacted,
-    world::World,
+    world::ClaimState,
 };
 
 /// The longest sentence about a pool.
 const LONGEST: usize = 512;
 
 /// The pool that a claim names.
-pub fn pool(world: &World) -> PoolReport {
+pub fn pool(world: &ClaimState) -> PoolReport {
     let Some(pool) = &world.pool else { return PoolReport::default() };
     PoolReport {
         found: true,
         deleting: pool.is_deleted(),
-        message: trouble(pool).map(|c| redacted(&c.message, LONGEST)),
+        message: pool_problem(pool).map(|c| redacted(&c.message, LONGEST)),
     }
 }
 
-/// What is known to be wrong with a pool.
-fn trouble(pool: &ClusterPool) -> Option<&ObservedCondition> {
+/// Known problem of a pool.
+fn pool_problem(pool: &ClusterPool) -> Option<&ObservedCondition> {
     let missing = of(pool, conditions::MISSING_DEPENDENCIES).filter(|c| c.is_true());
     let invalid = || of(pool, conditions::INVENTORY_VALID).filter(|c| c.is_false());
     missing.or_else(invalid).filter(|c| !c.message.is_empty())
 }
 
-/// Where the claim stands in its pool's queue. Hive serves by age, in whole seconds: among those of one second nobody knows who
-/// comes first, so the worst is told.
-pub fn queue(claim: &ClusterClaim, world: &World) -> Option<QueueReport> {
-    if !claim.waits() || world.pool.is_none() {
+/// Position of the claim in its pool's queue. Hive serves by age, in whole seconds: the order within one second is unknown, so the worst
+/// position is reported.
+pub fn queue(claim: &ClusterClaim, world: &ClaimState) -> Option<QueueReport> {
+    if !claim.is_waiting() || world.pool.is_none() {
         return None;
     }
     let own = claim.metadata.creation_timestamp.as_ref().map(|t| t.0);
@@ -45,9 +45,9 @@ pub fn queue(claim: &ClusterClaim, world: &World) -> Option<QueueReport> {
     Some(QueueReport { position: count(position), depth: count(world.queue.len().max(position)) })
 }
 
-/// Whether what is told of a queue is still good enough: the place to less than a tenth, so that the first ten know theirs exactly, and
-/// the length to less than a fifth. Otherwise each of many who wait would be written anew for each that comes or goes, and the writes
-/// would grow with the square of the queue.
+/// Whether a reported queue is still accurate enough: the position to less than a tenth, so that the first ten are exact, and the length to
+/// less than a fifth. Otherwise each arrival and departure would rewrite all waiting claims, and the writes would grow with the square of the
+/// queue.
 pub fn is_near(told: Option<&QueueReport>, now: Option<&QueueReport>) -> bool {
     let near = |told: Option<i64>, now: Option<i64>, part: u64| match (told, now) {
         (Some(told), Some(now)) => {
@@ -62,7 +62,7 @@ pub fn is_near(told: Option<&QueueReport>, now: Option<&QueueReport>) -> bool {
 }
 
 /// Where the next cluster for a waiting claim comes from, by its place in the queue.
-pub fn supply(claim: &ClusterClaim, world: &World) -> Option<Supply> {
+pub fn supply(claim: &ClusterClaim, world: &ClaimState) -> Option<Supply> {
     let place = queue(claim, world)?.position?;
     let pool = world.pool.as_deref().filter(|pool| !pool.is_deleted())?;
     let status = &pool.status.value;

@@ -3,33 +3,33 @@
 use std::sync::Arc;
 
 use super::object::{ClusterDeployment, ClusterPool};
-pub use crate::publish::Source;
+pub use crate::publish::CredentialsSource;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::ephemeral_cluster::credentials::Published;
 
 /// What was observed.
 #[derive(Clone, Debug)]
-pub struct World {
+pub struct ClaimState {
     /// What administrators decided.
-    pub settings: Settings,
+    pub settings: ClaimSettings,
     /// The pool that the claim names, in the claim's namespace. May be older than what is.
     pub pool: Option<Arc<ClusterPool>>,
     /// When each claim was made that waits for a cluster of that pool, this one included if it does. May be older than what is.
     pub queue: Vec<Option<Timestamp>>,
-    /// The clusters of that pool that are nobody's yet. May be older than what is.
+    /// Unclaimed clusters of that pool. May be outdated.
     pub unclaimed: Vec<Arc<ClusterDeployment>>,
     /// The cluster that Hive chose.
-    pub deployment: Deployment,
+    pub deployment: DeploymentState,
     /// Its credentials.
-    pub source: Source,
+    pub source: CredentialsSource,
     /// `<claim>-credentials`.
     pub published: Published,
 }
 
 /// The cluster that Hive chose for a claim.
 #[derive(Clone, Debug)]
-pub enum Deployment {
+pub enum DeploymentState {
     /// It has chosen none.
     Unassigned,
     /// The API server said, after it said what the claim is, that there is none of that name.
@@ -38,16 +38,16 @@ pub enum Deployment {
     Here(Arc<ClusterDeployment>),
 }
 
-/// What an administrator decides about ClusterClaims, as far as decisions on one need it.
+/// Settings of an administrator that decisions on one ClusterClaim need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct ClaimSettings {
     /// How often the credentials of a claimed cluster are read again although nothing happened: they cannot be watched.
     pub poll: SignedDuration,
     /// How long a cluster has to have slept before it is started again: clouds do not like it sooner.
     pub dwell: SignedDuration,
 }
 
-impl Default for Settings {
+impl Default for ClaimSettings {
     fn default() -> Self {
         Self { poll: SignedDuration::from_mins(10), dwell: SignedDuration::from_mins(10) }
     }

@@ -15,12 +15,12 @@ const UNKNOWN: &str = "UnknownError";
 
 /// What was observed. Anything in it may be older than what is.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct World {
+pub struct PoolClusters {
     /// The pool's clusters, claimed and unclaimed, and those that are being destroyed.
-    pub clusters: Vec<Cluster>,
+    pub clusters: Vec<PoolCluster>,
     /// How many claims wait: Hive makes a cluster more for each.
     pub waiting: usize,
-    /// What is under the name of the pool's ClusterImageSet; none: it does not exist, or was not read.
+    /// Release image of the pool's ClusterImageSet; None: it does not exist, or was not read.
     pub release_image: Option<String>,
     /// The other namespaces with a pool of this name.
     pub namesakes: Vec<String>,
@@ -28,7 +28,7 @@ pub struct World {
 
 /// A cluster of a pool.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Cluster {
+pub struct PoolCluster {
     /// Name of its ClusterDeployment, and of that one's namespace.
     pub name: String,
     /// When it was made.
@@ -49,7 +49,7 @@ pub struct Cluster {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Deployment {
+struct PoolDeployment {
     metadata: Metadata,
     spec: Lenient<Spec>,
     status: Lenient<Status>,
@@ -59,12 +59,12 @@ struct Deployment {
 #[serde(rename_all = "camelCase", default)]
 struct Spec {
     installed: bool,
-    cluster_pool_ref: Option<PoolRef>,
+    cluster_pool_ref: Option<ClusterPoolRef>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct PoolRef {
+struct ClusterPoolRef {
     namespace: String,
     pool_name: String,
     claim_name: String,
@@ -82,15 +82,15 @@ struct Status {
 const MARKS: [&str; 2] =
     ["hive.openshift.io/remove-cluster-from-pool", "hive.openshift.io/remove-claimed-cluster-from-pool"];
 
-/// By which Hive tells clusters that were made from the pool as it is.
+/// Hash by which Hive recognises clusters of the current pool spec.
 const SPEC_HASH: &str = "hive.openshift.io/cluster-pool-spec-hash";
 /// Longer is no hash.
 const LONGEST_HASH: usize = 128;
 
-impl Cluster {
-    /// Reads a ClusterDeployment, if it belongs to this pool. What it says of itself counts, not a label.
+impl PoolCluster {
+    /// Reads a ClusterDeployment, if it belongs to this pool. Its own spec counts, not a label.
     pub fn read(object: &Value, namespace: &str, pool: &str) -> Option<Self> {
-        let deployment = Deployment::deserialize(object).ok()?;
+        let deployment = PoolDeployment::deserialize(object).ok()?;
         let spec = deployment.spec.value;
         let of = spec.cluster_pool_ref.filter(|r| r.namespace == namespace && r.pool_name == pool)?;
         let metadata = deployment.metadata;
@@ -108,7 +108,7 @@ impl Cluster {
         })
     }
 
-    /// Whether it is there for whoever claims it.
+    /// Whether it is available to claims.
     pub fn is_free(&self) -> bool {
         !self.claimed && !self.going
     }

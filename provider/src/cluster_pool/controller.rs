@@ -1,6 +1,6 @@
-//! The loop over pools: what happened, which pool that concerns, and a look at it, one after the other.
+//! Controller of pools: maps events to pools, and reconciles one after the other.
 //!
-//! Pools and their clusters are watched to know when to look; what is decided on is read anew in every look.
+//! Pools and their clusters are watched for events only; each reconcile reads its input from the API server.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -13,36 +13,36 @@ use kube::{
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
-    execute::{annotate, emit},
-    next::next,
-    observe::{Found, LABELS, hive, observe},
-    seen::{Looked, Seen},
+    execute::{emit, write_status},
+    next::plan,
+    observe::{LABELS, PoolLookup, hive, observe},
+    seen::{PoolGauge, PoolProgress},
 };
 use crate::{
-    controller::pass::guarded,
-    execute::{Cause, Error, error::plain, limited},
-    looks::{Next, Pace, looks},
+    controller::pass::catch_panic,
+    execute::{Cause, Error, error::plain, with_timeout},
     metrics::Metrics,
+    plan::Requeue,
     running::Running,
-    step::Requeue,
-    watch::{Health, keep},
+    watch::{Health, keep_watching},
+    workqueue::{Action, Concurrency, run_queue},
 };
 
 /// One after the other. A look lists what there is of a pool, and of many clusters at once much happens.
-const PACE: Pace = Pace { at_once: 1, calm: Duration::from_secs(1) };
+const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 1, debounce: Duration::from_secs(1) };
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// However quiet it is.
 const NET: Duration = Duration::from_mins(10);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The hub.
     pub client: Client,
-    /// The namespaces of the pools that are looked after.
+    /// Namespaces of the managed pools.
     pub namespaces: BTreeSet<String>,
-    /// Who this process is.
+    /// Identity of this process.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
@@ -51,32 +51,37 @@ pub struct Options {
 /// Namespace and name.
 pub type Key = (String, String);
 
-/// What the loop works with.
-struct Controller {
+/// State of the controller.
+struct PoolController {
     options: Options,
-    seen: Arc<Seen>,
+    seen: Arc<PoolGauge>,
     metrics: Metrics,
 }
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
-    let seen = Arc::new(Seen::default());
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
+    let seen = Arc::new(PoolGauge::default());
     metrics.attach_pools(&seen);
-    let controller = Controller { options, seen, metrics };
+    let controller = PoolController { options, seen, metrics };
     let (sender, happened) = unbounded_channel();
-    let Controller { options, seen, .. } = &controller;
+    let PoolController { options, seen, .. } = &controller;
     let watches = async {
         tokio::join!(
             watch_pools(options, &seen.health[0], sender.clone()),
             watch_clusters(options, &seen.health[1], sender.clone()),
         );
     };
-    let looking =
-        looks(happened, PACE, &controller.metrics, async |key: Key| controller.look(&key).await, stop);
+    let looking = run_queue(
+        happened,
+        PACE,
+        &controller.metrics,
+        async |key: Key| controller.reconcile(&key).await,
+        stop,
+    );
     tokio::select! {
         () = watches => {}
         () = looking => {}
@@ -107,60 +112,60 @@ async fn watch_clusters(options: &Options, health: &Health, sender: UnboundedSen
 }
 
 async fn keep_dynamic(api: Api<DynamicObject>, health: &Health, mut on: impl FnMut(&DynamicObject)) {
-    keep(api, watcher::Config::default(), health, |event| match event {
+    keep_watching(api, watcher::Config::default(), health, |event| match event {
         Event::Apply(object) | Event::InitApply(object) | Event::Delete(object) => on(&object),
         Event::Init | Event::InitDone => {}
     })
     .await;
 }
 
-impl Controller {
-    /// Looks at a pool. One that is gone, or not ours, is looked at again when something happens.
-    async fn look(&self, key: &Key) -> Next {
+impl PoolController {
+    /// Reconciles a pool. A pool that is deleted, or not ours, waits for a change.
+    async fn reconcile(&self, key: &Key) -> Action {
         let (namespace, name) = key;
-        let pass = Box::pin(async { self.pass(key).await.map_err(Cause::from) });
-        match guarded(limited("look_at_clusterpool", PATIENCE, pass)).await {
-            Ok(None) => Next::Rest,
-            Ok(Some(Requeue::OnChange)) => Next::After(NET),
-            Ok(Some(Requeue::After(after))) => Next::After(after),
-            Ok(Some(Requeue::Anew)) => Next::After(PACE.calm),
+        let pass = Box::pin(async { self.reconcile_pool(key).await.map_err(Cause::from) });
+        match catch_panic(with_timeout("look_at_clusterpool", PATIENCE, pass)).await {
+            Ok(None) => Action::AwaitChange,
+            Ok(Some(Requeue::OnChange)) => Action::RequeueAfter(NET),
+            Ok(Some(Requeue::After(after))) => Action::RequeueAfter(after),
+            Ok(Some(Requeue::Fresh)) => Action::RequeueAfter(PACE.debounce),
             Err(Error { action, reason, message }) => {
-                self.metrics.looked_at_pool("failed");
+                self.metrics.count_pool_reconcile("failed");
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(namespace, clusterpool = name, error = message, "a look failed");
-                Next::Failed
+                Action::Failed
             }
         }
     }
 
-    async fn pass(&self, key: &Key) -> kube::Result<Option<Requeue>> {
+    async fn reconcile_pool(&self, key: &Key) -> kube::Result<Option<Requeue>> {
         let Options { client, instance, now, .. } = &self.options;
         let (namespace, name) = key;
         let observed = match observe(client, namespace, name).await? {
-            Found::Pool(observed) => observed,
-            Found::Nothing => {
-                self.seen.saw(key, None);
+            PoolLookup::Pool(observed) => observed,
+            PoolLookup::Nothing => {
+                self.seen.record(key, None);
                 return Ok(None);
             }
-            Found::Broken => {
-                self.seen.saw(key, Some(Looked::UNREADABLE));
-                self.metrics.looked_at_pool("left_alone");
+            PoolLookup::Broken => {
+                self.seen.record(key, Some(PoolProgress::UNREADABLE));
+                self.metrics.count_pool_reconcile("left_alone");
                 // That it goes may be missed, too, and it would be counted for ever.
                 return Ok(Some(Requeue::OnChange));
             }
         };
         let now = now();
-        let step = next(&observed.pool, &observed.world, now);
+        let step = plan(&observed.pool, &observed.world, now);
         let known = step.status.as_ref().or(observed.pool.known.as_ref());
-        self.seen.saw(key, known.map(|known| Looked::of(&observed.pool, known)));
+        self.seen.record(key, known.map(|known| PoolProgress::of(&observed.pool, known)));
         if let Some(status) = &step.status {
-            annotate(client, &observed.object, status).await?;
+            write_status(client, &observed.object, status).await?;
             tracing::info!(namespace, clusterpool = name, ceiling = ?status.ceiling, "annotated");
         }
-        self.metrics.looked_at_pool(if step.status.is_some() { "annotated" } else { "unchanged" });
-        // After the annotation, so that a look that failed before tells of it once.
+        self.metrics.count_pool_reconcile(if step.status.is_some() { "annotated" } else { "unchanged" });
+        // After the annotation, so that a reconcile that failed before emits it once.
         for event in &step.events {
-            self.metrics.told_of_pool(&event.reason);
+            self.metrics.count_pool_event(&event.reason);
             if let Err(error) = emit(client, &observed.object, event, instance, now).await {
                 tracing::warn!(namespace, clusterpool = name, error = plain(&error), "an event was not made");
             }
@@ -178,15 +183,15 @@ mod tests {
 
     use super::*;
 
-    fn controller(client: Client) -> Controller {
+    fn controller(client: Client) -> PoolController {
         let now = || Timestamp::UNIX_EPOCH;
         let options = Options { client, namespaces: BTreeSet::new(), instance: "me".into(), now };
-        let controller = Controller { options, seen: Arc::default(), metrics: Metrics::default() };
+        let controller = PoolController { options, seen: Arc::default(), metrics: Metrics::default() };
         controller.metrics.attach_pools(&controller.seen);
         controller
     }
 
-    /// Whatever is asked of this hub, whoever asks panics.
+    /// A hub on which every request panics.
     fn answer(_: &Request<Body>) -> Result<Response<Body>, Infallible> {
         panic!("a bug")
     }
@@ -195,7 +200,7 @@ mod tests {
     async fn a_bug_is_a_look_that_failed() {
         let service = tower::service_fn(|request: Request<Body>| async move { answer(&request) });
         let controller = controller(Client::new(service, "default"));
-        assert_eq!(controller.look(&("pools".into(), "one".into())).await, Next::Failed);
+        assert_eq!(controller.reconcile(&("pools".into(), "one".into())).await, Action::Failed);
         let told = controller.metrics.encode().unwrap();
         for line in [
             r#"clusterpool_looks_total{outcome="failed"} 1"#,
@@ -231,12 +236,12 @@ mod tests {
             let told = controller.metrics.encode().unwrap();
             assert!(told.contains(&format!("{unreadable}{expected}")), "{expected}: {told}");
         };
-        assert_eq!(controller.look(&key).await, Next::After(NET));
+        assert_eq!(controller.reconcile(&key).await, Action::RequeueAfter(NET));
         count(1);
         // That is not said of the pool.
-        assert_eq!(controller.look(&key).await, Next::Failed);
+        assert_eq!(controller.reconcile(&key).await, Action::Failed);
         count(1);
-        assert_eq!(controller.look(&key).await, Next::Rest);
+        assert_eq!(controller.reconcile(&key).await, Action::AwaitChange);
         count(0);
     }
 }

@@ -20,11 +20,11 @@ use super::observe::hive;
 use crate::{
     ephemeral_cluster::object::MANAGER,
     execute::{cut, error::already_exists},
-    step::Event,
+    plan::Event,
 };
 
 /// Writes the annotation. It carries the resourceVersion that was read, so that a decision on an old copy fails.
-pub(super) async fn annotate(
+pub(super) async fn write_status(
     client: &Client,
     object: &DynamicObject,
     status: &PoolStatus,
@@ -41,7 +41,7 @@ pub(super) async fn annotate(
     Ok(())
 }
 
-/// Tells whoever watches the pool. Each is made once, because it is about a transition.
+/// Emits events about the pool. Each is emitted once, because it reports a transition.
 pub(super) async fn emit(
     client: &Client,
     object: &DynamicObject,

@@ -1,4 +1,4 @@
-//! One pool: what is to be known of it from now on. Pure.
+//! Plans the status of one pool. Pure.
 //!
 //! **Invariant:** what was begun is found again in the annotation alone. **Invariant:** a pool that is being deleted is only counted.
 
@@ -12,28 +12,28 @@ use testplatform_apis::{
 };
 
 use super::{
-    clusters::{Cluster, World},
+    clusters::{PoolCluster, PoolClusters},
     pool::Pool,
     refresh, rotation,
 };
-use crate::step::{Event, Requeue};
+use crate::plan::{Event, Requeue};
 
-/// How often a refresh or a rotation is looked at although nothing was heard: a net under the watches.
+/// Resync period of a refresh or a rotation, in addition to the watches.
 const NET: Duration = Duration::from_mins(1);
 
-/// What is to be done about a pool now.
+/// Plan for a pool.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Step {
+pub struct PoolPlan {
     /// Written as annotation, because it differs from what is there.
     pub status: Option<PoolStatus>,
-    /// What happened, for whoever watches the pool.
+    /// Events for the watchers of the pool.
     pub events: Vec<Event>,
     /// When to look again.
     pub requeue: Requeue,
 }
 
-/// What is to be done about a pool now.
-pub fn next(pool: &Pool, world: &World, now: Timestamp) -> Step {
+/// Plan for a pool.
+pub fn plan(pool: &Pool, world: &PoolClusters, now: Timestamp) -> PoolPlan {
     let before = pool.known.clone().unwrap_or_default();
     let mut status = before.clone();
     status.claimed = i64::try_from(world.clusters.iter().filter(|c| c.claimed).count()).ok();
@@ -41,7 +41,7 @@ pub fn next(pool: &Pool, world: &World, now: Timestamp) -> Step {
     status.last_provision_failure = latest(world, before.last_provision_failure.as_ref());
     status.provision_failure_overcome = overcome(&status, &before, world).then_some(true);
     if pool.deleting {
-        // Nobody scales what is going.
+        // A deleted pool is not scaled.
         status.ceiling = None;
     } else {
         let (rotation, emptied) = rotation::advance(pool, world, before.rotation.clone(), now);
@@ -64,35 +64,35 @@ pub fn next(pool: &Pool, world: &World, now: Timestamp) -> Step {
     }
     let events = events(&before, &status, pool.known.is_some());
     let busy = status.ceiling.is_some() || status.refresh.as_ref().is_some_and(|r| !r.phase.over());
-    Step {
+    PoolPlan {
         status: (pool.known.as_ref() != Some(&status)).then_some(status),
         events,
         requeue: if busy { Requeue::After(NET) } else { Requeue::OnChange },
     }
 }
 
-/// The newest failure that was ever seen. Hive destroys the cluster that could tell.
-fn latest(world: &World, known: Option<&PoolFailure>) -> Option<PoolFailure> {
+/// Newest failure ever observed. Hive destroys the cluster that has the evidence.
+fn latest(world: &PoolClusters, known: Option<&PoolFailure>) -> Option<PoolFailure> {
     let seen = world.clusters.iter().filter_map(|c| c.failure.as_ref());
     seen.chain(known).max_by_key(|f| (f.time, f.cluster_deployment.clone(), f.attempt)).cloned()
 }
 
-/// Whether a cluster that was begun after the failure was installed. Once it was, it may be claimed and gone. Of a failure without a time
-/// nobody knows.
-fn overcome(status: &PoolStatus, before: &PoolStatus, world: &World) -> bool {
+/// Whether a cluster that was started after the failure was installed. Such a cluster may be claimed and deleted by now. A failure without a
+/// time is never overcome.
+fn overcome(status: &PoolStatus, before: &PoolStatus, world: &PoolClusters) -> bool {
     let Some(failure) = &status.last_provision_failure else { return false };
     let was = before.provision_failure_overcome == Some(true)
         && before.last_provision_failure.as_ref() == Some(failure);
-    let younger = |c: &Cluster| c.installed && failure.time.is_some_and(|at| c.created > at);
+    let younger = |c: &PoolCluster| c.installed && failure.time.is_some_and(|at| c.created > at);
     was || world.clusters.iter().any(younger)
 }
 
-/// What is under the name of the ClusterImageSet, beside what was there when the clusters were made.
-fn artifacts(pool: &Pool, world: &World, known: Option<Artifacts>) -> Option<Artifacts> {
+/// Release image of the ClusterImageSet, together with the one at the creation of the clusters.
+fn artifacts(pool: &Pool, world: &PoolClusters, known: Option<Artifacts>) -> Option<Artifacts> {
     if pool.request.on_artifact_change == Some(OnArtifactChange::Ignore) {
         return None;
     }
-    // One that cannot be read has not changed.
+    // An unreadable image counts as unchanged.
     let Some(release) = &world.release_image else { return known };
     match known.filter(|k| k.image_set == pool.image_set) {
         Some(known) => Some(Artifacts { changed: known.release_image != *release, ..known }),
@@ -104,7 +104,7 @@ fn artifacts(pool: &Pool, world: &World, known: Option<Artifacts>) -> Option<Art
     }
 }
 
-/// Transitions only. `known`: it was looked at before, so that what is found at first is no news.
+/// Transitions only. `known`: it was reconciled before, so that the first observation is no news.
 fn events(before: &PoolStatus, after: &PoolStatus, known: bool) -> Vec<Event> {
     let mut events = Vec::new();
     let mut tell = |warning: bool, reason: &str, note: String| {
@@ -113,7 +113,7 @@ fn events(before: &PoolStatus, after: &PoolStatus, known: bool) -> Vec<Event> {
     let refresh = |s: &PoolStatus| s.refresh.as_ref().map(|r| (r.nonce.clone(), r.phase));
     let (old, new) = (refresh(before), refresh(after));
     if let Some((nonce, phase)) = new.filter(|new| old.as_ref() != Some(new)) {
-        // What was there when the pool was first seen asked for nothing.
+        // A nonce from before the first observation requested nothing.
         if known && old.is_none_or(|(old, _)| old != nonce) {
             tell(false, "Refreshing", format!("refresh {nonce} begins"));
         }

@@ -8,10 +8,10 @@ use kube::{
 use serde_json::Value;
 
 use super::{
-    clusters::{Cluster, World},
+    clusters::{PoolCluster, PoolClusters},
     pool::{Pool, Unread},
 };
-use crate::named;
+use crate::lookup;
 
 /// Labels that Hive gives to the ClusterDeployments of a pool.
 pub(super) const LABELS: [&str; 2] =
@@ -22,8 +22,8 @@ pub(super) fn hive(kind: &str) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk("hive.openshift.io", "v1", kind))
 }
 
-/// What there is under the name of a pool.
-pub(super) enum Found {
+/// Lookup result for a pool.
+pub(super) enum PoolLookup {
     /// Nothing, or a pool that the function did not make.
     Nothing,
     /// One of ours that is left alone, because it cannot be read.
@@ -37,42 +37,42 @@ pub(super) struct Observed {
     /// The object itself: what is written refers to it.
     pub object: DynamicObject,
     pub pool: Pool,
-    pub world: World,
+    pub world: PoolClusters,
 }
 
 /// Reads a pool.
-pub(super) async fn observe(client: &Client, namespace: &str, name: &str) -> kube::Result<Found> {
+pub(super) async fn observe(client: &Client, namespace: &str, name: &str) -> kube::Result<PoolLookup> {
     let pools: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &hive("ClusterPool"));
-    let Some(object) = named::find(&pools, name).await? else { return Ok(Found::Nothing) };
+    let Some(object) = lookup::get_opt(&pools, name).await? else { return Ok(PoolLookup::Nothing) };
     let pool = match Pool::read(&json(&object)?) {
         Ok(pool) => pool,
-        Err(Unread::NotOurs) => return Ok(Found::Nothing),
+        Err(Unread::NotOurs) => return Ok(PoolLookup::Nothing),
         Err(Unread::Broken(why)) => {
             tracing::warn!(namespace, clusterpool = name, why, "left alone");
-            return Ok(Found::Broken);
+            return Ok(PoolLookup::Broken);
         }
     };
-    let world = World {
+    let world = PoolClusters {
         clusters: clusters(client, namespace, name).await?,
-        waiting: waiting(client, namespace, name).await?,
+        waiting: count_waiting_claims(client, namespace, name).await?,
         release_image: release_image(client, &pool.image_set).await?,
         namesakes: namesakes(client, namespace, name).await?,
     };
-    Ok(Found::Pool(Box::new(Observed { object, pool, world })))
+    Ok(PoolLookup::Pool(Box::new(Observed { object, pool, world })))
 }
 
-async fn clusters(client: &Client, namespace: &str, name: &str) -> kube::Result<Vec<Cluster>> {
+async fn clusters(client: &Client, namespace: &str, name: &str) -> kube::Result<Vec<PoolCluster>> {
     let all: Api<DynamicObject> = Api::all_with(client.clone(), &hive("ClusterDeployment"));
     let labelled = ListParams::default().labels(&format!("{}={namespace},{}={name}", LABELS[0], LABELS[1]));
     let mut clusters = Vec::new();
     for object in all.list(&labelled).await? {
-        clusters.extend(Cluster::read(&json(&object)?, namespace, name));
+        clusters.extend(PoolCluster::read(&json(&object)?, namespace, name));
     }
     Ok(clusters)
 }
 
 /// Claims for which Hive has no cluster yet.
-async fn waiting(client: &Client, namespace: &str, name: &str) -> kube::Result<usize> {
+async fn count_waiting_claims(client: &Client, namespace: &str, name: &str) -> kube::Result<usize> {
     let claims: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &hive("ClusterClaim"));
     let waits = |claim: &&DynamicObject| {
         let spec = &claim.data["spec"];
@@ -87,7 +87,7 @@ async fn release_image(client: &Client, image_set: &str) -> kube::Result<Option<
         return Ok(None);
     }
     let sets: Api<DynamicObject> = Api::all_with(client.clone(), &hive("ClusterImageSet"));
-    let set = named::find(&sets, image_set).await?;
+    let set = lookup::get_opt(&sets, image_set).await?;
     Ok(set.and_then(|s| s.data["spec"]["releaseImage"].as_str().filter(|r| !r.is_empty()).map(str::to_owned)))
 }
 

@@ -18,9 +18,9 @@ pub struct Pool {
     pub namespace: String,
     /// Whether it is being deleted.
     pub deleting: bool,
-    /// What stands in it: how many clusters that nobody has claimed.
+    /// Size: number of unclaimed clusters.
     pub size: i64,
-    /// What stands in it: how many of them running.
+    /// Running count: number of running clusters.
     pub running_count: i64,
     /// How many clusters it may have of all sorts, claimed ones included; none: as many as it likes.
     pub most: Option<i64>,
@@ -30,18 +30,18 @@ pub struct Pool {
     pub credentials: Option<String>,
     /// The ClusterImageSet that new clusters are made from.
     pub image_set: String,
-    /// What the function asks for.
+    /// Request of the function.
     pub request: PoolRequest,
-    /// What was known when it was last looked at; none: it never was.
+    /// Status of the last reconcile; None before the first.
     pub known: Option<PoolStatus>,
 }
 
-/// What makes a pool one that is not looked after.
+/// Reasons to ignore a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unread {
     /// The function did not make it.
     NotOurs,
-    /// Our own annotation cannot be read: what was begun is not known, and nothing is begun anew on top of it.
+    /// Our own annotation cannot be read: the started work is unknown, and nothing new is started on top of it.
     Broken(String),
 }
 

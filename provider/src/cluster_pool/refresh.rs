@@ -1,20 +1,20 @@
-//! Every cluster that nobody has claimed is replaced once, by lowering the pool's size and raising it again.
+//! Replaces every unclaimed cluster once, by lowering the pool's size and raising it again.
 //!
 //! ```text
 //! Settling ──at rest──▶ Down ──there──▶ Up ──full──▶ Settling … ──none older──▶ Done
 //!                                        └──no fewer older──▶ Stalled
 //! ```
 //!
-//! No label or annotation of a pool makes Hive replace its clusters, only a change of platform, base domain, image set or the name of the install-config
-//! template does; so also one after the other is done here, in waves of one. Hive removes those being installed first, then those that
-//! hibernate, then those that run, of the last two the oldest first. Therefore a wave waits until the pool is at rest and all of its clusters
-//! are of one sort: then it is the oldest that go. That takes the hot ones away, from when the pool is full until they are gone; where clusters cannot
-//! hibernate, all run and are of one sort anyway. Nothing waits where all may be missing at a time.
+//! No label or annotation of a pool makes Hive replace its clusters, only a change of platform, base domain, image set or the name of the
+//! install-config template; a replacement one by one is therefore done here too, in waves of one. Hive removes installing clusters first, then
+//! hibernating ones, then running ones, of the last two the oldest first. Therefore a wave waits until the pool is at rest and all of its
+//! clusters are in the same state: then the oldest are removed. That removes the running ones, from when the pool is full until they are gone;
+//! where clusters cannot hibernate, all run and are in the same state anyway. If all may be missing at a time, nothing waits.
 //!
 //! A pool is full when it has what it can have: claimed clusters count against `maxSize` too, and use entries of the inventory.
 //!
-//! For each claim that waits there is a cluster more, whatever the size. What a wave left to those proves nothing: such a cluster is the claim's in a
-//! moment, or goes when the claim does, and whoever sees that in the middle sees a pool that is full of what is old.
+//! Each waiting claim adds a cluster, whatever the size. Clusters that a wave left to waiting claims prove nothing: such a cluster is claimed
+//! in a moment, or is deleted with the claim. In between the pool seems full of old clusters.
 
 use jiff::Timestamp;
 use testplatform_apis::{
@@ -23,30 +23,30 @@ use testplatform_apis::{
 };
 
 use super::{
-    clusters::{Cluster, World},
+    clusters::{PoolCluster, PoolClusters},
     next::at_most,
     pool::Pool,
 };
 
-/// What a refresh that nobody asked for by a nonce is called, with the release after it.
+/// Nonce prefix of a refresh without a requested nonce; the release follows.
 const BY_ARTIFACT: &str = "artifact:";
 
 /// How far the refresh is from now on, and what the pool may be at most.
 pub(super) fn advance(
     pool: &Pool,
-    world: &World,
+    world: &PoolClusters,
     artifacts: Option<&Artifacts>,
     now: Timestamp,
 ) -> (Option<RefreshReport>, Option<Ceiling>) {
     let known = pool.known.as_ref().and_then(|k| k.refresh.clone());
     let Some(usual) = pool.request.size else { return (known, None) };
-    let Some(asked) = asked(pool, world, artifacts, known.as_ref()) else {
-        // One that was called off leaves nothing behind.
+    let Some(asked) = requested_refresh(pool, world, artifacts, known.as_ref()) else {
+        // A cancelled refresh leaves no trace.
         return (known.filter(|k| k.phase.over()), None);
     };
     let mut report = match known.filter(|k| k.nonce == asked.nonce) {
         Some(report) => report,
-        // What was there when the pool was first seen asks for nothing: it may be older than every cluster.
+        // A nonce from before the first observation requests nothing: it may be older than every cluster.
         None if pool.known.is_none() => {
             let done =
                 RefreshReport { nonce: asked.nonce, phase: RefreshPhase::Done, ..RefreshReport::default() };
@@ -84,10 +84,10 @@ pub(super) fn advance(
     (Some(report), ceiling)
 }
 
-/// The refresh that is to be under way: the one with a nonce, else, where that is allowed, one for another release.
-fn asked(
+/// Refresh to carry out: the one with a nonce, else, if allowed, one for another release.
+fn requested_refresh(
     pool: &Pool,
-    world: &World,
+    world: &PoolClusters,
     artifacts: Option<&Artifacts>,
     known: Option<&RefreshReport>,
 ) -> Option<RefreshRequest> {
@@ -108,9 +108,8 @@ fn asked(
     by_nonce.or_else(by_artifact)
 }
 
-/// How many clusters that nobody has claimed there can be, of so many that are wanted. One that is being destroyed and had no claim makes room
-/// soon.
-fn attainable(pool: &Pool, world: &World, usual: i64) -> i64 {
+/// Attainable number of unclaimed clusters, of a wanted number. An unclaimed cluster in deletion soon makes room.
+fn attainable(pool: &Pool, world: &PoolClusters, usual: i64) -> i64 {
     let claimed = i64::try_from(world.clusters.iter().filter(|c| c.claimed).count()).unwrap_or(i64::MAX);
     pool.most.map_or(usual, |most| usual.min(most.saturating_sub(claimed).max(0)))
 }
@@ -118,7 +117,7 @@ fn attainable(pool: &Pool, world: &World, usual: i64) -> i64 {
 /// One wave.
 struct Wave<'a> {
     pool: &'a Pool,
-    world: &'a World,
+    world: &'a PoolClusters,
     /// The size when nothing else is going on.
     usual: i64,
     /// How many clusters there are when it is full.
@@ -132,7 +131,7 @@ struct Wave<'a> {
 impl Wave<'_> {
     /// The phase that follows from what is there, the same if nothing does, and what the pool may be at most in it.
     fn at(&self, report: &mut RefreshReport) -> (RefreshPhase, Option<Ceiling>) {
-        let is_old = |c: &&Cluster| match (report.youngest, report.started_at) {
+        let is_old = |c: &&PoolCluster| match (report.youngest, report.started_at) {
             (Some(youngest), _) => c.created <= youngest,
             (None, Some(at)) => c.created < at,
             (None, None) => false,
@@ -146,7 +145,7 @@ impl Wave<'_> {
         if old == 0 {
             return (RefreshPhase::Done, None);
         }
-        // Those that are to run do until some are to go: what is waited for may take long.
+        // Running clusters keep running until some have to be deleted: the wait may be long.
         let full = at_most(self.usual, None);
         match report.phase {
             RefreshPhase::Settling if self.all || self.is_at_rest() => {
@@ -174,7 +173,7 @@ impl Wave<'_> {
         }
     }
 
-    fn free(&self) -> impl Iterator<Item = &Cluster> {
+    fn free(&self) -> impl Iterator<Item = &PoolCluster> {
         self.world.clusters.iter().filter(|c| c.is_free())
     }
 
@@ -195,13 +194,13 @@ impl Wave<'_> {
         idle && self.is_full() && (sleeping == 0 || running == 0)
     }
 
-    /// Whether as many are missing as are to be. For each claim that waits there may be one more.
+    /// Whether as many are missing as planned. Each waiting claim may add one.
     fn is_down(&self) -> bool {
         let waiting = i64::try_from(self.world.waiting).unwrap_or_default();
         self.pool.size <= self.down && self.count() <= self.down.saturating_add(waiting)
     }
 
-    /// Whether every place that there is is taken by an installed cluster.
+    /// Whether every slot has an installed cluster.
     fn is_full(&self) -> bool {
         self.pool.size >= self.usual && self.count() >= self.full && self.free().all(|c| c.installed)
     }

@@ -1,9 +1,10 @@
-//! Other credentials for a pool: which clusters need the old ones, and, where that is asked for, emptying the pool before the new ones are used.
+//! Rotation of a pool's credentials: which clusters need the old ones, and, if requested, emptying the pool before the new ones are used.
 //!
-//! A ClusterDeployment refers to a copy of its own and does not tell which Secret that came from. So its age tells: what is older than the moment at
-//! which the pool was first seen to use the new Secret counts as made with the old one. A cluster in between counts as old, which
-//! keeps the old credentials a little longer. Nor are they kept too short: Hive reads the pool once and then makes all that it lacks, one after the
-//! other, so clusters that are a little younger may be old ones still, and our clock may be behind; by the hash that Hive leaves on them they are told.
+//! A ClusterDeployment refers to its own copy and does not name the source Secret. Its age therefore decides: a cluster older than the moment
+//! at which the pool was first observed with the new Secret counts as made with the old one. A cluster in between counts as old, which keeps
+//! the old credentials a little longer. Nor are they dropped too early: Hive reads the pool once and then creates all missing clusters one
+//! after the other, so slightly younger clusters may still be old ones, and our clock may be behind; the hash that Hive leaves on them
+//! identifies those.
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
@@ -12,11 +13,11 @@ use testplatform_apis::{
 };
 
 use super::{
-    clusters::{Cluster, World},
+    clusters::{PoolCluster, PoolClusters},
     next::at_most,
     pool::Pool,
 };
-use crate::bundles::wait::later;
+use crate::bundles::wait::saturating_add;
 
 /// The most names that are listed.
 const MOST: usize = 50;
@@ -26,7 +27,7 @@ const ROUND: SignedDuration = SignedDuration::from_mins(10);
 /// How far the rotation is from now on, and what the pool may be at most.
 pub(super) fn advance(
     pool: &Pool,
-    world: &World,
+    world: &PoolClusters,
     known: Option<RotationReport>,
     now: Timestamp,
 ) -> (Option<RotationReport>, Option<Ceiling>) {
@@ -34,8 +35,8 @@ pub(super) fn advance(
         return (known, None);
     };
     if asked.name != *used && asked.mode == RotationMode::Drain {
-        let all: Vec<&Cluster> = world.clusters.iter().collect();
-        // The function takes up the new ones in this phase; whatever Hive makes for a waiting claim before that needs the old ones.
+        let all: Vec<&PoolCluster> = world.clusters.iter().collect();
+        // The function switches to the new ones in this phase; clusters that Hive creates for a waiting claim before that need the old ones.
         let empty = all.is_empty() && pool.size == 0;
         let phase = if empty { RotationPhase::Switching } else { RotationPhase::Draining };
         // Since when those are used that are used: should it be called off, that is what counts again.
@@ -62,12 +63,13 @@ pub(super) fn advance(
             Some(since) => (since, known.spec_hash_before),
             None => return (Some(first(spec_hash.or(known.spec_hash))), None),
         },
-        // Just taken up.
+        // Just switched.
         (true, true) | (false, false) => (now, known.spec_hash.clone()),
     };
-    let end = later(since, ROUND);
-    let of_before = |c: &&Cluster| c.created < end && before.is_some() && c.spec_hash == before;
-    let old: Vec<&Cluster> = world.clusters.iter().filter(|c| c.created < since || of_before(c)).collect();
+    let end = saturating_add(since, ROUND);
+    let of_before = |c: &&PoolCluster| c.created < end && before.is_some() && c.spec_hash == before;
+    let old: Vec<&PoolCluster> =
+        world.clusters.iter().filter(|c| c.created < since || of_before(c)).collect();
     let phase = if old.is_empty() { RotationPhase::Done } else { RotationPhase::Replacing };
     let report = RotationReport {
         name: used.clone(),
@@ -80,13 +82,13 @@ pub(super) fn advance(
     (Some(counted(report, &old)), None)
 }
 
-/// What Hive says of the pool from which it made the youngest cluster.
-fn youngest_hash(world: &World) -> Option<String> {
+/// Pool hash that Hive recorded on the youngest cluster.
+fn youngest_hash(world: &PoolClusters) -> Option<String> {
     let youngest = world.clusters.iter().max_by_key(|c| (c.created, &c.name));
     youngest.and_then(|c| c.spec_hash.clone())
 }
 
-fn counted(mut report: RotationReport, old: &[&Cluster]) -> RotationReport {
+fn counted(mut report: RotationReport, old: &[&PoolCluster]) -> RotationReport {
     let mut names: Vec<String> = old.iter().map(|c| c.name.clone()).collect();
     names.sort();
     names.truncate(MOST);

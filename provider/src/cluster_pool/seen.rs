@@ -1,4 +1,4 @@
-//! What the loop over pools last saw of each, for those who ask by metrics.
+//! Last state of each pool, as the source of gauges.
 
 use std::{
     collections::BTreeMap,
@@ -10,12 +10,12 @@ use testplatform_apis::pool_report::{PoolStatus, RefreshPhase, RotationPhase};
 use super::{controller::Key, pool::Pool};
 use crate::watch::Health;
 
-/// What a pool is at.
+/// State of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum PoolState {
     /// Nothing is going on but what Hive does by itself.
     Steady,
-    /// Its clusters are being replaced, because it was asked for.
+    /// Its clusters are being replaced on request.
     Refreshing,
     /// They should have been, and nothing more is done about it.
     Stalled,
@@ -23,11 +23,11 @@ pub enum State {
     Rotating,
     /// It is being deleted.
     Deleting,
-    /// What was begun with it cannot be read, so it is left alone.
+    /// The started refresh cannot be read, so the pool is not touched.
     Unreadable,
 }
 
-impl State {
+impl PoolState {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Steady, Self::Refreshing, Self::Stalled, Self::Rotating, Self::Deleting, Self::Unreadable];
@@ -45,18 +45,18 @@ impl State {
     }
 }
 
-/// What was last seen of a pool.
+/// Progress of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Looked {
-    /// What it is at.
-    pub state: State,
+pub struct PoolProgress {
+    /// State of the pool.
+    pub state: PoolState,
     /// How many clusters its refresh has still to replace; none: no refresh is under way.
     pub remaining: Option<i64>,
 }
 
-impl Looked {
-    /// One that cannot be read.
-    pub const UNREADABLE: Self = Self { state: State::Unreadable, remaining: None };
+impl PoolProgress {
+    /// Progress of an unreadable pool.
+    pub const UNREADABLE: Self = Self { state: PoolState::Unreadable, remaining: None };
 
     /// By the pool and what is known of it from now on.
     pub fn of(pool: &Pool, status: &PoolStatus) -> Self {
@@ -67,49 +67,50 @@ impl Looked {
         let refresh = status.refresh.as_ref().filter(|_| !pool.deleting);
         let refreshing = refresh.filter(|r| !r.phase.over());
         let state = if pool.deleting {
-            State::Deleting
+            PoolState::Deleting
         } else if refreshing.is_some() {
-            State::Refreshing
+            PoolState::Refreshing
         } else if rotating {
-            State::Rotating
+            PoolState::Rotating
         } else if refresh.is_some_and(|r| r.phase == RefreshPhase::Stalled) {
-            State::Stalled
+            PoolState::Stalled
         } else {
-            State::Steady
+            PoolState::Steady
         };
         Self { state, remaining: refreshing.map(|r| r.remaining.unwrap_or_default().max(0)) }
     }
 }
 
 /// Everything that was last seen.
-pub struct Seen {
-    pools: Mutex<BTreeMap<Key, Looked>>,
+pub struct PoolGauge {
+    pools: Mutex<BTreeMap<Key, PoolProgress>>,
     /// Of the watches.
     pub health: [Health; 2],
 }
 
-impl Default for Seen {
+impl Default for PoolGauge {
     fn default() -> Self {
         let health = ["pools", "pool-clusterdeployments"].map(Health::new);
         Self { pools: Mutex::default(), health }
     }
 }
 
-impl Seen {
-    /// A pool was looked at. None: it is gone, or not ours.
-    pub fn saw(&self, key: &Key, looked: Option<Looked>) {
+impl PoolGauge {
+    /// Records the progress of a pool. None: it is deleted, or not ours.
+    pub fn record(&self, key: &Key, looked: Option<PoolProgress>) {
         let mut pools = self.pools();
         pools.remove(key);
         pools.extend(looked.map(|looked| (key.clone(), looked)));
     }
 
     /// Each pool, as `namespace/name`.
-    pub fn all(&self) -> Vec<(String, Looked)> {
-        let named = |((namespace, name), looked): (&Key, &Looked)| (format!("{namespace}/{name}"), *looked);
+    pub fn snapshot(&self) -> Vec<(String, PoolProgress)> {
+        let named =
+            |((namespace, name), looked): (&Key, &PoolProgress)| (format!("{namespace}/{name}"), *looked);
         self.pools().iter().map(named).collect()
     }
 
-    fn pools(&self) -> MutexGuard<'_, BTreeMap<Key, Looked>> {
+    fn pools(&self) -> MutexGuard<'_, BTreeMap<Key, PoolProgress>> {
         self.pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -120,7 +121,11 @@ mod tests {
 
     use super::*;
 
-    fn looked(refresh: Option<RefreshPhase>, rotation: Option<RotationPhase>, deleting: bool) -> Looked {
+    fn looked(
+        refresh: Option<RefreshPhase>,
+        rotation: Option<RotationPhase>,
+        deleting: bool,
+    ) -> PoolProgress {
         let status = PoolStatus {
             refresh: refresh.map(|phase| RefreshReport {
                 phase,
@@ -130,7 +135,7 @@ mod tests {
             rotation: rotation.map(|phase| RotationReport { phase, ..RotationReport::default() }),
             ..PoolStatus::default()
         };
-        Looked::of(&Pool { deleting, ..Pool::default() }, &status)
+        PoolProgress::of(&Pool { deleting, ..Pool::default() }, &status)
     }
 
     #[test]
@@ -138,27 +143,27 @@ mod tests {
         use RefreshPhase as F;
         use RotationPhase as R;
         for (refresh, rotation, deleting, state, remaining) in [
-            (None, None, false, State::Steady, None),
-            (Some(F::Done), Some(R::Done), false, State::Steady, None),
-            (None, Some(R::First), false, State::Steady, None),
-            (Some(F::Down), None, false, State::Refreshing, Some(2)),
-            (Some(F::Up), Some(R::Replacing), false, State::Refreshing, Some(2)),
-            (Some(F::Stalled), None, false, State::Stalled, None),
-            (Some(F::Stalled), Some(R::Draining), false, State::Rotating, None),
-            (Some(F::Settling), Some(R::Draining), true, State::Deleting, None),
+            (None, None, false, PoolState::Steady, None),
+            (Some(F::Done), Some(R::Done), false, PoolState::Steady, None),
+            (None, Some(R::First), false, PoolState::Steady, None),
+            (Some(F::Down), None, false, PoolState::Refreshing, Some(2)),
+            (Some(F::Up), Some(R::Replacing), false, PoolState::Refreshing, Some(2)),
+            (Some(F::Stalled), None, false, PoolState::Stalled, None),
+            (Some(F::Stalled), Some(R::Draining), false, PoolState::Rotating, None),
+            (Some(F::Settling), Some(R::Draining), true, PoolState::Deleting, None),
         ] {
-            let expected = Looked { state, remaining };
+            let expected = PoolProgress { state, remaining };
             assert_eq!(looked(refresh, rotation, deleting), expected, "{refresh:?} {rotation:?}");
         }
     }
 
     #[test]
     fn what_is_gone_is_forgotten() {
-        let seen = Seen::default();
+        let seen = PoolGauge::default();
         let key = ("ns".to_owned(), "pool".to_owned());
-        seen.saw(&key, Some(Looked::UNREADABLE));
-        assert_eq!(seen.all(), [("ns/pool".to_owned(), Looked::UNREADABLE)]);
-        seen.saw(&key, None);
-        assert_eq!(seen.all(), []);
+        seen.record(&key, Some(PoolProgress::UNREADABLE));
+        assert_eq!(seen.snapshot(), [("ns/pool".to_owned(), PoolProgress::UNREADABLE)]);
+        seen.record(&key, None);
+        assert_eq!(seen.snapshot(), []);
     }
 }

@@ -1,4 +1,4 @@
-//! What the watches last said of clusters of one kind, and of published Secrets.
+//! Caches of the clusters of one kind, and of published Secrets.
 
 use kube::{
     core::ApiResource,
@@ -10,7 +10,7 @@ use crate::{claims::caches::SecretMeta, ephemeral_cluster::credentials::Publishe
 use testplatform_apis::template::Backend;
 
 /// What is cached.
-pub struct Caches {
+pub struct ClusterCaches {
     /// The objects in those namespaces that are served; those of others too.
     pub clusters: Store<Cluster>,
     /// Secrets in the namespace of published credentials that have the name of one.
@@ -20,23 +20,23 @@ pub struct Caches {
 }
 
 /// Fill the caches.
-pub(super) struct Writers {
+pub(super) struct ClusterWriters {
     pub clusters: Writer<Cluster>,
     pub secrets: Writer<SecretMeta>,
 }
 
-impl Caches {
+impl ClusterCaches {
     /// Empty ones, and what fills them.
     pub(super) fn new(
         backend: Backend,
         resource: ApiResource,
         credentials_namespace: &str,
-    ) -> (Self, Writers) {
+    ) -> (Self, ClusterWriters) {
         let writer = Writer::new(resource);
         let clusters = writer.as_reader();
         let (secrets, secret_writer) = reflector::store();
         let credentials_namespace = credentials_namespace.to_owned();
-        let writers = Writers { clusters: writer, secrets: secret_writer };
+        let writers = ClusterWriters { clusters: writer, secrets: secret_writer };
         (Self { clusters, secrets, backend, credentials_namespace }, writers)
     }
 
@@ -45,6 +45,6 @@ impl Caches {
         let owner = owner(self.backend, object);
         let name = owner.secret_name();
         let secret = self.secrets.get(&ObjectRef::new(&name).within(&self.credentials_namespace));
-        owner.judge(secret.as_deref().map(|secret| &secret.metadata))
+        owner.published_state(secret.as_deref().map(|secret| &secret.metadata))
     }
 }

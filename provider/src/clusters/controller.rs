@@ -1,4 +1,4 @@
-//! A loop for each kind: what happened, which clusters that concerns, and a look at each.
+//! Controller of each cluster kind: maps events to clusters, and reconciles each.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,57 +17,57 @@ use tokio::{
 };
 
 use super::{
-    caches::{Caches, Writers},
-    execute::Executor,
-    kind::{self, Kind},
+    caches::{ClusterCaches, ClusterWriters},
+    execute::ClusterExecutor,
+    kind::{self, ClusterKind},
     object::Cluster,
-    observe::{Observer, resource},
-    world::Settings,
+    observe::{ClusterObserver, resource},
+    world::ClusterSettings,
 };
 use crate::{
-    account::callers::Callers,
+    account::callers::GuestLimiter,
     claims::caches::SecretMeta,
     config::{Clusters, ClustersOf},
     controller::{
-        drive::{WORKERS, drive, said, work_until},
+        drive::{WORKERS, run_reconciler, until_stopped, work_until},
         queue::{Queue, Receiver, requests},
     },
     execute::error::is_not_found,
     metrics::Metrics,
-    publish::Vault,
+    publish::CredentialsNamespace,
     running::Running,
     watch::Health,
 };
 
-/// How many Secrets are looked at at the same time.
+/// Number of Secrets that are reconciled concurrently.
 const CONCURRENCY_OF_ORPHANS: u16 = 2;
 /// How often it is asked whether the hub serves a kind by now.
 const ABSENT: Duration = Duration::from_secs(30);
 
-/// What the loops need to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The hub.
     pub client: Client,
-    /// What is published, and where.
+    /// Credentials to publish, and their target namespace.
     pub config: Clusters,
     /// How long one call may take.
     pub patience: Duration,
-    /// Who this process is.
+    /// Identity of this process.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
 
 /// Everything that the loops of one kind share.
-pub struct Controller {
-    pub(super) kind: &'static dyn Kind,
+pub struct ClusterController {
+    pub(super) kind: &'static dyn ClusterKind,
     pub(super) resource: ApiResource,
     pub(super) of: ClustersOf,
-    pub(super) vault: Vault,
-    pub(super) caches: Arc<Caches>,
-    pub(super) observer: Observer,
-    pub(super) executor: Executor,
+    pub(super) vault: CredentialsNamespace,
+    pub(super) caches: Arc<ClusterCaches>,
+    pub(super) observer: ClusterObserver,
+    pub(super) executor: ClusterExecutor,
     pub(super) queue: Queue,
     pub(super) orphans: Queue,
     pub(super) metrics: Metrics,
@@ -77,18 +77,18 @@ pub struct Controller {
 }
 
 /// The ends that the loops read from.
-struct Inlets {
+struct ClusterInlets {
     clusters: Receiver,
     orphans: Receiver,
-    writers: Writers,
+    writers: ClusterWriters,
 }
 
-/// Runs until `stop`; what has begun is finished. What a hub does not serve is waited for.
+/// Runs until `stop` and finishes started reconciles. Kinds that the hub does not serve are waited for.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let (stopping, stopped) = watch::channel(());
     let loops = options
         .config
@@ -115,16 +115,16 @@ async fn serve(
 ) {
     let kind = kind::of(backend);
     let resource = tokio::select! {
-        () = said(stopped.clone()) => return,
+        () = until_stopped(stopped.clone()) => return,
         resource = until_served(backend, options) => resource,
     };
-    let (controller, inlets) = Controller::new(kind, resource, of, options, metrics);
+    let (controller, inlets) = ClusterController::new(kind, resource, of, options, metrics);
     let controller = Arc::new(controller);
     controller.metrics.attach_clusters(&controller);
-    Box::pin(controller.run(inlets, said(stopped))).await;
+    Box::pin(controller.run(inlets, until_stopped(stopped))).await;
 }
 
-/// Waits until the hub serves a kind, in the best version that it does. Said once; what else is wrong the watches say.
+/// Waits until the hub serves a kind, and returns the best version. Logged once; the watches report all other errors.
 async fn until_served(backend: Backend, options: &Options) -> ApiResource {
     let kind = backend.cluster_kind();
     let mut told = false;
@@ -157,8 +157,8 @@ pub(super) fn key(object: &Cluster) -> String {
     format!("{}/{}", object.namespace(), object.name())
 }
 
-/// The words for the watch of Secrets and for their queue, beside those for the kind itself.
-const fn words(backend: Backend) -> [&'static str; 2] {
+/// Names of the watch of Secrets and of their queue, next to those of the kind itself.
+const fn queue_names(backend: Backend) -> [&'static str; 2] {
     match backend {
         Backend::HyperShift => ["hostedcluster-secrets", "hostedcluster-orphans"],
         Backend::ClusterApi => ["cluster-secrets", "cluster-orphans"],
@@ -167,24 +167,24 @@ const fn words(backend: Backend) -> [&'static str; 2] {
     }
 }
 
-impl Controller {
+impl ClusterController {
     fn new(
-        kind: &'static dyn Kind,
+        kind: &'static dyn ClusterKind,
         resource: ApiResource,
         of: &ClustersOf,
         options: &Options,
         metrics: Metrics,
-    ) -> (Self, Inlets) {
+    ) -> (Self, ClusterInlets) {
         let Options { client, config, patience, instance, now } = options.clone();
         let backend = kind.backend();
-        let settings = Settings::from(&config);
-        let vault = Vault::new(client, &settings.credentials_namespace);
-        let (caches, writers) = Caches::new(backend, resource.clone(), vault.namespace());
+        let settings = ClusterSettings::from(&config);
+        let vault = CredentialsNamespace::new(client, &settings.credentials_namespace);
+        let (caches, writers) = ClusterCaches::new(backend, resource.clone(), vault.namespace());
         let caches = Arc::new(caches);
         let (queue, clusters) = Queue::new();
         let (orphans, orphan_requests) = Queue::new();
-        let callers = Callers::default();
-        let observer = Observer {
+        let callers = GuestLimiter::default();
+        let observer = ClusterObserver {
             kind,
             resource: resource.clone(),
             vault: vault.clone(),
@@ -193,7 +193,7 @@ impl Controller {
             patience,
             callers: callers.clone(),
         };
-        let executor = Executor {
+        let executor = ClusterExecutor {
             backend,
             resource: resource.clone(),
             vault: vault.clone(),
@@ -202,8 +202,8 @@ impl Controller {
             callers,
             now,
         };
-        let health = [backend.cluster_kind().plural, words(backend)[0]].map(Health::new);
-        let inlets = Inlets { clusters, orphans: orphan_requests, writers };
+        let health = [backend.cluster_kind().plural, queue_names(backend)[0]].map(Health::new);
+        let inlets = ClusterInlets { clusters, orphans: orphan_requests, writers };
         let of = of.clone();
         let controller = Self {
             kind,
@@ -222,33 +222,33 @@ impl Controller {
         (controller, inlets)
     }
 
-    async fn run(self: &Arc<Self>, inlets: Inlets, stop: impl Future<Output = ()>) {
-        let Inlets { clusters, orphans, writers } = inlets;
+    async fn run(self: &Arc<Self>, inlets: ClusterInlets, stop: impl Future<Output = ()>) {
+        let ClusterInlets { clusters, orphans, writers } = inlets;
         let work = async |stopped: watch::Receiver<()>| {
             self.begin().await;
             let name_of = |gone: &ObjectRef<DynamicObject>| {
                 format!("{}/{}", gone.namespace.as_deref().unwrap_or_default(), gone.name)
             };
             let reference = |key: &str| self.reference(key);
-            let looks = drive(
+            let looks = run_reconciler(
                 self,
                 self.caches.clusters.clone(),
-                requests(clusters, reference).take_until(Box::pin(said(stopped.clone()))),
+                requests(clusters, reference).take_until(Box::pin(until_stopped(stopped.clone()))),
                 WORKERS,
-                |object, controller| Box::pin(async move { controller.pass(object).await }),
+                |object, controller| Box::pin(async move { controller.reconcile_cluster(object).await }),
                 |gone| self.queue.forget(&name_of(gone)),
             );
             let secret = |name: &str| ObjectRef::<SecretMeta>::new(name).within(self.vault.namespace());
-            let sweeps = drive(
+            let sweeps = run_reconciler(
                 self,
                 self.caches.secrets.clone(),
-                requests(orphans, secret).take_until(Box::pin(said(stopped))),
+                requests(orphans, secret).take_until(Box::pin(until_stopped(stopped))),
                 CONCURRENCY_OF_ORPHANS,
-                |secret, controller| Box::pin(async move { controller.pass_orphan(secret).await }),
+                |secret, controller| Box::pin(async move { controller.reconcile_secret(secret).await }),
                 |gone| self.orphans.forget(&gone.name),
             );
             tokio::join!(looks, sweeps);
-            self.observer.callers.over().await;
+            self.observer.callers.wait_idle().await;
         };
         work_until(stop, self.feed(writers), || self.has_begun(), work).await;
     }
@@ -272,7 +272,7 @@ impl Controller {
     }
 
     /// The clusters that are published here, as far as the cache knows.
-    pub fn served(&self) -> Vec<Arc<Cluster>> {
+    pub fn served_clusters(&self) -> Vec<Arc<Cluster>> {
         let namespace = self.vault.namespace();
         let all = self.caches.clusters.state().into_iter();
         all.filter(|object| object.is_marked_for(namespace)).collect()
@@ -286,6 +286,6 @@ impl Controller {
     /// The queues and what they hold.
     pub fn queues(&self) -> [(&'static str, &Queue); 2] {
         let backend = self.backend();
-        [(backend.cluster_kind().plural, &self.queue), (words(backend)[1], &self.orphans)]
+        [(backend.cluster_kind().plural, &self.queue), (queue_names(backend)[1], &self.orphans)]
     }
 }

@@ -12,86 +12,99 @@ use testplatform_apis::{names::ours, template::Backend};
 
 use super::{
     kind::owner,
-    next::{Notes, Step},
+    next::{ClusterAnnotations, ClusterPlan},
     object::Cluster,
     observe::api,
 };
 use crate::{
-    account::{PATIENCE as ISSUING, callers::Callers},
-    execute::{Cause, Error, Reason, error::is_not_found, event, limited},
-    named,
+    account::{GUEST_TIMEOUT as ISSUING, callers::GuestLimiter},
+    execute::{Cause, Error, Reason, error::is_not_found, event, with_timeout},
+    lookup,
+    plan::Event,
     publish::{
-        Action, Vault,
-        write::{annotate, issue, publish, sweep, withdraw},
+        CredentialsNamespace, CredentialsOperation,
+        write::{delete_orphaned_secret, issue, publish, withdraw, write_annotations},
     },
-    step::Event,
 };
 
-/// Does what a step says.
-pub(super) struct Executor {
-    /// Whose clusters they are.
+/// Executes plans.
+pub(super) struct ClusterExecutor {
+    /// Backend of the clusters.
     pub backend: Backend,
     /// Their objects, as the hub serves them.
     pub resource: ApiResource,
     /// The Secrets of the hub.
-    pub vault: Vault,
-    /// Who this process is, in events.
+    pub vault: CredentialsNamespace,
+    /// Identity of this process in events.
     pub instance: String,
     /// How long one action may take.
     pub patience: Duration,
     /// Leave to call clusters that were delivered.
-    pub callers: Callers,
+    pub callers: GuestLimiter,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
 
 /// Where a step ended too early.
 #[derive(Debug)]
-pub(super) struct Failure<'a> {
+pub(super) struct ClusterFailure<'a> {
     /// The action that failed; none if it was the notes.
-    pub action: Option<&'a Action>,
+    pub action: Option<&'a CredentialsOperation>,
     /// Why.
     pub error: Error,
 }
 
-impl Executor {
+impl ClusterExecutor {
     /// Does the actions in their order, writes the notes, and emits the events about them. The first that fails ends it, but for events.
     /// Returns the failures that are no reason to end the pass.
-    pub async fn run<'a>(&self, object: &Cluster, step: &'a Step) -> Result<Vec<Error>, Failure<'a>> {
+    pub async fn run<'a>(
+        &self,
+        object: &Cluster,
+        step: &'a ClusterPlan,
+    ) -> Result<Vec<Error>, ClusterFailure<'a>> {
         let mut forgone = Vec::new();
         for action in &step.actions {
             match (action, self.one(object, action).await) {
                 (_, Ok(())) => {}
                 // Somebody may miss it, but nothing depends on it.
-                (Action::Emit(_), Err(error)) => forgone.push(error),
-                (Action::Publish(_) | Action::Issue(_) | Action::Withdraw, Err(error)) => {
-                    return Err(Failure { action: Some(action), error });
+                (CredentialsOperation::Emit(_), Err(error)) => forgone.push(error),
+                (
+                    CredentialsOperation::Publish(_)
+                    | CredentialsOperation::Issue(_)
+                    | CredentialsOperation::Withdraw,
+                    Err(error),
+                ) => {
+                    return Err(ClusterFailure { action: Some(action), error });
                 }
             }
         }
         if let Some(notes) = &step.status {
-            self.notes(object, notes).await.map_err(|error| Failure { action: None, error })?;
+            self.write_annotations(object, notes)
+                .await
+                .map_err(|error| ClusterFailure { action: None, error })?;
         }
         for event in &step.events {
-            forgone.extend(self.one(object, &Action::Emit(event.clone())).await.err());
+            forgone.extend(self.one(object, &CredentialsOperation::Emit(event.clone())).await.err());
         }
         Ok(forgone)
     }
 
-    async fn one(&self, object: &Cluster, action: &Action) -> Result<(), Error> {
-        let patience = if matches!(action, Action::Issue(_)) { ISSUING } else { self.patience };
-        limited(name(action), patience, self.act(object, action)).await?;
-        self.say(object, name(action));
+    async fn one(&self, object: &Cluster, action: &CredentialsOperation) -> Result<(), Error> {
+        let patience = if matches!(action, CredentialsOperation::Issue(_)) { ISSUING } else { self.patience };
+        with_timeout(name(action), patience, self.act(object, action)).await?;
+        self.log_operation(object, name(action));
         Ok(())
     }
 
-    async fn act(&self, object: &Cluster, action: &Action) -> Result<(), Cause> {
+    async fn act(&self, object: &Cluster, action: &CredentialsOperation) -> Result<(), Cause> {
         let owner = owner(self.backend, object);
         match action {
-            Action::Publish(credentials) => publish(&self.vault, &owner, credentials).await,
-            Action::Issue(wanted) => issue(&self.vault, &owner, wanted, &self.callers, (self.now)()).await,
-            Action::Withdraw => withdraw(&self.vault, &owner, &self.callers).await,
-            Action::Emit(event) => {
+            CredentialsOperation::Publish(credentials) => publish(&self.vault, &owner, credentials).await,
+            CredentialsOperation::Issue(wanted) => {
+                issue(&self.vault, &owner, wanted, &self.callers, (self.now)()).await
+            }
+            CredentialsOperation::Withdraw => withdraw(&self.vault, &owner, &self.callers).await,
+            CredentialsOperation::Emit(event) => {
                 let events = self.vault.events(object.namespace());
                 let regarding = object.object_ref(&self.resource);
                 event::emit(&events, &self.instance, regarding, event, (self.now)()).await
@@ -100,7 +113,7 @@ impl Executor {
     }
 
     /// Writes those annotations that are not as they should be.
-    pub async fn notes(&self, object: &Cluster, notes: &Notes) -> Result<(), Error> {
+    pub async fn write_annotations(&self, object: &Cluster, notes: &ClusterAnnotations) -> Result<(), Error> {
         let write = async {
             let status = notes.status.write().map_err(|error| Cause::new(Reason::Bug, error.to_string()))?;
             let wanted = [
@@ -108,18 +121,18 @@ impl Executor {
                 (ours::CREDENTIALS_REVISION, notes.credentials_revision.clone()),
             ];
             let api = api(&self.vault.client(), object.namespace(), &self.resource);
-            annotate(&api, &object.metadata, wanted).await
+            write_annotations(&api, &object.metadata, wanted).await
         };
-        if limited("annotate", self.patience, write).await? {
-            self.say(object, "annotate");
+        if with_timeout("annotate", self.patience, write).await? {
+            self.log_operation(object, "annotate");
         }
         Ok(())
     }
 
-    /// Deletes the object of an overdue cluster and emits the event, unless it is another object by now or has another latest end. This comes
-    /// before all other work, because a cluster whose credentials cannot be read is ended by nobody else.
+    /// Deletes the object of an overdue cluster and emits the event, unless it is another object by now or has another latest end. This
+    /// precedes all other work, because nothing else ends a cluster whose credentials cannot be read.
     pub async fn end_overdue(&self, object: &Cluster, event: &Event) -> Result<(), Error> {
-        if !limited("delete_overdue_cluster", self.patience, self.delete(object)).await? {
+        if !with_timeout("delete_overdue_cluster", self.patience, self.delete(object)).await? {
             return Ok(());
         }
         tracing::warn!(
@@ -128,13 +141,14 @@ impl Executor {
             cluster = object.name(),
             "deleted: its latest end has come, and nobody had ended it"
         );
-        limited("emit", self.patience, self.act(object, &Action::Emit(event.clone()))).await
+        with_timeout("emit", self.patience, self.act(object, &CredentialsOperation::Emit(event.clone())))
+            .await
     }
 
     /// Whether the object was deleted.
     async fn delete(&self, object: &Cluster) -> Result<bool, Cause> {
         let api = api(&self.vault.client(), object.namespace(), &self.resource);
-        let Some(found) = named::find(&api, object.name()).await? else { return Ok(false) };
+        let Some(found) = lookup::get_opt(&api, object.name()).await? else { return Ok(false) };
         let same = found.uid() == object.uid() && !found.is_deleted();
         if !same || found.annotation(ours::LATEST_END) != object.annotation(ours::LATEST_END) {
             return Ok(false);
@@ -148,26 +162,26 @@ impl Executor {
         }
     }
 
-    /// Deletes a published Secret whose cluster is gone. `gone` is the uid of the cluster's object.
-    pub async fn sweep(&self, name: &str, gone: &str) -> Result<(), Error> {
+    /// Deletes a published Secret whose cluster is deleted. `gone` is the uid of the cluster's object.
+    pub async fn delete_orphaned_secret(&self, name: &str, gone: &str) -> Result<(), Error> {
         let kind = self.backend.cluster_kind();
-        let removed = sweep(&self.vault, name, (kind.group, kind.kind), gone, &self.callers);
-        limited("sweep_credentials", self.patience, removed).await
+        let removed = delete_orphaned_secret(&self.vault, name, (kind.group, kind.kind), gone, &self.callers);
+        with_timeout("sweep_credentials", self.patience, removed).await
     }
 
     /// One line for each thing that was done. Never what was written.
-    fn say(&self, object: &Cluster, action: &'static str) {
+    fn log_operation(&self, object: &Cluster, action: &'static str) {
         let (kind, namespace, cluster) = (&self.resource.kind, object.namespace(), object.name());
         tracing::info!(kind, namespace, cluster, action, "done");
     }
 }
 
 /// The word that logs and metrics have for an action.
-const fn name(action: &Action) -> &'static str {
+const fn name(action: &CredentialsOperation) -> &'static str {
     match action {
-        Action::Publish(_) => "publish_credentials",
-        Action::Issue(_) => "issue_credentials",
-        Action::Withdraw => "withdraw_credentials",
-        Action::Emit(_) => "emit",
+        CredentialsOperation::Publish(_) => "publish_credentials",
+        CredentialsOperation::Issue(_) => "issue_credentials",
+        CredentialsOperation::Withdraw => "withdraw_credentials",
+        CredentialsOperation::Emit(_) => "emit",
     }
 }

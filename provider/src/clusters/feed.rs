@@ -1,4 +1,4 @@
-//! From what the watches say to the clusters that it concerns.
+//! Maps events of the watches to clusters.
 
 use kube::{
     Api, ResourceExt as _,
@@ -9,8 +9,8 @@ use kube::{
 };
 
 use super::{
-    caches::Writers,
-    controller::{Controller, key},
+    caches::ClusterWriters,
+    controller::{ClusterController, key},
     object::Cluster,
 };
 use crate::{
@@ -20,21 +20,21 @@ use crate::{
     watch,
 };
 
-impl Controller {
+impl ClusterController {
     /// Watches until it is dropped.
-    pub(super) async fn feed(&self, writers: Writers) {
+    pub(super) async fn feed(&self, writers: ClusterWriters) {
         tokio::join!(self.feed_clusters(writers.clusters), self.feed_secrets(writers.secrets));
     }
 
     async fn feed_clusters(&self, mut writer: Writer<Cluster>) {
         let all: Api<Cluster> = Api::all_with(self.vault.client(), &self.resource);
-        watch::keep(all, Config::default(), &self.health[0], |event| {
+        watch::keep_watching(all, Config::default(), &self.health[0], |event| {
             if let Event::Apply(object) | Event::InitApply(object) | Event::Delete(object) = &event
                 && !self.of.serves(object.namespace())
             {
                 return;
             }
-            let event = event.modify(|object| object.slim(self.kind.conditions()));
+            let event = event.modify(|object| object.drop_unread_fields(self.kind.conditions()));
             let is_new = match &event {
                 Event::Apply(object) => {
                     self.cached(&key(object)).is_none_or(|before| !before.is_like(object))
@@ -47,7 +47,7 @@ impl Controller {
                 Event::Delete(object) => self.orphans.push(format!("{}{SUFFIX}", object.name())),
                 Event::InitDone => {
                     self.push_all();
-                    // Somebody may have gone while nobody watched.
+                    // An owner may have been deleted without an event.
                     self.push_secrets();
                 }
                 Event::Init | Event::InitApply(_) | Event::Apply(_) => {}
@@ -57,7 +57,7 @@ impl Controller {
     }
 
     async fn feed_secrets(&self, mut writer: Writer<SecretMeta>) {
-        watch::keep(self.vault.secrets_metadata(), Config::default(), &self.health[1], |event| {
+        watch::keep_watching(self.vault.secrets_metadata(), Config::default(), &self.health[1], |event| {
             let event = event.modify(|secret| slim_secret(&mut secret.metadata));
             if let Event::Apply(secret) | Event::InitApply(secret) = &event
                 && !secret.name_any().ends_with(SUFFIX)
@@ -89,7 +89,7 @@ impl Controller {
         }
     }
 
-    /// A Secret may have outlived its cluster, or be its cluster's. What is nobody's may still be in the way of a cluster of its name.
+    /// A Secret may have outlived its cluster, or belong to it. A Secret without an owner may still block a cluster of its name.
     fn push_secret(&self, secret: &SecretMeta) {
         let name = secret.name_any();
         let Some(cluster) = name.strip_suffix(SUFFIX) else { return };

@@ -1,4 +1,4 @@
-//! What differs from kind to kind: which object has the credentials, when they are safe to read, and where they are. Pure.
+//! Differences between kinds: the object that has the credentials, when they are safe to read, and their location. Pure.
 
 mod caas;
 mod cluster_api;
@@ -9,19 +9,19 @@ use jiff::Timestamp;
 use testplatform_apis::template::Backend;
 
 use super::object::{Cluster, Reference};
-use crate::publish::{Key, Owner};
+use crate::publish::{Key, SecretOwner};
 
-/// What is known of a kind.
-pub trait Kind: Sync {
-    /// The backend whose clusters it stands for.
+/// Properties of a kind.
+pub trait ClusterKind: Sync {
+    /// Backend of the clusters.
     fn backend(&self) -> Backend;
 
     /// The types of conditions that are read of it.
     fn conditions(&self) -> &'static [&'static str];
 
     /// Which object has the credentials.
-    fn holder<'a>(&self, _object: &'a Cluster) -> Holder<'a> {
-        Holder::Itself
+    fn holder<'a>(&self, _object: &'a Cluster) -> CredentialsHolder<'a> {
+        CredentialsHolder::Itself
     }
 
     /// Whether its cluster can be used. `holder`: the object that has the credentials.
@@ -33,14 +33,14 @@ pub trait Kind: Sync {
     /// Where its credentials are.
     ///
     /// # Errors
-    /// If it does not say yet, with a sentence.
-    fn place<'a>(&self, holder: &'a Cluster) -> Result<Place<'a>, &'static str>;
+    /// Returns a sentence if the object does not name them yet.
+    fn place<'a>(&self, holder: &'a Cluster) -> Result<CredentialsLocation<'a>, &'static str>;
 }
 
 /// Which object has the credentials of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holder<'a> {
-    /// The one that stands for it.
+pub enum CredentialsHolder<'a> {
+    /// The cluster's object itself.
     Itself,
     /// It is not said yet; a sentence.
     NotNamed(&'static str),
@@ -55,7 +55,7 @@ pub enum Holder<'a> {
 
 /// Where credentials are, in the namespace of the object that has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct CredentialsLocation<'a> {
     /// The kubeconfig.
     pub kubeconfig: Key<'a>,
     /// The password.
@@ -71,7 +71,7 @@ pub enum Password<'a> {
     At(Key<'a>),
     /// It may have one: it is waited for, but not for long.
     Perhaps {
-        /// Where it would be; None: it is not said.
+        /// Location of the password; None: the object does not say.
         at: Option<Key<'a>>,
         /// Since when it should be there. None: since always.
         since: Option<Timestamp>,
@@ -79,20 +79,20 @@ pub enum Password<'a> {
 }
 
 /// The table of a backend.
-pub fn of(backend: Backend) -> &'static dyn Kind {
+pub fn of(backend: Backend) -> &'static dyn ClusterKind {
     match backend {
         Backend::HyperShift => &hypershift::HostedCluster,
-        Backend::ClusterApi => &cluster_api::Cluster,
+        Backend::ClusterApi => &cluster_api::ClusterApiCluster,
         Backend::Caas => &caas::ClusterTemplateInstance,
         Backend::Osac => &osac::ClusterOrder,
     }
 }
 
 /// Whom the published Secret of an object is for.
-pub fn owner(backend: Backend, object: &Cluster) -> Owner<'_> {
+pub fn owner(backend: Backend, object: &Cluster) -> SecretOwner<'_> {
     let kind = backend.cluster_kind();
     let (namespace, name, uid) = (object.namespace(), object.name(), object.uid());
-    Owner { group: kind.group, kind: kind.kind, namespace, name, uid }
+    SecretOwner { group: kind.group, kind: kind.kind, namespace, name, uid }
 }
 
 fn named(reference: Option<&Reference>) -> Option<&str> {

@@ -7,7 +7,7 @@
 //!      └────────────────────────┴──────── ending, gone ──────────────┘
 //! ```
 //!
-//! What is decided here holds whatever is stale, lost or repeated around it:
+//! Decisions hold whatever is stale, lost or repeated around them:
 //!
 //! - Credentials are published only of what the function has marked for the namespace in which they are published here, only after
 //!   the cluster could be used, and only on what the API server said in this pass.
@@ -23,52 +23,54 @@ use testplatform_apis::{
 };
 
 use super::{
-    kind::{self, Kind, Password, Place},
+    kind::{self, ClusterKind, CredentialsLocation, Password},
     object::Cluster,
     overdue::LatestEnd,
-    world::{Holder, Settings, World},
+    world::{ClusterSettings, ClusterState, HolderState},
 };
 use crate::{
     ephemeral_cluster::credentials::Published,
-    publish::{Action, SOON, Source, Verdict, again, compare, follow},
-    step::{Event, Requeue},
+    plan::{Event, Requeue},
+    publish::{
+        CredentialsDecision, CredentialsOperation, CredentialsSource, SOON, compare, follow, recheck_after,
+    },
 };
 
 /// For how long a password is waited for that need not come.
 pub const PATIENCE: SignedDuration = SignedDuration::from_mins(2);
 
-/// What is to be done about one cluster now.
+/// Plan for one cluster.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Step {
-    /// In this order. Each may have been done before, by a pass that did not come to its end.
-    pub actions: Vec<Action>,
+pub struct ClusterPlan {
+    /// In this order. Each may have been executed before, by an incomplete reconcile.
+    pub actions: Vec<CredentialsOperation>,
     /// Written after the actions, if it differs from what is stored. None leaves it alone.
-    pub status: Option<Notes>,
+    pub status: Option<ClusterAnnotations>,
     /// Emitted once the notes are stored: a decision that is repeated until then emits nothing twice.
     pub events: Vec<Event>,
     /// When to look again although nothing happened.
     pub requeue: Requeue,
 }
 
-/// What stands on the object, whose status is another controller's: annotations, written together.
+/// Annotations on the object, whose status belongs to another controller; they are written together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Notes {
+pub struct ClusterAnnotations {
     /// Annotation `…/status`.
     pub status: HiveStatus,
     /// Annotation `…/credentials-revision`: there exactly while credentials are published.
     pub credentials_revision: Option<String>,
 }
 
-/// What is to be done about a cluster now.
-pub fn next(kind: &dyn Kind, object: &Cluster, world: &World, now: Timestamp) -> Step {
+/// Plans the next step of a cluster.
+pub fn plan(kind: &dyn ClusterKind, object: &Cluster, world: &ClusterState, now: Timestamp) -> ClusterPlan {
     if !is_ours(object, &world.published, &world.settings) || !is_readable(object, &world.holder) {
-        return Step::default();
+        return ClusterPlan::default();
     }
     let stored = stored(object);
     let (source, waits) = source(kind, object, world, &stored, now);
-    let (verdict, again) = judge(kind, object, world, &source, now);
+    let (verdict, again) = evaluate_credentials(kind, object, world, &source, now);
     let followed = follow(object.name(), verdict, &source, &world.published, &stored);
-    let mut step = Step {
+    let mut step = ClusterPlan {
         actions: followed.actions,
         events: followed.events,
         status: None,
@@ -79,7 +81,7 @@ pub fn next(kind: &dyn Kind, object: &Cluster, world: &World, now: Timestamp) ->
             Published::Ours { revision, .. } => Some(revision.clone()),
             Published::Absent | Published::Foreign(_) => None,
         };
-        step.status = Some(Notes {
+        step.status = Some(ClusterAnnotations {
             credentials_revision: revision.filter(|_| told.report.is_some()),
             status: HiveStatus {
                 credentials: told.report,
@@ -98,18 +100,22 @@ pub fn next(kind: &dyn Kind, object: &Cluster, world: &World, now: Timestamp) ->
 }
 
 /// Whether a cluster concerns this provider.
-pub fn is_ours(object: &Cluster, published: &Published, settings: &Settings) -> bool {
+pub fn is_ours(object: &Cluster, published: &Published, settings: &ClusterSettings) -> bool {
     let marked = object.is_marked_for(&settings.credentials_namespace);
     !object.uid().is_empty() && (marked || matches!(published, Published::Ours { .. }))
 }
 
 /// The object with the credentials, if its Secrets may be read and published: the safe moment. Said before they are read, so that
 /// they are read for nothing else.
-pub fn may_read<'a>(kind: &dyn Kind, object: &'a Cluster, world: &'a World) -> Option<&'a Cluster> {
+pub fn may_read<'a>(
+    kind: &dyn ClusterKind,
+    object: &'a Cluster,
+    world: &'a ClusterState,
+) -> Option<&'a Cluster> {
     let holder = match &world.holder {
-        Holder::Itself => object,
-        Holder::Here(holder) => holder,
-        Holder::NotNamed | Holder::Gone => return None,
+        HolderState::Itself => object,
+        HolderState::Here(holder) => holder,
+        HolderState::NotNamed | HolderState::Gone => return None,
     };
     let ends = object.is_deleted() || holder.is_deleted();
     let runs = kind.runs(holder).is_ok() || ever_published(object, &world.published);
@@ -122,89 +128,99 @@ fn ever_published(object: &Cluster, published: &Published) -> bool {
     matches!(published, Published::Ours { .. }) || object.annotation(ours::CREDENTIALS_REVISION).is_some()
 }
 
-fn is_readable(object: &Cluster, holder: &Holder) -> bool {
+fn is_readable(object: &Cluster, holder: &HolderState) -> bool {
     let behind = match holder {
-        Holder::Here(holder) => holder.is_readable(),
-        Holder::Itself | Holder::NotNamed | Holder::Gone => true,
+        HolderState::Here(holder) => holder.is_readable(),
+        HolderState::Itself | HolderState::NotNamed | HolderState::Gone => true,
     };
     object.is_readable() && behind
 }
 
-/// What is stored. What cannot be read counts as nothing: it is written anew.
+/// Stored annotations. Unreadable ones count as missing and are written again.
 fn stored(object: &Cluster) -> HiveStatus {
     let text = object.annotation(ours::STATUS);
     text.and_then(|text| HiveStatus::read(text).ok()).unwrap_or_default()
 }
 
-/// What is to be done, and when that would be something else although nothing happened.
-fn judge(
-    kind: &dyn Kind,
+/// Decides about the credentials, and when the decision changes without an event.
+fn evaluate_credentials(
+    kind: &dyn ClusterKind,
     object: &Cluster,
-    world: &World,
-    source: &Source,
+    world: &ClusterState,
+    source: &CredentialsSource,
     now: Timestamp,
-) -> (Verdict, Requeue) {
-    let withdraw = |what: &str| Verdict::Withdraw(Blocked::NotRunning, what.into());
-    // What it has become tells nobody by itself.
+) -> (CredentialsDecision, Requeue) {
+    let withdraw = |what: &str| CredentialsDecision::Withdraw(Blocked::NotRunning, what.into());
+    // No event reports the change.
     let soon = Requeue::after(SOON);
-    let leave = |why: Blocked, what: &str| (Verdict::Leave(why, what.to_owned()), Requeue::OnChange);
+    let leave =
+        |why: Blocked, what: &str| (CredentialsDecision::Leave(why, what.to_owned()), Requeue::OnChange);
     let made = kind.backend().cluster_kind().kind;
     if object.is_deleted() {
         return (withdraw(&format!("the {made} is being deleted")), Requeue::OnChange);
     }
     match (&world.holder, kind.holder(object)) {
-        (Holder::Gone, _) => return (withdraw("the HostedCluster that it names does not exist"), soon),
-        (Holder::Here(holder), _) if holder.is_deleted() => {
+        (HolderState::Gone, _) => return (withdraw("the HostedCluster that it names does not exist"), soon),
+        (HolderState::Here(holder), _) if holder.is_deleted() => {
             return (withdraw("the HostedCluster that it names is being deleted"), soon);
         }
-        (Holder::NotNamed, kind::Holder::NotNamed(why)) => return leave(Blocked::NotAssigned, why),
-        (Holder::NotNamed | Holder::Itself | Holder::Here(_), _) => {}
+        (HolderState::NotNamed, kind::CredentialsHolder::NotNamed(why)) => {
+            return leave(Blocked::NotAssigned, why);
+        }
+        (HolderState::NotNamed | HolderState::Itself | HolderState::Here(_), _) => {}
     }
     let Some(holder) = may_read(kind, object, world) else {
         let why = match &world.holder {
-            Holder::Itself => kind.runs(object),
-            Holder::Here(holder) => kind.runs(holder),
-            Holder::NotNamed | Holder::Gone => Ok(()),
+            HolderState::Itself => kind.runs(object),
+            HolderState::Here(holder) => kind.runs(holder),
+            HolderState::NotNamed | HolderState::Gone => Ok(()),
         };
-        let verdict = Verdict::Leave(Blocked::NotRunning, why.err().unwrap_or("it was not looked at").into());
-        let here = matches!(world.holder, Holder::Here(_));
+        let verdict = CredentialsDecision::Leave(
+            Blocked::NotRunning,
+            why.err().unwrap_or("it was not looked at").into(),
+        );
+        let here = matches!(world.holder, HolderState::Here(_));
         return (verdict, if here { soon } else { Requeue::OnChange });
     };
     if let Err(why) = kind.place(holder) {
         return leave(Blocked::MetadataMissing, why);
     }
-    let unread = || Verdict::Leave(Blocked::NotRunning, "it was not looked at".to_owned());
+    let unread = || CredentialsDecision::Leave(Blocked::NotRunning, "it was not looked at".to_owned());
     let changed = holder.status.value.conditions.iter().filter_map(|c| c.last_transition_time).max();
     // Not of what is only waited for.
-    let again = again(&world.source, &world.published, changed, now);
+    let again = recheck_after(&world.source, &world.published, changed, now);
     let again = again.map_or(Requeue::OnChange, Requeue::after);
     (compare(source, &world.published, now).unwrap_or_else(unread), again)
 }
 
 /// The credentials as far as they count, and until when: while a password is waited for, they are not complete.
 fn source<'a>(
-    kind: &dyn Kind,
+    kind: &dyn ClusterKind,
     object: &Cluster,
-    world: &'a World,
+    world: &'a ClusterState,
     stored: &HiveStatus,
     now: Timestamp,
-) -> (Cow<'a, Source>, Requeue) {
+) -> (Cow<'a, CredentialsSource>, Requeue) {
     let found = (Cow::Borrowed(&world.source), Requeue::OnChange);
     let Some((reason, message)) = &world.lacks else { return found };
     let place = may_read(kind, object, world).and_then(|holder| kind.place(holder).ok());
-    match place.and_then(|place| waits(&place, stored, now)) {
-        Some(until) => (Cow::Owned(Source::Blocked(*reason, message.clone())), until),
+    match place.and_then(|place| password_deadline(&place, stored, now)) {
+        Some(until) => (Cow::Owned(CredentialsSource::Blocked(*reason, message.clone())), until),
         None => found,
     }
 }
 
-/// Whether a password is waited for that is not there, and until when. One that was there is not taken back.
-fn waits(place: &Place<'_>, stored: &HiveStatus, now: Timestamp) -> Option<Requeue> {
+/// Deadline of the wait for a missing password, if there is one. A published password is never withdrawn.
+fn password_deadline(
+    place: &CredentialsLocation<'_>,
+    stored: &HiveStatus,
+    now: Timestamp,
+) -> Option<Requeue> {
     let Password::Perhaps { since, .. } = &place.password else { return None };
     if stored.credentials.as_ref().is_some_and(|told| told.password_available) {
         return Some(Requeue::OnChange);
     }
-    // Of a time to come nothing is known but that its clock is another one.
+    // A time in the future only means that another clock wrote it.
     let over = (*since)?.min(now).saturating_add(PATIENCE).ok()?;
     (over > now).then(|| Requeue::after(over.duration_since(now)))
 }
@@ -217,32 +233,37 @@ fn sooner(one: Requeue, other: Requeue) -> Requeue {
     }
 }
 
-/// What to say when an action failed, if it is anything for the owner of the cluster. `said` is a sentence that does not change from
-/// try to try, and quotes no secret.
-pub fn failed(object: &Cluster, action: &Action, said: &str) -> Option<Notes> {
+/// Annotations after an operation failed, if the failure concerns the owner of the cluster. `said` is a message that does not change from try
+/// to try, and quotes no secret.
+pub fn failed(object: &Cluster, action: &CredentialsOperation, said: &str) -> Option<ClusterAnnotations> {
     match action {
-        Action::Publish(_) | Action::Issue(_) => {}
-        Action::Withdraw | Action::Emit(_) => return None,
+        CredentialsOperation::Publish(_) | CredentialsOperation::Issue(_) => {}
+        CredentialsOperation::Withdraw | CredentialsOperation::Emit(_) => return None,
     }
     let mut status = stored(object);
     let message = format!("the credentials cannot be published: {said}");
     status.blocking_reason = Some(BlockingReason { reason: Blocked::SecretMissing, message: Some(message) });
     let credentials_revision = object.annotation(ours::CREDENTIALS_REVISION).map(str::to_owned);
-    Some(Notes { status, credentials_revision })
+    Some(ClusterAnnotations { status, credentials_revision })
 }
 
-/// Whether anything of it has to be read anew before it is decided on: what is handed out cannot be taken back, and what is taken
-/// back is missed.
-pub fn matters(kind: &dyn Kind, object: &Cluster, published: &Published, settings: &Settings) -> bool {
+/// Whether anything has to be read from the API server before the decision: published credentials cannot be recalled, and withdrawn ones are
+/// missed.
+pub fn needs_fresh_read(
+    kind: &dyn ClusterKind,
+    object: &Cluster,
+    published: &Published,
+    settings: &ClusterSettings,
+) -> bool {
     let begun = match kind.holder(object) {
-        kind::Holder::Itself => kind.runs(object).is_ok(),
-        kind::Holder::NotNamed(_) => false,
-        kind::Holder::HostedCluster { .. } => true,
+        kind::CredentialsHolder::Itself => kind.runs(object).is_ok(),
+        kind::CredentialsHolder::NotNamed(_) => false,
+        kind::CredentialsHolder::HostedCluster { .. } => true,
     };
     is_ours(object, published, settings) && (begun || ever_published(object, published))
 }
 
-/// How far a cluster is, in a word that metrics have for it.
+/// Progress of a cluster, as a label value of metrics.
 pub fn progress(object: &Cluster) -> &'static str {
     let blocked = stored(object).blocking_reason.is_some_and(|why| match why.reason {
         Blocked::NotAssigned | Blocked::NotRunning => false,

@@ -1,4 +1,4 @@
-//! The object that stands for a cluster, of whatever kind: what decisions need, and no more, because there may be thousands.
+//! Object of a cluster, of any kind: the fields that decisions need, and no more, because there may be thousands.
 
 use serde::Deserialize;
 use testplatform_apis::{
@@ -6,10 +6,10 @@ use testplatform_apis::{
     names::ours,
 };
 
-use crate::{any_kind::any_kind, held::held};
+use crate::{any_kind::any_kind, cached_object::cached_object};
 
-held! {
-    /// The object that stands for a cluster, or that has its credentials.
+cached_object! {
+    /// Object that represents a cluster, or that has its credentials.
     Cluster, Spec, Status
 }
 
@@ -25,7 +25,7 @@ pub struct Spec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Configuration {
-    /// Who may log in. Where that is said, there is no `kubeadmin`.
+    /// Login configuration. With one, there is no `kubeadmin`.
     pub oauth: Option<OAuth>,
 }
 
@@ -39,11 +39,11 @@ pub struct OAuth {}
 pub struct Status {
     /// Of a ClusterTemplateInstance: how far it is.
     pub phase: String,
-    /// What holds of it.
+    /// Conditions of the object.
     pub conditions: Vec<ObservedCondition>,
     /// The Secret with the kubeconfig.
     pub kubeconfig: Option<Reference>,
-    /// Of a HostedCluster whose API has a name of its own: the Secret with a kubeconfig for that name.
+    /// For a HostedCluster whose API has a custom name: the Secret with a kubeconfig for that name.
     pub custom_kubeconfig: Option<Reference>,
     /// Of a HostedCluster: the Secret with the password of `kubeadmin`.
     pub kubeadmin_password: Option<Reference>,
@@ -53,7 +53,7 @@ pub struct Status {
     pub cluster_reference: Option<ClusterReference>,
 }
 
-/// An object beside it, by its name.
+/// Name of an object in the same namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Reference {
@@ -80,8 +80,8 @@ impl Cluster {
         condition(&self.status.value.conditions, type_)
     }
 
-    /// Whether the function made it, and looks for its credentials in this namespace. What others made, or have published elsewhere,
-    /// is theirs.
+    /// Whether the function created it, and expects its credentials in this namespace. Objects of others, or with another credentials
+    /// namespace, are not touched.
     pub fn is_marked_for(&self, credentials_namespace: &str) -> bool {
         self.annotation(ours::CREDENTIALS_NAMESPACE) == Some(credentials_namespace)
     }
@@ -91,8 +91,8 @@ impl Cluster {
         self.spec.error.is_none() && self.status.error.is_none()
     }
 
-    /// Drops what nobody reads. `conditions`: the types that somebody does.
-    pub fn slim(&mut self, conditions: &[&str]) {
+    /// Drops unread fields. `conditions` are the types that are read.
+    pub fn drop_unread_fields(&mut self, conditions: &[&str]) {
         self.metadata.labels = None;
         if let Some(annotations) = &mut self.metadata.annotations {
             annotations.retain(|key, _| key.starts_with(PREFIX));

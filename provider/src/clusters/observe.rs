@@ -1,4 +1,4 @@
-//! What there is around one cluster, as data. Nothing is written here, and nothing decided but what may be read.
+//! Observes one cluster, as data. Nothing is written here, and the only decision is what may be read.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,58 +14,58 @@ use testplatform_apis::{
 };
 
 use super::{
-    caches::Caches,
-    kind::{self, Kind, Password, owner},
-    next::{matters, may_read},
+    caches::ClusterCaches,
+    kind::{self, ClusterKind, Password, owner},
+    next::{may_read, needs_fresh_read},
     object::Cluster,
-    world::{Holder, Settings, World},
+    world::{ClusterSettings, ClusterState, HolderState},
 };
 use crate::{
-    account::{self, Issue, Whose, callers::Callers, whose},
+    account::{self, CredentialsOwner, Issue, callers::GuestLimiter, credentials_owner},
     ephemeral_cluster::credentials::{Credentials, Published},
     execute::{
         Cause, Error, Reason,
         error::{is_not_found, plain},
-        limited,
+        with_timeout,
     },
-    named,
-    publish::{Reader, Source, Vault},
+    lookup,
+    publish::{CredentialsNamespace, CredentialsSource, Reader},
     redacted::Redacted,
 };
 
 /// Looks.
-pub(super) struct Observer {
-    /// What it looks at.
-    pub kind: &'static dyn Kind,
+pub(super) struct ClusterObserver {
+    /// Kind of the observed clusters.
+    pub kind: &'static dyn ClusterKind,
     /// The same, as the hub serves it.
     pub resource: ApiResource,
     /// The Secrets of the hub.
-    pub vault: Vault,
-    /// What is known of it without asking.
-    pub caches: Arc<Caches>,
+    pub vault: CredentialsNamespace,
+    /// Cached objects.
+    pub caches: Arc<ClusterCaches>,
     /// What administrators decided.
-    pub settings: Settings,
+    pub settings: ClusterSettings,
     /// How long one call may take.
     pub patience: Duration,
     /// Leave to call clusters that were delivered.
-    pub callers: Callers,
+    pub callers: GuestLimiter,
 }
 
-/// What was read of a cluster's credentials.
-struct Found {
-    source: Source,
+/// Credentials of a cluster as they were read.
+struct FoundCredentials {
+    source: CredentialsSource,
     lacks: Option<(Blocked, String)>,
 }
 
-impl Observer {
-    /// What there is around a cluster; None if the API server says that it does not exist any more.
+impl ClusterObserver {
+    /// Observes a cluster; None if the API server says that it does not exist any more.
     pub async fn observe(
         &self,
         cached: Arc<Cluster>,
         anew: bool,
-    ) -> Result<Option<(Arc<Cluster>, World)>, Error> {
+    ) -> Result<Option<(Arc<Cluster>, ClusterState)>, Error> {
         let published = self.caches.published(&cached);
-        let matters = matters(self.kind, &cached, &published, &self.settings);
+        let matters = needs_fresh_read(self.kind, &cached, &published, &self.settings);
         let object = if anew || matters {
             match self.object(cached.namespace(), cached.name()).await? {
                 Some(object) => Arc::new(object),
@@ -74,11 +74,13 @@ impl Observer {
         } else {
             cached
         };
-        let holder = if matters { self.holder(&object).await? } else { unseen(self.kind, &object) };
+        let holder =
+            if matters { self.holder(&object).await? } else { holder_without_read(self.kind, &object) };
         // By the object as it is now, which may be another one of the same name.
         let published = self.caches.published(&object);
         let settings = self.settings.clone();
-        let mut world = World { settings, holder, source: Source::Unread, lacks: None, published };
+        let mut world =
+            ClusterState { settings, holder, source: CredentialsSource::Unread, lacks: None, published };
         if let Some(holder) = may_read(self.kind, &object, &world) {
             let reader = Reader { vault: &self.vault, patience: self.patience };
             let found = self.read(&reader, &object, holder, &world.published).await?;
@@ -87,7 +89,7 @@ impl Observer {
             let mut published = world.published.clone();
             reader.verify(&owner, announced, &found.source, &mut published).await?;
             let source = reader.tried(&self.callers, found.source, &published).await?;
-            world = World { source, lacks: found.lacks, published, ..world };
+            world = ClusterState { source, lacks: found.lacks, published, ..world };
         }
         Ok(Some((object, world)))
     }
@@ -95,23 +97,23 @@ impl Observer {
     /// The object of a name.
     pub async fn object(&self, namespace: &str, name: &str) -> Result<Option<Cluster>, Error> {
         let api = api(&self.vault.client(), namespace, &self.resource);
-        self.call("get_cluster", named::find(&api, name)).await
+        self.call("get_cluster", lookup::get_opt(&api, name)).await
     }
 
     /// The object that has the credentials.
-    async fn holder(&self, object: &Cluster) -> Result<Holder, Error> {
+    async fn holder(&self, object: &Cluster) -> Result<HolderState, Error> {
         let (namespace, name) = match self.kind.holder(object) {
-            kind::Holder::Itself => return Ok(Holder::Itself),
-            kind::Holder::NotNamed(_) => return Ok(Holder::NotNamed),
-            kind::Holder::HostedCluster { namespace, name } => (namespace, name),
+            kind::CredentialsHolder::Itself => return Ok(HolderState::Itself),
+            kind::CredentialsHolder::NotNamed(_) => return Ok(HolderState::NotNamed),
+            kind::CredentialsHolder::HostedCluster { namespace, name } => (namespace, name),
         };
         // They become parts of a path.
         if ObjectName::try_from(namespace).is_err() || ObjectName::try_from(name).is_err() {
-            return Ok(Holder::Gone);
+            return Ok(HolderState::Gone);
         }
         let client = self.vault.client();
         let found = find(&client, self.patience, Backend::HyperShift, namespace, name).await?;
-        Ok(found.map_or(Holder::Gone, |found| Holder::Here(Arc::new(found))))
+        Ok(found.map_or(HolderState::Gone, |found| HolderState::Here(Arc::new(found))))
     }
 
     /// The credentials, from where they are.
@@ -121,24 +123,29 @@ impl Observer {
         object: &Cluster,
         holder: &Cluster,
         published: &Published,
-    ) -> Result<Found, Error> {
-        let blocked = |(reason, message)| Ok(Found { source: Source::Blocked(reason, message), lacks: None });
+    ) -> Result<FoundCredentials, Error> {
+        let blocked = |(reason, message)| {
+            Ok(FoundCredentials { source: CredentialsSource::Blocked(reason, message), lacks: None })
+        };
         let place = match self.kind.place(holder) {
             Ok(place) => place,
             Err(why) => return blocked((Blocked::MetadataMissing, why.to_owned())),
         };
         let namespace = holder.namespace();
-        match whose(object.annotation(account::WISH), published) {
-            Whose::Admin => {}
-            Whose::Account(wish) => {
+        match credentials_owner(object.annotation(account::WISH), published) {
+            CredentialsOwner::Admin => {}
+            CredentialsOwner::Account(wish) => {
                 let (admin, revision) = match reader.admin(namespace, &place.kubeconfig).await? {
                     Ok(found) => found,
                     Err(why) => return blocked(why),
                 };
                 let issue = Issue { admin, wish, uid: object.uid().to_owned(), revision };
-                return Ok(Found { source: Source::Account(Box::new(issue)), lacks: None });
+                return Ok(FoundCredentials {
+                    source: CredentialsSource::Account(Box::new(issue)),
+                    lacks: None,
+                });
             }
-            Whose::Nobody(why) => return blocked((Blocked::SecretMissing, why.to_owned())),
+            CredentialsOwner::Nobody(why) => return blocked((Blocked::SecretMissing, why.to_owned())),
         }
         let (config, config_version) = match reader.kubeconfig(namespace, &place.kubeconfig).await? {
             Ok(found) => found,
@@ -165,12 +172,12 @@ impl Observer {
                 }
             },
         };
-        let source = Source::Complete(Credentials {
+        let source = CredentialsSource::Complete(Credentials {
             kubeconfig: Redacted(config),
             password: Redacted(password),
             source_revision: format!("{namespace}:{config_version},{password_version}"),
         });
-        Ok(Found { source, lacks })
+        Ok(FoundCredentials { source, lacks })
     }
 
     /// A call whose answer is not secret.
@@ -179,15 +186,17 @@ impl Observer {
         action: &'static str,
         call: impl Future<Output = kube::Result<T>>,
     ) -> Result<T, Error> {
-        limited(action, self.patience, async { call.await.map_err(Cause::from) }).await
+        with_timeout(action, self.patience, async { call.await.map_err(Cause::from) }).await
     }
 }
 
 /// The object with the credentials of a cluster of which nothing has to be read.
-fn unseen(kind: &dyn Kind, object: &Cluster) -> Holder {
+fn holder_without_read(kind: &dyn ClusterKind, object: &Cluster) -> HolderState {
     match kind.holder(object) {
-        kind::Holder::Itself => Holder::Itself,
-        kind::Holder::NotNamed(_) | kind::Holder::HostedCluster { .. } => Holder::NotNamed,
+        kind::CredentialsHolder::Itself => HolderState::Itself,
+        kind::CredentialsHolder::NotNamed(_) | kind::CredentialsHolder::HostedCluster { .. } => {
+            HolderState::NotNamed
+        }
     }
 }
 
@@ -201,7 +210,7 @@ pub(crate) fn api(client: &Client, namespace: &str, resource: &ApiResource) -> A
     Api::namespaced_with(client.clone(), namespace, resource)
 }
 
-/// The object that stands for a cluster, in whichever version it is served. None: there is none.
+/// Reads the object of a cluster, in any served version. None: it does not exist.
 pub(crate) async fn find(
     client: &Client,
     patience: Duration,
@@ -215,28 +224,29 @@ pub(crate) async fn find(
     for version in kind.versions {
         let api = api(client, namespace, &resource(kind, version));
         let get = async {
-            match named::find(&api, name).await {
+            match lookup::get_opt(&api, name).await {
                 // It is not said of the cluster, so perhaps of the version.
                 Err(error) if is_not_found(&error) => Ok(Err(error)),
                 found => Ok(Ok(found?)),
             }
         };
-        match limited(ACTION, patience, get).await? {
+        match with_timeout(ACTION, patience, get).await? {
             Ok(found) => return Ok(found),
             Err(error) => unsaid = Some(error),
         }
     }
     let Some(unsaid) = unsaid else { return Ok(None) };
     let ask = async { may_be_served(client, kind).await.map_err(Cause::from) };
-    if limited(ACTION, patience, ask).await? {
+    if with_timeout(ACTION, patience, ask).await? {
         let message = format!("it is not said whether there is such a {}: {}", kind.kind, plain(&unsaid));
         return Err(Cause::new(Reason::NotFound, message).during(ACTION));
     }
     Ok(None)
 }
 
-/// Whether there may be objects of a kind: a definition that was removed has taken them all along, and nobody is to wait for them. Only discovery can say
-/// so, in lists of what there is beside it, which is no answer of anybody in between; and they may be stored in a version that we cannot work with.
+/// Whether there may be objects of a kind: removing a definition deletes all of its objects, and nothing should wait for them. Only discovery
+/// can tell, in lists that also contain other kinds, so that no proxy can have made them up; and the objects may be stored in a version that we
+/// do not support.
 async fn may_be_served(client: &Client, kind: hub::Kind) -> kube::Result<bool> {
     let groups = client.list_api_groups().await?.groups;
     // Some are always there.
@@ -265,7 +275,7 @@ mod tests {
 
     const CLUSTER: &str = "/apis/hypershift.openshift.io/v1beta1/namespaces/clusters/hostedclusters/one";
 
-    /// What is found on a hub that has these answers, and of everything else says that there is no such page.
+    /// Observation of a hub that has these answers, and answers 404 to everything else.
     async fn found(answers: Vec<(&'static str, StatusCode, Value)>) -> Result<Option<Cluster>, Error> {
         let service = tower::service_fn(move |request: Request<Body>| {
             let known = answers.iter().find(|(path, ..)| *path == request.uri().path());

@@ -7,8 +7,8 @@
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::names::ours;
 
-use super::{object::Cluster, world::Settings};
-use crate::step::{Event, Requeue};
+use super::{object::Cluster, world::ClusterSettings};
+use crate::plan::{Event, Requeue};
 
 /// A latest end.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub enum LatestEnd {
 
 impl LatestEnd {
     /// The latest end of a cluster. A text that is no time counts as none.
-    pub fn of(object: &Cluster, settings: &Settings, now: Timestamp) -> Self {
+    pub fn of(object: &Cluster, settings: &ClusterSettings, now: Timestamp) -> Self {
         let acted_on = settings.end_overdue.contains(object.namespace())
             && object.is_marked_for(&settings.credentials_namespace)
             && !object.is_deleted();

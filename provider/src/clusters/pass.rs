@@ -1,39 +1,39 @@
-//! One look at one cluster, or at one published Secret.
+//! Reconciles one cluster, or one published Secret.
 
 use std::sync::Arc;
 
 use kube::{ResourceExt as _, runtime::controller::Action};
 
 use super::{
-    controller::{Controller, key},
-    execute::Failure,
+    controller::{ClusterController, key},
+    execute::ClusterFailure,
     next,
     object::Cluster,
     overdue::LatestEnd,
 };
 use crate::{
     claims::caches::SecretMeta,
-    controller::pass::{guarded, reschedule},
+    controller::pass::{catch_panic, requeue_after},
     ephemeral_cluster::credentials::SUFFIX,
     execute::{Error, Reason},
+    plan::Requeue,
     publish::{Labelled, SOON},
-    step::Requeue,
 };
 
-impl Controller {
-    /// Looks at a cluster.
-    pub(super) async fn pass(&self, cached: Arc<Cluster>) -> Result<Action, Error> {
+impl ClusterController {
+    /// Reconciles a cluster.
+    pub(super) async fn reconcile_cluster(&self, cached: Arc<Cluster>) -> Result<Action, Error> {
         let (name, uid) = (key(&cached), cached.uid().to_owned());
         let (waited, anew) = self.queue.begin(&name);
         if let Some(waited) = waited {
             self.metrics.waited(waited);
         }
-        let looked = guarded(Box::pin(self.look(cached, anew))).await;
+        let looked = catch_panic(Box::pin(self.reconcile_observed(cached, anew))).await;
         let kind = self.kind.backend().cluster_kind().kind;
-        Ok(reschedule(&self.metrics, &self.queue, kind, &name, &uid, looked))
+        Ok(requeue_after(&self.metrics, &self.queue, kind, &name, &uid, looked))
     }
 
-    async fn look(&self, cached: Arc<Cluster>, anew: bool) -> Result<Requeue, Error> {
+    async fn reconcile_observed(&self, cached: Arc<Cluster>, anew: bool) -> Result<Requeue, Error> {
         if let LatestEnd::Overdue(event) = LatestEnd::of(&cached, &self.observer.settings, (self.now)()) {
             self.executor.end_overdue(&cached, &event).await?;
             // Its deletion is seen by the watch.
@@ -42,7 +42,7 @@ impl Controller {
         let Some((object, world)) = self.observer.observe(cached, anew).await? else {
             return Ok(Requeue::OnChange);
         };
-        let step = next::next(self.kind, &object, &world, (self.now)());
+        let step = next::plan(self.kind, &object, &world, (self.now)());
         match self.executor.run(&object, &step).await {
             Ok(forgone) => {
                 for error in forgone {
@@ -52,12 +52,12 @@ impl Controller {
                 }
                 Ok(step.requeue)
             }
-            Err(Failure { action, error }) => {
-                // Tells the owner, if it is anything for the owner.
-                let said = action.zip(error.said());
+            Err(ClusterFailure { action, error }) => {
+                // Reports the failure to the owner, if it concerns the owner.
+                let said = action.zip(error.owner_message());
                 let notes = said.and_then(|(action, said)| next::failed(&object, action, &said));
                 if let Some(notes) = notes
-                    && let Err(unsaid) = self.executor.notes(&object, &notes).await
+                    && let Err(unsaid) = self.executor.write_annotations(&object, &notes).await
                 {
                     self.metrics.failed(unsaid.action, unsaid.reason.as_str());
                 }
@@ -66,12 +66,12 @@ impl Controller {
         }
     }
 
-    /// Looks at a published Secret: whether its cluster is gone.
-    pub(super) async fn pass_orphan(&self, cached: Arc<SecretMeta>) -> Result<Action, Error> {
+    /// Reconciles a published Secret: whether its cluster is deleted.
+    pub(super) async fn reconcile_secret(&self, cached: Arc<SecretMeta>) -> Result<Action, Error> {
         let (name, uid) = (cached.name_any(), cached.uid().unwrap_or_default());
         self.orphans.begin(&name);
-        let looked = guarded(Box::pin(self.look_at_orphan(&name, &cached))).await;
-        Ok(reschedule(&self.metrics, &self.orphans, "secret", &name, &uid, looked))
+        let looked = catch_panic(Box::pin(self.look_at_orphan(&name, &cached))).await;
+        Ok(requeue_after(&self.metrics, &self.orphans, "secret", &name, &uid, looked))
     }
 
     async fn look_at_orphan(&self, name: &str, cached: &SecretMeta) -> Result<Requeue, Error> {
@@ -80,25 +80,25 @@ impl Controller {
         let (Some(owner), Some(cluster)) = (owner, name.strip_suffix(SUFFIX)) else {
             return Ok(Requeue::OnChange);
         };
-        // Whose cluster is in a namespace that this provider does not serve is not for it to judge.
+        // Clusters in namespaces that this provider does not serve are not its concern.
         if !self.of.serves(owner.namespace) {
             return Ok(Requeue::OnChange);
         }
         if let Some(known) = self.cached(&format!("{}/{cluster}", owner.namespace))
-            && !owner.is_left_behind(Some(known.uid()))
+            && !owner.is_orphaned(Some(known.uid()))
         {
             return Ok(Requeue::OnChange);
         }
-        // Where the kind itself cannot be listed, that there is none of a name says nothing.
-        if let Some((_, why)) = self.health[0].behind() {
+        // If the kind cannot be listed, the absence of an object proves nothing.
+        if let Some((_, why)) = self.health[0].lag_reason() {
             let message = format!("the clusters cannot be watched: {why}");
             return Err(Error { action: "sweep_credentials", reason: Reason::NotYet, message });
         }
         let found = self.observer.object(owner.namespace, cluster).await?;
-        if owner.is_left_behind(found.as_ref().map(Cluster::uid)) {
+        if owner.is_orphaned(found.as_ref().map(Cluster::uid)) {
             let kind = kind.kind;
             tracing::warn!(secret = name, kind, "withdrawing the credentials of a cluster that is gone");
-            self.executor.sweep(name, owner.uid).await?;
+            self.executor.delete_orphaned_secret(name, owner.uid).await?;
         }
         Ok(Requeue::OnChange)
     }

@@ -6,17 +6,17 @@ use jiff::SignedDuration;
 use testplatform_apis::hive_status::Blocked;
 
 use super::object::Cluster;
-use crate::{ephemeral_cluster::credentials::Published, publish::Source};
+use crate::{ephemeral_cluster::credentials::Published, publish::CredentialsSource};
 
 /// What was observed.
 #[derive(Clone, Debug)]
-pub struct World {
+pub struct ClusterState {
     /// What administrators decided.
-    pub settings: Settings,
+    pub settings: ClusterSettings,
     /// The object that has the credentials.
-    pub holder: Holder,
+    pub holder: HolderState,
     /// The credentials.
-    pub source: Source,
+    pub source: CredentialsSource,
     /// Why a password that may be there is not among them.
     pub lacks: Option<(Blocked, String)>,
     /// `<cluster>-credentials`.
@@ -25,8 +25,8 @@ pub struct World {
 
 /// The object that has the credentials of a cluster, as it was found.
 #[derive(Clone, Debug)]
-pub enum Holder {
-    /// The one that stands for it.
+pub enum HolderState {
+    /// The cluster's object itself.
     Itself,
     /// It is not named, or was not looked for.
     NotNamed,
@@ -36,9 +36,9 @@ pub enum Holder {
     Here(Arc<Cluster>),
 }
 
-/// What an administrator decides.
+/// Settings of an administrator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct ClusterSettings {
     /// Namespace of the published credentials.
     pub credentials_namespace: String,
     /// How often the credentials of a cluster are read again although nothing happened: they cannot be watched.

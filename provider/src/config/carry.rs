@@ -12,7 +12,7 @@ use testplatform_apis::{
 
 use super::Switch;
 
-/// What is done about claims that bring their own credentials. This runs beside the claims, on a Konflux cluster, and not on a hub.
+/// Settings for claims that bring their own credentials. This runs next to the claims, on a Konflux cluster, and not on a hub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Carry {
@@ -22,7 +22,7 @@ pub struct Carry {
     pub flavours: Vec<Carried>,
     /// The hubs, by the names of the ProviderConfigs that lead to them.
     pub hubs: BTreeMap<String, CarryHub>,
-    /// How often each Secret is looked at, 10s or more: one that a tenant changes is on the hub within this time.
+    /// Poll interval of each Secret, 10s or more: a tenant's change arrives on the hub within this time.
     pub poll: GoDuration,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong in a configuration whose fields have the right types.
+//! Checks a configuration whose fields have the right types.
 
 use testplatform_apis::{duration::GoDuration, names::ObjectName};
 
@@ -22,7 +22,7 @@ const SHORTEST_CLEANUP: GoDuration = GoDuration::from_secs(10);
 const SHORTEST_LISTING: GoDuration = GoDuration::from_mins(1);
 /// Two listings in a row are within any grace period.
 const LONGEST_LISTING: GoDuration = GoDuration::from_mins(15);
-/// A claim that is moved, or an Object that is made anew, has its owner again within this time.
+/// A moved claim, or a recreated Object, has its owner again within this time.
 const SHORTEST_GRACE: GoDuration = GoDuration::from_mins(15);
 
 /// An API server refuses to give a token for less.
@@ -30,12 +30,12 @@ const SHORTEST_TOKEN: GoDuration = GoDuration::from_mins(10);
 
 /// Facts are written no more often.
 const SHORTEST_LOOK: GoDuration = GoDuration::from_secs(10);
-/// What is looked at less often is written too late for those who read it.
+/// Longer intervals write facts too late for their readers.
 const LONGEST_LOOK: GoDuration = GoDuration::from_mins(2);
 
 /// Everything that is wrong.
 pub fn findings(config: &Config) -> Vec<Finding> {
-    let mut found = Found(vec![]);
+    let mut found = FindingList(vec![]);
     found.ephemeral_cluster(&config.ephemeral_cluster);
     found.cluster_claim(&config.cluster_claim);
     for (index, namespace) in config.cluster_pool.namespaces.iter().enumerate() {
@@ -61,9 +61,9 @@ pub fn findings(config: &Config) -> Vec<Finding> {
     found.0
 }
 
-struct Found(Vec<Finding>);
+struct FindingList(Vec<Finding>);
 
-impl Found {
+impl FindingList {
     fn add(&mut self, path: &str, message: impl Into<String>) {
         self.0.push(Finding { path: path.into(), message: message.into() });
     }
@@ -177,7 +177,7 @@ impl Found {
                 let path = format!("clusters.backends.{backend}.byoc");
                 self.add(&path, "is for hypershift: no other backend takes credentials of claims");
             }
-            // Whoever reads published credentials would read everything else of the clusters.
+            // A reader of published credentials could read everything else in the clusters' namespaces.
             if of.namespaces.contains(&section.credentials_namespace) {
                 self.add(
                     &path,
@@ -427,7 +427,7 @@ impl Found {
         if section.renew_deadline <= section.retry_period {
             self.add("leaderElection.renewDeadline", "must be longer than retryPeriod");
         }
-        // What others go by is the Lease, which has whole seconds.
+        // Other processes rely on the Lease, which has whole seconds.
         let others_wait = GoDuration::from_secs(section.lease_duration.as_secs());
         if others_wait <= section.renew_deadline {
             self.add("leaderElection.leaseDuration", "must be longer than renewDeadline, in whole seconds");

@@ -10,7 +10,7 @@ use testplatform_apis::{
 
 use super::Switch;
 
-/// What is done about claims whose clusters nobody needs any more. This runs beside the claims, on a Konflux cluster, and not on a hub.
+/// Settings for the cleanup of clusters that nobody needs any more. This runs next to the claims, on a Konflux cluster, and not on a hub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Cleanups {
@@ -18,7 +18,7 @@ pub struct Cleanups {
     pub mode: Switch,
     /// Of which kind: claims for `TestPlatformCluster`, testClusters for `TestCluster`.
     pub flavours: Vec<Cleaned>,
-    /// How often each run is looked at although nothing happened, 10s or more: a net under the watch of it.
+    /// Poll interval of each run, 10s or more, in addition to its watch.
     pub poll: GoDuration,
 }
 

@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use testplatform_apis::duration::GoDuration;
 
-/// What is done about Hive's ClusterClaims that claims for a cluster out of a pool have become.
+/// Settings for Hive's ClusterClaims, which represent claims for a cluster out of a pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ClusterClaims {
-    /// Whether their credentials are published and what is known of them is told.
+    /// Whether their credentials are published and their progress is reported.
     pub mode: Switch,
     /// The namespace in which credentials are published. Not that of a pool, which holds credentials of clouds.
     pub credentials_namespace: String,
-    /// How often the credentials of each claimed cluster are read again although nothing happened: Hive lets nobody watch them.
+    /// Poll interval of the credentials of each claimed cluster: Hive grants no watch of them.
     pub poll: GoDuration,
     /// How long a claimed cluster has to have slept before it is started again.
     pub dwell: GoDuration,

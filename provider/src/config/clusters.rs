@@ -8,7 +8,7 @@ use testplatform_apis::{byoc::NAMESPACE_PREFIX, duration::GoDuration, template::
 
 use super::{Prerequisites, Switch};
 
-/// What is done about the clusters that claims with `template` have become.
+/// Settings for clusters of claims with `template`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Clusters {
@@ -18,7 +18,7 @@ pub struct Clusters {
     /// The namespace in which credentials are published. Not one of clusters, in which other secrets live. Only clusters that name this
     /// one are served.
     pub credentials_namespace: String,
-    /// How often the credentials of each cluster are read again although nothing happened: nobody lets us watch them.
+    /// Poll interval of the credentials of each cluster: the provider has no watch of them.
     pub poll: GoDuration,
     /// Whether the object of a cluster is deleted after its latest end, an hour after the last moment to which its claim could extend it. With it
     /// no cluster outlives a claim that is lost or cannot reach the hub. It takes the right to delete such objects in the namespaces of
@@ -39,7 +39,7 @@ pub struct CloudCredentials {
     /// On: application credentials of OpenStack's identity service are made, rotated and deleted. It takes the right to write Secrets in the
     /// namespaces of the clusters.
     pub mode: Switch,
-    /// The namespace with the issuers: Secrets of users of the cloud, by which credentials are made. Nobody else has to read them.
+    /// Namespace of the issuers: Secrets of users of the cloud, which create credentials. Only the provider has to read them.
     pub issuers_namespace: String,
     /// How often it is asked whether what is published works. While a cluster is being deleted once a minute, if that is more often.
     pub probe: GoDuration,

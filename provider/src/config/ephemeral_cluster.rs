@@ -9,21 +9,21 @@ use testplatform_apis::duration::GoDuration;
 
 use crate::ephemeral_cluster::profiles::Registry;
 
-/// What is done about EphemeralClusters, and for whom.
+/// Settings for EphemeralClusters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct EphemeralClusters {
-    /// Whether EphemeralClusters are fulfilled, only their credentials kept in step, or neither.
+    /// Whether EphemeralClusters are fulfilled, only their credentials are kept in sync, or neither.
     pub mode: Mode,
     /// The namespace of the EphemeralClusters and of the Secrets with their credentials.
     pub namespace: String,
-    /// How long provisioning may take, where the EphemeralCluster does not say.
+    /// Timeout of provisioning, if the EphemeralCluster sets none.
     pub provision_timeout: GoDuration,
-    /// For which lifetime from Ready on a job is given time, where the EphemeralCluster does not say.
+    /// Lifetime from Ready on that a job's timeout allows for, if the EphemeralCluster sets none.
     pub max_lifetime: GoDuration,
     /// How long a job may wait for a build cluster.
     pub scheduling_timeout: GoDuration,
-    /// How long the end may take, from the signal on, before somebody is told. A job is given as long for it.
+    /// Time that teardown may take, from the signal on, before it is reported as overdue. A job's timeout includes it.
     pub deprovision_timeout: GoDuration,
     /// How long a job that is to end may be without a namespace before it is aborted.
     pub abort_grace: GoDuration,
@@ -39,8 +39,7 @@ pub struct EphemeralClusters {
     pub privileged_tenants: Vec<String>,
     /// Where the cluster profiles and their owners are. Required in mode `fulfil`.
     pub cluster_profiles: Option<ClusterProfiles>,
-    /// Who may take which clusters from Hive pools. Left out, everybody may take any; an empty list leaves them to the
-    /// privileged tenants.
+    /// Owners of clusters in Hive pools. If not set, everybody may claim any; an empty list restricts them to the privileged tenants.
     pub cluster_claim_owners: Option<Vec<ClaimOwner>>,
     /// Names that no image of a tenant may have, because steps of workflows use them and would run the tenant's image.
     pub denied_image_names: Vec<String>,
@@ -53,7 +52,7 @@ pub struct EphemeralClusters {
 /// The longest text that Linux hands to a process as `UNRESOLVED_CONFIG`: 32 pages, less the name, `=` and the final zero.
 pub const MAX_CONFIG_BYTES: usize = 32 * 4096 - "UNRESOLVED_CONFIG=".len() - 1;
 
-/// What is done about EphemeralClusters.
+/// Settings for EphemeralClusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", try_from = "Value")]
 pub enum Mode {
@@ -126,11 +125,11 @@ pub struct WaitStep {
 pub struct ClusterProfiles {
     /// A file in the format of the step registry.
     pub file: Option<PathBuf>,
-    /// What would be in that file.
+    /// Content of that file, inline.
     pub inline: Option<Registry>,
 }
 
-/// Who may take which clusters from Hive pools.
+/// Owner of clusters in Hive pools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClaimOwner {
@@ -144,7 +143,7 @@ pub struct ClaimOwner {
     pub claims: ClaimPattern,
 }
 
-/// Which clusters from Hive pools: those whose claim has these values. What is left out may be anything.
+/// Clusters in Hive pools: those whose claim has these values. A field that is not set matches anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ClaimPattern {

@@ -8,7 +8,7 @@ use testplatform_apis::{duration::GoDuration, template::Backend};
 
 use super::Switch;
 
-/// What this hub tells of itself to whoever chooses among hubs for claims with `template`.
+/// Facts that this hub publishes for the hub selection of claims with `template`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct HubFacts {
@@ -16,8 +16,8 @@ pub struct HubFacts {
     pub mode: Switch,
     /// Namespace of ConfigMap `testplatform-hub`, in which it does.
     pub namespace: String,
-    /// The backends whose clusters are counted. Where one makes objects of another (CaaS and OSAC make HostedClusters), a cluster
-    /// counts for both: name the one that is asked for.
+    /// Backends whose clusters are counted. If one backend creates objects of another (CaaS and OSAC create HostedClusters), a cluster counts
+    /// for both: name the requested one.
     pub backends: BTreeSet<Backend>,
     /// How often they are counted, 10s to 2m.
     pub period: GoDuration,
@@ -31,7 +31,7 @@ pub struct HubFacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct NodeClass {
-    /// The hosts that its nodes are taken from. If not set, nodes are made as they are needed and not counted.
+    /// Hosts that supply its nodes. If not set, nodes are created on demand and not counted.
     pub agents: Option<Agents>,
 }
 
@@ -47,7 +47,7 @@ pub struct Agents {
 }
 
 impl HubFacts {
-    /// Whether it tells anything.
+    /// Whether facts are published.
     pub fn is_on(&self) -> bool {
         self.mode == Switch::On
     }

@@ -9,8 +9,8 @@ use testplatform_apis::duration::GoDuration;
 use super::Carried;
 use crate::orphans::remote::RemoteKind;
 
-/// Remote objects of this Konflux cluster that no composite owns, as after a restore of etcd. This runs beside the claims, on a Konflux cluster,
-/// and not on a hub.
+/// Settings for remote objects of this Konflux cluster that no composite owns, as after a restore of etcd. This runs next to the claims, on a
+/// Konflux cluster, and not on a hub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Orphans {
@@ -29,7 +29,7 @@ pub struct Orphans {
     pub poll: GoDuration,
     /// How long a remote object has no owner before it is an orphan, 15m or more.
     pub grace: GoDuration,
-    /// The largest percentage, 1 to 99, of a hub's marked objects that may be without an owner where any is to be ended.
+    /// Largest percentage, 1 to 99, of a hub's marked objects that may be without an owner for any teardown.
     pub max_unowned_percent: u8,
     /// Uids of orphans, from the report, that are ended although that percentage is exceeded or their owner was never recorded.
     pub confirmed_uids: Vec<String>,

@@ -7,19 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use super::Switch;
 
-/// What templates have made on the hub before a cluster, beside the cluster's object.
+/// Objects that templates create on the hub before a cluster, in the namespace of the cluster's object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Prerequisites {
-    /// On: it is made, kept while the cluster's object is there, and deleted after that. It takes the rights to get, create, patch and delete
-    /// the following in the namespaces of the clusters.
+    /// On: they are created, kept while the cluster's object exists, and deleted after that. This needs permission to get, create, patch and
+    /// delete the following resources in the namespaces of the clusters.
     pub mode: Switch,
-    /// What may be made, by resource and API group, such as `configmaps` or `networkpolicies.networking.k8s.io`. Never Secrets. Needed if mode is on.
+    /// Allowed resources, by resource and API group, such as `configmaps` or `networkpolicies.networking.k8s.io`. Never Secrets. Required if
+    /// mode is on.
     pub resources: Vec<String>,
 }
 
 impl Prerequisites {
-    /// What may be made.
+    /// Allowed resources.
     pub fn allowed(&self) -> BTreeSet<AllowedResource> {
         self.resources.iter().filter_map(|text| text.parse().ok()).collect()
     }

@@ -1,7 +1,7 @@
 //! Section `prow` of the configuration: how the ProwJobs are made.
 //!
-//! The defaults are what the Test Platform's own controller gives its jobs (`spec/ephemeralcluster`, "PJ built"), so that
-//! whatever looks at jobs sees no difference.
+//! The defaults are those of the Test Platform's own controller (`spec/ephemeralcluster`, "PJ built"), so that tools see no difference between
+//! the jobs.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct Prow {
     pub namespace: String,
     /// The namespace of their pods, on the build clusters.
     pub pod_namespace: String,
-    /// What a job names as its build cluster until Prow's scheduler has chosen one.
+    /// Build cluster of a job until Prow's scheduler has chosen one.
     pub cluster: String,
     /// The tenant of Prow to which the jobs belong.
     pub tenant_id: String,
@@ -25,8 +25,8 @@ pub struct Prow {
     pub labels: BTreeMap<String, String>,
     /// Annotations that every job gets besides those that this provider needs.
     pub annotations: BTreeMap<String, String>,
-    /// `decoration_config` of the jobs, as Prow has it; taken whole, since Prow itself adds nothing to a job that is not made
-    /// from its own configuration. `timeout` and `skip_cloning` are set by this provider.
+    /// `decoration_config` of the jobs, in Prow's format; complete, since Prow adds its defaults only to jobs from its own configuration. This
+    /// provider sets `timeout` and `skip_cloning`.
     pub decoration: Map<String, Value>,
     /// The pod in which ci-operator runs.
     pub ci_operator: CiOperatorPod,
@@ -68,7 +68,7 @@ pub struct CiOperatorPod {
 pub struct SecretMount {
     /// Name of the volume.
     pub name: String,
-    /// Where it is mounted.
+    /// Mount path.
     pub mount_path: String,
     /// The Secret. None for a volume that Prow's decoration brings along.
     #[serde(default)]

@@ -1,7 +1,7 @@
 //! From YAML to a type, with every problem instead of the first, each with its place.
 //!
-//! The text becomes a tree whose nodes know where they stand. The type is read from the tree; what it takes offence at is noted
-//! and cut out, and the rest is read again. That works because nearly every field has a default.
+//! The text is parsed into a tree whose nodes know their positions. The type is read from the tree; each value that it rejects is recorded and
+//! cut out, and the rest is read again. That works because nearly every field has a default.
 
 use std::fmt;
 
@@ -10,14 +10,14 @@ use serde_saphyr::{Spanned, UserMessageFormatter};
 
 mod tree;
 
-use tree::{Node, Step, Tree, place};
+use tree::{Node, PathStep, Tree, place};
 
 /// More than that and the file is something else altogether.
 const MAX_PROBLEMS: usize = 50;
 
 /// Something that is wrong in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// The file.
     pub file: String,
     /// The line, from 1; 0 if there is no place.
@@ -26,11 +26,11 @@ pub struct Problem {
     pub column: u64,
     /// The field, such as `ephemeralCluster.waitImage.tag`; empty if it is about the whole.
     pub path: String,
-    /// What is wrong and what to do.
+    /// The problem, and how to fix it.
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file)?;
         if self.line > 0 {
@@ -43,17 +43,17 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What is wrong, before it is known where.
+/// A problem before its position in the file is known.
 pub struct Finding {
     /// The field.
     pub path: String,
-    /// What is wrong and what to do.
+    /// The problem, and how to fix it.
     pub message: String,
 }
 
-/// What was found so far.
+/// Findings so far.
 pub struct Findings {
-    /// What was read, without what could not be.
+    /// Parsed values, without those that cannot be read.
     tree: Option<Node>,
     found: Vec<Located>,
 }
@@ -84,13 +84,13 @@ impl Findings {
     }
 
     /// All of them, in the order of the file.
-    pub fn into_problems(mut self, file: &str) -> Vec<Problem> {
+    pub fn into_problems(mut self, file: &str) -> Vec<ConfigProblem> {
         self.found.sort_by(|a, b| {
             (a.line, a.column, &a.path, &a.message).cmp(&(b.line, b.column, &b.path, &b.message))
         });
         self.found
             .into_iter()
-            .map(|Located { line, column, path, message }| Problem {
+            .map(|Located { line, column, path, message }| ConfigProblem {
                 file: file.into(),
                 line,
                 column,
@@ -124,7 +124,7 @@ pub fn decode<T: DeserializeOwned>(text: &str) -> (Option<T>, Findings) {
                 return (Some(read), findings);
             }
             Err(error) => {
-                let steps: Vec<Step> = error.path().iter().filter_map(Step::new).collect();
+                let steps: Vec<PathStep> = error.path().iter().filter_map(PathStep::new).collect();
                 let (node, _) = tree.find(&steps);
                 let message = advised(&error.inner().to_string());
                 let about_the_key = message.starts_with("unknown field");
@@ -146,7 +146,7 @@ fn options() -> serde_saphyr::Options {
 fn syntax(error: &serde_saphyr::Error) -> Located {
     let text = error.without_snippet().render_with_formatter(&UserMessageFormatter);
     let (line, column) = error.location().map_or((0, 0), place);
-    // The place is said before the message, in the form that editors jump to.
+    // The position precedes the message, in the form that editors jump to.
     let message = text.replace(&format!(" at line {line}, column {column}"), "");
     Located { line, column, path: String::new(), message }
 }

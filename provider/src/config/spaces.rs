@@ -8,7 +8,7 @@ use testplatform_apis::duration::GoDuration;
 
 use super::Switch;
 
-/// What is done about spaces, the namespaces that Namespace claims have become.
+/// Settings for spaces, the namespaces of Namespace claims.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Spaces {

@@ -1,4 +1,4 @@
-//! kube's own scheduler, driven by our queues: each object is looked at by one worker at a time, however often it is named.
+//! kube's own scheduler, driven by our queues: one worker reconciles an object at a time, however often it is queued.
 
 use std::{convert::Infallible, fmt::Debug, hash::Hash, pin::pin, sync::Arc};
 
@@ -15,14 +15,14 @@ use tokio::sync::watch;
 
 use crate::execute::Error;
 
-/// How many workers a loop has: so many objects are looked at at a time.
+/// Number of workers of a loop.
 pub(crate) const WORKERS: u16 = 16;
 
 /// One look, and when the next one is.
 type Looking = BoxFuture<'static, Result<Action, Error>>;
 
-/// Looks at objects until there are no more requests. `gone` is told of those that are not in the store any more.
-pub(crate) async fn drive<K, C>(
+/// Reconciles objects until there are no more requests. `gone` receives those that are no longer in the store.
+pub(crate) async fn run_reconciler<K, C>(
     context: &Arc<C>,
     store: Store<K>,
     requests: impl Stream<Item = Result<ObjectRef<K>, Infallible>>,
@@ -44,8 +44,8 @@ pub(crate) async fn drive<K, C>(
     }
 }
 
-/// Works while the caches are fed, until `stop`. What has begun by then is finished, if there was anything to begin with: `work` is
-/// told by the end of the channel that it gets.
+/// Works while the caches are fed, until `stop`. Started work is finished, if the caches were filled: the end of the channel tells `work` to
+/// stop.
 pub(crate) async fn work_until<W: Future<Output = ()>>(
     stop: impl Future<Output = ()>,
     feeding: impl Future<Output = ()>,
@@ -71,8 +71,8 @@ pub(crate) async fn work_until<W: Future<Output = ()>>(
     }
 }
 
-/// Until it is said that nothing more is to be begun.
-pub(crate) async fn said(mut stopped: watch::Receiver<()>) {
-    // An error means that the other end is gone, which says the same.
+/// Completes when no new work may start.
+pub(crate) async fn until_stopped(mut stopped: watch::Receiver<()>) {
+    // An error means that the sender is dropped, which means the same.
     let _ = stopped.changed().await;
 }

@@ -1,4 +1,4 @@
-//! From what the watches say to the objects that it concerns.
+//! Maps events of the watches to objects.
 
 use kube::{
     core::ObjectMeta,
@@ -12,7 +12,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::Controller;
 use crate::{
-    build_clusters::Moved,
+    build_clusters::BuildClusterEvent,
     ephemeral_cluster::{object::EphemeralCluster, prow_job::ProwJob},
     watch,
 };
@@ -23,8 +23,8 @@ pub(super) struct Writers {
     pub(super) prow_jobs: Writer<ProwJob>,
 }
 
-/// How many whole objects one page of a list has. With kube's 500, and a configuration of some KiB in each of them, the
-/// pages took more memory than what is kept of five thousand, and an allocator seldom gives such memory back.
+/// Page size of lists of full objects. With kube's 500, and a configuration of some KiB in each object, the pages took more memory than the
+/// cache of five thousand, and an allocator seldom returns such memory.
 const PAGE: u32 = 100;
 
 /// Labels and annotations of this project, and of the controllers of EphemeralClusters.
@@ -34,7 +34,7 @@ impl Controller {
     /// Watches until it is dropped.
     ///
     /// Lists come in pages: that bounds what is held while they are read, and works with every API server.
-    pub(super) async fn feed(&self, writers: Writers, moved: UnboundedReceiver<Moved>) {
+    pub(super) async fn feed(&self, writers: Writers, moved: UnboundedReceiver<BuildClusterEvent>) {
         let Writers { ephemeral_clusters, prow_jobs } = writers;
         tokio::join!(
             self.feed_ephemeral_clusters(ephemeral_clusters),
@@ -46,8 +46,8 @@ impl Controller {
 
     async fn feed_ephemeral_clusters(&self, mut writer: Writer<EphemeralCluster>) {
         let api = self.hub.ephemeral_clusters();
-        watch::keep(api, Config::default().page_size(PAGE), &self.health[0], |event| {
-            let event = event.modify(|object| slim(&mut object.metadata));
+        watch::keep_watching(api, Config::default().page_size(PAGE), &self.health[0], |event| {
+            let event = event.modify(|object| drop_unread_metadata(&mut object.metadata));
             writer.apply_watcher_event(&event);
             match event {
                 Event::Apply(object) => self.queue.push(object.name()),
@@ -73,30 +73,35 @@ impl Controller {
 
     async fn feed_prow_jobs(&self, mut writer: Writer<ProwJob>) {
         let api = self.hub.prow_jobs();
-        watch::keep(api, Config::default().labels(LABEL).page_size(PAGE), &self.health[1], |event| {
-            let event = event.modify(|job| slim(&mut job.metadata));
-            writer.apply_watcher_event(&event);
-            self.caches.index(&event);
-            match event {
-                Event::Apply(job) | Event::Delete(job) => self.push_job(&job),
-                Event::InitDone => {
-                    for job in self.caches.prow_jobs.state() {
-                        self.push_job(&job);
+        watch::keep_watching(
+            api,
+            Config::default().labels(LABEL).page_size(PAGE),
+            &self.health[1],
+            |event| {
+                let event = event.modify(|job| drop_unread_metadata(&mut job.metadata));
+                writer.apply_watcher_event(&event);
+                self.caches.index_job(&event);
+                match event {
+                    Event::Apply(job) | Event::Delete(job) => self.push_job(&job),
+                    Event::InitDone => {
+                        for job in self.caches.prow_jobs.state() {
+                            self.push_job(&job);
+                        }
+                        // A deleted job may be the reason to reconcile an EphemeralCluster.
+                        for object in self.caches.ephemeral_clusters.state() {
+                            self.queue.push(object.name());
+                        }
                     }
-                    // One that is not among them may be why an EphemeralCluster has to be looked at.
-                    for object in self.caches.ephemeral_clusters.state() {
-                        self.queue.push(object.name());
-                    }
+                    Event::Init | Event::InitApply(_) => {}
                 }
-                Event::Init | Event::InitApply(_) => {}
-            }
-        })
+            },
+        )
         .await;
     }
 
     async fn feed_published(&self) {
         let api = self.hub.secrets_metadata();
-        watch::keep(api, Config::default(), &self.health[2], |event| {
+        watch::keep_watching(api, Config::default(), &self.health[2], |event| {
             for ephemeral_cluster in self.caches.take_published(&event) {
                 self.queue.push(ephemeral_cluster);
             }
@@ -104,15 +109,15 @@ impl Controller {
         .await;
     }
 
-    async fn feed_moved(&self, mut moved: UnboundedReceiver<Moved>) {
+    async fn feed_moved(&self, mut moved: UnboundedReceiver<BuildClusterEvent>) {
         while let Some(moved) = moved.recv().await {
             match moved {
-                Moved::Job(job) => {
+                BuildClusterEvent::Job(job) => {
                     if let Some(job) = self.caches.prow_job(&job) {
                         self.push_job(&job);
                     }
                 }
-                Moved::Cluster(cluster) => {
+                BuildClusterEvent::Cluster(cluster) => {
                     for job in self.caches.prow_jobs.state() {
                         if job.spec.value.cluster == cluster {
                             self.push_job(&job);
@@ -134,9 +139,9 @@ impl Controller {
     }
 }
 
-/// Keeps of labels and annotations what decisions are made by: there may be thousands of objects, and somebody's note on one can
-/// be as long as a spec.
-fn slim(metadata: &mut ObjectMeta) {
+/// Keeps only the labels and annotations that decisions need: there may be thousands of objects, and somebody's annotation can be as long as a
+/// spec.
+fn drop_unread_metadata(metadata: &mut ObjectMeta) {
     let matters = |key: &str| key == LABEL || PREFIXES.iter().any(|prefix| key.starts_with(prefix));
     for map in [&mut metadata.labels, &mut metadata.annotations].into_iter().flatten() {
         map.retain(|key, _| matters(key));

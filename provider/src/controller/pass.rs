@@ -1,4 +1,4 @@
-//! One look at one object.
+//! Reconciles one object.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -7,37 +7,37 @@ use kube::runtime::controller::Action as Again;
 use testplatform_apis::names::ephemeral_cluster::LABEL;
 
 use super::{
-    Controller, Mode,
-    queue::{Queue, net},
+    Controller, ControllerMode,
+    queue::{Queue, resync_period},
 };
 use crate::{
     ephemeral_cluster::{next, object::EphemeralCluster, orphan, prow_job::ProwJob, proxy, world::Job},
-    execute::{Error, Failure, Reason},
+    execute::{Error, ExecutionFailure, Reason},
+    lookup,
     metrics::Metrics,
-    named,
-    step::{Action, Requeue, Step},
+    plan::{Operation, Plan, Requeue},
 };
 
 impl Controller {
-    /// Looks at an EphemeralCluster.
-    pub(super) async fn pass(&self, cached: Arc<EphemeralCluster>) -> Result<Again, Error> {
+    /// Reconciles an EphemeralCluster.
+    pub(super) async fn reconcile_cluster(&self, cached: Arc<EphemeralCluster>) -> Result<Again, Error> {
         let (name, uid) = (cached.name().to_owned(), cached.uid().to_owned());
         let (waited, anew) = self.queue.begin(&name);
         if let Some(waited) = waited {
             self.metrics.waited(waited);
         }
-        let looked = guarded(Box::pin(self.look(cached, anew))).await;
-        Ok(reschedule(&self.metrics, &self.queue, "ephemeralcluster", &name, &uid, looked))
+        let looked = catch_panic(Box::pin(self.reconcile_observed(cached, anew))).await;
+        Ok(requeue_after(&self.metrics, &self.queue, "ephemeralcluster", &name, &uid, looked))
     }
 
-    async fn look(&self, cached: Arc<EphemeralCluster>, anew: bool) -> Result<Requeue, Error> {
+    async fn reconcile_observed(&self, cached: Arc<EphemeralCluster>, anew: bool) -> Result<Requeue, Error> {
         let Some((object, world)) = self.observer.observe(cached, anew).await? else {
             return Ok(Requeue::OnChange);
         };
         let now = (self.now)();
         let step = match &self.mode {
-            Mode::Fulfil(_) => next::next(&object, &world, now),
-            Mode::Proxy => proxy::next(&object, &world, now),
+            ControllerMode::Fulfil(_) => next::plan(&object, &world, now),
+            ControllerMode::Proxy => proxy::plan_proxy(&object, &world, now),
         };
         let outcome = match self.executor.run(Some(EphemeralCluster::clone(&object)), &step).await {
             Ok(outcome) => outcome,
@@ -51,18 +51,18 @@ impl Controller {
         if let Some(status) = &step.status {
             self.metrics.transition(&object, status);
         }
-        if step.actions.contains(&Action::RemoveFinalizer) {
-            self.metrics.let_go(&object, now);
+        if step.actions.contains(&Operation::RemoveFinalizer) {
+            self.metrics.record_release(&object, now);
         }
         outcome.undone.map_or(Ok(step.requeue), Err)
     }
 
-    /// Tells the owner, if it is anything for the owner. Beside another controller the status is the other one's.
-    async fn report(&self, failure: Failure<'_>, step: &Step) -> Error {
-        let Failure { mut object, action, error } = failure;
-        let said = action.and_then(|action| told(action, &error));
+    /// Reports the failure to the owner, if it concerns the owner. In proxy mode the status belongs to the other controller.
+    async fn report(&self, failure: ExecutionFailure<'_>, step: &Plan) -> Error {
+        let ExecutionFailure { mut object, action, error } = failure;
+        let said = action.and_then(|action| failure_message(action, &error));
         let status = match (&self.mode, &object, action, said) {
-            (Mode::Fulfil(_), Some(object), Some(action), Some(said)) => {
+            (ControllerMode::Fulfil(_), Some(object), Some(action), Some(said)) => {
                 next::failed(object, step, action, &said, (self.now)())
             }
             _ => None,
@@ -75,22 +75,22 @@ impl Controller {
         error
     }
 
-    /// Looks at a ProwJob: whether its EphemeralCluster is gone.
-    pub(super) async fn pass_orphan(&self, cached: Arc<ProwJob>) -> Result<Again, Error> {
+    /// Reconciles a ProwJob: whether its EphemeralCluster is deleted.
+    pub(super) async fn reconcile_job(&self, cached: Arc<ProwJob>) -> Result<Again, Error> {
         let name = cached.name().to_owned();
         let uid = cached.metadata.uid.clone().unwrap_or_default();
         self.orphans.begin(&name);
         let looked = match &self.mode {
-            Mode::Fulfil(_) => guarded(Box::pin(self.look_at_orphan(&cached))).await,
+            ControllerMode::Fulfil(_) => catch_panic(Box::pin(self.reconcile_orphaned_job(&cached))).await,
             // The job is another controller's.
-            Mode::Proxy => Ok(Requeue::OnChange),
+            ControllerMode::Proxy => Ok(Requeue::OnChange),
         };
-        Ok(reschedule(&self.metrics, &self.orphans, "prowjob", &name, &uid, looked))
+        Ok(requeue_after(&self.metrics, &self.orphans, "prowjob", &name, &uid, looked))
     }
 
-    async fn look_at_orphan(&self, cached: &ProwJob) -> Result<Requeue, Error> {
+    async fn reconcile_orphaned_job(&self, cached: &ProwJob) -> Result<Requeue, Error> {
         let Some(owner) = cached.label(LABEL) else { return Ok(Requeue::OnChange) };
-        // Whose EphemeralCluster is in a namespace that this provider does not serve is not for it to judge.
+        // EphemeralClusters in namespaces that this provider does not serve are not its concern.
         if !cached.is_of_namespace(self.hub.namespace()) {
             return Ok(Requeue::OnChange);
         }
@@ -98,18 +98,19 @@ impl Controller {
         if cached.state().is_final() || self.caches.ephemeral_cluster(owner).is_some_and(|o| is_it(&o)) {
             return Ok(Requeue::OnChange);
         }
-        // Ending a job cannot be taken back, so a cache is not enough.
+        // Ending a job is irreversible, so a cache is not enough.
         let api = self.hub.ephemeral_clusters();
-        let object = self.observer.call("get_ephemeral_cluster", named::find(&api, owner)).await?;
+        let object = self.observer.call("get_ephemeral_cluster", lookup::get_opt(&api, owner)).await?;
         if object.is_some_and(|object| is_it(&object)) {
             return Ok(Requeue::OnChange);
         }
         let api = self.hub.prow_jobs();
-        let Some(job) = self.observer.call("get_prow_job", named::find(&api, cached.name())).await? else {
+        let Some(job) = self.observer.call("get_prow_job", lookup::get_opt(&api, cached.name())).await?
+        else {
             return Ok(Requeue::OnChange);
         };
         let site = self.observer.site_of_orphan(&job)?;
-        let step = orphan::next(&Job { prow_job: job, site }, &self.settings, (self.now)());
+        let step = orphan::plan_orphan(&Job { prow_job: job, site }, &self.settings, (self.now)());
         if !step.actions.is_empty() {
             tracing::warn!(
                 prowjob = cached.name(),
@@ -126,15 +127,16 @@ impl Controller {
     }
 }
 
-/// What the owner is told of a failure. Of a signal that does not arrive also what may pass by itself: from then on there is only so much time.
-fn told(action: &Action, error: &Error) -> Option<String> {
-    let counts = matches!(action, Action::Signal { .. }) && !error.reason.nothing_is_wrong();
+/// Message about a failure for the owner. A signal that fails to arrive is reported even if the failure may be transient: time is limited from
+/// then on.
+fn failure_message(action: &Operation, error: &Error) -> Option<String> {
+    let counts = matches!(action, Operation::SignalWaitStep { .. }) && !error.reason.nothing_is_wrong();
     let said = || "the build cluster does not take the signal; tried again".to_owned();
-    error.said().or_else(|| counts.then(said))
+    error.owner_message().or_else(|| counts.then(said))
 }
 
 /// When to look again.
-pub(crate) fn reschedule(
+pub(crate) fn requeue_after(
     metrics: &Metrics,
     queue: &Queue,
     kind: &'static str,
@@ -142,7 +144,7 @@ pub(crate) fn reschedule(
     uid: &str,
     looked: Result<Requeue, Error>,
 ) -> Again {
-    let net = net(uid);
+    let net = resync_period(uid);
     match looked {
         Ok(Requeue::OnChange) => {
             queue.succeeded(name);
@@ -152,8 +154,8 @@ pub(crate) fn reschedule(
             queue.succeeded(name);
             Again::requeue(time.min(net))
         }
-        Ok(Requeue::Anew) => {
-            queue.anew(name);
+        Ok(Requeue::Fresh) => {
+            queue.bypass_caches(name);
             Again::requeue(queue.failed(name, true))
         }
         Err(error) if error.reason == Reason::NotYet => Again::requeue(Duration::from_secs(1)),
@@ -162,7 +164,7 @@ pub(crate) fn reschedule(
             let conflict = error.reason == Reason::Conflict;
             let delay = queue.failed(name, conflict);
             if conflict {
-                queue.anew(name);
+                queue.bypass_caches(name);
                 tracing::debug!(kind, name, %error, "it changed meanwhile");
             } else {
                 tracing::warn!(kind, name, %error, reason = error.reason.as_str(), again_in = ?delay, "failed");
@@ -173,7 +175,7 @@ pub(crate) fn reschedule(
 }
 
 /// A bug in one look must not end the others.
-pub(crate) async fn guarded<T>(look: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+pub(crate) async fn catch_panic<T>(look: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     AssertUnwindSafe(look).catch_unwind().await.unwrap_or_else(|_| {
         Err(Error { action: "look", reason: Reason::Bug, message: "it panicked".to_owned() })
     })

@@ -1,4 +1,4 @@
-//! What waits to be looked at, since when, and how often looking has failed.
+//! Queued requests, their age, and their consecutive failures.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,14 +17,14 @@ use tokio::{
 
 /// After the first error, and at most. Doubled each time.
 const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
-/// How often everything is looked at although nothing happened: a net below the watches, and nothing else.
+/// Resync period, as base and spread: a safety net below the watches.
 const NET: (Duration, Duration) = (Duration::from_mins(25), Duration::from_mins(10));
 
 /// A queue of names of objects: in one namespace, or with the namespace before the name.
 pub struct Queue {
     sender: UnboundedSender<String>,
     queued: Queued,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
 }
 
 /// The other end of a queue.
@@ -37,8 +37,8 @@ pub struct Receiver {
 type Queued = Arc<Mutex<HashSet<String>>>;
 
 #[derive(Default)]
-struct State {
-    /// Names that wait, and since when. Those that wait for a time are not among them.
+struct QueueState {
+    /// Queued names, and since when. Names with a delayed requeue are not included.
     waiting: HashMap<String, Instant>,
     /// Consecutive failures.
     failures: HashMap<String, u32>,
@@ -55,25 +55,25 @@ impl Queue {
         (Self { sender, queued, state: Mutex::default() }, receiver)
     }
 
-    /// Something happened to an object. If it has not been taken since the last time, one look is enough for both.
+    /// Queues an object. A name that is still queued is not queued twice.
     pub fn push(&self, name: impl Into<String>) {
         let name = name.into();
         self.state().waiting.entry(name.clone()).or_insert_with(Instant::now);
         if locked(&self.queued).insert(name.clone()) {
-            // Nobody listens while the process ends.
+            // There is no receiver while the process ends.
             let _ = self.sender.send(name);
         }
     }
 
-    /// It is being looked at. Returns how long it waited, if something had happened, and whether to read anew.
+    /// Starts a reconcile. Returns how long the name waited, if an event queued it, and whether to bypass caches.
     pub fn begin(&self, name: &str) -> (Option<Duration>, bool) {
         let mut state = self.state();
         let waited = state.waiting.remove(name).map(|since| since.elapsed());
         (waited, state.anew.contains(name))
     }
 
-    /// Looks must not rely on caches until one has succeeded: of what failed or had to wait, a cache would say again that it is not sure.
-    pub fn anew(&self, name: &str) {
+    /// Bypasses caches until a reconcile has succeeded: after a failure or a wait, a cache would only report the same uncertainty.
+    pub fn bypass_caches(&self, name: &str) {
         self.state().anew.insert(name.to_owned());
     }
 
@@ -96,7 +96,7 @@ impl Queue {
         }
     }
 
-    /// The object is gone.
+    /// Forgets a deleted object.
     pub fn forget(&self, name: &str) {
         let mut state = self.state();
         state.waiting.remove(name);
@@ -111,7 +111,7 @@ impl Queue {
         (oldest, state.waiting.len())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         locked(&self.state)
     }
 }
@@ -120,7 +120,7 @@ impl Receiver {
     /// Takes the next name, and waits for one if there is none. None: nothing more will happen.
     pub async fn recv(&mut self) -> Option<String> {
         let name = self.receiver.recv().await?;
-        // The look that it is taken for is still to come, and sees what happened until now. What happens from now on is queued again.
+        // The reconcile for this request is still to come, and sees everything until now. Later events queue the name again.
         locked(&self.queued).remove(&name);
         Some(name)
     }
@@ -135,8 +135,8 @@ pub(crate) fn backoff(failures: u32, (first, most): (Duration, Duration)) -> Dur
     first.saturating_mul(1 << (failures.clamp(1, 16) - 1)).min(most)
 }
 
-/// When to look again although nothing happened. Each object has its own time, so that not all are looked at at once.
-pub fn net(uid: &str) -> Duration {
+/// Resync period of an object. Each has its own, so that not all are reconciled at once.
+pub fn resync_period(uid: &str) -> Duration {
     let mut hasher = DefaultHasher::new();
     uid.hash(&mut hasher);
     NET.0 + NET.1.mul_f64(f64::from(u16::try_from(hasher.finish() % 1000).unwrap_or_default()) / 1000.0)
@@ -177,7 +177,7 @@ mod tests {
         tokio::time::advance(Duration::from_secs(2)).await;
         queue.push("a");
         assert_eq!(queue.age(), (Duration::from_secs(2), 1));
-        queue.anew("a");
+        queue.bypass_caches("a");
         assert_eq!(queue.begin("a"), (Some(Duration::from_secs(2)), true));
         assert_eq!(queue.begin("a"), (None, true), "the look did not succeed");
         queue.succeeded("a");
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_net_is_spread() {
-        let times: HashSet<Duration> = (0..100).map(|n| net(&format!("uid-{n}"))).collect();
+        let times: HashSet<Duration> = (0..100).map(|n| resync_period(&format!("uid-{n}"))).collect();
         assert!(times.len() > 50);
         assert!(times.iter().all(|t| (NET.0..NET.0 + NET.1).contains(t)));
     }

@@ -1,6 +1,6 @@
 //! The inline ci-operator configuration: one test, whose workflow makes the cluster, and one step in it, which waits.
 //!
-//! The tenant's own parts are handed on as they are. What is added goes into the copy that is made here, never into the spec.
+//! The tenant's own parts are passed on unchanged. Additions go into the copy that is made here, never into the spec.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
@@ -11,11 +11,11 @@ use testplatform_apis::{
 use super::{request::Request, wait_step};
 use crate::config::EphemeralClusters;
 
-/// Name under which the wait step's image is put among the base images. Reserved, because the step runs beside the secrets of
-/// a cluster profile: an image of a tenant must not be able to take its place.
+/// Name of the wait step's image among the base images. Reserved, because the step has access to the secrets of a cluster profile: an image of
+/// a tenant must not be able to replace it.
 pub const WAIT_IMAGE: &str = "testplatform-wait-cli";
 
-/// How long the wait step has after it was told to end: it ends at once.
+/// Grace period of the wait step after SIGTERM: it ends at once.
 const GRACE_PERIOD: &str = "15s";
 
 /// Parts of `spec.ciOperator` by their names there and in ci-operator.
@@ -68,7 +68,7 @@ fn test(request: &Request<'_>, settings: &EphemeralClusters, timeout: GoDuration
             "grace_period": GRACE_PERIOD,
         }]),
     );
-    // A test must say when it runs; this one runs because there is a job for it.
+    // A test needs a schedule; this one runs because it has a job.
     let mut test = json!({ "as": TEST, "cron": "@yearly", "steps": steps });
     if let Some(claim) = request.claim() {
         test["cluster_claim"] = claim.clone();

@@ -9,7 +9,7 @@ use super::status::Condition;
 
 /// Why a condition is as it is. The refusals of a ProwJob are not among them: they come with the draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reason {
+pub enum ConditionReason {
     /// The ProwJob is being created.
     Creating,
     /// There is a ProwJob.
@@ -46,7 +46,7 @@ pub enum Reason {
     Signalled,
     /// The signal could not be written; tried again.
     SignalFailed,
-    /// The cluster is gone, as asked.
+    /// The cluster was deleted on request.
     Deprovisioned,
     /// The ProwJob ended well after the signal.
     ProwJobCompleted,
@@ -54,9 +54,9 @@ pub enum Reason {
     ProwJobFailure,
     /// The ProwJob was aborted by this provider, because it had nothing that would have to be torn down.
     ProwJobAborted,
-    /// The ProwJob ended before anybody asked for it.
+    /// The ProwJob ended without a request.
     EndedWithoutSignal,
-    /// The ProwJob ended badly after the signal: something may have been left behind.
+    /// The ProwJob failed after the signal: resources may be left.
     DeprovisionFailed,
     /// The ProwJob has not ended for long after the signal.
     DeprovisionTimeout,
@@ -70,7 +70,7 @@ pub enum Reason {
     ProvisionTimeout,
 }
 
-impl Reason {
+impl ConditionReason {
     /// All of them.
     pub const ALL: [Self; 29] = [
         Self::Creating,
@@ -139,9 +139,9 @@ impl Reason {
         }
     }
 
-    /// The verdict that ClusterReady=False with this word is: there was and will be no cluster, although nobody asked for
-    /// its end. Decided once, and remembered by that condition until the job has ended.
-    pub fn verdict(word: &str) -> Option<Self> {
+    /// Parses the decision behind ClusterReady=False with this reason: there was and will be no cluster, although nobody requested its end. It
+    /// is decided once, and that condition keeps it until the job has ended.
+    pub fn parse_decision(word: &str) -> Option<Self> {
         [Self::ProvisionTimeout, Self::NeverScheduled, Self::ProwJobGone]
             .into_iter()
             .find(|reason| reason.as_str() == word)
@@ -150,7 +150,7 @@ impl Reason {
 
 /// The status of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Is {
+pub enum ConditionStatus {
     /// `True`
     True,
     /// `False`
@@ -159,7 +159,7 @@ pub enum Is {
     Unknown,
 }
 
-impl Is {
+impl ConditionStatus {
     /// The word.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -173,12 +173,12 @@ impl Is {
 impl Condition {
     /// Whether it is True.
     pub fn is_true(&self) -> bool {
-        self.status == Is::True.as_str()
+        self.status == ConditionStatus::True.as_str()
     }
 
     /// Whether it is False.
     pub fn is_false(&self) -> bool {
-        self.status == Is::False.as_str()
+        self.status == ConditionStatus::False.as_str()
     }
 }
 
@@ -191,7 +191,7 @@ pub fn find<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Conditio
 pub fn set(
     conditions: &mut Vec<Condition>,
     type_: &str,
-    status: Is,
+    status: ConditionStatus,
     reason: &str,
     message: String,
     now: Timestamp,
@@ -204,7 +204,7 @@ pub fn set(
         status: status.into(),
         reason: word(type_, reason),
         message: bounded(message),
-        last_transition_time: Some(since.unwrap_or_else(|| whole_seconds(now))),
+        last_transition_time: Some(since.unwrap_or_else(|| truncate_to_seconds(now))),
         observed_generation: None,
     };
     match conditions.iter_mut().find(|c| c.type_ == type_) {
@@ -213,19 +213,21 @@ pub fn set(
     }
 }
 
-/// The conditions with which a pass starts: one of each type, in the form that every CRD of upstream admits. Newer ones have the conditions of
-/// Kubernetes, with reasons that are words, and refuse the whole status for one that is not.
-pub fn carried(stored: &[Condition], now: Timestamp) -> Vec<Condition> {
+/// Conditions at the start of a reconcile: one of each type, in the form that every upstream CRD admits. Newer CRDs have Kubernetes conditions
+/// with CamelCase reasons, and reject the whole status for any other.
+pub fn carry_over(stored: &[Condition], now: Timestamp) -> Vec<Condition> {
     let mut carried: Vec<Condition> = Vec::new();
     for condition in stored {
         if find(&carried, &condition.type_).is_none() {
-            let known = [Is::True, Is::False].map(Is::as_str).contains(&condition.status.as_str());
+            let known = [ConditionStatus::True, ConditionStatus::False]
+                .map(ConditionStatus::as_str)
+                .contains(&condition.status.as_str());
             let mut condition = condition.clone();
             condition.reason = word(&condition.type_, &condition.reason);
             condition.message = bounded(condition.message);
-            condition.last_transition_time.get_or_insert_with(|| whole_seconds(now));
+            condition.last_transition_time.get_or_insert_with(|| truncate_to_seconds(now));
             if !known {
-                condition.status = Is::Unknown.as_str().into();
+                condition.status = ConditionStatus::Unknown.as_str().into();
             }
             carried.push(condition);
         }
@@ -260,7 +262,7 @@ fn bounded(mut message: String) -> String {
 }
 
 /// The second that a moment lies in.
-pub fn whole_seconds(at: Timestamp) -> Timestamp {
+pub fn truncate_to_seconds(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
@@ -275,7 +277,7 @@ mod tests {
         "2026-11-21T10:00:00Z".parse().unwrap()
     }
 
-    /// What the schema of `metav1.Condition` requires.
+    /// Checks the requirements of the schema of `metav1.Condition`.
     fn is_admitted(condition: &Value) -> bool {
         let text = |field: &str| condition[field].as_str();
         let word = |text: &str| {
@@ -304,7 +306,7 @@ mod tests {
             ],
         }))
         .unwrap();
-        let carried = Status { conditions: carried(&stored.conditions, now()), ..stored.clone() };
+        let carried = Status { conditions: carry_over(&stored.conditions, now()), ..stored.clone() };
         let written = patch(&stored, &carried).unwrap();
         let written = written["status"]["conditions"].as_array().unwrap();
         assert!(written.iter().all(is_admitted), "{written:#?}");
@@ -315,7 +317,7 @@ mod tests {
         assert_eq!(written[2]["observedGeneration"], 3);
         assert_eq!((written.len(), &written[3]["message"]), (5, &json!("kept")));
         // Once it is written so, there is no reason to write it again.
-        let again = Status { conditions: super::carried(&carried.conditions, now()), ..carried.clone() };
+        let again = Status { conditions: super::carry_over(&carried.conditions, now()), ..carried.clone() };
         assert_eq!(patch(&carried, &again), None);
     }
 
@@ -324,7 +326,7 @@ mod tests {
         let mut conditions = vec![];
         for reason in ["", "CredentialsReady", "no word"] {
             for message in [String::new(), "ä".repeat(40_000)] {
-                set(&mut conditions, "ClusterReady", Is::True, reason, message, now());
+                set(&mut conditions, "ClusterReady", ConditionStatus::True, reason, message, now());
                 assert!(is_admitted(&json!(conditions[0])), "{conditions:?}");
             }
         }

@@ -9,15 +9,14 @@ pub struct Credentials {
     pub kubeconfig: Redacted<Vec<u8>>,
     /// The password of `kubeadmin`; may be empty.
     pub password: Redacted<Vec<u8>>,
-    /// Which state of the source this is. Written onto the published Secret, so that in sync can be told
-    /// without reading either.
+    /// Revision of the source. It is written to the published Secret, so that a comparison needs neither content.
     pub source_revision: String,
 }
 
-/// What a ci-operator namespace has of credentials.
+/// Credentials in a ci-operator namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// Nothing yet, or only a part. The sentence says what is missing.
+pub enum NamespaceCredentials {
+    /// Nothing yet, or only a part. The sentence names the missing part.
     Pending(String),
     /// It is in the state that was published last; not read again.
     Unchanged,
@@ -43,11 +42,11 @@ pub enum Published {
         /// Which state of the source it was made from; none on one that another controller made.
         source_revision: Option<String>,
     },
-    /// Somebody else's Secret has the name. The sentence says whose.
+    /// Somebody else's Secret has the name. The sentence names its owner.
     Foreign(String),
 }
 
-/// What the name of a published Secret ends in.
+/// Suffix of the name of a published Secret.
 pub const SUFFIX: &str = "-credentials";
 
 /// The name of the Secret that is published for an EphemeralCluster or a ClusterClaim.

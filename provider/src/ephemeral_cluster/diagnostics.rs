@@ -1,6 +1,5 @@
-//! What was known when an EphemeralCluster failed, for whoever asks later: the job is swept after a day, and its
-//! namespace after three. Words of ours, names and links; never a text that somebody else wrote, because it may quote
-//! a log, and a log may quote a secret.
+//! Known facts about a failed EphemeralCluster, for later questions: the job is swept after a day, and its namespace after three. They consist
+//! of our own words, names and links, and never of text that somebody else wrote, because it may quote a log, and a log may quote a secret.
 
 use serde_json::{Map, Value, json};
 
@@ -8,9 +7,9 @@ pub use crate::diagnostics::MAX;
 use crate::diagnostics::{entry, fitted, is_word};
 
 use super::{
-    conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, PROW_JOB_CREATING, Reason, find},
+    conditions::{CLUSTER_READY, ConditionReason, PROW_JOB_COMPLETED, PROW_JOB_CREATING, find},
     status::{Condition, Status},
-    world::{Job, Site},
+    world::{Job, JobSite},
 };
 
 /// Diagnostics as JSON.
@@ -28,12 +27,12 @@ pub fn of(status: &Status, job: Option<&Job>) -> String {
     fitted(whole, timeline)
 }
 
-/// Why it failed, and the type of the condition that says so.
+/// Reason of the failure, and the type of the condition that reports it.
 pub fn cause(status: &Status) -> (String, &'static str) {
     let against = |type_: &str| find(&status.conditions, type_).filter(|c| c.is_false());
-    let verdict = against(CLUSTER_READY).filter(|c| Reason::verdict(&c.reason).is_some());
+    let verdict = against(CLUSTER_READY).filter(|c| ConditionReason::parse_decision(&c.reason).is_some());
     let ended = find(&status.conditions, PROW_JOB_COMPLETED).filter(|c| c.is_true());
-    let created = Reason::ProwJobCreated.as_str();
+    let created = ConditionReason::ProwJobCreated.as_str();
     let refused = against(PROW_JOB_CREATING).filter(|c| c.reason != created && is_word(&c.reason));
     let (condition, type_) = match (verdict, ended, refused) {
         (Some(verdict), _, _) => (verdict, CLUSTER_READY),
@@ -65,12 +64,12 @@ fn prow_job(status: &Status, job: Option<&Job>) -> Value {
     shown.into()
 }
 
-fn site(site: &Site) -> Option<(&str, Option<&str>)> {
+fn site(site: &JobSite) -> Option<(&str, Option<&str>)> {
     match site {
-        Site::Unscheduled => None,
-        Site::Unknown { cluster } | Site::Unreachable { cluster, .. } | Site::NoNamespace { cluster } => {
-            Some((cluster, None))
-        }
-        Site::Namespace { cluster, name, .. } => Some((cluster, Some(name))),
+        JobSite::Unscheduled => None,
+        JobSite::Unknown { cluster }
+        | JobSite::Unreachable { cluster, .. }
+        | JobSite::NoNamespace { cluster } => Some((cluster, None)),
+        JobSite::Namespace { cluster, name, .. } => Some((cluster, Some(name))),
     }
 }

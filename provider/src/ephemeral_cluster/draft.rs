@@ -1,4 +1,4 @@
-//! The job that is to be made for an EphemeralCluster, or why none is.
+//! Drafts the job of an EphemeralCluster, or the reason why there is none.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -7,12 +7,12 @@ use testplatform_apis::names::ours;
 use super::{
     ci_operator_config::ci_operator_config,
     job_name::illegal_run_names,
-    manifest::{Parts, manifest},
+    manifest::{JobInputs, manifest},
     profiles::Profiles,
     request::Request,
     settings::Settings,
-    validation::{GENERATION, Problem, Verdict, validate},
-    world::{Draft, Refusal},
+    validation::{GENERATION, RequestProblem, Validation, validate},
+    world::{Draft, JobRefusal},
 };
 use testplatform_apis::yaml::to_yaml;
 
@@ -23,14 +23,14 @@ const MAX_LISTED: usize = 10;
 
 /// Judges an EphemeralCluster, whole and as read from the API server, and makes the manifest of its ProwJob.
 ///
-/// What was left out of the job on the way stands in an annotation of the manifest, [`ours::REMARK`].
+/// An annotation of the manifest, [`ours::REMARK`], names the parts of the request that were left out.
 pub fn draft(object: &Value, config: &Config, profiles: &Profiles, now: Timestamp) -> Draft {
     let request = match Request::new(object) {
         Some(request) if !request.uid().is_empty() => request,
         _ => return later("the EphemeralCluster cannot be read: it has no uid or no spec.ciOperator"),
     };
     let settings = &config.ephemeral_cluster;
-    let Verdict { mut problems, obstacle, cloud } = validate(&request, settings, profiles);
+    let Validation { mut problems, obstacle, cloud } = validate(&request, settings, profiles);
     let durations = Settings::from(config);
     let step_timeout = request.step_timeout(&durations);
     let inline = match to_yaml(&ci_operator_config(&request, settings, step_timeout)) {
@@ -38,17 +38,17 @@ pub fn draft(object: &Value, config: &Config, profiles: &Profiles, now: Timestam
         Err(error) => return later(format!("the ci-operator configuration cannot be written: {error}")),
     };
     if inline.len() > settings.max_config_bytes {
-        problems.push(Problem::Oversize { size: inline.len(), limit: settings.max_config_bytes });
+        problems.push(RequestProblem::Oversize { size: inline.len(), limit: settings.max_config_bytes });
     }
-    // What can never be served is said also while something else is in the way.
+    // A request that can never be served is reported even while something else blocks it.
     if let Some(first) = problems.first() {
-        return Draft::Refused(Refusal { reason: first.reason(), message: listed(&problems) });
+        return Draft::Refused(JobRefusal { reason: first.reason(), message: listed(&problems) });
     }
     if let Some(obstacle) = obstacle {
         return later(obstacle);
     }
     let remark = remark(&request);
-    let parts = Parts {
+    let parts = JobInputs {
         cloud: &cloud,
         ci_operator_config: &inline,
         timeout: request.job_timeout(&durations),
@@ -58,10 +58,10 @@ pub fn draft(object: &Value, config: &Config, profiles: &Profiles, now: Timestam
 }
 
 fn later(message: impl Into<String>) -> Draft {
-    Draft::Later(Refusal { reason: GENERATION, message: message.into() })
+    Draft::Later(JobRefusal { reason: GENERATION, message: message.into() })
 }
 
-fn listed(problems: &[Problem]) -> String {
+fn listed(problems: &[RequestProblem]) -> String {
     let mut texts: Vec<String> = problems.iter().take(MAX_LISTED).map(ToString::to_string).collect();
     if problems.len() > MAX_LISTED {
         texts.push(format!("and {} more", problems.len() - MAX_LISTED));
@@ -69,7 +69,7 @@ fn listed(problems: &[Problem]) -> String {
     texts.join("; ")
 }
 
-/// What was left out, in a sentence. It names annotations, never what is in them.
+/// Remark on parts that were left out. It names annotations, never their content.
 fn remark(request: &Request<'_>) -> Option<String> {
     let mut remarks: Vec<String> = illegal_run_names(request)
         .iter()

@@ -1,4 +1,4 @@
-//! What a job is called, and values that are legal in labels.
+//! Name of a job, and values that are legal in labels.
 
 use testplatform_apis::names::{
     ShortName,
@@ -12,8 +12,8 @@ const PREFIX: &str = "ephemeralcluster-ci-";
 /// The longest value of a label.
 const MAX_LABEL: usize = 63;
 
-/// The name of the job: after the run that asked for the cluster, else after the EphemeralCluster, and of no other one. Prow
-/// remembers for a day which build cluster it chose for a name, so that one name for all would put all of them on one.
+/// Name of the job: after the run that requested the cluster, else after the EphemeralCluster, and shared with no other. Prow remembers for a
+/// day which build cluster it chose for a name, so a common name would put all jobs on one cluster.
 pub fn job_name(request: &Request<'_>) -> String {
     let runs = [PIPELINE_RUN_NAME, TASK_RUN_NAME];
     let mut legal = runs.iter().filter_map(|key| ShortName::try_from(request.metadata.annotation(key)?).ok());

@@ -10,40 +10,40 @@ use testplatform_apis::{
 };
 
 use super::{
-    conditions::whole_seconds,
+    conditions::truncate_to_seconds,
     job_name::{cut, job_name, label_value},
     prow_job,
     request::Request,
 };
 use crate::config::{Prow, SecretMount};
 
-/// How long a pod may run if a job says nothing else. Source: `plank.pod_running_timeout`, openshift/release,
-/// `core-services/prow/02_config/_config.yaml`; it is also Prow's own default.
+/// Default time limit of a pod. Source: `plank.pod_running_timeout`, openshift/release, `core-services/prow/02_config/_config.yaml`; it is also
+/// Prow's own default.
 const POD_RUNNING_TIMEOUT: GoDuration = GoDuration::from_hours(48);
-/// After how long ci-operator has its namespace deleted if its arguments say nothing else, whatever still runs there. Source:
-/// `cleanupDuration`, openshift/ci-tools, `cmd/ci-operator/main.go`.
+/// Default time after which ci-operator has its namespace deleted, whatever still runs there. Source: `cleanupDuration`, openshift/ci-tools,
+/// `cmd/ci-operator/main.go`.
 const NAMESPACE_LIFETIME: GoDuration = GoDuration::from_hours(72);
-/// The argument that says something else.
+/// Argument that overrides it.
 const DELETE_AFTER: &str = "delete-after";
-/// How long ci-operator has after it was told to end, if the configuration says nothing else.
+/// Default grace period of ci-operator after SIGTERM.
 const GRACE_PERIOD: GoDuration = GoDuration::from_hours(1);
-/// What a pod takes besides: it has to be started, and its results are uploaded.
+/// Time that a pod takes in addition: it has to start, and its results are uploaded.
 const AROUND: GoDuration = GoDuration::from_hours(1);
 
-/// What a job is made of besides the request.
-pub struct Parts<'a> {
-    /// The kind of cloud of the cluster profile; empty if there is no profile or it does not say.
+/// Inputs of a job besides the request.
+pub struct JobInputs<'a> {
+    /// Kind of cloud of the cluster profile; empty if there is no profile or it names none.
     pub cloud: &'a str,
     /// The inline ci-operator configuration.
     pub ci_operator_config: &'a str,
     /// How long the job may take.
     pub timeout: GoDuration,
-    /// What was left out, in a sentence.
+    /// Remark on parts that were left out.
     pub remark: Option<&'a str>,
 }
 
 /// The manifest. Its name follows from the uid of the EphemeralCluster, so that a second one cannot be created.
-pub fn manifest(request: &Request<'_>, prow: &Prow, parts: &Parts<'_>, now: Timestamp) -> Value {
+pub fn manifest(request: &Request<'_>, prow: &Prow, parts: &JobInputs<'_>, now: Timestamp) -> Value {
     let job = job_name(request);
     json!({
         "apiVersion": "prow.k8s.io/v1",
@@ -64,14 +64,14 @@ pub fn manifest(request: &Request<'_>, prow: &Prow, parts: &Parts<'_>, now: Time
             "prowjob_defaults": { "tenant_id": prow.tenant_id },
             "pod_spec": pod_spec(request, prow, parts),
         },
-        "status": { "state": "scheduling", "startTime": whole_seconds(now).to_string() },
+        "status": { "state": "scheduling", "startTime": truncate_to_seconds(now).to_string() },
     })
 }
 
 fn labels<'a>(
     request: &'a Request<'_>,
     prow: &'a Prow,
-    parts: &'a Parts<'_>,
+    parts: &'a JobInputs<'_>,
     job: &'a str,
 ) -> BTreeMap<&'a str, &'a str> {
     let mut labels: BTreeMap<_, _> = prow.labels.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
@@ -97,7 +97,7 @@ fn labels<'a>(
 fn annotations<'a>(
     request: &'a Request<'_>,
     prow: &'a Prow,
-    parts: &'a Parts<'_>,
+    parts: &'a JobInputs<'_>,
     job: &'a str,
 ) -> BTreeMap<&'a str, &'a str> {
     let mut all: BTreeMap<_, _> = prow.annotations.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
@@ -139,7 +139,7 @@ fn is_flag(argument: &str, name: &str) -> bool {
     flag.and_then(|flag| flag.split('=').next()) == Some(name)
 }
 
-fn pod_spec(request: &Request<'_>, prow: &Prow, parts: &Parts<'_>) -> Value {
+fn pod_spec(request: &Request<'_>, prow: &Prow, parts: &JobInputs<'_>) -> Value {
     let pod = &prow.ci_operator;
     let from_hive = request.claim().is_some();
     let mut arguments: Vec<String> = pod.arguments.clone();

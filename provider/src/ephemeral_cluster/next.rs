@@ -7,7 +7,7 @@
 //!      └────────────────────────────┴────────────────┴───────── Failed ◀──────┘
 //! ```
 //!
-//! What is decided here holds whatever is stale, lost or repeated around it:
+//! Decisions hold whatever is stale, lost or repeated around them:
 //!
 //! - The ProwJob has a name made from the uid, is created only on fresh word that there is none, and only after the
 //!   finalizer is there.
@@ -34,23 +34,26 @@ use testplatform_apis::{
 };
 
 pub use own::is_own;
-pub(super) use own::{Bound, Own, is_for_another};
-use pass::{Pass, RETRY, after};
+pub(super) use own::{BoundJob, OwnJobs, is_for_another};
+use pass::{Planner, RETRY, after};
 
 use super::{
-    conditions::{self, CLUSTER_READY, CREDENTIALS_IN_SYNC, Is, PROW_JOB_CREATING, Reason, TEST_COMPLETED},
+    conditions::{
+        self, CLUSTER_READY, CREDENTIALS_IN_SYNC, ConditionReason, ConditionStatus, PROW_JOB_CREATING,
+        TEST_COMPLETED,
+    },
     credentials::Published,
     object::EphemeralCluster,
     settings::MARGIN,
     status::{Condition, Phase, Status},
-    told::Told,
-    world::{Job, World},
+    told::EventReason,
+    world::{Job, ObservedState},
 };
-use crate::step::{Action, Event, Step};
+use crate::plan::{Event, Operation, Plan};
 
 /// Why a job is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum EndReason {
     /// Somebody wants it, or its lifetime is over.
     Asked,
     /// There was no cluster in time.
@@ -59,14 +62,14 @@ pub(super) enum Ending {
     NeverScheduled,
 }
 
-/// What is to be done about an EphemeralCluster now.
-pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Step {
+/// Plans the next step of an EphemeralCluster.
+pub fn plan(object: &EphemeralCluster, world: &ObservedState, now: Timestamp) -> Plan {
     if object.uid().is_empty() {
-        return Step::default();
+        return Plan::default();
     }
-    let mut pass = Pass::new(object, world, now);
+    let mut pass = Planner::new(object, world, now);
     if object.status.error.is_some() {
-        unreadable::next(&mut pass);
+        unreadable::plan_unreadable(&mut pass);
         return pass.finish_without_status();
     }
     if pass.own.runs() {
@@ -76,85 +79,87 @@ pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Step {
         end_stray(&mut pass, stray);
     }
     let (job, over) = match pass.own.bound {
-        Bound::Unbound => {
-            birth::next(&mut pass);
+        BoundJob::Unbound => {
+            birth::plan_creation(&mut pass);
             (None, true)
         }
-        // A cache that lags behind our own creation.
-        Bound::Unseen => {
+        // The cache lags behind our own creation.
+        BoundJob::Unseen => {
             if pass.is_sure() {
-                pass.again_in(RETRY);
+                pass.requeue_after(RETRY);
             }
             (None, false)
         }
-        Bound::Gone => (None, ended::gone(&mut pass)),
-        Bound::Foreign(job) => {
+        BoundJob::Gone => (None, ended::conclude_missing_job(&mut pass)),
+        BoundJob::Foreign(job) => {
             ended::foreign(&mut pass, job);
             (None, true)
         }
-        Bound::To(job) if job.prow_job.state().is_final() => {
+        BoundJob::To(job) if job.prow_job.state().is_final() => {
             bind(&mut pass, job);
-            ended::next(&mut pass, job);
+            ended::plan_conclusion(&mut pass, job);
             (Some(job), true)
         }
-        Bound::To(job) => {
+        BoundJob::To(job) => {
             bind(&mut pass, job);
             claim(&mut pass, job);
-            if let Some(ending) = begun(&pass).or_else(|| running::next(&mut pass, job)) {
+            if let Some(ending) = started_end(&pass).or_else(|| running::plan_running(&mut pass, job)) {
                 make_way(&mut pass, job);
-                teardown::next(&mut pass, job, ending);
+                teardown::plan_teardown(&mut pass, job, ending);
             }
             (Some(job), false)
         }
     };
     if object.is_deleted() && over && !pass.own.runs() {
-        // Nobody reads its status any more.
-        pass.let_go();
+        // The status has no readers any more.
+        pass.remove_finalizer();
         return pass.finish_without_status();
     }
     pass.finish(job)
 }
 
-/// What may be refused for long, or by a cluster that does not answer, keeps no end from being begun: nothing is published any more, and
-/// what is to be done all the same comes after it.
-fn make_way(pass: &mut Pass<'_>, job: &Job) {
+/// An operation that may be refused for long, or by a cluster that does not answer, must not block teardown: nothing is published any more, and
+/// the remaining operations come after it.
+fn make_way(pass: &mut Planner<'_>, job: &Job) {
     for action in std::mem::take(&mut pass.actions) {
         match action {
-            Action::PublishCredentials(_) | Action::IssueCredentials(_) | Action::WithdrawCredentials => {}
-            Action::ClaimProwJob { .. } | Action::Emit(_) => pass.afterwards.push(action),
-            Action::AddFinalizer
-            | Action::RemoveFinalizer
-            | Action::Annotate(_)
-            | Action::CreateProwJob(_)
-            | Action::AbortProwJob { .. }
-            | Action::Signal { .. }
-            | Action::SignalOrAbort { .. } => pass.actions.push(action),
+            Operation::PublishCredentials(_)
+            | Operation::IssueCredentials(_)
+            | Operation::WithdrawCredentials => {}
+            Operation::ClaimProwJob { .. } | Operation::EmitEvent(_) => pass.afterwards.push(action),
+            Operation::AddFinalizer
+            | Operation::RemoveFinalizer
+            | Operation::SetAnnotations(_)
+            | Operation::CreateProwJob(_)
+            | Operation::AbortProwJob { .. }
+            | Operation::SignalWaitStep { .. }
+            | Operation::SignalWaitStepOrAbort { .. } => pass.actions.push(action),
         }
     }
     // Tried until it is done, also when the end has begun since.
     if is_for_another(pass.object, &job.prow_job) && matches!(pass.world.published, Published::Ours { .. }) {
-        pass.afterwards.push(Action::WithdrawCredentials);
+        pass.afterwards.push(Operation::WithdrawCredentials);
     }
 }
 
 /// Ends a job that is one too many. Nothing waits for that which is done for the one that is served.
-fn end_stray(pass: &mut Pass<'_>, stray: &Job) {
+fn end_stray(pass: &mut Planner<'_>, stray: &Job) {
     if let Some(end) = teardown::unserved(pass, stray) {
         let note = format!("ProwJob {} is one too many and is ended", stray.prow_job.name());
         let event = Event { warning: true, reason: TOO_MANY_PROW_JOBS.to_owned(), note };
-        pass.afterwards.extend([end, Action::Emit(event)]);
+        pass.afterwards.extend([end, Operation::EmitEvent(event)]);
     }
 }
 
 /// The most of somebody else's words that a condition repeats, in bytes.
-const MAX_SAID: usize = 1024;
+const MAX_MESSAGE: usize = 1024;
 
-/// What to say when an action of a step failed, if it is anything for the owner of the EphemeralCluster. Not for a conflict: that
-/// is only a late copy. `said` is a sentence that quotes no secret.
+/// Status after an operation of a plan failed, if the failure concerns the owner of the EphemeralCluster. A conflict does not: it only means an
+/// outdated copy. `said` is a message that quotes no secret.
 pub fn failed(
     object: &EphemeralCluster,
-    step: &Step,
-    action: &Action,
+    step: &Plan,
+    action: &Operation,
     said: &str,
     now: Timestamp,
 ) -> Option<Status> {
@@ -162,89 +167,103 @@ pub fn failed(
         return None;
     }
     let stored = &object.status.value;
-    let mut status = Status { conditions: conditions::carried(&stored.conditions, now), ..stored.clone() };
+    let mut status = Status { conditions: conditions::carry_over(&stored.conditions, now), ..stored.clone() };
     let (type_, reason) = match action {
-        Action::CreateProwJob(_) => {
+        Operation::CreateProwJob(_) => {
             status.phase = status.phase.or(Some(Phase::Provisioning));
-            (PROW_JOB_CREATING, Reason::ProwJobCreateFailed)
+            (PROW_JOB_CREATING, ConditionReason::ProwJobCreateFailed)
         }
-        Action::PublishCredentials(_) | Action::IssueCredentials(_) => {
+        Operation::PublishCredentials(_) | Operation::IssueCredentials(_) => {
             let ready = conditions::find(&status.conditions, CLUSTER_READY).is_some_and(Condition::is_true);
-            (if ready { CREDENTIALS_IN_SYNC } else { CLUSTER_READY }, Reason::PublishFailed)
+            (if ready { CREDENTIALS_IN_SYNC } else { CLUSTER_READY }, ConditionReason::PublishFailed)
         }
-        Action::Signal { .. } => {
+        Operation::SignalWaitStep { .. } => {
             begin_end(&mut status, step.status.as_ref()?, now);
-            (TEST_COMPLETED, Reason::SignalFailed)
+            (TEST_COMPLETED, ConditionReason::SignalFailed)
         }
-        Action::AddFinalizer
-        | Action::RemoveFinalizer
-        | Action::Annotate(_)
-        | Action::ClaimProwJob { .. }
-        | Action::AbortProwJob { .. }
-        | Action::SignalOrAbort { .. }
-        | Action::WithdrawCredentials
-        | Action::Emit(_) => return None,
+        Operation::AddFinalizer
+        | Operation::RemoveFinalizer
+        | Operation::SetAnnotations(_)
+        | Operation::ClaimProwJob { .. }
+        | Operation::AbortProwJob { .. }
+        | Operation::SignalWaitStepOrAbort { .. }
+        | Operation::WithdrawCredentials
+        | Operation::EmitEvent(_) => return None,
     };
-    // Each writing makes an event, and so another try at once; and an API server may never say the same twice.
+    // Each write causes an event, and so an immediate retry; and an API server may vary its message each time.
     let known = |c: &Condition| c.is_false() && c.reason == reason.as_str();
     if conditions::find(&status.conditions, type_).is_some_and(known) {
         return None;
     }
-    let said = &said[..said.floor_char_boundary(MAX_SAID)];
-    conditions::set(&mut status.conditions, type_, Is::False, reason.as_str(), said.to_owned(), now);
+    let said = &said[..said.floor_char_boundary(MAX_MESSAGE)];
+    conditions::set(
+        &mut status.conditions,
+        type_,
+        ConditionStatus::False,
+        reason.as_str(),
+        said.to_owned(),
+        now,
+    );
     Some(status)
 }
 
-/// The end has begun, although nobody could be told yet: why it ends is decided once.
+/// Records the start of the end, even before the signal is delivered: its reason is decided once.
 fn begin_end(status: &mut Status, decided: &Status, now: Timestamp) {
     status.prow_job_id.clone_from(&decided.prow_job_id);
     let over = matches!(status.phase, Some(Phase::Failed | Phase::Deprovisioned));
     status.phase = if over { status.phase } else { Some(Phase::Deprovisioning) };
     let verdict = conditions::find(&decided.conditions, CLUSTER_READY)
-        .filter(|c| c.is_false() && Reason::verdict(&c.reason).is_some());
+        .filter(|c| c.is_false() && ConditionReason::parse_decision(&c.reason).is_some());
     if let Some(Condition { reason, message, .. }) = verdict {
-        conditions::set(&mut status.conditions, CLUSTER_READY, Is::False, reason, message.clone(), now);
+        conditions::set(
+            &mut status.conditions,
+            CLUSTER_READY,
+            ConditionStatus::False,
+            reason,
+            message.clone(),
+            now,
+        );
     }
 }
 
 /// Why the end has begun, if it has: from then on there is no way back.
-fn begun(pass: &Pass<'_>) -> Option<Ending> {
-    let verdict = Reason::verdict(pass.reason_against(CLUSTER_READY));
-    if verdict == Some(Reason::ProvisionTimeout) {
-        return Some(Ending::ProvisionTimeout);
+fn started_end(pass: &Planner<'_>) -> Option<EndReason> {
+    let verdict = ConditionReason::parse_decision(pass.reason_against(CLUSTER_READY));
+    if verdict == Some(ConditionReason::ProvisionTimeout) {
+        return Some(EndReason::ProvisionTimeout);
     }
-    if verdict == Some(Reason::NeverScheduled) {
-        return Some(Ending::NeverScheduled);
+    if verdict == Some(ConditionReason::NeverScheduled) {
+        return Some(EndReason::NeverScheduled);
     }
-    (asked(pass) || pass.is_over()).then_some(Ending::Asked)
+    (is_end_requested(pass) || pass.is_over()).then_some(EndReason::Asked)
 }
 
-/// Whether somebody asked for the end, or it has begun in this pass.
-fn asked(pass: &Pass<'_>) -> bool {
-    pass.object.asks_for_its_end() || conditions::find(&pass.status.conditions, TEST_COMPLETED).is_some()
+/// Whether the end was requested, or started in this reconcile.
+fn is_end_requested(pass: &Planner<'_>) -> bool {
+    pass.object.is_teardown_requested() || conditions::find(&pass.status.conditions, TEST_COMPLETED).is_some()
 }
 
 /// Whether it ever was ready. The name of the Secret stays when all else changes.
-fn ever_ready(pass: &Pass<'_>) -> bool {
-    !pass.stored().secret_ref.is_empty() || pass.holds(CLUSTER_READY)
+fn ever_ready(pass: &Planner<'_>) -> bool {
+    !pass.stored().secret_ref.is_empty() || pass.is_condition_true(CLUSTER_READY)
 }
 
-fn bind(pass: &mut Pass<'_>, job: &Job) {
+fn bind(pass: &mut Planner<'_>, job: &Job) {
     let name = job.prow_job.name();
     name.clone_into(&mut pass.status.prow_job_id);
     if !job.prow_job.status.value.url.is_empty() {
         pass.status.prow_job_url.clone_from(&job.prow_job.status.value.url);
     }
-    // Of what has failed this says why.
+    // This explains the failure.
     if !pass.is_over() {
         let message = format!("ProwJob {name} was created");
-        pass.set(PROW_JOB_CREATING, Is::False, Reason::ProwJobCreated, message);
+        pass.set(PROW_JOB_CREATING, ConditionStatus::False, ConditionReason::ProwJobCreated, message);
     }
 }
 
-/// Puts on record whose a job of the upstream controller's is. A name can be used again, so an old copy of an
-/// EphemeralCluster that is gone must not take the job of the one that has its name now.
-fn claim(pass: &mut Pass<'_>, job: &Job) {
+/// Records the owner of a job of the upstream controller. A name can be reused, so an outdated copy of a deleted EphemeralCluster must not
+/// claim the job of its successor.
+fn claim(pass: &mut Planner<'_>, job: &Job) {
     let claimed = job.prow_job.label(ours::EPHEMERAL_CLUSTER_UID).is_some();
     if pass.object.is_deleted() || claimed || !pass.is_sure() {
         return;
@@ -261,8 +280,8 @@ fn claim(pass: &mut Pass<'_>, job: &Job) {
     ]
     .into();
     let note = format!("ProwJob {name} of another controller was taken over");
-    let event = Event { warning: false, reason: Told::ProwJobAdopted.as_str().to_owned(), note };
-    pass.actions.extend([Action::ClaimProwJob { name, labels, annotations }, Action::Emit(event)]);
+    let event = Event { warning: false, reason: EventReason::ProwJobAdopted.as_str().to_owned(), note };
+    pass.actions.extend([Operation::ClaimProwJob { name, labels, annotations }, Operation::EmitEvent(event)]);
 }
 
 /// A duration among the annotations; what is none, or not positive, counts as absent.
@@ -272,13 +291,13 @@ fn duration(object: &EphemeralCluster, key: &str) -> Option<SignedDuration> {
 }
 
 /// When the EphemeralCluster was made.
-fn born(pass: &Pass<'_>) -> Timestamp {
+fn creation_time(pass: &Planner<'_>) -> Timestamp {
     pass.object.metadata.creation_timestamp.as_ref().map_or(pass.now, |t| t.0)
 }
 
 /// When there has to have been a cluster.
-fn provision_deadline(pass: &Pass<'_>) -> Timestamp {
+fn provision_deadline(pass: &Planner<'_>) -> Timestamp {
     let timeout = duration(pass.object, ours::PROVISION_TIMEOUT);
     let timeout = timeout.unwrap_or(pass.world.settings.provision_timeout);
-    after(born(pass), timeout.saturating_add(MARGIN))
+    after(creation_time(pass), timeout.saturating_add(MARGIN))
 }

@@ -28,7 +28,7 @@ pub const MANAGER: &str = "provider-testplatform";
 pub struct EphemeralCluster {
     /// Metadata, without managedFields; of the diagnostics only that there are any.
     pub metadata: ObjectMeta,
-    /// What every pass needs of the spec.
+    /// Parts of the spec that every reconcile needs.
     pub spec: Lenient<Spec>,
     /// Status.
     pub status: Lenient<Status>,
@@ -40,7 +40,7 @@ pub struct EphemeralCluster {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Spec {
-    /// The end was asked for.
+    /// Request to tear down the cluster.
     pub tear_down_cluster: bool,
     /// The ci-operator part.
     pub ci_operator: CiOperator,
@@ -59,7 +59,7 @@ pub struct CiOperator {
 #[serde(rename_all = "camelCase", default)]
 pub struct Test {
     /// Whether there is a `clusterClaim`: the cluster then comes from a Hive pool, and its credentials lie elsewhere.
-    #[serde(rename = "clusterClaim", deserialize_with = "is_there")]
+    #[serde(rename = "clusterClaim", deserialize_with = "is_present")]
     pub from_hive: bool,
     /// The workflow, for metrics. Tenant text.
     #[serde(deserialize_with = "text")]
@@ -102,8 +102,8 @@ impl EphemeralCluster {
         self.metadata.deletion_timestamp.is_some()
     }
 
-    /// Whether somebody asked for its end. Remembered, so that taking it back changes nothing.
-    pub fn asks_for_its_end(&self) -> bool {
+    /// Whether its end was requested. The request is remembered, so withdrawing it changes nothing.
+    pub fn is_teardown_requested(&self) -> bool {
         let status = &self.status.value;
         self.is_deleted()
             || self.spec.value.tear_down_cluster
@@ -125,7 +125,7 @@ impl EphemeralCluster {
 /// An object as the API server sends it, before what is not needed of it is dropped.
 #[derive(Deserialize)]
 #[serde(bound = "S: serde::de::DeserializeOwned + Default, T: serde::de::DeserializeOwned + Default")]
-pub(super) struct Whole<S, T> {
+pub(super) struct RawObject<S, T> {
     pub metadata: ObjectMeta,
     #[serde(default)]
     pub spec: Lenient<S>,
@@ -135,7 +135,7 @@ pub(super) struct Whole<S, T> {
 
 impl<'de> Deserialize<'de> for EphemeralCluster {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Whole { mut metadata, spec, status } = Whole::deserialize(deserializer)?;
+        let RawObject { mut metadata, spec, status } = RawObject::deserialize(deserializer)?;
         let other_writer = other_writer(&metadata.managed_fields.take().unwrap_or_default());
         if let Some(diagnostics) = metadata.annotations.as_mut().and_then(|a| a.get_mut(ours::DIAGNOSTICS)) {
             *diagnostics = String::new();
@@ -187,11 +187,11 @@ fn other_writer(managed: &[ManagedFieldsEntry]) -> Option<OtherWriter> {
         .max_by_key(|writer| writer.at)
 }
 
-fn is_there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+fn is_present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     Ok(Option::<serde::de::IgnoredAny>::deserialize(deserializer)?.is_some())
 }
 
-/// What only metrics need must not keep the rest from being read.
+/// An unreadable field that only metrics need must not make the rest unreadable.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let value = serde_json::Value::deserialize(deserializer)?;
     Ok(value.as_str().unwrap_or_default().to_owned())

@@ -1,39 +1,39 @@
-//! A ProwJob whose EphemeralCluster is gone: it is ended, so that its cluster is.
+//! ProwJob whose EphemeralCluster is deleted: ending the job also deletes its cluster.
 
 use jiff::Timestamp;
 
 use super::{
     next::{
         pass::{RETRY, after},
-        teardown::{ABORTED_BY_US, Means, means, started},
+        teardown::{ABORTED_BY_US, EndMethod, end_method, started},
     },
     settings::Settings,
     world::Job,
 };
-use crate::step::{Action, Requeue, Step};
+use crate::plan::{Operation, Plan, Requeue};
 
-/// What is to be done about a job of which the API server said, in this pass, that its EphemeralCluster does not
-/// exist any more. The step has no status.
-pub fn next(job: &Job, settings: &Settings, now: Timestamp) -> Step {
+/// Plans the end of a job whose EphemeralCluster does not exist any more, as the API server confirmed in this reconcile. The plan has no
+/// status.
+pub fn plan_orphan(job: &Job, settings: &Settings, now: Timestamp) -> Plan {
     if job.prow_job.state().is_final() {
-        return Step::default();
+        return Plan::default();
     }
-    let wait = |time| Step { requeue: Requeue::after(time), ..Step::default() };
-    match means(&job.site) {
-        Means::Told => Step::default(),
-        Means::Tell { cluster, namespace } => {
-            Step { actions: vec![Action::Signal { cluster, namespace }], ..Step::default() }
+    let wait = |time| Plan { requeue: Requeue::after(time), ..Plan::default() };
+    match end_method(&job.site) {
+        EndMethod::Told => Plan::default(),
+        EndMethod::Tell { cluster, namespace } => {
+            Plan { actions: vec![Operation::SignalWaitStep { cluster, namespace }], ..Plan::default() }
         }
-        Means::Abort { .. } => {
+        EndMethod::Abort { .. } => {
             let deadline = started(&job.prow_job).map_or(now, |t| after(t, settings.abort_grace));
             if deadline > now {
                 return wait(deadline.duration_since(now));
             }
             let description = format!("{ABORTED_BY_US}its EphemeralCluster does not exist any more");
             let name = job.prow_job.name().to_owned();
-            Step { actions: vec![Action::AbortProwJob { name, description }], ..Step::default() }
+            Plan { actions: vec![Operation::AbortProwJob { name, description }], ..Plan::default() }
         }
-        // Aborting it would leave a cluster behind that nobody knows of.
-        Means::OutOfReach { .. } => wait(RETRY),
+        // An abort would leave an unknown cluster behind.
+        EndMethod::OutOfReach { .. } => wait(RETRY),
     }
 }

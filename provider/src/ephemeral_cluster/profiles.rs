@@ -1,8 +1,7 @@
 //! The registry of cluster profiles: which there are, and who may use them.
 //!
-//! Its file belongs to the step registry, in whose format it is read. That file grows without asking us, so fields that are
-//! not known are skipped; but what an ownership rule depends on must be right, or the whole is refused: nobody is let in by a
-//! registry that is only half understood.
+//! Its file belongs to the step registry and has that format. The file grows without notice, so unknown fields are skipped; but the fields of
+//! an ownership rule must be correct, or the whole file is refused: a half-understood registry admits nobody.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,7 +20,7 @@ use crate::config::{ClusterProfiles, EphemeralClusters};
 pub struct Registry {
     /// The profiles.
     pub cluster_profiles: Vec<RegisteredProfile>,
-    /// What several profiles share.
+    /// Settings that several profiles share.
     #[serde(skip_serializing_if = "Konflux::is_empty")]
     pub konflux: Konflux,
 }
@@ -32,7 +31,7 @@ pub struct Registry {
 pub struct RegisteredProfile {
     /// Its name.
     pub name: String,
-    /// Who may use it. An owner of which only the organisation is given is one of ordinary CI.
+    /// Owners that may use the profile. An owner with only an organisation is one of ordinary CI.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owners: Vec<Owner>,
     /// The kind of cloud.
@@ -63,7 +62,7 @@ pub struct KonfluxOwner {
     pub cluster_groups: Vec<String>,
 }
 
-/// What several profiles share.
+/// Settings that several profiles share.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Konflux {
@@ -83,7 +82,7 @@ pub enum ProfilesError {
     /// It is no YAML, or something in it has a wrong type.
     #[error("{0}")]
     Syntax(String),
-    /// What it says makes no sense. All of it.
+    /// All contradictions in the file.
     #[error("{}", .0.join("; "))]
     Invalid(Vec<String>),
 }
@@ -92,7 +91,7 @@ pub enum ProfilesError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profiles {
     found: Result<BTreeMap<String, Profile>, String>,
-    /// Whether what is not in it is taken to be nowhere.
+    /// Whether an absent profile counts as nonexistent.
     settled: bool,
 }
 
@@ -122,8 +121,8 @@ impl Profiles {
         registry.try_into()
     }
 
-    /// The registry that a configuration names; `read` reads a file. One that cannot be read or understood is one that is not
-    /// available now, with the reason.
+    /// Reads the registry that a configuration names; `read` reads a file. If it cannot be read or parsed, the registry is unavailable, with a
+    /// reason.
     pub fn of(config: &EphemeralClusters, read: impl FnOnce(&Path) -> io::Result<String>) -> Self {
         let Some(ClusterProfiles { file, inline }) = &config.cluster_profiles else {
             return Self::unavailable("the configuration names none");
@@ -140,7 +139,7 @@ impl Profiles {
         found.unwrap_or_else(Self::unavailable)
     }
 
-    /// A registry that cannot be read now. The sentence says why; requests that need it wait.
+    /// Registry that cannot be read now. The sentence gives the reason; requests that need it wait.
     pub fn unavailable(reason: impl Into<String>) -> Self {
         Self { found: Err(reason.into()), settled: true }
     }
@@ -169,7 +168,7 @@ impl Profiles {
 }
 
 impl Profile {
-    /// Whether a tenant on a Konflux cluster owns it. Nobody without a name owns anything.
+    /// Whether a tenant on a Konflux cluster owns it. A tenant without a name owns nothing.
     pub fn is_owned_by(&self, tenant: &str, cluster: &str) -> bool {
         !tenant.is_empty()
             && !cluster.is_empty()

@@ -12,7 +12,7 @@ use testplatform_apis::{
 };
 use uuid::Uuid;
 
-use super::object::Whole;
+use super::object::RawObject;
 
 /// A ProwJob, without its pod.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ pub struct ProwJob {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Spec {
-    /// Where it runs; a placeholder until it has been scheduled.
+    /// Build cluster; a placeholder until the job is scheduled.
     pub cluster: String,
 }
 
@@ -38,8 +38,8 @@ pub struct Spec {
 #[serde(default)]
 pub struct Status {
     /// How far it is.
-    pub state: State,
-    /// Where it can be watched.
+    pub state: JobState,
+    /// URL of the job's page.
     pub url: String,
     /// Why it is in that state.
     pub description: String,
@@ -51,7 +51,7 @@ pub struct Status {
 /// State of a ProwJob. Source: the ProwJob CRD, `prow.k8s.io/v1`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum JobState {
     /// No build cluster has been chosen; `spec.cluster` is a placeholder.
     Scheduling,
     /// A build cluster has been chosen, there is no pod yet.
@@ -66,13 +66,13 @@ pub enum State {
     Aborted,
     /// It could not be run.
     Error,
-    /// Nothing, or a word that nobody knows: not at its end.
+    /// Empty or unknown: counts as not finished.
     #[default]
     #[serde(other)]
     Unknown,
 }
 
-impl State {
+impl JobState {
     /// Whether it will never change again.
     pub const fn is_final(self) -> bool {
         match self {
@@ -111,7 +111,7 @@ impl ProwJob {
     }
 
     /// How far it is.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> JobState {
         self.status.value.state
     }
 
@@ -120,7 +120,7 @@ impl ProwJob {
         self.metadata.labels.as_ref()?.get(key).map(String::as_str)
     }
 
-    /// Whether its EphemeralCluster is one of a namespace. What does not say so is a job of the upstream controller's.
+    /// Whether its EphemeralCluster is in a namespace. A job without that label belongs to the upstream controller.
     pub fn is_of_namespace(&self, namespace: &str) -> bool {
         self.label(ours::EPHEMERAL_CLUSTER_NAMESPACE).unwrap_or(ephemeral_cluster::UPSTREAM_NAMESPACE)
             == namespace
@@ -134,7 +134,7 @@ impl ProwJob {
 
 impl<'de> Deserialize<'de> for ProwJob {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Whole { mut metadata, spec, status } = Whole::deserialize(deserializer)?;
+        let RawObject { mut metadata, spec, status } = RawObject::deserialize(deserializer)?;
         metadata.managed_fields = None;
         Ok(Self { metadata, spec, status })
     }

@@ -1,4 +1,4 @@
-//! One EphemeralCluster in mode `proxy`: the upstream controller fulfils it, and only its credentials are kept in step.
+//! EphemeralCluster in mode `proxy`: the upstream controller fulfils it, and only its credentials are kept in sync.
 
 use std::collections::BTreeMap;
 
@@ -8,56 +8,58 @@ use testplatform_apis::names::ours;
 use super::{
     conditions::{PROW_JOB_COMPLETED, find},
     credentials::Published,
-    next::{Bound, Own, is_for_another, pass::RETRY, running::SOON},
+    next::{BoundJob, OwnJobs, is_for_another, pass::RETRY, running::SOON},
     object::EphemeralCluster,
     publication::{Publication, cannot_be_watched, compare},
     status::{Condition, Phase},
-    world::World,
+    world::ObservedState,
 };
 use crate::{
-    account::stamp::Stamp,
-    step::{Action, Requeue, Step},
+    account::stamp::TokenFingerprint,
+    plan::{Operation, Plan, Requeue},
 };
 
-/// What is to be done about the credentials of an EphemeralCluster now. Never a job, a finalizer or a status.
-pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Step {
+/// Plans the credentials of an EphemeralCluster. The plan never has a job, a finalizer or a status.
+pub fn plan_proxy(object: &EphemeralCluster, world: &ObservedState, now: Timestamp) -> Plan {
     let status = &object.status.value;
-    // What is deleted takes its Secret along. Which job it has only the upstream controller says.
+    // A deleted object takes its Secret along. Only the upstream controller says which job it has.
     if object.is_deleted() || object.status.error.is_some() || status.prow_job_id.is_empty() {
-        return Step::default();
+        return Plan::default();
     }
-    let bound = Own::of(object, world).bound;
+    let bound = OwnJobs::of(object, world).bound;
     let completed = find(&status.conditions, PROW_JOB_COMPLETED).is_some_and(Condition::is_true);
-    let gone = matches!(bound, Bound::Gone | Bound::Foreign(_));
+    let gone = matches!(bound, BoundJob::Gone | BoundJob::Foreign(_));
     if status.phase == Some(Phase::Deprovisioned) || completed || gone {
         return withdrawn(world);
     }
     let job = match bound {
-        Bound::To(job) => job,
-        Bound::Unseen if !world.fresh => return Step { requeue: Requeue::Anew, ..Step::default() },
-        Bound::Unseen | Bound::Unbound | Bound::Gone | Bound::Foreign(_) => return Step::default(),
+        BoundJob::To(job) => job,
+        BoundJob::Unseen if !world.fresh => return Plan { requeue: Requeue::Fresh, ..Plan::default() },
+        BoundJob::Unseen | BoundJob::Unbound | BoundJob::Gone | BoundJob::Foreign(_) => {
+            return Plan::default();
+        }
     };
     if status.secret_ref.is_empty() || job.prow_job.state().is_final() {
-        return Step::default();
+        return Plan::default();
     }
     if is_for_another(object, &job.prow_job) {
         return withdrawn(world);
     }
-    let mut step = Step::default();
-    let stamp = Stamp::of(&world.published);
+    let mut step = Plan::default();
+    let stamp = TokenFingerprint::of(&world.published);
     match compare(&job.site, &world.published) {
-        Publication::Publish(credentials) => step.actions.push(Action::PublishCredentials(credentials)),
+        Publication::Publish(credentials) => step.actions.push(Operation::PublishCredentials(credentials)),
         Publication::NotNow(reason, _) if cannot_be_watched(reason) => {
             step.requeue = Requeue::after(RETRY);
         }
         // A token that was made before goes on being replaced, because it ends: the upstream controller leaves a Secret that is there as it is.
-        Publication::Issue(issue) if stamp.is_some() => step.actions.push(Action::IssueCredentials(issue)),
-        // What that one publishes is the admin's, whatever was asked for, and never said to be anything else: nobody takes it up.
+        Publication::Issue(issue) if stamp.is_some() => step.actions.push(Operation::IssueCredentials(issue)),
+        // The upstream controller publishes the admin's kubeconfig, whatever was requested, and never reports anything else: nobody uses it.
         Publication::Issue(_) | Publication::NotNow(..) => {}
         // It goes stale although nothing happens.
         Publication::InSync => {
             if let Some(stamp) = &stamp {
-                step.requeue = Requeue::after(stamp.due().duration_since(now).max(SOON));
+                step.requeue = Requeue::after(stamp.renew_at().duration_since(now).max(SOON));
             }
         }
     }
@@ -67,20 +69,20 @@ pub fn next(object: &EphemeralCluster, world: &World, now: Timestamp) -> Step {
     {
         notes.insert(ours::CREDENTIALS_REVISION.to_owned(), Some(revision.clone()));
     }
-    // What was said of a Secret that we made is not true of the one in its place.
+    // Annotations about a Secret of ours do not hold for a Secret of somebody else in its place.
     let token = world.published == Published::Absent || stamp.is_some();
     if !token && object.annotation(ours::CREDENTIALS_MODE).is_some() {
         notes.insert(ours::CREDENTIALS_MODE.to_owned(), None);
     }
     if !notes.is_empty() {
-        step.actions.push(Action::Annotate(notes));
+        step.actions.push(Operation::SetAnnotations(notes));
     }
     step
 }
 
-fn withdrawn(world: &World) -> Step {
+fn withdrawn(world: &ObservedState) -> Plan {
     match world.published {
-        Published::Ours { .. } => Step { actions: vec![Action::WithdrawCredentials], ..Step::default() },
-        Published::Absent | Published::Foreign(_) => Step::default(),
+        Published::Ours { .. } => Plan { actions: vec![Operation::WithdrawCredentials], ..Plan::default() },
+        Published::Absent | Published::Foreign(_) => Plan::default(),
     }
 }

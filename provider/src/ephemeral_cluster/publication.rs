@@ -1,13 +1,13 @@
 //! Whether the published credentials are what the cluster has.
 
 use super::{
-    conditions::Reason,
-    credentials::{Credentials, Published, Source},
-    world::Site,
+    conditions::ConditionReason,
+    credentials::{Credentials, NamespaceCredentials, Published},
+    world::JobSite,
 };
 use crate::account::Issue;
 
-/// What is to be done about `<ec>-credentials`.
+/// Decision about `<ec>-credentials`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Publication {
     /// Nothing: it is what the cluster has.
@@ -17,71 +17,81 @@ pub enum Publication {
     /// A token is made, and it is written.
     Issue(Box<Issue>),
     /// Nothing can be done, and why.
-    NotNow(Reason, String),
+    NotNow(ConditionReason, String),
 }
 
 /// Compares what a job's site has with what is published.
-pub fn compare(site: &Site, published: &Published) -> Publication {
-    let not_now = |reason: Reason, message: String| Publication::NotNow(reason, message);
+pub fn compare(site: &JobSite, published: &Published) -> Publication {
+    let not_now = |reason: ConditionReason, message: String| Publication::NotNow(reason, message);
     let source = match site {
-        Site::Unscheduled => {
+        JobSite::Unscheduled => {
             let text = "the ProwJob waits for a build cluster";
-            return not_now(Reason::ProwJobScheduling, text.into());
+            return not_now(ConditionReason::ProwJobScheduling, text.into());
         }
-        Site::Unknown { cluster } => return not_now(Reason::BuildClusterUnknown, unknown(cluster)),
-        Site::Unreachable { cluster, .. } => {
-            return not_now(Reason::BuildClusterUnreachable, unreachable(cluster));
+        JobSite::Unknown { cluster } => {
+            return not_now(ConditionReason::BuildClusterUnknown, unknown(cluster));
         }
-        Site::NoNamespace { cluster } => return not_now(Reason::NamespacePending, no_namespace(cluster)),
-        Site::Namespace { cluster, name, terminating: true, .. } => {
-            return not_now(Reason::NamespacePending, terminating(cluster, name));
+        JobSite::Unreachable { cluster, .. } => {
+            return not_now(ConditionReason::BuildClusterUnreachable, unreachable(cluster));
         }
-        Site::Namespace { source, terminating: false, .. } => source,
+        JobSite::NoNamespace { cluster } => {
+            return not_now(ConditionReason::NamespacePending, no_namespace(cluster));
+        }
+        JobSite::Namespace { cluster, name, terminating: true, .. } => {
+            return not_now(ConditionReason::NamespacePending, terminating(cluster, name));
+        }
+        JobSite::Namespace { source, terminating: false, .. } => source,
     };
     match (source, published) {
         // Said only once the credentials are complete: before that the other reason is the news.
         (
-            Source::Complete(_) | Source::Refused | Source::Account(_) | Source::Unchanged,
+            NamespaceCredentials::Complete(_)
+            | NamespaceCredentials::Refused
+            | NamespaceCredentials::Account(_)
+            | NamespaceCredentials::Unchanged,
             Published::Foreign(whose),
-        ) => not_now(Reason::CredentialsNotOwned, whose.clone()),
-        (Source::Complete(found), Published::Ours { source_revision: Some(made_from), .. })
+        ) => not_now(ConditionReason::CredentialsNotOwned, whose.clone()),
+        (NamespaceCredentials::Complete(found), Published::Ours { source_revision: Some(made_from), .. })
             if *made_from == found.source_revision =>
         {
             Publication::InSync
         }
-        (Source::Complete(found), Published::Ours { .. } | Published::Absent) => {
+        (NamespaceCredentials::Complete(found), Published::Ours { .. } | Published::Absent) => {
             Publication::Publish(found.clone())
         }
-        (Source::Account(issue), Published::Ours { .. } | Published::Absent) => {
+        (NamespaceCredentials::Account(issue), Published::Ours { .. } | Published::Absent) => {
             Publication::Issue(issue.clone())
         }
-        (Source::Unchanged, Published::Ours { .. }) => Publication::InSync,
-        (Source::Refused, Published::Ours { .. }) => {
+        (NamespaceCredentials::Unchanged, Published::Ours { .. }) => Publication::InSync,
+        (NamespaceCredentials::Refused, Published::Ours { .. }) => {
             let text =
                 "the cluster does not take its new kubeconfig (401); the one that was published before stays";
-            not_now(Reason::KubeconfigRejected, text.into())
+            not_now(ConditionReason::KubeconfigRejected, text.into())
         }
         // The Secret vanished after it was compared: the next look reads the source.
-        (Source::Unchanged | Source::Refused, Published::Absent) => {
-            not_now(Reason::CredentialsPending, "the credentials are about to be published again".into())
+        (NamespaceCredentials::Unchanged | NamespaceCredentials::Refused, Published::Absent) => not_now(
+            ConditionReason::CredentialsPending,
+            "the credentials are about to be published again".into(),
+        ),
+        (NamespaceCredentials::Pending(what), _) => {
+            not_now(ConditionReason::CredentialsPending, what.clone())
         }
-        (Source::Pending(what), _) => not_now(Reason::CredentialsPending, what.clone()),
-        // What was said goes to the log: it changes from try to try, and may quote what it could not read.
-        (Source::Unreadable(_), _) => {
+        // The error goes to the log: it changes with each try, and may quote unreadable content.
+        (NamespaceCredentials::Unreadable(_), _) => {
             let text = "the credentials could not be read on the build cluster; tried again";
-            not_now(Reason::CredentialsUnreadable, text.into())
+            not_now(ConditionReason::CredentialsUnreadable, text.into())
         }
     }
 }
 
-/// Whether this passes without any word of it, so that it has to be looked at again.
-pub const fn cannot_be_watched(reason: Reason) -> bool {
+/// Whether it changes without an event, so that it has to be polled.
+pub const fn cannot_be_watched(reason: ConditionReason) -> bool {
     matches!(
         reason,
-        Reason::BuildClusterUnknown
-            | Reason::BuildClusterUnreachable
-            | Reason::CredentialsUnreadable
-            | Reason::KubeconfigRejected
+        ConditionReason::BuildClusterUnknown
+            | ConditionReason::BuildClusterUnreachable
+            | ConditionReason::CredentialsUnreadable
+            | ConditionReason::KubeconfigRejected
     )
 }
 

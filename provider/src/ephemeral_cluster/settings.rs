@@ -1,11 +1,11 @@
-//! What an administrator decides about EphemeralClusters, as far as decisions on one object need it.
+//! Settings of an administrator that decisions on one EphemeralCluster need.
 
 use jiff::SignedDuration;
 
 /// Durations. Read from the configuration file, whose defaults these are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// How long provisioning may take, where the EphemeralCluster does not say.
+    /// Timeout of provisioning, if the EphemeralCluster sets none.
     pub provision_timeout: SignedDuration,
     /// For which lifetime a job is given time, where the EphemeralCluster does not say.
     pub max_lifetime: SignedDuration,

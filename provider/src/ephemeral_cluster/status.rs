@@ -4,11 +4,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// `status`. What is not known here (another controller's) is left as it is, because it is written as a merge patch.
+/// `status`. Unknown fields (another controller's) stay unchanged, because it is written as a merge patch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Status {
-    /// The phase; none only on an object that nobody has looked at.
+    /// Phase; None only before the first reconcile.
     #[serde(with = "phase")]
     pub phase: Option<Phase>,
     /// One per type. They are carried from pass to pass.
@@ -37,9 +37,9 @@ pub enum Phase {
     Provisioning,
     /// The credentials are published.
     Ready,
-    /// The end was asked for.
+    /// Request to tear down the cluster.
     Deprovisioning,
-    /// The cluster is gone, as asked.
+    /// The cluster was deleted on request.
     Deprovisioned,
     /// There is or will be no cluster, not as asked. Never left.
     Failed,
@@ -86,10 +86,10 @@ pub fn differs(stored: &Status, desired: &Status) -> bool {
     comparable(stored) != comparable(desired)
 }
 
-/// The merge patch that makes `stored` into `desired`, without resourceVersion; none if nothing is to be written.
+/// Merge patch from `stored` to `desired`, without resourceVersion; None if nothing differs.
 ///
-/// Whole, not the difference: the conditions are one value to a merge patch. What `desired` has no more becomes null,
-/// because a merge patch keeps what it does not name.
+/// Contains all conditions, because they are one value to a merge patch. Fields that `desired` lacks become null, because a merge patch keeps
+/// the fields that it does not name.
 pub fn patch(stored: &Status, desired: &Status) -> Option<Value> {
     if !differs(stored, desired) {
         return None;
@@ -117,7 +117,7 @@ mod phase {
         }
     }
 
-    /// Upstream writes an empty phase after a failed creation; a word that nobody knows counts as none.
+    /// Upstream writes an empty phase after a failed creation; an unknown word counts as none.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Phase>, D::Error> {
         let text = Option::<serde_json::Value>::deserialize(deserializer)?;
         Ok(text.and_then(|word| serde_json::from_value(word).ok()))

@@ -1,7 +1,7 @@
-//! What is wrong with a request: all of it, in the order in which the Test Platform's own controller would find it.
+//! Finds all problems of a request, in the order in which the Test Platform's own controller would find them.
 //!
-//! This is the only gate: neither the configuration resolver nor ci-operator asks again who owns a profile or a pool. What
-//! decides are tenant and Konflux cluster, which the composition writes; nothing that authorises comes from the spec.
+//! This is the only check: neither the configuration resolver nor ci-operator checks again who owns a profile or a pool. The decision depends
+//! on tenant and Konflux cluster, which the composition writes; nothing in the spec authorises anything.
 
 use serde_json::{Map, Value};
 use testplatform_apis::{
@@ -18,30 +18,30 @@ use crate::config::{ClaimPattern, EphemeralClusters};
 mod problem;
 
 use problem::quoted;
-pub use problem::{GENERATION, Problem};
+pub use problem::{GENERATION, RequestProblem};
 
 /// Keys of a Hive pool's labels that ci-operator sets itself.
 const RESERVED_LABELS: [&str; 5] = ["product", "version", "architecture", "cloud", "owner"];
 
-/// What is found by looking at a request.
+/// Result of validating a request.
 #[derive(Debug, Default)]
-pub struct Verdict {
-    /// What keeps it from being served, ever.
-    pub problems: Vec<Problem>,
-    /// What keeps it from being served now.
+pub struct Validation {
+    /// Problems that can never be resolved without a change of the request.
+    pub problems: Vec<RequestProblem>,
+    /// Reason why the request cannot be served at the moment.
     pub obstacle: Option<String>,
     /// The kind of cloud of the cluster profile.
     pub cloud: String,
 }
 
-/// Looks at a request.
-pub fn validate(request: &Request<'_>, settings: &EphemeralClusters, profiles: &Profiles) -> Verdict {
-    let mut verdict = Verdict::default();
+/// Validates a request.
+pub fn validate(request: &Request<'_>, settings: &EphemeralClusters, profiles: &Profiles) -> Validation {
+    let mut verdict = Validation::default();
     let schema = upstream_schema();
     verdict.problems.extend(
         schema_problems(schema, request.block)
             .into_iter()
-            .map(|(path, message)| Problem::Schema { path, message }),
+            .map(|(path, message)| RequestProblem::Schema { path, message }),
     );
     // Not the tenant's mistake: this hub's EphemeralCluster has grown, and this provider has not.
     if let [first, ..] = unknown_fields(schema, request.block).as_slice() {
@@ -50,27 +50,27 @@ pub fn validate(request: &Request<'_>, settings: &EphemeralClusters, profiles: &
         ));
     }
     if ShortName::try_from(request.metadata.name.as_str()).is_err() {
-        verdict.problems.push(Problem::LongName { name: request.metadata.name.clone() });
+        verdict.problems.push(RequestProblem::LongName { name: request.metadata.name.clone() });
     }
     match (request.claim(), request.profile()) {
         (Some(_), profile) => {
-            verdict.problems.extend(profile.map(|_| Problem::ProfileAndClaim));
+            verdict.problems.extend(profile.map(|_| RequestProblem::ProfileAndClaim));
             verdict.claim(request, settings);
         }
-        (None, None) => verdict.problems.push(Problem::NoProfile),
+        (None, None) => verdict.problems.push(RequestProblem::NoProfile),
         (None, Some(profile)) => verdict.profile(request, profile, settings, profiles),
     }
     if request.claim().is_none() && request.test_text("workflow").is_none() {
-        verdict.problems.push(Problem::NoWorkflow);
+        verdict.problems.push(RequestProblem::NoWorkflow);
     }
     verdict.images(request, settings);
     if request.claim().is_none() && request.section("releases").is_none() {
-        verdict.problems.push(Problem::NoReleases);
+        verdict.problems.push(RequestProblem::NoReleases);
     }
     verdict
 }
 
-impl Verdict {
+impl Validation {
     fn profile(
         &mut self,
         request: &Request<'_>,
@@ -81,7 +81,7 @@ impl Verdict {
         let profile = match profiles.get(name) {
             Ok(Some(profile)) => profile,
             Ok(None) if !profiles.is_settled() => return self.wait_for_registry(),
-            Ok(None) => return self.problems.push(Problem::UnknownProfile { profile: name.into() }),
+            Ok(None) => return self.problems.push(RequestProblem::UnknownProfile { profile: name.into() }),
             Err(reason) => {
                 self.obstacle = Some(format!("the cluster profiles cannot be read: {reason}"));
                 return;
@@ -95,7 +95,7 @@ impl Verdict {
             if !profiles.is_settled() {
                 return self.wait_for_registry();
             }
-            self.problems.push(Problem::NotOwner {
+            self.problems.push(RequestProblem::NotOwner {
                 tenant: request.tenant().into(),
                 cluster: request.cluster().into(),
                 profile: name.into(),
@@ -103,7 +103,7 @@ impl Verdict {
         }
     }
 
-    /// A refusal is for ever, and whoever writes the registry may not be done.
+    /// A refusal is permanent, and the registry may still be in the middle of a write.
     fn wait_for_registry(&mut self) {
         self.obstacle = Some("the cluster profiles have just changed, so they are read once more".into());
     }
@@ -113,7 +113,7 @@ impl Verdict {
         for key in
             labels.into_iter().flat_map(Map::keys).filter(|key| RESERVED_LABELS.contains(&key.as_str()))
         {
-            self.problems.push(Problem::ReservedLabel { key: key.clone() });
+            self.problems.push(RequestProblem::ReservedLabel { key: key.clone() });
         }
         let Some(owners) = &settings.cluster_claim_owners else { return };
         if !self.is_known(request, settings, || "a cluster from a pool".into()) {
@@ -134,7 +134,7 @@ impl Verdict {
                 && owner.claims.covers(&claim)
         });
         if !owned {
-            self.problems.push(Problem::NotClaimOwner {
+            self.problems.push(RequestProblem::NotClaimOwner {
                 tenant: tenant.into(),
                 cluster: cluster.into(),
                 claim,
@@ -142,7 +142,7 @@ impl Verdict {
         }
     }
 
-    /// Whether ownership is to be looked at: not for a privileged tenant, and in vain for nobody.
+    /// Whether to check the ownership: not for a privileged tenant, and never successfully without an identity.
     fn is_known(
         &mut self,
         request: &Request<'_>,
@@ -156,7 +156,7 @@ impl Verdict {
         let missing = [(KONFLUX_TENANT, tenant), (KONFLUX_CLUSTER, cluster)];
         let mut missing = missing.iter().filter(|(_, value)| value.is_empty());
         if let Some((missing, _)) = missing.next() {
-            self.problems.push(Problem::NoIdentity { missing, wanted: wanted() });
+            self.problems.push(RequestProblem::NoIdentity { missing, wanted: wanted() });
             return false;
         }
         true
@@ -170,9 +170,10 @@ impl Verdict {
                 let names = [Some(key.as_str()), image.get("as").and_then(Value::as_str)];
                 for name in names.into_iter().flatten() {
                     if name == WAIT_IMAGE {
-                        self.problems.push(Problem::ReservedImage { path: path.clone() });
+                        self.problems.push(RequestProblem::ReservedImage { path: path.clone() });
                     } else if settings.denied_image_names.iter().any(|denied| denied == name) {
-                        self.problems.push(Problem::DeniedImage { path: path.clone(), name: name.into() });
+                        self.problems
+                            .push(RequestProblem::DeniedImage { path: path.clone(), name: name.into() });
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! The step that keeps a cluster alive until the signal: a bash script that runs on the build cluster.
 //!
-//! When it ends, ci-operator destroys the cluster. So it ends well only on the signal, puts up with an API server that fails for
-//! a good while, and says so with a non-zero code when it gives up: a job that ends unasked must not look like one that was asked.
+//! When it ends, ci-operator destroys the cluster. It therefore ends successfully only on the signal, tolerates a failing API server for a long
+//! time, and exits with a non-zero code when it gives up: a job that ends without a request must not look like a requested end.
 
 use testplatform_apis::{duration::GoDuration, names::ci_operator::SIGNAL};
 

@@ -5,49 +5,49 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{
-    credentials::{Published, Source},
+    credentials::{NamespaceCredentials, Published},
     prow_job::ProwJob,
     settings::Settings,
 };
 
 /// What was observed. Anything in it may be older than what is.
 #[derive(Clone, Debug)]
-pub struct World {
+pub struct ObservedState {
     /// What administrators decided.
     pub settings: Arc<Settings>,
     /// The ProwJobs that carry the EphemeralCluster's name in their label, have the name that ours would have,
     /// or are named by its status.
     pub jobs: Vec<Job>,
-    /// Whether object and jobs were read from the API server in this pass. Nothing that cannot be taken back is done
-    /// on the word of a cache: a step that would do it asks for [`Requeue::Anew`](crate::step::Requeue::Anew) instead.
+    /// Whether object and jobs were read from the API server in this reconcile. Irreversible operations never rely on a cache: a plan that
+    /// needs one requests [`Requeue::Fresh`](crate::plan::Requeue::Fresh) instead.
     pub fresh: bool,
-    /// The job that is to be made, or why none is. Needed only with `fresh`, and only while the status names no job.
+    /// Draft of the job, or the reason why there is none. Needed only with `fresh`, and only while the status names no job.
     pub draft: Option<Draft>,
     /// Whether the ProwJob that the status names was looked for at the API server and is not there.
     pub job_is_gone: bool,
-    /// Where a job that is gone has left its namespace, if it has.
-    pub left_behind: Option<Site>,
+    /// Namespace of a deleted job, if there still is one.
+    pub left_behind: Option<JobSite>,
     /// `<ec>-credentials`.
     pub published: Published,
 }
 
-/// The job that is to be made.
+/// Draft of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Draft {
     /// Its manifest.
     Job(Box<Value>),
     /// The EphemeralCluster cannot be served, ever: what is wrong is in its spec or its annotations.
-    Refused(Refusal),
+    Refused(JobRefusal),
     /// It cannot be served now, for a reason that lies with us: said, and tried again.
-    Later(Refusal),
+    Later(JobRefusal),
 }
 
 /// Why an EphemeralCluster gets no job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct JobRefusal {
     /// Reason of `ProwJobCreating=False`; upstream's words, because they are what consumers read.
     pub reason: &'static str,
-    /// One sentence that says what, where and what to do.
+    /// One sentence with the problem, its location and the fix.
     pub message: String,
 }
 
@@ -57,24 +57,24 @@ pub struct Job {
     /// The job.
     pub prow_job: ProwJob,
     /// What was found.
-    pub site: Site,
+    pub site: JobSite,
 }
 
-/// What was found on the build cluster where a job runs.
+/// Observation of the build cluster where a job runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Site {
+pub enum JobSite {
     /// No build cluster has been chosen; nothing was looked for.
     Unscheduled,
     /// There is no kubeconfig for its build cluster.
     Unknown {
-        /// Name of the build cluster; empty for a job that is gone, while there is no kubeconfig for any.
+        /// Name of the build cluster; empty for a deleted job while there is no kubeconfig at all.
         cluster: String,
     },
     /// The build cluster does not answer, or does not let us in.
     Unreachable {
         /// Name of the build cluster.
         cluster: String,
-        /// What it or the network said.
+        /// Message of the cluster or of the network.
         error: String,
     },
     /// The build cluster has no namespace for the job.
@@ -91,7 +91,7 @@ pub enum Site {
         /// Whether it is being deleted.
         terminating: bool,
         /// The credentials in it.
-        source: Source,
+        source: NamespaceCredentials,
         /// Whether the signal to end is there.
         signalled: bool,
     },

@@ -7,7 +7,7 @@ use kube::api::Patch;
 use serde_json::{Value, json};
 use testplatform_apis::names::ephemeral_cluster::FINALIZER;
 
-use super::{Cause, Executor, Reason, error::is_gone};
+use super::{Cause, Executor, Reason, error::is_object_not_found};
 use crate::{
     ephemeral_cluster::{
         object::EphemeralCluster,
@@ -25,7 +25,7 @@ impl Executor {
         finalizers.push(FINALIZER.to_owned());
         match self.merge(object, json!({ "finalizers": finalizers })).await? {
             Written::Done => Ok(()),
-            // What comes next relies on it: for an EphemeralCluster that has vanished nothing must be begun.
+            // The next operations rely on it: nothing may start for an EphemeralCluster that has vanished.
             Written::Gone => Err(Cause::new(Reason::Conflict, "the EphemeralCluster is gone")),
         }
     }
@@ -83,7 +83,7 @@ impl Executor {
     }
 }
 
-/// What became of a write. Most need nothing more of an object that is gone.
+/// Result of a write. Most writes need nothing more once the object is gone.
 enum Written {
     Done,
     Gone,
@@ -100,7 +100,7 @@ fn took(
             *object = Some(written);
             Ok(Written::Done)
         }
-        Err(error) if is_gone(&error, name) => Ok(Written::Gone),
+        Err(error) if is_object_not_found(&error, name) => Ok(Written::Gone),
         Err(error) => Err(error.into()),
     }
 }

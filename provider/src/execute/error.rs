@@ -1,4 +1,4 @@
-//! Why something was not done. What is said here may be read by tenants, and never holds a secret.
+//! Reasons of failures. Messages may be read by tenants, and never contain a secret.
 
 use kube::Error as Kube;
 use thiserror::Error;
@@ -9,15 +9,15 @@ use thiserror::Error;
 pub struct Error {
     /// Which action; a label of the metrics.
     pub action: &'static str,
-    /// What kind of reason; a label of the metrics.
+    /// Reason; a label of the metrics.
     pub reason: Reason,
     /// One sentence.
     pub message: String,
 }
 
 impl Error {
-    /// A sentence for whoever asked for it. It does not change from try to try, or each try would be a change.
-    pub fn said(&self) -> Option<String> {
+    /// Message for the owner. It does not change from try to try, or each try would be a change.
+    pub fn owner_message(&self) -> Option<String> {
         let text = match self.reason {
             // Nothing is wrong, or it passes by itself.
             Reason::Conflict | Reason::NotYet | Reason::Timeout | Reason::Server | Reason::Network => {
@@ -36,7 +36,7 @@ impl Error {
     }
 }
 
-/// What kind of reason.
+/// Reason of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// The object is not as it was when it was read: nothing is wrong, it has to be read again.
@@ -45,13 +45,13 @@ pub enum Reason {
     Timeout,
     /// RBAC, quota or admission do not let us.
     Forbidden,
-    /// What is to be changed is not there.
+    /// The object to change does not exist.
     NotFound,
     /// The API server does not take it as it is.
     Refused,
     /// It belongs to somebody else.
     Foreign,
-    /// A cluster that was delivered does not answer, or does not do what is asked of it.
+    /// A delivered cluster does not answer, or refuses a call.
     Delivered,
     /// The build cluster cannot be reached, or is not known.
     Unreachable,
@@ -71,7 +71,7 @@ impl Reason {
         matches!(self, Self::Conflict | Self::NotYet)
     }
 
-    /// Whether it may be otherwise in a moment, or was done although nobody heard of it.
+    /// Whether it may succeed in a moment, or was done although the response was lost.
     pub const fn may_pass(self) -> bool {
         matches!(self, Self::Timeout | Self::Server | Self::Network)
     }
@@ -111,7 +111,7 @@ impl Reason {
 /// Why one call was not done, before it is known what it was for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// What kind of reason.
+    /// Reason of a failure.
     pub reason: Reason,
     /// One sentence.
     pub message: String,
@@ -123,7 +123,7 @@ impl Cause {
         Self { reason, message: message.into() }
     }
 
-    /// What was not done because of it.
+    /// Adds the action that failed.
     pub fn during(self, action: &'static str) -> Error {
         let Self { reason, message } = self;
         Error { action, reason, message }
@@ -164,7 +164,7 @@ pub fn plain(error: &Kube) -> String {
         }
         Kube::Api(status) => status.message.clone(),
         Kube::SerdeError(_) => "the answer cannot be understood".to_owned(),
-        // The innermost is the one that says what happened.
+        // The innermost error says what happened.
         other => {
             let mut innermost: &dyn std::error::Error = other;
             while let Some(source) = innermost.source() {
@@ -180,13 +180,14 @@ pub fn is_forbidden(error: &Kube) -> bool {
     matches!(error, Kube::Api(status) if status.code == 403)
 }
 
-/// Whether the answer was 404, whatever that is about: of a list, that its kind is not served. Of one object it says nothing; [`is_gone`] does.
+/// Whether the response is 404, whatever it refers to: for a list, that its kind is not served. It proves nothing about one object; [`is_object_not_found`]
+/// does.
 pub fn is_not_found(error: &Kube) -> bool {
     matches!(error, Kube::Api(status) if status.code == 404)
 }
 
 /// Whether the API server said that there is no object of this name.
-pub fn is_gone(error: &Kube, name: &str) -> bool {
+pub fn is_object_not_found(error: &Kube, name: &str) -> bool {
     let Kube::Api(status) = error else { return false };
     let named = status.details.as_ref().is_some_and(|details| details.name == name);
     status.code == 404 && status.reason == "NotFound" && named

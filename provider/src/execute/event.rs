@@ -10,7 +10,7 @@ use kube::{Api, Resource as _, api::PostParams};
 use super::{Cause, Executor, error::already_exists};
 use crate::{
     ephemeral_cluster::object::{EphemeralCluster, MANAGER},
-    step::Event,
+    plan::Event,
 };
 
 /// The longest note and the longest other text that an API server takes.

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use super::{
     Cause, Executor, Reason,
-    error::{already_exists, is_gone},
+    error::{already_exists, is_object_not_found},
 };
 use crate::{
-    ephemeral_cluster::prow_job::State,
+    ephemeral_cluster::prow_job::JobState,
     hub::{creation, patching},
-    named,
+    lookup,
 };
 
 /// How often somebody else may be quicker. Prow writes a job a few times in its life.
@@ -23,7 +23,7 @@ impl Executor {
         let job: DynamicObject = serde_json::from_value(manifest.clone())
             .map_err(|error| Cause::new(Reason::Bug, format!("the manifest is not an object: {error}")))?;
         match self.hub.whole_prow_jobs().create(&creation(), &job).await {
-            // The name comes from the uid of its EphemeralCluster: it is the one that was meant.
+            // The name derives from the uid of its EphemeralCluster: it is the same job.
             Err(error) if already_exists(&error) => Ok(()),
             other => Ok(other.map(|_| ())?),
         }
@@ -58,7 +58,7 @@ impl Executor {
 
     async fn try_abort(&self, name: &str, description: &str) -> Result<(), Cause> {
         let jobs = self.hub.prow_jobs();
-        let Some(job) = named::find(&jobs, name).await? else { return Ok(()) };
+        let Some(job) = lookup::get_opt(&jobs, name).await? else { return Ok(()) };
         if job.state().is_final() {
             return Ok(());
         }
@@ -67,22 +67,22 @@ impl Executor {
             // the time itself when it has deleted the pod. Source: kubernetes-sigs/prow, pkg/plank.
             Patch::Merge(json!({
                 "metadata": { "resourceVersion": version },
-                "status": { "state": State::Aborted.as_str(), "description": description },
+                "status": { "state": JobState::Aborted.as_str(), "description": description },
             }))
         };
         let version = job.metadata.resource_version.as_ref();
         let written = match jobs.patch(name, &patching(), &patch(version)).await {
-            Err(error) if is_gone(&error, name) => return Ok(()),
+            Err(error) if is_object_not_found(&error, name) => return Ok(()),
             other => other?,
         };
-        if written.state() == State::Aborted {
+        if written.state() == JobState::Aborted {
             return Ok(());
         }
-        // The definition of ProwJobs has no status subresource upstream, of which is said the same as of a job that is gone. Where it has one, the
+        // Upstream's definition of ProwJobs has no status subresource; the response is then the same as for a deleted job. If it has one, the
         // status was ignored.
         let version = written.metadata.resource_version.as_ref();
         match jobs.patch_status(name, &patching(), &patch(version)).await {
-            Err(error) if is_gone(&error, name) => Ok(()),
+            Err(error) if is_object_not_found(&error, name) => Ok(()),
             other => Ok(other.map(|_| ())?),
         }
     }

@@ -13,13 +13,13 @@ use testplatform_apis::names::{ci_operator, keys, ours};
 
 use super::{
     Cause, Executor, Reached, Reason,
-    error::{already_exists, is_gone},
+    error::{already_exists, is_object_not_found},
 };
 use crate::{
-    account::revoke,
+    account::revoke_tokens,
     ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
     hub::{creation, patching},
-    named,
+    lookup,
 };
 
 impl Executor {
@@ -39,7 +39,7 @@ impl Executor {
     pub(super) async fn withdraw(&self, object: &EphemeralCluster) -> Result<(), Cause> {
         let name = object.secret_name();
         let uid = |secret: &ObjectMeta| ours(secret, object).is_ok().then(|| object.uid().to_owned());
-        revoke(&self.callers, &self.hub.secrets(), &self.hub.secrets_metadata(), &name, uid).await
+        revoke_tokens(&self.callers, &self.hub.secrets(), &self.hub.secrets_metadata(), &name, uid).await
     }
 
     pub(super) async fn signal(&self, cluster: &str, namespace: &str) -> Result<(), Cause> {
@@ -61,11 +61,11 @@ impl Executor {
     }
 }
 
-/// What a Secret is to hold.
+/// Desired content of a Secret.
 pub(crate) struct Content<'a> {
     /// By their keys.
     pub data: BTreeMap<String, ByteString>,
-    /// Which state of its source this is, as it is noted on the Secret.
+    /// Revision of the source, as recorded on the Secret.
     pub revision: &'a str,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// Creates a Secret with credentials, or updates it if `ours` says so. `owned` is its metadata, which says whose it is.
+/// Creates a Secret with credentials, or updates it if `ours` permits. `owned` is its metadata, which names its owner.
 pub(crate) async fn write(
     secrets: &Api<Secret>,
     owned: ObjectMeta,
@@ -84,7 +84,7 @@ pub(crate) async fn write(
     ours: impl Fn(&ObjectMeta) -> Result<(), String>,
 ) -> Result<(), Cause> {
     let name = owned.name.clone().unwrap_or_default();
-    let stored = named::find(secrets, &name).await.map_err(|error| Cause::about_secret(&error))?;
+    let stored = lookup::get_opt(secrets, &name).await.map_err(|error| Cause::about_secret(&error))?;
     let Some(stored) = stored else {
         return match secrets.create(&creation(), &published(owned, content)).await {
             // Somebody was quicker: whose it is, the next pass will see.
@@ -106,18 +106,18 @@ pub(crate) async fn remove(
     name: &str,
     is_ours: impl Fn(&ObjectMeta) -> bool,
 ) -> Result<(), Cause> {
-    let Some(stored) = named::find_metadata(secrets, name).await? else { return Ok(()) };
+    let Some(stored) = lookup::get_metadata_opt(secrets, name).await? else { return Ok(()) };
     if !is_ours(&stored.metadata) {
         return Ok(());
     }
     let this = Preconditions { uid: stored.metadata.uid, resource_version: None };
     match secrets.delete(name, &DeleteParams::default().preconditions(this)).await {
-        Err(error) if is_gone(&error, name) => Ok(()),
+        Err(error) if is_object_not_found(&error, name) => Ok(()),
         other => Ok(other.map(|_| ())?),
     }
 }
 
-/// Whether an object controls a Secret, or a sentence that says who does.
+/// Checks that an object controls a Secret; the error is a sentence that names the actual owner.
 pub fn ours(secret: &ObjectMeta, object: &EphemeralCluster) -> Result<(), String> {
     let name = secret.name.as_deref().unwrap_or_default();
     let controller = secret.owner_references.iter().flatten().find(|owner| owner.controller == Some(true));
@@ -140,7 +140,7 @@ fn published(owned: ObjectMeta, content: &Content<'_>) -> Secret {
     }
 }
 
-/// What is in the published Secret.
+/// Data of the published Secret.
 pub fn data(credentials: &Credentials) -> BTreeMap<String, ByteString> {
     BTreeMap::from([
         (keys::KUBECONFIG.to_owned(), ByteString(credentials.kubeconfig.0.clone())),
@@ -148,7 +148,7 @@ pub fn data(credentials: &Credentials) -> BTreeMap<String, ByteString> {
     ])
 }
 
-/// What has to be merged into the published Secret; None if nothing.
+/// Merge patch for the published Secret; None if nothing differs.
 fn difference(stored: &Secret, content: &Content<'_>) -> Option<Value> {
     let wanted = &content.data;
     let has = stored.data.as_ref();
@@ -156,7 +156,7 @@ fn difference(stored: &Secret, content: &Content<'_>) -> Option<Value> {
     if has == Some(wanted) && revision.map(String::as_str) == Some(content.revision) {
         return None;
     }
-    // Only these keys: whatever else is in there was not put there by us.
+    // Only these keys: all others are somebody else's.
     let mut data: Map<String, Value> =
         has.into_iter().flatten().map(|(key, _)| (key.clone(), Value::Null)).collect();
     data.extend(wanted.iter().map(|(key, value)| (key.clone(), json!(value))));

@@ -1,4 +1,4 @@
-//! How far a cluster of a backend is, by the object that stands for it.
+//! Progress of a cluster of a backend, by its object.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,28 +7,28 @@ use testplatform_apis::{
     template::Backend,
 };
 
-/// What is read of the status of any backend's object.
+/// Fields that are read of any backend's status.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Status {
     phase: String,
     conditions: Vec<ObservedCondition>,
-    version: Version,
+    version: VersionStatus,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Version {
-    history: Vec<Entry>,
+struct VersionStatus {
+    history: Vec<HistoryEntry>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Entry {
+struct HistoryEntry {
     state: String,
 }
 
-/// Whether a cluster never was ready yet, by its object's status. One that cannot be read was not.
+/// Whether a cluster never became ready, by its object's status. An unreadable status counts as never ready.
 pub fn in_the_making(backend: Backend, status: &Value) -> bool {
     let status = Status::deserialize(status).unwrap_or_default();
     let is_true = |type_| condition(&status.conditions, type_).is_some_and(ObservedCondition::is_true);
@@ -37,7 +37,7 @@ pub fn in_the_making(backend: Backend, status: &Value) -> bool {
         Backend::HyperShift => {
             status.version.history.iter().any(|entry| entry.state == "Completed") || is_true("Available")
         }
-        // Stays, whatever becomes of the cluster.
+        // Stays true, whatever happens to the cluster.
         Backend::ClusterApi => is_true("ControlPlaneInitialized"),
         Backend::Caas | Backend::Osac => status.phase == "Ready",
     };

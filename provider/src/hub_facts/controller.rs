@@ -1,4 +1,4 @@
-//! The loop: a look at the hub now and then, and what is to be told.
+//! Controller of the hub's facts: observes the hub at an interval, and publishes the facts.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use kube::Client;
 use tokio::time::sleep;
 
-use super::{execute::write, next::next, observe};
+use super::{execute::write, next::plan, observe};
 use crate::{
     config::HubFacts,
-    controller::pass::guarded,
-    execute::{Cause, Error, limited},
+    controller::pass::catch_panic,
+    execute::{Cause, Error, with_timeout},
     metrics::Metrics,
     running::Running,
 };
@@ -20,12 +20,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// When a look failed.
 const RETRY: Duration = Duration::from_secs(10);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The hub.
     pub client: Client,
-    /// What is told, and where.
+    /// Facts to publish, and their target.
     pub config: HubFacts,
     /// The clock.
     pub now: fn() -> Timestamp,
@@ -33,18 +33,18 @@ pub struct Options {
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let mut stop = std::pin::pin!(stop);
-    // What cannot even be read is as old as this process, until it is known better.
-    metrics.told_of_hub_at((options.now)());
+    // Facts that cannot be read count as old as this process, until they are known.
+    metrics.set_facts_written_at((options.now)());
     loop {
-        let look = async { look(&options, &metrics).await.map_err(Cause::from) };
-        let outcome = guarded(limited("look_at_hub", PATIENCE, look)).await;
+        let look = async { reconcile(&options, &metrics).await.map_err(Cause::from) };
+        let outcome = catch_panic(with_timeout("look_at_hub", PATIENCE, look)).await;
         let after = outcome.unwrap_or_else(|Error { action, reason, message }| {
-            metrics.looked_at_hub("failed");
+            metrics.count_hub_reconcile("failed");
             metrics.failed(action, reason.as_str());
             tracing::warn!(error = message, "a look at the hub failed");
             RETRY
@@ -56,23 +56,23 @@ async fn until(options: Options, metrics: Metrics, stop: Running) {
     }
 }
 
-async fn look(options: &Options, metrics: &Metrics) -> kube::Result<Duration> {
+async fn reconcile(options: &Options, metrics: &Metrics) -> kube::Result<Duration> {
     let Options { client, config, now } = options;
     let namespace = &config.namespace;
-    let known = observe::known(client, namespace).await?;
-    // Told now, for what comes next may fail again and again.
+    let known = observe::read_published(client, namespace).await?;
+    // Reported now, because the following calls may fail repeatedly.
     if let Some(at) = known.as_ref().and_then(|facts| facts.written_at) {
-        metrics.told_of_hub_at(at);
+        metrics.set_facts_written_at(at);
     }
-    let world = observe::world(client, config).await?;
+    let world = observe::observe_hub(client, config).await?;
     let period = Duration::try_from(config.period.get()).unwrap_or(RETRY);
-    let step = next(known.as_ref(), &world, period, now());
+    let step = plan(known.as_ref(), &world, period, now());
     if let Some(facts) = &step.write {
         write(client, namespace, facts).await?;
         tracing::debug!(load = ?facts.load(), "told of the hub");
     }
-    metrics.looked_at_hub(if step.write.is_some() { "told" } else { "unchanged" });
-    metrics.told_of_hub(step.write.as_ref().or(known.as_ref()));
+    metrics.count_hub_reconcile(if step.write.is_some() { "told" } else { "unchanged" });
+    metrics.set_hub_facts(step.write.as_ref().or(known.as_ref()));
     Ok(step.requeue)
 }
 
@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    /// Whatever is asked of this hub, whoever asks panics.
+    /// A hub on which every request panics.
     fn answer(_: &Request<Body>) -> Result<Response<Body>, Infallible> {
         panic!("a bug")
     }

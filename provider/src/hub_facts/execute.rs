@@ -10,8 +10,7 @@ use testplatform_apis::hub::{CONFIG_MAP, Facts, KEY};
 
 use crate::ephemeral_cluster::object::MANAGER;
 
-/// Writes the facts. Whatever somebody else wrote under their key is overwritten: whoever mirrors them may write them too, and
-/// they are those of this hub.
+/// Writes the facts. Values of other writers under their key are overwritten: a mirror may write them too, and they are those of this hub.
 pub(super) async fn write(client: &Client, namespace: &str, facts: &Facts) -> kube::Result<()> {
     let text = facts.write().map_err(kube::Error::SerdeError)?;
     let map = json!({

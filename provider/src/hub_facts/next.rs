@@ -1,31 +1,31 @@
-//! What is to be told of the hub from now on. Pure.
+//! Plans the facts of the hub. Pure.
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::hub::{BackendFacts, ClassFacts, Facts, Health};
 
-use super::world::{Found, World};
+use super::world::{BackendState, HubState};
 
-/// However much changes, it is told no more often.
+/// Minimum write interval.
 pub const SOONEST: SignedDuration = SignedDuration::from_secs(10);
-/// When it is told again although nothing has changed: early enough for the look after next to come within five minutes.
+/// Maximum age before the facts are written again without a change: early enough for the reconcile after next to come within five minutes.
 pub const AGE: SignedDuration = SignedDuration::from_mins(3);
 
-/// What is to be done now.
+/// Plan of one reconcile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct FactsPlan {
     /// Written, because it differs from what is there or that is old.
     pub write: Option<Facts>,
     /// When to look again.
     pub requeue: Duration,
 }
 
-/// What is to be done now. `known`: what is there; none, if it is not or cannot be read. `period`: how often to look.
-pub fn next(known: Option<&Facts>, world: &World, period: Duration, now: Timestamp) -> Step {
+/// Plans the facts. `known` are the published facts, if there are any that can be read; `period` is the interval between reconciles.
+pub fn plan(known: Option<&Facts>, world: &HubState, period: Duration, now: Timestamp) -> FactsPlan {
     let facts = facts(known, world, now);
     let age = known.and_then(|known| known.written_at).map(|at| now.duration_since(at));
-    // One from the future is from another clock, and says nothing of when it was written.
+    // A time in the future is from another clock, and tells nothing about the write.
     let age = age.filter(|age| !age.is_negative());
     let same = known.is_some_and(|known| Facts { written_at: known.written_at, ..facts.clone() } == *known);
     let write = match age {
@@ -35,10 +35,10 @@ pub fn next(known: Option<&Facts>, world: &World, period: Duration, now: Timesta
     };
     let soon = age.filter(|_| !same && !write).map(|age| SOONEST - age);
     let soon = soon.and_then(|soon| Duration::try_from(soon).ok());
-    Step { write: write.then_some(facts), requeue: soon.unwrap_or(period).min(period) }
+    FactsPlan { write: write.then_some(facts), requeue: soon.unwrap_or(period).min(period) }
 }
 
-fn facts(known: Option<&Facts>, world: &World, now: Timestamp) -> Facts {
+fn facts(known: Option<&Facts>, world: &HubState, now: Timestamp) -> Facts {
     let before = known.and_then(|known| known.health.as_ref());
     let ready = world.trouble.is_none();
     let since = before.filter(|before| before.ready == ready).and_then(|before| before.since);
@@ -55,21 +55,21 @@ fn facts(known: Option<&Facts>, world: &World, now: Timestamp) -> Facts {
     }
 }
 
-fn backend(found: &Found) -> BackendFacts {
+fn backend(found: &BackendState) -> BackendFacts {
     match found {
-        Found::Counted { clusters, provisioning, versions } => BackendFacts {
+        BackendState::Counted { clusters, provisioning, versions } => BackendFacts {
             clusters: Some(*clusters),
             provisioning: Some(*provisioning),
             versions: versions.clone(),
             problem: None,
         },
-        // What is not there has no clusters, and the others' count holds.
-        Found::NotServed(what) => BackendFacts {
+        // A backend that is not served has no clusters, and the counts of the others hold.
+        BackendState::NotServed(what) => BackendFacts {
             clusters: Some(0),
             provisioning: Some(0),
             problem: Some(what.clone()),
             ..BackendFacts::default()
         },
-        Found::Unknown => BackendFacts::default(),
+        BackendState::Unknown => BackendFacts::default(),
     }
 }

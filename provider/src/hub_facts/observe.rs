@@ -1,4 +1,4 @@
-//! Client → world. Lists come in pages, and of each object only what matters is kept.
+//! Observes the hub through a client. Lists are paged, and only the relevant fields of each object are kept.
 
 use std::collections::BTreeMap;
 
@@ -16,37 +16,37 @@ use testplatform_apis::{
 
 use super::{
     backend::in_the_making,
-    world::{Found, World},
+    world::{BackendState, HubState},
 };
 use crate::{
     config::{Agents, HubFacts},
     execute::error::{is_not_found, plain},
-    named,
+    lookup,
 };
 
 /// Objects in a page: a HostedCluster has some twenty kilobytes.
 const PAGE: u32 = 100;
-/// The ConfigMap, and the key in it, in which HyperShift tells which versions it can make.
+/// ConfigMap, and its key, in which HyperShift lists the versions that it supports.
 pub const SUPPORTED: &str = "supported-versions";
 /// Where hosts of an inventory are.
 pub const AGENTS: Kind =
     Kind { group: "agent-install.openshift.io", versions: &["v1beta1"], kind: "Agent", plural: "agents" };
 
-/// What was told of the hub before. None: nothing, or what nobody can read.
-pub(super) async fn known(client: &Client, namespace: &str) -> kube::Result<Option<Facts>> {
+/// Published facts of the hub. None: there are none, or they cannot be read.
+pub(super) async fn read_published(client: &Client, namespace: &str) -> kube::Result<Option<Facts>> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-    let map = named::find(&maps, CONFIG_MAP).await?;
+    let map = lookup::get_opt(&maps, CONFIG_MAP).await?;
     Ok(map.and_then(|map| Facts::read(map.data?.get(KEY)?).ok()))
 }
 
-/// Everything that is told of the hub. What fails of it is not known; the rest is.
-pub(super) async fn world(client: &Client, config: &HubFacts) -> kube::Result<World> {
-    let served = served(client).await?;
+/// Observes everything that is published about the hub. A failed part is unknown; the rest is published.
+pub(super) async fn observe_hub(client: &Client, config: &HubFacts) -> kube::Result<HubState> {
+    let served = served_versions(client).await?;
     let best = |kind: &Kind| {
         let versions = served.get(kind.group)?;
         kind.versions.iter().copied().find(|version| versions.iter().any(|v| v == version))
     };
-    let mut world = World { trouble: trouble(client).await, ..World::default() };
+    let mut world = HubState { trouble: api_server_problem(client).await, ..HubState::default() };
     for backend in &config.backends {
         let kind = backend.cluster_kind();
         let found = match best(&kind) {
@@ -69,7 +69,7 @@ pub(super) async fn world(client: &Client, config: &HubFacts) -> kube::Result<Wo
 }
 
 /// The versions of each API group.
-async fn served(client: &Client) -> kube::Result<BTreeMap<String, Vec<String>>> {
+async fn served_versions(client: &Client) -> kube::Result<BTreeMap<String, Vec<String>>> {
     let groups = client.list_api_groups().await?.groups;
     let versions = |group: &k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroup| {
         group.versions.iter().map(|version| version.version.clone()).collect()
@@ -77,8 +77,8 @@ async fn served(client: &Client) -> kube::Result<BTreeMap<String, Vec<String>>> 
     Ok(groups.iter().map(|group| (group.name.clone(), versions(group))).collect())
 }
 
-/// What the API server says of itself.
-async fn trouble(client: &Client) -> Option<String> {
+/// Problem that the API server reports about itself.
+async fn api_server_problem(client: &Client) -> Option<String> {
     let request = http::Request::get("/readyz").body(vec![]).ok()?;
     let refused = client.request_text(request).await.err()?;
     // Where somebody between does not let us ask, nothing is known.
@@ -86,27 +86,27 @@ async fn trouble(client: &Client) -> Option<String> {
     not_ready.then(|| "its API server says that it is not ready".into())
 }
 
-fn not_served(kind: &Kind) -> Found {
+fn not_served(kind: &Kind) -> BackendState {
     let versions = kind.versions.join(" or ");
-    Found::NotServed(format!("it serves no {} of {} in version {versions}", kind.plural, kind.group))
+    BackendState::NotServed(format!("it serves no {} of {} in version {versions}", kind.plural, kind.group))
 }
 
-/// What is read of an object that stands for a cluster.
+/// Fields that are read of an object of a cluster.
 #[derive(Deserialize)]
 #[serde(default)]
 #[derive(Default)]
 struct Counted {
-    metadata: Going,
+    metadata: DeletionMetadata,
     status: Value,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct Going {
+struct DeletionMetadata {
     deletion_timestamp: Option<Value>,
 }
 
-async fn count(client: &Client, backend: Backend, version: &str, config: &HubFacts) -> Found {
+async fn count(client: &Client, backend: Backend, version: &str, config: &HubFacts) -> BackendState {
     let kind = backend.cluster_kind();
     let (mut clusters, mut provisioning) = (0, 0);
     let path = format!("/apis/{}/{version}/{}", kind.group, kind.plural);
@@ -116,19 +116,21 @@ async fn count(client: &Client, backend: Backend, version: &str, config: &HubFac
         provisioning += i64::from(!goes && in_the_making(backend, &object.status));
     });
     match counted.await {
-        Ok(()) => {
-            Found::Counted { clusters, provisioning, versions: versions(client, backend, config).await }
-        }
+        Ok(()) => BackendState::Counted {
+            clusters,
+            provisioning,
+            versions: versions(client, backend, config).await,
+        },
         // The group is there, and the kind is not.
         Err(error) if is_not_found(&error) => not_served(&kind),
         Err(error) => {
             tracing::warn!(%backend, error = plain(&error), "clusters were not counted");
-            Found::Unknown
+            BackendState::Unknown
         }
     }
 }
 
-/// The versions that a backend says it can make. None: it does not say.
+/// Versions that a backend supports. None: it does not say.
 async fn versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<String> {
     #[derive(Deserialize)]
     struct Supported {
@@ -137,7 +139,7 @@ async fn versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<S
     match backend {
         Backend::HyperShift => {
             let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &config.hypershift_namespace);
-            let map = named::find(&maps, SUPPORTED).await.unwrap_or_else(|error| {
+            let map = lookup::get_opt(&maps, SUPPORTED).await.unwrap_or_else(|error| {
                 tracing::warn!(error = plain(&error), "the supported versions were not read");
                 None
             });
@@ -148,11 +150,11 @@ async fn versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<S
     }
 }
 
-/// What is read of a host.
+/// Fields that are read of a host.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Agent {
-    metadata: Going,
+    metadata: DeletionMetadata,
     spec: AgentSpec,
 }
 
@@ -187,13 +189,13 @@ fn known_count(class: &str, count: kube::Result<i64>) -> Option<i64> {
 #[derive(Deserialize)]
 struct Page<T> {
     #[serde(default)]
-    metadata: Next,
+    metadata: ListContinue,
     items: Vec<T>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-struct Next {
+struct ListContinue {
     r#continue: Option<String>,
 }
 

@@ -1,32 +1,32 @@
-//! What is known of the hub in one look.
+//! Observed state of the hub.
 
 use std::collections::BTreeMap;
 
 use testplatform_apis::template::Backend;
 
-/// What there is on the hub.
+/// Observed state of the hub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct World {
-    /// What is wrong with its API server; none: nothing.
+pub struct HubState {
+    /// Problem of its API server, if any.
     pub trouble: Option<String>,
-    /// Each backend that is looked after.
-    pub backends: BTreeMap<Backend, Found>,
+    /// Each configured backend.
+    pub backends: BTreeMap<Backend, BackendState>,
     /// Each class of nodes, with how many are free. None: they are not counted, or could not be.
     pub classes: BTreeMap<String, Option<i64>>,
     /// The newest version of Cluster API's own API that we can work with and the hub serves.
     pub capi_version: Option<String>,
 }
 
-/// What there is of one backend.
+/// Observed state of one backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum BackendState {
     /// Its clusters were counted.
     Counted {
         /// How many there are.
         clusters: i64,
         /// How many of them never were ready.
         provisioning: i64,
-        /// Versions that it says it can make.
+        /// Versions that it supports.
         versions: Vec<String>,
     },
     /// The hub does not know its kind: what is missing, as a sentence.

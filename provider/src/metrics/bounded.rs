@@ -5,9 +5,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// What all other values are called.
+/// Label value that stands for all other values.
 const OTHER: &str = "other";
-/// Longer values are nobody's name.
+/// Longer values are no legal names.
 const LONGEST: usize = 128;
 
 /// Replaces all but the `most` most frequent values of each column.

@@ -1,4 +1,4 @@
-//! What is counted of bundles.
+//! Metrics of bundles.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use super::{Metrics, orders::Orders};
-use crate::bundles::seen::{Seen, Standing};
+use super::{Metrics, orders::RequestMetrics};
+use crate::bundles::seen::{BundleGauge, BundleState};
 
 /// From what is applied and done to what a template may ask for.
 const SECONDS: [f64; 9] = [1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1800.0, 3600.0, 7200.0];
 
-/// What becomes of the bundles of a cluster.
+/// Outcome of a cluster's bundles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum BundleOutcome {
     /// All after the installation is there and ready.
     Applied,
     /// One after the installation was not ready in time.
@@ -27,7 +27,7 @@ pub enum Outcome {
     GivenUp,
 }
 
-impl Outcome {
+impl BundleOutcome {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Applied, Self::Failed, Self::Released, Self::GivenUp];
 
@@ -60,18 +60,18 @@ impl Outcome {
 }
 
 /// The metrics of bundles.
-pub(super) struct Bundles {
-    orders: Orders<Standing>,
+pub(super) struct BundleMetrics {
+    orders: RequestMetrics<BundleState>,
     durations: Histogram,
 }
 
-impl Default for Bundles {
+impl Default for BundleMetrics {
     fn default() -> Self {
-        Self { orders: Orders::default(), durations: Histogram::new(SECONDS) }
+        Self { orders: RequestMetrics::default(), durations: Histogram::new(SECONDS) }
     }
 }
 
-impl Bundles {
+impl BundleMetrics {
     /// Registers them.
     pub(super) fn register(&self, registry: &mut Registry) {
         self.orders.register(
@@ -90,12 +90,12 @@ impl Bundles {
 
 impl Metrics {
     /// From now on gauges are read from there.
-    pub fn attach_bundles(&self, seen: &Arc<Seen>) {
-        self.0.bundles.orders.attach(seen, Outcome::ALL.map(Outcome::word));
+    pub fn attach_bundles(&self, seen: &Arc<BundleGauge>) {
+        self.0.bundles.orders.attach(seen, BundleOutcome::ALL.map(BundleOutcome::word));
     }
 
     /// The bundles of a cluster came to that.
-    pub fn bundles_came_to(&self, outcome: Outcome) {
+    pub fn bundles_came_to(&self, outcome: BundleOutcome) {
         self.0.bundles.orders.came_to(outcome.word());
     }
 
@@ -105,7 +105,7 @@ impl Metrics {
     }
 
     pub(super) fn refresh_bundles(&self) {
-        let all = Standing::ALL.map(|at| (at, at.as_str()));
+        let all = BundleState::ALL.map(|at| (at, at.as_str()));
         if let Some(seen) = self.0.bundles.orders.refresh(all) {
             self.refresh_loops(&[], &seen.health);
         }

@@ -1,4 +1,4 @@
-//! What is counted of claims that bring their own credentials, and of Secrets that are carried for them.
+//! Metrics of claims that bring their own credentials, and of the Secrets that are copied for them.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak, atomic::AtomicU64};
 
@@ -11,56 +11,56 @@ use prometheus_client::{
 
 use super::{Metrics, set};
 use crate::{
-    carry::seen::{Seen, Standing},
+    carry::seen::{SecretSyncGauge, SecretSyncState},
     execute::Reason,
 };
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct At {
+struct SyncStateLabel {
     state: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Look {
+struct SyncOutcomeLabel {
     outcome: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Done {
+struct SecretActionLabel {
     action: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Failure {
+struct SyncFailureLabels {
     reason: &'static str,
 }
 
 /// A family without labels: it is there once a look ended well.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Nothing {}
+struct NoLabels {}
 
 /// The metrics of the carrier. No label has a word of a tenant's.
 #[derive(Default)]
-pub(super) struct Carries {
-    count: Family<At, Gauge>,
-    looks: Family<Look, Counter>,
-    secrets: Family<Done, Counter>,
-    failures: Family<Failure, Counter>,
-    success: Family<Nothing, Gauge<f64, AtomicU64>>,
-    /// What gauges are read from when somebody asks.
-    source: Mutex<Weak<Seen>>,
+pub(super) struct SecretSyncMetrics {
+    count: Family<SyncStateLabel, Gauge>,
+    looks: Family<SyncOutcomeLabel, Counter>,
+    secrets: Family<SecretActionLabel, Counter>,
+    failures: Family<SyncFailureLabels, Counter>,
+    success: Family<NoLabels, Gauge<f64, AtomicU64>>,
+    /// Source of the gauges.
+    source: Mutex<Weak<SecretSyncGauge>>,
 }
 
-/// What is done to a Secret on a hub.
+/// Action on a Secret on a hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carrying {
+pub enum SecretAction {
     /// It was written.
     Written,
     /// It was there, and was removed.
     Removed,
 }
 
-impl Carrying {
+impl SecretAction {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Written => "written",
@@ -69,7 +69,7 @@ impl Carrying {
     }
 }
 
-impl Carries {
+impl SecretSyncMetrics {
     /// Registers them.
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -102,43 +102,43 @@ impl Carries {
 }
 
 impl Metrics {
-    /// From now on gauges of carries are read from there. What is counted begins with zero, so that the first of its kind shows as one more.
-    pub fn attach_carries(&self, seen: &Arc<Seen>) {
+    /// Reads the gauges of the secret sync from there. Counters start at zero, so that the first event shows as an increase.
+    pub fn attach_carries(&self, seen: &Arc<SecretSyncGauge>) {
         let carries = &self.0.carries;
         *carries.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
-        for at in Standing::ALL {
-            drop(carries.looks.get_or_create(&Look { outcome: at.as_str() }));
+        for at in SecretSyncState::ALL {
+            drop(carries.looks.get_or_create(&SyncOutcomeLabel { outcome: at.as_str() }));
         }
-        for action in [Carrying::Written, Carrying::Removed] {
-            drop(carries.secrets.get_or_create(&Done { action: action.as_str() }));
+        for action in [SecretAction::Written, SecretAction::Removed] {
+            drop(carries.secrets.get_or_create(&SecretActionLabel { action: action.as_str() }));
         }
     }
 
-    /// A claim that brings its own credentials was looked at, and it ended without a failure.
-    pub fn carried(&self, standing: Standing, now: Timestamp) {
+    /// Records a successful reconcile of a claim that brings its own credentials.
+    pub fn count_sync(&self, standing: SecretSyncState, now: Timestamp) {
         let carries = &self.0.carries;
-        carries.looks.get_or_create(&Look { outcome: standing.as_str() }).inc();
-        carries.success.get_or_create(&Nothing {}).set(now.as_duration().as_secs_f64());
+        carries.looks.get_or_create(&SyncOutcomeLabel { outcome: standing.as_str() }).inc();
+        carries.success.get_or_create(&NoLabels {}).set(now.as_duration().as_secs_f64());
     }
 
-    /// A look at one failed.
-    pub fn not_carried(&self, reason: Reason) {
+    /// Records a failed reconcile.
+    pub fn count_failed_sync(&self, reason: Reason) {
         let carries = &self.0.carries;
-        carries.looks.get_or_create(&Look { outcome: Standing::Failing.as_str() }).inc();
-        carries.failures.get_or_create(&Failure { reason: reason.as_str() }).inc();
+        carries.looks.get_or_create(&SyncOutcomeLabel { outcome: SecretSyncState::Failing.as_str() }).inc();
+        carries.failures.get_or_create(&SyncFailureLabels { reason: reason.as_str() }).inc();
     }
 
     /// A Secret on a hub was written or removed.
-    pub fn carried_secret(&self, action: Carrying) {
-        self.0.carries.secrets.get_or_create(&Done { action: action.as_str() }).inc();
+    pub fn count_secret_action(&self, action: SecretAction) {
+        self.0.carries.secrets.get_or_create(&SecretActionLabel { action: action.as_str() }).inc();
     }
 
     pub(super) fn refresh_carries(&self) {
         let metrics = &self.0.carries;
         let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(seen) = source else { return };
-        for at in Standing::ALL {
-            set(&metrics.count, &At { state: at.as_str() }, seen.count(at));
+        for at in SecretSyncState::ALL {
+            set(&metrics.count, &SyncStateLabel { state: at.as_str() }, seen.count_in(at));
         }
         self.refresh_loops(&[], &seen.health);
     }

@@ -1,4 +1,4 @@
-//! What is counted of ClusterClaims.
+//! Metrics of ClusterClaims.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -10,7 +10,7 @@ use prometheus_client::{
 use testplatform_apis::names::ours;
 
 use super::{MOST, Metrics, bounded::most_frequent, kind, set};
-use crate::{claims::Controller, cluster_claim::object::ClusterClaim};
+use crate::{claims::ClaimController, cluster_claim::object::ClusterClaim};
 
 /// Labels of the gauge of ClusterClaims. Pools are an administrator's, so there are few.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -21,13 +21,13 @@ struct Claimed {
 
 /// The metrics of ClusterClaims.
 #[derive(Default)]
-pub(super) struct Claims {
+pub(super) struct ClaimMetrics {
     count: Family<Claimed, Gauge>,
-    /// What gauges are read from when somebody asks.
-    source: Mutex<Weak<Controller>>,
+    /// Source of the gauges.
+    source: Mutex<Weak<ClaimController>>,
 }
 
-impl Claims {
+impl ClaimMetrics {
     /// Registers them.
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register("clusterclaim_count", "ClusterClaims that are served here", self.count.clone());
@@ -41,7 +41,7 @@ impl Claims {
 
 impl Metrics {
     /// From now on gauges of ClusterClaims are read from this controller.
-    pub fn attach_claims(&self, controller: &Arc<Controller>) {
+    pub fn attach_claims(&self, controller: &Arc<ClaimController>) {
         *self.0.claims.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(controller);
     }
 

@@ -1,4 +1,4 @@
-//! What is counted of clusters that nobody needs any more.
+//! Metrics of clusters that nobody needs any more.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -16,10 +16,10 @@ struct Decided {
     outcome: &'static str,
 }
 
-/// What became of the decision that a cluster is to be torn down.
+/// Outcome of the decision to tear down a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Teardown {
-    /// The claim is told to end.
+    /// The teardown field of the claim was set.
     Told,
     /// Somebody has said no, and it goes on.
     Held,
@@ -38,13 +38,13 @@ impl Teardown {
 
 /// The metrics of the cleaner.
 #[derive(Default)]
-pub(super) struct Cleanups {
+pub(super) struct CleanupMetrics {
     teardowns: Family<Decided, Counter>,
     /// The watches, which are asked when somebody asks.
     source: Mutex<Weak<Vec<Health>>>,
 }
 
-impl Cleanups {
+impl CleanupMetrics {
     /// Registers them.
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -56,7 +56,7 @@ impl Cleanups {
 }
 
 impl Metrics {
-    /// The cleaner is at work, by these watches. What is counted begins with zero, so that the first of its kind shows as one more.
+    /// Attaches the watches of the cleanup. Counters start at zero, so that the first event shows as an increase.
     pub fn attach_cleanups(&self, watches: &Arc<Vec<Health>>) {
         let cleanups = &self.0.cleanups;
         *cleanups.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(watches);
@@ -72,7 +72,7 @@ impl Metrics {
         }
     }
 
-    /// It was decided that a cluster is to be torn down.
+    /// Records the decision to tear down a cluster.
     pub fn decided_teardown(&self, outcome: Teardown) {
         self.0.cleanups.teardowns.get_or_create(&Decided { outcome: outcome.as_str() }).inc();
     }

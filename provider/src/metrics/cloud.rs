@@ -1,31 +1,31 @@
-//! What is counted of credentials of clouds.
+//! Metrics of cloud credentials.
 
 use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
 use testplatform_apis::cloud::State;
 
-use super::{Metrics, orders::Orders};
-use crate::cloud::seen::Seen;
+use super::{Metrics, orders::RequestMetrics};
+use crate::cloud::seen::CredentialGauge;
 
-/// What becomes of the credentials of a cluster.
+/// Outcome of a cluster's credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CredentialOutcome {
     /// The first one is published.
     Made,
     /// Another one is published in its place.
     Rotated,
-    /// One that works stays, because no other could be made.
+    /// The working credential stays, because no other could be created.
     RotationFailed,
     /// None works, and none could be made.
     OwnerInvalid,
     /// One was deleted.
     Removed,
-    /// One is left at the identity service: nobody who is known may delete it.
+    /// A credential is left at the identity service: no known issuer may delete it.
     LeftBehind,
 }
 
-impl Outcome {
+impl CredentialOutcome {
     /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Made,
@@ -68,7 +68,7 @@ impl Outcome {
     }
 }
 
-/// The words that metrics have for how a credential stands.
+/// Label values of the states of a credential.
 pub const STATES: [&str; 6] = [
     word(State::Valid),
     word(State::RotationFailed),
@@ -90,7 +90,7 @@ const fn word(state: State) -> &'static str {
 }
 
 /// Registers the metrics of credentials of clouds.
-pub(super) fn register(metrics: &Orders<State>, registry: &mut Registry) {
+pub(super) fn register(metrics: &RequestMetrics<State>, registry: &mut Registry) {
     metrics.register(
         registry,
         ["cloud_credentials_count", "Clusters with a credential of a cloud of their own, by how it stands"],
@@ -100,12 +100,12 @@ pub(super) fn register(metrics: &Orders<State>, registry: &mut Registry) {
 
 impl Metrics {
     /// From now on gauges are read from there.
-    pub fn attach_cloud(&self, seen: &Arc<Seen>) {
-        self.0.cloud.attach(seen, Outcome::ALL.map(Outcome::word));
+    pub fn attach_cloud(&self, seen: &Arc<CredentialGauge>) {
+        self.0.cloud.attach(seen, CredentialOutcome::ALL.map(CredentialOutcome::word));
     }
 
     /// The credential of a cluster came to that.
-    pub fn cloud_came_to(&self, outcome: Outcome) {
+    pub fn cloud_came_to(&self, outcome: CredentialOutcome) {
         self.0.cloud.came_to(outcome.word());
     }
 

@@ -1,4 +1,4 @@
-//! What is counted of clusters of claims with `template`.
+//! Metrics of clusters of claims with `template`.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -9,24 +9,24 @@ use prometheus_client::{
 };
 
 use super::{Metrics, kind, set};
-use crate::clusters::{controller::Controller, next::progress};
+use crate::clusters::{controller::ClusterController, next::progress};
 
 /// Both are words of the program.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Of {
+struct ClusterLabels {
     backend: String,
     state: &'static str,
 }
 
 /// The metrics of clusters.
 #[derive(Default)]
-pub(super) struct Clusters {
-    count: Family<Of, Gauge>,
-    /// What gauges are read from when somebody asks: one for each kind that the hub serves.
-    sources: Mutex<Vec<Weak<Controller>>>,
+pub(super) struct ClusterMetrics {
+    count: Family<ClusterLabels, Gauge>,
+    /// Sources of the gauges: one for each kind that the hub serves.
+    sources: Mutex<Vec<Weak<ClusterController>>>,
 }
 
-impl Clusters {
+impl ClusterMetrics {
     /// Registers them.
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -38,13 +38,13 @@ impl Clusters {
 
     #[cfg(test)]
     pub(super) fn count_one(&self) {
-        self.count.get_or_create(&Of { backend: String::new(), state: "provisioning" }).inc();
+        self.count.get_or_create(&ClusterLabels { backend: String::new(), state: "provisioning" }).inc();
     }
 }
 
 impl Metrics {
     /// From now on gauges of clusters of a kind are read from this controller.
-    pub fn attach_clusters(&self, controller: &Arc<Controller>) {
+    pub fn attach_clusters(&self, controller: &Arc<ClusterController>) {
         let mut sources = self.0.clusters.sources.lock().unwrap_or_else(PoisonError::into_inner);
         sources.push(Arc::downgrade(controller));
     }
@@ -52,15 +52,15 @@ impl Metrics {
     pub(super) fn refresh_clusters(&self) {
         let clusters = &self.0.clusters;
         let sources = clusters.sources.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let sources: Vec<Arc<Controller>> = sources.iter().filter_map(Weak::upgrade).collect();
+        let sources: Vec<Arc<ClusterController>> = sources.iter().filter_map(Weak::upgrade).collect();
         if !sources.is_empty() {
             clusters.count.clear();
         }
         for controller in sources {
             let backend = controller.backend();
-            let served = controller.served();
+            let served = controller.served_clusters();
             for object in &served {
-                let of = Of { backend: backend.to_string(), state: progress(object) };
+                let of = ClusterLabels { backend: backend.to_string(), state: progress(object) };
                 clusters.count.get_or_create(&of).inc();
             }
             let bad = served.iter().filter(|object| !object.is_readable()).count();

@@ -1,4 +1,4 @@
-//! What is counted of the hub itself.
+//! Metrics of the hub itself.
 
 use std::sync::atomic::AtomicU64;
 
@@ -14,30 +14,30 @@ use super::Metrics;
 
 /// Backends are words of the program.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Of {
+struct BackendLabel {
     backend: String,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Look {
+struct HubOutcomeLabel {
     outcome: &'static str,
 }
 
-/// A family without labels: it is there once something was told.
+/// No labels: the family exists once facts are published.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Nothing {}
+struct HubNoLabels {}
 
 /// The metrics of the hub.
 #[derive(Default)]
-pub(super) struct Hub {
-    clusters: Family<Of, Gauge>,
-    provisioning: Family<Of, Gauge>,
-    healthy: Family<Nothing, Gauge>,
-    written: Family<Nothing, Gauge<f64, AtomicU64>>,
-    looks: Family<Look, Counter>,
+pub(super) struct HubMetrics {
+    clusters: Family<BackendLabel, Gauge>,
+    provisioning: Family<BackendLabel, Gauge>,
+    healthy: Family<HubNoLabels, Gauge>,
+    written: Family<HubNoLabels, Gauge<f64, AtomicU64>>,
+    looks: Family<HubOutcomeLabel, Counter>,
 }
 
-impl Hub {
+impl HubMetrics {
     /// Registers them.
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register("hub_clusters", "Clusters on this hub, by backend", self.clusters.clone());
@@ -58,19 +58,19 @@ impl Hub {
 }
 
 impl Metrics {
-    /// The hub was looked at, with this outcome.
-    pub fn looked_at_hub(&self, outcome: &'static str) {
-        self.0.hub.looks.get_or_create(&Look { outcome }).inc();
+    /// Records a reconcile of the hub's facts, with this outcome.
+    pub fn count_hub_reconcile(&self, outcome: &'static str) {
+        self.0.hub.looks.get_or_create(&HubOutcomeLabel { outcome }).inc();
     }
 
-    /// What is told of the hub now.
-    pub fn told_of_hub(&self, facts: Option<&Facts>) {
+    /// Records the published facts of the hub.
+    pub fn set_hub_facts(&self, facts: Option<&Facts>) {
         let hub = &self.0.hub;
         hub.clusters.clear();
         hub.provisioning.clear();
         let Some(facts) = facts else { return };
         for (name, backend) in &facts.backends {
-            let of = Of { backend: name.clone() };
+            let of = BackendLabel { backend: name.clone() };
             if let Some(clusters) = backend.clusters {
                 hub.clusters.get_or_create(&of).set(clusters);
             }
@@ -79,15 +79,15 @@ impl Metrics {
             }
         }
         if let Some(health) = &facts.health {
-            hub.healthy.get_or_create(&Nothing {}).set(health.ready.into());
+            hub.healthy.get_or_create(&HubNoLabels {}).set(health.ready.into());
         }
         if let Some(at) = facts.written_at {
-            self.told_of_hub_at(at);
+            self.set_facts_written_at(at);
         }
     }
 
-    /// When what is told was written.
-    pub fn told_of_hub_at(&self, at: Timestamp) {
-        self.0.hub.written.get_or_create(&Nothing {}).set(at.as_duration().as_secs_f64());
+    /// Records when the published facts were written.
+    pub fn set_facts_written_at(&self, at: Timestamp) {
+        self.0.hub.written.get_or_create(&HubNoLabels {}).set(at.as_duration().as_secs_f64());
     }
 }

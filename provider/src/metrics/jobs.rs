@@ -1,4 +1,4 @@
-//! What is counted of EphemeralClusters: the metrics of the upstream controller under their names.
+//! Metrics of EphemeralClusters: those of the upstream controller under their names.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -26,7 +26,7 @@ use crate::{
     controller::Controller,
     ephemeral_cluster::{
         object::EphemeralCluster,
-        prow_job::State,
+        prow_job::JobState,
         status::{Phase, Status},
     },
 };
@@ -36,7 +36,7 @@ const MINUTES: [f64; 9] = [300.0, 600.0, 900.0, 1800.0, 3600.0, 5400.0, 7200.0, 
 
 /// Labels of upstream's gauge.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Kind {
+struct JobLabels {
     konflux_cluster: String,
     konflux_tenant: String,
     cluster_profile: String,
@@ -59,16 +59,16 @@ impl MetricConstructor<Histogram> for Course {
 }
 
 /// The metrics of EphemeralClusters and their jobs.
-pub(super) struct Jobs {
-    count: Family<Kind, Gauge>,
+pub(super) struct JobMetrics {
+    count: Family<JobLabels, Gauge>,
     provisioning: Family<Workflow, Histogram, Course>,
     deprovisioning: Family<Workflow, Histogram, Course>,
     workflows: FirstCome,
-    /// What gauges are read from when somebody asks.
+    /// Source of the gauges.
     source: Mutex<Weak<Controller>>,
 }
 
-impl Default for Jobs {
+impl Default for JobMetrics {
     fn default() -> Self {
         Self {
             count: Family::default(),
@@ -80,7 +80,7 @@ impl Default for Jobs {
     }
 }
 
-impl Jobs {
+impl JobMetrics {
     /// Registers them.
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register("ephemeralcluster_count", "EphemeralClusters that there are", self.count.clone());
@@ -98,7 +98,7 @@ impl Jobs {
 
     #[cfg(test)]
     pub(super) fn count_one(&self) {
-        let sort = Kind {
+        let sort = JobLabels {
             konflux_cluster: String::new(),
             konflux_tenant: String::new(),
             cluster_profile: String::new(),
@@ -140,7 +140,7 @@ impl Metrics {
     }
 
     /// The finalizer was taken off an object that is being deleted: its end has no status any more that would tell of it.
-    pub fn let_go(&self, object: &EphemeralCluster, now: Timestamp) {
+    pub fn record_release(&self, object: &EphemeralCluster, now: Timestamp) {
         let stored = &object.status.value;
         let over = matches!(stored.phase, Some(Phase::Deprovisioned | Phase::Failed));
         if object.is_deleted()
@@ -164,7 +164,7 @@ impl Metrics {
             objects.iter().zip(kinds)
         {
             let phase = object.status.value.phase.map(|phase| format!("{phase:?}")).unwrap_or_default();
-            let kind = Kind { konflux_cluster, konflux_tenant, cluster_profile, workflow, phase };
+            let kind = JobLabels { konflux_cluster, konflux_tenant, cluster_profile, workflow, phase };
             inner.jobs.count.get_or_create(&kind).inc();
         }
         let bad = objects.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
@@ -175,8 +175,8 @@ impl Metrics {
         self.refresh_loops(&controller.queues(), controller.health());
         inner.up.clear();
         let states = controller.build_clusters().states();
-        // Of one whose kubeconfig is gone, jobs that go on tell.
-        for job in jobs.iter().filter(|job| !job.state().is_final() && job.state() != State::Scheduling) {
+        // If a cluster's kubeconfig is gone, its unfinished jobs still report it.
+        for job in jobs.iter().filter(|job| !job.state().is_final() && job.state() != JobState::Scheduling) {
             let name = &job.spec.value.cluster;
             if !name.is_empty() && !states.iter().any(|(known, _)| known == name) {
                 inner.up.get_or_create(&cluster { cluster: name.clone() }).set(0);

@@ -1,4 +1,4 @@
-//! What is counted of orders of any kind: how they stand, and what became of them.
+//! Metrics of requests of any kind: their states and outcomes.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -9,57 +9,57 @@ use prometheus_client::{
 };
 
 use super::set;
-use crate::seen::Seen;
+use crate::state_gauge::StateGauge;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct At {
+struct RequestStateLabel {
     state: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Came {
+struct RequestOutcomeLabel {
     outcome: &'static str,
 }
 
-/// The metrics of orders; `S` is how one stands.
-pub(super) struct Orders<S> {
-    count: Family<At, Gauge>,
-    outcomes: Family<Came, Counter>,
-    /// What gauges are read from when somebody asks.
-    source: Mutex<Weak<Seen<S>>>,
+/// Metrics of requests; `S` is their state.
+pub(super) struct RequestMetrics<S> {
+    count: Family<RequestStateLabel, Gauge>,
+    outcomes: Family<RequestOutcomeLabel, Counter>,
+    /// Source of the gauges.
+    source: Mutex<Weak<StateGauge<S>>>,
 }
 
-impl<S> Default for Orders<S> {
+impl<S> Default for RequestMetrics<S> {
     fn default() -> Self {
         Self { count: Family::default(), outcomes: Family::default(), source: Mutex::default() }
     }
 }
 
-impl<S: Copy + PartialEq> Orders<S> {
-    /// Registers how many there are, by how they stand, and what became of them: each a name and what it tells.
+impl<S: Copy + PartialEq> RequestMetrics<S> {
+    /// Registers the gauge of states and the counter of outcomes: a name and a help text each.
     pub fn register(&self, registry: &mut Registry, count: [&str; 2], outcomes: [&str; 2]) {
         registry.register(count[0], count[1], self.count.clone());
         registry.register(outcomes[0], outcomes[1], self.outcomes.clone());
     }
 
-    /// From now on gauges are read from there. What is counted begins with zero, so that the first of its kind shows as one more.
-    pub fn attach(&self, seen: &Arc<Seen<S>>, outcomes: impl IntoIterator<Item = &'static str>) {
+    /// Reads the gauges from there. Counters start at zero, so that the first event shows as an increase.
+    pub fn attach(&self, seen: &Arc<StateGauge<S>>, outcomes: impl IntoIterator<Item = &'static str>) {
         *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
         for outcome in outcomes {
-            drop(self.outcomes.get_or_create(&Came { outcome }));
+            drop(self.outcomes.get_or_create(&RequestOutcomeLabel { outcome }));
         }
     }
 
     /// One came to that.
     pub fn came_to(&self, outcome: &'static str) {
-        self.outcomes.get_or_create(&Came { outcome }).inc();
+        self.outcomes.get_or_create(&RequestOutcomeLabel { outcome }).inc();
     }
 
-    /// Reads the gauges: of each way to stand that there is, with its word.
-    pub fn refresh(&self, all: impl IntoIterator<Item = (S, &'static str)>) -> Option<Arc<Seen<S>>> {
+    /// Sets the gauge for each state, with its label value.
+    pub fn refresh(&self, all: impl IntoIterator<Item = (S, &'static str)>) -> Option<Arc<StateGauge<S>>> {
         let seen = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade()?;
         for (standing, state) in all {
-            set(&self.count, &At { state }, seen.count(standing));
+            set(&self.count, &RequestStateLabel { state }, seen.count_in(standing));
         }
         Some(seen)
     }

@@ -1,4 +1,4 @@
-//! What is counted of pools in Git.
+//! Metrics of pools in Git.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -9,42 +9,42 @@ use prometheus_client::{
 };
 
 use super::{Metrics, set};
-use crate::cluster_pool::seen::{Seen, State};
+use crate::cluster_pool::seen::{PoolGauge, PoolState};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct At {
+struct PoolStateLabel {
     state: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Look {
+struct PoolOutcomeLabel {
     outcome: &'static str,
 }
 
 /// Reasons are words of the program.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Told {
+struct PoolEventLabel {
     reason: String,
 }
 
 /// Pools are an administrator's, so there are few.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Pool {
+struct PoolLabel {
     pool: String,
 }
 
 /// The metrics of pools.
 #[derive(Default)]
-pub(super) struct Pools {
-    count: Family<At, Gauge>,
-    looks: Family<Look, Counter>,
-    events: Family<Told, Counter>,
-    remaining: Family<Pool, Gauge>,
-    /// What gauges are read from when somebody asks.
-    source: Mutex<Weak<Seen>>,
+pub(super) struct PoolMetrics {
+    count: Family<PoolStateLabel, Gauge>,
+    looks: Family<PoolOutcomeLabel, Counter>,
+    events: Family<PoolEventLabel, Counter>,
+    remaining: Family<PoolLabel, Gauge>,
+    /// Source of the gauges.
+    source: Mutex<Weak<PoolGauge>>,
 }
 
-impl Pools {
+impl PoolMetrics {
     /// Registers them.
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -65,39 +65,39 @@ impl Pools {
         );
     }
 
-    fn source(&self) -> Option<Arc<Seen>> {
+    fn source(&self) -> Option<Arc<PoolGauge>> {
         self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
     }
 }
 
 impl Metrics {
     /// From now on gauges of pools in Git are read from there.
-    pub fn attach_pools(&self, seen: &Arc<Seen>) {
+    pub fn attach_pools(&self, seen: &Arc<PoolGauge>) {
         *self.0.pools.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
     }
 
-    /// A pool in Git was looked at, with this outcome.
-    pub fn looked_at_pool(&self, outcome: &'static str) {
-        self.0.pools.looks.get_or_create(&Look { outcome }).inc();
+    /// Records a reconcile of a pool in Git, with this outcome.
+    pub fn count_pool_reconcile(&self, outcome: &'static str) {
+        self.0.pools.looks.get_or_create(&PoolOutcomeLabel { outcome }).inc();
     }
 
-    /// Something was told of a pool in Git: that it is refreshed, that an installation failed.
-    pub fn told_of_pool(&self, reason: &str) {
-        self.0.pools.events.get_or_create(&Told { reason: reason.to_owned() }).inc();
+    /// Records an event about a pool in Git, such as a refresh or a failed installation.
+    pub fn count_pool_event(&self, reason: &str) {
+        self.0.pools.events.get_or_create(&PoolEventLabel { reason: reason.to_owned() }).inc();
     }
 
     pub(super) fn refresh_pools(&self) {
         let metrics = &self.0.pools;
         let Some(seen) = metrics.source() else { return };
-        let pools = seen.all();
-        for at in State::ALL {
+        let pools = seen.snapshot();
+        for at in PoolState::ALL {
             let count = pools.iter().filter(|(_, looked)| looked.state == at).count();
-            set(&metrics.count, &At { state: at.as_str() }, count);
+            set(&metrics.count, &PoolStateLabel { state: at.as_str() }, count);
         }
         metrics.remaining.clear();
         for (pool, looked) in pools {
             if let Some(remaining) = looked.remaining {
-                metrics.remaining.get_or_create(&Pool { pool }).set(remaining);
+                metrics.remaining.get_or_create(&PoolLabel { pool }).set(remaining);
             }
         }
         self.refresh_loops(&[], &seen.health);

@@ -1,26 +1,26 @@
-//! What is counted of prerequisites.
+//! Metrics of prerequisites.
 
 use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
 
-use super::{Metrics, orders::Orders};
-use crate::prerequisites::seen::{Seen, Standing};
+use super::{Metrics, orders::RequestMetrics};
+use crate::prerequisites::seen::{PrerequisiteGauge, PrerequisiteState};
 
-/// What becomes of the prerequisites of a cluster.
+/// Outcome of a cluster's prerequisites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// All of them are there and ready, and the cluster can be asked for.
+pub enum PrerequisiteOutcome {
+    /// All of them are present and ready, and the cluster can be requested.
     Applied,
     /// One was not ready in time, or never can be.
     Failed,
-    /// The cluster's object is gone, and they are gone after it.
+    /// The cluster's object is deleted, and they are deleted too.
     Released,
-    /// The cluster's object is gone, and they are not; nobody waits for that any longer.
+    /// The cluster's object is deleted, and they are not; the controller stops waiting.
     GivenUp,
 }
 
-impl Outcome {
+impl PrerequisiteOutcome {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Applied, Self::Failed, Self::Released, Self::GivenUp];
 
@@ -53,7 +53,7 @@ impl Outcome {
 }
 
 /// Registers the metrics of prerequisites.
-pub(super) fn register(metrics: &Orders<Standing>, registry: &mut Registry) {
+pub(super) fn register(metrics: &RequestMetrics<PrerequisiteState>, registry: &mut Registry) {
     metrics.register(
         registry,
         ["prerequisites_count", "Clusters with prerequisites, by how those stand"],
@@ -63,17 +63,17 @@ pub(super) fn register(metrics: &Orders<Standing>, registry: &mut Registry) {
 
 impl Metrics {
     /// From now on gauges are read from there.
-    pub fn attach_prerequisites(&self, seen: &Arc<Seen>) {
-        self.0.prerequisites.attach(seen, Outcome::ALL.map(Outcome::word));
+    pub fn attach_prerequisites(&self, seen: &Arc<PrerequisiteGauge>) {
+        self.0.prerequisites.attach(seen, PrerequisiteOutcome::ALL.map(PrerequisiteOutcome::word));
     }
 
     /// The prerequisites of a cluster came to that.
-    pub fn prerequisites_came_to(&self, outcome: Outcome) {
+    pub fn prerequisites_came_to(&self, outcome: PrerequisiteOutcome) {
         self.0.prerequisites.came_to(outcome.word());
     }
 
     pub(super) fn refresh_prerequisites(&self) {
-        let all = Standing::ALL.map(|at| (at, at.as_str()));
+        let all = PrerequisiteState::ALL.map(|at| (at, at.as_str()));
         if let Some(seen) = self.0.prerequisites.refresh(all) {
             self.refresh_loops(&[], &seen.health);
         }

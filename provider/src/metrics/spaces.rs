@@ -1,4 +1,4 @@
-//! What is counted of spaces.
+//! Metrics of spaces.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -9,23 +9,23 @@ use prometheus_client::{
 };
 
 use super::{Metrics, set};
-use crate::spaces::seen::{Seen, Standing};
+use crate::spaces::seen::{SpaceGauge, SpaceState};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct At {
+struct SpaceStateLabel {
     state: &'static str,
 }
 
 /// The metrics of spaces.
 #[derive(Default)]
-pub(super) struct Spaces {
-    count: Family<At, Gauge>,
+pub(super) struct SpaceMetrics {
+    count: Family<SpaceStateLabel, Gauge>,
     tokens: Counter,
-    /// What gauges are read from when somebody asks.
-    source: Mutex<Weak<Seen>>,
+    /// Source of the gauges.
+    source: Mutex<Weak<SpaceGauge>>,
 }
 
-impl Spaces {
+impl SpaceMetrics {
     /// Registers them.
     pub(super) fn register(&self, registry: &mut Registry) {
         registry.register("space_count", "Spaces, by how their credentials stand", self.count.clone());
@@ -35,7 +35,7 @@ impl Spaces {
 
 impl Metrics {
     /// From now on gauges of spaces are read from there.
-    pub fn attach_spaces(&self, seen: &Arc<Seen>) {
+    pub fn attach_spaces(&self, seen: &Arc<SpaceGauge>) {
         *self.0.spaces.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
     }
 
@@ -48,8 +48,8 @@ impl Metrics {
         let metrics = &self.0.spaces;
         let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(seen) = source else { return };
-        for at in Standing::ALL {
-            set(&metrics.count, &At { state: at.as_str() }, seen.count(at));
+        for at in SpaceState::ALL {
+            set(&metrics.count, &SpaceStateLabel { state: at.as_str() }, seen.count_in(at));
         }
         self.refresh_loops(&[], &seen.health);
     }

@@ -13,22 +13,22 @@ use tokio::time::timeout;
 use super::{Observer, not_yet};
 use crate::{
     account::{
-        self, Issue, Whose,
+        self, CredentialsOwner, Issue,
         admin::AdminKubeconfig,
-        next::{Due, due},
-        reach::refuses,
-        stamp::{Stamp, origin},
-        whose,
+        credentials_owner,
+        next::{TokenDue, token_due},
+        reach::is_unauthorized,
+        stamp::{TokenFingerprint, origin_fingerprint},
     },
-    build_clusters::{BuildCluster, Here},
+    build_clusters::{BuildCluster, JobNamespace},
     caches::source_revision,
     ephemeral_cluster::{
-        credentials::{Credentials, Published, Source},
+        credentials::{Credentials, NamespaceCredentials, Published},
         object::EphemeralCluster,
         prow_job::ProwJob,
     },
-    execute::{Cause, Error, Reason, limited, secret},
-    named,
+    execute::{Cause, Error, Reason, secret, with_timeout},
+    lookup,
     publish::{is_as_stamped, kubeconfig::rewritten},
     redacted::Redacted,
 };
@@ -51,19 +51,19 @@ impl Observer {
         object: &EphemeralCluster,
         job: &ProwJob,
         cluster: &str,
-        here: &Here,
+        here: &JobNamespace,
         published: &mut Published,
-    ) -> Result<Source, Error> {
+    ) -> Result<NamespaceCredentials, Error> {
         let over = object.is_deleted() || job.state().is_final() || here.terminating;
         let from_hive = object.spec.value.ci_operator.test.from_hive;
         let [kubeconfig, mut password] = if from_hive { FROM_HIVE } else { INSTALLED };
         if *published == Published::Absent && !over && here.secrets.contains_key(kubeconfig.0) {
-            *published = self.unseen(object).await?;
+            *published = self.read_uncached(object).await?;
         }
-        let wish = match whose(object.annotation(account::WISH), published) {
-            Whose::Admin => None,
-            Whose::Account(wish) => Some(wish),
-            Whose::Nobody(why) => return Ok(Source::Pending(why.to_owned())),
+        let wish = match credentials_owner(object.annotation(account::WISH), published) {
+            CredentialsOwner::Admin => None,
+            CredentialsOwner::Account(wish) => Some(wish),
+            CredentialsOwner::Nobody(why) => return Ok(NamespaceCredentials::Pending(why.to_owned())),
         };
         if wish.is_some() {
             // The password is not even read.
@@ -71,30 +71,30 @@ impl Observer {
         }
         for (name, _) in [kubeconfig, password] {
             if !here.secrets.contains_key(name) {
-                return Ok(Source::Pending(format!("Secret {name} is not there yet")));
+                return Ok(NamespaceCredentials::Pending(format!("Secret {name} is not there yet")));
             }
         }
         let seen = |(name, _): Place| (name, here.secrets.get(name).cloned().unwrap_or_default());
         let revision = revision(cluster, &here.namespace, &[seen(kubeconfig), seen(password)].into());
         if let Published::Ours { revision: stored, source_revision } = published {
-            // What somebody changed by hand has another resourceVersion than the one that was announced.
+            // A Secret that somebody edited has another resourceVersion than the announced one.
             let untouched = object.annotation(ours::CREDENTIALS_REVISION) == Some(stored);
             if untouched && source_revision.as_ref() == Some(&revision) {
-                return Ok(Source::Unchanged);
+                return Ok(NamespaceCredentials::Unchanged);
             }
         }
         if let Some(wish) = &wish
             && self.keeps(object, wish, &revision, published).await?
         {
-            return Ok(Source::Unchanged);
+            return Ok(NamespaceCredentials::Unchanged);
         }
         if over {
-            return Ok(Source::Pending(
+            return Ok(NamespaceCredentials::Pending(
                 "the job has ended, its credentials are not read any more".to_owned(),
             ));
         }
-        let read = match self.build_clusters.get(cluster) {
-            Ok(cluster) => match cluster.call() {
+        let read = match self.build_clusters.get_cluster(cluster) {
+            Ok(cluster) => match cluster.acquire_permit() {
                 Some(_leave) => self.read_values(&cluster, &here.namespace, [kubeconfig, password]).await,
                 // Others wait for it already. It must not keep those that wait for another one.
                 None => return Err(not_yet(&here.namespace)),
@@ -103,28 +103,28 @@ impl Observer {
         };
         let (revision, [kubeconfig_value, password_value]) = match read {
             Ok((versions, values)) => (self::revision(cluster, &here.namespace, &versions), values),
-            Err(why) => return Ok(Source::Unreadable(why)),
+            Err(why) => return Ok(NamespaceCredentials::Unreadable(why)),
         };
         let Some(kubeconfig_value) = kubeconfig_value.filter(|value| !value.is_empty()) else {
             let (name, key) = kubeconfig;
-            return Ok(Source::Pending(format!("Secret {name} has no {key} yet")));
+            return Ok(NamespaceCredentials::Pending(format!("Secret {name} has no {key} yet")));
         };
         let written = match rewritten(&kubeconfig_value) {
             Ok(written) => written,
             // Steps upload files that are not finished.
             Err(why) => {
                 let (name, key) = kubeconfig;
-                return Ok(Source::Pending(format!("key {key} of Secret {name} {why}")));
+                return Ok(NamespaceCredentials::Pending(format!("key {key} of Secret {name} {why}")));
             }
         };
         if let Some(wish) = wish {
             let admin = AdminKubeconfig::new(kubeconfig_value);
             let issue = Issue { admin, wish, uid: object.uid().to_owned(), revision };
-            return Ok(Source::Account(Box::new(issue)));
+            return Ok(NamespaceCredentials::Account(Box::new(issue)));
         }
         if from_hive && password_value.is_none() {
             let (name, key) = password;
-            return Ok(Source::Pending(format!("Secret {name} has no {key} yet")));
+            return Ok(NamespaceCredentials::Pending(format!("Secret {name} has no {key} yet")));
         }
         let credentials = Credentials {
             kubeconfig: Redacted(written),
@@ -142,8 +142,8 @@ impl Observer {
         revision: &str,
         published: &mut Published,
     ) -> Result<bool, Error> {
-        let origin = origin(wish, object.uid(), revision);
-        if due(published, wish.generation, &origin, (self.now)()) == Due::Renew {
+        let origin = origin_fingerprint(wish, object.uid(), revision);
+        if token_due(published, wish.generation, &origin, (self.now)()) == TokenDue::Renew {
             return Ok(false);
         }
         let Published::Ours { revision: stored, .. } = &*published else { return Ok(false) };
@@ -151,27 +151,29 @@ impl Observer {
             return Ok(true);
         }
         let stored = self.stored(object).await?;
-        *published = crate::caches::judge(stored.as_ref().map(|secret| &secret.metadata), object);
-        Ok(Stamp::of(published).is_some() && stored.as_ref().is_some_and(is_as_stamped))
+        *published = crate::caches::published_state(stored.as_ref().map(|secret| &secret.metadata), object);
+        Ok(TokenFingerprint::of(published).is_some() && stored.as_ref().is_some_and(is_as_stamped))
     }
 
-    /// What is published though the cache lacks it. Once there is a cluster an end is decided by that, and where Secrets cannot be listed a cache
-    /// knows of none. Where they cannot be read either nothing can be published, and that keeps no end from being begun.
-    async fn unseen(&self, object: &EphemeralCluster) -> Result<Published, Error> {
+    /// Reads a published Secret that the cache lacks. Once there is a cluster, the decision to end it depends on this, and where Secrets cannot
+    /// be listed the cache is empty. If Secrets cannot be read either, nothing can be published, and teardown starts anyway.
+    async fn read_uncached(&self, object: &EphemeralCluster) -> Result<Published, Error> {
         match self.stored(object).await {
-            Ok(stored) => Ok(crate::caches::judge(stored.as_ref().map(|secret| &secret.metadata), object)),
+            Ok(stored) => {
+                Ok(crate::caches::published_state(stored.as_ref().map(|secret| &secret.metadata), object))
+            }
             Err(error) if error.reason == Reason::Forbidden => Ok(Published::Absent),
             Err(error) => Err(error),
         }
     }
 
-    /// What is published, as the API server has it.
+    /// Reads the published Secret from the API server.
     async fn stored(&self, object: &EphemeralCluster) -> Result<Option<Secret>, Error> {
         let name = object.secret_name();
         let call = async {
-            named::find(&self.hub.secrets(), &name).await.map_err(|error| Cause::about_secret(&error))
+            lookup::get_opt(&self.hub.secrets(), &name).await.map_err(|error| Cause::about_secret(&error))
         };
-        limited("get_credentials", self.patience, call).await
+        with_timeout("get_credentials", self.patience, call).await
     }
 
     /// Reads what is published, because neither the cache nor the annotation is a proof.
@@ -180,29 +182,30 @@ impl Observer {
         object: &EphemeralCluster,
         credentials: Credentials,
         published: &mut Published,
-    ) -> Result<Source, Error> {
+    ) -> Result<NamespaceCredentials, Error> {
         if matches!(published, Published::Ours { .. }) {
             let stored = self.stored(object).await?;
-            *published = crate::caches::judge(stored.as_ref().map(|secret| &secret.metadata), object);
+            *published =
+                crate::caches::published_state(stored.as_ref().map(|secret| &secret.metadata), object);
             if let (Some(stored), Published::Ours { source_revision: said, .. }) = (stored, published) {
                 let same = stored.data.as_ref() == Some(&secret::data(&credentials));
                 if same && source_revision(&stored.metadata) == Some(&credentials.source_revision) {
-                    return Ok(Source::Unchanged);
+                    return Ok(NamespaceCredentials::Unchanged);
                 }
                 let other = |kubeconfig: &ByteString| kubeconfig.0 != credentials.kubeconfig.0;
                 let now = stored.data.as_ref().and_then(|data| data.get(keys::KUBECONFIG));
                 let later = said.as_ref().is_some_and(|said| *said != credentials.source_revision);
                 if later && now.is_some_and(other) {
                     let admin = AdminKubeconfig::new(credentials.kubeconfig.0.clone());
-                    if refuses(&self.callers, &admin, self.patience).await? {
-                        return Ok(Source::Refused);
+                    if is_unauthorized(&self.callers, &admin, self.patience).await? {
+                        return Ok(NamespaceCredentials::Refused);
                     }
                 }
-                // Somebody changed it: it was not made from what it says.
+                // Somebody edited it: its content no longer matches the recorded source.
                 *said = said.take().filter(|_| same);
             }
         }
-        Ok(Source::Complete(credentials))
+        Ok(NamespaceCredentials::Complete(credentials))
     }
 
     /// The values, and the resourceVersions of the Secrets that they are from.
@@ -216,7 +219,7 @@ impl Observer {
         let mut read: BTreeMap<&'static str, Secret> = BTreeMap::new();
         for (name, _) in places {
             if !read.contains_key(name) {
-                let secret = match timeout(self.build_cluster_call, named::find(&secrets, name)).await {
+                let secret = match timeout(self.build_cluster_call, lookup::get_opt(&secrets, name)).await {
                     Ok(Ok(secret)) => secret,
                     Ok(Err(error)) => return Err(Cause::about_secret(&error).message),
                     Err(_) => return Err("the build cluster did not answer in time".to_owned()),

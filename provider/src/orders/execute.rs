@@ -1,18 +1,18 @@
-//! Writes what is told onto a ConfigMap, and holds and lets go of it. Each may be repeated; nothing is decided here.
+//! Writes reports to a ConfigMap, and adds and removes its finalizer. Each call may be repeated; nothing is decided here.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, api::Patch};
 use serde_json::{Map, Value, json};
 use testplatform_apis::bundle::Report;
 
-use super::Marks;
+use super::RequestKeys;
 use crate::{
-    execute::{Cause, Reason, error::is_gone},
+    execute::{Cause, Reason, error::is_object_not_found},
     hub::patching,
 };
 
-impl Marks {
-    /// Writes a report, and beside it other annotations of ours, of which null takes one away. With `hold` our finalizer is put on it, too.
+impl RequestKeys {
+    /// Writes a report and other annotations of ours; null removes one. With `hold` it adds our finalizer too.
     pub async fn write(
         &self,
         maps: &Api<ConfigMap>,
@@ -26,7 +26,7 @@ impl Marks {
         let mut annotations = Map::from_iter([(self.report.to_owned(), Value::from(text))]);
         annotations.extend(beside.into_iter().map(|(key, value)| (key.to_owned(), value)));
         let mut metadata = json!({ "annotations": annotations });
-        if hold && !self.holds(map) {
+        if hold && !self.has_finalizer(map) {
             let mut finalizers = map.metadata.finalizers.clone().unwrap_or_default();
             finalizers.push(self.finalizer.to_owned());
             metadata["finalizers"] = json!(finalizers);
@@ -47,8 +47,8 @@ async fn patch(maps: &Api<ConfigMap>, map: &ConfigMap, mut metadata: Value) -> R
     metadata["resourceVersion"] = json!(map.metadata.resource_version);
     let name = map.metadata.name.as_deref().unwrap_or_default();
     match maps.patch(name, &patching(), &Patch::Merge(json!({ "metadata": metadata }))).await {
-        // One that is gone needs nothing more.
-        Err(error) if is_gone(&error, name) => Ok(()),
+        // A deleted ConfigMap needs nothing more.
+        Err(error) if is_object_not_found(&error, name) => Ok(()),
         other => Ok(other.map(drop)?),
     }
 }

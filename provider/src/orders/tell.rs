@@ -1,4 +1,4 @@
-//! Tells of orders by events on their ConfigMaps.
+//! Publishes events on the ConfigMaps of requests.
 
 use std::time::Duration;
 
@@ -7,29 +7,29 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, Resource as _, ResourceExt as _};
 
 use crate::{
-    execute::{event, limited},
+    execute::{event, with_timeout},
     metrics::Metrics,
-    step::Event,
+    plan::Event,
 };
 
-/// Who tells.
-pub(crate) struct Teller {
+/// Publisher of events.
+pub(crate) struct EventPublisher {
     /// The hub.
     pub client: Client,
     /// How long one call to the hub may take.
     pub patience: Duration,
-    /// Who this process is.
+    /// Identity of this process.
     pub instance: String,
-    /// Where it counts what could not be told.
+    /// Counts events that could not be published.
     pub metrics: Metrics,
 }
 
-impl Teller {
+impl EventPublisher {
     /// Makes an event. Somebody may miss it, but nothing depends on it.
-    pub async fn tell(&self, key: &str, map: &ConfigMap, event: &Event, now: Timestamp) {
+    pub async fn publish_event(&self, key: &str, map: &ConfigMap, event: &Event, now: Timestamp) {
         let events = Api::namespaced(self.client.clone(), &map.namespace().unwrap_or_default());
         let made = event::emit(&events, &self.instance, map.object_ref(&()), event, now);
-        if let Err(error) = limited("emit", self.patience, made).await {
+        if let Err(error) = with_timeout("emit", self.patience, made).await {
             self.metrics.failed(error.action, error.reason.as_str());
             tracing::warn!(order = key, %error, "left out");
         }

@@ -1,4 +1,4 @@
-//! Watches ConfigMaps with orders. Of each only its metadata is kept, and little of that: it is read when it is looked at.
+//! Watches the ConfigMaps of requests. The watch keeps little of their metadata; a reconcile reads the object.
 
 use std::{
     collections::BTreeMap,
@@ -9,20 +9,20 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, ResourceExt as _, core::PartialObjectMeta, runtime::watcher};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::Marks;
+use super::RequestKeys;
 use crate::watch::{Health, track};
 
-/// What is kept of a ConfigMap.
+/// State of a ConfigMap that is remembered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Known {
+struct ObservedRequest {
     uid: String,
     reported: bool,
     held: bool,
     deleted: bool,
 }
 
-impl Known {
-    /// What we write ourselves is no reason to look again.
+impl ObservedRequest {
+    /// Our own writes are no reason to reconcile.
     fn is_news_after(&self, before: &Self) -> bool {
         self.uid != before.uid
             || self.deleted != before.deleted
@@ -32,24 +32,24 @@ impl Known {
 }
 
 /// The orders of a kind that are there.
-pub(crate) struct Orders {
-    marks: Marks,
-    known: Mutex<BTreeMap<String, Known>>,
+pub(crate) struct RequestWatch {
+    marks: RequestKeys,
+    known: Mutex<BTreeMap<String, ObservedRequest>>,
 }
 
-impl Orders {
+impl RequestWatch {
     /// None is known yet.
-    pub fn new(marks: Marks) -> Self {
+    pub fn new(marks: RequestKeys) -> Self {
         Self { marks, known: Mutex::default() }
     }
 
     /// Whether there is one, by its namespace and name.
-    pub fn knows(&self, key: &str) -> bool {
-        self.known().contains_key(key)
+    pub fn contains(&self, key: &str) -> bool {
+        self.lock_known().contains_key(key)
     }
 
-    /// Watches those in a namespace until it is dropped: `sender` gets the key of each to which something happens, and `gone` that of each that
-    /// is not there any more.
+    /// Watches the requests of a namespace until it is dropped: `sender` receives the key of each changed one, and `gone` that of each deleted
+    /// one.
     pub async fn watch(
         &self,
         client: Client,
@@ -61,26 +61,26 @@ impl Orders {
         let maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(client, namespace);
         let key = |map: &PartialObjectMeta<ConfigMap>| format!("{namespace}/{}", map.name_any());
         let saw = |key: &str, map: &PartialObjectMeta<ConfigMap>| {
-            let known = Known {
+            let known = ObservedRequest {
                 uid: map.uid().unwrap_or_default(),
                 reported: map.annotations().contains_key(self.marks.report),
                 held: map.finalizers().iter().any(|one| one == self.marks.finalizer),
                 deleted: map.metadata.deletion_timestamp.is_some(),
             };
-            let before = self.known().insert(key.to_owned(), known.clone());
+            let before = self.lock_known().insert(key.to_owned(), known.clone());
             if before.is_none_or(|before| known.is_news_after(&before)) {
                 let _ = sender.send(key.to_owned());
             }
         };
         let labelled = watcher::Config::default().labels(&format!("{}=true", self.marks.label));
         let gone = |key: &str| {
-            self.known().remove(key);
+            self.lock_known().remove(key);
             gone(key);
         };
         track(maps, labelled, health, key, saw, gone).await;
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
+    fn lock_known(&self) -> MutexGuard<'_, BTreeMap<String, ObservedRequest>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

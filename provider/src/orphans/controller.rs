@@ -1,4 +1,4 @@
-//! Reconciles at an interval: lists both sides, plans, writes the report, and ends what the plan says.
+//! Reconciles at an interval: lists both sides, plans, writes the report, and tears down as planned.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,11 +27,11 @@ use super::{
 use crate::{
     build_clusters::Trust,
     config::Orphans,
-    execute::{Cause, Error, Reason, event::emit, limited},
+    execute::{Cause, Error, Reason, event::emit, with_timeout},
+    lookup,
     metrics::{Metrics, orphans::OrphanTeardown},
-    named,
+    plan::Event,
     running::Running,
-    step::Event,
 };
 
 /// The field manager of the report.
@@ -48,7 +48,7 @@ pub struct Options {
     pub client: Client,
     /// Its section of the configuration.
     pub config: Orphans,
-    /// Who vouches for a hub whose kubeconfig has no authority.
+    /// Trust in a hub whose kubeconfig has no certificate authority.
     pub trust: Trust,
     /// The name of this process in events.
     pub instance: String,
@@ -102,8 +102,8 @@ impl OrphanController {
     /// The records of the process before, from its report.
     async fn restore_records(&self) -> UnownedRecords {
         let maps = self.report_map();
-        let read = async { Ok(named::find(&maps, CONFIG_MAP).await?) };
-        let found = limited("read_orphan_report", CALL_TIMEOUT, read).await;
+        let read = async { Ok(lookup::get_opt(&maps, CONFIG_MAP).await?) };
+        let found = with_timeout("read_orphan_report", CALL_TIMEOUT, read).await;
         match found {
             Ok(found) => {
                 let text = found.and_then(|map| map.data?.remove(KEY)).unwrap_or_default();
@@ -121,13 +121,13 @@ impl OrphanController {
         let config = &self.options.config;
         let listings = config.hubs.iter().map(|(hub, of)| async move {
             let listing = async { Ok(observe_hub(hub, of, self.hubs.connect(hub, of).await).await) };
-            limited("list_hub", LISTING_TIMEOUT, listing).await.unwrap_or_else(|error| {
+            with_timeout("list_hub", LISTING_TIMEOUT, listing).await.unwrap_or_else(|error| {
                 super::plan::HubState { hub: hub.clone(), remotes: Err(error.message) }
             })
         });
         let hubs = join_all(listings).await;
         let listing = observe_konflux(&self.options.client, config, &hubs);
-        let konflux = limited("list_konflux", LISTING_TIMEOUT, listing).await.map_err(|error| {
+        let konflux = with_timeout("list_konflux", LISTING_TIMEOUT, listing).await.map_err(|error| {
             self.warn(&error, "Konflux cluster not listed completely; nothing is decided");
             error.message
         });
@@ -184,7 +184,7 @@ impl OrphanController {
                 continue;
             }
             let record = async { record_owner(&self.client_of(&remote.hub).await?, remote, uid).await };
-            match limited("record_owner", CALL_TIMEOUT, record).await {
+            match with_timeout("record_owner", CALL_TIMEOUT, record).await {
                 Ok(is_recorded) => recorded += u32::from(is_recorded),
                 // The next reconcile tries it again.
                 Err(error) => {
@@ -214,7 +214,7 @@ impl OrphanController {
                 let hub = self.client_of(&identity.hub).await?;
                 end_orphan(&self.options.client, &hub, &record.remote, &self.options.config.flavours).await
             };
-            match limited("end_orphan", CALL_TIMEOUT, end).await {
+            match with_timeout("end_orphan", CALL_TIMEOUT, end).await {
                 Ok(call @ (TeardownCall::SetField | TeardownCall::Delete)) => {
                     record.requested = record.requested.or(Some(now));
                     self.metrics.count_orphan_teardown(OrphanTeardown::Requested);
@@ -255,7 +255,7 @@ impl OrphanController {
         };
         let events = Api::namespaced(self.options.client.clone(), namespace);
         let made = emit(&events, &self.options.instance, regarding, &event, (self.options.now)());
-        if let Err(error) = limited("emit", CALL_TIMEOUT, made).await {
+        if let Err(error) = with_timeout("emit", CALL_TIMEOUT, made).await {
             self.warn(&error, "event not made");
         }
     }
@@ -272,7 +272,7 @@ impl OrphanController {
             maps.patch(CONFIG_MAP, &PatchParams::apply(FIELD_MANAGER).force(), &Patch::Apply(map)).await?;
             Ok(())
         };
-        if let Err(error) = limited("write_orphan_report", CALL_TIMEOUT, write).await {
+        if let Err(error) = with_timeout("write_orphan_report", CALL_TIMEOUT, write).await {
             self.warn(&error, "orphan report not written");
         }
     }

@@ -20,11 +20,11 @@ use crate::{
     config::Carried,
     execute::{
         Cause, Reason,
-        error::{is_gone, is_not_found},
+        error::{is_not_found, is_object_not_found},
     },
     hub::patching,
-    named::find_metadata,
-    partial::PartialObject,
+    lookup::get_metadata_opt,
+    sparse_object::PartialObject,
 };
 
 /// Records the uid of this Konflux cluster on a remote object that a composite owns. Returns whether it is recorded now.
@@ -34,7 +34,7 @@ pub(super) async fn record_owner(hub: &Client, remote: &RemoteRef, uid: &str) ->
         "uid": remote.uid, "annotations": { ours::KONFLUX_CLUSTER_UID: uid },
     } }));
     match api.patch(&remote.name, &patching(), &patch).await {
-        Err(error) if is_gone(&error, &remote.name) => Ok(false),
+        Err(error) if is_object_not_found(&error, &remote.name) => Ok(false),
         other => Ok(other.map(|_| true)?),
     }
 }
@@ -50,7 +50,7 @@ pub(super) async fn end_orphan(
     let identity = &remote.identity;
     let api: Api<DynamicObject> = api_of(hub, identity);
     let current = match api.get(&identity.name).await {
-        Err(error) if is_gone(&error, &identity.name) => return Ok(TeardownCall::Changed),
+        Err(error) if is_object_not_found(&error, &identity.name) => return Ok(TeardownCall::Changed),
         other => other?,
     };
     let version = current.metadata.resource_version.clone();
@@ -74,7 +74,7 @@ pub(super) async fn end_orphan(
     Ok(call)
 }
 
-/// Fails if there is a composite or an Object of its name by now. Of a flavour that is not configured nothing need be served.
+/// Fails if a composite or an Object of its name exists by now. A flavour that is not configured need not be served.
 async fn has_no_owner(konflux: &Client, remote: &RemoteObject, flavours: &[Carried]) -> Result<(), Cause> {
     let name = &remote.identity.name;
     let is_optional = |flavour: Carried| !flavours.contains(&flavour);
@@ -95,7 +95,7 @@ async fn has_no_owner(konflux: &Client, remote: &RemoteObject, flavours: &[Carri
 }
 
 async fn absent(api: &Api<PartialObject>, kind: &str, name: &str, is_optional: bool) -> Result<(), Cause> {
-    match find_metadata(api, name).await {
+    match get_metadata_opt(api, name).await {
         Ok(None) => Ok(()),
         Ok(Some(_)) => Err(Cause::new(Reason::Conflict, format!("{kind} {name} exists by now"))),
         Err(error) if is_optional && is_not_found(&error) => Ok(()),

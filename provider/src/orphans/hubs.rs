@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, config::Kubeconfig};
 
 use crate::{
-    build_clusters::{Trust, configured, limit, vouched},
+    build_clusters::{Trust, build_config, check_authority, set_timeouts},
     config::{KubeconfigSecretRef, OrphanHub},
     execute::{Cause, Reason},
 };
@@ -45,10 +45,10 @@ impl HubClients {
         }
         let text = std::str::from_utf8(&bytes).map_err(|_| unusable("is not a kubeconfig"))?;
         let kubeconfig = Kubeconfig::from_yaml(text).map_err(|_| unusable("is not a kubeconfig"))?;
-        let config = configured(kubeconfig).await;
+        let config = build_config(kubeconfig).await;
         let mut config = config.map_err(|_| unusable("is not a kubeconfig that can be used"))?;
-        vouched(&config, self.trust).map_err(|why| unusable(&why.to_string()))?;
-        limit(&mut config);
+        check_authority(&config, self.trust).map_err(|why| unusable(&why.to_string()))?;
+        set_timeouts(&mut config);
         let client = Client::try_from(config).map_err(|_| unusable("makes no client"))?;
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         clients.insert(hub.to_owned(), (bytes, client.clone()));

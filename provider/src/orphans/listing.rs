@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::{
     execute::{Cause, Reason, error::is_not_found},
-    partial::{PAGE, PartialObject},
+    sparse_object::{PAGE, PartialObject},
 };
 
 /// Objects on a page of metadata. Each takes a few kilobytes.
@@ -80,7 +80,7 @@ pub(super) async fn list_objects(
     }
 }
 
-/// Whether the API server serves a kind, by its own lists of groups and resources: 404 may come from whatever is in between.
+/// Whether the API server serves a kind, by its own lists of groups and resources: 404 may come from any proxy in between.
 async fn is_served(client: &Client, resource: &ApiResource) -> Result<bool, Cause> {
     let groups = client.list_api_groups().await?.groups;
     let is_version = |group: &APIGroup| {

@@ -21,8 +21,8 @@ use super::{
 use crate::{
     config::{Carried, OrphanHub, Orphans},
     execute::{Cause, Reason},
-    named::find_metadata,
-    partial::PartialObject,
+    lookup::get_metadata_opt,
+    sparse_object::PartialObject,
 };
 
 /// The namespace whose uid is that of the cluster.
@@ -84,7 +84,7 @@ pub(super) async fn observe_konflux(
 ) -> Result<KonfluxState, Cause> {
     let name = cluster_name(client, &config.environment_config).await?;
     let namespaces: Api<Namespace> = Api::all(client.clone());
-    let found = find_metadata(&namespaces, CLUSTER_NAMESPACE).await;
+    let found = get_metadata_opt(&namespaces, CLUSTER_NAMESPACE).await;
     let found = found.map_err(|error| Cause::from(error).at("cannot read namespace kube-system"))?;
     let uid = found.and_then(|namespace| namespace.metadata.uid).unwrap_or_default();
     if uid.is_empty() {

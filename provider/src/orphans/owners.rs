@@ -13,7 +13,7 @@ use super::remote::{RemoteKind, RemoteObject};
 
 /// Label by which Crossplane names the composite of an Object.
 const COMPOSITE: &str = "crossplane.io/composite";
-/// How the names of Objects begin that stand for a cluster or its credentials; the name of the remote object follows.
+/// Name prefixes of Objects of a cluster or its credentials; the name of the remote object follows.
 const PREFIXES: [&str; 2] = ["managed-", "credentials-"];
 
 /// An owner of a remote object.
@@ -21,7 +21,7 @@ const PREFIXES: [&str; 2] = ["managed-", "credentials-"];
 pub enum RemoteOwner {
     /// A composite that exists.
     Composite,
-    /// An Object whose composite does not exist. Nobody decides about it, and its deletion ends the cluster.
+    /// An Object whose composite does not exist. No controller manages it, and its deletion ends the cluster.
     Object(String),
 }
 

@@ -1,7 +1,7 @@
 //! Decides which remote objects are orphans, and which of them end. Pure.
 //!
-//! A marked remote object without an owner is *unowned*. One that was unowned in two complete listings in a row, and for the grace period, is an
-//! *orphan*. Every doubt is on the side of the cluster: an orphan that is not ended costs money and rings, a live cluster that is ended is lost.
+//! A marked remote object without an owner is *unowned*. An object that was unowned in two complete listings in a row, and for the grace
+//! period, is an *orphan*. Every doubt favours the cluster: a missed orphan costs money and raises an alert, a deleted live cluster is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ pub struct OrphanSettings {
     pub grace: SignedDuration,
     /// The largest percentage of unowned objects on a hub with which any is ended.
     pub max_unowned_percent: u8,
-    /// Uids of orphans that somebody has looked at and wants to end.
+    /// Uids of orphans that an administrator has confirmed for teardown.
     pub confirmed: BTreeSet<String>,
 }
 
@@ -130,7 +130,7 @@ pub struct OrphanPlan {
     pub states: BTreeMap<RemoteRef, OrphanState>,
     /// Each hub.
     pub hubs: Vec<HubSummary>,
-    /// Owned remote objects on which the uid of this Konflux cluster is to be recorded.
+    /// Owned remote objects that still need the annotation with the uid of this Konflux cluster.
     pub recorded: Vec<RemoteRef>,
     /// Orphans to end: those with the fewest failures first, then the longest unowned.
     pub teardowns: Vec<RemoteRef>,
@@ -190,7 +190,7 @@ impl OrphanPlan {
         orphans.map(|(identity, _)| identity).filter(move |identity| !was_orphan(identity))
     }
 
-    /// A listing is incomplete: records stay, and two complete listings are needed anew.
+    /// A listing is incomplete: records stay, and two complete listings are needed again.
     fn defer(&mut self, before: &UnownedRecords, hub: &HubState, error: &str) {
         let of_hub = before.iter().filter(|(identity, _)| identity.hub == hub.hub);
         self.records.extend(

@@ -34,7 +34,7 @@ pub enum RemoteKind {
 /// The request by which a remote object ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TeardownMethod {
-    /// `spec.tearDownCluster` is set to true; the object is deleted once its cluster is gone.
+    /// `spec.tearDownCluster` is set to true; the object is deleted once its cluster is deleted.
     SetField,
     /// The object is deleted; its finalizers end the cluster.
     DeleteObject,
@@ -101,7 +101,7 @@ fn of_backend(backend: Backend) -> (String, &'static str) {
     (format!("{}/{version}", kind.group), kind.plural)
 }
 
-/// Identity of a remote object. The uid tells one object of a name from the next.
+/// Identity of a remote object. The uid distinguishes successive objects of a name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemoteRef {
@@ -158,7 +158,7 @@ impl RemoteObject {
         })
     }
 
-    /// Whether the function of this Konflux cluster asked for it.
+    /// Whether the function of this Konflux cluster requested it.
     pub fn is_of(&self, konflux_cluster: &str) -> bool {
         !self.dependent && self.konflux_cluster.as_deref() == Some(konflux_cluster)
     }

@@ -21,7 +21,7 @@ pub const MAX_ROWS: usize = 500;
 const MAX_ANNOTATION: usize = 64;
 /// The longest message.
 const MAX_MESSAGE: usize = 500;
-/// How old a report may be for the next process to trust it. One that a restore brought is older.
+/// Maximum age of a report that the next process trusts. A restored backup is older.
 const TRUSTED: SignedDuration = SignedDuration::from_mins(20);
 
 /// The outcome of one reconcile.
@@ -53,7 +53,7 @@ pub struct OrphanRow {
     pub teardown_requested_at: Option<Timestamp>,
     /// Its state, as one word.
     pub state: String,
-    /// What happens next, or what to do.
+    /// Next step, or advice.
     pub message: String,
 }
 
@@ -77,7 +77,7 @@ impl OrphanState {
         }
     }
 
-    /// What happens next, or what to do.
+    /// Next step, or advice.
     pub fn message(&self) -> String {
         match self {
             Self::Pending => "no owner yet; it becomes an orphan after orphans.grace".into(),
@@ -153,12 +153,12 @@ impl OrphanReport {
         }
     }
 
-    /// Reads a report. One that cannot be read is none.
+    /// Reads a report; None if it cannot be read.
     pub fn parse(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 
-    /// The records for the next reconcile. Two complete listings are needed anew; none of a report that is old is trusted.
+    /// Records for the next reconcile. Two complete listings are needed again; an old report is not trusted.
     pub fn into_records(self, now: Timestamp) -> UnownedRecords {
         let is_trusted = |at: Timestamp| (SignedDuration::ZERO..=TRUSTED).contains(&now.duration_since(at));
         if !self.written_at.is_some_and(is_trusted) {

@@ -1,4 +1,4 @@
-//! The loop over orders: what happened, which order that concerns, and a look at it.
+//! Controller of bundle requests: maps events to requests, and reconciles each.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -19,31 +19,34 @@ use tokio::{
 
 use super::{
     hub::OnHub,
-    map::{MARKS, Map, REMOVING},
-    next::{Came, Here, Note, Release, Step, Work, next},
-    own::Own,
-    seen::{Seen, Standing, seen},
+    map::{MARKS, PrerequisiteRequest, REMOVING},
+    next::{
+        ClusterPresence, PrerequisitePlan, PrerequisiteRelease, PrerequisiteSet, PrerequisiteUpdate,
+        StepResult, plan,
+    },
+    own::RequestObjects,
+    seen::{PrerequisiteGauge, PrerequisiteState, new_gauge},
 };
 use crate::{
-    bundles::apply::{Looked, Refusal, Why, carry_out},
+    bundles::apply::{ApplyError, ApplyErrorReason, ApplyProgress, apply_bundles},
     clusters::observe::find,
     config::{AllowedResource, Clusters},
-    execute::{Cause, Error, Reason, limited},
-    looks::{CALM, Next, Pace, looks},
-    metrics::{Metrics, prerequisites::Outcome},
-    named,
-    orders::{Orders, Teller},
+    execute::{Cause, Error, Reason, with_timeout},
+    lookup,
+    metrics::{Metrics, prerequisites::PrerequisiteOutcome},
+    orders::{EventPublisher, RequestWatch},
+    plan::Event,
     running::Running,
-    step,
     watch::Health,
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
-/// How many looks at once: one that waits for admission keeps nobody waiting.
-const PACE: Pace = Pace { at_once: 16, calm: CALM };
+/// A request that waits for admission does not delay others.
+const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce: DEBOUNCE };
 /// How long a look may go on beginning calls.
 const LOOK: Duration = Duration::from_mins(1);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The hub.
@@ -52,74 +55,79 @@ pub struct Options {
     pub config: Clusters,
     /// How long one call to the hub may take.
     pub patience: Duration,
-    /// Who this process is, in events.
+    /// Identity of this process in events.
     pub instance: String,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
 
-/// What the loop works with.
-struct Controller {
+/// State of the controller.
+struct PrerequisiteController {
     client: Client,
     config: Clusters,
     allowed: BTreeSet<AllowedResource>,
     patience: Duration,
     now: fn() -> Timestamp,
     metrics: Metrics,
-    teller: Teller,
-    seen: Arc<Seen>,
-    orders: Orders,
+    teller: EventPublisher,
+    seen: Arc<PrerequisiteGauge>,
+    orders: RequestWatch,
 }
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let Options { client, config, patience, instance, now } = options;
     let namespaces = config.prerequisite_namespaces();
-    let seen = Arc::new(seen(namespaces.len()));
-    metrics.attach_prerequisites(&seen);
-    let controller = Controller {
+    let states = Arc::new(new_gauge(namespaces.len()));
+    metrics.attach_prerequisites(&states);
+    let controller = PrerequisiteController {
         client: client.clone(),
         allowed: config.prerequisites.allowed(),
         config,
         patience,
         now,
         metrics: metrics.clone(),
-        teller: Teller { client: client.clone(), patience, instance, metrics },
-        seen: Arc::clone(&seen),
-        orders: Orders::new(MARKS),
+        teller: EventPublisher { client: client.clone(), patience, instance, metrics },
+        seen: Arc::clone(&states),
+        orders: RequestWatch::new(MARKS),
     };
     let (sender, happened) = unbounded_channel();
     let watching = namespaces
         .iter()
-        .zip(&seen.health)
+        .zip(&states.health)
         .map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
-    let looking =
-        looks(happened, PACE, &controller.metrics, async |key: String| controller.look(&key).await, stop);
+    let looking = run_queue(
+        happened,
+        PACE,
+        &controller.metrics,
+        async |key: String| controller.reconcile(&key).await,
+        stop,
+    );
     tokio::select! {
         _ = join_all(watching) => {}
         () = looking => {}
     }
 }
 
-impl Controller {
+impl PrerequisiteController {
     async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
-        let gone = |key: &str| self.seen.saw(key, None);
+        let gone = |key: &str| self.seen.record(key, None);
         self.orders.watch(self.client.clone(), namespace, health, sender, gone).await;
     }
 
-    /// Looks at an order, and says when to do so again.
-    async fn look(&self, key: &str) -> Next {
-        if !self.orders.knows(key) {
-            return Next::Rest;
+    /// Reconciles a request, and returns the next action.
+    async fn reconcile(&self, key: &str) -> Action {
+        if !self.orders.contains(key) {
+            return Action::AwaitChange;
         }
-        match self.pass(key).await {
+        match self.reconcile_request(key).await {
             Ok(after) => after.into(),
             // It is not as it was when it was read.
-            Err(Error { reason: Reason::Conflict, .. }) => Next::After(CALM),
+            Err(Error { reason: Reason::Conflict, .. }) => Action::RequeueAfter(DEBOUNCE),
             Err(Error { action, reason, message }) => {
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(
@@ -128,53 +136,55 @@ impl Controller {
                     error = message,
                     "prerequisites could not be looked after"
                 );
-                Next::Failed
+                Action::Failed
             }
         }
     }
 
-    async fn pass(&self, key: &str) -> Result<Option<Duration>, Error> {
+    async fn reconcile_request(&self, key: &str) -> Result<Option<Duration>, Error> {
         let (namespace, name) = key.split_once('/').unwrap_or_default();
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
-        let get = async { named::find(&maps, name).await.map_err(Cause::from) };
-        let Some(stored) = limited("get_prerequisites", self.patience, get).await? else { return Ok(None) };
-        let map = Map::read(&stored);
-        let here = self.here(&map).await?;
-        let mut step = next(&map, here, None, (self.now)());
-        if let Some(came) = self.work(key, &map, &step).await {
-            step = next(&map, here, Some(&came), (self.now)());
+        let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
+        let Some(stored) = with_timeout("get_prerequisites", self.patience, get).await? else {
+            return Ok(None);
+        };
+        let map = PrerequisiteRequest::read(&stored);
+        let here = self.cluster_presence(&map).await?;
+        let mut step = plan(&map, here, None, (self.now)());
+        if let Some(came) = self.execute_step(key, &map, &step).await {
+            step = plan(&map, here, Some(&came), (self.now)());
         }
         let told = match &step {
-            Step::Write(note, _) => note.report.state,
+            PrerequisitePlan::Write(note, _) => note.report.state,
             _ => map.report.state,
         };
         let after = match step {
-            // What was asked for is done.
-            Step::Apply(_) | Step::Remove | Step::Rest => None,
-            Step::Later(after) => Some(after),
-            Step::Write(note, after) => {
+            // The requested step is done.
+            PrerequisitePlan::Apply(_) | PrerequisitePlan::Remove | PrerequisitePlan::Rest => None,
+            PrerequisitePlan::Later(after) => Some(after),
+            PrerequisitePlan::Write(note, after) => {
                 let removing = note.removing.map_or(Value::Null, |since| since.to_string().into());
                 let beside = (note.removing != map.removing).then_some((REMOVING, removing));
                 let written = MARKS.write(&maps, &stored, &note.report, beside, note.hold);
-                limited("write_prerequisites", self.patience, written).await?;
-                self.said(key, &stored, &map.report, &note).await;
+                with_timeout("write_prerequisites", self.patience, written).await?;
+                self.emit_changes(key, &stored, &map.report, &note).await;
                 Some(after)
             }
-            Step::Release(how) => {
-                limited("release_prerequisites", self.patience, MARKS.release(&maps, &stored)).await?;
+            PrerequisitePlan::Release(how) => {
+                with_timeout("release_prerequisites", self.patience, MARKS.release(&maps, &stored)).await?;
                 self.released(key, &stored, how).await;
-                self.seen.saw(key, None);
+                self.seen.record(key, None);
                 return Ok(None);
             }
         };
-        if self.orders.knows(key) {
-            self.seen.saw(key, Some(Standing::of(&map, told)));
+        if self.orders.contains(key) {
+            self.seen.record(key, Some(PrerequisiteState::of(&map, told)));
         }
         Ok(after)
     }
 
-    /// Whether the cluster's object is there. Of an order that cannot be read any more every kind is asked for by the name of its ConfigMap.
-    async fn here(&self, map: &Map) -> Result<Here, Error> {
+    /// Whether the cluster's object exists. For an unreadable request every kind is looked up by the name of its ConfigMap.
+    async fn cluster_presence(&self, map: &PrerequisiteRequest) -> Result<ClusterPresence, Error> {
         let namespace = &map.owner.namespace;
         let (backends, name): (Vec<Backend>, &str) = if let Ok(order) = &map.order {
             let named = &order.cluster;
@@ -193,53 +203,63 @@ impl Controller {
                     "clusters of this kind are not served any more: nobody can say whether it is gone, and its prerequisites stay"
                 );
             }
-            return Ok(Here::Unknown);
+            return Ok(ClusterPresence::Unknown);
         }
         if map.deleted.is_none() {
-            return Ok(Here::Unasked);
+            return Ok(ClusterPresence::Unasked);
         }
         for backend in backends {
             if find(&self.client, self.patience, backend, namespace, name).await?.is_some() {
-                return Ok(Here::There);
+                return Ok(ClusterPresence::There);
             }
         }
-        Ok(Here::Gone)
+        Ok(ClusterPresence::Gone)
     }
 
     /// Does what a step asks for on the hub.
-    async fn work(&self, key: &str, map: &Map, step: &Step) -> Option<Came> {
+    async fn execute_step(
+        &self,
+        key: &str,
+        map: &PrerequisiteRequest,
+        step: &PrerequisitePlan,
+    ) -> Option<StepResult> {
         let order = map.order.as_ref().ok()?;
         let hub = OnHub::new(self.client.clone(), &self.allowed);
-        let own = Own { hub: &hub, owner: &map.owner };
+        let own = RequestObjects { hub: &hub, owner: &map.owner };
         let until = Instant::now() + LOOK;
         match step {
-            Step::Apply(work) => {
+            PrerequisitePlan::Apply(work) => {
                 let bundles: Vec<_> = work.of(order).map(|(_, bundle)| bundle).collect();
-                let looked = carry_out(bundles, 0, &own, until).await;
-                if *work == Work::Prerequisites {
-                    self.kept(key, &looked);
+                let looked = apply_bundles(bundles, 0, &own, until).await;
+                if *work == PrerequisiteSet::Prerequisites {
+                    self.log_drift(key, &looked);
                 }
-                Some(Came::Applied(looked))
+                Some(StepResult::Applied(looked))
             }
-            Step::Remove => {
-                let bundles: Vec<_> = Work::Everything.of(order).rev().map(|(_, bundle)| bundle).collect();
-                Some(Came::Removed(own.remove(bundles, until).await))
+            PrerequisitePlan::Remove => {
+                let bundles: Vec<_> =
+                    PrerequisiteSet::Everything.of(order).rev().map(|(_, bundle)| bundle).collect();
+                Some(StepResult::Removed(own.remove(bundles, until).await))
             }
-            Step::Rest | Step::Later(_) | Step::Write(..) | Step::Release(_) => None,
+            PrerequisitePlan::Rest
+            | PrerequisitePlan::Later(_)
+            | PrerequisitePlan::Write(..)
+            | PrerequisitePlan::Release(_) => None,
         }
     }
 
     /// The cluster lives, so that something of it is not as it was is for administrators alone.
-    fn kept(&self, key: &str, looked: &Looked) {
-        let Looked::At(_, stop) = looked else { return };
-        let Refusal { reason, message, .. } = &stop.why;
-        let kind = if stop.why.is(Why::NotReady) { Reason::NotYet } else { Reason::Refused };
+    fn log_drift(&self, key: &str, looked: &ApplyProgress) {
+        let ApplyProgress::At(_, stop) = looked else { return };
+        let ApplyError { reason, message, .. } = &stop.why;
+        let kind =
+            if stop.why.has_reason(ApplyErrorReason::NotReady) { Reason::NotYet } else { Reason::Refused };
         self.metrics.failed("keep_prerequisites", kind.as_str());
         tracing::warn!(order = key, object = stop.object, reason, message, "not kept as it was");
     }
 
-    /// Tells of what has changed: once, because it is written down.
-    async fn said(&self, key: &str, map: &ConfigMap, before: &Report, note: &Note) {
+    /// Emits events about changes: once, because the state is recorded.
+    async fn emit_changes(&self, key: &str, map: &ConfigMap, before: &Report, note: &PrerequisiteUpdate) {
         let now = &note.report;
         let (bundle, object) = (now.bundle.as_deref(), now.object.as_deref());
         let (reason, message) = (now.reason.as_deref(), now.message.as_deref());
@@ -250,31 +270,33 @@ impl Controller {
         }
         let (outcome, text) = match now.state {
             Some(State::Applied) => {
-                (Outcome::Applied, "all that comes before the cluster is there".to_owned())
+                (PrerequisiteOutcome::Applied, "all that comes before the cluster is there".to_owned())
             }
             Some(State::SetupFailed) => {
                 let words = [bundle, object, reason, message].into_iter().flatten();
-                (Outcome::Failed, words.collect::<Vec<_>>().join(": "))
+                (PrerequisiteOutcome::Failed, words.collect::<Vec<_>>().join(": "))
             }
             Some(State::Running | State::BeforeDeletion) | None => return,
         };
-        self.tell(key, map, outcome, text).await;
+        self.publish_event(key, map, outcome, text).await;
     }
 
-    async fn released(&self, key: &str, map: &ConfigMap, how: Release) {
+    async fn released(&self, key: &str, map: &ConfigMap, how: PrerequisiteRelease) {
         tracing::info!(order = key, ?how, "let go");
         let (outcome, text) = match how {
-            Release::Done => (Outcome::Released, "all that was made for the cluster is gone".to_owned()),
-            Release::GivenUp(why) => {
-                (Outcome::GivenUp, format!("{why}; it is left to the garbage collector"))
+            PrerequisiteRelease::Done => {
+                (PrerequisiteOutcome::Released, "all that was made for the cluster is gone".to_owned())
+            }
+            PrerequisiteRelease::GivenUp(why) => {
+                (PrerequisiteOutcome::GivenUp, format!("{why}; it is left to the garbage collector"))
             }
         };
-        self.tell(key, map, outcome, text).await;
+        self.publish_event(key, map, outcome, text).await;
     }
 
-    async fn tell(&self, key: &str, map: &ConfigMap, outcome: Outcome, note: String) {
+    async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: PrerequisiteOutcome, note: String) {
         self.metrics.prerequisites_came_to(outcome);
-        let event = step::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
-        self.teller.tell(key, map, &event, (self.now)()).await;
+        let event = Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
+        self.teller.publish_event(key, map, &event, (self.now)()).await;
     }
 }

@@ -6,18 +6,18 @@ use http::StatusCode;
 use kube::Client;
 use serde_json::{Value, json};
 
-use super::own::{Hub, Version, Wrote};
+use super::own::{HubObjects, ObjectVersion, WriteResult};
 use crate::{
-    account::reach::Answer,
+    account::reach::ApiResponse,
     bundles::{
-        apply::{Refusal, Why},
-        inside::{NOTHING, Opened, Resource, Target, Words, refused, there},
+        apply::{ApplyError, ApplyErrorReason},
+        inside::{ErrorMessages, GuestClient, NO_BODY, Resource, Target, expect_object, response_error},
     },
     config::AllowedResource,
     ephemeral_cluster::object::MANAGER,
 };
 
-const WORDS: Words = Words {
+const WORDS: ErrorMessages = ErrorMessages {
     unauthorized: "the hub does not know the provider",
     unreachable: "the hub does not answer",
     too_large: "the hub's answer is longer than 2 MiB, or has more than 100,000 values",
@@ -26,93 +26,96 @@ const WORDS: Words = Words {
 
 /// The hub for the time of one look.
 pub(super) struct OnHub<'a> {
-    opened: Opened,
+    opened: GuestClient,
     allowed: &'a BTreeSet<AllowedResource>,
 }
 
 impl<'a> OnHub<'a> {
     /// By a client. Nothing is called yet.
     pub fn new(client: Client, allowed: &'a BTreeSet<AllowedResource>) -> Self {
-        Self { opened: Opened::new(client, WORDS), allowed }
+        Self { opened: GuestClient::new(client, WORDS), allowed }
     }
 
-    /// What a manifest is about, if it may be made.
-    async fn place(&self, object: &Value) -> Result<(Target, Resource), Refusal> {
+    /// Resolves the object of a manifest, if it may be created.
+    async fn place(&self, object: &Value) -> Result<(Target, Resource), ApplyError> {
         let target = Target::of(object)?;
-        let resource = self.opened.resource(&target).await?;
+        let resource = self.opened.discover_resource(&target).await?;
         if !resource.namespaced {
             let message = "objects of this kind are in no namespace";
-            return Err(Refusal::new(Why::InvalidManifest, message));
+            return Err(ApplyError::new(ApplyErrorReason::InvalidManifest, message));
         }
         let resource_named = AllowedResource::new(&target.group, &resource.plural);
         if !self.allowed.contains(&resource_named) {
             let message =
                 format!("{resource_named} is not in clusters.prerequisites.resources of the provider");
-            return Err(Refusal::new(Why::KindNotAllowed, message));
+            return Err(ApplyError::new(ApplyErrorReason::KindNotAllowed, message));
         }
         Ok((target, resource))
     }
 
-    async fn path(&self, object: &Value) -> Result<String, Refusal> {
+    async fn path(&self, object: &Value) -> Result<String, ApplyError> {
         let (target, resource) = self.place(object).await?;
-        target.path(&resource, NOWHERE)
+        target.object_path(&resource, NOWHERE)
     }
 }
 
 /// A manifest without a namespace is about nothing.
 const NOWHERE: &str = "";
 
-fn wrote(answer: Answer) -> Result<Wrote, Refusal> {
+fn wrote(answer: ApiResponse) -> Result<WriteResult, ApplyError> {
     match answer.code {
-        StatusCode::CONFLICT => Ok(Wrote::Changed(refused(&answer))),
-        _ => there(answer).map(Wrote::There),
+        StatusCode::CONFLICT => Ok(WriteResult::Changed(response_error(&answer))),
+        _ => expect_object(answer).map(WriteResult::There),
     }
 }
 
-/// Whether the hub says that there is no object of this name. Any other 404 says nothing of it.
-fn is_gone(answer: &Answer, name: &str) -> bool {
-    let Answer { code, body } = answer;
+/// Whether the hub says that there is no object of this name. Any other 404 proves nothing.
+fn is_object_not_found(answer: &ApiResponse, name: &str) -> bool {
+    let ApiResponse { code, body } = answer;
     *code == StatusCode::NOT_FOUND && body["reason"] == "NotFound" && body["details"]["name"] == *name
 }
 
-impl Hub for OnHub<'_> {
-    async fn find(&self, object: &Value) -> Result<Option<Value>, Refusal> {
+impl HubObjects for OnHub<'_> {
+    async fn find(&self, object: &Value) -> Result<Option<Value>, ApplyError> {
         let (target, resource) = self.place(object).await?;
-        let answer = self.opened.call("GET", &target.path(&resource, NOWHERE)?, NOTHING).await?;
-        if is_gone(&answer, &target.name) {
+        let answer =
+            self.opened.send_request("GET", &target.object_path(&resource, NOWHERE)?, NO_BODY).await?;
+        if is_object_not_found(&answer, &target.name) {
             return Ok(None);
         }
-        there(answer).map(Some)
+        expect_object(answer).map(Some)
     }
 
-    async fn create(&self, object: &Value) -> Result<Wrote, Refusal> {
+    async fn create(&self, object: &Value) -> Result<WriteResult, ApplyError> {
         let (target, resource) = self.place(object).await?;
-        let path = format!("{}?fieldManager={MANAGER}", target.collection(&resource, NOWHERE)?);
-        wrote(self.opened.call("POST", &path, ("application/json", object)).await?)
+        let path = format!("{}?fieldManager={MANAGER}", target.collection_path(&resource, NOWHERE)?);
+        wrote(self.opened.send_request("POST", &path, ("application/json", object)).await?)
     }
 
-    async fn apply(&self, object: &Value) -> Result<Wrote, Refusal> {
+    async fn apply(&self, object: &Value) -> Result<WriteResult, ApplyError> {
         let path = self.path(object).await?;
-        wrote(self.opened.patch(&path, object).await?)
+        wrote(self.opened.apply_object(&path, object).await?)
     }
 
     async fn delete(
         &self,
         object: &Value,
-        Version { uid, resource_version }: &Version,
-    ) -> Result<(), Refusal> {
-        // What a Job has made goes with it, which is not so by itself.
+        ObjectVersion { uid, resource_version }: &ObjectVersion,
+    ) -> Result<(), ApplyError> {
+        // Deletes the dependents of a Job too, which is not the default.
         let options = json!({
             "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background",
             "preconditions": { "uid": uid, "resourceVersion": resource_version },
         });
-        let answer =
-            self.opened.call("DELETE", &self.path(object).await?, ("application/json", &options)).await?;
+        let answer = self
+            .opened
+            .send_request("DELETE", &self.path(object).await?, ("application/json", &options))
+            .await?;
         match answer.code {
-            // It is gone, or another one.
+            // It is deleted, or another object.
             StatusCode::NOT_FOUND | StatusCode::CONFLICT => Ok(()),
             code if code.is_success() => Ok(()),
-            _ => Err(refused(&answer)),
+            _ => Err(response_error(&answer)),
         }
     }
 }
@@ -129,8 +132,8 @@ mod tests {
     const SERVED: &str =
         r#"{ "resources": [{ "kind": "ConfigMap", "name": "configmaps", "namespaced": true }] }"#;
 
-    /// What is found on a hub that answers with this 404 to whoever looks for an object.
-    async fn found(text: &'static str) -> Result<Option<Value>, Refusal> {
+    /// Lookup of an object on a hub that answers every read with this 404.
+    async fn found(text: &'static str) -> Result<Option<Value>, ApplyError> {
         let service = tower::service_fn(move |request: Request<Body>| {
             let served = request.uri().path() == "/api/v1";
             let (code, text) = if served { (StatusCode::OK, SERVED) } else { (StatusCode::NOT_FOUND, text) };
@@ -144,7 +147,7 @@ mod tests {
         hub.find(&json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata })).await
     }
 
-    /// What is believed to be gone is not deleted, and what comes after it is let go.
+    /// An object that is believed to be gone is not deleted, and its dependents are released.
     #[tokio::test]
     async fn only_what_the_hub_says_of_an_object_is_believed() {
         let gone = r#"{ "kind": "Status", "code": 404, "reason": "NotFound",
@@ -157,7 +160,10 @@ mod tests {
             r#"{ "kind": "Status", "code": 404, "reason": "NotFound", "details": { "name": "clusters" } }"#,
         ] {
             let refusal = found(other).await.unwrap_err();
-            assert!(!refusal.hopeless && !refusal.is(Why::NoSuchKind), "{other}: {refusal:?}");
+            assert!(
+                !refusal.hopeless && !refusal.has_reason(ApplyErrorReason::NoSuchKind),
+                "{other}: {refusal:?}"
+            );
         }
     }
 }

@@ -7,30 +7,30 @@ use testplatform_apis::{
     prerequisites::{self, Order},
 };
 
-use super::own::Owner;
-use crate::orders::{Marks, deleted, note};
+use super::own::RequestOwner;
+use crate::orders::{RequestKeys, annotation, deletion_timestamp};
 
-/// What is on it.
-pub(super) const MARKS: Marks = Marks {
+/// Keys of a bundle request.
+pub(super) const MARKS: RequestKeys = RequestKeys {
     label: prerequisites::LABEL,
     order: prerequisites::ORDER,
     report: prerequisites::REPORT,
     finalizer: prerequisites::FINALIZER,
 };
 
-/// Annotation on the ConfigMap: since when what was made is being deleted. Nobody else reads it.
+/// Annotation on the ConfigMap: start of the deletion of the created objects. It has no other reader.
 pub const REMOVING: &str = "testplatform.ci.openshift.org/prerequisites-removing";
 
-/// What a ConfigMap says.
+/// Content of a request's ConfigMap.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Map {
-    /// Whose everything is that is made by it: it itself.
-    pub owner: Owner,
-    /// What is to be done; or why that cannot be read, in a sentence.
+pub struct PrerequisiteRequest {
+    /// Owner of everything that the request creates: the ConfigMap itself.
+    pub owner: RequestOwner,
+    /// Parsed request, or the parse error as a sentence.
     pub order: Result<Order, String>,
-    /// What was told last; nothing of it, if that cannot be read.
+    /// Last report; empty if it cannot be read.
     pub report: Report,
-    /// Whether our finalizer stands on it.
+    /// Whether our finalizer is present.
     pub holds: bool,
     /// Since when it is being deleted, by the API server's clock.
     pub deleted: Option<Timestamp>,
@@ -38,22 +38,22 @@ pub struct Map {
     pub removing: Option<Timestamp>,
 }
 
-impl Map {
+impl PrerequisiteRequest {
     /// Reads a ConfigMap.
     pub fn read(map: &ConfigMap) -> Self {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let metadata = &map.metadata;
         Self {
-            owner: Owner {
+            owner: RequestOwner {
                 namespace: text(&metadata.namespace),
                 name: text(&metadata.name),
                 uid: text(&metadata.uid),
             },
-            order: MARKS.order(map),
-            report: MARKS.report(map),
-            holds: MARKS.holds(map),
-            deleted: deleted(map),
-            removing: note(map, REMOVING).and_then(|at| at.parse().ok()),
+            order: MARKS.parse_request(map),
+            report: MARKS.parse_report(map),
+            holds: MARKS.has_finalizer(map),
+            deleted: deletion_timestamp(map),
+            removing: annotation(map, REMOVING).and_then(|at| at.parse().ok()),
         }
     }
 }

@@ -11,7 +11,7 @@
 //!                 wait for the cluster's object to be gone ──▶ Write: since ──▶ Remove ──nothing left, or time over──▶ Release
 //! ```
 //!
-//! What is decided here holds whatever is stale, lost or repeated around it: all that is remembered stands on the ConfigMap.
+//! Decisions hold whatever is stale, lost or repeated around them: all state is on the ConfigMap.
 
 use std::time::Duration;
 
@@ -21,29 +21,32 @@ use testplatform_apis::{
     prerequisites::Order,
 };
 
-use super::{map::Map, own::Removed};
+use super::{map::PrerequisiteRequest, own::Removed};
 pub use crate::orders::GRACE;
 use crate::{
     bundles::{
-        apply::{Looked, Refusal, Stop, Why},
-        wait::{applied, begins, hopeless, impossible, later, parses, positive, soon, waits},
+        apply::{ApplyError, ApplyErrorReason, ApplyProgress, PendingObject},
+        wait::{
+            check_ready_expression, poll_interval, report_applied, report_first_invalid, report_started,
+            report_terminal, report_waiting, saturating_add, to_std_duration,
+        },
     },
-    orders::{Arriving, arriving},
+    orders::{GracePeriod, grace_period},
 };
 
 /// How often prerequisites are applied again, to stay as they are.
 pub const KEEP: Duration = Duration::from_mins(10);
-/// How often an order is looked at that cannot be done by itself.
+/// Requeue interval of a request that cannot succeed by itself.
 pub const SLOW: Duration = Duration::from_mins(10);
-/// How often it is asked whether the cluster's object is gone.
+/// Poll interval for the deletion of the cluster's object.
 pub const POLL: Duration = Duration::from_secs(10);
 /// How long it may take to delete what was made.
 pub const GIVE_UP: SignedDuration = SignedDuration::from_mins(10);
 
 /// The object of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Here {
-    /// It does not matter yet, so nobody was asked.
+pub enum ClusterPresence {
+    /// Not needed yet, so it was not read.
     Unasked,
     /// Clusters of this kind are not served in this namespace.
     Unknown,
@@ -53,33 +56,33 @@ pub enum Here {
     Gone,
 }
 
-/// What is to be done.
+/// Next step of a request.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum PrerequisitePlan {
     /// Nothing, until something happens.
     Rest,
     /// Nothing, until something happens or this time is over.
     Later(Duration),
-    /// These are applied, and then it is asked again what is to be done.
-    Apply(Work),
-    /// What was made is deleted, and then it is asked again what is to be done.
+    /// Applies these bundles, and then plans again.
+    Apply(PrerequisiteSet),
+    /// Deletes the created objects, and then plans again.
     Remove,
-    /// This is written on the ConfigMap, and then it is asked again after this time.
-    Write(Note, Duration),
-    /// The finalizer is taken away, and nothing else is to be done ever.
-    Release(Release),
+    /// Writes this to the ConfigMap, and then plans again after this time.
+    Write(PrerequisiteUpdate, Duration),
+    /// Removes the finalizer; nothing else follows.
+    Release(PrerequisiteRelease),
 }
 
 /// Which bundles are applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum PrerequisiteSet {
     /// All of them.
     Everything,
-    /// Those that stay as they are.
+    /// Bundles that stay as they are.
     Prerequisites,
 }
 
-impl Work {
+impl PrerequisiteSet {
     /// Those of an order, each with how it is called in a report.
     pub fn of(self, order: &Order) -> impl DoubleEndedIterator<Item = (String, &Bundle)> {
         let before: &[Bundle] = match self {
@@ -92,138 +95,170 @@ impl Work {
     }
 }
 
-/// What was done in the same pass, on the same `map` and `here`.
+/// Result of the previous step of this reconcile, on the same `map` and `here`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Came {
+pub enum StepResult {
     /// Bundles were applied.
-    Applied(Looked),
-    /// What was made was deleted.
+    Applied(ApplyProgress),
+    /// The created objects were deleted.
     Removed(Removed),
 }
 
-/// What stands on the ConfigMap.
+/// Changes to the ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    /// What is told.
+pub struct PrerequisiteUpdate {
+    /// Report to write.
     pub report: Report,
-    /// Since when what was made is being deleted; None takes away what stands there.
+    /// Start of the deletion of the created objects; None removes the annotation.
     pub removing: Option<Timestamp>,
-    /// Whether the finalizer is put on it; it is never taken away so.
+    /// Whether to add the finalizer; it is never removed this way.
     pub hold: bool,
 }
 
-/// Why a ConfigMap is let go.
+/// Reason to release a ConfigMap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Release {
-    /// All that was made is gone.
+pub enum PrerequisiteRelease {
+    /// All created objects are deleted.
     Done,
     /// Something is left to the garbage collector; what, in a sentence.
     GivenUp(String),
 }
 
-/// What is to be done about an order now.
-pub fn next(map: &Map, here: Here, came: Option<&Came>, now: Timestamp) -> Step {
+/// Plans the next step of a request.
+pub fn plan(
+    map: &PrerequisiteRequest,
+    here: ClusterPresence,
+    came: Option<&StepResult>,
+    now: Timestamp,
+) -> PrerequisitePlan {
     match (map.deleted, map.holds) {
-        (Some(deleted), true) => ending(map, here, came, deleted, now),
+        (Some(deleted), true) => plan_removal(map, here, came, deleted, now),
         // Nothing is applied without the finalizer.
-        (Some(_), false) => Step::Rest,
-        (None, _) => living(map, here, came, now),
+        (Some(_), false) => PrerequisitePlan::Rest,
+        (None, _) => plan_apply(map, here, came, now),
     }
 }
 
-fn living(map: &Map, here: Here, came: Option<&Came>, now: Timestamp) -> Step {
+fn plan_apply(
+    map: &PrerequisiteRequest,
+    here: ClusterPresence,
+    came: Option<&StepResult>,
+    now: Timestamp,
+) -> PrerequisitePlan {
     let told = map.report.state;
-    // Whoever was told so has asked for the cluster.
+    // The function has requested the cluster after this report.
     let kept = told == Some(State::Applied);
-    let never = |report: Report| if kept { Step::Later(SLOW) } else { write(map, report, SLOW) };
+    let never = |report: Report| if kept { PrerequisitePlan::Later(SLOW) } else { write(map, report, SLOW) };
     let order = match &map.order {
         Ok(order) => order,
-        Err(why) => return never(hopeless(Refusal::new(Why::InvalidOrder, why))),
+        Err(why) => return never(report_terminal(ApplyError::new(ApplyErrorReason::InvalidOrder, why))),
     };
-    if here == Here::Unknown {
+    if here == ClusterPresence::Unknown {
         let message = "the provider serves no clusters of this kind in this namespace";
-        return never(hopeless(Refusal::new(Why::UnknownCluster, message)));
+        return never(report_terminal(ApplyError::new(ApplyErrorReason::UnknownCluster, message)));
     }
-    let sound = |manifest: &_| parses(manifest).and_then(|()| map.owner.takes(&manifest.object));
-    if let Some(report) = impossible(Work::Everything.of(order), sound) {
+    let sound = |manifest: &_| {
+        check_ready_expression(manifest).and_then(|()| map.owner.check_manifest(&manifest.object))
+    };
+    if let Some(report) = report_first_invalid(PrerequisiteSet::Everything.of(order), sound) {
         return never(report);
     }
-    let first = Work::Everything.of(order).next();
+    let first = PrerequisiteSet::Everything.of(order).next();
     let begun = kept || (map.holds && matches!(told, Some(State::Running | State::SetupFailed)));
     if !begun || (first.is_some() && !map.holds) {
         let hold = first.is_some();
         let report = match first {
             _ if kept => map.report.clone(),
-            Some((path, _)) => begins(State::Running, path, now),
-            None => applied(now),
+            Some((path, _)) => report_started(State::Running, path, now),
+            None => report_applied(now),
         };
-        return Step::Write(Note { report, removing: None, hold }, Duration::ZERO);
+        return PrerequisitePlan::Write(PrerequisiteUpdate { report, removing: None, hold }, Duration::ZERO);
     }
     match came {
-        None if !kept => Step::Apply(Work::Everything),
-        None if order.prerequisites.is_empty() => Step::Rest,
-        None => Step::Apply(Work::Prerequisites),
-        Some(_) if kept => Step::Later(KEEP),
-        Some(Came::Applied(Looked::All)) => write(map, applied(now), KEEP),
-        Some(Came::Applied(Looked::At(place, stop))) => waiting(map, order, *place, stop, now),
-        // It is asked for only where the ConfigMap is being deleted.
-        Some(Came::Removed(_)) => Step::Later(SLOW),
+        None if !kept => PrerequisitePlan::Apply(PrerequisiteSet::Everything),
+        None if order.prerequisites.is_empty() => PrerequisitePlan::Rest,
+        None => PrerequisitePlan::Apply(PrerequisiteSet::Prerequisites),
+        Some(_) if kept => PrerequisitePlan::Later(KEEP),
+        Some(StepResult::Applied(ApplyProgress::All)) => write(map, report_applied(now), KEEP),
+        Some(StepResult::Applied(ApplyProgress::At(place, stop))) => {
+            report_pending(map, order, *place, stop, now)
+        }
+        // Only planned while the ConfigMap is being deleted.
+        Some(StepResult::Removed(_)) => PrerequisitePlan::Later(SLOW),
     }
 }
 
 /// A bundle is not ready.
-fn waiting(map: &Map, order: &Order, place: usize, stop: &Stop, now: Timestamp) -> Step {
-    let Some((path, bundle)) = Work::Everything.of(order).nth(place) else { return Step::Rest };
+fn report_pending(
+    map: &PrerequisiteRequest,
+    order: &Order,
+    place: usize,
+    stop: &PendingObject,
+    now: Timestamp,
+) -> PrerequisitePlan {
+    let Some((path, bundle)) = PrerequisiteSet::Everything.of(order).nth(place) else {
+        return PrerequisitePlan::Rest;
+    };
     let said = map.report.bundle.as_deref();
-    let before = Work::Everything.of(order).position(|(path, _)| Some(&*path) == said);
+    let before = PrerequisiteSet::Everything.of(order).position(|(path, _)| Some(&*path) == said);
     let before = before.filter(|before| place <= *before).map(|_| &map.report);
-    let (report, after) = waits(before, bundle, path, stop, now);
+    let (report, after) = report_waiting(before, bundle, path, stop, now);
     write(map, report, after)
 }
 
-fn ending(map: &Map, here: Here, came: Option<&Came>, deleted: Timestamp, now: Timestamp) -> Step {
+fn plan_removal(
+    map: &PrerequisiteRequest,
+    here: ClusterPresence,
+    came: Option<&StepResult>,
+    deleted: Timestamp,
+    now: Timestamp,
+) -> PrerequisitePlan {
     match here {
-        Here::Gone => {}
-        Here::Unasked => return Step::Later(POLL),
-        // Nobody can say whether it is gone, and what it needs cannot be brought back.
-        Here::Unknown => return Step::Later(SLOW),
-        Here::There if map.removing.is_none() => return Step::Later(POLL),
-        // Its time begins anew, once it is gone.
-        Here::There => return note(map, None, POLL),
+        ClusterPresence::Gone => {}
+        ClusterPresence::Unasked => return PrerequisitePlan::Later(POLL),
+        // Its deletion cannot be confirmed, and its prerequisites cannot be restored.
+        ClusterPresence::Unknown => return PrerequisitePlan::Later(SLOW),
+        ClusterPresence::There if map.removing.is_none() => return PrerequisitePlan::Later(POLL),
+        // The grace period starts again once it is deleted.
+        ClusterPresence::There => return write_removing(map, None, POLL),
     }
-    match arriving(deleted, map.removing, now) {
-        Arriving::Begins => return note(map, Some(now), positive(GRACE)),
-        Arriving::Left(rest) => return Step::Later(rest),
-        Arriving::Over => {}
+    match grace_period(deleted, map.removing, now) {
+        GracePeriod::Starting => return write_removing(map, Some(now), to_std_duration(GRACE)),
+        GracePeriod::Remaining(rest) => return PrerequisitePlan::Later(rest),
+        GracePeriod::Elapsed => {}
     }
     if let Err(why) = &map.order {
-        return Step::Release(Release::GivenUp(why.clone()));
+        return PrerequisitePlan::Release(PrerequisiteRelease::GivenUp(why.clone()));
     }
-    let Some(since) = map.removing else { return note(map, Some(now), Duration::ZERO) };
+    let Some(since) = map.removing else { return write_removing(map, Some(now), Duration::ZERO) };
     match came {
-        None | Some(Came::Applied(_)) => Step::Remove,
-        Some(Came::Removed(Removed::All)) => Step::Release(Release::Done),
-        Some(Came::Removed(Removed::Left(stop))) => {
+        None | Some(StepResult::Applied(_)) => PrerequisitePlan::Remove,
+        Some(StepResult::Removed(Removed::All)) => PrerequisitePlan::Release(PrerequisiteRelease::Done),
+        Some(StepResult::Removed(Removed::Left(stop))) => {
             // It may be the time of another clock.
             let since = since.min(now);
-            let over = later(since, GIVE_UP).duration_since(now);
+            let over = saturating_add(since, GIVE_UP).duration_since(now);
             if over > SignedDuration::ZERO {
-                return Step::Later(positive(soon(since, now).min(over)));
+                return PrerequisitePlan::Later(to_std_duration(poll_interval(since, now).min(over)));
             }
             let object = stop.object.as_deref().unwrap_or_default();
-            Step::Release(Release::GivenUp(format!("{object}: {}", stop.why.message)))
+            PrerequisitePlan::Release(PrerequisiteRelease::GivenUp(format!("{object}: {}", stop.why.message)))
         }
     }
 }
 
-fn note(map: &Map, removing: Option<Timestamp>, after: Duration) -> Step {
-    Step::Write(Note { report: map.report.clone(), removing, hold: false }, after)
+fn write_removing(
+    map: &PrerequisiteRequest,
+    removing: Option<Timestamp>,
+    after: Duration,
+) -> PrerequisitePlan {
+    PrerequisitePlan::Write(PrerequisiteUpdate { report: map.report.clone(), removing, hold: false }, after)
 }
 
-/// Tells that, if it is not told yet.
-fn write(map: &Map, report: Report, after: Duration) -> Step {
+/// Writes a report, unless it is the stored one.
+fn write(map: &PrerequisiteRequest, report: Report, after: Duration) -> PrerequisitePlan {
     if map.report == report {
-        return Step::Later(after);
+        return PrerequisitePlan::Later(after);
     }
-    Step::Write(Note { report, removing: None, hold: false }, after)
+    PrerequisitePlan::Write(PrerequisiteUpdate { report, removing: None, hold: false }, after)
 }

@@ -1,11 +1,11 @@
-//! What is ours on the hub: made if it is not there, kept as it is if it is ours, never touched if it is not, and deleted when it is time.
+//! Our objects on the hub: created if absent, kept if ours, never touched if not ours, and deleted in the end.
 
 use serde_json::{Value, json};
 use testplatform_apis::bundle::Bundle;
 use tokio::time::Instant;
 
 use crate::bundles::{
-    apply::{Inside, Refusal, Stop, Why, name_of},
+    apply::{ApplyError, ApplyErrorReason, GuestCluster, PendingObject, describe_object},
     inside::Target,
 };
 
@@ -14,7 +14,7 @@ const TRIES: u32 = 3;
 
 /// The ConfigMap with an order: everything that is made by it is its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner {
+pub struct RequestOwner {
     /// Its namespace, and that of everything.
     pub namespace: String,
     /// Its name.
@@ -23,40 +23,44 @@ pub struct Owner {
     pub uid: String,
 }
 
-/// The hub. A manifest says which object is meant; a call may be repeated, and may have been done although it failed.
-pub trait Hub {
+/// The hub. A manifest identifies an object; a call may be repeated, and may have succeeded although it failed.
+pub trait HubObjects {
     /// What is there.
-    fn find(&self, object: &Value) -> impl Future<Output = Result<Option<Value>, Refusal>> + Send;
+    fn find(&self, object: &Value) -> impl Future<Output = Result<Option<Value>, ApplyError>> + Send;
 
     /// Makes an object that is not there.
-    fn create(&self, object: &Value) -> impl Future<Output = Result<Wrote, Refusal>> + Send;
+    fn create(&self, object: &Value) -> impl Future<Output = Result<WriteResult, ApplyError>> + Send;
 
-    /// Makes an object what its manifest says, which has uid and resourceVersion of the one that is meant.
-    fn apply(&self, object: &Value) -> impl Future<Output = Result<Wrote, Refusal>> + Send;
+    /// Applies a manifest that contains uid and resourceVersion of the expected object.
+    fn apply(&self, object: &Value) -> impl Future<Output = Result<WriteResult, ApplyError>> + Send;
 
     /// Deletes an object, if it is this one still.
-    fn delete(&self, object: &Value, only: &Version) -> impl Future<Output = Result<(), Refusal>> + Send;
+    fn delete(
+        &self,
+        object: &Value,
+        only: &ObjectVersion,
+    ) -> impl Future<Output = Result<(), ApplyError>> + Send;
 }
 
-/// What a write came to.
+/// Result of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wrote {
+pub enum WriteResult {
     /// This is there now.
     There(Value),
-    /// It was not as it was seen before; what is said of it.
-    Changed(Refusal),
+    /// The object changed since it was observed; the error to report.
+    Changed(ApplyError),
 }
 
 /// One object, as it was at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
+pub struct ObjectVersion {
     /// Its uid.
     pub uid: String,
     /// Its resourceVersion.
     pub resource_version: String,
 }
 
-impl Version {
+impl ObjectVersion {
     /// That of an object.
     pub fn of(object: &Value) -> Self {
         let text = |key| object["metadata"][key].as_str().unwrap_or_default().to_owned();
@@ -64,27 +68,27 @@ impl Version {
     }
 }
 
-impl Owner {
-    /// Whether a manifest can be one of these, as far as nobody has to be asked.
+impl RequestOwner {
+    /// Checks whether a manifest is allowed, as far as that needs no call.
     ///
     /// # Errors
     /// If it never can.
-    pub fn takes(&self, object: &Value) -> Result<(), Refusal> {
+    pub fn check_manifest(&self, object: &Value) -> Result<(), ApplyError> {
         let target = Target::of(object)?;
         if target.group.is_empty() && target.kind == "Secret" {
             let message = "Secrets are not made on the hub: an order is a ConfigMap, which is no place for what is secret";
-            return Err(Refusal::new(Why::KindNotAllowed, message));
+            return Err(ApplyError::new(ApplyErrorReason::KindNotAllowed, message));
         }
         if target.namespace.is_some_and(|namespace| namespace != self.namespace) {
             let message = "it is in another namespace than the cluster's object";
-            return Err(Refusal::new(Why::InvalidManifest, message));
+            return Err(ApplyError::new(ApplyErrorReason::InvalidManifest, message));
         }
         Ok(())
     }
 
-    /// What is applied of a manifest.
-    fn whole(&self, object: &Value) -> Result<Value, Refusal> {
-        self.takes(object)?;
+    /// Completes a manifest for apply.
+    fn complete_manifest(&self, object: &Value) -> Result<Value, ApplyError> {
+        self.check_manifest(object)?;
         let mut whole = object.clone();
         let metadata = &mut whole["metadata"];
         metadata["namespace"] = self.namespace.as_str().into();
@@ -103,59 +107,60 @@ impl Owner {
     }
 }
 
-/// What is made for one order.
-pub struct Own<'a, H> {
+/// Objects of one request.
+pub struct RequestObjects<'a, H> {
     /// Where.
     pub hub: &'a H,
     /// Whose it is.
-    pub owner: &'a Owner,
+    pub owner: &'a RequestOwner,
 }
 
-impl<H: Hub + Sync> Inside for Own<'_, H> {
-    async fn apply(&self, object: &Value) -> Result<Value, Refusal> {
-        let whole = self.owner.whole(object)?;
-        let mut last = Refusal::new(Why::NotReady, "it is changed by somebody else all the time");
+impl<H: HubObjects + Sync> GuestCluster for RequestObjects<'_, H> {
+    async fn apply_manifest(&self, object: &Value) -> Result<Value, ApplyError> {
+        let whole = self.owner.complete_manifest(object)?;
+        let mut last =
+            ApplyError::new(ApplyErrorReason::NotReady, "it is changed by somebody else all the time");
         for _ in 0..TRIES {
             let wrote = match self.hub.find(&whole).await? {
                 None => self.hub.create(&whole).await?,
                 Some(there) if !self.owner.owns(&there) => {
                     let message = "there is an object of this name that was not made by this order";
-                    return Err(Refusal::new(Why::NameTaken, message));
+                    return Err(ApplyError::new(ApplyErrorReason::NameTaken, message));
                 }
-                Some(there) if is_going(&there) => {
-                    return Err(Refusal::new(Why::NotReady, "it is being deleted"));
+                Some(there) if is_deleted(&there) => {
+                    return Err(ApplyError::new(ApplyErrorReason::NotReady, "it is being deleted"));
                 }
-                Some(there) => self.hub.apply(&at(whole.clone(), &Version::of(&there))).await?,
+                Some(there) => self.hub.apply(&at(whole.clone(), &ObjectVersion::of(&there))).await?,
             };
             match wrote {
-                Wrote::There(there) => return Ok(there),
-                Wrote::Changed(why) => last = why,
+                WriteResult::There(there) => return Ok(there),
+                WriteResult::Changed(why) => last = why,
             }
         }
         Err(last)
     }
 }
 
-fn at(mut object: Value, version: &Version) -> Value {
+fn at(mut object: Value, version: &ObjectVersion) -> Value {
     object["metadata"]["uid"] = version.uid.as_str().into();
     object["metadata"]["resourceVersion"] = version.resource_version.as_str().into();
     object
 }
 
-fn is_going(there: &Value) -> bool {
+fn is_deleted(there: &Value) -> bool {
     !there["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// Where a look at what is to go ended.
+/// Result of deleting the created objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Removed {
     /// Nothing of ours is there any more.
     All,
     /// This is.
-    Left(Stop),
+    Left(PendingObject),
 }
 
-impl<H: Hub + Sync> Own<'_, H> {
+impl<H: HubObjects + Sync> RequestObjects<'_, H> {
     /// Deletes bundles in this order, what is in them last first. One is begun when nothing is there of the one before. After `until` no call
     /// is begun any more.
     pub async fn remove<'a>(&self, bundles: impl IntoIterator<Item = &'a Bundle>, until: Instant) -> Removed {
@@ -164,16 +169,16 @@ impl<H: Hub + Sync> Own<'_, H> {
             for manifest in bundle.manifests.iter().rev() {
                 let object = &manifest.object;
                 let taken = if Instant::now() >= until {
-                    Err(Refusal::new(Why::Unreachable, "the API server answers too slowly"))
+                    Err(ApplyError::new(ApplyErrorReason::Unreachable, "the API server answers too slowly"))
                 } else {
                     self.take(object).await
                 };
                 let why = match taken {
                     Ok(true) => continue,
-                    Ok(false) => Refusal::new(Why::NotReady, "it is there still"),
+                    Ok(false) => ApplyError::new(ApplyErrorReason::NotReady, "it is there still"),
                     Err(why) => why,
                 };
-                left = left.or(Some(Stop { object: Some(name_of(object)), why }));
+                left = left.or(Some(PendingObject { object: Some(describe_object(object)), why }));
             }
             if let Some(stop) = left {
                 return Removed::Left(stop);
@@ -183,18 +188,22 @@ impl<H: Hub + Sync> Own<'_, H> {
     }
 
     /// Deletes an object if it is ours. Whether none of ours is there any more.
-    async fn take(&self, object: &Value) -> Result<bool, Refusal> {
-        // Of what can never be made nothing was.
-        let Ok(whole) = self.owner.whole(object) else { return Ok(true) };
+    async fn take(&self, object: &Value) -> Result<bool, ApplyError> {
+        // An object that can never be created was never created.
+        let Ok(whole) = self.owner.complete_manifest(object) else { return Ok(true) };
         for _ in 0..TRIES {
             let there = match self.hub.find(&whole).await {
                 Ok(None) => return Ok(true),
                 Ok(Some(there)) => there,
                 // Nor of this, unless it was allowed once: then the garbage collector may do what we may not any more.
                 Err(why)
-                    if [Why::NoSuchKind, Why::KindNotAllowed, Why::InvalidManifest]
-                        .iter()
-                        .any(|w| why.is(*w)) =>
+                    if [
+                        ApplyErrorReason::NoSuchKind,
+                        ApplyErrorReason::KindNotAllowed,
+                        ApplyErrorReason::InvalidManifest,
+                    ]
+                    .iter()
+                    .any(|w| why.has_reason(*w)) =>
                 {
                     return Ok(true);
                 }
@@ -203,10 +212,10 @@ impl<H: Hub + Sync> Own<'_, H> {
             if !self.owner.owns(&there) {
                 return Ok(true);
             }
-            if is_going(&there) {
+            if is_deleted(&there) {
                 return Ok(false);
             }
-            self.hub.delete(&whole, &Version::of(&there)).await?;
+            self.hub.delete(&whole, &ObjectVersion::of(&there)).await?;
         }
         Ok(false)
     }

@@ -1,23 +1,23 @@
-//! What the loop over orders last saw of each, for those who ask by metrics.
+//! Last state of each bundle request, as the source of gauges.
 
 use testplatform_apis::bundle::State;
 
-use super::map::Map;
+use super::map::PrerequisiteRequest;
 
-/// How an order stands.
+/// State of a bundle request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum PrerequisiteState {
     /// It is being applied, or waited for.
     Running,
-    /// All of it was there, and the cluster could be asked for.
+    /// All of it was ready, and the cluster could be requested.
     Applied,
     /// A bundle was not ready in time, or never can be.
     Failed,
-    /// It is to go, once the cluster's object is gone.
+    /// It is deleted once the cluster's object is gone.
     Leaving,
 }
 
-impl Standing {
+impl PrerequisiteState {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Running, Self::Applied, Self::Failed, Self::Leaving];
 
@@ -31,8 +31,8 @@ impl Standing {
         }
     }
 
-    /// That of a ConfigMap of which this is told.
-    pub fn of(map: &Map, told: Option<State>) -> Self {
+    /// State of a request with this reported state.
+    pub fn of(map: &PrerequisiteRequest, told: Option<State>) -> Self {
         match told {
             _ if map.deleted.is_some() => Self::Leaving,
             Some(State::Applied) => Self::Applied,
@@ -43,9 +43,9 @@ impl Standing {
 }
 
 /// Everything that was last seen of orders.
-pub type Seen = crate::seen::Seen<Standing>;
+pub type PrerequisiteGauge = crate::state_gauge::StateGauge<PrerequisiteState>;
 
 /// Nothing yet, in so many namespaces, with a watch for each.
-pub fn seen(namespaces: usize) -> Seen {
-    Seen::by(std::iter::repeat_n("prerequisites", namespaces))
+pub fn new_gauge(namespaces: usize) -> PrerequisiteGauge {
+    PrerequisiteGauge::with_watches(std::iter::repeat_n("prerequisites", namespaces))
 }

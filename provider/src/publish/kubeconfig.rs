@@ -1,8 +1,8 @@
-//! Kubeconfigs of clusters, read as kubectl reads them and written anew.
+//! Kubeconfigs of clusters, parsed as kubectl parses them and rewritten.
 //!
-//! Whoever uses a kubeconfig runs the programs and reads the files that its users name, on their own machine. Parsers of YAML differ in
-//! where a comment ends and what a key is, so no check of the original bytes holds for every reader. What is published has the
-//! fields below and nothing else.
+//! A client runs the programs and reads the files that a kubeconfig's users name, on its own machine. YAML parsers disagree on where a comment
+//! ends and what a key is, so no check of the original bytes holds for every reader. The published kubeconfig has the fields below and nothing
+//! else.
 //!
 //! Source: client-go, `tools/clientcmd/api/v1/{types,conversion}.go` and `tools/clientcmd/validation.go`.
 
@@ -21,14 +21,14 @@ const NO_CONTEXT: &str = "has no current context with a cluster and a user";
 pub struct Kubeconfig {
     current: String,
     contexts: BTreeMap<String, Context>,
-    clusters: BTreeMap<String, Cluster>,
-    users: BTreeMap<String, User>,
+    clusters: BTreeMap<String, KubeconfigCluster>,
+    users: BTreeMap<String, KubeconfigUser>,
 }
 
 /// An API server.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub struct Cluster {
+pub struct KubeconfigCluster {
     /// Its URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
@@ -53,7 +53,7 @@ pub struct Cluster {
 /// Credentials.
 #[derive(Clone, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub struct User {
+pub struct KubeconfigUser {
     /// A certificate, in base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_certificate_data: Option<String>,
@@ -118,21 +118,21 @@ struct NamedContext {
 #[derive(Deserialize)]
 struct NamedCluster {
     name: Option<String>,
-    cluster: Option<Cluster>,
+    cluster: Option<KubeconfigCluster>,
 }
 
 #[derive(Deserialize)]
 struct NamedUser {
     name: Option<String>,
-    user: Option<User>,
+    user: Option<KubeconfigUser>,
 }
 
 impl Kubeconfig {
     /// Reads one.
     ///
     /// # Errors
-    /// The end of a sentence, without a word of what is in it: kubectl could not use it, or it would run a program or read files on the machine
-    /// of whoever uses it.
+    /// Returns the end of a sentence, without any of the content: kubectl could not use it, or it would run a program or read files on the
+    /// user's machine.
     pub fn read(bytes: &[u8]) -> Result<Self, &'static str> {
         let text = std::str::from_utf8(bytes).map_err(|_| NONE)?;
         // By way of JSON, as kubectl reads it: a number is no text there.
@@ -148,8 +148,8 @@ impl Kubeconfig {
         let mut clusters = by_name(clusters)?;
         let users = file.users.into_iter().flatten().map(|named| (named.name, named.user));
         let mut users = by_name(users)?;
-        clusters.values().try_for_each(Cluster::decodable)?;
-        users.values().try_for_each(User::decodable)?;
+        clusters.values().try_for_each(KubeconfigCluster::decodable)?;
+        users.values().try_for_each(KubeconfigUser::decodable)?;
         if clusters.is_empty() {
             return Err(NONE);
         }
@@ -167,7 +167,7 @@ impl Kubeconfig {
     }
 
     /// Cluster and user of the current context. Both are there in every one that was read.
-    pub fn current(&self) -> Option<(&Cluster, &User)> {
+    pub fn current(&self) -> Option<(&KubeconfigCluster, &KubeconfigUser)> {
         self.contexts.get(&self.current)?.of(&self.clusters, &self.users)
     }
 
@@ -184,7 +184,7 @@ impl Kubeconfig {
     }
 }
 
-/// Reads a kubeconfig and writes it anew.
+/// Parses and rewrites a kubeconfig.
 ///
 /// # Errors
 /// As those of [`Kubeconfig::read`].
@@ -223,14 +223,14 @@ fn is_base64(text: Option<&String>) -> bool {
 impl Context {
     fn of<'a>(
         &self,
-        clusters: &'a BTreeMap<String, Cluster>,
-        users: &'a BTreeMap<String, User>,
-    ) -> Option<(&'a Cluster, &'a User)> {
+        clusters: &'a BTreeMap<String, KubeconfigCluster>,
+        users: &'a BTreeMap<String, KubeconfigUser>,
+    ) -> Option<(&'a KubeconfigCluster, &'a KubeconfigUser)> {
         Some((clusters.get(self.cluster.as_ref()?)?, users.get(self.user.as_ref()?)?))
     }
 }
 
-impl Cluster {
+impl KubeconfigCluster {
     fn decodable(&self) -> Result<(), &'static str> {
         if is_base64(self.certificate_authority_data.as_ref()) { Ok(()) } else { Err(NONE) }
     }
@@ -246,7 +246,7 @@ impl Cluster {
     }
 }
 
-impl User {
+impl KubeconfigUser {
     fn decodable(&self) -> Result<(), &'static str> {
         let data = [&self.client_certificate_data, &self.client_key_data];
         if data.into_iter().all(|data| is_base64(data.as_ref())) { Ok(()) } else { Err(NONE) }

@@ -1,5 +1,5 @@
-//! By which labels it is known whose a published Secret is, since an owner reference does not cross namespaces, and what becomes of
-//! one whose owner is gone.
+//! Labels that identify the owner of a published Secret, since an owner reference does not cross namespaces, and the check for Secrets whose
+//! owner is gone.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
 
 /// The object that credentials are published for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Owner<'a> {
+pub struct SecretOwner<'a> {
     /// Its API group.
     pub group: &'a str,
     /// Its kind.
@@ -26,13 +26,13 @@ pub struct Owner<'a> {
     pub uid: &'a str,
 }
 
-impl Owner<'_> {
+impl SecretOwner<'_> {
     /// The name of its Secret.
     pub fn secret_name(&self) -> String {
         published_name(self.name)
     }
 
-    /// The labels that say so.
+    /// Labels that identify the owner.
     pub fn labels(&self) -> BTreeMap<String, String> {
         let mut labels: BTreeMap<String, String> = [
             (ours::OWNER_GROUP, self.group),
@@ -49,7 +49,7 @@ impl Owner<'_> {
         labels
     }
 
-    /// Whether a Secret was published for this very object, or a sentence that says whose it is.
+    /// Checks that a Secret was published for this exact object; the error is a sentence that names its owner.
     pub fn owns(&self, secret: &ObjectMeta) -> Result<(), String> {
         let (name, kind) = (secret.name.as_deref().unwrap_or_default(), self.kind);
         match Labelled::of(secret, self.group, kind) {
@@ -61,8 +61,8 @@ impl Owner<'_> {
         }
     }
 
-    /// What is known of its Secret.
-    pub fn judge(&self, secret: Option<&ObjectMeta>) -> Published {
+    /// Decides whether the Secret belongs to this owner.
+    pub fn published_state(&self, secret: Option<&ObjectMeta>) -> Published {
         let Some(metadata) = secret else { return Published::Absent };
         match self.owns(metadata) {
             Ok(()) => Published::Ours {
@@ -74,7 +74,7 @@ impl Owner<'_> {
     }
 }
 
-/// Whose a Secret is, by its labels.
+/// Owner of a Secret, by its labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Labelled<'a> {
     /// The owner's namespace.
@@ -93,8 +93,8 @@ impl<'a> Labelled<'a> {
         Some(Self { namespace: label(ours::OWNER_NAMESPACE)?, uid: label(ours::OWNER_UID)? })
     }
 
-    /// Whether it has outlived its owner. `uid` is that of what the API server says is there by the owner's name.
-    pub fn is_left_behind(&self, uid: Option<&str>) -> bool {
+    /// Whether it has outlived its owner. `uid` is that of the current object of the owner's name, as the API server reports it.
+    pub fn is_orphaned(&self, uid: Option<&str>) -> bool {
         uid != Some(self.uid)
     }
 }

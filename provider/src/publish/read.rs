@@ -8,18 +8,18 @@ use testplatform_apis::{
     names::{ObjectName, keys},
 };
 
-use super::{Owner, Source, Vault, kubeconfig, replaces};
+use super::{CredentialsNamespace, CredentialsSource, SecretOwner, kubeconfig, replaces};
 use crate::{
     account::{
         admin::AdminKubeconfig,
-        callers::Callers,
-        reach::refuses,
-        stamp::{Stamp, digest},
+        callers::GuestLimiter,
+        reach::is_unauthorized,
+        stamp::{TokenFingerprint, kubeconfig_digest},
     },
     caches::source_revision,
     ephemeral_cluster::credentials::Published,
-    execute::{Cause, Error, Reason, limited, secret},
-    named,
+    execute::{Cause, Error, Reason, secret, with_timeout},
+    lookup,
 };
 
 /// One key of one Secret.
@@ -46,25 +46,25 @@ type Admin = Result<(AdminKubeconfig, String), (Blocked, String)>;
 
 /// Whether what a Secret holds is what it was when a token was published in it.
 pub(crate) fn is_as_stamped(secret: &Secret) -> bool {
-    let stamp = source_revision(&secret.metadata).and_then(|text| text.parse::<Stamp>().ok());
+    let stamp = source_revision(&secret.metadata).and_then(|text| text.parse::<TokenFingerprint>().ok());
     let data = secret.data.as_ref();
     let config = data.and_then(|data| data.get(keys::KUBECONFIG));
     let alone = data.is_some_and(|data| {
         data.len() == 2 && data.get(keys::KUBEADMIN_PASSWORD).is_some_and(|p| p.0.is_empty())
     });
-    alone && stamp.zip(config).is_some_and(|(stamp, config)| stamp.digest == digest(&config.0))
+    alone && stamp.zip(config).is_some_and(|(stamp, config)| stamp.digest == kubeconfig_digest(&config.0))
 }
 
 /// Reads Secrets.
 pub(crate) struct Reader<'a> {
     /// Where they are.
-    pub vault: &'a Vault,
+    pub vault: &'a CredentialsNamespace,
     /// How long one call may take.
     pub patience: Duration,
 }
 
 impl Reader<'_> {
-    /// A kubeconfig, written anew.
+    /// Reads and rewrites a kubeconfig.
     pub async fn kubeconfig(&self, namespace: &str, at: &Key<'_>) -> Result<Value, Error> {
         let found = self.value(namespace, at).await?;
         Ok(found.and_then(|(config, version)| match kubeconfig::rewritten(&config) {
@@ -90,7 +90,7 @@ impl Reader<'_> {
             let message = "the cluster names a Secret whose name is none".to_owned();
             return blocked(Blocked::SecretMissing, message);
         }
-        let secret = match self.secret(named::find(&self.vault.secrets_of(namespace), name)).await {
+        let secret = match self.secret(lookup::get_opt(&self.vault.secrets_of(namespace), name)).await {
             Ok(Some(secret)) => secret,
             Ok(None) => {
                 return blocked(
@@ -116,29 +116,37 @@ impl Reader<'_> {
     /// `published` right.
     pub async fn verify(
         &self,
-        owner: &Owner<'_>,
+        owner: &SecretOwner<'_>,
         announced: Option<&str>,
-        source: &Source,
+        source: &CredentialsSource,
         published: &mut Published,
     ) -> Result<(), Error> {
         let Published::Ours { revision, source_revision: made_from } = &*published else { return Ok(()) };
         let says_so = match source {
-            Source::Complete(credentials) => made_from.as_ref() == Some(&credentials.source_revision),
-            Source::Account(_) => Stamp::of(published).is_some(),
-            Source::Unread | Source::Blocked(..) | Source::Refused(_) => false,
+            CredentialsSource::Complete(credentials) => {
+                made_from.as_ref() == Some(&credentials.source_revision)
+            }
+            CredentialsSource::Account(_) => TokenFingerprint::of(published).is_some(),
+            CredentialsSource::Unread | CredentialsSource::Blocked(..) | CredentialsSource::Refused(_) => {
+                false
+            }
         };
-        // What somebody changed by hand has another resourceVersion than the one that was announced.
+        // A Secret that somebody edited has another resourceVersion than the announced one.
         let untouched = announced == Some(revision);
         if untouched || !says_so {
             return Ok(());
         }
-        let stored = self.secret(named::find(&self.vault.secrets(), &owner.secret_name())).await?;
-        *published = owner.judge(stored.as_ref().map(|secret| &secret.metadata));
+        let stored = self.secret(lookup::get_opt(&self.vault.secrets(), &owner.secret_name())).await?;
+        *published = owner.published_state(stored.as_ref().map(|secret| &secret.metadata));
         if let (Some(stored), Published::Ours { source_revision: said, .. }) = (stored, published) {
             let same = match source {
-                Source::Complete(credentials) => stored.data.as_ref() == Some(&secret::data(credentials)),
-                Source::Account(_) => is_as_stamped(&stored),
-                Source::Unread | Source::Blocked(..) | Source::Refused(_) => true,
+                CredentialsSource::Complete(credentials) => {
+                    stored.data.as_ref() == Some(&secret::data(credentials))
+                }
+                CredentialsSource::Account(_) => is_as_stamped(&stored),
+                CredentialsSource::Unread
+                | CredentialsSource::Blocked(..)
+                | CredentialsSource::Refused(_) => true,
             };
             *said = source_revision(&stored.metadata).filter(|_| same).cloned();
         }
@@ -148,17 +156,17 @@ impl Reader<'_> {
     /// Asks the cluster whether it takes a kubeconfig that would replace another one.
     pub async fn tried(
         &self,
-        callers: &Callers,
-        source: Source,
+        callers: &GuestLimiter,
+        source: CredentialsSource,
         published: &Published,
-    ) -> Result<Source, Error> {
+    ) -> Result<CredentialsSource, Error> {
         Ok(match source {
-            Source::Complete(found) if replaces(&found, published) => {
+            CredentialsSource::Complete(found) if replaces(&found, published) => {
                 let admin = AdminKubeconfig::new(found.kubeconfig.0.clone());
-                if refuses(callers, &admin, self.patience).await? {
-                    Source::Refused(found)
+                if is_unauthorized(callers, &admin, self.patience).await? {
+                    CredentialsSource::Refused(found)
                 } else {
-                    Source::Complete(found)
+                    CredentialsSource::Complete(found)
                 }
             }
             source => source,
@@ -171,6 +179,6 @@ impl Reader<'_> {
         call: impl Future<Output = kube::Result<Option<Secret>>>,
     ) -> Result<Option<Secret>, Error> {
         let call = async { call.await.map_err(|error| Cause::about_secret(&error)) };
-        limited("get_credentials", self.patience, call).await
+        with_timeout("get_credentials", self.patience, call).await
     }
 }

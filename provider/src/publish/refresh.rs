@@ -1,8 +1,8 @@
 //! Rewrites kubeconfigs that an earlier version published as they came.
 //!
-//! A published Secret is compared with its source by revision, so one from an earlier version stays what it was for as long as the source does.
-//! When the provider starts, each of them is read once. One that is not in the form in which this version publishes is rewritten from its own
-//! content, which needs no access to the cluster. One that cannot be used is removed, and the controller of its owner reports why.
+//! A published Secret is compared with its source by revision, so a Secret from an earlier version stays unchanged as long as its source does.
+//! When the provider starts, it reads each of them once. A Secret in an older format is rewritten from its own content, which needs no access
+//! to the cluster. An unusable Secret is removed, and the controller of its owner reports why.
 //!
 //! **Invariant:** changes are made one after another with a pause in between, because each wakes a claim.
 
@@ -22,14 +22,14 @@ use tokio::time::sleep;
 
 use super::kubeconfig::rewritten;
 use crate::{
-    account::stamp::Stamp,
+    account::stamp::TokenFingerprint,
     caches::source_revision,
-    controller::pass::guarded,
+    controller::pass::catch_panic,
     ephemeral_cluster::credentials::SUFFIX,
-    execute::{Cause, Error, Reason, limited},
+    execute::{Cause, Error, Reason, with_timeout},
     hub::patching,
+    lookup,
     metrics::Metrics,
-    named,
     running::Running,
 };
 
@@ -42,7 +42,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Secrets of one page.
 const PAGE: u32 = 500;
 
-/// What the controller needs to know.
+/// Options of the controller.
 pub struct Options {
     /// The hub.
     pub client: Client,
@@ -50,7 +50,7 @@ pub struct Options {
     pub namespaces: Vec<String>,
 }
 
-/// What a published Secret needs.
+/// Change that a published Secret needs.
 #[derive(Debug, PartialEq, Eq)]
 enum Refresh {
     /// Nothing: it is in the form of this version, or has no kubeconfig.
@@ -89,13 +89,13 @@ async fn refresh_all(options: &Options, metrics: &Metrics) {
 
 /// Whether there is nothing left to do.
 async fn refresh_namespace(secrets: &Api<Secret>, metrics: &Metrics) -> bool {
-    let names = match guarded(limited("list_credentials", TIMEOUT, list_published(secrets))).await {
+    let names = match catch_panic(with_timeout("list_credentials", TIMEOUT, list_published(secrets))).await {
         Ok(names) => names,
         Err(error) => return is_final(&error, metrics),
     };
     let mut is_done = true;
     for name in names {
-        match guarded(limited("refresh_credentials", TIMEOUT, refresh(secrets, &name))).await {
+        match catch_panic(with_timeout("refresh_credentials", TIMEOUT, refresh(secrets, &name))).await {
             Ok(Refresh::Current) => {}
             Ok(Refresh::Rewrite(_)) => {
                 tracing::info!(
@@ -149,7 +149,7 @@ fn is_published(secret: &ObjectMeta) -> bool {
     });
     let group = secret.labels.as_ref().and_then(|labels| labels.get(ours::OWNER_GROUP));
     let revision = source_revision(secret);
-    let is_token = revision.as_ref().is_some_and(|revision| revision.parse::<Stamp>().is_ok());
+    let is_token = revision.as_ref().is_some_and(|revision| revision.parse::<TokenFingerprint>().is_ok());
     // Those of spaces have an owner of the core group.
     let is_labelled = group.is_some_and(|group| !group.is_empty());
     let is_named = secret.name.as_ref().is_some_and(|name| name.ends_with(SUFFIX));
@@ -158,11 +158,11 @@ fn is_published(secret: &ObjectMeta) -> bool {
 
 /// Reads a Secret and does what it needs.
 async fn refresh(secrets: &Api<Secret>, name: &str) -> Result<Refresh, Cause> {
-    let stored = named::find(secrets, name).await.map_err(|error| Cause::about_secret(&error))?;
+    let stored = lookup::get_opt(secrets, name).await.map_err(|error| Cause::about_secret(&error))?;
     let Some(stored) = stored.filter(|stored| is_published(&stored.metadata)) else {
         return Ok(Refresh::Current);
     };
-    let needed = judge(&stored);
+    let needed = decide_refresh(&stored);
     let ObjectMeta { uid, resource_version, .. } = stored.metadata;
     match &needed {
         Refresh::Current => {}
@@ -181,7 +181,7 @@ async fn refresh(secrets: &Api<Secret>, name: &str) -> Result<Refresh, Cause> {
     Ok(needed)
 }
 
-fn judge(secret: &Secret) -> Refresh {
+fn decide_refresh(secret: &Secret) -> Refresh {
     let data = secret.data.as_ref();
     let Some(stored) = data.and_then(|data| data.get(keys::KUBECONFIG)).filter(|stored| !stored.0.is_empty())
     else {

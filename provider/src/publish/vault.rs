@@ -5,12 +5,12 @@ use kube::{Api, Client, core::PartialObjectMeta};
 
 /// Where credentials are published on a hub, and a client for each kind that this takes.
 #[derive(Clone)]
-pub struct Vault {
+pub struct CredentialsNamespace {
     client: Client,
     namespace: String,
 }
 
-impl Vault {
+impl CredentialsNamespace {
     /// Credentials are published in one namespace.
     pub fn new(client: Client, namespace: &str) -> Self {
         Self { client, namespace: namespace.to_owned() }

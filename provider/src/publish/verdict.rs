@@ -1,4 +1,4 @@
-//! What is to be done and told about the credentials of one object. Pure.
+//! Decisions and reports about the credentials of one object. Pure.
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
@@ -9,18 +9,18 @@ use testplatform_apis::{
 use crate::{
     account::{
         Issue,
-        next::{Due, due},
-        stamp::Stamp,
+        next::{TokenDue, token_due},
+        stamp::TokenFingerprint,
     },
-    cluster_claim::reason::Reason,
+    cluster_claim::reason::ClaimEventReason,
     ephemeral_cluster::credentials::{Credentials, Published, published_name},
-    step::Event,
+    plan::Event,
 };
 
-/// The credentials of a cluster, where whoever made it keeps them.
+/// Credentials of a cluster at their source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// They were not looked at: nothing may be published yet, or any more.
+pub enum CredentialsSource {
+    /// They were not read: publishing is not allowed yet, or not any more.
     Unread,
     /// They cannot be published, and why.
     Blocked(Blocked, String),
@@ -32,9 +32,9 @@ pub enum Source {
     Account(Box<Issue>),
 }
 
-/// What is to be done about the credentials.
+/// Decision about the credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CredentialsDecision {
     /// They are written.
     Publish(Credentials),
     /// A token is made, and they are written.
@@ -43,110 +43,117 @@ pub enum Verdict {
     InSync,
     /// Nothing is done, and why: what is published stays.
     Leave(Blocked, String),
-    /// What is published is taken back.
+    /// The published Secret is deleted.
     Withdraw(Blocked, String),
 }
 
 /// One write, safe to repeat.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum CredentialsOperation {
     /// Creates or updates the object's Secret, labelled as the object's. Fails on a Secret of another owner.
     Publish(Credentials),
     /// Makes a token in the cluster, and then does the same with it.
     Issue(Box<Issue>),
     /// Deletes the object's Secret, if it is labelled as the object's.
     Withdraw,
-    /// Tells whoever watches the object.
+    /// Emits an event about the object.
     Emit(Event),
 }
 
-/// What a verdict comes to.
+/// Result of following a verdict.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Followed {
+pub struct DecisionOutcome {
     /// In this order.
-    pub actions: Vec<Action>,
+    pub actions: Vec<CredentialsOperation>,
     /// Emitted once the report is stored.
     pub events: Vec<Event>,
-    /// None: it is to be told by the next pass, which comes with the Secret's own event and knows its revision.
-    pub told: Option<Told>,
+    /// None: the next reconcile reports it, which the Secret's own event triggers and which knows its revision.
+    pub told: Option<CredentialsStatus>,
 }
 
-/// What is told of the credentials.
+/// Report about the credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct CredentialsStatus {
     /// The published Secret.
     pub report: Option<CredentialsReport>,
     /// Why there is none; or why it is not brought up to date.
     pub blocked: Option<BlockingReason>,
 }
 
-/// What is to be done about what may be published, by what is there and what is published. None: it was not looked at.
-pub fn compare(source: &Source, published: &Published, now: Timestamp) -> Option<Verdict> {
+/// Compares the source of credentials with the published Secret. None: the source was not read.
+pub fn compare(
+    source: &CredentialsSource,
+    published: &Published,
+    now: Timestamp,
+) -> Option<CredentialsDecision> {
     let verdict = match (source, published) {
-        (Source::Unread, _) => return None,
-        (Source::Blocked(reason, message), _) => Verdict::Leave(*reason, message.clone()),
-        (Source::Complete(_) | Source::Refused(_) | Source::Account(_), Published::Foreign(whose)) => {
-            Verdict::Leave(Blocked::OwnershipMismatch, whose.clone())
+        (CredentialsSource::Unread, _) => return None,
+        (CredentialsSource::Blocked(reason, message), _) => {
+            CredentialsDecision::Leave(*reason, message.clone())
         }
         (
-            Source::Complete(found) | Source::Refused(found),
+            CredentialsSource::Complete(_) | CredentialsSource::Refused(_) | CredentialsSource::Account(_),
+            Published::Foreign(whose),
+        ) => CredentialsDecision::Leave(Blocked::OwnershipMismatch, whose.clone()),
+        (
+            CredentialsSource::Complete(found) | CredentialsSource::Refused(found),
             Published::Ours { source_revision: Some(made_from), .. },
-        ) if *made_from == found.source_revision => Verdict::InSync,
-        (Source::Complete(found), Published::Ours { .. } | Published::Absent) => {
-            Verdict::Publish(found.clone())
+        ) if *made_from == found.source_revision => CredentialsDecision::InSync,
+        (CredentialsSource::Complete(found), Published::Ours { .. } | Published::Absent) => {
+            CredentialsDecision::Publish(found.clone())
         }
-        (Source::Refused(found), Published::Absent) => Verdict::Publish(found.clone()),
-        (Source::Refused(found), Published::Ours { .. }) if !replaces(found, published) => {
-            Verdict::Publish(found.clone())
+        (CredentialsSource::Refused(found), Published::Absent) => CredentialsDecision::Publish(found.clone()),
+        (CredentialsSource::Refused(found), Published::Ours { .. }) if !replaces(found, published) => {
+            CredentialsDecision::Publish(found.clone())
         }
-        (Source::Refused(_), Published::Ours { .. }) => {
-            Verdict::Leave(Blocked::KubeconfigRejected, REFUSED.to_owned())
+        (CredentialsSource::Refused(_), Published::Ours { .. }) => {
+            CredentialsDecision::Leave(Blocked::KubeconfigRejected, REFUSED.to_owned())
         }
-        (Source::Account(issue), Published::Ours { .. } | Published::Absent) => {
+        (CredentialsSource::Account(issue), Published::Ours { .. } | Published::Absent) => {
             match renewal(issue, published, now) {
-                Due::Keep(_) => Verdict::InSync,
-                Due::Renew => Verdict::Issue(issue.clone()),
+                TokenDue::Keep(_) => CredentialsDecision::InSync,
+                TokenDue::Renew => CredentialsDecision::Issue(issue.clone()),
             }
         }
     };
     Some(verdict)
 }
 
-/// Whether a token is made in place of what is published, or until when that is kept.
-fn renewal(issue: &Issue, published: &Published, now: Timestamp) -> Due {
-    due(published, issue.wish.generation, &issue.origin(), now)
+/// Whether to issue a token instead of the published one, or how long that one is usable.
+fn renewal(issue: &Issue, published: &Published, now: Timestamp) -> TokenDue {
+    token_due(published, issue.wish.generation, &issue.origin_fingerprint(), now)
 }
 
-/// How soon is looked again for what nothing tells of: whether a cluster takes a kubeconfig that it has refused, what is not there yet at
-/// first, and what a cluster has become.
+/// Poll interval for changes without an event: whether a cluster accepts a kubeconfig that it has refused, a Secret that is missing at first,
+/// and the cluster's version.
 pub const SOON: SignedDuration = SignedDuration::from_secs(30);
 
-/// How soon at most is looked at a token that is about to be due.
+/// Shortest poll interval for a token that is about to be renewed.
 const MOMENT: SignedDuration = SignedDuration::from_secs(1);
 
-/// When what a cluster has is looked at again although nothing happened, other than now and then. `since`: when the cluster last became
-/// another.
-pub fn again(
-    source: &Source,
+/// Requeue for changes at the source that no event reports. `since` is the time of the cluster's last change.
+pub fn recheck_after(
+    source: &CredentialsSource,
     published: &Published,
     since: Option<Timestamp>,
     now: Timestamp,
 ) -> Option<SignedDuration> {
     match (source, published) {
-        // An API server may learn of its kubeconfig later than whoever made it.
-        (Source::Refused(_), _) => Some(SOON),
-        // A token goes stale although nothing happens, and may be a much shorter one than was asked for.
-        (Source::Account(issue), _) => match renewal(issue, published, now) {
-            Due::Keep(until) => Some(until.duration_since(now).max(MOMENT)),
-            Due::Renew => None,
+        // An API server may learn of its kubeconfig later than the backend that created it.
+        (CredentialsSource::Refused(_), _) => Some(SOON),
+        // A token expires without an event, and may be much shorter than requested.
+        (CredentialsSource::Account(issue), _) => match renewal(issue, published, now) {
+            TokenDue::Keep(until) => Some(until.duration_since(now).max(MOMENT)),
+            TokenDue::Renew => None,
         },
-        // Whoever lets us in, or names the Secret, may be ahead of it by a moment. The longer that lasts, the less there is to wait for.
+        // The object that names the Secret, or grants access, may be ahead of the Secret by a moment. The longer that lasts, the less there is
+        // to wait for.
         (
-            Source::Blocked(Blocked::SecretMissing | Blocked::KeyMissing, _),
+            CredentialsSource::Blocked(Blocked::SecretMissing | Blocked::KeyMissing, _),
             Published::Absent | Published::Foreign(_),
         ) => Some(since.map_or(SOON, |since| now.duration_since(since).max(SOON))),
         (
-            Source::Blocked(
+            CredentialsSource::Blocked(
                 Blocked::NotAssigned
                 | Blocked::NotRunning
                 | Blocked::MetadataMissing
@@ -156,8 +163,8 @@ pub fn again(
                 | Blocked::OwnershipMismatch,
                 _,
             )
-            | Source::Unread
-            | Source::Complete(_),
+            | CredentialsSource::Unread
+            | CredentialsSource::Complete(_),
             _,
         ) => None,
     }
@@ -166,8 +173,8 @@ pub fn again(
 const REFUSED: &str =
     "the cluster does not take its new kubeconfig (401); the one that was published before stays";
 
-/// Whether credentials would take the place of others that were made from another kubeconfig: then the cluster is asked whether it takes theirs.
-/// What is published and was made from nothing known is no better than what comes.
+/// Whether new credentials would replace credentials made from another kubeconfig: if so, the cluster is asked whether it accepts the published
+/// one. Published credentials of unknown origin are no better than new ones.
 pub fn replaces(found: &Credentials, published: &Published) -> bool {
     // The kubeconfig's state comes first, then the password's.
     let kubeconfig = |revision: &str| revision.split(',').next().unwrap_or_default().to_owned();
@@ -179,75 +186,80 @@ pub fn replaces(found: &Credentials, published: &Published) -> bool {
     }
 }
 
-/// What a verdict on an object's credentials comes to. `stored`: what was told of it before.
+/// Follows a verdict on an object's credentials. `stored` is the previous report.
 pub fn follow(
     object: &str,
-    verdict: Verdict,
-    source: &Source,
+    verdict: CredentialsDecision,
+    source: &CredentialsSource,
     published: &Published,
     stored: &HiveStatus,
-) -> Followed {
+) -> DecisionOutcome {
     let is_published = matches!(published, Published::Ours { .. });
     let (mut actions, mut events) = (vec![], vec![]);
-    let mut told = Told {
+    let mut told = CredentialsStatus {
         report: is_published.then(|| CredentialsReport {
             secret_name: published_name(object),
             password_available: match source {
-                Source::Complete(found) => !found.password.0.is_empty(),
-                Source::Account(_) => false,
-                Source::Unread | Source::Blocked(..) | Source::Refused(_) => {
+                CredentialsSource::Complete(found) => !found.password.0.is_empty(),
+                CredentialsSource::Account(_) => false,
+                CredentialsSource::Unread
+                | CredentialsSource::Blocked(..)
+                | CredentialsSource::Refused(_) => {
                     stored.credentials.as_ref().is_some_and(|c| c.password_available)
                 }
             },
-            mode: Stamp::of(published).map(|_| Mode::ServiceAccount),
+            mode: TokenFingerprint::of(published).map(|_| Mode::ServiceAccount),
         }),
         blocked: None,
     };
     match verdict {
-        Verdict::Publish(credentials) => {
-            actions.push(Action::Publish(credentials));
+        CredentialsDecision::Publish(credentials) => {
+            actions.push(CredentialsOperation::Publish(credentials));
             if !is_published {
-                return Followed { actions, events, told: None };
+                return DecisionOutcome { actions, events, told: None };
             }
         }
-        Verdict::Issue(issue) => {
-            actions.push(Action::Issue(issue));
+        CredentialsDecision::Issue(issue) => {
+            actions.push(CredentialsOperation::Issue(issue));
             if !is_published {
-                return Followed { actions, events, told: None };
+                return DecisionOutcome { actions, events, told: None };
             }
         }
-        Verdict::InSync => {
+        CredentialsDecision::InSync => {
             if stored.credentials.is_none() {
                 let note = format!("the credentials are in Secret {}", published_name(object));
-                events.push(event(Reason::CredentialsPublished, note));
+                events.push(event(ClaimEventReason::CredentialsPublished, note));
             }
         }
-        Verdict::Leave(reason, message) => {
+        CredentialsDecision::Leave(reason, message) => {
             events.extend(warning(reason, &message, stored));
             told.blocked = Some(BlockingReason { reason, message: Some(message) });
         }
-        Verdict::Withdraw(reason, message) => {
+        CredentialsDecision::Withdraw(reason, message) => {
             if is_published {
-                actions.push(Action::Withdraw);
+                actions.push(CredentialsOperation::Withdraw);
                 let note = format!("the credentials were withdrawn: {message}");
-                actions.push(Action::Emit(event(Reason::CredentialsWithdrawn, note)));
+                actions.push(CredentialsOperation::Emit(event(ClaimEventReason::CredentialsWithdrawn, note)));
             }
-            told = Told { report: None, blocked: Some(BlockingReason { reason, message: Some(message) }) };
+            told = CredentialsStatus {
+                report: None,
+                blocked: Some(BlockingReason { reason, message: Some(message) }),
+            };
         }
     }
-    Followed { actions, events, told: Some(told) }
+    DecisionOutcome { actions, events, told: Some(told) }
 }
 
 /// An event with the type that its reason has.
-pub fn event(reason: Reason, note: String) -> Event {
+pub fn event(reason: ClaimEventReason, note: String) -> Event {
     Event { warning: reason.is_warning(), reason: reason.as_str().into(), note }
 }
 
 /// Worries, once.
 fn warning(reason: Blocked, message: &str, stored: &HiveStatus) -> Option<Event> {
     let word = match reason {
-        Blocked::KubeconfigRejected => Reason::KubeconfigRejected,
-        Blocked::OwnershipMismatch => Reason::CredentialsNotOwned,
+        Blocked::KubeconfigRejected => ClaimEventReason::KubeconfigRejected,
+        Blocked::OwnershipMismatch => ClaimEventReason::CredentialsNotOwned,
         Blocked::NotAssigned
         | Blocked::NotRunning
         | Blocked::MetadataMissing

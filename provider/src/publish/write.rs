@@ -1,4 +1,4 @@
-//! Publishes, withdraws and sweeps Secrets, and writes what is told. Each may be repeated.
+//! Publishes, withdraws and sweeps Secrets, and writes annotations. Each call may be repeated.
 
 use std::{collections::BTreeMap, fmt::Debug};
 
@@ -8,13 +8,13 @@ use kube::{Api, Resource, api::Patch};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::{Labelled, Owner, Vault};
+use super::{CredentialsNamespace, Labelled, SecretOwner};
 use crate::{
-    account::{Issue, callers::Callers, revoke},
+    account::{Issue, callers::GuestLimiter, revoke_tokens},
     ephemeral_cluster::credentials::Credentials,
     execute::{
         Cause,
-        error::is_gone,
+        error::is_object_not_found,
         secret::{Content, write},
     },
     hub::patching,
@@ -22,8 +22,8 @@ use crate::{
 
 /// Creates or updates the Secret of an object.
 pub(crate) async fn publish(
-    vault: &Vault,
-    owner: &Owner<'_>,
+    vault: &CredentialsNamespace,
+    owner: &SecretOwner<'_>,
     credentials: &Credentials,
 ) -> Result<(), Cause> {
     publish_content(vault, owner, &Content::of(credentials)).await
@@ -31,19 +31,19 @@ pub(crate) async fn publish(
 
 /// Makes a token in the cluster, and then does the same with it.
 pub(crate) async fn issue(
-    vault: &Vault,
-    owner: &Owner<'_>,
+    vault: &CredentialsNamespace,
+    owner: &SecretOwner<'_>,
     issue: &Issue,
-    callers: &Callers,
+    callers: &GuestLimiter,
     now: Timestamp,
 ) -> Result<(), Cause> {
-    publish(vault, owner, &issue.fulfil(callers, now).await?).await
+    publish(vault, owner, &issue.issue_credentials(callers, now).await?).await
 }
 
-/// The same, whatever is in it.
+/// The same for any content.
 pub(crate) async fn publish_content(
-    vault: &Vault,
-    owner: &Owner<'_>,
+    vault: &CredentialsNamespace,
+    owner: &SecretOwner<'_>,
     content: &Content<'_>,
 ) -> Result<(), Cause> {
     let metadata =
@@ -52,29 +52,33 @@ pub(crate) async fn publish_content(
 }
 
 /// Deletes the Secret of an object.
-pub(crate) async fn withdraw(vault: &Vault, owner: &Owner<'_>, callers: &Callers) -> Result<(), Cause> {
+pub(crate) async fn withdraw(
+    vault: &CredentialsNamespace,
+    owner: &SecretOwner<'_>,
+    callers: &GuestLimiter,
+) -> Result<(), Cause> {
     let uid = |secret: &ObjectMeta| owner.owns(secret).is_ok().then(|| owner.uid.to_owned());
-    revoke(callers, &vault.secrets(), &vault.secrets_metadata(), &owner.secret_name(), uid).await
+    revoke_tokens(callers, &vault.secrets(), &vault.secrets_metadata(), &owner.secret_name(), uid).await
 }
 
-/// Deletes a Secret of an object that is gone. `gone` is its uid: by its name another one may have been made, and published, since that was read.
-pub(crate) async fn sweep(
-    vault: &Vault,
+/// Deletes the Secret of a deleted object. `gone` is its uid: a new object of the name may have been created and published since that was read.
+pub(crate) async fn delete_orphaned_secret(
+    vault: &CredentialsNamespace,
     name: &str,
     (group, kind): (&str, &str),
     gone: &str,
-    callers: &Callers,
+    callers: &GuestLimiter,
 ) -> Result<(), Cause> {
     let left = |secret: &ObjectMeta| {
         let owner = Labelled::of(secret, group, kind).filter(|owner| owner.uid == gone)?;
         Some(owner.uid.to_owned())
     };
-    revoke(callers, &vault.secrets(), &vault.secrets_metadata(), name, left).await
+    revoke_tokens(callers, &vault.secrets(), &vault.secrets_metadata(), name, left).await
 }
 
 /// Writes those annotations of an object that are not as they should be. Carries the version that was read, so that what was decided
 /// on an old copy is refused. Returns whether anything was written.
-pub(crate) async fn annotate<K>(
+pub(crate) async fn write_annotations<K>(
     api: &Api<K>,
     object: &ObjectMeta,
     wanted: impl IntoIterator<Item = (&'static str, Option<String>)>,
@@ -92,8 +96,8 @@ where
     let patch = Patch::Merge(json!({ "metadata": { "annotations": changes, "resourceVersion": version } }));
     let name = object.name.as_deref().unwrap_or_default();
     match api.patch(name, &patching(), &patch).await {
-        // One that is gone needs nothing more.
-        Err(error) if is_gone(&error, name) => Ok(false),
+        // A deleted ConfigMap needs nothing more.
+        Err(error) if is_object_not_found(&error, name) => Ok(false),
         other => Ok(other.map(|_| true)?),
     }
 }

@@ -1,5 +1,5 @@
-//! What is called beside the claims, of those that bring their own credentials. Which Secrets may be read is not here: that each tenant says
-//! with a Role of its own. What is called on the hubs is bound to the namespace of each claim by the function.
+//! API calls next to the claims, for claims that bring their own credentials. Each tenant grants access to its Secrets with a Role of its own,
+//! so that is not here. The function binds the calls on the hubs to the namespace of each claim.
 
 use testplatform_apis::{
     byoc::{ON_THE_HUB, REQUEST},
@@ -7,12 +7,12 @@ use testplatform_apis::{
     test_cluster,
 };
 
-use super::{Grant, Place};
+use super::{Grant, RbacScope};
 
-/// Everything that is called where Secrets are carried, whatever else is done.
+/// API calls of the secret sync, whatever else is enabled.
 pub const CARRY_GRANTS: &[Grant] = &[
     Grant {
-        place: Place::Claims,
+        place: RbacScope::Claims,
         group: GROUP,
         resource: COMPOSITE_PLURAL,
         names: &[],
@@ -21,7 +21,7 @@ pub const CARRY_GRANTS: &[Grant] = &[
         why: "Which claims bring their own credentials, and where to.",
     },
     Grant {
-        place: Place::TestClusters,
+        place: RbacScope::TestClusters,
         group: GROUP,
         resource: test_cluster::PLURAL,
         names: &[],
@@ -31,7 +31,7 @@ pub const CARRY_GRANTS: &[Grant] = &[
     },
 ];
 
-/// What the carrier calls on a hub, in the namespace of a claim: the rules of ClusterRole
+/// API calls of the secret sync on a hub, in the namespace of a claim: the rules of ClusterRole
 /// [`CARRIER_ROLE`](testplatform_apis::byoc::CARRIER_ROLE), as resource, names and verbs.
 pub const ON_HUB: [(&str, &[&str], &[&str]); 3] = [
     ("configmaps", &[REQUEST], &["get", "patch"]),

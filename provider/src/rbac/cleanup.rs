@@ -1,29 +1,29 @@
-//! What is called beside the claims, of those whose clusters nobody needs any more.
+//! API calls next to the claims, for the cleanup of clusters that nobody needs any more.
 
 use testplatform_apis::{
     claim::{CLAIM_PLURAL, GROUP},
     test_cluster,
 };
 
-use super::{Grant, Place};
+use super::{Grant, RbacScope};
 use crate::cleanup::{next::RunKind, observe::TEKTON};
 
-/// Everything that is called where claims are cleaned up, whatever else is done.
+/// API calls of the cleanup, whatever else is enabled.
 pub const CLEANUP_GRANTS: &[Grant] = &[
     asking(
-        Place::CleanedClaims,
+        RbacScope::CleanedClaims,
         CLAIM_PLURAL,
         "Which claims want to be cleaned up. An annotation and spec.tearDownCluster are patched.",
     ),
     asking(
-        Place::CleanedTestClusters,
+        RbacScope::CleanedTestClusters,
         test_cluster::PLURAL,
         "Which TestClusters want to be cleaned up. An annotation and spec.tearDownCluster are patched.",
     ),
     owners(RunKind::PipelineRun.plural()),
     owners(RunKind::TaskRun.plural()),
     Grant {
-        place: Place::Owners,
+        place: RbacScope::Owners,
         group: "events.k8s.io",
         resource: "events",
         names: &[],
@@ -33,13 +33,13 @@ pub const CLEANUP_GRANTS: &[Grant] = &[
     },
 ];
 
-const fn asking(place: Place, resource: &'static str, why: &'static str) -> Grant {
+const fn asking(place: RbacScope, resource: &'static str, why: &'static str) -> Grant {
     Grant { place, group: GROUP, resource, names: &[], verbs: &["list", "watch", "patch"], proxy: true, why }
 }
 
 const fn owners(resource: &'static str) -> Grant {
     Grant {
-        place: Place::Owners,
+        place: RbacScope::Owners,
         group: TEKTON,
         resource,
         names: &[],

@@ -1,8 +1,8 @@
-//! What is called where the credentials of clusters of claims with `template` are published, whatever else is done.
+//! API calls in the namespaces of claims with `template`, for publishing credentials.
 
 use testplatform_apis::template::Backend;
 
-use super::{Grant, Place};
+use super::{Grant, RbacScope};
 
 /// The table.
 pub const CLUSTER_GRANTS: &[Grant] = &[
@@ -10,10 +10,10 @@ pub const CLUSTER_GRANTS: &[Grant] = &[
     watched(Backend::ClusterApi),
     watched(Backend::Caas),
     watched(Backend::Osac),
-    told(Backend::HyperShift),
-    told(Backend::ClusterApi),
-    told(Backend::Caas),
-    told(Backend::Osac),
+    read_status_grant(Backend::HyperShift),
+    read_status_grant(Backend::ClusterApi),
+    read_status_grant(Backend::Caas),
+    read_status_grant(Backend::Osac),
     read(Backend::HyperShift),
     read(Backend::ClusterApi),
     read(Backend::Caas),
@@ -38,7 +38,7 @@ pub const CLUSTER_GRANTS: &[Grant] = &[
 const fn watched(backend: Backend) -> Grant {
     let kind = backend.cluster_kind();
     Grant {
-        place: Place::ClustersWatched(backend),
+        place: RbacScope::ClustersWatched(backend),
         group: kind.group,
         resource: kind.plural,
         names: &[],
@@ -48,10 +48,10 @@ const fn watched(backend: Backend) -> Grant {
     }
 }
 
-const fn told(backend: Backend) -> Grant {
+const fn read_status_grant(backend: Backend) -> Grant {
     let kind = backend.cluster_kind();
     Grant {
-        place: Place::ClustersServed(backend),
+        place: RbacScope::ClustersServed(backend),
         group: kind.group,
         resource: kind.plural,
         names: &[],
@@ -64,7 +64,7 @@ const fn told(backend: Backend) -> Grant {
 const fn ended(backend: Backend) -> Grant {
     let kind = backend.cluster_kind();
     Grant {
-        place: Place::ClustersEnded(backend),
+        place: RbacScope::ClustersEnded(backend),
         group: kind.group,
         resource: kind.plural,
         names: &[],
@@ -76,7 +76,7 @@ const fn ended(backend: Backend) -> Grant {
 
 const fn read(backend: Backend) -> Grant {
     Grant {
-        place: Place::ClustersServed(backend),
+        place: RbacScope::ClustersServed(backend),
         group: "",
         resource: "secrets",
         names: &[],
@@ -88,7 +88,7 @@ const fn read(backend: Backend) -> Grant {
 
 const fn events(backend: Backend) -> Grant {
     Grant {
-        place: Place::ClustersServed(backend),
+        place: RbacScope::ClustersServed(backend),
         group: "events.k8s.io",
         resource: "events",
         names: &[],
@@ -98,9 +98,9 @@ const fn events(backend: Backend) -> Grant {
     }
 }
 
-/// What is called in the clusters themselves is theirs to allow: nothing of that is a right on the hub.
+/// Calls in the clusters themselves need no permission on the hub.
 const BUNDLES: Grant = Grant {
-    place: Place::Bundles,
+    place: RbacScope::Bundles,
     group: "",
     resource: "configmaps",
     names: &[],
@@ -110,7 +110,7 @@ const BUNDLES: Grant = Grant {
 };
 
 const CLOUD_ORDERS: Grant = Grant {
-    place: Place::CloudCredentials,
+    place: RbacScope::CloudCredentials,
     group: "",
     resource: "configmaps",
     names: &[],
@@ -121,7 +121,7 @@ const CLOUD_ORDERS: Grant = Grant {
 
 /// RBAC cannot let somebody write Secrets of some names that are not known before.
 const CLOUD_SECRETS: Grant = Grant {
-    place: Place::CloudCredentials,
+    place: RbacScope::CloudCredentials,
     group: "",
     resource: "secrets",
     names: &[],
@@ -131,7 +131,7 @@ const CLOUD_SECRETS: Grant = Grant {
 };
 
 const CLOUD_EVENTS: Grant = Grant {
-    place: Place::CloudCredentials,
+    place: RbacScope::CloudCredentials,
     group: "events.k8s.io",
     resource: "events",
     names: &[],
@@ -141,7 +141,7 @@ const CLOUD_EVENTS: Grant = Grant {
 };
 
 const CLOUD_ISSUERS: Grant = Grant {
-    place: Place::CloudIssuers,
+    place: RbacScope::CloudIssuers,
     group: "",
     resource: "secrets",
     names: &[],
@@ -150,11 +150,11 @@ const CLOUD_ISSUERS: Grant = Grant {
     why: "By whom they are made. Only those with a label are asked for.",
 };
 
-/// What is left of a namespace that went with its claim can be asked about only by who may ask anywhere.
+/// Only a caller with access to all namespaces can look for leftovers of a namespace that was deleted with its claim.
 const BROUGHT: Grant = {
     let kind = Backend::HyperShift.cluster_kind();
     Grant {
-        place: Place::ClustersBrought,
+        place: RbacScope::ClustersBrought,
         group: kind.group,
         resource: kind.plural,
         names: &[],
@@ -168,7 +168,7 @@ const BROUGHT: Grant = {
 const HOSTED: Grant = {
     let kind = Backend::HyperShift.cluster_kind();
     Grant {
-        place: Place::ClustersWatched(Backend::Osac),
+        place: RbacScope::ClustersWatched(Backend::Osac),
         group: kind.group,
         resource: kind.plural,
         names: &[],

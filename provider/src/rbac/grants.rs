@@ -1,8 +1,8 @@
-//! What is called of EphemeralClusters, ClusterPools and the hub itself.
+//! API calls for EphemeralClusters, ClusterPools and the hub itself.
 
 use testplatform_apis::{hub::CONFIG_MAP, template::Backend};
 
-use super::{Grant, LEASE_NAME, Place};
+use super::{Grant, LEASE_NAME, RbacScope};
 use crate::{
     build_clusters::SECRETS,
     hub_facts::{AGENTS, SUPPORTED},
@@ -11,7 +11,7 @@ use crate::{
 /// Everything that the provider calls.
 pub const GRANTS: &[Grant] = &[
     Grant {
-        place: Place::EphemeralClustersAnywhere,
+        place: RbacScope::EphemeralClustersAnywhere,
         group: "ci.openshift.io",
         resource: "ephemeralclusters",
         names: &[],
@@ -20,7 +20,7 @@ pub const GRANTS: &[Grant] = &[
         why: "What is asked for. The finalizer and annotations are patched, the spec never.",
     },
     Grant {
-        place: Place::EphemeralClustersAnywhere,
+        place: RbacScope::EphemeralClustersAnywhere,
         group: "ci.openshift.io",
         resource: "ephemeralclusters/status",
         names: &[],
@@ -29,7 +29,7 @@ pub const GRANTS: &[Grant] = &[
         why: "What became of it.",
     },
     Grant {
-        place: Place::EphemeralClusters,
+        place: RbacScope::EphemeralClusters,
         group: "",
         resource: "secrets",
         names: &[],
@@ -38,7 +38,7 @@ pub const GRANTS: &[Grant] = &[
         why: "Published credentials. Nothing else that is secret may live in this namespace.",
     },
     Grant {
-        place: Place::EphemeralClusters,
+        place: RbacScope::EphemeralClusters,
         group: "events.k8s.io",
         resource: "events",
         names: &[],
@@ -47,7 +47,7 @@ pub const GRANTS: &[Grant] = &[
         why: "Transitions, for whoever watches an EphemeralCluster.",
     },
     Grant {
-        place: Place::ProwJobs,
+        place: RbacScope::ProwJobs,
         group: "prow.k8s.io",
         resource: "prowjobs",
         names: &[],
@@ -56,7 +56,7 @@ pub const GRANTS: &[Grant] = &[
         why: "How far the jobs are, and where they run.",
     },
     Grant {
-        place: Place::ProwJobs,
+        place: RbacScope::ProwJobs,
         group: "prow.k8s.io",
         resource: "prowjobs",
         names: &[],
@@ -65,7 +65,7 @@ pub const GRANTS: &[Grant] = &[
         why: "Jobs are made, taken over from another controller, and aborted.",
     },
     Grant {
-        place: Place::ProwJobs,
+        place: RbacScope::ProwJobs,
         group: "prow.k8s.io",
         resource: "prowjobs/status",
         names: &[],
@@ -74,7 +74,7 @@ pub const GRANTS: &[Grant] = &[
         why: "Aborting, should the definition of ProwJobs ever get a status subresource.",
     },
     Grant {
-        place: Place::Lease,
+        place: RbacScope::Lease,
         group: "coordination.k8s.io",
         resource: "leases",
         names: &[],
@@ -83,7 +83,7 @@ pub const GRANTS: &[Grant] = &[
         why: "One replica acts. RBAC cannot restrict creation by name.",
     },
     Grant {
-        place: Place::Lease,
+        place: RbacScope::Lease,
         group: "coordination.k8s.io",
         resource: "leases",
         names: &[LEASE_NAME],
@@ -92,7 +92,7 @@ pub const GRANTS: &[Grant] = &[
         why: "One replica acts.",
     },
     Grant {
-        place: Place::BuildCluster,
+        place: RbacScope::BuildCluster,
         group: "",
         resource: "namespaces",
         names: &[],
@@ -101,7 +101,7 @@ pub const GRANTS: &[Grant] = &[
         why: "Where a job runs: ci-operator labels its namespace with the job's name.",
     },
     Grant {
-        place: Place::BuildCluster,
+        place: RbacScope::BuildCluster,
         group: "",
         resource: "secrets",
         names: &SECRETS,
@@ -110,7 +110,7 @@ pub const GRANTS: &[Grant] = &[
         why: "Credentials that a job made, and whether it was told to end. No other Secret can be read.",
     },
     Grant {
-        place: Place::BuildCluster,
+        place: RbacScope::BuildCluster,
         group: "",
         resource: "secrets",
         names: &[],
@@ -119,7 +119,7 @@ pub const GRANTS: &[Grant] = &[
         why: "Tells a job to end. RBAC cannot restrict creation by name.",
     },
     Grant {
-        place: Place::Hive,
+        place: RbacScope::Hive,
         group: "hive.openshift.io",
         resource: "clusterclaims",
         names: &[],
@@ -128,7 +128,7 @@ pub const GRANTS: &[Grant] = &[
         why: "Who asks for a cluster, and who waits before. Annotations are patched, the spec never.",
     },
     Grant {
-        place: Place::Hive,
+        place: RbacScope::Hive,
         group: "hive.openshift.io",
         resource: "clusterpools",
         names: &[],
@@ -137,7 +137,7 @@ pub const GRANTS: &[Grant] = &[
         why: "Why somebody waits.",
     },
     Grant {
-        place: Place::Hive,
+        place: RbacScope::Hive,
         group: "hive.openshift.io",
         resource: "clusterdeployments",
         names: &[],
@@ -146,7 +146,7 @@ pub const GRANTS: &[Grant] = &[
         why: "Whose a cluster is, and how it is. Claimed ones Hive opens further, each to the subject that its claim names.",
     },
     Grant {
-        place: Place::Hive,
+        place: RbacScope::Hive,
         group: "events.k8s.io",
         resource: "events",
         names: &[],
@@ -155,7 +155,7 @@ pub const GRANTS: &[Grant] = &[
         why: "Transitions, for whoever watches a ClusterClaim.",
     },
     Grant {
-        place: Place::Credentials,
+        place: RbacScope::Credentials,
         group: "",
         resource: "secrets",
         names: &[],
@@ -165,10 +165,10 @@ pub const GRANTS: &[Grant] = &[
     },
 ];
 
-/// Everything that is called where ClusterPools are looked after, whatever is done about EphemeralClusters.
+/// API calls for managed ClusterPools, whatever the mode of EphemeralClusters.
 pub const POOL_GRANTS: &[Grant] = &[
     Grant {
-        place: Place::ClusterPools,
+        place: RbacScope::ClusterPools,
         group: "hive.openshift.io",
         resource: "clusterpools",
         names: &[],
@@ -177,7 +177,7 @@ pub const POOL_GRANTS: &[Grant] = &[
         why: "One annotation is patched, the spec never.",
     },
     Grant {
-        place: Place::ClusterPools,
+        place: RbacScope::ClusterPools,
         group: "hive.openshift.io",
         resource: "clusterclaims",
         names: &[],
@@ -186,7 +186,7 @@ pub const POOL_GRANTS: &[Grant] = &[
         why: "How many claims wait.",
     },
     Grant {
-        place: Place::ClusterPools,
+        place: RbacScope::ClusterPools,
         group: "events.k8s.io",
         resource: "events",
         names: &[],
@@ -195,7 +195,7 @@ pub const POOL_GRANTS: &[Grant] = &[
         why: "Transitions, for whoever watches a pool.",
     },
     Grant {
-        place: Place::PoolsAnywhere,
+        place: RbacScope::PoolsAnywhere,
         group: "hive.openshift.io",
         resource: "clusterpools",
         names: &[],
@@ -204,7 +204,7 @@ pub const POOL_GRANTS: &[Grant] = &[
         why: "What is asked for, and pools of the same name elsewhere.",
     },
     Grant {
-        place: Place::PoolsAnywhere,
+        place: RbacScope::PoolsAnywhere,
         group: "hive.openshift.io",
         resource: "clusterdeployments",
         names: &[],
@@ -213,7 +213,7 @@ pub const POOL_GRANTS: &[Grant] = &[
         why: "The clusters of the pools, each in a namespace of its own. They refer to Secrets and hold none.",
     },
     Grant {
-        place: Place::PoolsAnywhere,
+        place: RbacScope::PoolsAnywhere,
         group: "hive.openshift.io",
         resource: "clusterimagesets",
         names: &[],
@@ -223,10 +223,10 @@ pub const POOL_GRANTS: &[Grant] = &[
     },
 ];
 
-/// Everything that is called where the hub tells of itself, whatever else is done.
+/// API calls for the hub's facts, whatever else is enabled.
 pub const FACT_GRANTS: &[Grant] = &[
     Grant {
-        place: Place::Facts,
+        place: RbacScope::Facts,
         group: "",
         resource: "configmaps",
         names: &[CONFIG_MAP],
@@ -239,7 +239,7 @@ pub const FACT_GRANTS: &[Grant] = &[
     clusters(Backend::Caas),
     clusters(Backend::Osac),
     Grant {
-        place: Place::HyperShift,
+        place: RbacScope::HyperShift,
         group: "",
         resource: "configmaps",
         names: &[SUPPORTED],
@@ -248,7 +248,7 @@ pub const FACT_GRANTS: &[Grant] = &[
         why: "Which versions HyperShift can make.",
     },
     Grant {
-        place: Place::Inventory,
+        place: RbacScope::Inventory,
         group: AGENTS.group,
         resource: AGENTS.plural,
         names: &[],
@@ -261,7 +261,7 @@ pub const FACT_GRANTS: &[Grant] = &[
 const fn clusters(backend: Backend) -> Grant {
     let kind = backend.cluster_kind();
     Grant {
-        place: Place::Clusters(backend),
+        place: RbacScope::Clusters(backend),
         group: kind.group,
         resource: kind.plural,
         names: &[],

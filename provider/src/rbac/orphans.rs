@@ -1,4 +1,5 @@
-//! Rights beside the claims, of the search for remote objects that no composite owns. The rights on a hub are those of the kubeconfig.
+//! Permissions on the claims' cluster for the search for remote objects that no composite owns. The kubeconfig determines the permissions on a
+//! hub.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,7 @@ use testplatform_apis::{
     test_cluster,
 };
 
-use super::{Grant, Place};
+use super::{Grant, RbacScope};
 use crate::{
     config::Orphans,
     orphans::{
@@ -16,7 +17,7 @@ use crate::{
     },
 };
 
-/// Stands for the configured name of the EnvironmentConfig.
+/// Placeholder for the configured name of the EnvironmentConfig.
 pub(super) const ENVIRONMENT_CONFIG: &str = "(environment config)";
 
 /// Calls of every search for orphans.
@@ -30,7 +31,7 @@ pub const ORPHAN_GRANTS: &[Grant] = &[
     owners("kubernetes.crossplane.io", OBJECTS, "Objects name the remote objects of composites."),
     owners("kubernetes.m.crossplane.io", OBJECTS, "Objects name the remote objects of TestClusters."),
     Grant {
-        place: Place::Orphans,
+        place: RbacScope::Orphans,
         group: "apiextensions.crossplane.io",
         resource: "environmentconfigs",
         names: &[ENVIRONMENT_CONFIG],
@@ -39,7 +40,7 @@ pub const ORPHAN_GRANTS: &[Grant] = &[
         why: "The name by which the function marks the remote objects of this Konflux cluster.",
     },
     Grant {
-        place: Place::Orphans,
+        place: RbacScope::Orphans,
         group: "",
         resource: "namespaces",
         names: &[CLUSTER_NAMESPACE],
@@ -48,7 +49,7 @@ pub const ORPHAN_GRANTS: &[Grant] = &[
         why: "Its uid tells this Konflux cluster from another one of the same name.",
     },
     Grant {
-        place: Place::OrphanReport,
+        place: RbacScope::OrphanReport,
         group: "",
         resource: "configmaps",
         names: &[CONFIG_MAP],
@@ -57,7 +58,7 @@ pub const ORPHAN_GRANTS: &[Grant] = &[
         why: "The report. Creation by server-side apply knows the name, so it can be restricted by it.",
     },
     Grant {
-        place: Place::OrphanReport,
+        place: RbacScope::OrphanReport,
         group: "events.k8s.io",
         resource: "events",
         names: &[],
@@ -68,7 +69,15 @@ pub const ORPHAN_GRANTS: &[Grant] = &[
 ];
 
 const fn owners(group: &'static str, resource: &'static str, why: &'static str) -> Grant {
-    Grant { place: Place::Orphans, group, resource, names: &[], verbs: &["get", "list"], proxy: true, why }
+    Grant {
+        place: RbacScope::Orphans,
+        group,
+        resource,
+        names: &[],
+        verbs: &["get", "list"],
+        proxy: true,
+        why,
+    }
 }
 
 /// Names of the Secrets with kubeconfigs, by namespace.

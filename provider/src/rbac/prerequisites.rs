@@ -1,14 +1,14 @@
-//! What is called on the hub for what templates have made there before their clusters.
+//! API calls on the hub for prerequisites of clusters.
 
 use std::collections::BTreeMap;
 
-use super::{Grant, Place};
+use super::{Grant, RbacScope};
 use crate::config::Config;
 
-/// What is called whatever may be made. That the cluster's object may be read is among the rights for its credentials.
+/// API calls that do not depend on the allowed resources. Reading the cluster's object is among the permissions for its credentials.
 pub const PREREQUISITE_GRANTS: &[Grant] = &[
     Grant {
-        place: Place::Prerequisites,
+        place: RbacScope::Prerequisites,
         group: "",
         resource: "configmaps",
         names: &[],
@@ -17,7 +17,7 @@ pub const PREREQUISITE_GRANTS: &[Grant] = &[
         why: "What is to be made before clusters. Annotations and one finalizer are patched, what is in them never.",
     },
     Grant {
-        place: Place::Prerequisites,
+        place: RbacScope::Prerequisites,
         group: "events.k8s.io",
         resource: "events",
         names: &[],
@@ -27,12 +27,12 @@ pub const PREREQUISITE_GRANTS: &[Grant] = &[
     },
 ];
 
-/// What is called on all that may be made.
+/// API calls on all allowed resources.
 const VERBS: &str = "get, create, patch, delete";
 
-/// The rules for what the configuration says may be made, one for each API group.
-pub(super) fn configured(place: Place, config: &Config) -> Vec<String> {
-    if place != Place::Prerequisites {
+/// Rules for the configured resources, one for each API group.
+pub(super) fn configured(place: RbacScope, config: &Config) -> Vec<String> {
+    if place != RbacScope::Prerequisites {
         return vec![];
     }
     let allowed = config.clusters.prerequisites.allowed();

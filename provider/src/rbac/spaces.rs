@@ -1,14 +1,14 @@
-//! What is called of spaces.
+//! API calls for spaces.
 
 use testplatform_apis::space::SERVICE_ACCOUNT;
 
-use super::{Grant, Place};
+use super::{Grant, RbacScope};
 use crate::spaces::ROOT_CA;
 
-/// Everything that is called where credentials of spaces are published, whatever else is done.
+/// API calls for the credentials of spaces, whatever else is enabled.
 pub const SPACE_GRANTS: &[Grant] = &[
     Grant {
-        place: Place::Spaces,
+        place: RbacScope::Spaces,
         group: "",
         resource: "namespaces",
         names: &[],
@@ -17,7 +17,7 @@ pub const SPACE_GRANTS: &[Grant] = &[
         why: "Which spaces there are. One annotation is patched. RBAC cannot restrict this to namespaces with a label.",
     },
     Grant {
-        place: Place::Spaces,
+        place: RbacScope::Spaces,
         group: "",
         resource: "serviceaccounts/token",
         names: &[SERVICE_ACCOUNT],
@@ -26,7 +26,7 @@ pub const SPACE_GRANTS: &[Grant] = &[
         why: "Tokens of the account of a space, and of no other account.",
     },
     Grant {
-        place: Place::SpaceCredentials,
+        place: RbacScope::SpaceCredentials,
         group: "",
         resource: "secrets",
         names: &[],
@@ -35,7 +35,7 @@ pub const SPACE_GRANTS: &[Grant] = &[
         why: "Published credentials. Nothing else that is secret may live in this namespace.",
     },
     Grant {
-        place: Place::SpaceCredentials,
+        place: RbacScope::SpaceCredentials,
         group: "",
         resource: "configmaps",
         names: &[ROOT_CA],

@@ -1,4 +1,4 @@
-//! The loop over spaces: what happened, which space that concerns, and a look at it.
+//! Controller of spaces: maps events to spaces, and reconciles each.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,75 +17,80 @@ use testplatform_apis::{
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
-    execute::{Site, issue, note},
-    next::{Step, next},
+    execute::{PublicApiServer, issue, record_revision},
+    next::{SpacePlan, plan},
     observe::{self, KIND, owner},
-    seen::{Seen, Standing},
+    seen::{SpaceGauge, SpaceState},
 };
 use crate::{
-    account::callers::Callers,
+    account::callers::GuestLimiter,
     config::Spaces,
     ephemeral_cluster::credentials::{Published, SUFFIX},
-    execute::{Cause, Error, Reason, limited},
-    looks::{CALM, Next, Pace, looks},
+    execute::{Cause, Error, Reason, with_timeout},
     metrics::Metrics,
-    publish::{Labelled, Vault, write::sweep},
+    publish::{CredentialsNamespace, Labelled, write::delete_orphaned_secret},
     running::Running,
-    watch::{Health, keep},
+    watch::{Health, keep_watching},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
-/// How many looks at once.
-const PACE: Pace = Pace { at_once: 4, calm: CALM };
+/// Concurrency of the cleanup.
+const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 4, debounce: DEBOUNCE };
 /// How long a look may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// However quiet it is: certificates that change are handed on within this time.
 const NET: Duration = Duration::from_mins(10);
 
-/// What the loop needs to know.
+/// Options of the controller.
 #[derive(Clone)]
 pub struct Options {
     /// The hub.
     pub client: Client,
-    /// What is published, and where.
+    /// Credentials to publish, and their target namespace.
     pub config: Spaces,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
 
-/// What the loop works with.
-struct Controller {
-    vault: Vault,
+/// State of the controller.
+struct SpaceController {
+    vault: CredentialsNamespace,
     config: Spaces,
     now: fn() -> Timestamp,
-    seen: Arc<Seen>,
+    seen: Arc<SpaceGauge>,
     metrics: Metrics,
-    callers: Callers,
+    callers: GuestLimiter,
 }
 
 /// Runs until `stop`; what has begun is finished.
 pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
-    Box::pin(until(options, metrics, stop))
+    Box::pin(run_until(options, metrics, stop))
 }
 
-async fn until(options: Options, metrics: Metrics, stop: Running) {
-    let seen = Arc::new(Seen::default());
+async fn run_until(options: Options, metrics: Metrics, stop: Running) {
+    let seen = Arc::new(SpaceGauge::default());
     metrics.attach_spaces(&seen);
     let Options { client, config, now } = options;
-    let vault = Vault::new(client, &config.credentials_namespace);
-    let controller = Controller { vault, config, now, seen, metrics, callers: Callers::default() };
+    let vault = CredentialsNamespace::new(client, &config.credentials_namespace);
+    let controller = SpaceController { vault, config, now, seen, metrics, callers: GuestLimiter::default() };
     let (sender, happened) = unbounded_channel();
     let watches = async {
         tokio::join!(controller.watch_namespaces(sender.clone()), controller.watch_secrets(sender.clone()));
     };
-    let looking =
-        looks(happened, PACE, &controller.metrics, async |name: String| controller.look(&name).await, stop);
+    let looking = run_queue(
+        happened,
+        PACE,
+        &controller.metrics,
+        async |name: String| controller.reconcile(&name).await,
+        stop,
+    );
     tokio::select! {
         () = watches => {}
         () = looking => {}
     }
 }
 
-impl Controller {
+impl SpaceController {
     /// Those of spaces, whole or not: one that loses the label of those that are whole concerns us too.
     async fn watch_namespaces(&self, sender: UnboundedSender<String>) {
         let api: Api<PartialObjectMeta<Namespace>> = Api::all(self.vault.client());
@@ -96,7 +101,7 @@ impl Controller {
         .await;
     }
 
-    /// Those that are published: somebody may delete one, or a namespace may have gone while nobody watched.
+    /// Watches published Secrets: somebody may delete one, or a namespace may have vanished while nobody watched.
     async fn watch_secrets(&self, sender: UnboundedSender<String>) {
         let api: Api<PartialObjectMeta<Secret>> = self.vault.secrets_metadata();
         let labels = format!("{}={KIND}", ours::OWNER_KIND);
@@ -108,69 +113,70 @@ impl Controller {
         .await;
     }
 
-    /// Looks at a space, and says when to do so again.
-    async fn look(&self, name: &str) -> Next {
-        let pass = async { self.pass(name).await };
-        match limited("look_at_space", PATIENCE, pass).await {
+    /// Reconciles a space, and returns the next action.
+    async fn reconcile(&self, name: &str) -> Action {
+        let pass = async { self.reconcile_space(name).await };
+        match with_timeout("look_at_space", PATIENCE, pass).await {
             Ok(after) => after.into(),
             Err(Error { action, reason, message }) => {
-                self.seen.saw(name, Some(Standing::Failing));
+                self.seen.record(name, Some(SpaceState::Failing));
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(namespace = name, error = message, "a look at a space failed");
-                if reason == Reason::Conflict { Next::After(CALM) } else { Next::Failed }
+                if reason == Reason::Conflict { Action::RequeueAfter(DEBOUNCE) } else { Action::Failed }
             }
         }
     }
 
-    async fn pass(&self, name: &str) -> Result<Option<Duration>, Cause> {
+    async fn reconcile_space(&self, name: &str) -> Result<Option<Duration>, Cause> {
         let (namespace, secret) = observe::read(&self.vault, name).await?;
         let space = namespace.as_ref().map(observe::space);
         let uid = space.as_ref().map(|space| space.uid.as_str());
         let labelled = secret.as_ref().and_then(|s| Labelled::of(&s.metadata, "", KIND));
-        if let Some(gone) = labelled.filter(|owner| owner.is_left_behind(uid)) {
+        if let Some(gone) = labelled.filter(|owner| owner.is_orphaned(uid)) {
             if secret.as_ref().is_some_and(|secret| secret.metadata.deletion_timestamp.is_some()) {
-                // Somebody's finalizer holds it. That it is gone, its own event tells.
-                self.seen.saw(name, None);
+                // A finalizer blocks it. Its deletion causes an event.
+                self.seen.record(name, None);
                 return Ok(Some(NET));
             }
             let secret = owner(name, "").secret_name();
-            sweep(&self.vault, &secret, ("", KIND), gone.uid, &self.callers).await?;
+            delete_orphaned_secret(&self.vault, &secret, ("", KIND), gone.uid, &self.callers).await?;
             tracing::info!(namespace = name, "removed the credentials of a space that is gone");
-            return Ok(Some(CALM));
+            return Ok(Some(DEBOUNCE));
         }
         let asked = space.as_ref().filter(|space| space.asked && !space.going);
         let (Some(space), Some(namespace)) = (asked, namespace.as_ref()) else {
-            self.seen.saw(name, None);
-            // What is published goes with the namespace. That this is gone at last, no event need tell.
+            self.seen.record(name, None);
+            // The published Secret is removed with the namespace. No event reports the final removal of the namespace.
             return Ok(labelled.map(|_| NET));
         };
-        let published = owner(name, &space.uid).judge(secret.as_ref().map(|s| &s.metadata));
+        let published = owner(name, &space.uid).published_state(secret.as_ref().map(|s| &s.metadata));
         let server = self.config.api_server.as_deref().unwrap_or_default();
         let certificates = observe::certificates(&self.vault, &self.config).await?;
         let origin = observe::origin(server, &certificates);
         let now = (self.now)();
-        let standing = if published == Published::Absent { Standing::Waiting } else { Standing::Published };
-        match next(Some(space), &published, &origin, self.config.token_lifetime.get(), now) {
-            Step::Nothing => Ok(None),
-            Step::Issue => {
-                let site = Site { server, certificates: &certificates, origin };
+        let standing =
+            if published == Published::Absent { SpaceState::Waiting } else { SpaceState::Published };
+        match plan(Some(space), &published, &origin, self.config.token_lifetime.get(), now) {
+            SpacePlan::Nothing => Ok(None),
+            SpacePlan::Issue => {
+                let site = PublicApiServer { server, certificates: &certificates, origin };
                 let stamp = issue(&self.vault, &self.config, &site, (name, &space.uid), now).await?;
                 self.metrics.issued_token();
                 tracing::info!(namespace = name, expires = %stamp.expires, "published credentials");
-                self.seen.saw(name, Some(standing));
-                Ok(Some(CALM))
+                self.seen.record(name, Some(standing));
+                Ok(Some(DEBOUNCE))
             }
-            Step::Note(revision) => {
-                note(&self.vault, namespace, revision).await?;
-                Ok(Some(CALM))
+            SpacePlan::Note(revision) => {
+                record_revision(&self.vault, namespace, revision).await?;
+                Ok(Some(DEBOUNCE))
             }
-            Step::Wait(until) => {
-                self.seen.saw(name, Some(Standing::Published));
+            SpacePlan::Wait(until) => {
+                self.seen.record(name, Some(SpaceState::Published));
                 let left = Duration::try_from(until.duration_since(now)).unwrap_or(Duration::ZERO);
                 Ok(Some(left.min(NET)))
             }
-            Step::Blocked(whose) => {
-                self.seen.saw(name, Some(Standing::Blocked));
+            SpacePlan::Blocked(whose) => {
+                self.seen.record(name, Some(SpaceState::Blocked));
                 tracing::warn!(namespace = name, whose, "the name of its Secret is taken");
                 Ok(Some(NET))
             }
@@ -182,7 +188,7 @@ async fn keep_names<K>(api: Api<K>, labels: &str, health: &Health, mut on: impl 
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug + Send + 'static,
 {
-    keep(api, watcher::Config::default().labels(labels), health, |event| match event {
+    keep_watching(api, watcher::Config::default().labels(labels), health, |event| match event {
         Event::Apply(object) | Event::InitApply(object) | Event::Delete(object) => on(object.name_any()),
         Event::Init | Event::InitDone => {}
     })

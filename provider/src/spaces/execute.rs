@@ -16,31 +16,31 @@ use testplatform_apis::{
     space::{self, keys},
 };
 
-use super::{kubeconfig::kubeconfig, next::Stamp, observe::owner};
+use super::{kubeconfig::kubeconfig, next::SpaceFingerprint, observe::owner};
 use crate::{
     config::Spaces,
     execute::{Cause, Reason, secret::Content},
-    publish::{Vault, write},
+    publish::{CredentialsNamespace, write},
 };
 
 /// The hub as tenants see it.
-pub(super) struct Site<'a> {
+pub(super) struct PublicApiServer<'a> {
     /// URL of its API server.
     pub server: &'a str,
     /// By what it is trusted.
     pub certificates: &'a [u8],
-    /// Both, and the account, in a word.
+    /// Fingerprint of both and the account.
     pub origin: String,
 }
 
 /// Asks for a token, puts the credentials together and publishes them.
 pub(super) async fn issue(
-    vault: &Vault,
+    vault: &CredentialsNamespace,
     config: &Spaces,
-    site: &Site<'_>,
+    site: &PublicApiServer<'_>,
     (name, uid): (&str, &str),
     now: Timestamp,
-) -> Result<Stamp, Cause> {
+) -> Result<SpaceFingerprint, Cause> {
     let accounts: Api<ServiceAccount> = Api::namespaced(vault.client(), name);
     let request = TokenRequest {
         spec: Some(TokenRequestSpec {
@@ -56,7 +56,7 @@ pub(super) async fn issue(
     let (token, expires) = told
         .filter(|(token, _)| !token.is_empty())
         .ok_or_else(|| Cause::new(Reason::Server, "the API server gave no token"))?;
-    let stamp = Stamp { issued: now, expires: expires.0, origin: site.origin.clone() };
+    let stamp = SpaceFingerprint { issued: now, expires: expires.0, origin: site.origin.clone() };
     let config = kubeconfig(site.server, site.certificates, name, account, &token)
         .map_err(|why| Cause::new(Reason::Bug, why))?;
     let value = |text: &str| ByteString(text.as_bytes().to_vec());
@@ -76,12 +76,13 @@ pub(super) async fn issue(
 }
 
 /// Notes a revision on the namespace, where provider-kubernetes sees it.
-pub(super) async fn note(
-    vault: &Vault,
+pub(super) async fn record_revision(
+    vault: &CredentialsNamespace,
     namespace: &PartialObjectMeta<Namespace>,
     revision: String,
 ) -> Result<(), Cause> {
     let api: Api<PartialObjectMeta<Namespace>> = Api::all(vault.client());
-    write::annotate(&api, &namespace.metadata, [(ours::CREDENTIALS_REVISION, Some(revision))]).await?;
+    write::write_annotations(&api, &namespace.metadata, [(ours::CREDENTIALS_REVISION, Some(revision))])
+        .await?;
     Ok(())
 }

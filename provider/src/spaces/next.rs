@@ -1,10 +1,10 @@
-//! What is to be done about the credentials of one space now. Pure.
+//! Plans the credentials of one space. Pure.
 
 use std::{fmt, str::FromStr};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::{account::term::Term, ephemeral_cluster::credentials::Published};
+use crate::{account::term::TokenLifetime, ephemeral_cluster::credentials::Published};
 
 /// A namespace that is, or was, a space.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,14 +15,14 @@ pub struct Space {
     pub asked: bool,
     /// Whether it is being deleted.
     pub going: bool,
-    /// Revision of the published credentials that is noted on it.
+    /// Revision of the published credentials, as recorded on it.
     pub noted: Option<String>,
 }
 
-/// What published credentials were made of, as it is noted on the Secret.
+/// Inputs of published credentials, as recorded on the Secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stamp {
-    /// When the token was asked for.
+pub struct SpaceFingerprint {
+    /// Time of the token request.
     pub issued: Timestamp,
     /// When it ends.
     pub expires: Timestamp,
@@ -30,20 +30,20 @@ pub struct Stamp {
     pub origin: String,
 }
 
-impl Stamp {
-    /// Until when the token is kept, asked for with this life; none if it is to be replaced now.
-    fn kept_until(&self, longest: SignedDuration, now: Timestamp) -> Option<Timestamp> {
-        Term { issued: self.issued, expires: self.expires, longest }.kept_until(now)
+impl SpaceFingerprint {
+    /// End of the token's use, for this requested lifetime; None if it must be replaced now.
+    fn usable_until(&self, longest: SignedDuration, now: Timestamp) -> Option<Timestamp> {
+        TokenLifetime { issued: self.issued, expires: self.expires, longest }.usable_until(now)
     }
 }
 
-impl fmt::Display for Stamp {
+impl fmt::Display for SpaceFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}/{}", self.issued, self.expires, self.origin)
     }
 }
 
-impl FromStr for Stamp {
+impl FromStr for SpaceFingerprint {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -60,12 +60,12 @@ impl FromStr for Stamp {
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum SpacePlan {
     /// Nothing until something happens: there is no space, or it is going.
     Nothing,
     /// Credentials are made and published; the Secret's own event brings what comes next.
     Issue,
-    /// This revision is noted on the namespace.
+    /// Record this revision on the namespace.
     Note(String),
     /// Everything is as it should be until then.
     Wait(Timestamp),
@@ -73,25 +73,25 @@ pub enum Step {
     Blocked(String),
 }
 
-/// What is to be done. `origin`: of what new credentials would be made; `lifetime`: for how long they would be asked for.
-pub fn next(
+/// Plans the credentials. `origin` is the fingerprint of the inputs of new credentials; `lifetime` is their requested lifetime.
+pub fn plan(
     space: Option<&Space>,
     published: &Published,
     origin: &str,
     lifetime: SignedDuration,
     now: Timestamp,
-) -> Step {
-    let Some(space) = space.filter(|space| space.asked && !space.going) else { return Step::Nothing };
+) -> SpacePlan {
+    let Some(space) = space.filter(|space| space.asked && !space.going) else { return SpacePlan::Nothing };
     match published {
-        Published::Absent => Step::Issue,
-        Published::Foreign(whose) => Step::Blocked(whose.clone()),
+        Published::Absent => SpacePlan::Issue,
+        Published::Foreign(whose) => SpacePlan::Blocked(whose.clone()),
         Published::Ours { revision, source_revision } => {
-            let stamp = source_revision.as_deref().and_then(|text| text.parse::<Stamp>().ok());
+            let stamp = source_revision.as_deref().and_then(|text| text.parse::<SpaceFingerprint>().ok());
             let valid = stamp.filter(|s| s.origin == origin);
-            match valid.and_then(|stamp| stamp.kept_until(lifetime, now)) {
-                None => Step::Issue,
-                Some(_) if space.noted.as_deref() != Some(revision) => Step::Note(revision.clone()),
-                Some(due) => Step::Wait(due),
+            match valid.and_then(|stamp| stamp.usable_until(lifetime, now)) {
+                None => SpacePlan::Issue,
+                Some(_) if space.noted.as_deref() != Some(revision) => SpacePlan::Note(revision.clone()),
+                Some(due) => SpacePlan::Wait(due),
             }
         }
     }
@@ -111,18 +111,18 @@ mod tests {
         Published::Ours { revision: "7".into(), source_revision: Some(stamp.into()) }
     }
 
-    fn step(space: Option<&Space>, published: &Published) -> Step {
-        next(space, published, "o", SignedDuration::from_hours(4), NOW.parse().unwrap())
+    fn step(space: Option<&Space>, published: &Published) -> SpacePlan {
+        plan(space, published, "o", SignedDuration::from_hours(4), NOW.parse().unwrap())
     }
 
     #[test]
     fn only_a_space_that_is_whole_gets_credentials() {
-        assert_eq!(step(Some(&space()), &Published::Absent), Step::Issue);
-        assert_eq!(step(Some(&Space { asked: false, ..space() }), &Published::Absent), Step::Nothing);
-        assert_eq!(step(Some(&Space { going: true, ..space() }), &Published::Absent), Step::Nothing);
-        assert_eq!(step(None, &Published::Absent), Step::Nothing);
+        assert_eq!(step(Some(&space()), &Published::Absent), SpacePlan::Issue);
+        assert_eq!(step(Some(&Space { asked: false, ..space() }), &Published::Absent), SpacePlan::Nothing);
+        assert_eq!(step(Some(&Space { going: true, ..space() }), &Published::Absent), SpacePlan::Nothing);
+        assert_eq!(step(None, &Published::Absent), SpacePlan::Nothing);
         let foreign = Published::Foreign("it is another's".into());
-        assert_eq!(step(Some(&space()), &foreign), Step::Blocked("it is another's".into()));
+        assert_eq!(step(Some(&space()), &foreign), SpacePlan::Blocked("it is another's".into()));
     }
 
     #[test]
@@ -130,8 +130,8 @@ mod tests {
         let of = |issued: &str, expires: &str| ours(&format!("{issued}/{expires}/o"));
         let fresh = of("2026-03-02T11:00:00Z", "2026-03-02T15:00:00Z");
         let due = "2026-03-02T13:40:00Z".parse().unwrap();
-        assert_eq!(step(Some(&space()), &fresh), Step::Wait(due));
-        assert_eq!(step(Some(&Space { noted: None, ..space() }), &fresh), Step::Note("7".into()));
+        assert_eq!(step(Some(&space()), &fresh), SpacePlan::Wait(due));
+        assert_eq!(step(Some(&Space { noted: None, ..space() }), &fresh), SpacePlan::Note("7".into()));
         for old in [
             of("2026-03-02T09:20:00Z", "2026-03-02T13:20:00Z"),
             of("2026-03-01T09:20:00Z", "2026-03-01T13:20:00Z"),
@@ -142,11 +142,11 @@ mod tests {
             ours("x"),
             Published::Ours { revision: "7".into(), source_revision: None },
         ] {
-            assert_eq!(step(Some(&space()), &old), Step::Issue, "{old:?}");
+            assert_eq!(step(Some(&space()), &old), SpacePlan::Issue, "{old:?}");
         }
     }
 
-    /// What comes right after a token was made, where our clock is ahead of the API server's by so much that it is over by ours, and where it is
+    /// Plan right after a token was issued, with our clock so far ahead of the API server's that the token seems expired, and with our clock
     /// behind.
     #[test]
     fn clocks_that_differ_do_not_make_one_token_after_the_other() {
@@ -156,13 +156,13 @@ mod tests {
             ("2026-03-03T12:00:00Z", "2026-03-02T14:40:00Z"),
         ] {
             let published = ours(&format!("{NOW}/{expires}/o"));
-            assert_eq!(step(Some(&space()), &published), Step::Wait(due.parse().unwrap()), "{expires}");
+            assert_eq!(step(Some(&space()), &published), SpacePlan::Wait(due.parse().unwrap()), "{expires}");
         }
     }
 
     #[test]
     fn a_stamp_reads_back() {
         let text = "2026-03-02T11:00:00Z/2026-03-02T15:00:00Z/a/b";
-        assert_eq!(text.parse::<Stamp>().unwrap().to_string(), text);
+        assert_eq!(text.parse::<SpaceFingerprint>().unwrap().to_string(), text);
     }
 }

@@ -1,4 +1,4 @@
-//! Client → what is known of a space. Everything is read anew in every look; nothing secret is read at all.
+//! Observes a space through a client. Everything is read again in every reconcile; no secret is read at all.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use super::next::Space;
 use crate::{
     config::Spaces,
     execute::{Cause, Reason},
-    named,
-    publish::{Owner, Vault},
+    lookup,
+    publish::{CredentialsNamespace, SecretOwner},
 };
 
 /// The ConfigMap in which every namespace has the certificates of its cluster.
@@ -22,22 +22,22 @@ const CA_KEY: &str = "ca.crt";
 /// Kind of the owner of what is published.
 pub const KIND: &str = "Namespace";
 
-/// Whose a published Secret is.
-pub(super) fn owner<'a>(name: &'a str, uid: &'a str) -> Owner<'a> {
-    Owner { group: "", kind: KIND, namespace: "", name, uid }
+/// Owner of a published Secret.
+pub(super) fn owner<'a>(name: &'a str, uid: &'a str) -> SecretOwner<'a> {
+    SecretOwner { group: "", kind: KIND, namespace: "", name, uid }
 }
 
 /// Metadata of a namespace and of the Secret of its name.
 pub(super) type Seen = (Option<PartialObjectMeta<Namespace>>, Option<PartialObjectMeta<Secret>>);
 
-/// Reads both, what is published first: what came after its namespace was looked for would pass for left behind.
-pub(super) async fn read(vault: &Vault, name: &str) -> Result<Seen, Cause> {
+/// Reads both, the published Secret first: a Secret published after the read of its namespace would look orphaned.
+pub(super) async fn read(vault: &CredentialsNamespace, name: &str) -> Result<Seen, Cause> {
     let namespaces: Api<Namespace> = Api::all(vault.client());
-    let secret = named::find_metadata(&vault.secrets(), &owner(name, "").secret_name()).await?;
-    Ok((named::find_metadata(&namespaces, name).await?, secret))
+    let secret = lookup::get_metadata_opt(&vault.secrets(), &owner(name, "").secret_name()).await?;
+    Ok((lookup::get_metadata_opt(&namespaces, name).await?, secret))
 }
 
-/// What matters of a namespace.
+/// Relevant parts of a namespace.
 pub(super) fn space(namespace: &PartialObjectMeta<Namespace>) -> Space {
     let metadata = &namespace.metadata;
     let label = |key: &str| metadata.labels.as_ref()?.get(key).map(String::as_str);
@@ -52,12 +52,12 @@ pub(super) fn space(namespace: &PartialObjectMeta<Namespace>) -> Space {
 }
 
 /// The certificates by which tenants trust the API server. Not those of the ConfigMap in the space itself, which its tenant may change.
-pub(super) async fn certificates(vault: &Vault, config: &Spaces) -> Result<Vec<u8>, Cause> {
+pub(super) async fn certificates(vault: &CredentialsNamespace, config: &Spaces) -> Result<Vec<u8>, Cause> {
     let bytes = if let Some(file) = &config.ca_file {
         from_file(file)?
     } else {
         let maps: Api<ConfigMap> = Api::namespaced(vault.client(), vault.namespace());
-        let found = named::find(&maps, ROOT_CA).await?.and_then(|map| map.data?.remove(CA_KEY));
+        let found = lookup::get_opt(&maps, ROOT_CA).await?.and_then(|map| map.data?.remove(CA_KEY));
         found.unwrap_or_default().into_bytes()
     };
     let pem = bytes.windows(11).any(|part| part == b"-----BEGIN ");
@@ -70,7 +70,7 @@ fn from_file(file: &Path) -> Result<Vec<u8>, Cause> {
         .map_err(|error| Cause::new(Reason::NotFound, format!("cannot read {}: {error}", file.display())))
 }
 
-/// Of what credentials are made, but for the token: when that is something else, they are made anew.
+/// Fingerprint of the inputs of credentials except the token: a difference leads to new credentials.
 pub(super) fn origin(server: &str, certificates: &[u8]) -> String {
     let all = [server.as_bytes(), b"\n", space::SERVICE_ACCOUNT.as_bytes(), b"\n", certificates].concat();
     Uuid::new_v5(&Uuid::NAMESPACE_URL, &all).to_string()

@@ -1,8 +1,8 @@
-//! What the loop over spaces last saw of each, for those who ask by metrics.
+//! Last state of each space, as the source of gauges.
 
-/// How the credentials of a space stand.
+/// State of a space's credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum SpaceState {
     /// Published, and not to be replaced yet.
     Published,
     /// Not published yet.
@@ -13,7 +13,7 @@ pub enum Standing {
     Blocked,
 }
 
-impl Standing {
+impl SpaceState {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Published, Self::Waiting, Self::Failing, Self::Blocked];
 
@@ -29,10 +29,10 @@ impl Standing {
 }
 
 /// Everything that was last seen of spaces.
-pub type Seen = crate::seen::Seen<Standing>;
+pub type SpaceGauge = crate::state_gauge::StateGauge<SpaceState>;
 
-impl Default for Seen {
+impl Default for SpaceGauge {
     fn default() -> Self {
-        Self::by(["spaces", "space-secrets"])
+        Self::with_watches(["spaces", "space-secrets"])
     }
 }

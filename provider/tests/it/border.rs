@@ -22,12 +22,12 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use memory::Memory;
 use provider_testplatform::{
-    account::callers::Callers,
+    account::callers::GuestLimiter,
     ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
-    execute::{Cause, Executor, Failure, Outcome, Patience, Reach, Reached, Reason},
+    execute::{Cause, ExecutionFailure, ExecutionResult, Executor, Patience, Reach, Reached, Reason},
     hub::Hub,
+    plan::{Operation, Plan},
     redacted::Redacted,
-    step::{Action, Step},
 };
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ impl Bench {
         let executor = Executor::new(
             Hub::new(hub.client(), "ephemeral-cluster", "ci"),
             reach,
-            Callers::default(),
+            GuestLimiter::default(),
             "me",
             Patience { hub: moment, build_clusters: moment },
             || "2026-01-01T02:00:00.123456Z".parse::<Timestamp>().unwrap(),
@@ -76,10 +76,10 @@ impl Bench {
     }
 
     /// Does one action.
-    async fn act(&self, object: &EphemeralCluster, action: Action) -> Result<Outcome, String> {
-        let step = Step { actions: vec![action], ..Step::default() };
+    async fn act(&self, object: &EphemeralCluster, action: Operation) -> Result<ExecutionResult, String> {
+        let step = Plan { actions: vec![action], ..Plan::default() };
         let done = self.executor.run(Some(object.clone()), &step).await;
-        done.map_err(|Failure { error, .. }| format!("{}/{}", error.action, error.reason.as_str()))
+        done.map_err(|ExecutionFailure { error, .. }| format!("{}/{}", error.action, error.reason.as_str()))
     }
 }
 

@@ -6,8 +6,8 @@ use kube::core::Status;
 use proptest::prelude::*;
 use provider_testplatform::{
     carry::{
-        next::{Found, Order, next},
-        seen::Standing,
+        next::{SecretState, SyncRequest, plan},
+        seen::SecretSyncState,
     },
     execute::{Cause, error::is_forbidden},
 };
@@ -28,8 +28,8 @@ fn composite() -> Value {
     })
 }
 
-fn order() -> Order {
-    Order::read("demo-x", None, &composite()).unwrap()
+fn order() -> SyncRequest {
+    SyncRequest::from_composite("demo-x", None, &composite()).unwrap()
 }
 
 fn data(tenant: &str, name: &str, parcels: &Value) -> BTreeMap<String, String> {
@@ -48,13 +48,13 @@ fn composites_that_bring_credentials_are_read() {
     assert_eq!((order.name.as_str(), order.tenant.as_str(), order.over), ("demo-x", "tenant-a", false));
     assert_eq!((order.hub.as_deref(), order.namespace.as_deref()), (Some("hive-1"), Some("byoc-demo-1")));
     // Of one in a namespace that is the tenant, whatever its spec says.
-    assert_eq!(Order::read("x", Some("tenant-b"), &composite()).unwrap().tenant, "tenant-b");
+    assert_eq!(SyncRequest::from_composite("x", Some("tenant-b"), &composite()).unwrap().tenant, "tenant-b");
     let mut none = composite();
     none["spec"].as_object_mut().unwrap().remove("byoc");
-    assert_eq!(Order::read("x", None, &none), None);
+    assert_eq!(SyncRequest::from_composite("x", None, &none), None);
     let mut none = composite();
     none["spec"].as_object_mut().unwrap().remove("claimRef");
-    assert_eq!(Order::read("x", None, &none), None, "an administrator's has no tenant");
+    assert_eq!(SyncRequest::from_composite("x", None, &none), None, "an administrator's has no tenant");
 }
 
 #[test]
@@ -69,14 +69,18 @@ fn only_what_left_nothing_is_over() {
         let mut composite = composite();
         composite["status"]["phase"] = phase.into();
         composite["status"]["conditions"] = json!([{ "type": "ProwJobCompleted", "status": completed }]);
-        assert_eq!(Order::read("x", None, &composite).unwrap().over, over, "{phase} {completed}");
+        assert_eq!(
+            SyncRequest::from_composite("x", None, &composite).unwrap().over,
+            over,
+            "{phase} {completed}"
+        );
     }
 }
 
 #[test]
 fn nothing_but_its_own_config_map_is_believed() {
     let whole = json!(asked());
-    let parcels = |data: &BTreeMap<String, String>| order().parcels(data);
+    let parcels = |data: &BTreeMap<String, String>| order().requested_copies(data);
     assert_eq!(parcels(&data("tenant-a", "demo-x", &whole)).unwrap(), asked());
     for wrong in [data("tenant-b", "demo-x", &whole), data("tenant-a", "demo-y", &whole), BTreeMap::new()] {
         assert_eq!(
@@ -111,8 +115,8 @@ fn nothing_but_its_own_config_map_is_believed() {
     // What the composite does not bring itself is nobody's to ask for.
     let mut less = composite();
     less["spec"]["byoc"].as_object_mut().unwrap().remove("pullSecretRef");
-    let less = Order::read("demo-x", None, &less).unwrap();
-    assert!(less.parcels(&data("tenant-a", "demo-x", &whole)).is_err());
+    let less = SyncRequest::from_composite("demo-x", None, &less).unwrap();
+    assert!(less.requested_copies(&data("tenant-a", "demo-x", &whole)).is_err());
 }
 
 #[test]
@@ -142,13 +146,13 @@ fn what_an_answer_quotes_is_not_repeated() {
 #[test]
 fn what_may_not_be_carried_is_said_in_words() {
     let found = BTreeMap::from([
-        ("credentialsSecretRef".to_owned(), Found::Unfit("cannot be carried: key x is y".to_owned())),
-        ("pullSecretRef".to_owned(), Found::Whole("u/1".to_owned())),
+        ("credentialsSecretRef".to_owned(), SecretState::Unfit("cannot be carried: key x is y".to_owned())),
+        ("pullSecretRef".to_owned(), SecretState::Whole("u/1".to_owned())),
     ]);
-    let step = next(&asked(), &found, &BTreeMap::new(), None);
+    let step = plan(&asked(), &found, &BTreeMap::new(), None);
     assert_eq!(step.write, ["pullSecretRef"]);
     assert!(!step.report.carried);
-    assert_eq!(step.standing(), Standing::Incomplete);
+    assert_eq!(step.sync_state(), SecretSyncState::Incomplete);
     assert_eq!(step.report.secrets["credentialsSecretRef"], Fate::KeyMissing);
     assert_eq!(step.report.words["credentialsSecretRef"], "cannot be carried: key x is y");
     assert_eq!(Report::read(&step.report.write().unwrap()), Some(step.report));
@@ -158,33 +162,33 @@ fn what_may_not_be_carried_is_said_in_words() {
 fn it_is_carried_once_and_again_when_it_changes() {
     let found = |aws: &str| {
         BTreeMap::from([
-            ("credentialsSecretRef".to_owned(), Found::Whole(aws.to_owned())),
-            ("pullSecretRef".to_owned(), Found::Whole("u/1".to_owned())),
+            ("credentialsSecretRef".to_owned(), SecretState::Whole(aws.to_owned())),
+            ("pullSecretRef".to_owned(), SecretState::Whole("u/1".to_owned())),
         ])
     };
-    let first = next(&asked(), &found("u/1"), &BTreeMap::new(), None);
+    let first = plan(&asked(), &found("u/1"), &BTreeMap::new(), None);
     assert_eq!(first.write, ["credentialsSecretRef", "pullSecretRef"]);
     assert!(first.report.carried && first.report.secrets.values().all(|fate| *fate == Fate::Carried));
     let written: BTreeMap<String, String> =
         first.write.iter().map(|field| (field.clone(), "u/1".to_owned())).collect();
     let before = Some(&first.report);
-    assert_eq!(next(&asked(), &found("u/1"), &written, before).write, [""; 0]);
-    let changed = next(&asked(), &found("u/2"), &written, before);
+    assert_eq!(plan(&asked(), &found("u/1"), &written, before).write, [""; 0]);
+    let changed = plan(&asked(), &found("u/2"), &written, before);
     assert_eq!(changed.write, ["credentialsSecretRef"]);
-    assert_eq!([first.standing(), changed.standing()], [Standing::Carried; 2]);
-    let gone = next(&asked(), &BTreeMap::new(), &written, before);
-    assert_eq!(gone.standing(), Standing::Outdated, "the hub has it as it was");
+    assert_eq!([first.sync_state(), changed.sync_state()], [SecretSyncState::Carried; 2]);
+    let gone = plan(&asked(), &BTreeMap::new(), &written, before);
+    assert_eq!(gone.sync_state(), SecretSyncState::Outdated, "the hub has it as it was");
     // A report is read back as it was written.
     assert_eq!(Report::read(&first.report.write().unwrap()), Some(first.report));
 }
 
-fn state() -> impl Strategy<Value = Option<Found>> {
+fn state() -> impl Strategy<Value = Option<SecretState>> {
     prop_oneof![
         Just(None),
-        Just(Some(Found::Absent)),
-        Just(Some(Found::Forbidden)),
-        Just(Some(Found::Unfit("x".to_owned()))),
-        (0..3u8).prop_map(|n| Some(Found::Whole(format!("u/{n}")))),
+        Just(Some(SecretState::Absent)),
+        Just(Some(SecretState::Forbidden)),
+        Just(Some(SecretState::Unfit("x".to_owned()))),
+        (0..3u8).prop_map(|n| Some(SecretState::Whole(format!("u/{n}")))),
     ]
 }
 
@@ -201,9 +205,9 @@ proptest! {
             let mut found = BTreeMap::new();
             found.extend(aws.map(|state| ("credentialsSecretRef".to_owned(), state)));
             found.extend(config.map(|state| ("pullSecretRef".to_owned(), state)));
-            let step = next(&asked(), &found, &written, report.as_ref());
+            let step = plan(&asked(), &found, &written, report.as_ref());
             for field in &step.write {
-                let Some(Found::Whole(revision)) = found.get(field) else { panic!("{field} is not whole") };
+                let Some(SecretState::Whole(revision)) = found.get(field) else { panic!("{field} is not whole") };
                 written.insert(field.clone(), revision.clone());
                 there.insert(field.clone());
             }
@@ -212,7 +216,7 @@ proptest! {
             prop_assert!(!step.report.carried || there.len() == 2);
             prop_assert_eq!(step.report.secrets.len(), 2);
             for (field, fate) in &step.report.secrets {
-                prop_assert_eq!(*fate == Fate::Carried, matches!(found.get(field), Some(Found::Whole(_))));
+                prop_assert_eq!(*fate == Fate::Carried, matches!(found.get(field), Some(SecretState::Whole(_))));
             }
             report = Some(step.report);
         }

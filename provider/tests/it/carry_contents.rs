@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use provider_testplatform::carry::contents::judged;
+use provider_testplatform::carry::contents::validate_keys;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn carry(key: &str, value: &[u8]) -> Result<Vec<u8>, String> {
         (key.to_owned(), value.to_vec()),
         ("aws_config".to_owned(), b"credential_process = x".to_vec()),
     ]);
-    let carried = judged(&[key.to_owned()], &found)?;
+    let carried = validate_keys(&[key.to_owned()], &found)?;
     assert_eq!(carried.keys().collect::<Vec<_>>(), [key]);
     Ok(carried[key].clone())
 }
@@ -184,7 +184,7 @@ fn what_lacks_something_goes_nowhere() {
     // What is not there, or empty.
     let keys = ["aws_access_key_id", "aws_secret_access_key"].map(str::to_owned);
     for found in [BTreeMap::new(), keys.clone().map(|key| (key, vec![])).into()] {
-        let words = judged(&keys, &found).unwrap_err();
+        let words = validate_keys(&keys, &found).unwrap_err();
         assert_eq!(words, "needs the keys aws_access_key_id and aws_secret_access_key, none of them empty");
     }
 }

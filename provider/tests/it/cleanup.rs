@@ -6,7 +6,7 @@ mod walk;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use provider_testplatform::cleanup::{
-    next::{Claim, Fate, MOST_RUNS, Remark, Run, Step, next},
+    next::{Claim, CleanupPlan, Fate, MOST_RUNS, Remark, Run, plan},
     observe,
 };
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ fn body() -> Value {
 }
 
 fn claim() -> Claim {
-    observe::claim(&metadata(), &body()).unwrap()
+    observe::read_claim(&metadata(), &body()).unwrap()
 }
 
 fn run() -> Run {
@@ -58,17 +58,17 @@ fn run() -> Run {
 fn nobody_is_made_to_read_runs_without_end() {
     let owned_by = |count: usize| {
         let owners = (0..count).map(|n| owner("TaskRun", &n.to_string())).collect();
-        observe::claim(&ObjectMeta { owner_references: Some(owners), ..metadata() }, &body()).unwrap()
+        observe::read_claim(&ObjectMeta { owner_references: Some(owners), ..metadata() }, &body()).unwrap()
     };
     assert_eq!((owned_by(MOST_RUNS).kept.is_some(), owned_by(MOST_RUNS).runs.len()), (true, MOST_RUNS));
     let many = owned_by(MOST_RUNS + 1);
     assert_eq!((many.kept, many.runs.len()), (None, MOST_RUNS));
     let fates = vec![Fate::Over(Some(at("11:00:00"))); MOST_RUNS];
-    let step = next(&many, &fates, at("13:00:00"));
+    let step = plan(&many, &fates, at("13:00:00"));
     assert_eq!((step.tear_down, step.tell), (false, Some(Remark::Unreadable)));
     let note = (0..1000).map(|n| format!("TaskRun/n{n}/u{n}")).collect::<Vec<_>>().join(",");
     let noted = Claim { note: Some(note), ..owned_by(MOST_RUNS) };
-    assert_eq!(noted.concerned().len(), 2 * MOST_RUNS);
+    assert_eq!(noted.runs_to_read().len(), 2 * MOST_RUNS);
 }
 
 #[test]
@@ -76,19 +76,21 @@ fn what_ends_anyway_is_left_alone() {
     let ends = |change: fn(&mut Value)| {
         let mut body = body();
         change(&mut body);
-        observe::claim(&metadata(), &body).unwrap().ends
+        observe::read_claim(&metadata(), &body).unwrap().ends
     };
     assert!(!ends(|_| {}));
     assert!(ends(|b| b["status"]["phase"] = "Deprovisioning".into()));
     assert!(ends(|b| b["status"]["phase"] = "Deprovisioned".into()));
     assert!(!ends(|b| b["status"]["phase"] = "Failed".into()), "something may be left");
     let over = json!({ "phase": "Failed", "conditions": [{ "type": "ProwJobCompleted", "status": "True" }] });
-    assert!(observe::claim(&metadata(), &json!({ "spec": body()["spec"], "status": over })).unwrap().ends);
+    assert!(
+        observe::read_claim(&metadata(), &json!({ "spec": body()["spec"], "status": over })).unwrap().ends
+    );
     let deleted = ObjectMeta { deletion_timestamp: Some(Time(at("12:00:00"))), ..metadata() };
-    let deleted = observe::claim(&deleted, &body()).unwrap();
+    let deleted = observe::read_claim(&deleted, &body()).unwrap();
     let asked = Claim { asked: Some(true), ..claim() };
     for claim in [deleted, asked] {
-        assert_eq!(next(&claim, &[Fate::Over(Some(at("11:00:00")))], at("13:00:00")), Step::default());
+        assert_eq!(plan(&claim, &[Fate::Over(Some(at("11:00:00")))], at("13:00:00")), CleanupPlan::default());
     }
 }
 
@@ -96,27 +98,27 @@ fn what_ends_anyway_is_left_alone() {
 fn it_is_noted_first_then_kept_and_then_torn_down() {
     let over = [Fate::Over(Some(at("12:00:00")))];
     let mut claim = claim();
-    let noted = Step { note: Some(Some(OWNED.into())), follow: true, ..Step::default() };
-    assert_eq!(next(&claim, &[Fate::Runs], at("12:00:01")), noted);
+    let noted = CleanupPlan { note: Some(Some(OWNED.into())), follow: true, ..CleanupPlan::default() };
+    assert_eq!(plan(&claim, &[Fate::Runs], at("12:00:01")), noted);
     claim.note = Some(OWNED.into());
-    assert_eq!(next(&claim, &[Fate::Runs], at("12:00:01")), Step { note: None, ..noted });
-    let planned = Step {
+    assert_eq!(plan(&claim, &[Fate::Runs], at("12:00:01")), CleanupPlan { note: None, ..noted });
+    let planned = CleanupPlan {
         note: Some(Some(note(at("12:00:00")))),
         tell: Some(Remark::Planned(at("12:30:00"))),
         due: Some(at("12:30:00")),
         follow: true,
-        ..Step::default()
+        ..CleanupPlan::default()
     };
-    assert_eq!(next(&claim, &over, at("12:00:01")), planned);
+    assert_eq!(plan(&claim, &over, at("12:00:01")), planned);
     claim.note = Some("2026-03-02T12:00:00Z".into());
-    assert_eq!(next(&claim, &over, at("12:29:59")), Step { note: None, ..planned });
-    let step = next(&claim, &over, at("12:30:00"));
+    assert_eq!(plan(&claim, &over, at("12:29:59")), CleanupPlan { note: None, ..planned });
+    let step = plan(&claim, &over, at("12:30:00"));
     assert_eq!((step.note, step.tear_down, step.tell, step.due), (None, true, Some(Remark::TornDown), None));
     // A longer time is heeded, and so is a shorter one.
     claim.kept = Some(GoDuration::from_hours(1));
-    assert_eq!(next(&claim, &over, at("12:30:00")).due, Some(at("13:00:00")));
+    assert_eq!(plan(&claim, &over, at("12:30:00")).due, Some(at("13:00:00")));
     claim.kept = Some(GoDuration::ZERO);
-    assert!(next(&claim, &over, at("12:00:00")).tear_down);
+    assert!(plan(&claim, &over, at("12:00:00")).tear_down);
 }
 
 /// The last of them counts, and one that goes on keeps it.
@@ -125,13 +127,16 @@ fn all_runs_have_to_be_over() {
     let run = |n: u8| Run { name: format!("r{n}"), uid: format!("u{n}"), ..run() };
     let listed = "PipelineRun/r0/u0,PipelineRun/r1/u1,PipelineRun/r2/u2".to_owned();
     let claim = Claim { runs: (0..3).map(run).collect(), note: Some(listed), ..claim() };
-    assert_eq!(claim.concerned(), claim.runs);
+    assert_eq!(claim.runs_to_read(), claim.runs);
     let fates = |last: Fate| [Fate::Over(Some(at("11:00:00"))), Fate::Over(Some(at("12:00:00"))), last];
     assert_eq!(
-        next(&claim, &fates(Fate::Over(Some(at("11:30:00")))), at("12:10:00")).due,
+        plan(&claim, &fates(Fate::Over(Some(at("11:30:00")))), at("12:10:00")).due,
         Some(at("12:30:00"))
     );
-    assert_eq!(next(&claim, &fates(Fate::Runs), at("14:00:00")), Step { follow: true, ..Step::default() });
+    assert_eq!(
+        plan(&claim, &fates(Fate::Runs), at("14:00:00")),
+        CleanupPlan { follow: true, ..CleanupPlan::default() }
+    );
 }
 
 /// When one went is known only by who saw it, and noted for who comes after.
@@ -139,16 +144,16 @@ fn all_runs_have_to_be_over() {
 fn what_cannot_be_computed_again_is_remembered_by_the_note() {
     let mut claim = claim();
     let gone = [Fate::Gone, Fate::Over(Some(at("11:00:00")))];
-    assert_eq!(next(&claim, &gone, at("12:00:00")).note, Some(Some(note(at("12:00:00")))));
+    assert_eq!(plan(&claim, &gone, at("12:00:00")).note, Some(Some(note(at("12:00:00")))));
     claim.note = Some(note(at("12:00:00")));
-    let step = next(&claim, &gone, at("12:20:00"));
+    let step = plan(&claim, &gone, at("12:20:00"));
     assert_eq!((step.note, step.due), (None, Some(at("12:30:00"))));
     // What is no time, or none that has been, is no witness.
     for wrong in
         ["2026-03-02T13:00:00Z", "yesterday", "2026-03-02T12:00:00+00:00", "2026-03-02T11:00:00.5Z", ""]
     {
         claim.note = Some(wrong.into());
-        assert_eq!(next(&claim, &gone, at("12:20:00")).note, Some(Some(note(at("12:20:00")))), "{wrong}");
+        assert_eq!(plan(&claim, &gone, at("12:20:00")).note, Some(Some(note(at("12:20:00")))), "{wrong}");
     }
 }
 
@@ -156,19 +161,19 @@ fn what_cannot_be_computed_again_is_remembered_by_the_note() {
 #[test]
 fn a_run_that_went_with_its_reference_is_remembered() {
     let mut left = Claim { runs: vec![], note: Some(OWNED.into()), ..claim() };
-    assert_eq!(left.concerned(), claim().runs);
-    let step = next(&left, &[Fate::Gone], at("12:00:00"));
+    assert_eq!(left.runs_to_read(), claim().runs);
+    let step = plan(&left, &[Fate::Gone], at("12:00:00"));
     assert_eq!((step.note, step.due), (Some(Some(note(at("12:00:00")))), Some(at("12:30:00"))));
     // From one that is still there somebody has taken the claim away.
     for fate in [Fate::Runs, Fate::Over(Some(at("11:00:00")))] {
-        let step = next(&left, &[fate], at("12:00:00"));
+        let step = plan(&left, &[fate], at("12:00:00"));
         assert_eq!((step.note, step.tell, step.due), (Some(None), Some(Remark::NoOwner), None));
     }
-    let step = next(&left, &[Fate::Forbidden], at("12:00:00"));
+    let step = plan(&left, &[Fate::Forbidden], at("12:00:00"));
     assert_eq!((step.note, step.tell), (None, Some(Remark::Forbidden)), "it is not forgotten");
     left.note = Some(note(at("12:00:00")));
-    assert_eq!(left.concerned(), []);
-    assert!(next(&left, &[], at("12:30:00")).tear_down);
+    assert_eq!(left.runs_to_read(), []);
+    assert!(plan(&left, &[], at("12:30:00")).tear_down);
     for nonsense in [
         "PipelineRun",
         "PipelineRun/p",
@@ -180,8 +185,8 @@ fn a_run_that_went_with_its_reference_is_remembered() {
         "",
     ] {
         left.note = Some(nonsense.into());
-        assert_eq!(left.concerned(), [], "{nonsense}");
-        assert_eq!(next(&left, &[], at("12:00:00")).note, Some(None));
+        assert_eq!(left.runs_to_read(), [], "{nonsense}");
+        assert_eq!(plan(&left, &[], at("12:00:00")).note, Some(None));
     }
 }
 
@@ -189,10 +194,10 @@ fn a_run_that_went_with_its_reference_is_remembered() {
 fn a_note_that_is_not_so_is_taken_away() {
     let mut claim = claim();
     claim.note = Some(note(at("11:00:00")));
-    let step = next(&claim, &[Fate::Runs], at("12:00:00"));
+    let step = plan(&claim, &[Fate::Runs], at("12:00:00"));
     assert_eq!((step.note, step.tear_down), (Some(Some(OWNED.into())), false));
     // An earlier one than Tekton says is put right, and nothing is torn down by it.
-    let step = next(&claim, &[Fate::Over(Some(at("11:50:00")))], at("12:00:00"));
+    let step = plan(&claim, &[Fate::Over(Some(at("11:50:00")))], at("12:00:00"));
     assert_eq!((step.note, step.tear_down), (Some(Some(note(at("11:50:00")))), false));
 }
 
@@ -203,42 +208,42 @@ fn failed_counts_whatever_the_runs_do() {
         { "type": "ClusterReady", "status": "False", "lastTransitionTime": "2026-03-02T12:00:00Z" },
         { "type": "ProwJobCompleted", "status": "False" },
     ] });
-    let mut claim = observe::claim(&metadata(), &body).unwrap();
+    let mut claim = observe::read_claim(&metadata(), &body).unwrap();
     assert_eq!(claim.failed, Some(Some(at("12:00:00"))));
-    assert_eq!(next(&claim, &[Fate::Runs], at("12:10:00")).due, Some(at("12:30:00")));
+    assert_eq!(plan(&claim, &[Fate::Runs], at("12:10:00")).due, Some(at("12:30:00")));
     // Where the status does not say when, it is when that was seen.
     claim.failed = Some(None);
     claim.note = Some(note(at("12:00:00")));
-    assert!(next(&claim, &[Fate::Runs], at("12:30:00")).tear_down);
+    assert!(plan(&claim, &[Fate::Runs], at("12:30:00")).tear_down);
     claim.note = None;
     claim.runs.clear();
-    assert_eq!(next(&claim, &[], at("12:30:00")).due, Some(at("13:00:00")));
+    assert_eq!(plan(&claim, &[], at("12:30:00")).due, Some(at("13:00:00")));
 }
 
 #[test]
 fn nothing_is_done_without_the_right_to_read_or_against_a_no() {
     let over = Fate::Over(Some(at("12:00:00")));
-    let step = next(&claim(), &[over.clone(), Fate::Forbidden], at("14:00:00"));
-    let forbidden = Step { tell: Some(Remark::Forbidden), follow: true, ..Step::default() };
-    assert_eq!(step, Step { note: Some(Some(OWNED.into())), ..forbidden });
+    let step = plan(&claim(), &[over.clone(), Fate::Forbidden], at("14:00:00"));
+    let forbidden = CleanupPlan { tell: Some(Remark::Forbidden), follow: true, ..CleanupPlan::default() };
+    assert_eq!(step, CleanupPlan { note: Some(Some(OWNED.into())), ..forbidden });
     let noted = Claim { note: Some(note(at("12:00:00"))), ..claim() };
-    let step = next(&noted, &[Fate::Forbidden], at("14:00:00"));
+    let step = plan(&noted, &[Fate::Forbidden], at("14:00:00"));
     let remembers = format!("{OWNED},since/2026-03-02T12:00:00Z");
     assert_eq!(step.note, Some(Some(remembers)), "nothing is planned then");
     let held = Claim { asked: Some(false), ..claim() };
-    let step = next(&held, std::slice::from_ref(&over), at("14:00:00"));
+    let step = plan(&held, std::slice::from_ref(&over), at("14:00:00"));
     assert_eq!((step.tear_down, step.tell), (false, Some(Remark::Held)));
     let unread = Claim { kept: None, ..claim() };
-    let step = next(&unread, std::slice::from_ref(&over), at("14:00:00"));
-    let unreadable = Step { tell: Some(Remark::Unreadable), ..Step::default() };
-    assert_eq!(step, Step { note: Some(Some(OWNED.into())), ..unreadable });
+    let step = plan(&unread, std::slice::from_ref(&over), at("14:00:00"));
+    let unreadable = CleanupPlan { tell: Some(Remark::Unreadable), ..CleanupPlan::default() };
+    assert_eq!(step, CleanupPlan { note: Some(Some(OWNED.into())), ..unreadable });
     let unowned = Claim { runs: vec![], ..claim() };
-    assert_eq!(next(&unowned, &[], at("14:00:00")).tell, Some(Remark::NoOwner));
+    assert_eq!(plan(&unowned, &[], at("14:00:00")).tell, Some(Remark::NoOwner));
     for remark in [Remark::Forbidden, Remark::Held, Remark::Unreadable, Remark::NoOwner] {
         assert!(remark.event().warning && remark.event().reason.starts_with("Cleanup"));
     }
     let forever = Claim { kept: Some("2500000h".parse().unwrap()), ..claim() };
-    let step = next(&forever, &[Fate::Over(Some(Timestamp::MAX))], at("14:00:00"));
+    let step = plan(&forever, &[Fate::Over(Some(Timestamp::MAX))], at("14:00:00"));
     assert_eq!((step.tear_down, step.due), (false, None));
 }
 
@@ -246,15 +251,15 @@ fn nothing_is_done_without_the_right_to_read_or_against_a_no() {
 #[test]
 fn when_a_run_went_is_remembered_without_the_right_to_read() {
     let noted = Claim { note: Some(note(at("12:50:00"))), ..claim() };
-    let off = next(&noted, &[Fate::Forbidden], at("12:51:00"));
+    let off = plan(&noted, &[Fate::Forbidden], at("12:51:00"));
     let mut claim = Claim { note: off.note.unwrap(), ..noted };
-    assert_eq!(next(&claim, &[Fate::Forbidden], at("12:52:00")).note, None, "the same stays");
+    assert_eq!(plan(&claim, &[Fate::Forbidden], at("12:52:00")).note, None, "the same stays");
     let over = Fate::Over(Some(at("12:00:00")));
-    let step = next(&claim, &[over], at("12:53:00"));
+    let step = plan(&claim, &[over], at("12:53:00"));
     assert_eq!((step.due, step.tear_down), (Some(at("13:20:00")), false));
     // It is no time at which one that went later did.
-    assert_eq!(next(&claim, &[Fate::Gone], at("12:53:00")).due, Some(at("13:23:00")));
+    assert_eq!(plan(&claim, &[Fate::Gone], at("12:53:00")).due, Some(at("13:23:00")));
     // What has not been yet is not remembered.
     claim.note = Some(format!("{OWNED},since/2026-03-02T14:00:00Z"));
-    assert_eq!(next(&claim, &[Fate::Forbidden], at("12:54:00")).note, Some(Some(OWNED.into())));
+    assert_eq!(plan(&claim, &[Fate::Forbidden], at("12:54:00")).note, Some(Some(OWNED.into())));
 }

@@ -7,7 +7,7 @@ mod refresh;
 mod rotation;
 
 use provider_testplatform::cluster_pool::{
-    clusters::Cluster,
+    clusters::PoolCluster,
     pool::{Pool, Unread},
 };
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn the_last_failure_outlives_the_cluster_that_could_tell() {
             }] },
         })
     };
-    let read = |object: &Value| Cluster::read(object, "cluster-pools", "aws-420");
+    let read = |object: &Value| PoolCluster::read(object, "cluster-pools", "aws-420");
     let mut model = Model::new(1, 0);
     model.world.clusters.push(read(&deployment("AWS VPC limit exceeded", "AWSVPCLimitExceeded")).unwrap());
     model.look();
@@ -74,7 +74,7 @@ fn the_last_failure_outlives_the_cluster_that_could_tell() {
         let failure = read(&deployment(message, reason)).unwrap().failure.unwrap();
         assert!(!failure.message.contains("secret"), "{failure:?}");
     }
-    assert_eq!(Cluster::read(&deployment("m", "R"), "elsewhere", "aws-420"), None, "another pool's");
+    assert_eq!(PoolCluster::read(&deployment("m", "R"), "elsewhere", "aws-420"), None, "another pool's");
 }
 
 #[test]

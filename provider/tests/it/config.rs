@@ -41,7 +41,7 @@ fn claims_are_off_unless_switched_on() {
         // No build cluster is needed for them.
         assert_eq!(config.build_clusters.directory, None);
     }
-    assert_eq!(world::Settings::from(&Config::default()), world::Settings::default());
+    assert_eq!(world::ClaimSettings::from(&Config::default()), world::ClaimSettings::default());
 }
 
 /// A hub whose configuration is taken today goes on where nothing is published there.

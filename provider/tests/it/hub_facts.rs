@@ -5,8 +5,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use proptest::{prelude::*, test_runner::RngSeed};
 use provider_testplatform::hub_facts::{
-    AGE, SOONEST, Step, in_the_making, next,
-    world::{Found, World},
+    AGE, FactsPlan, SOONEST, in_the_making, plan,
+    world::{BackendState, HubState},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -25,12 +25,12 @@ fn after(seconds: i64) -> Timestamp {
     noon() + SignedDuration::from_secs(seconds)
 }
 
-fn counted(clusters: i64) -> Found {
-    Found::Counted { clusters, provisioning: 1, versions: vec!["4.20".into()] }
+fn counted(clusters: i64) -> BackendState {
+    BackendState::Counted { clusters, provisioning: 1, versions: vec!["4.20".into()] }
 }
 
-fn world(clusters: i64) -> World {
-    World {
+fn world(clusters: i64) -> HubState {
+    HubState {
         trouble: None,
         backends: [(Backend::HyperShift, counted(clusters))].into(),
         classes: [("metal".to_owned(), Some(2)), ("vm".to_owned(), None)].into(),
@@ -38,8 +38,8 @@ fn world(clusters: i64) -> World {
     }
 }
 
-fn told(world: &World) -> Facts {
-    next(None, world, PERIOD, noon()).write.unwrap()
+fn told(world: &HubState) -> Facts {
+    plan(None, world, PERIOD, noon()).write.unwrap()
 }
 
 #[test]
@@ -61,19 +61,19 @@ fn everything_that_is_known_is_told_at_once() {
         .into(),
         capi_version: None,
     };
-    assert_eq!(next(None, &world(3), PERIOD, noon()), Step { write: Some(expected), requeue: PERIOD });
+    assert_eq!(plan(None, &world(3), PERIOD, noon()), FactsPlan { write: Some(expected), requeue: PERIOD });
 }
 
 #[test]
 fn what_was_not_counted_is_left_out_and_what_is_not_served_is_a_problem() {
     let mut world = world(3);
-    world.backends.insert(Backend::ClusterApi, Found::NotServed("it serves no clusters".into()));
+    world.backends.insert(Backend::ClusterApi, BackendState::NotServed("it serves no clusters".into()));
     let facts = told(&world);
     let capi = facts.backend(Backend::ClusterApi).unwrap();
     assert_eq!((capi.clusters, capi.problem.as_deref()), (Some(0), Some("it serves no clusters")));
     // What is not there does not hide how many there are of the rest.
     assert_eq!(facts.load(), Some(3));
-    world.backends.insert(Backend::Osac, Found::Unknown);
+    world.backends.insert(Backend::Osac, BackendState::Unknown);
     let facts = told(&world);
     assert_eq!(facts.backend(Backend::Osac), Some(&BackendFacts::default()));
     assert_eq!(facts.load(), None);
@@ -92,7 +92,7 @@ fn it_is_told_when_it_changes_and_now_and_then(
     #[case] write: bool,
     #[case] requeue: u64,
 ) {
-    let step = next(Some(&told(&world(3))), &world(clusters), PERIOD, after(seconds));
+    let step = plan(Some(&told(&world(3))), &world(clusters), PERIOD, after(seconds));
     assert_eq!((step.write.is_some(), step.requeue), (write, Duration::from_secs(requeue)));
     assert!(step.write.is_none_or(|facts| facts.written_at == Some(after(seconds))));
 }
@@ -100,15 +100,15 @@ fn it_is_told_when_it_changes_and_now_and_then(
 #[test]
 fn since_when_it_is_well_or_not_is_kept() {
     let well = told(&world(3));
-    let ill = World { trouble: Some("its API server says that it is not ready".into()), ..world(3) };
+    let ill = HubState { trouble: Some("its API server says that it is not ready".into()), ..world(3) };
     let health =
-        |known: &Facts, world: &World, at: i64| next(Some(known), world, PERIOD, after(at)).write.unwrap();
+        |known: &Facts, world: &HubState, at: i64| plan(Some(known), world, PERIOD, after(at)).write.unwrap();
     let first = health(&well, &ill, 60);
     assert_eq!(
         first.health,
         Some(Health { ready: false, since: Some(after(60)), message: ill.trouble.clone() })
     );
-    let second = health(&first, &World { backends: [].into(), ..ill.clone() }, 120);
+    let second = health(&first, &HubState { backends: [].into(), ..ill.clone() }, 120);
     assert_eq!(second.health.unwrap().since, Some(after(60)));
     assert_eq!(health(&first, &world(3), 120).health.unwrap().since, Some(after(120)));
 }
@@ -123,7 +123,7 @@ proptest! {
         let period = Duration::from_secs(period);
         let (mut known, mut at, mut last): (Option<Facts>, Timestamp, Option<Timestamp>) = (None, noon(), None);
         for count in counts {
-            let step = next(known.as_ref(), &world(count), period, at);
+            let step = plan(known.as_ref(), &world(count), period, at);
             if let Some(facts) = step.write {
                 prop_assert!(last.is_none_or(|last| at.duration_since(last) >= SOONEST));
                 // Nothing is written that says nothing new, but for its age.

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use provider_testplatform::{
-    bundles::apply::Why,
+    bundles::apply::ApplyErrorReason,
     cluster_claim::reason,
     ephemeral_cluster::{conditions, told},
     metrics::{bundles, cloud, prerequisites},
@@ -96,12 +96,12 @@ fn known() -> Vec<Reasons> {
             condition::TearDown, condition::PlatformCredentials;
         "apis/src/hive_status.rs": hive_status::Blocked;
         "apis/src/hub/reason.rs": hub::Selected, hub::NoHub;
-        "provider/src/cluster_claim/reason.rs": reason::Reason;
-        "provider/src/ephemeral_cluster/conditions.rs": conditions::Reason;
-        "provider/src/ephemeral_cluster/told.rs": told::Told;
-        "provider/src/metrics/bundles.rs": bundles::Outcome;
-        "provider/src/metrics/cloud.rs": cloud::Outcome;
-        "provider/src/metrics/prerequisites.rs": prerequisites::Outcome;
+        "provider/src/cluster_claim/reason.rs": reason::ClaimEventReason;
+        "provider/src/ephemeral_cluster/conditions.rs": conditions::ConditionReason;
+        "provider/src/ephemeral_cluster/told.rs": told::EventReason;
+        "provider/src/metrics/bundles.rs": bundles::BundleOutcome;
+        "provider/src/metrics/cloud.rs": cloud::CredentialOutcome;
+        "provider/src/metrics/prerequisites.rs": prerequisites::PrerequisiteOutcome;
     }
 }
 
@@ -164,7 +164,7 @@ fn every_enum_of_words_is_one_of_reasons_or_known_to_be_none() {
 #[test]
 fn every_word_that_is_told_is_one_of_all() {
     let mut seen = 0;
-    let within = (WITHIN.0, WITHIN.1, Why::ALL.map(Why::as_str).to_vec());
+    let within = (WITHIN.0, WITHIN.1, ApplyErrorReason::ALL.map(ApplyErrorReason::as_str).to_vec());
     for (file, name, words) in known().into_iter().chain([within]) {
         let Some(told) = words_of(&read(file), name) else { continue };
         let words: BTreeSet<String> = words.into_iter().map(str::to_owned).collect();
@@ -177,7 +177,7 @@ fn every_word_that_is_told_is_one_of_all() {
 #[test]
 fn every_reason_within_another_is_a_row_and_every_row_is_one() {
     let entries: BTreeMap<String, String> = entries(&read(RUNBOOK)).into_iter().collect();
-    let told: BTreeSet<String> = Why::ALL.iter().map(|why| why.as_str().to_owned()).collect();
+    let told: BTreeSet<String> = ApplyErrorReason::ALL.iter().map(|why| why.as_str().to_owned()).collect();
     let rows = TABLES.map(|table| rows(&entries[table]));
     for (table, rows) in TABLES.iter().zip(&rows) {
         assert!(!rows.is_empty(), "{RUNBOOK}: {table} has no table");

@@ -1,4 +1,4 @@
-//! A claim that goes, or becomes another one, while it is looked at.
+//! Claims that are deleted or replaced during a reconcile.
 
 use std::{
     convert::Infallible,
@@ -17,11 +17,11 @@ const KEY: &str = "testplatformclusters/a/one";
 /// The run that owns it, which goes on.
 const RUN: &str = r#"{ "apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "metadata":
     { "name": "run", "namespace": "a", "uid": "of-the-run", "resourceVersion": "7" } }"#;
-/// What an API server says of a claim that is not as it was read.
+/// Response of an API server to a patch of an outdated claim.
 const CONFLICT: &str = r#"{ "kind": "Status", "status": "Failure", "code": 409, "reason": "Conflict",
     "message": "the object has been modified" }"#;
 
-fn seen(version: &str) -> Seen {
+fn seen(version: &str) -> ObservedClaim {
     let run = Run {
         kind: RunKind::PipelineRun,
         namespace: "a".into(),
@@ -44,11 +44,11 @@ fn seen(version: &str) -> Seen {
         uid: "of-the-claim".into(),
         version: version.into(),
     };
-    Seen { claim, identity, flavour: Cleaned::Claims }
+    ObservedClaim { claim, identity, flavour: Cleaned::Claims }
 }
 
-fn controller(client: Client, seen: Seen) -> Controller {
-    Controller {
+fn controller(client: Client, seen: ObservedClaim) -> CleanupController {
+    CleanupController {
         runs: Runs::new(client.clone(), unbounded_channel().0),
         client,
         instance: "me".into(),
@@ -63,7 +63,7 @@ fn controller(client: Client, seen: Seen) -> Controller {
 
 /// The claim, its run, and an API server that knows a newer version of it.
 struct World {
-    controller: Controller,
+    controller: CleanupController,
     /// The API server answers once this has a permit.
     answers: Arc<Semaphore>,
     /// How often the claim was to be changed.
@@ -91,14 +91,14 @@ impl World {
         Self { controller, answers, changes }
     }
 
-    /// When the claim is looked at again after a look during which this happens.
-    async fn look(&self, happens: impl FnOnce()) -> Next {
+    /// Action after a reconcile during which this happens.
+    async fn look(&self, happens: impl FnOnce()) -> Action {
         let meanwhile = async {
             yield_now().await;
             happens();
             self.answers.add_permits(1);
         };
-        tokio::join!(self.controller.look(KEY), meanwhile).0
+        tokio::join!(self.controller.reconcile(KEY), meanwhile).0
     }
 }
 
@@ -106,34 +106,34 @@ impl World {
 async fn the_runs_of_a_claim_that_goes_during_a_look_are_followed_no_longer() {
     let world = World::new(0);
     world.look(|| {}).await;
-    assert!(world.controller.runs.follows(KEY));
+    assert!(world.controller.runs.is_watching(KEY));
     let world = World::new(0);
-    world.look(|| world.controller.forget(KEY)).await;
-    assert!(!world.controller.runs.follows(KEY));
+    world.look(|| world.controller.forget_claim(KEY)).await;
+    assert!(!world.controller.runs.is_watching(KEY));
 }
 
 #[tokio::test]
 async fn who_came_too_late_looks_again_at_once_only_at_what_is_newer() {
     let world = World::new(0);
-    assert_eq!(world.look(|| {}).await, Next::After(RETRY));
+    assert_eq!(world.look(|| {}).await, Action::RequeueAfter(RETRY));
     let world = World::new(0);
     let newer = || {
         lock(&world.controller.claims).insert(KEY.to_owned(), seen("2"));
     };
-    assert_eq!(world.look(newer).await, Next::After(CALM));
+    assert_eq!(world.look(newer).await, Action::RequeueAfter(DEBOUNCE));
 }
 
-/// The watch may be behind for as long as it likes.
+/// The watch may lag behind for any time.
 #[tokio::test(start_paused = true)]
 async fn a_claim_whose_newer_version_is_not_seen_is_not_asked_for_in_a_loop() {
     let world = World::new(1);
     let (sender, happened) = unbounded_channel();
     sender.send(KEY.to_owned()).unwrap();
-    looks(
+    run_queue(
         happened,
         PACE,
         &world.controller.metrics,
-        async |name: String| world.controller.look(&name).await,
+        async |name: String| world.controller.reconcile(&name).await,
         sleep(Duration::from_secs(10)),
     )
     .await;
@@ -141,7 +141,7 @@ async fn a_claim_whose_newer_version_is_not_seen_is_not_asked_for_in_a_loop() {
     assert!((1..=2).contains(&changes), "{changes} times");
 }
 
-/// It is all that anybody is told.
+/// The owner gets no other message.
 #[tokio::test]
 async fn an_event_that_was_not_made_is_made_later_and_once() {
     let tries = Arc::new(AtomicUsize::new(0));
@@ -162,7 +162,7 @@ async fn an_event_that_was_not_made_is_made_later_and_once() {
     let controller = controller(Client::new(service, "default"), alone);
     let mut looks = Vec::new();
     for _ in 0..3 {
-        looks.push((controller.look(KEY).await == Next::Failed, tries.load(Ordering::Relaxed)));
+        looks.push((controller.reconcile(KEY).await == Action::Failed, tries.load(Ordering::Relaxed)));
     }
     assert_eq!(looks, [(true, 1), (false, 2), (false, 2)]);
 }

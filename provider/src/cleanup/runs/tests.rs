@@ -66,21 +66,21 @@ async fn however_many_runs_own_claims_only_so_many_are_watched() {
     let (runs, open) = runs();
     let claims = 300;
     for claim in 0..claims {
-        runs.follow(&claim.to_string(), &of(claim, MOST_RUNS));
+        runs.watch_runs(&claim.to_string(), &of(claim, MOST_RUNS));
     }
     assert_eq!(settled(&open).await, 0, "of such claims none is watched");
     for claim in 0..claims {
-        runs.follow(&claim.to_string(), &of(claim, MOST_OF_ONE));
+        runs.watch_runs(&claim.to_string(), &of(claim, MOST_OF_ONE));
     }
     assert_eq!(settled(&open).await, MOST);
     // Where one goes there is room for others, and no more than it had.
-    runs.follow("0", &[]);
+    runs.watch_runs("0", &[]);
     assert_eq!(settled(&open).await, MOST - MOST_OF_ONE);
     for claim in 1..claims {
-        runs.follow(&claim.to_string(), &of(claim, MOST_OF_ONE));
+        runs.watch_runs(&claim.to_string(), &of(claim, MOST_OF_ONE));
     }
     assert_eq!(settled(&open).await, MOST);
-    // One that gets too many is watched no longer.
-    runs.follow("1", &of(1, MOST_OF_ONE + 1));
+    // Too many runs end the watch.
+    runs.watch_runs("1", &of(1, MOST_OF_ONE + 1));
     assert_eq!(settled(&open).await, MOST - MOST_OF_ONE);
 }

@@ -1,17 +1,17 @@
-//! What a look at a credential comes to know as it goes on.
+//! Knowledge that a reconcile gathers about a credential.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use crate::cloud::record::One;
+use crate::cloud::record::CredentialRef;
 
-/// How often a number that is taken is answered by the next one.
+/// Number of retries with the next number after a name conflict.
 const CONFLICTS: u32 = 3;
 
 /// How the identity service takes a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CredentialCheck {
     /// It gave a token for it.
     Works,
     /// It does not take it.
@@ -22,7 +22,7 @@ pub enum Verdict {
 
 /// Why something was not done at the identity service.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum IdentityError {
     /// It does not answer, or answers that it cannot now.
     Unreachable,
     /// It answers with more than is read of an answer: the user has too many credentials.
@@ -31,19 +31,19 @@ pub enum Fault {
     Unknown,
     /// The issuer may not (403): it is restricted, or has as many credentials as a user may have.
     Forbidden,
-    /// It does not take what is asked for: a role that the issuer has not.
+    /// It rejects the request: the issuer lacks a role.
     Refused(String),
     /// There is one of this name.
     Taken,
     /// The issuer's Secret is none; why, the end of a sentence.
     Unusable(String),
-    /// What was made is not taken.
+    /// The service does not accept the created credential.
     Unverified,
 }
 
-impl Fault {
+impl IdentityError {
     /// A sentence about an issuer.
-    pub(super) fn about(&self, issuer: &str) -> String {
+    pub(super) fn describe_for(&self, issuer: &str) -> String {
         let what = match self {
             Self::Unreachable => "the identity service does not answer to".to_owned(),
             Self::TooLarge => {
@@ -66,10 +66,10 @@ impl Fault {
     }
 }
 
-/// What came of a deletion.
+/// Result of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Removal {
-    /// It is gone, now or before.
+pub enum DeletionResult {
+    /// Deleted, now or before.
     Gone,
     /// It may not be deleted (403).
     Left,
@@ -79,99 +79,100 @@ pub enum Removal {
     Unreachable,
 }
 
-/// One that was made in this pass.
+/// A credential that was created in this reconcile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Minted {
+pub struct IssuedCredential {
     /// Which one.
-    pub one: One,
-    /// When it is to be rotated, if it ends.
+    pub one: CredentialRef,
+    /// Rotation time, if it expires.
     pub renew: Option<Timestamp>,
 }
 
-/// What this pass has come to know. Nothing of it outlives the process.
+/// Knowledge of this reconcile. It does not outlive the process.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct StepResults {
     /// Whether what is published works.
-    pub probe: Option<Verdict>,
+    pub probe: Option<CredentialCheck>,
     /// Those of ours that issuers have.
-    pub listed: BTreeMap<String, Result<Vec<One>, Fault>>,
-    /// Through whom, and with which number, one is to be made, after that was noted.
+    pub listed: BTreeMap<String, Result<Vec<CredentialRef>, IdentityError>>,
+    /// Issuer and number of the next credential, after they are recorded.
     pub noted: Option<(String, u32)>,
-    /// One that was made.
-    pub minted: Option<Minted>,
+    /// Created credential.
+    pub minted: Option<IssuedCredential>,
     /// How the identity service takes it.
-    pub verified: Option<Verdict>,
+    pub verified: Option<CredentialCheck>,
     /// Those through whom none could be made.
-    pub failed: BTreeMap<String, Fault>,
-    /// How often a name was taken.
+    pub failed: BTreeMap<String, IdentityError>,
+    /// Number of name conflicts.
     pub conflicts: u32,
-    /// What came of deletions, by ids.
-    pub removed: BTreeMap<String, Removal>,
-    /// Issuers of those that could not be deleted because the identity service was silent: of no other of theirs it is asked in this pass.
+    /// Results of deletions, by id.
+    pub removed: BTreeMap<String, DeletionResult>,
+    /// Issuers whose deletions the identity service did not answer: no further ones are tried in this reconcile.
     pub quiet: BTreeSet<String>,
-    /// The finalizer was put on the order in this pass: nothing was made before.
+    /// The finalizer was added in this reconcile: nothing was created before.
     pub begun: bool,
-    /// The Secret was deleted in this pass.
+    /// The Secret was deleted in this reconcile.
     pub withdrawn: bool,
 }
 
-impl Known {
-    /// Whether it is gone. What could not be deleted is tried again while the cluster lives: issuers are mended, and rights given back.
-    pub(super) fn is_done_with(&self, one: &One) -> bool {
-        self.removed.get(&one.id) == Some(&Removal::Gone)
+impl StepResults {
+    /// Whether it is deleted. A failed deletion is retried while the cluster lives: issuers get fixed, and permissions restored.
+    pub(super) fn is_done_with(&self, one: &CredentialRef) -> bool {
+        self.removed.get(&one.id) == Some(&DeletionResult::Gone)
     }
 
     /// Whether its deletion was tried, or would meet with silence.
-    pub(super) fn is_tried(&self, one: &One) -> bool {
+    pub(super) fn is_tried(&self, one: &CredentialRef) -> bool {
         self.removed.contains_key(&one.id) || self.quiet.contains(&one.issuer)
     }
 
-    /// What deleting one came to.
-    pub fn remove(&mut self, one: One, removal: Removal) {
-        if removal == Removal::Unreachable {
+    /// Records the result of a deletion.
+    pub fn record_deletion(&mut self, one: CredentialRef, removal: DeletionResult) {
+        if removal == DeletionResult::Unreachable {
             self.quiet.insert(one.issuer);
         }
         self.removed.insert(one.id, removal);
     }
 
-    /// What asking an issuer came to.
-    pub fn list(&mut self, issuer: String, found: Result<Vec<One>, Fault>) {
+    /// Records the credentials that an issuer has.
+    pub fn record_list(&mut self, issuer: String, found: Result<Vec<CredentialRef>, IdentityError>) {
         if let Err(fault) = &found {
             self.failed.insert(issuer.clone(), fault.clone());
         }
         self.listed.insert(issuer, found);
     }
 
-    /// What making one through an issuer came to.
-    pub fn mint(&mut self, issuer: String, made: Result<Minted, Fault>) {
+    /// Records the result of creating a credential through an issuer.
+    pub fn record_issued(&mut self, issuer: String, made: Result<IssuedCredential, IdentityError>) {
         self.noted = None;
-        // What it had before is not what it has now.
+        // The issuer's credentials have changed.
         self.listed.remove(&issuer);
         match made {
             Ok(minted) => self.minted = Some(minted),
-            Err(Fault::Taken) if self.conflicts < CONFLICTS => self.conflicts += 1,
+            Err(IdentityError::Taken) if self.conflicts < CONFLICTS => self.conflicts += 1,
             Err(fault) => drop(self.failed.insert(issuer, fault)),
         }
     }
 
-    /// How the identity service takes what was made. It stays noted as perhaps made, unless it is good. `before`: the id of what is published.
-    pub fn verify(&mut self, verdict: Verdict, before: Option<&str>) {
+    /// Records whether the identity service accepts the created credential. Unless it works, it stays recorded as possibly created. `before` is
+    /// the id of the published one.
+    pub fn record_check(&mut self, verdict: CredentialCheck, before: Option<&str>) {
         let Some(minted) = &self.minted else { return };
         let fault = match verdict {
-            Verdict::Works if before != Some(minted.one.id.as_str()) => {
+            CredentialCheck::Works if before != Some(minted.one.id.as_str()) => {
                 self.verified = Some(verdict);
                 return;
             }
-            Verdict::Works | Verdict::Invalid => Fault::Unverified,
-            Verdict::Unknown => Fault::Unreachable,
+            CredentialCheck::Works | CredentialCheck::Invalid => IdentityError::Unverified,
+            CredentialCheck::Unknown => IdentityError::Unreachable,
         };
         self.failed.insert(minted.one.issuer.clone(), fault);
         self.minted = None;
     }
 
-    /// What was made is published.
-    pub fn publish(&mut self) {
-        self.probe = Some(Verdict::Works);
+    /// Records that the created credential is published.
+    pub fn record_publication(&mut self) {
+        self.probe = Some(CredentialCheck::Works);
         self.minted = None;
         self.verified = None;
     }

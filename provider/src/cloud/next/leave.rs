@@ -1,35 +1,44 @@
-//! The end: the cluster's object is gone.
+//! Teardown: the cluster's object is deleted.
 
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use testplatform_apis::cloud::State;
 
-use super::{BATCH, Fault, GIVE_UP, GO_ON, Known, RETRY, Removal, Scene, Step, Stored, UNREAD, tell};
+use super::{
+    BATCH, CredentialStep, DeletionResult, GIVE_UP, GO_ON, IdentityError, ObservedCredential, RETRY,
+    StepResults, StoredSecret, UNREAD, report_state,
+};
 use crate::{
-    bundles::wait::later,
-    cloud::record::{One, Record},
-    orders::{Arriving, arriving},
+    bundles::wait::saturating_add,
+    cloud::record::{CredentialRecord, CredentialRef},
+    orders::{GracePeriod, grace_period},
 };
 
-/// The cluster is gone: all that was made for it goes, then the Secret, then the order. `deleted`: since when the order is being deleted.
-pub(super) fn leave(scene: &Scene, known: &Known, deleted: Timestamp, now: Timestamp) -> Step {
+/// The cluster is deleted: deletes all of its credentials, then the Secret, then releases the request. `deleted` is the deletion time of the
+/// request.
+pub(super) fn tear_down(
+    scene: &ObservedCredential,
+    known: &StepResults,
+    deleted: Timestamp,
+    now: Timestamp,
+) -> CredentialStep {
     if known.withdrawn {
-        return Step::Release;
+        return CredentialStep::Release;
     }
-    match arriving(deleted, scene.removing, now) {
-        Arriving::Begins => return Step::Mark(Some(now)),
-        Arriving::Left(rest) => return Step::Later(rest),
-        Arriving::Over => {}
+    match grace_period(deleted, scene.removing, now) {
+        GracePeriod::Starting => return CredentialStep::Mark(Some(now)),
+        GracePeriod::Remaining(rest) => return CredentialStep::Later(rest),
+        GracePeriod::Elapsed => {}
     }
-    let left = remaining(scene, known);
-    let mut silent = (scene.unread && somebody_may_have_made(scene, &left)).then(|| UNREAD.to_owned());
-    for issuer in asked(scene).into_iter().filter(|_| !scene.unread) {
+    let left = remaining_credentials(scene, known);
+    let mut silent = (scene.unread && may_have_any(scene, &left)).then(|| UNREAD.to_owned());
+    for issuer in possible_issuers(scene).into_iter().filter(|_| !scene.unread) {
         match known.listed.get(&issuer) {
-            None => return Step::List(issuer),
-            Some(Err(Fault::Unreachable)) => silent = Some(SILENT.to_owned()),
-            Some(Err(fault @ Fault::TooLarge)) if may_have_made(scene, &issuer) => {
-                silent = Some(fault.about(&issuer));
+            None => return CredentialStep::List(issuer),
+            Some(Err(IdentityError::Unreachable)) => silent = Some(SILENT.to_owned()),
+            Some(Err(fault @ IdentityError::TooLarge)) if may_have_made(scene, &issuer) => {
+                silent = Some(fault.describe_for(&issuer));
             }
             // It never blocks: who is not known, or may not, has nothing that could be deleted through them.
             Some(Ok(_) | Err(_)) => {}
@@ -38,24 +47,26 @@ pub(super) fn leave(scene: &Scene, known: &Known, deleted: Timestamp, now: Times
     let mut more = false;
     for one in left.iter().filter(|_| !scene.unread) {
         match known.removed.get(&one.id) {
-            Some(Removal::Gone | Removal::Left | Removal::Nobody) => {}
-            None if !known.is_tried(one) && known.removed.len() < BATCH => return Step::Remove(one.clone()),
+            Some(DeletionResult::Gone | DeletionResult::Left | DeletionResult::Nobody) => {}
+            None if !known.is_tried(one) && known.removed.len() < BATCH => {
+                return CredentialStep::Remove(one.clone());
+            }
             None if !known.is_tried(one) => more = true,
-            None | Some(Removal::Unreachable) => silent = Some(SILENT.to_owned()),
+            None | Some(DeletionResult::Unreachable) => silent = Some(SILENT.to_owned()),
         }
     }
     // Where none of so many may be deleted, the others may not either.
-    let more = more && known.removed.values().any(|removal| *removal == Removal::Gone);
-    let over = scene.removing.is_some_and(|since| later(since, GIVE_UP) <= now);
+    let more = more && known.removed.values().any(|removal| *removal == DeletionResult::Gone);
+    let over = scene.removing.is_some_and(|since| saturating_add(since, GIVE_UP) <= now);
     if (more || silent.is_some()) && !over {
         if scene.removing.is_none() {
-            return Step::Mark(Some(now));
+            return CredentialStep::Mark(Some(now));
         }
         let record = scene.record();
-        if let Some(noted) = record.map(|record| progress(scene, known, record.clone(), more))
+        if let Some(noted) = record.map(|record| record_progress(scene, known, record.clone(), more))
             && record != Some(&noted)
         {
-            return Step::Note(noted);
+            return CredentialStep::Note(noted);
         }
         let held = record.and_then(|record| record.held.as_ref());
         let (why, after) = match silent {
@@ -66,39 +77,39 @@ pub(super) fn leave(scene: &Scene, known: &Known, deleted: Timestamp, now: Times
             }
             None => (String::new(), RETRY),
         };
-        return tell(State::Leaving, why, held, after);
+        return report_state(State::Leaving, why, held, after);
     }
     match scene.stored {
-        Stored::Ours { .. } => Step::Withdraw,
-        Stored::Absent | Stored::Foreign => Step::Release,
+        StoredSecret::Ours { .. } => CredentialStep::Withdraw,
+        StoredSecret::Absent | StoredSecret::Foreign => CredentialStep::Release,
     }
 }
 
 const SILENT: &str = "the identity service does not answer";
 
-/// Through whom something may have been made: those whom the record names. Where it is lost, anybody may be who issues for the order.
-fn asked(scene: &Scene) -> BTreeSet<String> {
+/// Issuers that may have created something: those that the record names. If the record is lost, any issuer that may issue for the request.
+fn possible_issuers(scene: &ObservedCredential) -> BTreeSet<String> {
     match (scene.record(), scene.uid()) {
-        // None could be told from another's.
+        // Its credentials could not be distinguished from others.
         (_, None) => BTreeSet::new(),
         (Some(record), Some(_)) => record.issuers(),
         (None, Some(_)) => scene.issuers.iter().cloned().collect(),
     }
 }
 
-/// Whether anything may be left to delete, whoever could. Where the record is lost, anybody may have made one.
-fn somebody_may_have_made(scene: &Scene, left: &[One]) -> bool {
+/// Whether any credential may be left to delete. If the record is lost, any issuer may have created one.
+fn may_have_any(scene: &ObservedCredential, left: &[CredentialRef]) -> bool {
     let lost = scene.record().is_none() && scene.uid().is_some();
-    lost || !left.is_empty() || !asked(scene).is_empty()
+    lost || !left.is_empty() || !possible_issuers(scene).is_empty()
 }
 
-/// Whether one was made there that is perhaps noted nowhere else.
-fn may_have_made(scene: &Scene, issuer: &str) -> bool {
+/// Whether the issuer may have created an unrecorded credential.
+fn may_have_made(scene: &ObservedCredential, issuer: &str) -> bool {
     scene.record().is_none_or(|record| record.open.contains(issuer))
 }
 
-/// All that are known and not known to be gone, each once: those of the record, and what issuers have beside them.
-pub fn remaining(scene: &Scene, known: &Known) -> Vec<One> {
+/// All known credentials that are not known to be deleted, each once: those of the record, and further ones of the issuers.
+pub fn remaining_credentials(scene: &ObservedCredential, known: &StepResults) -> Vec<CredentialRef> {
     let record = scene.record();
     let held = record.and_then(|record| record.held.as_ref()).map(|held| &held.one);
     let old = record.iter().flat_map(|record| &record.old).map(|old| &old.one);
@@ -108,14 +119,19 @@ pub fn remaining(scene: &Scene, known: &Known) -> Vec<One> {
     all.filter(|one| seen.insert(&one.id) && !known.is_done_with(one)).cloned().collect()
 }
 
-/// What is left to do, so that the next pass goes on from there. `more`: not all were tried.
-fn progress(scene: &Scene, known: &Known, mut record: Record, more: bool) -> Record {
+/// Progress, so that the next reconcile continues from there. `more`: some were not tried.
+fn record_progress(
+    scene: &ObservedCredential,
+    known: &StepResults,
+    mut record: CredentialRecord,
+    more: bool,
+) -> CredentialRecord {
     let unsettled = |issuer: &String| match known.listed.get(issuer) {
         Some(Ok(found)) => found.iter().any(|one| !known.is_done_with(one)),
-        Some(Err(Fault::Unreachable)) | None => true,
+        Some(Err(IdentityError::Unreachable)) | None => true,
         Some(Err(_)) => record.open.contains(issuer),
     };
-    record.open = asked(scene).into_iter().filter(unsettled).collect();
+    record.open = possible_issuers(scene).into_iter().filter(unsettled).collect();
     record.held = record.held.filter(|held| !known.is_done_with(&held.one));
     record.old.retain(|old| !known.is_done_with(&old.one));
     if more {

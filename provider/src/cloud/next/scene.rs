@@ -1,35 +1,35 @@
-//! What decisions about a credential need, as it was read.
+//! Observed input of decisions about a credential.
 
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::cloud::Order;
 
-use crate::cloud::record::Record;
+use crate::cloud::record::CredentialRecord;
 
 /// Where the life of the cluster is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum ClusterStage {
     /// It lives, or is not there yet.
     Here,
     /// Its object is being deleted, which takes a credential that works.
     Going,
-    /// The order is being deleted since then, and the cluster's object is gone.
+    /// The request is being deleted since then, and the cluster's object is gone.
     Gone(Timestamp),
 }
 
 /// The Secret of the order's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "there is one of it in a pass")]
-pub enum Stored {
+pub enum StoredSecret {
     /// There is none.
     Absent,
     /// It is not ours, or of another composite.
     Foreign,
     /// It is ours. `filled`: something is published in it.
     Ours {
-        /// What stands on it.
-        record: Record,
+        /// Record on the Secret.
+        record: CredentialRecord,
         /// Whether something is published in it.
         filled: bool,
     },
@@ -37,35 +37,35 @@ pub enum Stored {
 
 /// Everything that decisions need, as it was read.
 #[derive(Clone, Debug)]
-pub struct Scene {
-    /// What is wanted; or why that cannot be read, in a sentence.
+pub struct ObservedCredential {
+    /// Parsed request, or the parse error as a sentence.
     pub order: Result<Order, String>,
     /// Where the life of the cluster is.
-    pub stage: Stage,
-    /// Whether our finalizer stands on the order.
+    pub stage: ClusterStage,
+    /// Whether our finalizer is on the request.
     pub holds: bool,
     /// Whether the order is being deleted.
     pub deleted: bool,
     /// Since when what was made is being deleted, if that takes more than one look.
     pub removing: Option<Timestamp>,
     /// The Secret.
-    pub stored: Stored,
+    pub stored: StoredSecret,
     /// Names of the issuers that may issue for it, the best one first.
     pub issuers: Vec<String>,
-    /// We may not list the issuers' Secrets: nobody can be asked, and that nobody is there is not known.
+    /// We have no permission to list the issuers' Secrets: no issuer can be used, and their absence is not known.
     pub unread: bool,
     /// How often it is asked whether what is published works.
     pub probe: Duration,
-    /// How long what was replaced is kept for those who read it before.
+    /// Grace period of replaced credentials, for their readers.
     pub grace: SignedDuration,
 }
 
-impl Scene {
-    /// What stands on the Secret.
-    pub fn record(&self) -> Option<&Record> {
+impl ObservedCredential {
+    /// Record on the Secret.
+    pub fn record(&self) -> Option<&CredentialRecord> {
         match &self.stored {
-            Stored::Ours { record, .. } => Some(record),
-            Stored::Absent | Stored::Foreign => None,
+            StoredSecret::Ours { record, .. } => Some(record),
+            StoredSecret::Absent | StoredSecret::Foreign => None,
         }
     }
 
@@ -76,10 +76,10 @@ impl Scene {
     }
 }
 
-impl Scene {
-    /// This stands on the Secret now.
-    pub fn stands(&mut self, record: Record, filled: bool) {
-        let was = matches!(self.stored, Stored::Ours { filled: true, .. });
-        self.stored = Stored::Ours { record, filled: filled || was };
+impl ObservedCredential {
+    /// Records the new content of the Secret.
+    pub fn set_stored(&mut self, record: CredentialRecord, filled: bool) {
+        let was = matches!(self.stored, StoredSecret::Ours { filled: true, .. });
+        self.stored = StoredSecret::Ours { record, filled: filled || was };
     }
 }

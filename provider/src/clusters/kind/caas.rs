@@ -1,9 +1,9 @@
-//! `ClusterTemplateInstance`, `clustertemplate.openshift.io`. It is stamped `Ready` again and again, whatever has become of its cluster,
-//! and names a Secret with a password whether there is one or not.
+//! `ClusterTemplateInstance`, `clustertemplate.openshift.io`. It is set `Ready` repeatedly, whatever happened to its cluster, and names a
+//! Secret with a password whether it exists or not.
 
 use testplatform_apis::{foreign::meta::ObservedCondition, template::Backend};
 
-use super::{Kind, Password, Place, named};
+use super::{ClusterKind, CredentialsLocation, Password, named};
 use crate::{clusters::object::Cluster, publish::Key};
 
 /// The table.
@@ -15,7 +15,7 @@ const INSTALLED: &str = "ClusterInstallSucceeded";
 /// So is what goes into it.
 const SET_UP: &str = "ClusterSetupSucceeded";
 
-impl Kind for ClusterTemplateInstance {
+impl ClusterKind for ClusterTemplateInstance {
     fn backend(&self) -> Backend {
         Backend::Caas
     }
@@ -31,7 +31,7 @@ impl Kind for ClusterTemplateInstance {
             .ok_or("the ClusterTemplateInstance is not ready yet")
     }
 
-    fn place<'a>(&self, holder: &'a Cluster) -> Result<Place<'a>, &'static str> {
+    fn place<'a>(&self, holder: &'a Cluster) -> Result<CredentialsLocation<'a>, &'static str> {
         let status = &holder.status.value;
         let secret = named(status.kubeconfig.as_ref())
             .ok_or("the ClusterTemplateInstance does not name the Secret with its kubeconfig yet")?;
@@ -39,6 +39,6 @@ impl Kind for ClusterTemplateInstance {
         let since =
             [INSTALLED, SET_UP].iter().filter_map(|type_| holder.condition(type_)?.last_transition_time);
         let password = Password::Perhaps { at, since: since.max() };
-        Ok(Place { kubeconfig: Key::new(secret, "kubeconfig"), password })
+        Ok(CredentialsLocation { kubeconfig: Key::new(secret, "kubeconfig"), password })
     }
 }

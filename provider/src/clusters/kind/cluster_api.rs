@@ -3,16 +3,16 @@
 
 use testplatform_apis::{foreign::meta::ObservedCondition, template::Backend};
 
-use super::{Kind, Password, Place};
+use super::{ClusterKind, CredentialsLocation, Password};
 use crate::{clusters::object, publish::Key};
 
 /// The table.
-pub(super) struct Cluster;
+pub(super) struct ClusterApiCluster;
 
 /// Its API answers.
 const CONTROL_PLANE_AVAILABLE: &str = "ControlPlaneAvailable";
 
-impl Kind for Cluster {
+impl ClusterKind for ClusterApiCluster {
     fn backend(&self) -> Backend {
         Backend::ClusterApi
     }
@@ -28,8 +28,8 @@ impl Kind for Cluster {
             .ok_or("the Cluster does not say yet that its control plane is available")
     }
 
-    fn place<'a>(&self, holder: &'a object::Cluster) -> Result<Place<'a>, &'static str> {
-        Ok(Place {
+    fn place<'a>(&self, holder: &'a object::Cluster) -> Result<CredentialsLocation<'a>, &'static str> {
+        Ok(CredentialsLocation {
             kubeconfig: Key::new(format!("{}-kubeconfig", holder.name()), "value"),
             password: Password::None,
         })

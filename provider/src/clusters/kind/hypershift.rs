@@ -5,13 +5,13 @@ use testplatform_apis::{
     template::Backend,
 };
 
-use super::{Kind, Password, Place, named};
+use super::{ClusterKind, CredentialsLocation, Password, named};
 use crate::{clusters::object::Cluster, publish::Key};
 
 /// The table.
 pub(super) struct HostedCluster;
 
-impl Kind for HostedCluster {
+impl ClusterKind for HostedCluster {
     fn backend(&self) -> Backend {
         Backend::HyperShift
     }
@@ -25,7 +25,7 @@ impl Kind for HostedCluster {
         available.then_some(()).ok_or("the HostedCluster does not say yet that its API answers")
     }
 
-    fn place<'a>(&self, holder: &'a Cluster) -> Result<Place<'a>, &'static str> {
+    fn place<'a>(&self, holder: &'a Cluster) -> Result<CredentialsLocation<'a>, &'static str> {
         let status = &holder.status.value;
         // The other one leads to a name that its users need not know.
         let secret = named(status.custom_kubeconfig.as_ref()).or_else(|| named(status.kubeconfig.as_ref()));
@@ -39,6 +39,6 @@ impl Kind for HostedCluster {
                 Password::Perhaps { at: None, since }
             }
         };
-        Ok(Place { kubeconfig: Key::new(secret, "kubeconfig"), password })
+        Ok(CredentialsLocation { kubeconfig: Key::new(secret, "kubeconfig"), password })
     }
 }

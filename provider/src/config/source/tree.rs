@@ -1,4 +1,4 @@
-//! A YAML document whose values know where they stand.
+//! YAML document whose values know their positions.
 
 use std::fmt;
 
@@ -84,7 +84,7 @@ impl<'de> Deserialize<'de> for Tree {
     }
 }
 
-/// A value that knows where it stands, also after its neighbours have been cut out.
+/// Value that knows its position, even after its neighbours have been cut out.
 #[derive(Clone)]
 pub struct Node {
     /// Its path in the file.
@@ -104,12 +104,12 @@ enum Content {
 }
 
 /// A step from a value to one in it.
-pub enum Step {
+pub enum PathStep {
     Key(String),
     Index(usize),
 }
 
-impl Step {
+impl PathStep {
     /// The steps of a path as it is written, of fields whose names have no dots.
     fn parse(path: &str) -> Vec<Self> {
         path.split(['.', '['])
@@ -172,18 +172,18 @@ impl Node {
         }
     }
 
-    fn child(&self, step: &Step) -> Option<&Self> {
+    fn child(&self, step: &PathStep) -> Option<&Self> {
         match (&self.content, step) {
-            (Content::Map(members), Step::Key(key)) => {
+            (Content::Map(members), PathStep::Key(key)) => {
                 members.iter().find(|(name, _)| name == key).map(|(_, member)| member)
             }
-            (Content::List(items), Step::Index(index)) => items.get(*index),
+            (Content::List(items), PathStep::Index(index)) => items.get(*index),
             _ => None,
         }
     }
 
     /// The node at the end of these steps, or where they lead nowhere; and how many of them there are to it.
-    pub fn find(&self, steps: &[Step]) -> (&Self, usize) {
+    pub fn find(&self, steps: &[PathStep]) -> (&Self, usize) {
         let mut node = self;
         for (taken, step) in steps.iter().enumerate() {
             match node.child(step) {
@@ -194,33 +194,33 @@ impl Node {
         (node, steps.len())
     }
 
-    /// What a path is called in the file, of which parts may have been cut out, and where it stands; or what is around it.
+    /// Name and position of a path in the file, parts of which may have been cut out; otherwise those of the closest enclosing value.
     pub fn locate(&self, path: &str) -> (String, (u64, u64)) {
-        let steps = Step::parse(path);
+        let steps = PathStep::parse(path);
         let (node, taken) = self.find(&steps);
         let mut name = node.path.clone();
         for step in &steps[taken..] {
             match step {
-                Step::Key(key) if name.is_empty() => name.push_str(key),
-                Step::Key(key) => name.extend([".", key]),
-                Step::Index(index) => name.extend(["[", &index.to_string(), "]"]),
+                PathStep::Key(key) if name.is_empty() => name.push_str(key),
+                PathStep::Key(key) => name.extend([".", key]),
+                PathStep::Index(index) => name.extend(["[", &index.to_string(), "]"]),
             }
         }
         (name, if taken < steps.len() { node.key.unwrap_or(node.at) } else { node.at })
     }
 
     /// Takes that node out. False if it is the whole.
-    pub fn cut(&mut self, steps: &[Step]) -> bool {
+    pub fn cut(&mut self, steps: &[PathStep]) -> bool {
         let Some((first, rest)) = steps.split_first() else { return false };
         match (&mut self.content, first) {
-            (Content::Map(members), Step::Key(key)) => {
+            (Content::Map(members), PathStep::Key(key)) => {
                 let Some(at) = members.iter().position(|(name, _)| name == key) else { return false };
                 if !members[at].1.cut(rest) {
                     members.remove(at);
                 }
                 true
             }
-            (Content::List(items), Step::Index(index)) => {
+            (Content::List(items), PathStep::Index(index)) => {
                 let Some(item) = items.get_mut(*index) else { return false };
                 if !item.cut(rest) {
                     items.remove(*index);

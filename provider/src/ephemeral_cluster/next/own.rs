@@ -8,12 +8,12 @@ use crate::ephemeral_cluster::{
     object::EphemeralCluster,
     prow_job::{self, ProwJob},
     status::Condition,
-    world::{Job, World},
+    world::{Job, ObservedState},
 };
 
 /// The one job whose cluster is the EphemeralCluster's.
 #[derive(Clone, Copy, Debug)]
-pub enum Bound<'a> {
+pub enum BoundJob<'a> {
     /// None was ever seen.
     Unbound,
     /// This one.
@@ -28,16 +28,16 @@ pub enum Bound<'a> {
 
 /// The jobs of one EphemeralCluster.
 #[derive(Clone, Debug)]
-pub struct Own<'a> {
+pub struct OwnJobs<'a> {
     /// The one that is served.
-    pub bound: Bound<'a>,
+    pub bound: BoundJob<'a>,
     /// Others that have not ended. There should be none; two controllers can make them.
     pub strays: Vec<&'a Job>,
 }
 
-impl<'a> Own<'a> {
+impl<'a> OwnJobs<'a> {
     /// Sorts the jobs of a world.
-    pub fn of(object: &EphemeralCluster, world: &'a World) -> Self {
+    pub fn of(object: &EphemeralCluster, world: &'a ObservedState) -> Self {
         let own: Vec<&Job> = world.jobs.iter().filter(|job| is_own(object, &job.prow_job)).collect();
         let bound = if object.status.value.prow_job_id.is_empty() {
             first(object, &own)
@@ -47,7 +47,7 @@ impl<'a> Own<'a> {
         let strays = own
             .into_iter()
             .filter(|job| !job.prow_job.state().is_final())
-            .filter(|job| !matches!(bound, Bound::To(b) if b.prow_job.name() == job.prow_job.name()))
+            .filter(|job| !matches!(bound, BoundJob::To(b) if b.prow_job.name() == job.prow_job.name()))
             .collect();
         Self { bound, strays }
     }
@@ -55,9 +55,9 @@ impl<'a> Own<'a> {
     /// Whether a job of its own has not ended.
     pub fn runs(&self) -> bool {
         let bound = match self.bound {
-            Bound::To(job) => !job.prow_job.state().is_final(),
-            Bound::Unseen => true,
-            Bound::Unbound | Bound::Gone | Bound::Foreign(_) => false,
+            BoundJob::To(job) => !job.prow_job.state().is_final(),
+            BoundJob::Unseen => true,
+            BoundJob::Unbound | BoundJob::Gone | BoundJob::Foreign(_) => false,
         };
         bound || !self.strays.is_empty()
     }
@@ -65,29 +65,29 @@ impl<'a> Own<'a> {
 
 /// The deterministic name first: another controller's job may be older and still have to yield, because ours is the
 /// one that every later pass finds again.
-fn first<'a>(object: &EphemeralCluster, own: &[&'a Job]) -> Bound<'a> {
+fn first<'a>(object: &EphemeralCluster, own: &[&'a Job]) -> BoundJob<'a> {
     let ours = prow_job::name_for(object.uid());
     let oldest = || own.iter().min_by_key(|job| (created(&job.prow_job), job.prow_job.name().to_owned()));
     own.iter()
         .find(|job| job.prow_job.name() == ours)
         .or_else(oldest)
-        .map_or(Bound::Unbound, |job| Bound::To(job))
+        .map_or(BoundJob::Unbound, |job| BoundJob::To(job))
 }
 
-fn the_named<'a>(object: &EphemeralCluster, own: &[&'a Job], world: &'a World) -> Bound<'a> {
+fn the_named<'a>(object: &EphemeralCluster, own: &[&'a Job], world: &'a ObservedState) -> BoundJob<'a> {
     let status = &object.status.value;
     let named = status.prow_job_id.as_str();
     let concluded = find(&status.conditions, PROW_JOB_COMPLETED).is_some_and(Condition::is_true);
     let has_name = |job: &&Job| job.prow_job.name() == named;
     if let Some(job) = own.iter().copied().find(has_name) {
-        return Bound::To(job);
+        return BoundJob::To(job);
     }
     match world.jobs.iter().find(has_name) {
-        Some(job) => Bound::Foreign(job),
-        None if world.job_is_gone => Bound::Gone,
-        // Jobs are swept; of what is over nobody has to ask again.
-        None if concluded => Bound::Gone,
-        None => Bound::Unseen,
+        Some(job) => BoundJob::Foreign(job),
+        None if world.job_is_gone => BoundJob::Gone,
+        // Jobs are swept; a finished one needs no further read.
+        None if concluded => BoundJob::Gone,
+        None => BoundJob::Unseen,
     }
 }
 

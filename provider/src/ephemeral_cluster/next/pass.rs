@@ -8,38 +8,38 @@ use testplatform_apis::{
     names::{ephemeral_cluster::FINALIZER, ours},
 };
 
-use super::own::Own;
+use super::own::OwnJobs;
 use crate::{
     ephemeral_cluster::{
-        conditions::{self, Is, Reason},
+        conditions::{self, ConditionReason, ConditionStatus},
         diagnostics,
         object::EphemeralCluster,
         status::{Condition, Phase, Status},
-        told::Told,
-        world::{Job, World},
+        told::EventReason,
+        world::{Job, ObservedState},
     },
-    step::{Action, Event, Requeue, Step},
+    plan::{Event, Operation, Plan, Requeue},
 };
 
-/// How often what cannot be watched is looked at again.
+/// Poll interval for changes without an event.
 pub const RETRY: SignedDuration = SignedDuration::from_mins(1);
 
-/// A pass under way.
-pub struct Pass<'a> {
+/// Plan in progress.
+pub struct Planner<'a> {
     /// The EphemeralCluster.
     pub object: &'a EphemeralCluster,
-    /// What is around it.
-    pub world: &'a World,
+    /// Observed state around the object.
+    pub world: &'a ObservedState,
     /// Its jobs.
-    pub own: Own<'a>,
+    pub own: OwnJobs<'a>,
     /// Now.
     pub now: Timestamp,
     /// The status that will be written: what is stored, changed.
     pub status: Status,
     /// Actions so far.
-    pub actions: Vec<Action>,
-    /// Those that nothing waits for.
-    pub afterwards: Vec<Action>,
+    pub actions: Vec<Operation>,
+    /// Operations that nothing waits for.
+    pub afterwards: Vec<Operation>,
     annotations: BTreeMap<String, Option<String>>,
     events: Vec<Event>,
     wait: Option<SignedDuration>,
@@ -47,16 +47,16 @@ pub struct Pass<'a> {
     silent: bool,
 }
 
-impl<'a> Pass<'a> {
-    /// A pass that has decided nothing.
-    pub fn new(object: &'a EphemeralCluster, world: &'a World, now: Timestamp) -> Self {
+impl<'a> Planner<'a> {
+    /// Starts an empty plan.
+    pub fn new(object: &'a EphemeralCluster, world: &'a ObservedState, now: Timestamp) -> Self {
         let stored = &object.status.value;
         let status = Status {
-            conditions: conditions::carried(&stored.conditions, now),
+            conditions: conditions::carry_over(&stored.conditions, now),
             observed_generation: object.metadata.generation,
             ..stored.clone()
         };
-        let own = Own::of(object, world);
+        let own = OwnJobs::of(object, world);
         Self {
             object,
             world,
@@ -79,25 +79,31 @@ impl<'a> Pass<'a> {
     }
 
     /// Sets a condition. Whether its status or its reason is another than the stored one.
-    pub fn set(&mut self, type_: &str, is: Is, reason: Reason, message: impl Into<String>) -> bool {
+    pub fn set(
+        &mut self,
+        type_: &str,
+        is: ConditionStatus,
+        reason: ConditionReason,
+        message: impl Into<String>,
+    ) -> bool {
         self.set_word(type_, is, reason.as_str(), message.into())
     }
 
     /// Sets a condition with a reason of somebody else's.
-    pub fn set_word(&mut self, type_: &str, is: Is, reason: &str, message: String) -> bool {
+    pub fn set_word(&mut self, type_: &str, is: ConditionStatus, reason: &str, message: String) -> bool {
         conditions::set(&mut self.status.conditions, type_, is, reason, message, self.now);
         conditions::find(&self.stored().conditions, type_)
             .is_none_or(|c| c.status != is.as_str() || c.reason != reason)
     }
 
     /// Nothing is left that costs money. Of an end that is well the reason is the one that clients know.
-    pub fn complete(&mut self, is_well: bool, how: Reason, message: impl Into<String>) {
+    pub fn complete(&mut self, is_well: bool, how: ConditionReason, message: impl Into<String>) {
         let type_ = conditions::PROW_JOB_COMPLETED;
         if is_well {
             let (reason, message) = ended_well(how.as_str(), &message.into());
-            self.set_word(type_, Is::True, reason, message);
+            self.set_word(type_, ConditionStatus::True, reason, message);
         } else {
-            self.set(type_, Is::True, how, message);
+            self.set(type_, ConditionStatus::True, how, message);
         }
     }
 
@@ -107,7 +113,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Whether a condition is True so far.
-    pub fn holds(&self, type_: &str) -> bool {
+    pub fn is_condition_true(&self, type_: &str) -> bool {
         conditions::find(&self.status.conditions, type_).is_some_and(Condition::is_true)
     }
 
@@ -129,30 +135,29 @@ impl<'a> Pass<'a> {
         matches!(self.status.phase, Some(Phase::Failed | Phase::Deprovisioned))
     }
 
-    /// Whether a moment has come. If not, this pass is repeated then.
-    pub fn due(&mut self, at: Timestamp) -> bool {
+    /// Whether a time has come. If not, the reconcile is repeated then.
+    pub fn is_due(&mut self, at: Timestamp) -> bool {
         let left = at.duration_since(self.now);
         let due = left <= SignedDuration::ZERO;
         if !due {
-            self.again_in(left);
+            self.requeue_after(left);
         }
         due
     }
 
-    /// Repeats this pass after a time at the latest.
-    pub fn again_in(&mut self, time: SignedDuration) {
+    /// Repeats the reconcile after a time at the latest.
+    pub fn requeue_after(&mut self, time: SignedDuration) {
         self.wait = Some(self.wait.map_or(time, |w| w.min(time)));
     }
 
-    /// Whether what was read is good enough for what cannot be taken back; if not, it is read anew, and nothing of
-    /// this pass is done.
+    /// Whether the observation allows an irreversible operation; if not, it is read again, and this plan is dropped.
     pub fn is_sure(&mut self) -> bool {
         self.anew |= !self.world.fresh;
         self.world.fresh
     }
 
     /// Sets an annotation of the EphemeralCluster, if it is not so already.
-    pub fn annotate(&mut self, key: &str, value: &str) {
+    pub fn set_annotation(&mut self, key: &str, value: &str) {
         if self.object.annotation(key) != Some(value) {
             self.annotations.insert(key.to_owned(), Some(value.to_owned()));
         }
@@ -165,7 +170,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Tells whoever watches. For transitions only: two passes on the same say it twice.
+    /// Emits an event. For transitions only: two reconciles of the same state emit it twice.
     pub fn emit(&mut self, warning: bool, reason: &str, note: impl Into<String>) {
         self.events.push(Event { warning, reason: reason.to_owned(), note: note.into() });
     }
@@ -173,15 +178,15 @@ impl<'a> Pass<'a> {
     /// Puts the finalizer on, before anything that needs it.
     pub fn protect(&mut self) {
         if !self.object.is_deleted() && !self.object.has_finalizer(FINALIZER) {
-            self.actions.push(Action::AddFinalizer);
+            self.actions.push(Operation::AddFinalizer);
         }
     }
 
     /// Takes the finalizer off, once it is sure that nothing runs.
-    pub fn let_go(&mut self) {
-        let off = self.actions.contains(&Action::RemoveFinalizer);
+    pub fn remove_finalizer(&mut self) {
+        let off = self.actions.contains(&Operation::RemoveFinalizer);
         if !off && self.object.has_finalizer(FINALIZER) && !self.own.runs() && self.is_sure() {
-            self.actions.push(Action::RemoveFinalizer);
+            self.actions.push(Operation::RemoveFinalizer);
         }
     }
 
@@ -190,27 +195,27 @@ impl<'a> Pass<'a> {
         self.silent = true;
     }
 
-    /// What it came to, without a status.
-    pub fn finish_without_status(self) -> Step {
+    /// Returns the plan without a status.
+    pub fn finish_without_status(self) -> Plan {
         self.step(None)
     }
 
-    /// What it came to.
-    pub fn finish(mut self, job: Option<&Job>) -> Step {
+    /// Returns the plan.
+    pub fn finish(mut self, job: Option<&Job>) -> Plan {
         if self.silent {
             return self.step(None);
         }
-        self.tell_phase();
+        self.emit_phase_event();
         let failed = self.status.phase == Some(Phase::Failed) && !self.object.is_deleted();
         if failed && self.object.annotation(ours::DIAGNOSTICS).is_none() {
             let text = diagnostics::of(&self.status, job);
-            self.annotate(ours::DIAGNOSTICS, &text);
+            self.set_annotation(ours::DIAGNOSTICS, &text);
         }
         let status = self.status.clone();
         self.step(Some(status))
     }
 
-    fn tell_phase(&mut self) {
+    fn emit_phase_event(&mut self) {
         let phase = self.status.phase;
         if phase == self.stored().phase {
             return;
@@ -220,14 +225,14 @@ impl<'a> Pass<'a> {
         };
         match phase {
             Some(Phase::Ready) => {
-                self.emit(false, Told::ClusterReady.as_str(), "the credentials are published");
+                self.emit(false, EventReason::ClusterReady.as_str(), "the credentials are published");
             }
             Some(Phase::Deprovisioning) => {
-                self.emit(false, Told::Deprovisioning.as_str(), "the cluster is being torn down");
+                self.emit(false, EventReason::Deprovisioning.as_str(), "the cluster is being torn down");
             }
             Some(Phase::Deprovisioned) => {
                 let note = said(&self.status, conditions::PROW_JOB_COMPLETED);
-                self.emit(false, Reason::Deprovisioned.as_str(), end(ENDED_WELL, &note).1);
+                self.emit(false, ConditionReason::Deprovisioned.as_str(), end(ENDED_WELL, &note).1);
             }
             Some(Phase::Failed) => {
                 let (reason, type_) = diagnostics::cause(&self.status);
@@ -238,15 +243,15 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn step(mut self, status: Option<Status>) -> Step {
+    fn step(mut self, status: Option<Status>) -> Plan {
         if self.anew {
-            return Step { requeue: Requeue::Anew, ..Step::default() };
+            return Plan { requeue: Requeue::Fresh, ..Plan::default() };
         }
         if !self.annotations.is_empty() {
-            self.actions.push(Action::Annotate(self.annotations));
+            self.actions.push(Operation::SetAnnotations(self.annotations));
         }
         let requeue = self.wait.map_or(Requeue::OnChange, Requeue::after);
-        Step { actions: self.actions, status, events: self.events, afterwards: self.afterwards, requeue }
+        Plan { actions: self.actions, status, events: self.events, afterwards: self.afterwards, requeue }
     }
 }
 

@@ -4,34 +4,36 @@ use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{account::Mode, names::ours};
 
 use super::{
-    Ending, duration,
+    EndReason, duration,
     ended::withdraw,
     ever_ready,
     own::{created, is_for_another},
-    pass::{Pass, RETRY, after},
+    pass::{Planner, RETRY, after},
     provision_deadline,
 };
 use crate::{
-    account::stamp::Stamp,
+    account::stamp::TokenFingerprint,
     ephemeral_cluster::{
-        conditions::{CLUSTER_READY, CREDENTIALS_IN_SYNC, Is, Reason, find, whole_seconds},
+        conditions::{
+            CLUSTER_READY, CREDENTIALS_IN_SYNC, ConditionReason, ConditionStatus, find, truncate_to_seconds,
+        },
         credentials::Published,
-        prow_job::State,
+        prow_job::JobState,
         publication::{Publication, cannot_be_watched, compare},
         settings::MARGIN,
         status::Phase,
-        world::{Job, Site},
+        world::{Job, JobSite},
     },
-    step::Action,
+    plan::Operation,
 };
 
-/// A token that became due between two looks at the clock.
+/// A token that became due between two reads of the clock.
 pub const SOON: SignedDuration = SignedDuration::from_secs(1);
 /// How long the Secret may take to be written, where that is all that is missing at the deadline.
 const PUBLISHING: SignedDuration = SignedDuration::from_mins(1);
 
-/// Looks at the job. The end, if it begins now.
-pub fn next(pass: &mut Pass<'_>, job: &Job) -> Option<Ending> {
+/// Checks the job. Returns the reason of its end, if it begins now.
+pub fn plan_running(pass: &mut Planner<'_>, job: &Job) -> Option<EndReason> {
     let mut patience = SignedDuration::ZERO;
     if is_for_another(pass.object, &job.prow_job) {
         mismatched(pass);
@@ -40,45 +42,50 @@ pub fn next(pass: &mut Pass<'_>, job: &Job) -> Option<Ending> {
         patience = PUBLISHING;
     }
     if lifetime_is_over(pass) {
-        return Some(Ending::Asked);
+        return Some(EndReason::Asked);
     }
     if never_scheduled(pass, job) {
         let text = "the ProwJob found no build cluster in time";
-        pass.set(CLUSTER_READY, Is::False, Reason::NeverScheduled, text);
-        return Some(Ending::NeverScheduled);
+        pass.set(CLUSTER_READY, ConditionStatus::False, ConditionReason::NeverScheduled, text);
+        return Some(EndReason::NeverScheduled);
     }
     let in_vain = !ever_ready(pass) && {
         let deadline = after(provision_deadline(pass), patience);
         ends(pass, deadline)
     };
     in_vain.then(|| {
-        pass.set(CLUSTER_READY, Is::False, Reason::ProvisionTimeout, "there was no cluster in time");
-        Ending::ProvisionTimeout
+        pass.set(
+            CLUSTER_READY,
+            ConditionStatus::False,
+            ConditionReason::ProvisionTimeout,
+            "there was no cluster in time",
+        );
+        EndReason::ProvisionTimeout
     })
 }
 
-fn mismatched(pass: &mut Pass<'_>) {
+fn mismatched(pass: &mut Planner<'_>) {
     let text = "the ProwJob was made for another Konflux tenant or cluster than the annotations now name; \
                 no credentials are given out";
     withdraw(pass);
-    if pass.set(CLUSTER_READY, Is::False, Reason::OwnershipMismatch, text) {
-        pass.emit(true, Reason::OwnershipMismatch.as_str(), text);
+    if pass.set(CLUSTER_READY, ConditionStatus::False, ConditionReason::OwnershipMismatch, text) {
+        pass.emit(true, ConditionReason::OwnershipMismatch.as_str(), text);
     }
     if find(&pass.status.conditions, CREDENTIALS_IN_SYNC).is_some() {
-        pass.set(CREDENTIALS_IN_SYNC, Is::False, Reason::OwnershipMismatch, text);
+        pass.set(CREDENTIALS_IN_SYNC, ConditionStatus::False, ConditionReason::OwnershipMismatch, text);
     }
     pass.enter(Phase::Provisioning);
 }
 
-/// Whether the first credentials are being published in this pass.
-fn observe(pass: &mut Pass<'_>, job: &Job) -> bool {
+/// Whether this reconcile publishes the first credentials.
+fn observe(pass: &mut Planner<'_>, job: &Job) -> bool {
     let mut publishing = false;
     let publication = compare(&job.site, &pass.world.published);
     // A token goes stale although nothing happens.
-    if let (Publication::InSync, Some(stamp)) = (&publication, Stamp::of(&pass.world.published))
-        && pass.due(stamp.due())
+    if let (Publication::InSync, Some(stamp)) = (&publication, TokenFingerprint::of(&pass.world.published))
+        && pass.is_due(stamp.renew_at())
     {
-        pass.again_in(SOON);
+        pass.requeue_after(SOON);
     }
     match publication {
         Publication::InSync => ready(pass),
@@ -87,17 +94,17 @@ fn observe(pass: &mut Pass<'_>, job: &Job) -> bool {
             if was_ready(pass) {
                 ready(pass);
             } else {
-                // Ready is said of a Secret that was seen, together with its revision: a change right after it would make
-                // Crossplane look again while its memory of the claim is old.
+                // Ready is reported only about an observed Secret, together with its revision: a change right after it would make Crossplane
+                // reconcile with an outdated cache of the claim.
                 let text = "the credentials are being published";
-                not_now(pass, Reason::CredentialsPending, text.into());
-                pass.again_in(RETRY);
+                not_now(pass, ConditionReason::CredentialsPending, text.into());
+                pass.requeue_after(RETRY);
                 publishing = true;
             }
         }
         Publication::NotNow(reason, message) => {
             if cannot_be_watched(reason) {
-                pass.again_in(RETRY);
+                pass.requeue_after(RETRY);
             }
             not_now(pass, reason, message);
         }
@@ -106,68 +113,78 @@ fn observe(pass: &mut Pass<'_>, job: &Job) -> bool {
     if let Published::Ours { revision, .. } = &pass.world.published
         && published
     {
-        pass.annotate(ours::CREDENTIALS_REVISION, revision);
-        // Whoever asked for it takes nothing up before this is said.
-        if Stamp::of(&pass.world.published).is_some() {
-            pass.annotate(ours::CREDENTIALS_MODE, Mode::ServiceAccount.as_str());
+        pass.set_annotation(ours::CREDENTIALS_REVISION, revision);
+        // The requester does not use the credentials before this is set.
+        if TokenFingerprint::of(&pass.world.published).is_some() {
+            pass.set_annotation(ours::CREDENTIALS_MODE, Mode::ServiceAccount.as_str());
         }
     }
-    // Nor once it is not true any more, as where another controller made the Secret anew.
-    if pass.world.published != Published::Absent && Stamp::of(&pass.world.published).is_none() {
+    // Nor once it is outdated, as when another controller has recreated the Secret.
+    if pass.world.published != Published::Absent && TokenFingerprint::of(&pass.world.published).is_none() {
         pass.unannotate(ours::CREDENTIALS_MODE);
     }
     publishing
 }
 
 /// The action that writes them.
-fn written(publication: Publication) -> Option<Action> {
+fn written(publication: Publication) -> Option<Operation> {
     match publication {
-        Publication::Publish(credentials) => Some(Action::PublishCredentials(credentials)),
-        Publication::Issue(issue) => Some(Action::IssueCredentials(issue)),
+        Publication::Publish(credentials) => Some(Operation::PublishCredentials(credentials)),
+        Publication::Issue(issue) => Some(Operation::IssueCredentials(issue)),
         Publication::InSync | Publication::NotNow(..) => None,
     }
 }
 
-fn ready(pass: &mut Pass<'_>) {
+fn ready(pass: &mut Planner<'_>) {
     pass.status.secret_ref = pass.object.secret_name();
-    pass.set(CLUSTER_READY, Is::True, Reason::CredentialsPublished, "the credentials are published");
+    pass.set(
+        CLUSTER_READY,
+        ConditionStatus::True,
+        ConditionReason::CredentialsPublished,
+        "the credentials are published",
+    );
     let text = "the published credentials are those of the cluster";
-    pass.set(CREDENTIALS_IN_SYNC, Is::True, Reason::CredentialsPublished, text);
+    pass.set(CREDENTIALS_IN_SYNC, ConditionStatus::True, ConditionReason::CredentialsPublished, text);
     pass.enter(Phase::Ready);
 }
 
-fn was_ready(pass: &Pass<'_>) -> bool {
+fn was_ready(pass: &Planner<'_>) -> bool {
     let unsaid = find(&pass.status.conditions, CLUSTER_READY).is_none();
-    pass.holds(CLUSTER_READY) || (unsaid && pass.stored().phase == Some(Phase::Ready))
+    pass.is_condition_true(CLUSTER_READY) || (unsaid && pass.stored().phase == Some(Phase::Ready))
 }
 
 /// Once ready it stays so: what cannot be seen now was there, and most likely is.
-fn not_now(pass: &mut Pass<'_>, reason: Reason, message: String) {
+fn not_now(pass: &mut Planner<'_>, reason: ConditionReason, message: String) {
     if was_ready(pass) {
-        pass.set(CLUSTER_READY, Is::True, Reason::CredentialsPublished, "the credentials are published");
+        pass.set(
+            CLUSTER_READY,
+            ConditionStatus::True,
+            ConditionReason::CredentialsPublished,
+            "the credentials are published",
+        );
         pass.enter(Phase::Ready);
-        if pass.set(CREDENTIALS_IN_SYNC, Is::False, reason, message.clone()) {
+        if pass.set(CREDENTIALS_IN_SYNC, ConditionStatus::False, reason, message.clone()) {
             pass.emit(true, reason.as_str(), message);
         }
     } else {
         pass.enter(Phase::Provisioning);
-        if pass.set(CLUSTER_READY, Is::False, reason, message.clone()) && is_trouble(reason) {
+        if pass.set(CLUSTER_READY, ConditionStatus::False, reason, message.clone()) && is_trouble(reason) {
             pass.emit(true, reason.as_str(), message);
         }
     }
 }
 
 /// Whether somebody should know, other than of a thing that is only not there yet.
-const fn is_trouble(reason: Reason) -> bool {
-    cannot_be_watched(reason) || matches!(reason, Reason::CredentialsNotOwned)
+const fn is_trouble(reason: ConditionReason) -> bool {
+    cannot_be_watched(reason) || matches!(reason, ConditionReason::CredentialsNotOwned)
 }
 
-fn lifetime_is_over(pass: &mut Pass<'_>) -> bool {
+fn lifetime_is_over(pass: &mut Planner<'_>) -> bool {
     if !ever_ready(pass) {
         return false;
     }
-    // Only the function writes either, and what it writes it has promised. Where it told of no longest at birth, or lost it, the job's
-    // own timeout is all there is behind it.
+    // Only the function writes either, and it keeps the value that it has promised. If it set no maximum at creation, or lost it, only the
+    // job's own timeout limits the job.
     let longest = duration(pass.object, ours::MAX_LIFETIME);
     let lifetime =
         duration(pass.object, ours::LIFETIME).map(|wanted| longest.map_or(wanted, |most| wanted.min(most)));
@@ -175,25 +192,28 @@ fn lifetime_is_over(pass: &mut Pass<'_>) -> bool {
     // A clock that was ahead gives no longer life.
     let delivered = delivered.filter(|at: &Timestamp| *at <= pass.now);
     let ready_at = pass.since(CLUSTER_READY).max(delivered);
-    let expires = lifetime.zip(ready_at).map(|(lifetime, at)| whole_seconds(after(at, lifetime)));
+    let expires = lifetime.zip(ready_at).map(|(lifetime, at)| truncate_to_seconds(after(at, lifetime)));
     // While the credentials are held back the time goes on, from where it was if that is on record.
-    let expires = if pass.holds(CLUSTER_READY) { expires } else { pass.stored().expires_at.or(expires) };
+    let expires =
+        if pass.is_condition_true(CLUSTER_READY) { expires } else { pass.stored().expires_at.or(expires) };
     pass.status.expires_at = expires;
     expires.is_some_and(|at| ends(pass, after(at, MARGIN)))
 }
 
-/// Whether a deadline ends it. That cannot be taken back, and it may have been given more time since the cache was filled.
-fn ends(pass: &mut Pass<'_>, at: Timestamp) -> bool {
-    pass.due(at) && pass.is_sure()
+/// Whether a deadline ends it. That is irreversible, and the deadline may have been extended since the cache was filled.
+fn ends(pass: &mut Planner<'_>, at: Timestamp) -> bool {
+    pass.is_due(at) && pass.is_sure()
 }
 
 /// A job without a build cluster, or without a pod on it, has nothing that could be lost.
-fn never_scheduled(pass: &mut Pass<'_>, job: &Job) -> bool {
+fn never_scheduled(pass: &mut Planner<'_>, job: &Job) -> bool {
     let waits = match job.prow_job.state() {
-        State::Scheduling | State::Triggered => !matches!(job.site, Site::Namespace { .. }),
-        // A state that nobody knows may be one in which something runs.
-        State::Unknown => matches!(job.site, Site::Unscheduled | Site::NoNamespace { .. }),
-        State::Pending | State::Success | State::Failure | State::Aborted | State::Error => false,
+        JobState::Scheduling | JobState::Triggered => !matches!(job.site, JobSite::Namespace { .. }),
+        // An unknown state may be one in which something runs.
+        JobState::Unknown => matches!(job.site, JobSite::Unscheduled | JobSite::NoNamespace { .. }),
+        JobState::Pending | JobState::Success | JobState::Failure | JobState::Aborted | JobState::Error => {
+            false
+        }
     };
     let since = created(&job.prow_job).unwrap_or(pass.now);
     waits && ends(pass, after(since, pass.world.settings.scheduling_timeout))

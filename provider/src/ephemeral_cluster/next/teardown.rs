@@ -1,25 +1,25 @@
-//! The end of a job: told, or, when there is nobody to tell, aborted.
+//! End of a job: signalled, or aborted if the signal cannot be delivered.
 //!
-//! ci-operator tears a cluster down by itself once the signal is there, so an abort is only for jobs that have no
-//! namespace to put the signal into, and only after a time in which one may still appear. While the EphemeralCluster is
-//! being deleted it is also for jobs that cannot be told, after as long as an end may take.
+//! ci-operator tears a cluster down by itself once the signal is delivered, so an abort is only for jobs without a namespace for the signal,
+//! and only after a time in which one may still appear. While the EphemeralCluster is being deleted it is also for jobs that cannot be
+//! signalled, after the time that an end may take.
 
 use jiff::Timestamp;
 
 use super::{
-    Ending,
+    EndReason,
     own::created,
-    pass::{Pass, RETRY, after},
+    pass::{Planner, RETRY, after},
 };
 use crate::{
     ephemeral_cluster::{
-        conditions::{CLUSTER_READY, Is, PROW_JOB_COMPLETED, Reason, TEST_COMPLETED},
+        conditions::{CLUSTER_READY, ConditionReason, ConditionStatus, PROW_JOB_COMPLETED, TEST_COMPLETED},
         prow_job::ProwJob,
         publication,
         status::Phase,
-        world::{Job, Site},
+        world::{Job, JobSite},
     },
-    step::Action,
+    plan::Operation,
 };
 
 /// Begins the description of every job that this provider aborts. Written together with the abort, so it is known for
@@ -27,11 +27,11 @@ use crate::{
 pub const ABORTED_BY_US: &str = "provider-testplatform: ";
 
 /// Why a job is aborted that is waited for no longer.
-const CANNOT_BE_TOLD: &str = "the EphemeralCluster is being deleted, and the job cannot be told to end";
+const SIGNAL_IMPOSSIBLE: &str = "the EphemeralCluster is being deleted, and the job cannot be told to end";
 
-/// What ends a job.
+/// Ways to end a job.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Means {
+pub enum EndMethod {
     /// Nothing more: the signal is there.
     Told,
     /// The signal.
@@ -43,37 +43,40 @@ pub enum Means {
     },
     /// It has no namespace. Aborted, once it may be.
     Abort {
-        /// Why it cannot be told.
+        /// Reason why the signal cannot be delivered.
         obstacle: String,
     },
     /// It may well have a namespace, which cannot be written to now. Tried again.
     OutOfReach {
         /// Why.
-        reason: Reason,
+        reason: ConditionReason,
         /// Why, as a sentence.
         obstacle: String,
     },
 }
 
-/// What ends the job at a site.
-pub fn means(site: &Site) -> Means {
+/// Decides how to end the job at a site.
+pub fn end_method(site: &JobSite) -> EndMethod {
     match site {
-        Site::Namespace { signalled: true, .. } => Means::Told,
-        Site::Namespace { cluster, name, terminating: false, signalled: false, .. } => {
-            Means::Tell { cluster: cluster.clone(), namespace: name.clone() }
+        JobSite::Namespace { signalled: true, .. } => EndMethod::Told,
+        JobSite::Namespace { cluster, name, terminating: false, signalled: false, .. } => {
+            EndMethod::Tell { cluster: cluster.clone(), namespace: name.clone() }
         }
         // An API server takes nothing into it any more. The job ends when its pods are deleted with it.
-        Site::Namespace { cluster, name, terminating: true, signalled: false, .. } => Means::OutOfReach {
-            reason: Reason::NamespacePending,
-            obstacle: publication::terminating(cluster, name),
-        },
-        Site::Unscheduled => Means::Abort { obstacle: "the ProwJob has no build cluster yet".into() },
-        Site::NoNamespace { cluster } => Means::Abort { obstacle: publication::no_namespace(cluster) },
-        Site::Unknown { cluster } => {
-            Means::OutOfReach { reason: Reason::BuildClusterUnknown, obstacle: publication::unknown(cluster) }
+        JobSite::Namespace { cluster, name, terminating: true, signalled: false, .. } => {
+            EndMethod::OutOfReach {
+                reason: ConditionReason::NamespacePending,
+                obstacle: publication::terminating(cluster, name),
+            }
         }
-        Site::Unreachable { cluster, .. } => Means::OutOfReach {
-            reason: Reason::BuildClusterUnreachable,
+        JobSite::Unscheduled => EndMethod::Abort { obstacle: "the ProwJob has no build cluster yet".into() },
+        JobSite::NoNamespace { cluster } => EndMethod::Abort { obstacle: publication::no_namespace(cluster) },
+        JobSite::Unknown { cluster } => EndMethod::OutOfReach {
+            reason: ConditionReason::BuildClusterUnknown,
+            obstacle: publication::unknown(cluster),
+        },
+        JobSite::Unreachable { cluster, .. } => EndMethod::OutOfReach {
+            reason: ConditionReason::BuildClusterUnreachable,
             obstacle: publication::unreachable(cluster),
         },
     }
@@ -85,134 +88,145 @@ pub fn started(job: &ProwJob) -> Option<Timestamp> {
 }
 
 /// Ends the bound job.
-pub fn next(pass: &mut Pass<'_>, job: &Job, ending: Ending) {
+pub fn plan_teardown(pass: &mut Planner<'_>, job: &Job, ending: EndReason) {
     let noticed = pass.since(TEST_COMPLETED).or_else(|| deleted_at(pass)).unwrap_or(pass.now);
-    // What was told once was told, even if its namespace is gone since.
-    let told_before = pass.holds(TEST_COMPLETED);
-    let means = match (means(&job.site), ending) {
+    // A signal that was delivered once counts as delivered, even if its namespace is gone since.
+    let told_before = pass.is_condition_true(TEST_COMPLETED);
+    let means = match (end_method(&job.site), ending) {
         // It has no pod, so where it would have had one does not matter.
-        (Means::OutOfReach { obstacle, .. }, Ending::NeverScheduled) => Means::Abort { obstacle },
-        (means, Ending::Asked | Ending::ProvisionTimeout | Ending::NeverScheduled) => means,
+        (EndMethod::OutOfReach { obstacle, .. }, EndReason::NeverScheduled) => EndMethod::Abort { obstacle },
+        (means, EndReason::Asked | EndReason::ProvisionTimeout | EndReason::NeverScheduled) => means,
     };
     let begun = match means {
-        Means::Told => told(pass),
-        Means::Tell { cluster, namespace } => {
+        EndMethod::Told => is_signalled(pass),
+        EndMethod::Tell { cluster, namespace } => {
             let was_refused = refused(pass);
             if told_before || was_refused {
-                // What was told once was told, and what was refused may be so for long: nothing waits for it.
-                let signal = tell(pass, job, noticed, cluster, namespace);
+                // A delivered signal stays delivered, and a refused one may be refused for long: nothing waits for it.
+                let signal = send_signal(pass, job, noticed, cluster, namespace);
                 pass.afterwards.push(signal);
             } else {
-                pass.actions.push(Action::Signal { cluster, namespace });
+                pass.actions.push(Operation::SignalWaitStep { cluster, namespace });
             }
-            !was_refused && told(pass)
+            !was_refused && is_signalled(pass)
         }
-        Means::Abort { .. } | Means::OutOfReach { .. } if told_before => {
-            pass.again_in(RETRY);
+        EndMethod::Abort { .. } | EndMethod::OutOfReach { .. } if told_before => {
+            pass.requeue_after(RETRY);
             let abort = abandon(pass, job, noticed);
             pass.actions.extend(abort);
             true
         }
-        Means::Abort { obstacle } => {
+        EndMethod::Abort { obstacle } => {
             let from = match ending {
                 // Its time was up before: an hour without a build cluster is grace enough.
-                Ending::NeverScheduled => None,
-                Ending::Asked | Ending::ProvisionTimeout => started(&job.prow_job).max(Some(noticed)),
+                EndReason::NeverScheduled => None,
+                EndReason::Asked | EndReason::ProvisionTimeout => started(&job.prow_job).max(Some(noticed)),
             };
             let deadline = from.map(|t| after(t, pass.world.settings.abort_grace));
-            let aborts = deadline.is_none_or(|at| pass.due(at)) && pass.is_sure();
+            let aborts = deadline.is_none_or(|at| pass.is_due(at)) && pass.is_sure();
             if aborts {
                 pass.actions.push(abort(&job.prow_job, &obstacle));
             }
-            pass.set(TEST_COMPLETED, Is::False, Reason::NamespacePending, obstacle);
+            pass.set(TEST_COMPLETED, ConditionStatus::False, ConditionReason::NamespacePending, obstacle);
             aborts
         }
-        Means::OutOfReach { reason, obstacle } => {
-            pass.again_in(RETRY);
-            pass.set(TEST_COMPLETED, Is::False, reason, obstacle);
+        EndMethod::OutOfReach { reason, obstacle } => {
+            pass.requeue_after(RETRY);
+            pass.set(TEST_COMPLETED, ConditionStatus::False, reason, obstacle);
             let abort = abandon(pass, job, noticed);
             let aborts = abort.is_some();
             pass.actions.extend(abort);
             aborts
         }
     };
-    // Failed is what nobody waits for any more, so the end has begun before it is said.
-    let failed = Reason::verdict(pass.reason_against(CLUSTER_READY)).is_some() && begun;
+    // Clients stop waiting at Failed, so the end begins before it is reported.
+    let failed = ConditionReason::parse_decision(pass.reason_against(CLUSTER_READY)).is_some() && begun;
     pass.enter(if failed { Phase::Failed } else { Phase::Deprovisioning });
     overdue(pass);
 }
 
 /// Whether the signal could not be written, and is not there since.
-pub fn refused(pass: &Pass<'_>) -> bool {
-    pass.reason_against(TEST_COMPLETED) == Reason::SignalFailed.as_str()
+pub fn refused(pass: &Planner<'_>) -> bool {
+    pass.reason_against(TEST_COMPLETED) == ConditionReason::SignalFailed.as_str()
 }
 
-/// The signal. What is being deleted does not wait for ever for one that is not taken. That it is not is seen by
-/// trying: there may have been nobody to try until now.
-fn tell(pass: &mut Pass<'_>, job: &Job, noticed: Timestamp, cluster: String, namespace: String) -> Action {
+/// Sends the signal. A deleted object does not wait forever for a cluster that refuses it. Only an attempt shows the refusal: there may have
+/// been no attempt until now.
+fn send_signal(
+    pass: &mut Planner<'_>,
+    job: &Job,
+    noticed: Timestamp,
+    cluster: String,
+    namespace: String,
+) -> Operation {
     if is_abandoned(pass, noticed) {
-        let (name, description) = (job.prow_job.name().to_owned(), by_us(CANNOT_BE_TOLD));
-        Action::SignalOrAbort { cluster, namespace, name, description }
+        let (name, description) = (job.prow_job.name().to_owned(), by_us(SIGNAL_IMPOSSIBLE));
+        Operation::SignalWaitStepOrAbort { cluster, namespace, name, description }
     } else {
-        Action::Signal { cluster, namespace }
+        Operation::SignalWaitStep { cluster, namespace }
     }
 }
 
-/// What ends a job that has no condition of its own, if anything does now.
-pub fn unserved(pass: &mut Pass<'_>, job: &Job) -> Option<Action> {
+/// Decides how to end a job that has no condition of its own.
+pub fn unserved(pass: &mut Planner<'_>, job: &Job) -> Option<Operation> {
     let noticed = deleted_at(pass).unwrap_or(pass.now);
-    match means(&job.site) {
-        Means::Told => None,
-        Means::Tell { cluster, namespace } => Some(tell(pass, job, noticed, cluster, namespace)),
-        Means::Abort { obstacle } => {
+    match end_method(&job.site) {
+        EndMethod::Told => None,
+        EndMethod::Tell { cluster, namespace } => Some(send_signal(pass, job, noticed, cluster, namespace)),
+        EndMethod::Abort { obstacle } => {
             let deadline = started(&job.prow_job).map(|t| after(t, pass.world.settings.abort_grace));
-            let aborts = deadline.is_none_or(|at| pass.due(at)) && pass.is_sure();
+            let aborts = deadline.is_none_or(|at| pass.is_due(at)) && pass.is_sure();
             aborts.then(|| abort(&job.prow_job, &obstacle))
         }
-        Means::OutOfReach { .. } => {
-            pass.again_in(RETRY);
+        EndMethod::OutOfReach { .. } => {
+            pass.requeue_after(RETRY);
             abandon(pass, job, noticed)
         }
     }
 }
 
 /// Being deleted, an EphemeralCluster does not wait for ever for what cannot be reached.
-fn abandon(pass: &mut Pass<'_>, job: &Job, noticed: Timestamp) -> Option<Action> {
-    is_abandoned(pass, noticed).then(|| abort(&job.prow_job, CANNOT_BE_TOLD))
+fn abandon(pass: &mut Planner<'_>, job: &Job, noticed: Timestamp) -> Option<Operation> {
+    is_abandoned(pass, noticed).then(|| abort(&job.prow_job, SIGNAL_IMPOSSIBLE))
 }
 
-/// Whether a job that cannot be told to end is waited for no longer.
-fn is_abandoned(pass: &mut Pass<'_>, noticed: Timestamp) -> bool {
+/// Whether to stop waiting for a job that cannot be signalled.
+fn is_abandoned(pass: &mut Planner<'_>, noticed: Timestamp) -> bool {
     let Some(deleted) = deleted_at(pass) else { return false };
     let deadline = after(deleted.max(noticed), pass.world.settings.deprovision_timeout);
-    pass.due(deadline) && pass.is_sure()
+    pass.is_due(deadline) && pass.is_sure()
 }
 
-fn told(pass: &mut Pass<'_>) -> bool {
-    pass.set(TEST_COMPLETED, Is::True, Reason::Signalled, "the ProwJob was told to end");
+fn is_signalled(pass: &mut Planner<'_>) -> bool {
+    pass.set(
+        TEST_COMPLETED,
+        ConditionStatus::True,
+        ConditionReason::Signalled,
+        "the ProwJob was told to end",
+    );
     true
 }
 
-fn abort(job: &ProwJob, why: &str) -> Action {
-    Action::AbortProwJob { name: job.name().to_owned(), description: by_us(why) }
+fn abort(job: &ProwJob, why: &str) -> Operation {
+    Operation::AbortProwJob { name: job.name().to_owned(), description: by_us(why) }
 }
 
 fn by_us(why: &str) -> String {
     format!("{ABORTED_BY_US}{why}")
 }
 
-/// A deprovision is never cut short: what it leaves behind is paid for until somebody finds it.
-fn overdue(pass: &mut Pass<'_>) {
+/// A deprovision is never cut short: leftovers cost money until somebody finds them.
+fn overdue(pass: &mut Planner<'_>) {
     let Some(since) = pass.since(TEST_COMPLETED) else { return };
-    if !pass.due(after(since, pass.world.settings.deprovision_timeout)) {
+    if !pass.is_due(after(since, pass.world.settings.deprovision_timeout)) {
         return;
     }
     let text = "the ProwJob has not ended in the time that its end may take";
-    if pass.set(PROW_JOB_COMPLETED, Is::False, Reason::DeprovisionTimeout, text) {
-        pass.emit(true, Reason::DeprovisionTimeout.as_str(), text);
+    if pass.set(PROW_JOB_COMPLETED, ConditionStatus::False, ConditionReason::DeprovisionTimeout, text) {
+        pass.emit(true, ConditionReason::DeprovisionTimeout.as_str(), text);
     }
 }
 
-fn deleted_at(pass: &Pass<'_>) -> Option<Timestamp> {
+fn deleted_at(pass: &Planner<'_>) -> Option<Timestamp> {
     pass.object.metadata.deletion_timestamp.as_ref().map(|t| t.0)
 }

@@ -1,23 +1,23 @@
-//! A status that cannot be read. It may name a job, and may say that all is over: so nothing is created, and nothing is
-//! written over it. What is asked for is still done for the jobs that say themselves whose they are.
+//! Status that cannot be read. It may name a job or may be final: the provider therefore creates nothing, and does not overwrite it. Requests
+//! are still carried out for jobs whose labels name their owner.
 
 use testplatform_apis::names::ours;
 
-use super::{own::Bound, pass::Pass, teardown};
-use crate::ephemeral_cluster::told::Told;
+use super::{own::BoundJob, pass::Planner, teardown};
+use crate::ephemeral_cluster::told::EventReason;
 
 /// The annotation remembers that it was said; a status cannot.
-const SAID: &str = r#"{"reason":"StatusUnreadable"}"#;
+const MESSAGE: &str = r#"{"reason":"StatusUnreadable"}"#;
 
-/// Ends the jobs if the end was asked for, and says what is wrong.
-pub fn next(pass: &mut Pass<'_>) {
+/// Ends the jobs if the end was requested, and reports the problem.
+pub fn plan_unreadable(pass: &mut Planner<'_>) {
     let deleted = pass.object.is_deleted();
     if pass.own.runs() {
         pass.protect();
     }
     if deleted || pass.object.spec.value.tear_down_cluster {
         let mut jobs = pass.own.strays.clone();
-        if let Bound::To(job) = pass.own.bound
+        if let BoundJob::To(job) = pass.own.bound
             && !job.prow_job.state().is_final()
         {
             jobs.push(job);
@@ -28,11 +28,11 @@ pub fn next(pass: &mut Pass<'_>) {
         }
     }
     if deleted {
-        pass.let_go();
+        pass.remove_finalizer();
     } else if pass.object.annotation(ours::DIAGNOSTICS).is_none() {
-        pass.annotate(ours::DIAGNOSTICS, SAID);
+        pass.set_annotation(ours::DIAGNOSTICS, MESSAGE);
         let text = "the status cannot be read, so nothing is made and nothing written over it; \
                     an administrator has to repair or remove it";
-        pass.emit(true, Told::StatusUnreadable.as_str(), text);
+        pass.emit(true, EventReason::StatusUnreadable.as_str(), text);
     }
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a request, and how it is said.
+//! Possible problems of a request, and their messages.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use crate::{config::ClaimPattern, ephemeral_cluster::ci_operator_config::WAIT_IM
 
 /// Reason for what the Test Platform's own controller checks first.
 const VALIDATION: &str = "EphemeralClusterValidationFailure";
-/// Reason for what stands in the way of a job.
+/// Reason for a problem that blocks a job.
 pub const GENERATION: &str = "CIOperatorJobsGenerateFailure";
 
 /// Something that keeps a request from being served, ever. Texts in it are the tenant's, and shown shortened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Problem {
+pub enum RequestProblem {
     /// A field has the wrong shape.
     Schema { path: String, message: String },
     /// The name does not fit into the label by which the job is found.
@@ -27,7 +27,7 @@ pub enum Problem {
     UnknownProfile { profile: String },
     /// The profile is not the tenant's.
     NotOwner { tenant: String, cluster: String, profile: String },
-    /// Nobody knows for whom it is.
+    /// The request has no identity.
     NoIdentity { missing: &'static str, wanted: String },
     /// Nothing in it makes a cluster.
     NoWorkflow,
@@ -39,13 +39,13 @@ pub enum Problem {
     ReservedImage { path: String },
     /// An image by a name that administrators refuse.
     DeniedImage { path: String, name: String },
-    /// Nothing says what is to be installed.
+    /// The request names no release to install.
     NoReleases,
     /// The configuration does not fit into a job.
     Oversize { size: usize, limit: usize },
 }
 
-impl Problem {
+impl RequestProblem {
     /// Reason of the condition.
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -66,7 +66,7 @@ impl Problem {
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for RequestProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Schema { path, message } if path.is_empty() => write!(f, "spec.ciOperator: {message}"),

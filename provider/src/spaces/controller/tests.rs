@@ -15,7 +15,7 @@ use super::*;
 const NAMESPACE: &str = r#"{ "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata":
     { "name": "one", "uid": "of-the-space", "deletionTimestamp": "2026-03-02T12:00:00Z" } }"#;
 
-/// What an API server says of an object that is not there.
+/// Response of an API server for a missing object.
 fn gone(request: &Request<Body>) -> String {
     let name = request.uri().path().rsplit('/').next().unwrap_or_default();
     let details = serde_json::json!({ "name": name });
@@ -30,19 +30,19 @@ fn published() -> String {
     )
 }
 
-fn controller(client: Client) -> Controller {
+fn controller(client: Client) -> SpaceController {
     let config = Spaces::default();
-    Controller {
-        vault: Vault::new(client, &config.credentials_namespace),
+    SpaceController {
+        vault: CredentialsNamespace::new(client, &config.credentials_namespace),
         config,
         now: || Timestamp::UNIX_EPOCH,
-        seen: Arc::new(Seen::default()),
+        seen: Arc::new(SpaceGauge::default()),
         metrics: Metrics::default(),
-        callers: Callers::default(),
+        callers: GuestLimiter::default(),
     }
 }
 
-/// A list may lack what was there when the watch broke off, and nothing else tells that it is gone.
+/// A list may lack an object that existed when the watch broke off, and no other event reports its deletion.
 #[tokio::test(start_paused = true)]
 async fn what_is_published_goes_with_its_namespace_though_nothing_tells_of_that() {
     let (there, removed) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
@@ -72,13 +72,19 @@ async fn what_is_published_goes_with_its_namespace_though_nothing_tells_of_that(
         there.store(false, Ordering::Relaxed);
         sleep(Duration::from_mins(15)).await;
     };
-    looks(happened, PACE, &controller.metrics, async |name: String| controller.look(&name).await, vanishes)
-        .await;
+    run_queue(
+        happened,
+        PACE,
+        &controller.metrics,
+        async |name: String| controller.reconcile(&name).await,
+        vanishes,
+    )
+    .await;
     assert_eq!(removed.load(Ordering::Relaxed), 1);
-    assert_eq!(controller.look("one").await, Next::Rest, "nothing is left to be looked at");
+    assert_eq!(controller.reconcile("one").await, Action::AwaitChange, "nothing is left to be looked at");
 }
 
-/// Whoever may patch Secrets may keep one from going.
+/// Anyone who may patch Secrets can block the deletion of one.
 #[tokio::test(start_paused = true)]
 async fn what_a_finalizer_holds_is_not_taken_back_again_and_again() {
     let removed = Arc::new(AtomicUsize::new(0));
@@ -109,9 +115,9 @@ async fn what_a_finalizer_holds_is_not_taken_back_again_and_again() {
     let looked = AtomicUsize::new(0);
     let look = async |name: String| {
         looked.fetch_add(1, Ordering::Relaxed);
-        controller.look(&name).await
+        controller.reconcile(&name).await
     };
-    looks(happened, PACE, &controller.metrics, look, sleep(Duration::from_mins(1))).await;
+    run_queue(happened, PACE, &controller.metrics, look, sleep(Duration::from_mins(1))).await;
     assert_eq!(removed.load(Ordering::Relaxed), 1);
     assert_eq!(looked.load(Ordering::Relaxed), 2);
 }
@@ -132,7 +138,7 @@ async fn what_is_published_stays_where_nobody_says_that_its_namespace_is_gone() 
         async move { Ok::<_, Infallible>(answer) }
     });
     let controller = controller(Client::new(service, "default"));
-    assert_eq!(controller.look("one").await, Next::Failed);
+    assert_eq!(controller.reconcile("one").await, Action::Failed);
 }
 
 /// Both came between the two reads of a look.
@@ -152,5 +158,5 @@ async fn what_came_with_its_namespace_while_that_was_looked_for_stays() {
         async move { Ok::<_, Infallible>(answer) }
     });
     let controller = controller(Client::new(service, "default"));
-    assert_eq!(controller.look("one").await, Next::Rest);
+    assert_eq!(controller.reconcile("one").await, Action::AwaitChange);
 }

@@ -9,8 +9,8 @@ use std::{
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
     account::{
-        mint::{Delivered, Token, Trouble},
-        next::{Answer, Found, Seen, Thing},
+        mint::{DeliveredCluster, Token, TokenFailure},
+        next::{AccountObject, AccountObjects, ObjectState, TokenCheck},
     },
     redacted::Redacted,
 };
@@ -57,9 +57,9 @@ pub struct State {
     /// Rights are late.
     pub late: bool,
     /// What is being deleted, and not gone yet.
-    pub goes: Option<Thing>,
+    pub goes: Option<AccountObject>,
     /// What is there, and wrong.
-    pub wrong: Option<Thing>,
+    pub wrong: Option<AccountObject>,
     /// A finalizer holds whatever is deleted.
     pub holds: bool,
     pub calls: usize,
@@ -92,11 +92,11 @@ impl Model {
     }
 
     /// A call, which may fail.
-    fn call<T>(&self, act: impl FnOnce(&mut State) -> T) -> Result<T, Trouble> {
+    fn call<T>(&self, act: impl FnOnce(&mut State) -> T) -> Result<T, TokenFailure> {
         let mut state = self.state();
         state.calls += 1;
         if state.down {
-            return Err(Trouble::Unreachable);
+            return Err(TokenFailure::Unreachable);
         }
         let fault = match &mut state.fault {
             Some((0, fault)) => Some(*fault),
@@ -110,34 +110,34 @@ impl Model {
             state.fault = None;
         }
         match fault {
-            Some(Fault::Before) => Err(Trouble::Unreachable),
+            Some(Fault::Before) => Err(TokenFailure::Unreachable),
             Some(Fault::After) => {
                 act(&mut state);
-                Err(Trouble::Unreachable)
+                Err(TokenFailure::Unreachable)
             }
             None => Ok(act(&mut state)),
         }
     }
 }
 
-fn place(thing: Thing) -> usize {
-    Thing::ALL.iter().position(|other| *other == thing).unwrap()
+fn place(thing: AccountObject) -> usize {
+    AccountObject::ALL.iter().position(|other| *other == thing).unwrap()
 }
 
-impl Delivered for Model {
-    async fn look(&self) -> Result<Seen, Trouble> {
+impl DeliveredCluster for Model {
+    async fn read_objects(&self) -> Result<AccountObjects, TokenFailure> {
         self.call(|state| {
-            let found = |thing: Thing| match thing {
-                _ if !state.things.contains_key(&place(thing)) => Found::Absent,
-                _ if state.goes == Some(thing) => Found::Going,
-                _ if state.wrong == Some(thing) => Found::Wrong,
-                _ => Found::Right,
+            let found = |thing: AccountObject| match thing {
+                _ if !state.things.contains_key(&place(thing)) => ObjectState::Absent,
+                _ if state.goes == Some(thing) => ObjectState::Deleting,
+                _ if state.wrong == Some(thing) => ObjectState::Wrong,
+                _ => ObjectState::Right,
             };
-            Seen { has_role: true, things: Thing::ALL.map(found) }
+            AccountObjects { has_role: true, things: AccountObject::ALL.map(found) }
         })
     }
 
-    async fn remove(&self, thing: Thing) -> Result<(), Trouble> {
+    async fn delete_object(&self, thing: AccountObject) -> Result<(), TokenFailure> {
         self.call(|state| {
             if state.holds {
                 state.goes = Some(thing);
@@ -149,7 +149,7 @@ impl Delivered for Model {
         })
     }
 
-    async fn make(&self, thing: Thing) -> Result<bool, Trouble> {
+    async fn create_object(&self, thing: AccountObject) -> Result<bool, TokenFailure> {
         self.call(|state| {
             state.made += 1;
             let made = state.made;
@@ -157,7 +157,7 @@ impl Delivered for Model {
         })
     }
 
-    async fn ask(&self) -> Result<Token, Trouble> {
+    async fn request_token(&self) -> Result<Token, TokenFailure> {
         let answer = self.call(|state| {
             let account = *state.things.get(&1)?;
             let token = format!("token-{}", state.tokens.len());
@@ -165,15 +165,15 @@ impl Delivered for Model {
             state.tokens.insert(token.clone(), Made { expires, account, known: !state.forgets });
             Some(Token { token: Redacted(token), expires })
         })?;
-        answer.ok_or(Trouble::Restless)
+        answer.ok_or(TokenFailure::Restless)
     }
 
-    async fn verify(&self, token: &Token) -> Result<Answer, Trouble> {
+    async fn verify_token(&self, token: &Token) -> Result<TokenCheck, TokenFailure> {
         let works = self.takes(&token.token.0);
         self.call(|state| match (works, state.late) {
-            (true, false) => Answer::Taken,
-            (true, true) => Answer::NoRights,
-            (false, _) => Answer::Unknown,
+            (true, false) => TokenCheck::Taken,
+            (true, true) => TokenCheck::NoRights,
+            (false, _) => TokenCheck::Unknown,
         })
     }
 }

@@ -3,49 +3,58 @@
 use jiff::Timestamp;
 use provider_testplatform::{
     account::{
-        next::{Answer, Due, Found, Known, Obstacle, Seen, Step, Thing, due, next},
-        stamp::Stamp,
+        next::{
+            AccountObject, AccountObjects, AccountState, AccountStep, ObjectState, TokenCheck, TokenDue,
+            TokenError, plan, token_due,
+        },
+        stamp::TokenFingerprint,
     },
     ephemeral_cluster::credentials::Published,
 };
 use rstest::rstest;
 
-const RIGHT: Seen = Seen { has_role: true, things: [Found::Right; 5] };
+const RIGHT: AccountObjects = AccountObjects { has_role: true, things: [ObjectState::Right; 5] };
 
-fn with(thing: usize, found: Found) -> Seen {
+fn with(thing: usize, found: ObjectState) -> AccountObjects {
     let mut seen = RIGHT;
     seen.things[thing] = found;
     seen
 }
 
 #[rstest]
-#[case::nothing_is_known(Known::default(), Step::Look)]
-#[case::no_such_role(seen(Seen { has_role: false, ..RIGHT }), Step::Stop(Obstacle::NoRole))]
-#[case::no_such_role_in_an_empty_cluster(seen(Seen { has_role: false, things: [Found::Absent; 5] }), Step::Stop(Obstacle::NoRole))]
-#[case::empty(seen(Seen { has_role: true, things: [Found::Absent; 5] }), Step::Make(Thing::Namespace))]
-#[case::no_account(seen(with(1, Found::Absent)), Step::Make(Thing::Account))]
-#[case::a_namespace_that_goes(seen(with(0, Found::Going)), Step::Stop(Obstacle::Going))]
-#[case::an_account_that_goes(seen(with(1, Found::Going)), Step::Stop(Obstacle::Going))]
-#[case::no_right_to_end_itself(seen(with(2, Found::Absent)), Step::Make(Thing::Ending))]
-#[case::that_right_is_not_its_own(seen(with(3, Found::Absent)), Step::Make(Thing::EndingBinding))]
-#[case::no_rights(seen(with(4, Found::Absent)), Step::Make(Thing::Binding))]
-#[case::the_rights_of_another_role(seen(with(4, Found::Wrong)), Step::Remove(Thing::Binding))]
-#[case::rights_that_go(seen(with(4, Found::Going)), Step::Stop(Obstacle::Going))]
-#[case::all_is_there(seen(RIGHT), Step::Ask)]
-#[case::a_token(Known { token: true, ..seen(RIGHT) }, Step::Verify)]
-#[case::one_that_is_taken(answered(Answer::Taken), Step::Take)]
-#[case::one_that_answers_401(answered(Answer::Unknown), Step::Stop(Obstacle::Unknown))]
-#[case::one_without_rights(answered(Answer::NoRights), Step::Stop(Obstacle::NoRights))]
-fn steps(#[case] known: Known, #[case] step: Step) {
-    assert_eq!(next(&known), step);
+#[case::nothing_is_known(AccountState::default(), AccountStep::Look)]
+#[case::no_such_role(seen(AccountObjects { has_role: false, ..RIGHT }), AccountStep::Stop(TokenError::NoRole))]
+#[case::no_such_role_in_an_empty_cluster(seen(AccountObjects { has_role: false, things: [ObjectState::Absent; 5] }), AccountStep::Stop(TokenError::NoRole))]
+#[case::empty(seen(AccountObjects { has_role: true, things: [ObjectState::Absent; 5] }), AccountStep::Make(AccountObject::Namespace))]
+#[case::no_account(seen(with(1, ObjectState::Absent)), AccountStep::Make(AccountObject::Account))]
+#[case::a_namespace_that_goes(seen(with(0, ObjectState::Deleting)), AccountStep::Stop(TokenError::Going))]
+#[case::an_account_that_goes(seen(with(1, ObjectState::Deleting)), AccountStep::Stop(TokenError::Going))]
+#[case::no_right_to_end_itself(seen(with(2, ObjectState::Absent)), AccountStep::Make(AccountObject::Ending))]
+#[case::that_right_is_not_its_own(
+    seen(with(3, ObjectState::Absent)),
+    AccountStep::Make(AccountObject::EndingBinding)
+)]
+#[case::no_rights(seen(with(4, ObjectState::Absent)), AccountStep::Make(AccountObject::Binding))]
+#[case::the_rights_of_another_role(
+    seen(with(4, ObjectState::Wrong)),
+    AccountStep::Remove(AccountObject::Binding)
+)]
+#[case::rights_that_go(seen(with(4, ObjectState::Deleting)), AccountStep::Stop(TokenError::Going))]
+#[case::all_is_there(seen(RIGHT), AccountStep::Ask)]
+#[case::a_token(AccountState { token: true, ..seen(RIGHT) }, AccountStep::Verify)]
+#[case::one_that_is_taken(answered(TokenCheck::Taken), AccountStep::Take)]
+#[case::one_that_answers_401(answered(TokenCheck::Unknown), AccountStep::Stop(TokenError::Unknown))]
+#[case::one_without_rights(answered(TokenCheck::NoRights), AccountStep::Stop(TokenError::NoRights))]
+fn steps(#[case] known: AccountState, #[case] step: AccountStep) {
+    assert_eq!(plan(&known), step);
 }
 
-fn seen(seen: Seen) -> Known {
-    Known { seen: Some(seen), ..Known::default() }
+fn seen(seen: AccountObjects) -> AccountState {
+    AccountState { seen: Some(seen), ..AccountState::default() }
 }
 
-fn answered(answer: Answer) -> Known {
-    Known { token: true, answer: Some(answer), ..seen(RIGHT) }
+fn answered(answer: TokenCheck) -> AccountState {
+    AccountState { token: true, answer: Some(answer), ..seen(RIGHT) }
 }
 
 fn at(text: &str) -> Timestamp {
@@ -56,8 +65,8 @@ fn ours(revision: Option<String>) -> Published {
     Published::Ours { revision: "7".into(), source_revision: revision }
 }
 
-fn stamped() -> Stamp {
-    Stamp {
+fn stamped() -> TokenFingerprint {
+    TokenFingerprint {
         issued: at("2026-03-02T11:00:00Z"),
         expires: at("2026-03-02T23:00:00Z"),
         generation: 2,
@@ -67,15 +76,15 @@ fn stamped() -> Stamp {
 }
 
 #[rstest]
-#[case::nothing_is_published(Published::Absent, Due::Renew)]
-#[case::fresh(ours(Some(stamped().to_string())), Due::Keep(at("2026-03-02T19:00:00Z")))]
-#[case::another_generation(ours(Some(Stamp { generation: 1, ..stamped() }.to_string())), Due::Renew)]
-#[case::a_generation_of_old(ours(Some(Stamp { generation: 3, ..stamped() }.to_string())), Due::Renew)]
-#[case::of_another_role_or_kubeconfig(ours(Some(Stamp { origin: "p".into(), ..stamped() }.to_string())), Due::Renew)]
-#[case::two_thirds_are_over(ours(Some(Stamp { issued: at("2026-03-02T04:00:00Z"), expires: at("2026-03-02T16:00:00Z"), ..stamped() }.to_string())), Due::Renew)]
-#[case::of_a_clock_ahead(ours(Some(Stamp { issued: at("2026-03-02T12:00:01Z"), ..stamped() }.to_string())), Due::Renew)]
-#[case::the_admins(ours(Some("cluster:admin@7,none".into())), Due::Renew)]
-#[case::nobody_knows_of_what(ours(None), Due::Renew)]
-fn a_token_is_made_when_it_is_time(#[case] published: Published, #[case] wanted: Due) {
-    assert_eq!(due(&published, 2, "o", at("2026-03-02T12:00:00Z")), wanted);
+#[case::nothing_is_published(Published::Absent, TokenDue::Renew)]
+#[case::fresh(ours(Some(stamped().to_string())), TokenDue::Keep(at("2026-03-02T19:00:00Z")))]
+#[case::another_generation(ours(Some(TokenFingerprint { generation: 1, ..stamped() }.to_string())), TokenDue::Renew)]
+#[case::a_generation_of_old(ours(Some(TokenFingerprint { generation: 3, ..stamped() }.to_string())), TokenDue::Renew)]
+#[case::of_another_role_or_kubeconfig(ours(Some(TokenFingerprint { origin: "p".into(), ..stamped() }.to_string())), TokenDue::Renew)]
+#[case::two_thirds_are_over(ours(Some(TokenFingerprint { issued: at("2026-03-02T04:00:00Z"), expires: at("2026-03-02T16:00:00Z"), ..stamped() }.to_string())), TokenDue::Renew)]
+#[case::of_a_clock_ahead(ours(Some(TokenFingerprint { issued: at("2026-03-02T12:00:01Z"), ..stamped() }.to_string())), TokenDue::Renew)]
+#[case::the_admins(ours(Some("cluster:admin@7,none".into())), TokenDue::Renew)]
+#[case::nobody_knows_of_what(ours(None), TokenDue::Renew)]
+fn a_token_is_made_when_it_is_time(#[case] published: Published, #[case] wanted: TokenDue) {
+    assert_eq!(token_due(&published, 2, "o", at("2026-03-02T12:00:00Z")), wanted);
 }

@@ -6,9 +6,9 @@ use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
 use proptest::{prelude::*, test_runner::RngSeed};
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, next::Thing},
+    account::{Issue, admin::AdminKubeconfig, next::AccountObject},
     ephemeral_cluster::credentials::{Credentials, Published},
-    publish::{Source, Verdict, compare},
+    publish::{CredentialsDecision, CredentialsSource, compare},
 };
 use serde_json::Value;
 use testplatform_apis::account::Wish;
@@ -99,15 +99,17 @@ impl Walk {
             revision: format!("c:admin@{}", self.revision),
         };
         let now = self.now();
-        match compare(&Source::Account(Box::new(issue)), &published, now) {
-            Some(Verdict::Issue(issue)) => match issue.fulfil_by(&self.model, now).now_or_never().unwrap() {
-                Ok(credentials) => self.store(credentials),
-                Err(cause) => {
-                    assert!(!cause.message.contains(KEY), "{}", cause.message);
-                    FAILED.fetch_add(1, Ordering::Relaxed);
+        match compare(&CredentialsSource::Account(Box::new(issue)), &published, now) {
+            Some(CredentialsDecision::Issue(issue)) => {
+                match issue.issue_credentials_with(&self.model, now).now_or_never().unwrap() {
+                    Ok(credentials) => self.store(credentials),
+                    Err(cause) => {
+                        assert!(!cause.message.contains(KEY), "{}", cause.message);
+                        FAILED.fetch_add(1, Ordering::Relaxed);
+                    }
                 }
-            },
-            Some(Verdict::InSync) => {}
+            }
+            Some(CredentialsDecision::InSync) => {}
             other => panic!("{other:?}"),
         }
         self.holds();
@@ -232,7 +234,7 @@ fn of_an_account_that_goes_no_token_is_made_until_it_is_gone() {
     walk.look();
     let before = walk.token.clone();
     assert!(before.is_some());
-    walk.model.state().goes = Some(Thing::Account);
+    walk.model.state().goes = Some(AccountObject::Account);
     walk.wish.generation += 1;
     walk.look();
     assert_eq!(walk.token, before, "a token is published that ends in a moment");
@@ -247,7 +249,7 @@ fn with_rights_that_cannot_be_replaced_yet_no_token_is_made() {
     let mut walk = Walk::new(SignedDuration::from_hours(12));
     walk.look();
     let before = walk.token.clone();
-    walk.model.state().wrong = Some(Thing::Binding);
+    walk.model.state().wrong = Some(AccountObject::Binding);
     walk.model.state().holds = true;
     walk.wish.generation += 1;
     for _ in 0..3 {

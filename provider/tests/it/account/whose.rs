@@ -2,9 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
-    account::{Issue, Whose, admin::AdminKubeconfig, stamp::Stamp, whose},
+    account::{CredentialsOwner, Issue, admin::AdminKubeconfig, credentials_owner, stamp::TokenFingerprint},
     ephemeral_cluster::credentials::Published,
-    publish::{Action, Source, compare, follow},
+    publish::{CredentialsOperation, CredentialsSource, compare, follow},
 };
 use testplatform_apis::{
     account::{Mode, Wish},
@@ -28,7 +28,8 @@ fn issue() -> Issue {
 
 fn published(origin: &str) -> Published {
     let expires = now() + SignedDuration::from_hours(12);
-    let stamp = Stamp { issued: now(), expires, generation: 0, origin: origin.into(), digest: "d".into() };
+    let stamp =
+        TokenFingerprint { issued: now(), expires, generation: 0, origin: origin.into(), digest: "d".into() };
     Published::Ours { revision: "7".into(), source_revision: Some(stamp.to_string()) }
 }
 
@@ -36,28 +37,31 @@ fn published(origin: &str) -> Published {
 fn a_wish_that_is_taken_away_or_spoilt_is_no_wish_for_the_admins() {
     let admins = Published::Ours { revision: "7".into(), source_revision: Some("c:admin@1,pw@2".into()) };
     let wish = Wish { cluster_role: "view".into(), generation: 3 };
-    assert_eq!(whose(None, &Published::Absent), Whose::Admin);
-    assert_eq!(whose(None, &admins), Whose::Admin);
-    assert_eq!(whose(Some(&wish.to_string()), &admins), Whose::Account(wish.clone()));
-    assert_eq!(whose(Some(&wish.to_string()), &published("o")), Whose::Account(wish));
+    assert_eq!(credentials_owner(None, &Published::Absent), CredentialsOwner::Admin);
+    assert_eq!(credentials_owner(None, &admins), CredentialsOwner::Admin);
+    assert_eq!(credentials_owner(Some(&wish.to_string()), &admins), CredentialsOwner::Account(wish.clone()));
+    assert_eq!(credentials_owner(Some(&wish.to_string()), &published("o")), CredentialsOwner::Account(wish));
     for text in ["", "{}", "Admin", r#"{"mode":"Admin"}"#, r#"{"mode":"Token"}"#] {
-        assert!(matches!(whose(Some(text), &Published::Absent), Whose::Nobody(_)), "{text}");
+        assert!(
+            matches!(credentials_owner(Some(text), &Published::Absent), CredentialsOwner::Nobody(_)),
+            "{text}"
+        );
     }
-    assert!(matches!(whose(None, &published("o")), Whose::Nobody(_)));
+    assert!(matches!(credentials_owner(None, &published("o")), CredentialsOwner::Nobody(_)));
 }
 
 /// What goes through decisions, and what is told of them.
 #[test]
 fn nothing_of_the_admin_is_in_what_is_decided_or_told() {
-    let source = Source::Account(Box::new(issue()));
+    let source = CredentialsSource::Account(Box::new(issue()));
     let verdict = compare(&source, &Published::Absent, now()).unwrap();
     let followed = follow("demo", verdict, &source, &Published::Absent, &HiveStatus::default());
-    assert_eq!(followed.actions, [Action::Issue(Box::new(issue()))]);
+    assert_eq!(followed.actions, [CredentialsOperation::Issue(Box::new(issue()))]);
     assert_eq!(followed.told, None, "told once it is there");
     let said = format!("{source:?} {followed:?}");
     assert!(!said.contains(KEY) && !said.contains("apiVersion"), "{said}");
 
-    let good = published(&issue().origin());
+    let good = published(&issue().origin_fingerprint());
     let followed =
         follow("demo", compare(&source, &good, now()).unwrap(), &source, &good, &HiveStatus::default());
     let report = followed.told.unwrap().report.unwrap();
@@ -67,6 +71,6 @@ fn nothing_of_the_admin_is_in_what_is_decided_or_told() {
     let other = published("another");
     let followed =
         follow("demo", compare(&source, &other, now()).unwrap(), &source, &other, &HiveStatus::default());
-    assert!(matches!(followed.actions.as_slice(), [Action::Issue(_)]));
+    assert!(matches!(followed.actions.as_slice(), [CredentialsOperation::Issue(_)]));
     assert!(followed.told.unwrap().report.is_some());
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use provider_testplatform::{
     ephemeral_cluster::status::{Phase, Status},
-    step::{Action, Event, Step},
+    plan::{Event, Operation, Plan},
 };
 use serde_json::{Value, json};
 
@@ -31,19 +31,19 @@ async fn finalizer() {
     let (bench, object) = Bench::with(object);
     let version = object.metadata.resource_version.clone();
 
-    let added = bench.act(&object, Action::AddFinalizer).await.unwrap().object.unwrap();
+    let added = bench.act(&object, Operation::AddFinalizer).await.unwrap().object.unwrap();
     let body = json!({ "metadata": { "finalizers": ["other", FINALIZER], "resourceVersion": version } });
     assert_eq!(bench.hub.calls(), [merge(OBJECT, body)]);
-    bench.act(&added, Action::AddFinalizer).await.unwrap();
+    bench.act(&added, Operation::AddFinalizer).await.unwrap();
     assert_eq!(bench.hub.calls(), [], "it is there");
-    assert_eq!(bench.act(&object, Action::AddFinalizer).await.unwrap_err(), "add_finalizer/conflict");
+    assert_eq!(bench.act(&object, Operation::AddFinalizer).await.unwrap_err(), "add_finalizer/conflict");
     bench.hub.calls();
 
     let version = added.metadata.resource_version.clone();
-    let removed = bench.act(&added, Action::RemoveFinalizer).await.unwrap().object.unwrap();
+    let removed = bench.act(&added, Operation::RemoveFinalizer).await.unwrap().object.unwrap();
     let body = json!({ "metadata": { "finalizers": ["other"], "resourceVersion": version } });
     assert_eq!(bench.hub.calls(), [merge(OBJECT, body)]);
-    bench.act(&removed, Action::RemoveFinalizer).await.unwrap();
+    bench.act(&removed, Operation::RemoveFinalizer).await.unwrap();
     assert_eq!(bench.hub.calls(), [], "it is not there");
 }
 
@@ -53,11 +53,11 @@ async fn the_last_finalizer_ends_an_object_that_is_deleted() {
     object["metadata"]["finalizers"] = json!([FINALIZER]);
     object["metadata"]["deletionTimestamp"] = json!("2026-01-01T01:00:00Z");
     let (bench, object) = Bench::with(object);
-    bench.act(&object, Action::RemoveFinalizer).await.unwrap();
+    bench.act(&object, Operation::RemoveFinalizer).await.unwrap();
     assert_eq!(bench.hub.get(OBJECT), None);
     // Interrupted and done again, also with the status after it.
     let status = Some(Status { phase: Some(Phase::Failed), ..Status::default() });
-    let step = Step { actions: vec![Action::RemoveFinalizer], status, ..Step::default() };
+    let step = Plan { actions: vec![Operation::RemoveFinalizer], status, ..Plan::default() };
     bench.executor.run(Some(object), &step).await.unwrap();
 }
 
@@ -67,7 +67,7 @@ async fn annotations() {
     object["metadata"]["annotations"] = json!({ "a": "1", "b": "2" });
     let (bench, object) = Bench::with(object);
     let version = object.metadata.resource_version.clone();
-    let wanted = || Action::Annotate([("a".into(), Some("3".into())), ("b".into(), None)].into());
+    let wanted = || Operation::SetAnnotations([("a".into(), Some("3".into())), ("b".into(), None)].into());
     let annotated = bench.act(&object, wanted()).await.unwrap().object.unwrap();
     let body = json!({ "metadata": { "annotations": { "a": "3", "b": null }, "resourceVersion": version } });
     assert_eq!(bench.hub.calls(), [merge(OBJECT, body)]);
@@ -83,7 +83,7 @@ async fn status_goes_through_its_subresource_and_only_if_it_differs() {
     let version = object.metadata.resource_version.clone();
     let status =
         Status { phase: Some(Phase::Ready), secret_ref: "ec-credentials".into(), ..Status::default() };
-    let step = Step { status: Some(status.clone()), ..Step::default() };
+    let step = Plan { status: Some(status.clone()), ..Plan::default() };
     let written = bench.executor.run(Some(object), &step).await.unwrap().object;
     let [call] = bench.hub.calls().try_into().unwrap();
     assert_eq!(
@@ -96,7 +96,7 @@ async fn status_goes_through_its_subresource_and_only_if_it_differs() {
     let again = bench.executor.run(written.clone(), &step).await.unwrap().object;
     assert_eq!(bench.hub.calls(), [], "nothing differs");
 
-    let without = Step { status: Some(Status { secret_ref: String::new(), ..status }), ..Step::default() };
+    let without = Plan { status: Some(Status { secret_ref: String::new(), ..status }), ..Plan::default() };
     bench.executor.run(again, &without).await.unwrap();
     assert_eq!(bench.hub.get(OBJECT).unwrap()["status"], json!({ "phase": "Ready", "conditions": [] }));
 }
@@ -104,10 +104,13 @@ async fn status_goes_through_its_subresource_and_only_if_it_differs() {
 #[tokio::test]
 async fn versions_are_threaded_through_a_step() {
     let (bench, object) = Bench::with(plain());
-    let step = Step {
-        actions: vec![Action::AddFinalizer, Action::Annotate([("a".into(), Some("1".into()))].into())],
+    let step = Plan {
+        actions: vec![
+            Operation::AddFinalizer,
+            Operation::SetAnnotations([("a".into(), Some("1".into()))].into()),
+        ],
         status: Some(Status { phase: Some(Phase::Provisioning), ..Status::default() }),
-        ..Step::default()
+        ..Plan::default()
     };
     bench.executor.run(Some(object), &step).await.unwrap();
     let versions: Vec<String> = bench
@@ -126,7 +129,7 @@ async fn a_job_is_created_once() {
         "apiVersion": "prow.k8s.io/v1", "kind": "ProwJob",
         "metadata": { "name": "job", "namespace": "ci" }, "spec": { "job": "x" }, "status": { "state": "scheduling" },
     });
-    let create = || Action::CreateProwJob(Box::new(manifest.clone()));
+    let create = || Operation::CreateProwJob(Box::new(manifest.clone()));
     bench.act(&object, create()).await.unwrap();
     let [call] = bench.hub.calls().try_into().unwrap();
     assert_eq!(call.line(), "POST /apis/prow.k8s.io/v1/namespaces/ci/prowjobs");
@@ -140,7 +143,7 @@ async fn a_job_is_created_once() {
 async fn a_job_is_claimed_without_touching_the_rest() {
     let (bench, object) = Bench::with(plain());
     bench.hub.put(JOB, json!({ "metadata": { "labels": { "x": "y" } }, "status": { "state": "pending" } }));
-    let claim = Action::ClaimProwJob {
+    let claim = Operation::ClaimProwJob {
         name: "job".into(),
         labels: BTreeMap::from([("uid".into(), "u".into())]),
         annotations: BTreeMap::new(),
@@ -150,8 +153,8 @@ async fn a_job_is_claimed_without_touching_the_rest() {
     assert_eq!(bench.hub.get(JOB).unwrap()["metadata"]["labels"], json!({ "x": "y", "uid": "u" }));
 }
 
-fn abort() -> Action {
-    Action::AbortProwJob { name: "job".into(), description: "why".into() }
+fn abort() -> Operation {
+    Operation::AbortProwJob { name: "job".into(), description: "why".into() }
 }
 
 #[tokio::test]
@@ -191,8 +194,8 @@ async fn nothing_is_begun_for_one_that_has_vanished() {
     let (bench, object) = Bench::with(plain());
     bench.hub.delete(OBJECT);
     let manifest = json!({ "apiVersion": "prow.k8s.io/v1", "kind": "ProwJob", "metadata": { "name": "job", "namespace": "ci" } });
-    let actions = vec![Action::AddFinalizer, Action::CreateProwJob(Box::new(manifest))];
-    let step = Step { actions, ..Step::default() };
+    let actions = vec![Operation::AddFinalizer, Operation::CreateProwJob(Box::new(manifest))];
+    let step = Plan { actions, ..Plan::default() };
     let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
     assert_eq!(failure.error.reason, provider_testplatform::execute::Reason::Conflict);
     assert_eq!(bench.hub.get(JOB), None);
@@ -201,7 +204,8 @@ async fn nothing_is_begun_for_one_that_has_vanished() {
 #[tokio::test]
 async fn the_signal_is_an_empty_secret() {
     let (bench, object) = Bench::with(plain());
-    let signal = |cluster: &str| Action::Signal { cluster: cluster.into(), namespace: "ci-op-x".into() };
+    let signal =
+        |cluster: &str| Operation::SignalWaitStep { cluster: cluster.into(), namespace: "ci-op-x".into() };
     bench.act(&object, signal("build01")).await.unwrap();
     bench.act(&object, signal("build01")).await.unwrap();
     let calls = bench.build_cluster.calls();
@@ -214,7 +218,7 @@ async fn the_signal_is_an_empty_secret() {
 #[tokio::test]
 async fn credentials_are_published_kept_and_withdrawn() {
     let (bench, object) = Bench::with(plain());
-    bench.act(&object, Action::PublishCredentials(credentials("one"))).await.unwrap();
+    bench.act(&object, Operation::PublishCredentials(credentials("one"))).await.unwrap();
     let stored = bench.hub.get(SECRET).unwrap();
     assert_eq!(stored["type"], "Opaque");
     assert_eq!(stored["data"], json!({ "kubeconfig": "b25l", "kubeAdminPassword": "" }));
@@ -227,14 +231,14 @@ async fn credentials_are_published_kept_and_withdrawn() {
     assert_ne!(owner["blockOwnerDeletion"], true);
 
     bench.hub.calls();
-    bench.act(&object, Action::PublishCredentials(credentials("one"))).await.unwrap();
+    bench.act(&object, Operation::PublishCredentials(credentials("one"))).await.unwrap();
     assert_eq!(bench.hub.writes(), [], "it is what it should be");
 
     // Changed by hand, and changed at its source.
     let mut tampered = stored.clone();
     tampered["data"] = json!({ "kubeconfig": "ZXZpbA==", "kubeAdminPassword": "", "extra": "eA==" });
     let tampered = bench.hub.put(SECRET, tampered);
-    bench.act(&object, Action::PublishCredentials(credentials("three"))).await.unwrap();
+    bench.act(&object, Operation::PublishCredentials(credentials("three"))).await.unwrap();
     let body = json!({
         "metadata": {
             "resourceVersion": tampered["metadata"]["resourceVersion"],
@@ -244,11 +248,11 @@ async fn credentials_are_published_kept_and_withdrawn() {
     });
     assert_eq!(bench.hub.writes(), [merge(SECRET, body)]);
 
-    bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+    bench.act(&object, Operation::WithdrawCredentials).await.unwrap();
     let [call] = bench.hub.writes().try_into().unwrap();
     assert_eq!(call.line(), format!("DELETE {SECRET}"));
     assert_eq!(call.body["preconditions"], json!({ "uid": stored["metadata"]["uid"] }));
-    bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+    bench.act(&object, Operation::WithdrawCredentials).await.unwrap();
     assert_eq!(bench.hub.writes(), [], "it is gone");
 }
 
@@ -259,9 +263,9 @@ async fn the_secret_of_somebody_else_is_left_alone() {
     for owners in [Value::Null, other] {
         let (bench, object) = Bench::with(plain());
         let stored = bench.hub.put(SECRET, json!({ "metadata": { "ownerReferences": owners } }));
-        let publish = Action::PublishCredentials(credentials("one"));
+        let publish = Operation::PublishCredentials(credentials("one"));
         assert_eq!(bench.act(&object, publish).await.unwrap_err(), "publish_credentials/foreign");
-        bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+        bench.act(&object, Operation::WithdrawCredentials).await.unwrap();
         assert_eq!(bench.hub.get(SECRET), Some(stored));
     }
 }
@@ -271,7 +275,7 @@ async fn events_are_about_the_object() {
     let (bench, object) = Bench::with(plain());
     let note = "ä".repeat(1000);
     let event = Event { warning: true, reason: "Why".into(), note };
-    bench.act(&object, Action::Emit(event)).await.unwrap();
+    bench.act(&object, Operation::EmitEvent(event)).await.unwrap();
     let [event] =
         bench.hub.list("/apis/events.k8s.io/v1/namespaces/ephemeral-cluster/events").try_into().unwrap();
     assert_eq!((&event["type"], &event["reason"]), (&json!("Warning"), &json!("Why")));
@@ -283,10 +287,10 @@ async fn events_are_about_the_object() {
 #[tokio::test]
 async fn without_an_object_nothing_is_done_for_one() {
     let bench = Bench::new();
-    let step = Step { actions: vec![Action::AddFinalizer], ..Step::default() };
+    let step = Plan { actions: vec![Operation::AddFinalizer], ..Plan::default() };
     let failure = bench.executor.run(None, &step).await.unwrap_err();
     assert_eq!(failure.error.reason.as_str(), "bug");
-    let orphan = Step { actions: vec![abort()], ..Step::default() };
+    let orphan = Plan { actions: vec![abort()], ..Plan::default() };
     bench.hub.put(JOB, json!({ "status": { "state": "pending" } }));
     bench.executor.run(None, &orphan).await.unwrap();
     assert_eq!(bench.hub.get(JOB).unwrap()["status"]["state"], "aborted");
@@ -297,7 +301,7 @@ fn what_is_secret_is_in_no_debug_output() {
     let secret = credentials("s3cret");
     assert_eq!(format!("{:?}", secret.kubeconfig), "[redacted]");
     assert_eq!(format!("{:?}", secret.password), "[redacted]");
-    let action = format!("{:?}", Action::PublishCredentials(secret));
+    let action = format!("{:?}", Operation::PublishCredentials(secret));
     assert!(!action.contains("s3cret"), "{action}");
     // Bytes are shown as numbers.
     let shown = format!("{:?}", b"s3cret");

@@ -2,7 +2,7 @@
 
 use std::{fs, sync::Arc, time::Duration};
 
-use provider_testplatform::build_clusters::{BuildClusters, Found, Moved, Trust};
+use provider_testplatform::build_clusters::{BuildClusterEvent, BuildClusterSet, NamespaceLookup, Trust};
 use serde_json::{Value, json};
 use tokio::{
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
@@ -13,9 +13,9 @@ use super::memory::{Fault, Memory};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn clusters() -> (Arc<BuildClusters>, UnboundedReceiver<Moved>) {
+fn clusters() -> (Arc<BuildClusterSet>, UnboundedReceiver<BuildClusterEvent>) {
     let (sender, receiver) = unbounded_channel();
-    (BuildClusters::new(sender, PATIENCE), receiver)
+    (BuildClusterSet::new(sender, PATIENCE), receiver)
 }
 
 async fn seconds(seconds: u64) {
@@ -34,8 +34,8 @@ fn secret(memory: &Memory, namespace: &str, name: &str) {
     memory.put(&format!("/api/v1/namespaces/{namespace}/secrets/{name}"), json!({}));
 }
 
-fn told(moved: &mut UnboundedReceiver<Moved>) -> Vec<Moved> {
-    let mut all: Vec<Moved> = std::iter::from_fn(|| moved.try_recv().ok()).collect();
+fn told(moved: &mut UnboundedReceiver<BuildClusterEvent>) -> Vec<BuildClusterEvent> {
+    let mut all: Vec<BuildClusterEvent> = std::iter::from_fn(|| moved.try_recv().ok()).collect();
     all.dedup();
     all
 }
@@ -44,29 +44,29 @@ fn told(moved: &mut UnboundedReceiver<Moved>) -> Vec<Moved> {
 async fn events_name_the_job() {
     let memory = Memory::new();
     let (clusters, mut moved) = clusters();
-    assert_eq!(clusters.find("build01", "job"), Found::Unknown);
-    clusters.add("build01", memory.client());
-    assert_eq!(clusters.find("build01", "job"), Found::NotYet);
+    assert_eq!(clusters.find_namespace("build01", "job"), NamespaceLookup::Unknown);
+    clusters.add_cluster("build01", memory.client());
+    assert_eq!(clusters.find_namespace("build01", "job"), NamespaceLookup::NotYet);
     seconds(1).await;
-    assert_eq!(clusters.find("build01", "job"), Found::NoNamespace);
+    assert_eq!(clusters.find_namespace("build01", "job"), NamespaceLookup::NoNamespace);
     told(&mut moved);
 
     namespace(&memory, "ci-op-x", "job", &json!({}));
     seconds(1).await;
-    assert_eq!(told(&mut moved), [Moved::Job("job".into())]);
+    assert_eq!(told(&mut moved), [BuildClusterEvent::Job("job".into())]);
     secret(&memory, "ci-op-x", "cluster-provisioning");
     secret(&memory, "ci-op-x", "somebody-elses");
     secret(&memory, "elsewhere", "cluster-provisioning");
     seconds(1).await;
-    assert_eq!(told(&mut moved), [Moved::Job("job".into())]);
-    let Found::Here(here) = clusters.find("build01", "job") else { panic!("it is here") };
+    assert_eq!(told(&mut moved), [BuildClusterEvent::Job("job".into())]);
+    let NamespaceLookup::Here(here) = clusters.find_namespace("build01", "job") else { panic!("it is here") };
     assert_eq!((here.namespace.as_str(), here.terminating), ("ci-op-x", false));
     assert_eq!(here.secrets.keys().copied().collect::<Vec<_>>(), ["cluster-provisioning"]);
 
     memory.delete("/api/v1/namespaces/ci-op-x");
     seconds(1).await;
-    assert_eq!(told(&mut moved), [Moved::Job("job".into())]);
-    assert_eq!(clusters.find("build01", "job"), Found::NoNamespace);
+    assert_eq!(told(&mut moved), [BuildClusterEvent::Job("job".into())]);
+    assert_eq!(clusters.find_namespace("build01", "job"), NamespaceLookup::NoNamespace);
     // Nothing is asked for but what RBAC allows.
     for call in memory.calls() {
         let secrets = call.path == "/api/v1/secrets" && call.parameter("fieldSelector").is_some();
@@ -83,27 +83,31 @@ async fn the_newest_namespace_counts_unless_it_is_going() {
         json!({ "creationTimestamp": "2026-01-01T00:20:00Z", "deletionTimestamp": "2026-01-01T00:30:00Z" });
     namespace(&memory, "ci-op-c", "job", &going);
     let (clusters, _moved) = clusters();
-    let anywhere = |job: &str| clusters.find_anywhere(job);
+    let anywhere = |job: &str| clusters.find_namespace_anywhere(job);
     assert_eq!(
         anywhere("job"),
-        Some((String::new(), Found::Unknown)),
+        Some((String::new(), NamespaceLookup::Unknown)),
         "while none is known it may be on any"
     );
-    clusters.add("build01", memory.client());
+    clusters.add_cluster("build01", memory.client());
     seconds(1).await;
-    assert!(matches!(clusters.find("build01", "job"), Found::Here(here) if here.namespace == "ci-op-b"));
     assert!(
-        matches!(anywhere("job"), Some((cluster, Found::Here(here))) if cluster == "build01" && here.namespace == "ci-op-b")
+        matches!(clusters.find_namespace("build01", "job"), NamespaceLookup::Here(here) if here.namespace == "ci-op-b")
+    );
+    assert!(
+        matches!(anywhere("job"), Some((cluster, NamespaceLookup::Here(here))) if cluster == "build01" && here.namespace == "ci-op-b")
     );
     assert_eq!(anywhere("other"), None);
     // What cannot be seen may be there.
     let away = Memory::new();
     away.judge(|_| Some(Fault::Lost));
-    clusters.add("build02", away.client());
-    assert_eq!(anywhere("other"), Some(("build02".into(), Found::NotYet)));
+    clusters.add_cluster("build02", away.client());
+    assert_eq!(anywhere("other"), Some(("build02".into(), NamespaceLookup::NotYet)));
     seconds(60).await;
-    assert!(matches!(anywhere("other"), Some((cluster, Found::Unreachable(_))) if cluster == "build02"));
-    assert!(matches!(anywhere("job"), Some((_, Found::Here(_)))));
+    assert!(
+        matches!(anywhere("other"), Some((cluster, NamespaceLookup::Unreachable(_))) if cluster == "build02")
+    );
+    assert!(matches!(anywhere("job"), Some((_, NamespaceLookup::Here(_)))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,23 +116,33 @@ async fn one_that_is_away_is_not_called_so_at_once() {
         let memory = Memory::new();
         namespace(&memory, "ci-op-x", "job", &json!({}));
         let (clusters, mut moved) = clusters();
-        clusters.add("build01", memory.client());
+        clusters.add_cluster("build01", memory.client());
         seconds(1).await;
         told(&mut moved);
         memory.judge(move |_| Some(fault));
         // Probes notice what a watch that hears nothing does not.
         seconds(75).await;
-        assert!(matches!(clusters.find("build01", "job"), Found::Here(_)), "{fault:?}: as it was");
-        assert_eq!(clusters.find("build01", "other"), Found::NotYet, "{fault:?}: may be there by now");
+        assert!(
+            matches!(clusters.find_namespace("build01", "job"), NamespaceLookup::Here(_)),
+            "{fault:?}: as it was"
+        );
+        assert_eq!(
+            clusters.find_namespace("build01", "other"),
+            NamespaceLookup::NotYet,
+            "{fault:?}: may be there by now"
+        );
         seconds(35).await;
-        assert!(matches!(clusters.find("build01", "job"), Found::Unreachable(_)), "{fault:?}");
-        assert_eq!(told(&mut moved), [Moved::Cluster("build01".into())], "{fault:?}");
-        assert!(clusters.get("build01").is_err() && clusters.states()[0].1.is_some());
+        assert!(
+            matches!(clusters.find_namespace("build01", "job"), NamespaceLookup::Unreachable(_)),
+            "{fault:?}"
+        );
+        assert_eq!(told(&mut moved), [BuildClusterEvent::Cluster("build01".into())], "{fault:?}");
+        assert!(clusters.get_cluster("build01").is_err() && clusters.states()[0].1.is_some());
 
         memory.judge(|_| None);
         seconds(75).await;
-        assert!(matches!(clusters.find("build01", "job"), Found::Here(_)), "{fault:?}");
-        assert!(told(&mut moved).contains(&Moved::Cluster("build01".into())));
+        assert!(matches!(clusters.find_namespace("build01", "job"), NamespaceLookup::Here(_)), "{fault:?}");
+        assert!(told(&mut moved).contains(&BuildClusterEvent::Cluster("build01".into())));
         assert_eq!(clusters.states(), [("build01".to_owned(), None)]);
     }
 }
@@ -140,9 +154,9 @@ async fn one_that_cannot_be_watched_is_away_and_is_not_asked_all_the_time() {
     namespace(&memory, "ci-op-x", "job", &json!({}));
     memory.judge(|call| call.parameter("watch").is_some().then_some(Fault::Refused(403)));
     let (clusters, _moved) = clusters();
-    clusters.add("build01", memory.client());
+    clusters.add_cluster("build01", memory.client());
     seconds(300).await;
-    assert!(clusters.get("build01").is_err(), "{:?}", clusters.states());
+    assert!(clusters.get_cluster("build01").is_err(), "{:?}", clusters.states());
     let calls = memory.calls().len();
     // Five watches, each with a list and a try, half a minute apart.
     assert!(calls < 5 * 2 * 20, "{calls} calls in five minutes");
@@ -154,20 +168,20 @@ async fn one_whose_watch_panics_is_away_until_it_is_watched_again() {
     let memory = Memory::new();
     namespace(&memory, "ci-op-x", "job", &json!({}));
     let (clusters, mut moved) = clusters();
-    clusters.add("build01", memory.client());
+    clusters.add_cluster("build01", memory.client());
     seconds(1).await;
     told(&mut moved);
     memory.judge(|call| call.parameter("watch").is_some().then(|| panic!("a bug")));
     namespace(&memory, "ci-op-y", "other", &json!({}));
     seconds(60).await;
-    assert!(matches!(clusters.find("build01", "job"), Found::Unreachable(_)));
-    assert!(told(&mut moved).contains(&Moved::Cluster("build01".into())));
+    assert!(matches!(clusters.find_namespace("build01", "job"), NamespaceLookup::Unreachable(_)));
+    assert!(told(&mut moved).contains(&BuildClusterEvent::Cluster("build01".into())));
 
     memory.judge(|_| None);
     namespace(&memory, "ci-op-z", "a third", &json!({}));
     seconds(60).await;
     for job in ["job", "other", "a third"] {
-        assert!(matches!(clusters.find("build01", job), Found::Here(_)), "{job}");
+        assert!(matches!(clusters.find_namespace("build01", job), NamespaceLookup::Here(_)), "{job}");
     }
 }
 
@@ -176,13 +190,13 @@ async fn one_that_was_never_seen_holds_nobody_up_for_long() {
     let (good, bad) = (Memory::new(), Memory::new());
     bad.judge(|_| Some(Fault::Lost));
     let (clusters, _moved) = clusters();
-    clusters.add("build01", good.client());
-    clusters.add("build02", bad.client());
+    clusters.add_cluster("build01", good.client());
+    clusters.add_cluster("build02", bad.client());
     let begun = tokio::time::Instant::now();
-    clusters.seen().await;
+    clusters.wait_for_first_list().await;
     assert!(begun.elapsed() <= PATIENCE + Duration::from_secs(1));
-    assert_eq!(clusters.find("build01", "job"), Found::NoNamespace);
-    assert!(matches!(clusters.find("build02", "job"), Found::Unreachable(_)));
+    assert_eq!(clusters.find_namespace("build01", "job"), NamespaceLookup::NoNamespace);
+    assert!(matches!(clusters.find_namespace("build02", "job"), NamespaceLookup::Unreachable(_)));
 }
 
 #[tokio::test]
@@ -213,25 +227,27 @@ async fn the_directory_is_followed() {
     }
 
     let (clusters, mut moved) = clusters();
-    clusters.read(directory.path(), Trust::Bundle).await.unwrap();
-    assert!(clusters.get("build01").is_ok());
-    let Found::Unreachable(error) = clusters.find("build02", "job") else { panic!("it cannot be used") };
+    clusters.read_directory(directory.path(), Trust::Bundle).await.unwrap();
+    assert!(clusters.get_cluster("build01").is_ok());
+    let NamespaceLookup::Unreachable(error) = clusters.find_namespace("build02", "job") else {
+        panic!("it cannot be used")
+    };
     assert_eq!(error, "its kubeconfig cannot be used: it is not a kubeconfig");
-    assert_eq!(clusters.find("build03", "job"), Found::Unknown);
+    assert_eq!(clusters.find_namespace("build03", "job"), NamespaceLookup::Unknown);
     told(&mut moved);
 
-    clusters.read(directory.path(), Trust::Bundle).await.unwrap();
+    clusters.read_directory(directory.path(), Trust::Bundle).await.unwrap();
     assert_eq!(told(&mut moved), [], "nothing changed");
 
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink(&versions[1], &link).unwrap();
-    clusters.read(directory.path(), Trust::Bundle).await.unwrap();
-    assert!(clusters.get("build01").is_ok(), "what worked goes on working");
-    assert_eq!(clusters.find("build02", "job"), Found::Unknown);
-    assert!(clusters.get("build03").is_ok());
-    let names: Vec<Moved> = told(&mut moved);
+    clusters.read_directory(directory.path(), Trust::Bundle).await.unwrap();
+    assert!(clusters.get_cluster("build01").is_ok(), "what worked goes on working");
+    assert_eq!(clusters.find_namespace("build02", "job"), NamespaceLookup::Unknown);
+    assert!(clusters.get_cluster("build03").is_ok());
+    let names: Vec<BuildClusterEvent> = told(&mut moved);
     assert!(
-        names.contains(&Moved::Cluster("build02".into()))
-            && names.contains(&Moved::Cluster("build03".into()))
+        names.contains(&BuildClusterEvent::Cluster("build02".into()))
+            && names.contains(&BuildClusterEvent::Cluster("build03".into()))
     );
 }

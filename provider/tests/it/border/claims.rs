@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use provider_testplatform::{
-    account::callers::Callers,
+    account::callers::GuestLimiter,
     claims::{
-        execute::{Executor, Failure},
-        hub::Hub,
+        execute::{ClaimExecutor, ClaimFailure},
+        hub::ClaimHub,
     },
     cluster_claim::{
         object::ClusterClaim,
-        step::{Action, Notes, Step},
+        step::{ClaimAnnotations, ClaimOperation, ClaimPlan},
     },
-    step::Event,
+    plan::Event,
 };
 use serde_json::{Value, json};
 use testplatform_apis::hive_status::HiveStatus;
@@ -33,17 +33,17 @@ const SECRET: &str = "/api/v1/namespaces/credentials/secrets/demo-credentials";
 
 struct Bench {
     hub: Memory,
-    executor: Executor,
+    executor: ClaimExecutor,
 }
 
 impl Bench {
     fn with_claim() -> (Self, ClusterClaim) {
         let hub = Memory::new();
-        let executor = Executor {
-            hub: Hub::new(hub.client(), "credentials"),
+        let executor = ClaimExecutor {
+            hub: ClaimHub::new(hub.client(), "credentials"),
             instance: "me".into(),
             patience: Duration::from_millis(100),
-            callers: Callers::default(),
+            callers: GuestLimiter::default(),
             now: || "2026-01-01T02:00:00Z".parse::<Timestamp>().unwrap(),
         };
         let claim = json!({ "apiVersion": "hive.openshift.io/v1", "kind": "ClusterClaim", "metadata": { "uid": "u" },
@@ -52,11 +52,11 @@ impl Bench {
         (Self { hub, executor }, claim)
     }
 
-    async fn act(&self, claim: &ClusterClaim, action: Action) -> Result<usize, String> {
-        let step = Step { actions: vec![action], ..Step::default() };
+    async fn act(&self, claim: &ClusterClaim, action: ClaimOperation) -> Result<usize, String> {
+        let step = ClaimPlan { actions: vec![action], ..ClaimPlan::default() };
         let done = self.executor.run(claim, &step).await;
         done.map(|forgone| forgone.len())
-            .map_err(|Failure { error, .. }| format!("{}/{}", error.action, error.reason.as_str()))
+            .map_err(|ClaimFailure { error, .. }| format!("{}/{}", error.action, error.reason.as_str()))
     }
 }
 
@@ -67,7 +67,7 @@ fn decode(object: Value) -> ClusterClaim {
 #[tokio::test]
 async fn a_published_secret_says_whose_it_is() {
     let (bench, claim) = Bench::with_claim();
-    bench.act(&claim, Action::Publish(credentials("x"))).await.unwrap();
+    bench.act(&claim, ClaimOperation::Publish(credentials("x"))).await.unwrap();
     let lines: Vec<String> = bench.hub.calls().iter().map(crate::border::memory::Call::line).collect();
     assert_eq!(lines, [format!("GET {SECRET}"), "POST /api/v1/namespaces/credentials/secrets".to_owned()]);
     let made = bench.hub.get(SECRET).unwrap();
@@ -83,9 +83,9 @@ async fn a_published_secret_says_whose_it_is() {
     let keys: Vec<&String> = made["data"].as_object().unwrap().keys().collect();
     assert_eq!(keys, ["kubeAdminPassword", "kubeconfig"]);
     // Done again: nothing. Another kubeconfig: one patch.
-    bench.act(&claim, Action::Publish(credentials("x"))).await.unwrap();
+    bench.act(&claim, ClaimOperation::Publish(credentials("x"))).await.unwrap();
     assert_eq!(bench.hub.writes(), []);
-    bench.act(&claim, Action::Publish(credentials("longer"))).await.unwrap();
+    bench.act(&claim, ClaimOperation::Publish(credentials("longer"))).await.unwrap();
     assert_eq!(bench.hub.writes().len(), 1);
 }
 
@@ -106,16 +106,16 @@ async fn a_secret_of_another_is_neither_overwritten_nor_deleted() {
         let before = bench
             .hub
             .put(SECRET, json!({ "metadata": { "labels": labels }, "data": { "kubeconfig": "eA==" } }));
-        let refused = bench.act(&claim, Action::Publish(credentials("x"))).await.unwrap_err();
+        let refused = bench.act(&claim, ClaimOperation::Publish(credentials("x"))).await.unwrap_err();
         assert_eq!(refused, "publish_credentials/foreign");
-        bench.act(&claim, Action::Withdraw).await.unwrap();
+        bench.act(&claim, ClaimOperation::Withdraw).await.unwrap();
         assert_eq!(bench.hub.get(SECRET), Some(before));
     }
     let (bench, claim) = Bench::with_claim();
     bench.hub.put(SECRET, json!({ "metadata": { "labels": owned("u") } }));
-    bench.act(&claim, Action::Withdraw).await.unwrap();
+    bench.act(&claim, ClaimOperation::Withdraw).await.unwrap();
     assert_eq!(bench.hub.get(SECRET), None);
-    bench.act(&claim, Action::Withdraw).await.unwrap();
+    bench.act(&claim, ClaimOperation::Withdraw).await.unwrap();
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn a_name_too_long_for_a_label_is_left_out_of_the_labels() {
     let (bench, mut claim) = Bench::with_claim();
     let name = "x".repeat(100);
     claim.metadata.name = Some(name.clone());
-    bench.act(&claim, Action::Publish(credentials("x"))).await.unwrap();
+    bench.act(&claim, ClaimOperation::Publish(credentials("x"))).await.unwrap();
     let made = bench.hub.get(&format!("/api/v1/namespaces/credentials/secrets/{name}-credentials")).unwrap();
     let labels = made["metadata"]["labels"].as_object().unwrap();
     assert!(labels.values().all(|v| v.as_str().unwrap().len() <= 63) && labels.len() == 4, "{labels:?}");
@@ -134,8 +134,8 @@ async fn notes_are_one_patch_of_what_differs() {
     let (bench, claim) = Bench::with_claim();
     let version = claim.metadata.resource_version.clone();
     let status = HiveStatus { version: Some("4.20.3".into()), ..HiveStatus::default() };
-    let notes = Notes { status, credentials_revision: Some("7".into()), diagnostics: None };
-    let step = Step { status: Some(notes), ..Step::default() };
+    let notes = ClaimAnnotations { status, credentials_revision: Some("7".into()), diagnostics: None };
+    let step = ClaimPlan { status: Some(notes), ..ClaimPlan::default() };
     bench.executor.run(&claim, &step).await.unwrap();
     let [call] = bench.hub.calls().try_into().unwrap();
     assert_eq!(
@@ -159,15 +159,20 @@ async fn a_cluster_is_started_by_what_was_read_and_failing_at_it_keeps_nothing_b
     let (bench, claim) = Bench::with_claim();
     let cluster = bench.hub.put(CLUSTER, json!({ "spec": { "powerState": "Hibernating" } }));
     let version = cluster["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
-    let resume = |version: &str| Action::Resume { cluster_deployment: "c-1".into(), version: version.into() };
+    let resume =
+        |version: &str| ClaimOperation::Resume { cluster_deployment: "c-1".into(), version: version.into() };
     assert_eq!(bench.act(&claim, resume("1")).await.unwrap_err(), "resume/conflict");
     bench.act(&claim, resume(&version)).await.unwrap();
     assert_eq!(bench.hub.get(CLUSTER).unwrap()["spec"]["powerState"], "Running");
 
     bench.hub.judge(|call| call.path.contains("clusterdeployments").then_some(Fault::Refused(403)));
-    let event = Action::Emit(Event { warning: false, reason: "ClusterResumed".into(), note: "x".into() });
-    let step =
-        Step { actions: vec![resume(&version), event], status: Some(Notes::default()), ..Step::default() };
+    let event =
+        ClaimOperation::Emit(Event { warning: false, reason: "ClusterResumed".into(), note: "x".into() });
+    let step = ClaimPlan {
+        actions: vec![resume(&version), event],
+        status: Some(ClaimAnnotations::default()),
+        ..ClaimPlan::default()
+    };
     bench.hub.calls();
     let failed = bench.executor.run(&claim, &step).await.unwrap_err();
     assert_eq!((failed.error.action, failed.error.reason.as_str()), ("resume", "forbidden"));
@@ -183,9 +188,9 @@ async fn a_cluster_is_started_by_what_was_read_and_failing_at_it_keeps_nothing_b
 #[tokio::test]
 async fn events_wait_for_the_notes() {
     let (bench, claim) = Bench::with_claim();
-    let notes = Notes { credentials_revision: Some("7".into()), ..Notes::default() };
+    let notes = ClaimAnnotations { credentials_revision: Some("7".into()), ..ClaimAnnotations::default() };
     let event = Event { warning: true, reason: "KubeconfigRejected".into(), note: "x".into() };
-    let step = Step { status: Some(notes), events: vec![event], ..Step::default() };
+    let step = ClaimPlan { status: Some(notes), events: vec![event], ..ClaimPlan::default() };
     let emitted = || bench.hub.list("/apis/events.k8s.io/v1/namespaces/cluster-pools/events").len();
     for code in [409, 422] {
         bench.hub.judge(move |call| (call.path == CLAIM).then_some(Fault::Refused(code)));
@@ -197,10 +202,10 @@ async fn events_wait_for_the_notes() {
     assert_eq!(emitted(), 1);
     // The notes are stored though the cluster could not be started, so nobody decides on the event again.
     bench.hub.put(CLUSTER, json!({ "spec": { "powerState": "Hibernating" } }));
-    let resume = Action::Resume { cluster_deployment: "c-1".into(), version: "1".into() };
+    let resume = ClaimOperation::Resume { cluster_deployment: "c-1".into(), version: "1".into() };
     let claim = decode(bench.hub.get(CLAIM).unwrap());
     let event = Event { warning: true, reason: "ProvisionFailed".into(), note: "y".into() };
-    let step = Step { actions: vec![resume], events: vec![event], ..step };
+    let step = ClaimPlan { actions: vec![resume], events: vec![event], ..step };
     bench.hub.calls();
     assert!(bench.executor.run(&claim, &step).await.is_err());
     let is_event = |call: &crate::border::memory::Call| call.line().starts_with("POST /apis/events.k8s.io");
@@ -210,8 +215,9 @@ async fn events_wait_for_the_notes() {
 #[tokio::test]
 async fn an_event_is_about_the_claim_in_its_namespace() {
     let (bench, claim) = Bench::with_claim();
-    let event =
-        || Action::Emit(Event { warning: true, reason: "OwnershipMismatch".into(), note: "x".into() });
+    let event = || {
+        ClaimOperation::Emit(Event { warning: true, reason: "OwnershipMismatch".into(), note: "x".into() })
+    };
     bench.act(&claim, event()).await.unwrap();
     let [made] = bench.hub.list("/apis/events.k8s.io/v1/namespaces/cluster-pools/events").try_into().unwrap();
     assert_eq!((&made["type"], &made["reason"]), (&json!("Warning"), &json!("OwnershipMismatch")));
@@ -237,17 +243,23 @@ async fn every_answer_has_its_kind_and_repeats_no_secret() {
         for method in ["GET", "POST", "PATCH"] {
             let (bench, claim) = Bench::with_claim();
             if method == "PATCH" {
-                bench.act(&claim, Action::Publish(credentials("x"))).await.unwrap();
+                bench.act(&claim, ClaimOperation::Publish(credentials("x"))).await.unwrap();
             }
             bench.hub.judge(move |call| (call.method == method).then_some(fault));
-            let step = Step { actions: vec![Action::Publish(credentials(CONFIDENTIAL))], ..Step::default() };
+            let step = ClaimPlan {
+                actions: vec![ClaimOperation::Publish(credentials(CONFIDENTIAL))],
+                ..ClaimPlan::default()
+            };
             bench.hub.calls();
             let failure = bench.executor.run(&claim, &step).await.unwrap_err();
             let error = &failure.error;
             assert_eq!((error.action, error.reason.as_str()), ("publish_credentials", kind), "{fault:?}");
             let last = bench.hub.calls().pop().unwrap();
             assert!(last.method == method && (method == "GET" || tells(&last.body.to_string())), "{last:?}");
-            assert!(!tells(&format!("{error} {:?} {failure:?}", error.said())), "{fault:?}: {failure:?}");
+            assert!(
+                !tells(&format!("{error} {:?} {failure:?}", error.owner_message())),
+                "{fault:?}: {failure:?}"
+            );
         }
     }
 }

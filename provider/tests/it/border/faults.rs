@@ -2,7 +2,7 @@
 
 use provider_testplatform::{
     ephemeral_cluster::status::{Phase, Status},
-    step::{Action, Event, Step},
+    plan::{Event, Operation, Plan},
 };
 use serde_json::json;
 
@@ -25,7 +25,7 @@ async fn every_answer_has_its_kind() {
     ] {
         let (bench, object) = Bench::with(plain());
         bench.hub.judge(move |_| Some(fault));
-        let create = Action::CreateProwJob(Box::new(json!({
+        let create = Operation::CreateProwJob(Box::new(json!({
             "apiVersion": "prow.k8s.io/v1", "kind": "ProwJob", "metadata": { "name": "job" },
         })));
         let failed = bench.act(&object, create).await.unwrap_err();
@@ -39,7 +39,7 @@ async fn an_answer_that_was_lost_does_no_harm() {
     let mut first = true;
     bench.hub.judge(move |_| std::mem::take(&mut first).then_some(Fault::AnswerLost));
     let create = || {
-        Action::CreateProwJob(Box::new(json!({
+        Operation::CreateProwJob(Box::new(json!({
             "apiVersion": "prow.k8s.io/v1", "kind": "ProwJob", "metadata": { "name": "job" },
         })))
     };
@@ -53,7 +53,8 @@ async fn an_event_that_is_lost_ends_nothing() {
     let (bench, object) = Bench::with(plain());
     bench.hub.judge(|call| call.path.contains("events.k8s.io").then_some(Fault::Refused(403)));
     let event = Event { warning: false, reason: "Why".into(), note: "a note".into() };
-    let step = Step { actions: vec![Action::Emit(event), Action::AddFinalizer], ..Step::default() };
+    let step =
+        Plan { actions: vec![Operation::EmitEvent(event), Operation::AddFinalizer], ..Plan::default() };
     let outcome = bench.executor.run(Some(object), &step).await.unwrap();
     assert_eq!(outcome.forgone.len(), 1);
     assert!(outcome.object.unwrap().metadata.finalizers.is_some());
@@ -64,10 +65,10 @@ async fn an_event_that_is_lost_ends_nothing() {
 async fn events_wait_for_the_status() {
     let (bench, object) = Bench::with(plain());
     let event = Event { warning: false, reason: "Why".into(), note: "a note".into() };
-    let step = Step {
+    let step = Plan {
         status: Some(Status { phase: Some(Phase::Deprovisioning), ..Status::default() }),
         events: vec![event],
-        ..Step::default()
+        ..Plan::default()
     };
     let events = || bench.hub.list("/apis/events.k8s.io/v1/namespaces/ephemeral-cluster/events").len();
     for code in [409, 422] {
@@ -84,16 +85,16 @@ async fn events_wait_for_the_status() {
 async fn the_first_failure_ends_a_step() {
     let (bench, object) = Bench::with(plain());
     bench.hub.judge(|call| (call.method == "POST").then_some(Fault::Refused(403)));
-    let step = Step {
+    let step = Plan {
         actions: vec![
-            Action::AddFinalizer,
-            Action::PublishCredentials(credentials("x")),
-            Action::RemoveFinalizer,
+            Operation::AddFinalizer,
+            Operation::PublishCredentials(credentials("x")),
+            Operation::RemoveFinalizer,
         ],
-        ..Step::default()
+        ..Plan::default()
     };
     let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
-    assert!(matches!(failure.action, Some(Action::PublishCredentials(_))));
+    assert!(matches!(failure.action, Some(Operation::PublishCredentials(_))));
     assert!(failure.object.unwrap().metadata.finalizers.is_some(), "what was done before counts");
 }
 
@@ -102,15 +103,16 @@ async fn the_first_failure_ends_a_step() {
 async fn what_comes_afterwards_fails_by_itself() {
     let (bench, object) = Bench::with(plain());
     bench.build_cluster.judge(|call| (call.method == "POST").then_some(Fault::Refused(403)));
-    let signal = Action::Signal { cluster: "build01".into(), namespace: "ci-op-x".into() };
-    let event =
-        |reason: &str| Action::Emit(Event { warning: false, reason: reason.into(), note: "a note".into() });
-    let abort = Action::AbortProwJob { name: "job".into(), description: "why".into() };
+    let signal = Operation::SignalWaitStep { cluster: "build01".into(), namespace: "ci-op-x".into() };
+    let event = |reason: &str| {
+        Operation::EmitEvent(Event { warning: false, reason: reason.into(), note: "a note".into() })
+    };
+    let abort = Operation::AbortProwJob { name: "job".into(), description: "why".into() };
     bench.hub.put(JOB, json!({ "status": { "state": "pending" } }));
-    let step = Step {
+    let step = Plan {
         status: Some(Status { phase: Some(Phase::Deprovisioning), ..Status::default() }),
         afterwards: vec![signal, event("Untrue"), abort, event("True")],
-        ..Step::default()
+        ..Plan::default()
     };
     let outcome = bench.executor.run(Some(object), &step).await.unwrap();
     let undone = outcome.undone.unwrap();
@@ -132,13 +134,13 @@ async fn what_comes_afterwards_is_done_whatever_failed() {
                 let fails = if of_status { call.path.ends_with("/status") } else { call.method == "POST" };
                 (fails && !call.path.contains("prowjobs")).then_some(Fault::Refused(code))
             });
-            let publish = Action::PublishCredentials(credentials("x"));
-            let abort = Action::AbortProwJob { name: "job".into(), description: "why".into() };
-            let step = Step {
+            let publish = Operation::PublishCredentials(credentials("x"));
+            let abort = Operation::AbortProwJob { name: "job".into(), description: "why".into() };
+            let step = Plan {
                 actions: if of_status { vec![] } else { vec![publish] },
                 status: Some(Status { phase: Some(Phase::Deprovisioning), ..Status::default() }),
                 afterwards: vec![abort],
-                ..Step::default()
+                ..Plan::default()
             };
             let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
             assert_eq!(failure.action.is_none(), of_status);
@@ -172,7 +174,7 @@ async fn what_is_waited_for_no_longer_is_aborted_only_if_it_is_not_told() {
             left = left.saturating_sub(1);
             fails.then_some(fault)
         });
-        let signal = Action::SignalOrAbort {
+        let signal = Operation::SignalWaitStepOrAbort {
             cluster: cluster.into(),
             namespace: "ci-op-x".into(),
             name: "job".into(),
@@ -188,8 +190,10 @@ async fn what_is_waited_for_no_longer_is_aborted_only_if_it_is_not_told() {
 
 #[tokio::test]
 async fn errors_about_secrets_do_not_repeat_them() {
-    let publish =
-        || Step { actions: vec![Action::PublishCredentials(credentials(CONFIDENTIAL))], ..Step::default() };
+    let publish = || Plan {
+        actions: vec![Operation::PublishCredentials(credentials(CONFIDENTIAL))],
+        ..Plan::default()
+    };
     // What is there cannot be understood.
     let (bench, object) = Bench::with(plain());
     bench.hub.put(SECRET, json!({ "data": CONFIDENTIAL }));
@@ -201,13 +205,13 @@ async fn errors_about_secrets_do_not_repeat_them() {
     for (method, code) in [("POST", 422), ("POST", 500), ("PATCH", 422), ("PATCH", 500)] {
         let (bench, object) = Bench::with(plain());
         if method == "PATCH" {
-            bench.act(&object, Action::PublishCredentials(credentials("x"))).await.unwrap();
+            bench.act(&object, Operation::PublishCredentials(credentials("x"))).await.unwrap();
         }
         bench.hub.judge(move |call| (call.method == method).then_some(Fault::Refused(code)));
         let step = publish();
         let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
         assert!(tells(&bench.hub.calls().pop().unwrap().body.to_string()), "it was not sent");
         let error = &failure.error;
-        assert!(!tells(&format!("{error} {:?} {failure:?}", error.said())), "{method}: {failure:?}");
+        assert!(!tells(&format!("{error} {:?} {failure:?}", error.owner_message())), "{method}: {failure:?}");
     }
 }

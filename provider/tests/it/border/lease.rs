@@ -39,7 +39,7 @@ async fn the_next_one_comes_when_it_is_given_back() {
     // Another holder's time in it says nothing, so it is renewed for the second to see.
     let held = async {
         tokio::select! {
-            lost = first.keep(acquired) => panic!("{lost}"),
+            lost = first.keep_renewing(acquired) => panic!("{lost}"),
             () = tokio::time::sleep(Duration::from_mins(2)) => first.release().await,
         }
     };
@@ -73,7 +73,7 @@ async fn who_cannot_renew_has_lost_before_another_can_acquire() {
         let acquired = first.acquire().await;
         memory.judge(move |_| Some(fault));
         let begun = Instant::now();
-        assert!(matches!(first.keep(acquired).await, Lost::Late(..)), "{fault:?}");
+        assert!(matches!(first.keep_renewing(acquired).await, Lost::Late(..)), "{fault:?}");
         assert!(begun.elapsed() <= Duration::from_secs(10), "{fault:?}: {:?}", begun.elapsed());
     }
 }
@@ -84,7 +84,7 @@ async fn a_lease_that_was_taken_is_lost() {
     let first = election(&memory, "first");
     let acquired = first.acquire().await;
     memory.merge(LEASE, &json!({ "spec": { "holderIdentity": "thief" } }));
-    assert_eq!(first.keep(acquired).await, Lost::To("thief".into()));
+    assert_eq!(first.keep_renewing(acquired).await, Lost::To("thief".into()));
     first.release().await;
     assert_eq!(holder(&memory), "thief", "what is another's is not given back");
 }
@@ -103,7 +103,7 @@ async fn a_lease_that_is_deleted_is_made_anew() {
         }
     };
     tokio::select! {
-        lost = first.keep(acquired) => panic!("{lost}"),
+        lost = first.keep_renewing(acquired) => panic!("{lost}"),
         () = deleted => {}
     }
 }
@@ -123,7 +123,7 @@ async fn a_lease_that_is_emptied_is_no_loss() {
         }
     };
     tokio::select! {
-        lost = first.keep(acquired) => panic!("{lost}"),
+        lost = first.keep_renewing(acquired) => panic!("{lost}"),
         () = emptied => {}
     }
 }
@@ -144,7 +144,7 @@ async fn how_long_a_lease_counts_is_not_for_others_to_say() {
             }
         };
         tokio::select! {
-            lost = first.keep(acquired) => panic!("{lost}"),
+            lost = first.keep_renewing(acquired) => panic!("{lost}"),
             _ = second.acquire() => panic!("two act"),
             () = changed => {}
         }
@@ -168,7 +168,7 @@ async fn whoever_makes_a_deleted_lease_first_has_it() {
         None
     });
     let begun = Instant::now();
-    assert_eq!(first.keep(acquired).await, Lost::To("second".into()));
+    assert_eq!(first.keep_renewing(acquired).await, Lost::To("second".into()));
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
     assert_eq!(holder(&memory), "second");
 }
@@ -182,7 +182,7 @@ async fn a_deleted_lease_that_cannot_be_made_anew_is_lost_in_time() {
         memory.delete(LEASE);
         memory.judge(move |call| call.is_write().then_some(fault));
         let begun = Instant::now();
-        assert!(matches!(first.keep(acquired).await, Lost::Late(..)), "{fault:?}");
+        assert!(matches!(first.keep_renewing(acquired).await, Lost::Late(..)), "{fault:?}");
         assert!(begun.elapsed() <= Duration::from_secs(10), "{fault:?}: {:?}", begun.elapsed());
     }
 }
@@ -212,7 +212,7 @@ async fn a_lease_that_is_not_said_to_be_gone_is_not_made_anew() {
     let acquired = first.acquire().await;
     memory.writes();
     memory.judge(|call| (!call.is_write()).then_some(Fault::Refused(404)));
-    assert!(matches!(first.keep(acquired).await, Lost::Late(..)));
+    assert!(matches!(first.keep_renewing(acquired).await, Lost::Late(..)));
     assert_eq!(memory.writes(), []);
 }
 
@@ -226,7 +226,7 @@ async fn a_stumble_is_no_loss() {
         count += 1;
         (count % 5 < 2).then_some(Fault::Refused(503))
     });
-    assert!(timeout(Duration::from_mins(10), first.keep(acquired)).await.is_err());
+    assert!(timeout(Duration::from_mins(10), first.keep_renewing(acquired)).await.is_err());
 }
 
 /// The answer to the write that took it was lost: it is written anew, because nobody knows when it arrived.

@@ -4,7 +4,7 @@ use provider_testplatform::{
     config::Config,
     rbac::{
         self, CARRIER_ON_HUB, CARRY_GRANTS, CLEANUP_GRANTS, CLUSTER_GRANTS, FACT_GRANTS, GRANTS,
-        ORPHAN_GRANTS, POOL_GRANTS, PREREQUISITE_GRANTS, Place, SPACE_GRANTS, ServiceAccount,
+        ORPHAN_GRANTS, POOL_GRANTS, PREREQUISITE_GRANTS, RbacScope, SPACE_GRANTS, ServiceAccount,
     },
 };
 
@@ -159,8 +159,8 @@ fn orphans_account() -> ServiceAccount {
 fn the_search_for_orphans_takes_little() {
     for grant in ORPHAN_GRANTS {
         let verbs: &[&str] = match (grant.place, grant.resource) {
-            (Place::Orphans, "environmentconfigs" | "namespaces") => &["get"],
-            (Place::Orphans, _) => &["get", "list"],
+            (RbacScope::Orphans, "environmentconfigs" | "namespaces") => &["get"],
+            (RbacScope::Orphans, _) => &["get", "list"],
             (_, "configmaps") => &["get", "create", "patch"],
             _ => &["create"],
         };
@@ -199,7 +199,7 @@ fn claims_take_little() {
     assert!(!rbac::hub(&Config::default(), &account).contains("hive"));
     let both = rbac::hub(&claims("proxy"), &account);
     assert!(both.contains("ephemeralclusters") && both.contains("clusterclaims"));
-    for grant in GRANTS.iter().filter(|g| g.place == Place::Hive) {
+    for grant in GRANTS.iter().filter(|g| g.place == RbacScope::Hive) {
         assert_ne!(grant.resource, "secrets", "in every namespace");
         let writes = grant.verbs.iter().any(|verb| !["get", "list", "watch"].contains(verb));
         assert_eq!(writes, ["clusterclaims", "events"].contains(&grant.resource), "{grant:?}");
@@ -218,7 +218,7 @@ fn a_proxy_makes_no_jobs_and_ends_none() {
 
 #[test]
 fn on_build_clusters_secrets_are_read_by_name_only() {
-    for grant in GRANTS.iter().filter(|g| g.place == Place::BuildCluster && g.resource == "secrets") {
+    for grant in GRANTS.iter().filter(|g| g.place == RbacScope::BuildCluster && g.resource == "secrets") {
         let reads = grant.verbs.iter().any(|verb| ["get", "list", "watch", "*"].contains(verb));
         assert_eq!(reads, !grant.names.is_empty(), "{grant:?}");
     }
@@ -256,7 +256,7 @@ fn facts_take_little() {
     }
     for grant in FACT_GRANTS {
         let writes = grant.verbs.iter().any(|verb| !["get", "list"].contains(verb));
-        assert_eq!(writes, grant.place == Place::Facts, "{grant:?}");
+        assert_eq!(writes, grant.place == RbacScope::Facts, "{grant:?}");
         assert_eq!(grant.resource == "configmaps", !grant.names.is_empty(), "{grant:?}");
     }
     assert!(!rbac::hub(&Config::default(), &ServiceAccount::default()).contains("configmaps"));
@@ -295,7 +295,10 @@ fn clusters_take_little() {
         let writes = grant.verbs.iter().any(|verb| !["get", "list", "watch"].contains(verb));
         let own = matches!(
             grant.place,
-            Place::ClustersServed(_) | Place::ClustersEnded(_) | Place::Bundles | Place::CloudCredentials
+            RbacScope::ClustersServed(_)
+                | RbacScope::ClustersEnded(_)
+                | RbacScope::Bundles
+                | RbacScope::CloudCredentials
         );
         assert!(!writes || own, "{grant:?}");
     }

@@ -8,7 +8,7 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use provider_testplatform::{
-    account::stamp::Stamp,
+    account::stamp::TokenFingerprint,
     metrics::Metrics,
     publish::{kubeconfig::rewritten, refresh},
 };
@@ -71,7 +71,7 @@ async fn what_was_published_as_it_came_is_rewritten_or_withdrawn() {
     let hub = Memory::new();
     let plugin = kubeconfig("https://c", "t\n    exec: {command: rm}");
     let current = kubeconfig("https://b", "t");
-    let stamp = Stamp {
+    let stamp = TokenFingerprint {
         issued: Timestamp::UNIX_EPOCH,
         expires: Timestamp::UNIX_EPOCH,
         generation: 0,

@@ -5,11 +5,11 @@ use std::time::Duration;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, callers::Callers, stamp::Stamp},
+    account::{Issue, admin::AdminKubeconfig, callers::GuestLimiter, stamp::TokenFingerprint},
     claims::{self, execute, hub},
-    cluster_claim::world::Settings,
+    cluster_claim::world::ClaimSettings,
     metrics::Metrics,
-    step::Action,
+    plan::Operation,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{account::Wish, names::ours};
@@ -48,7 +48,8 @@ fn kubeconfig(address: &str) -> String {
 /// What was published of a cluster at that address.
 fn published(address: &str, metadata: &Value) -> Value {
     let at = Timestamp::UNIX_EPOCH;
-    let stamp = Stamp { issued: at, expires: at, generation: 0, origin: "o".into(), digest: "d".into() };
+    let stamp =
+        TokenFingerprint { issued: at, expires: at, generation: 0, origin: "o".into(), digest: "d".into() };
     let mut metadata = metadata.clone();
     metadata["annotations"] = json!({ ours::SOURCE_REVISION: stamp.to_string() });
     json!({ "metadata": metadata, "data": { "kubeconfig": BASE64_STANDARD.encode(kubeconfig(address)) } })
@@ -69,12 +70,12 @@ fn of_object() -> Value {
     json!({ "ownerReferences": [owner] })
 }
 
-fn of_claims(hub: &Memory) -> execute::Executor {
-    execute::Executor {
-        hub: hub::Hub::new(hub.client(), "ephemeral-cluster"),
+fn of_claims(hub: &Memory) -> execute::ClaimExecutor {
+    execute::ClaimExecutor {
+        hub: hub::ClaimHub::new(hub.client(), "ephemeral-cluster"),
         instance: "me".into(),
         patience: Duration::from_millis(100),
-        callers: Callers::default(),
+        callers: GuestLimiter::default(),
         now: || Timestamp::UNIX_EPOCH,
     }
 }
@@ -105,7 +106,7 @@ async fn clusters_that_do_not_answer_keep_no_withdrawal_waiting() {
     for _ in 0..ALL {
         bench.hub.put(SECRET, secret.clone());
         // The bench has no patience.
-        bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+        bench.act(&object, Operation::WithdrawCredentials).await.unwrap();
         assert_eq!(bench.hub.get(SECRET), None);
     }
     // Each is ended in its turn.
@@ -121,7 +122,7 @@ async fn nor_what_has_outlived_its_claim() {
     let (listener, address) = listening().await;
     let hub = Memory::new();
     hub.put(SECRET, published(&address, &of_claim("gone")));
-    of_claims(&hub).sweep("ec-credentials", "gone").await.unwrap();
+    of_claims(&hub).delete_orphaned_secret("ec-credentials", "gone").await.unwrap();
     assert_eq!(hub.get(SECRET), None);
     drop(taken(&listener, 1).await);
 }
@@ -133,8 +134,8 @@ async fn a_shutdown_waits_for_what_is_to_end() {
     let hub = Memory::new();
     hub.put(SECRET, published(&address, &of_claim("gone")));
     let options = claims::Options {
-        hub: hub::Hub::new(hub.client(), "ephemeral-cluster"),
-        settings: Settings::default(),
+        hub: hub::ClaimHub::new(hub.client(), "ephemeral-cluster"),
+        settings: ClaimSettings::default(),
         patience: Duration::from_secs(10),
         instance: "me".into(),
         now: || Timestamp::UNIX_EPOCH,
@@ -158,7 +159,7 @@ async fn what_is_of_another_claim_by_now_does_not_end() {
     let (listener, address) = listening().await;
     let hub = Memory::new();
     let stored = hub.put(SECRET, published(&address, &of_claim("next")));
-    of_claims(&hub).sweep("ec-credentials", "gone").await.unwrap();
+    of_claims(&hub).delete_orphaned_secret("ec-credentials", "gone").await.unwrap();
     assert_eq!(hub.get(SECRET), Some(stored));
     assert!(timeout(Duration::from_millis(300), listener.accept()).await.is_err(), "it was called");
 }
@@ -169,7 +170,7 @@ async fn no_token_is_made_of_what_waits_for_its_end() {
     let (listener, address) = listening().await;
     let (bench, object) = Bench::with(plain());
     bench.hub.put(SECRET, published(&address, &of_object()));
-    bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+    bench.act(&object, Operation::WithdrawCredentials).await.unwrap();
     let issue = Issue {
         admin: AdminKubeconfig::new(kubeconfig(&address).into_bytes()),
         wish: Wish { cluster_role: "view".into(), generation: 0 },
@@ -177,7 +178,7 @@ async fn no_token_is_made_of_what_waits_for_its_end() {
         revision: "1".into(),
     };
     let make = async || {
-        let issue = Action::IssueCredentials(Box::new(issue.clone()));
+        let issue = Operation::IssueCredentials(Box::new(issue.clone()));
         bench.act(&object, issue).await.unwrap_err()
     };
     assert_eq!(make().await, "issue_credentials/not_yet");
@@ -204,12 +205,12 @@ async fn what_stays_published_does_not_end() {
     let stored = bench.hub.put(SECRET, published(&address, &of_object()));
     for fault in [Fault::Refused(500), Fault::Refused(403), Fault::Lost] {
         bench.hub.judge(move |call| (call.method == "DELETE").then_some(fault));
-        bench.act(&object, Action::WithdrawCredentials).await.unwrap_err();
+        bench.act(&object, Operation::WithdrawCredentials).await.unwrap_err();
     }
     assert_eq!(bench.hub.get(SECRET), Some(stored));
     assert!(timeout(Duration::from_millis(300), listener.accept()).await.is_err(), "it was called");
     bench.hub.judge(|_| None);
-    bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+    bench.act(&object, Operation::WithdrawCredentials).await.unwrap();
     assert_eq!(bench.hub.get(SECRET), None);
     drop(taken(&listener, 1).await);
 }
@@ -221,7 +222,7 @@ async fn what_was_removed_ends_though_nobody_heard_of_it() {
     let (bench, object) = Bench::with(plain());
     bench.hub.put(SECRET, published(&address, &of_object()));
     bench.hub.judge(|call| (call.method == "DELETE").then_some(Fault::AnswerLost));
-    bench.act(&object, Action::WithdrawCredentials).await.unwrap_err();
+    bench.act(&object, Operation::WithdrawCredentials).await.unwrap_err();
     assert_eq!(bench.hub.get(SECRET), None);
     drop(taken(&listener, 1).await);
 }
@@ -238,10 +239,10 @@ async fn what_could_not_be_read_stays_published() {
             reads += usize::from(call.path == SECRET && call.method == "GET");
             (reads == which && call.path == SECRET).then_some(Fault::Refused(500))
         });
-        let said = bench.act(&object, Action::WithdrawCredentials).await.unwrap_err();
+        let said = bench.act(&object, Operation::WithdrawCredentials).await.unwrap_err();
         assert_eq!(said, "withdraw_credentials/server");
         assert_eq!(bench.hub.get(SECRET), Some(stored));
-        bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+        bench.act(&object, Operation::WithdrawCredentials).await.unwrap();
         assert_eq!(bench.hub.get(SECRET), None);
         drop(taken(&listener, 1).await);
     }
@@ -256,7 +257,7 @@ async fn a_cluster_whose_admin_was_published_is_not_called() {
     secret["metadata"]["annotations"] =
         json!({ ours::SOURCE_REVISION: "build01/ci-op-x:cluster-provisioning@5" });
     bench.hub.put(SECRET, secret);
-    bench.act(&object, Action::WithdrawCredentials).await.unwrap();
+    bench.act(&object, Operation::WithdrawCredentials).await.unwrap();
     sleep(Duration::from_millis(100)).await;
     assert!(timeout(Duration::from_millis(200), listener.accept()).await.is_err());
 }

@@ -7,9 +7,9 @@ use provider_testplatform::{
     config::{CloudCredentials, Clusters, ClustersOf, Prerequisites, Switch},
     ephemeral_cluster::status::{Phase, Status},
     metrics::Metrics,
+    plan::{Operation, Plan},
     prerequisites,
     running::Running,
-    step::{Action, Step},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{
@@ -59,17 +59,17 @@ fn a_job_is_not_gone_because_something_answers_404() {
 /// Else what it was about would be held, or paid for, without anybody knowing.
 #[tokio::test]
 async fn a_write_to_which_something_answers_404_was_not_done() {
-    let abort = || Action::AbortProwJob { name: "job".into(), description: "why".into() };
+    let abort = || Operation::AbortProwJob { name: "job".into(), description: "why".into() };
     for (action, failed) in [
-        (Action::RemoveFinalizer, "remove_finalizer/not_found"),
-        (Action::Annotate([("a".to_owned(), Some("b".to_owned()))].into()), "annotate/not_found"),
-        (Action::WithdrawCredentials, "withdraw_credentials/not_found"),
+        (Operation::RemoveFinalizer, "remove_finalizer/not_found"),
+        (Operation::SetAnnotations([("a".to_owned(), Some("b".to_owned()))].into()), "annotate/not_found"),
+        (Operation::WithdrawCredentials, "withdraw_credentials/not_found"),
         (abort(), "abort_prow_job/not_found"),
     ] {
         let mut object = plain();
         object["metadata"]["finalizers"] = json!(["ephemeralcluster.ci.openshift.io/dependent-prowjob"]);
         let (bench, object) = Bench::with(object);
-        bench.act(&object, Action::PublishCredentials(credentials("x"))).await.unwrap();
+        bench.act(&object, Operation::PublishCredentials(credentials("x"))).await.unwrap();
         bench.hub.put(JOB, json!({ "status": { "state": "pending" } }));
         for read in [false, true] {
             bench.hub.judge(move |call| (call.is_write() || read).then_some(Fault::Refused(404)));
@@ -80,7 +80,7 @@ async fn a_write_to_which_something_answers_404_was_not_done() {
     let (bench, object) = Bench::with(plain());
     bench.hub.judge(|call| call.is_write().then_some(Fault::Refused(404)));
     let status = Some(Status { phase: Some(Phase::Deprovisioning), ..Status::default() });
-    let step = Step { status, ..Step::default() };
+    let step = Plan { status, ..Plan::default() };
     let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
     assert_eq!((failure.error.action, failure.error.reason.as_str()), ("write_status", "not_found"));
 }

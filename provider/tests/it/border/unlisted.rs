@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::{SignedDuration, Timestamp};
-use provider_testplatform::account::stamp::{Stamp, digest, origin};
+use provider_testplatform::account::stamp::{TokenFingerprint, kubeconfig_digest, origin_fingerprint};
 use serde_json::json;
 use testplatform_apis::{account::Wish, names::ours};
 
@@ -85,12 +85,16 @@ fn a_token_that_is_published_is_not_made_anew() {
         let source = life.build_cluster.put(SOURCE, json!({ "data": { "kubeconfig": kubeconfig } }));
         let version = source["metadata"]["resourceVersion"].as_str().unwrap();
         let issued: Timestamp = now();
-        let stamp = Stamp {
+        let stamp = TokenFingerprint {
             issued,
             expires: issued + SignedDuration::from_hours(12),
             generation: 0,
-            origin: origin(&wish, &uid, &format!("build01/ci-op-x:cluster-provisioning@{version}")),
-            digest: digest(b"evil"),
+            origin: origin_fingerprint(
+                &wish,
+                &uid,
+                &format!("build01/ci-op-x:cluster-provisioning@{version}"),
+            ),
+            digest: kubeconfig_digest(b"evil"),
         };
         let owner = json!({ "apiVersion": "ci.openshift.io/v1", "kind": "EphemeralCluster", "name": "ec",
             "uid": uid, "controller": true });

@@ -2,7 +2,9 @@
 
 use std::{sync::Mutex, time::Duration};
 
-use provider_testplatform::bundles::apply::{Inside, Looked, Refusal, Why, carry_out, name_of};
+use provider_testplatform::bundles::apply::{
+    ApplyError, ApplyErrorReason, ApplyProgress, GuestCluster, apply_bundles, describe_object,
+};
 use serde_json::{Value, json};
 use testplatform_apis::bundle::Bundle;
 use tokio::time::Instant;
@@ -12,9 +14,9 @@ use crate::bundles::model::order;
 /// Answers with what it is given, and knows in which order.
 struct Echo<F>(Mutex<Vec<String>>, F);
 
-impl<F: Fn(&Value) -> Result<Value, Refusal> + Sync> Inside for Echo<F> {
-    async fn apply(&self, object: &Value) -> Result<Value, Refusal> {
-        self.0.lock().unwrap().push(name_of(object));
+impl<F: Fn(&Value) -> Result<Value, ApplyError> + Sync> GuestCluster for Echo<F> {
+    async fn apply_manifest(&self, object: &Value) -> Result<Value, ApplyError> {
+        self.0.lock().unwrap().push(describe_object(object));
         (self.1)(object)
     }
 }
@@ -25,11 +27,11 @@ fn bundles() -> Vec<Bundle> {
 
 async fn look(
     from: usize,
-    answer: impl Fn(&Value) -> Result<Value, Refusal> + Sync,
+    answer: impl Fn(&Value) -> Result<Value, ApplyError> + Sync,
     time: Duration,
-) -> (Looked, Vec<String>) {
+) -> (ApplyProgress, Vec<String>) {
     let echo = Echo(Mutex::default(), answer);
-    let looked = carry_out(&bundles(), from, &echo, Instant::now() + time).await;
+    let looked = apply_bundles(&bundles(), from, &echo, Instant::now() + time).await;
     (looked, echo.0.into_inner().unwrap())
 }
 
@@ -44,10 +46,10 @@ fn status(object: &Value, ready: &Value) -> Value {
 #[tokio::test]
 async fn everything_in_its_order() {
     let (looked, calls) = look(0, |object| Ok(status(object, &true.into())), LONG).await;
-    assert_eq!(looked, Looked::All);
+    assert_eq!(looked, ApplyProgress::All);
     assert_eq!(calls, ["First ns/after-0", "Second ns/after-0", "First ns/after-1", "Second ns/after-1"]);
     let (looked, calls) = look(1, |object| Ok(status(object, &true.into())), LONG).await;
-    assert_eq!((looked, calls.len()), (Looked::All, 2));
+    assert_eq!((looked, calls.len()), (ApplyProgress::All, 2));
 }
 
 #[tokio::test]
@@ -56,7 +58,7 @@ async fn nothing_after_what_is_not_ready() {
         [(json!(false), "NotReady"), (Value::Null, "NotReady"), (json!("yes"), "InvalidExpression")]
     {
         let (looked, calls) = look(0, |object| Ok(status(object, &ready)), LONG).await;
-        let Looked::At(0, stop) = looked else { panic!("{looked:?}") };
+        let ApplyProgress::At(0, stop) = looked else { panic!("{looked:?}") };
         assert_eq!((stop.object.as_deref(), &*stop.why.reason), (Some("Second ns/after-0"), why));
         assert_eq!(calls.len(), 2);
     }
@@ -64,26 +66,27 @@ async fn nothing_after_what_is_not_ready() {
 
 #[tokio::test]
 async fn a_refusal_ends_it_and_is_cleaned() {
-    let refused =
-        |_: &Value| Err(Refusal::answered(422, "Inva lid\n", &format!("password=x{}", "y ".repeat(999))));
+    let refused = |_: &Value| {
+        Err(ApplyError::from_response(422, "Inva lid\n", &format!("password=x{}", "y ".repeat(999))))
+    };
     let (looked, calls) = look(0, refused, LONG).await;
-    let Looked::At(0, stop) = looked else { panic!("{looked:?}") };
-    assert_eq!((&*stop.why.reason, calls.len()), (Why::Refused.as_str(), 1));
+    let ApplyProgress::At(0, stop) = looked else { panic!("{looked:?}") };
+    assert_eq!((&*stop.why.reason, calls.len()), (ApplyErrorReason::Refused.as_str(), 1));
     assert!(stop.why.message.starts_with("password=[…]") && stop.why.message.chars().count() <= 256);
 }
 
 #[tokio::test]
 async fn a_look_has_its_time() {
     let (looked, calls) = look(0, |object| Ok(status(object, &true.into())), Duration::ZERO).await;
-    let Looked::At(0, stop) = looked else { panic!("{looked:?}") };
-    assert_eq!((&*stop.why.reason, calls.len()), (Why::Unreachable.as_str(), 0));
+    let ApplyProgress::At(0, stop) = looked else { panic!("{looked:?}") };
+    assert_eq!((&*stop.why.reason, calls.len()), (ApplyErrorReason::Unreachable.as_str(), 0));
 }
 
 #[tokio::test]
 async fn an_object_that_is_too_much_to_judge_holds_nobody_up() {
     let began = Instant::now();
     let (looked, _) = look(0, |object| Ok(status(object, &json!(vec![1; 60_000]))), LONG).await;
-    let Looked::At(0, stop) = looked else { panic!("{looked:?}") };
-    assert_eq!(&*stop.why.reason, Why::TooLarge.as_str());
+    let ApplyProgress::At(0, stop) = looked else { panic!("{looked:?}") };
+    assert_eq!(&*stop.why.reason, ApplyErrorReason::TooLarge.as_str());
     assert!(began.elapsed() < Duration::from_secs(4));
 }

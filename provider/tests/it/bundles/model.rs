@@ -14,9 +14,9 @@ use k8s_openapi::{
 use provider_testplatform::{
     account::admin::AdminKubeconfig,
     bundles::{
-        apply::{Inside, Looked, Refusal, Why, carry_out},
-        map::Map,
-        next::{Here, List, Note, Release, Step, Work, next},
+        apply::{ApplyError, ApplyErrorReason, ApplyProgress, GuestCluster, apply_bundles},
+        map::BundleRequest,
+        next::{BundlePhase, BundlePlan, BundleRange, BundleRelease, ClusterAccess, StatusUpdate, plan},
     },
 };
 use serde_json::{Value, json};
@@ -30,15 +30,15 @@ pub const BEFORE: usize = 2;
 pub const TIMEOUT: i64 = 60;
 
 /// An object of a bundle.
-pub fn name(list: List, bundle: usize) -> String {
+pub fn name(list: BundlePhase, bundle: usize) -> String {
     match list {
-        List::PostInstall => format!("after-{bundle}"),
-        List::PreDelete => format!("before-{bundle}"),
+        BundlePhase::PostInstall => format!("after-{bundle}"),
+        BundlePhase::PreDelete => format!("before-{bundle}"),
     }
 }
 
 pub fn order(after: usize, before: usize) -> Value {
-    let bundle = |list: List| {
+    let bundle = |list: BundlePhase| {
         move |place: usize| {
             let name = name(list, place);
             let object = |kind: &str| json!({ "apiVersion": "v1", "kind": kind, "metadata": { "name": name, "namespace": "ns" } });
@@ -53,8 +53,8 @@ pub fn order(after: usize, before: usize) -> Value {
     };
     json!({
         "cluster": { "group": "hypershift.openshift.io", "kind": "HostedCluster", "name": "one" },
-        "postInstall": (0..after).map(bundle(List::PostInstall)).collect::<Vec<_>>(),
-        "preDelete": (0..before).map(bundle(List::PreDelete)).collect::<Vec<_>>(),
+        "postInstall": (0..after).map(bundle(BundlePhase::PostInstall)).collect::<Vec<_>>(),
+        "preDelete": (0..before).map(bundle(BundlePhase::PreDelete)).collect::<Vec<_>>(),
     })
 }
 
@@ -94,7 +94,7 @@ pub struct Hub {
     pub calls: Mutex<Vec<Call>>,
     /// Calls of the last look.
     pub look: Vec<Call>,
-    pub released: Option<(Timestamp, Release)>,
+    pub released: Option<(Timestamp, BundleRelease)>,
     pub deleted: Option<Timestamp>,
     /// Each state that was told, in its turn.
     pub told: Vec<State>,
@@ -125,8 +125,8 @@ impl Hub {
 
     pub fn all_ready(&mut self) {
         let all = |list, count| (0..count).map(move |place| name(list, place));
-        self.ready.extend(all(List::PostInstall, AFTER));
-        self.ready.extend(all(List::PreDelete, BEFORE));
+        self.ready.extend(all(BundlePhase::PostInstall, AFTER));
+        self.ready.extend(all(BundlePhase::PreDelete, BEFORE));
         self.refused.clear();
     }
 
@@ -140,8 +140,8 @@ impl Hub {
         self.going = false;
     }
 
-    pub fn read(&self) -> Option<Map> {
-        self.map.as_ref().map(Map::read)
+    pub fn read(&self) -> Option<BundleRequest> {
+        self.map.as_ref().map(BundleRequest::from_config_map)
     }
 
     pub fn report(&self) -> Report {
@@ -152,14 +152,14 @@ impl Hub {
         self.report().state
     }
 
-    fn here(&self) -> Here {
+    fn here(&self) -> ClusterAccess {
         match &self.cluster {
-            None => Here::Gone,
-            Some(_) if self.going => Here::Going,
+            None => ClusterAccess::Gone,
+            Some(_) if self.going => ClusterAccess::Deleting,
             Some(uid) if self.published.as_ref() == Some(uid) => {
-                Here::Open { uid: uid.clone(), admin: AdminKubeconfig::new(Vec::new()) }
+                ClusterAccess::Reachable { uid: uid.clone(), admin: AdminKubeconfig::new(Vec::new()) }
             }
-            Some(_) => Here::Closed("its credentials are not published"),
+            Some(_) => ClusterAccess::Unreachable("its credentials are not published"),
         }
     }
 
@@ -191,14 +191,14 @@ impl Hub {
         }
     }
 
-    fn write(&mut self, note: &Note) {
+    fn write(&mut self, note: &StatusUpdate) {
         let metadata = &mut self.map.as_mut().unwrap().metadata;
         let notes = metadata.annotations.get_or_insert_default();
         notes.insert(bundle::REPORT.into(), serde_json::to_string(&note.report).unwrap());
         if let Some(uid) = &note.cluster {
             notes.insert(bundle::CLUSTER.into(), uid.clone());
         }
-        if note.hold {
+        if note.add_finalizer {
             let finalizers = metadata.finalizers.get_or_insert_default();
             if !finalizers.iter().any(|f| f == bundle::FINALIZER) {
                 finalizers.push(bundle::FINALIZER.into());
@@ -211,27 +211,27 @@ impl Hub {
     pub async fn pass(&mut self, crash: Option<Crash>) -> Option<Duration> {
         let map = self.read()?;
         let here = self.here();
-        let mut step = next(&map, &here, None, self.now);
+        let mut step = plan(&map, &here, None, self.now);
         self.look.clear();
-        if let Step::Apply(work) = step {
+        if let BundlePlan::Apply(work) = step {
             let looked = self.look(&map, &here, work).await;
             if crash == Some(Crash::Looked) {
                 return Some(Duration::ZERO);
             }
-            step = next(&map, &here, Some(&looked), self.now);
+            step = plan(&map, &here, Some(&looked), self.now);
         }
         if crash == Some(Crash::Refused) {
             return Some(Duration::from_secs(5));
         }
         match step {
-            Step::Apply(_) => panic!("it is asked for again what was done"),
-            Step::Rest => None,
-            Step::Later(after) => Some(after),
-            Step::Write(note, after) => {
+            BundlePlan::Apply(_) => panic!("it is asked for again what was done"),
+            BundlePlan::AwaitChange => None,
+            BundlePlan::RequeueAfter(after) => Some(after),
+            BundlePlan::WriteStatus(note, after) => {
                 self.write(&note);
                 (crash != Some(Crash::Written)).then_some(after).or(Some(Duration::ZERO))
             }
-            Step::Release(how) => {
+            BundlePlan::Release(how) => {
                 self.map.as_mut().unwrap().metadata.finalizers = None;
                 self.released = Some((self.now, how));
                 self.collect();
@@ -240,12 +240,19 @@ impl Hub {
         }
     }
 
-    async fn look(&mut self, map: &Map, here: &Here, Work { list, from }: Work) -> Looked {
-        let Here::Open { uid, .. } = here else { panic!("applied where nothing was confirmed") };
+    async fn look(
+        &mut self,
+        map: &BundleRequest,
+        here: &ClusterAccess,
+        BundleRange { list, from }: BundleRange,
+    ) -> ApplyProgress {
+        let ClusterAccess::Reachable { uid, .. } = here else {
+            panic!("applied where nothing was confirmed")
+        };
         let order: &Order = map.order.as_ref().unwrap();
         let played = Played { hub: self, uid: uid.clone() };
         let until = Instant::now() + Duration::from_mins(1);
-        let looked = carry_out(list.of(order), from, &played, until).await;
+        let looked = apply_bundles(list.bundles_of(order), from, &played, until).await;
         let calls = std::mem::take(&mut *self.calls());
         self.look = calls;
         looked
@@ -273,15 +280,15 @@ struct Played<'a> {
     uid: String,
 }
 
-impl Inside for Played<'_> {
-    async fn apply(&self, object: &Value) -> Result<Value, Refusal> {
+impl GuestCluster for Played<'_> {
+    async fn apply_manifest(&self, object: &Value) -> Result<Value, ApplyError> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
         if !self.hub.up {
-            return Err(Refusal::new(Why::Unreachable, "it does not answer"));
+            return Err(ApplyError::new(ApplyErrorReason::Unreachable, "it does not answer"));
         }
         if self.hub.refused.contains(&name) {
-            return Err(Refusal::answered(403, "Forbidden", "no, by token=s3cret"));
+            return Err(ApplyError::from_response(403, "Forbidden", "no, by token=s3cret"));
         }
         let ready = self.hub.ready.contains(&name);
         let call = Call { uid: self.uid.clone(), kind, name, ready };

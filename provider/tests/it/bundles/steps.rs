@@ -1,7 +1,7 @@
 //! Single decisions.
 
 use jiff::SignedDuration;
-use provider_testplatform::bundles::next::{LONGEST, List, Release};
+use provider_testplatform::bundles::next::{BundlePhase, BundleRelease, MAX_TIMEOUT};
 use serde_json::{Value, json};
 use testplatform_apis::bundle::{self, State};
 
@@ -39,11 +39,11 @@ async fn one_after_the_other_until_all_are_ready() {
     let first = hub.report();
     assert_eq!((first.state, first.bundle.as_deref()), (Some(State::Running), Some("postInstall/b0")));
     assert_eq!(hub.read().unwrap().cluster.as_deref(), Some("uid-0"));
-    assert!(hub.read().unwrap().holds && hub.look.is_empty(), "the finalizer comes before anything");
+    assert!(hub.read().unwrap().has_finalizer && hub.look.is_empty(), "the finalizer comes before anything");
     hub.run(10).await;
     assert_eq!(words(&hub), said(["postInstall/b0", "Second ns/after-0", "NotReady"]));
     assert!(hub.look.iter().all(|call| call.name == "after-0"));
-    hub.ready.insert(name(List::PostInstall, 0));
+    hub.ready.insert(name(BundlePhase::PostInstall, 0));
     hub.run(30).await;
     assert_eq!(words(&hub), said(["postInstall/b1", "Second ns/after-1", "NotReady"]));
     assert!(hub.report().since > first.since, "its time begins with it");
@@ -62,18 +62,18 @@ async fn without_anything_to_wait_for_it_is_applied_at_once() {
     hub.publish();
     hub.pass(None).await;
     assert_eq!(hub.state(), Some(State::Applied));
-    assert!(hub.read().unwrap().holds);
+    assert!(hub.read().unwrap().has_finalizer);
     let mut hub = Hub::new(&order(1, 0));
     hub.publish();
     hub.pass(None).await;
-    assert!(!hub.read().unwrap().holds, "there is nothing before the deletion");
+    assert!(!hub.read().unwrap().has_finalizer, "there is nothing before the deletion");
 }
 
 #[tokio::test]
 async fn what_is_not_ready_in_time_has_failed_until_it_is() {
     let mut hub = hub();
     hub.publish();
-    hub.refused.insert(name(List::PostInstall, 0));
+    hub.refused.insert(name(BundlePhase::PostInstall, 0));
     hub.run(TIMEOUT - 2).await;
     assert_eq!(hub.state(), Some(State::Running));
     hub.run(4).await;
@@ -120,7 +120,7 @@ async fn an_expression_that_is_none_is_said_at_once() {
         assert_eq!(hub.report().bundle.as_deref(), Some(is));
         assert_eq!(hub.report().reason.as_deref(), Some("InvalidExpression"));
         assert!(hub.look.is_empty(), "nothing is applied by it");
-        assert!(hub.read().unwrap().holds, "but before it goes there may be something to do");
+        assert!(hub.read().unwrap().has_finalizer, "but before it goes there may be something to do");
     }
     let mut bad = order(1, 0);
     bad["postInstall"][0]["manifests"][1]["ready"] = "object.metadata.name".into();
@@ -156,7 +156,7 @@ async fn another_cluster_of_the_name_is_left_alone() {
     assert!(hub.look.is_empty());
     hub.delete();
     hub.pass(None).await;
-    assert_eq!(hub.released.unwrap().1, Release::Needless);
+    assert_eq!(hub.released.unwrap().1, BundleRelease::NotNeeded);
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn an_order_without_a_report_begins_anew() {
 }
 
 /// Runs until it is let go: after how many seconds, and how.
-async fn let_go(hub: &mut Hub) -> (i64, Release) {
+async fn let_go(hub: &mut Hub) -> (i64, BundleRelease) {
     let deleted = hub.now;
     hub.delete();
     for _ in 0..1000 {
@@ -202,31 +202,31 @@ async fn applied() -> Hub {
 #[tokio::test]
 async fn before_it_goes_all_is_done_in_order() {
     let mut hub = applied().await;
-    hub.ready.remove(&name(List::PreDelete, 1));
+    hub.ready.remove(&name(BundlePhase::PreDelete, 1));
     hub.delete();
     hub.run(20).await;
     assert_eq!(hub.state(), Some(State::BeforeDeletion));
     assert_eq!(words(&hub), said(["preDelete/b1", "Second ns/before-1", "NotReady"]));
     hub.all_ready();
     hub.run(20).await;
-    assert_eq!(hub.released.unwrap().1, Release::Done);
+    assert_eq!(hub.released.unwrap().1, BundleRelease::Done);
     assert!(hub.map.is_none());
 }
 
 #[tokio::test]
 async fn each_before_it_goes_has_its_time_and_the_next_one_comes_after() {
     let mut hub = applied().await;
-    hub.ready.remove(&name(List::PreDelete, 0));
-    assert_eq!(let_go(&mut hub).await, (TIMEOUT, Release::Done), "the second one is done");
+    hub.ready.remove(&name(BundlePhase::PreDelete, 0));
+    assert_eq!(let_go(&mut hub).await, (TIMEOUT, BundleRelease::Done), "the second one is done");
     let mut hub = applied().await;
     hub.ready.clear();
-    assert_eq!(let_go(&mut hub).await, (2 * TIMEOUT, Release::GivenUp));
+    assert_eq!(let_go(&mut hub).await, (2 * TIMEOUT, BundleRelease::GivenUp));
     let mut hub = applied().await;
     hub.up = false;
-    assert_eq!(let_go(&mut hub).await, (2 * TIMEOUT, Release::GivenUp));
+    assert_eq!(let_go(&mut hub).await, (2 * TIMEOUT, BundleRelease::GivenUp));
     let mut hub = applied().await;
     hub.published = None;
-    assert_eq!(let_go(&mut hub).await, (2 * TIMEOUT, Release::GivenUp));
+    assert_eq!(let_go(&mut hub).await, (2 * TIMEOUT, BundleRelease::GivenUp));
 }
 
 #[tokio::test]
@@ -242,7 +242,7 @@ async fn nothing_is_waited_for_in_a_cluster_that_goes_by_itself() {
         let mut hub = applied().await;
         how(&mut hub);
         hub.ready.clear();
-        assert_eq!(let_go(&mut hub).await, (0, Release::Needless));
+        assert_eq!(let_go(&mut hub).await, (0, BundleRelease::NotNeeded));
     }
 }
 
@@ -251,8 +251,8 @@ async fn one_that_was_never_set_up_is_cleaned_up_too() {
     let mut hub = hub();
     hub.publish();
     hub.pass(None).await;
-    hub.ready.extend([name(List::PreDelete, 0), name(List::PreDelete, 1)]);
-    assert_eq!(let_go(&mut hub).await, (0, Release::Done));
+    hub.ready.extend([name(BundlePhase::PreDelete, 0), name(BundlePhase::PreDelete, 1)]);
+    assert_eq!(let_go(&mut hub).await, (0, BundleRelease::Done));
 }
 
 #[tokio::test]
@@ -261,13 +261,13 @@ async fn who_comes_too_late_tries_once() {
     hub.delete();
     hub.tick(100_000);
     hub.run(1).await;
-    assert_eq!(hub.released.unwrap().1, Release::Done);
+    assert_eq!(hub.released.unwrap().1, BundleRelease::Done);
     let mut hub = applied().await;
     hub.ready.clear();
     hub.delete();
     hub.tick(100_000);
     hub.run(1).await;
-    assert_eq!(hub.released.unwrap().1, Release::GivenUp);
+    assert_eq!(hub.released.unwrap().1, BundleRelease::GivenUp);
 }
 
 #[tokio::test]
@@ -293,6 +293,6 @@ async fn no_bundle_says_how_long_at_will() {
     hub.pass(None).await;
     hub.delete();
     let deleted = hub.now;
-    hub.run(LONGEST.as_secs() + 1).await;
-    assert!(hub.released.unwrap().0 <= deleted + LONGEST);
+    hub.run(MAX_TIMEOUT.as_secs() + 1).await;
+    assert!(hub.released.unwrap().0 <= deleted + MAX_TIMEOUT);
 }

@@ -1,7 +1,7 @@
 //! Whatever happens, in whichever order, what was promised is kept.
 
 use proptest::prelude::*;
-use provider_testplatform::bundles::next::List;
+use provider_testplatform::bundles::next::BundlePhase;
 use testplatform_apis::bundle::State;
 
 use crate::bundles::model::{AFTER, BEFORE, Call, Crash, Hub, TIMEOUT, name, order};
@@ -16,8 +16,8 @@ enum Move {
     Publish,
     Withdraw,
     PublishForAnother,
-    Ready(List, usize, bool),
-    Refuse(List, usize, bool),
+    Ready(BundlePhase, usize, bool),
+    Refuse(BundlePhase, usize, bool),
     Up(bool),
     Delete,
     ClusterGoes,
@@ -26,10 +26,10 @@ enum Move {
     ForgetReport,
 }
 
-fn list() -> impl Strategy<Value = (List, usize)> {
+fn list() -> impl Strategy<Value = (BundlePhase, usize)> {
     prop_oneof![
-        (0..AFTER).prop_map(|place| (List::PostInstall, place)),
-        (0..BEFORE).prop_map(|place| (List::PreDelete, place)),
+        (0..AFTER).prop_map(|place| (BundlePhase::PostInstall, place)),
+        (0..BEFORE).prop_map(|place| (BundlePhase::PreDelete, place)),
     ]
 }
 
@@ -115,7 +115,7 @@ fn confirmed(hub: &Hub, begun: Option<&str>) {
 
 /// Everything was seen to be ready in the look before it was said.
 fn applied(hub: &Hub) {
-    let all = (0..AFTER).map(|place| name(List::PostInstall, place));
+    let all = (0..AFTER).map(|place| name(BundlePhase::PostInstall, place));
     for name in all {
         let seen = hub.look.iter().any(|call| call.kind == "Second" && call.name == name && call.ready);
         assert!(seen, "{name}: {:?}", hub.look);
@@ -153,7 +153,7 @@ proptest! {
             hub.all_ready();
             hub.run(1000).await;
             assert_eq!(hub.state(), Some(State::Applied), "{:?}", hub.read());
-            assert!(hub.read().unwrap().holds);
+            assert!(hub.read().unwrap().has_finalizer);
             hub.delete();
             hub.run(1).await;
             assert!(hub.map.is_none());

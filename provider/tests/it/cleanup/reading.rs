@@ -24,14 +24,14 @@ fn only_who_asks_for_it_is_read() {
         json!({ "cleanup": { "onOwnerCompletion": false } }),
         json!(null),
     ] {
-        assert_eq!(observe::claim(&metadata(), &json!({ "spec": spec })), None, "{spec}");
+        assert_eq!(observe::read_claim(&metadata(), &json!({ "spec": spec })), None, "{spec}");
     }
     let alone = json!({ "spec": { "cleanup": { "onOwnerCompletion": true } } });
-    assert_eq!(observe::claim(&metadata(), &alone).unwrap().kept, Some(GoDuration::ZERO));
+    assert_eq!(observe::read_claim(&metadata(), &alone).unwrap().kept, Some(GoDuration::ZERO));
     for wrong in [json!("soon"), json!("-1m"), json!(5), json!("")] {
         let mut body = body();
         body["spec"]["cleanup"]["keepForDebug"] = wrong.clone();
-        assert_eq!(observe::claim(&metadata(), &body).unwrap().kept, None, "{wrong}");
+        assert_eq!(observe::read_claim(&metadata(), &body).unwrap().kept, None, "{wrong}");
     }
 }
 
@@ -48,7 +48,7 @@ fn runs_are_those_of_tekton_alone() {
             .map(|name| owner("TaskRun", name)),
     );
     metadata.owner_references = Some(others);
-    let runs = observe::claim(&metadata, &body()).unwrap().runs;
+    let runs = observe::read_claim(&metadata, &body()).unwrap().runs;
     assert_eq!(runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>(), ["t", "old"]);
 }
 
@@ -68,18 +68,18 @@ fn object(status: &Value) -> Value {
 #[case(json!({ "conditions": [{ "type": "Succeeded", "status": "False", "lastTransitionTime": "2026-03-02T12:01:00Z" }] }), Fate::Over(Some(at("12:01:00"))))]
 #[case(json!({ "completionTime": "noon", "conditions": [{ "type": "Succeeded", "status": "True" }] }), Fate::Over(None))]
 fn a_run_is_over_when_tekton_says_so(#[case] status: Value, #[case] fate: Fate) {
-    assert_eq!(observe::fate(&run(), Some(&object(&status))), fate, "{status}");
+    assert_eq!(observe::run_fate(&run(), Some(&object(&status))), fate, "{status}");
 }
 
 #[test]
 fn a_run_that_is_gone_or_goes_is_over() {
-    assert_eq!(observe::fate(&run(), None), Fate::Gone);
+    assert_eq!(observe::run_fate(&run(), None), Fate::Gone);
     let mut other = object(&json!(null));
     other["metadata"]["uid"] = "another".into();
-    assert_eq!(observe::fate(&run(), Some(&other)), Fate::Gone, "one of its name");
+    assert_eq!(observe::run_fate(&run(), Some(&other)), Fate::Gone, "one of its name");
     let mut going = object(&json!({ "conditions": [{ "type": "Succeeded", "status": "Unknown" }] }));
     going["metadata"]["deletionTimestamp"] = "2026-03-02T12:02:00Z".into();
-    assert_eq!(observe::fate(&run(), Some(&going)), Fate::Over(Some(at("12:02:00"))));
+    assert_eq!(observe::run_fate(&run(), Some(&going)), Fate::Over(Some(at("12:02:00"))));
 }
 
 /// A note on the object is what the constant says, because function and plugin read it there.
@@ -87,5 +87,5 @@ fn a_run_that_is_gone_or_goes_is_over() {
 fn the_note_is_read_where_it_is_written() {
     let notes = [(ours::CLEANUP_SINCE.to_owned(), "2026-03-02T12:00:00Z".to_owned())];
     let metadata = ObjectMeta { annotations: Some(notes.into()), ..metadata() };
-    assert_eq!(observe::claim(&metadata, &body()).unwrap().note.unwrap(), "2026-03-02T12:00:00Z");
+    assert_eq!(observe::read_claim(&metadata, &body()).unwrap().note.unwrap(), "2026-03-02T12:00:00Z");
 }

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::{prelude::*, test_runner::RngSeed};
-use provider_testplatform::cleanup::next::{Claim, Fate, Run, RunKind, Step, next};
+use provider_testplatform::cleanup::next::{Claim, CleanupPlan, Fate, Run, RunKind, plan};
 use testplatform_apis::{cleanup::note, duration::GoDuration};
 
 use crate::cleanup::at;
@@ -73,7 +73,7 @@ impl World {
             (Some(at), Presence::There) => Fate::Over(Some(*at)),
             (None, Presence::There) => Fate::Runs,
         };
-        self.claim().concerned().iter().map(fate).collect()
+        self.claim().runs_to_read().iter().map(fate).collect()
     }
 
     /// Since when it is really not needed.
@@ -84,14 +84,14 @@ impl World {
     }
 
     fn look(&mut self) -> Result<(), TestCaseError> {
-        let step = next(&self.claim(), &self.fates(), self.now);
+        let step = plan(&self.claim(), &self.fates(), self.now);
         if let Some(written) = step.note {
             self.note = written;
         }
         if step.tear_down {
             let since = self.needless();
             prop_assert!(since.is_some(), "torn down while it is needed: {self:?}");
-            let unread = !self.readable && !self.claim().concerned().is_empty();
+            let unread = !self.readable && !self.claim().runs_to_read().is_empty();
             prop_assert!(!self.no && !unread && !self.down, "{self:?}");
             let early = since.unwrap() + SignedDuration::from_secs(self.kept) > self.now;
             prop_assert!(self.forged || !early, "torn down too early: {self:?}");
@@ -192,6 +192,6 @@ proptest! {
         world.look()?;
         prop_assert!(world.down, "{world:?}");
         // Nothing more is done about one that is told to end.
-        prop_assert_eq!(next(&world.claim(), &world.fates(), world.now), Step::default());
+        prop_assert_eq!(plan(&world.claim(), &world.fates(), world.now), CleanupPlan::default());
     }
 }

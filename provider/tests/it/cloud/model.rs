@@ -11,9 +11,12 @@ use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
     cloud::{
         issuer::{Issuer, candidates},
-        next::{Fault, Minted, Removal, Scene, Stage, Stored, Verdict, ours},
-        pass::{Both, End, Happened, pass},
-        record::{One, Record},
+        next::{
+            ClusterStage, CredentialCheck, DeletionResult, IdentityError, IssuedCredential,
+            ObservedCredential, StoredSecret, select_ours,
+        },
+        pass::{CredentialBackend, CredentialEvent, PassOutcome, reconcile_credential},
+        record::{CredentialRecord, CredentialRef},
     },
     execute::{Error, Reason},
 };
@@ -79,7 +82,7 @@ pub struct World {
     /// What the last look told, and when it is to be looked again.
     pub told: Option<(String, Duration)>,
     /// The record, and the id of what is published.
-    pub secret: Option<(Record, Option<String>)>,
+    pub secret: Option<(CredentialRecord, Option<String>)>,
     pub finalizer: bool,
     /// The order went before the finalizer was put on it.
     pub vanished: bool,
@@ -99,7 +102,7 @@ pub struct World {
     pub over: bool,
     /// Those whose deletion was forbidden or had nobody to do it.
     pub left: BTreeSet<String>,
-    pub happened: Vec<Happened>,
+    pub happened: Vec<CredentialEvent>,
 }
 
 pub struct Model {
@@ -155,11 +158,11 @@ impl Model {
         self.world().secret.as_ref().is_some_and(|(_, id)| id.is_some())
     }
 
-    pub fn scene(&self) -> Scene {
+    pub fn scene(&self) -> ObservedCredential {
         let world = self.world();
         let stored = match &world.secret {
-            None => Stored::Absent,
-            Some((record, id)) => Stored::Ours { record: record.clone(), filled: id.is_some() },
+            None => StoredSecret::Absent,
+            Some((record, id)) => StoredSecret::Ours { record: record.clone(), filled: id.is_some() },
         };
         let issuers: Vec<Issuer> = self
             .issuers
@@ -172,12 +175,12 @@ impl Model {
                 cloud: Err("is played"),
             })
             .collect();
-        Scene {
+        ObservedCredential {
             order: Ok(self.order.clone()),
             stage: match (self.deleted, self.cluster) {
-                (None, _) => Stage::Here,
-                (Some(_), true) => Stage::Going,
-                (Some(at), false) => Stage::Gone(at),
+                (None, _) => ClusterStage::Here,
+                (Some(_), true) => ClusterStage::Going,
+                (Some(at), false) => ClusterStage::Gone(at),
             },
             holds: world.finalizer,
             deleted: self.deleted.is_some(),
@@ -198,13 +201,14 @@ impl Model {
         drop(world);
         let now = self.world().now;
         let mut hands = Hands(self);
-        let end = pass(self.scene(), &mut hands, now, |what| self.world().happened.push(what));
+        let end =
+            reconcile_credential(self.scene(), &mut hands, now, |what| self.world().happened.push(what));
         match end.now_or_never().unwrap() {
-            Ok(End::Told(report, after)) => {
+            Ok(PassOutcome::Told(report, after)) => {
                 self.world().told = Some((report.message.unwrap_or_default(), after));
                 report.state
             }
-            Ok(End::Later(_) | End::Released | End::Nothing) => None,
+            Ok(PassOutcome::Later(_) | PassOutcome::Released | PassOutcome::Nothing) => None,
             Err(error) => {
                 assert!(error.reason != Reason::Bug && error.reason != Reason::NotYet, "{error}");
                 None
@@ -260,12 +264,12 @@ impl Model {
     }
 
     /// A call to the identity service.
-    fn ask<T>(&self, act: impl FnOnce(&mut World) -> Result<T, Fault>) -> Result<T, Fault> {
+    fn ask<T>(&self, act: impl FnOnce(&mut World) -> Result<T, IdentityError>) -> Result<T, IdentityError> {
         self.call(|world| {
             world.asked += 1;
-            if world.down { Err(Fault::Unreachable) } else { act(world) }
+            if world.down { Err(IdentityError::Unreachable) } else { act(world) }
         })
-        .unwrap_or(Err(Fault::Unreachable))
+        .unwrap_or(Err(IdentityError::Unreachable))
     }
 
     fn write<T>(&self, act: impl FnOnce(&mut World) -> T) -> Result<T, Error> {
@@ -284,12 +288,12 @@ impl World {
         self.credentials.get(id).is_some_and(|one| lasts(one) && self.users[&one.user].here)
     }
 
-    fn lets_in(&self, user: &str) -> Result<User, Fault> {
+    fn lets_in(&self, user: &str) -> Result<User, IdentityError> {
         if self.silent.contains(user) {
-            return Err(Fault::Unreachable);
+            return Err(IdentityError::Unreachable);
         }
         let found = self.users.get(user).filter(|user| user.here && user.password);
-        found.cloned().ok_or(Fault::Unknown)
+        found.cloned().ok_or(IdentityError::Unknown)
     }
 
     pub fn leave(&mut self, user: &str) {
@@ -306,46 +310,50 @@ impl World {
 /// A process.
 struct Hands<'a>(&'a Model);
 
-impl Both for Hands<'_> {
-    async fn probe(&self) -> Verdict {
+impl CredentialBackend for Hands<'_> {
+    async fn probe_published(&self) -> CredentialCheck {
         let taken = self.0.ask(|world| {
             let id = world.secret.as_ref().and_then(|(_, id)| id.clone()).unwrap();
             Ok(world.takes(&id))
         });
         match taken {
-            Ok(true) => Verdict::Works,
-            Ok(false) => Verdict::Invalid,
-            Err(_) => Verdict::Unknown,
+            Ok(true) => CredentialCheck::Works,
+            Ok(false) => CredentialCheck::Invalid,
+            Err(_) => CredentialCheck::Unknown,
         }
     }
 
-    async fn list(&self, issuer: &str) -> Result<Vec<One>, Fault> {
+    async fn list_credentials(&self, issuer: &str) -> Result<Vec<CredentialRef>, IdentityError> {
         self.0.ask(|world| {
             world.lets_in(issuer)?;
             let of_user = world.credentials.iter().filter(|(_, one)| one.user == issuer);
-            let one = |(id, one): (&String, &Credential)| One {
+            let one = |(id, one): (&String, &Credential)| CredentialRef {
                 id: id.clone(),
                 user: one.user.clone(),
                 name: one.name.clone(),
                 issuer: issuer.to_owned(),
             };
-            Ok(ours(UID, of_user.map(one).collect()))
+            Ok(select_ours(UID, of_user.map(one).collect()))
         })
     }
 
-    async fn mint(&mut self, issuer: &str, number: u32) -> Result<Minted, Fault> {
+    async fn issue_credential(
+        &mut self,
+        issuer: &str,
+        number: u32,
+    ) -> Result<IssuedCredential, IdentityError> {
         let name = format!("{}{number}", prefix(UID));
         let lasts = self.0.order.lifetime.map(GoDuration::get);
         self.0.ask(|world| {
             let user = world.lets_in(issuer)?;
             if user.restricted {
-                return Err(Fault::Forbidden);
+                return Err(IdentityError::Forbidden);
             }
             if !user.role {
-                return Err(Fault::Refused("404".into()));
+                return Err(IdentityError::Refused("404".into()));
             }
             if world.credentials.values().any(|one| one.user == issuer && one.name == name) {
-                return Err(Fault::Taken);
+                return Err(IdentityError::Taken);
             }
             world.made += 1;
             let id = format!("id-{}", world.made);
@@ -353,26 +361,26 @@ impl Both for Hands<'_> {
             world
                 .credentials
                 .insert(id.clone(), Credential { user: issuer.to_owned(), name: name.clone(), expires });
-            let one = One { id, user: issuer.to_owned(), name, issuer: issuer.to_owned() };
-            Ok(Minted { one, renew: lasts.map(|lasts| world.now + lasts / 2) })
+            let one = CredentialRef { id, user: issuer.to_owned(), name, issuer: issuer.to_owned() };
+            Ok(IssuedCredential { one, renew: lasts.map(|lasts| world.now + lasts / 2) })
         })
     }
 
-    async fn verify(&self, minted: &Minted) -> Verdict {
+    async fn verify_issued(&self, minted: &IssuedCredential) -> CredentialCheck {
         match self.0.ask(|world| Ok(world.takes(&minted.one.id))) {
-            Ok(true) => Verdict::Works,
-            Ok(false) => Verdict::Invalid,
-            Err(_) => Verdict::Unknown,
+            Ok(true) => CredentialCheck::Works,
+            Ok(false) => CredentialCheck::Invalid,
+            Err(_) => CredentialCheck::Unknown,
         }
     }
 
-    async fn remove(&self, one: &One, others: &[String]) -> Removal {
-        let mut came = Removal::Nobody;
+    async fn delete_credential(&self, one: &CredentialRef, others: &[String]) -> DeletionResult {
+        let mut came = DeletionResult::Nobody;
         for issuer in std::iter::once(&one.issuer).chain(others) {
             let done = self.0.ask(|world| {
                 let user = world.lets_in(issuer)?;
                 if user.restricted || !user.may_delete || (one.user != *issuer && issuer != ADMIN) {
-                    return Err(Fault::Forbidden);
+                    return Err(IdentityError::Forbidden);
                 }
                 let published = world.secret.as_ref().and_then(|(_, id)| id.as_ref());
                 assert!(world.over || published != Some(&one.id), "what is published is deleted");
@@ -386,30 +394,30 @@ impl Both for Hands<'_> {
                 Ok(())
             });
             match (done, came) {
-                (Ok(()), _) => return Removal::Gone,
-                (Err(Fault::Unreachable), _) => came = Removal::Unreachable,
-                (Err(Fault::Forbidden), Removal::Nobody) => came = Removal::Left,
+                (Ok(()), _) => return DeletionResult::Gone,
+                (Err(IdentityError::Unreachable), _) => came = DeletionResult::Unreachable,
+                (Err(IdentityError::Forbidden), DeletionResult::Nobody) => came = DeletionResult::Left,
                 (Err(_), _) => {}
             }
         }
-        if matches!(came, Removal::Left | Removal::Nobody) {
+        if matches!(came, DeletionResult::Left | DeletionResult::Nobody) {
             self.0.world().left.insert(one.id.clone());
         }
         came
     }
 
-    async fn hold(&mut self) -> Result<bool, Error> {
+    async fn add_finalizer(&mut self) -> Result<bool, Error> {
         self.0.write(|world| {
             world.finalizer = !world.vanished;
             world.finalizer
         })
     }
 
-    async fn mark(&mut self, removing: Option<Timestamp>) -> Result<(), Error> {
+    async fn mark_removing(&mut self, removing: Option<Timestamp>) -> Result<(), Error> {
         self.0.write(|world| world.removing = removing)
     }
 
-    async fn note(&mut self, record: &Record) -> Result<(), Error> {
+    async fn write_record(&mut self, record: &CredentialRecord) -> Result<(), Error> {
         self.0.write(|world| {
             assert!(world.finalizer, "nothing is begun that nobody would end");
             let id = world.secret.take().and_then(|(_, id)| id);
@@ -417,7 +425,11 @@ impl Both for Hands<'_> {
         })
     }
 
-    async fn publish(&mut self, minted: &Minted, record: &Record) -> Result<(), Error> {
+    async fn publish_issued(
+        &mut self,
+        minted: &IssuedCredential,
+        record: &CredentialRecord,
+    ) -> Result<(), Error> {
         self.0.write(|world| {
             let before = world.secret.take().and_then(|(_, id)| id);
             let now = world.now;
@@ -426,11 +438,11 @@ impl Both for Hands<'_> {
         })
     }
 
-    async fn withdraw(&mut self) -> Result<(), Error> {
+    async fn withdraw_secret(&mut self) -> Result<(), Error> {
         self.0.write(|world| world.secret = None)
     }
 
-    async fn release(&mut self) -> Result<(), Error> {
+    async fn release_request(&mut self) -> Result<(), Error> {
         self.0.write(|world| {
             world.finalizer = false;
             world.released = true;

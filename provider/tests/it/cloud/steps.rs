@@ -4,9 +4,12 @@ mod ends;
 
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::cloud::{
-    next::{GIVE_UP, Known, Scene, Stage, Step, Stored, Verdict, next},
-    pass::Happened,
-    record::{One, Record},
+    next::{
+        ClusterStage, CredentialCheck, CredentialStep, GIVE_UP, ObservedCredential, StepResults,
+        StoredSecret, next_step,
+    },
+    pass::CredentialEvent,
+    record::{CredentialRecord, CredentialRef},
 };
 use testplatform_apis::cloud::State;
 
@@ -30,11 +33,11 @@ fn ends(model: &mut Model) {
 }
 
 fn left(model: &Model) -> usize {
-    model.world().happened.iter().filter(|what| matches!(what, Happened::LeftBehind(_))).count()
+    model.world().happened.iter().filter(|what| matches!(what, CredentialEvent::LeftBehind(_))).count()
 }
 
 fn gone(model: &Model) -> usize {
-    model.world().happened.iter().filter(|what| matches!(what, Happened::Removed(_))).count()
+    model.world().happened.iter().filter(|what| matches!(what, CredentialEvent::Removed(_))).count()
 }
 
 fn owner(model: &Model) -> String {
@@ -47,7 +50,7 @@ fn it_is_made_held_and_verified_before_it_is_published() {
     let model = Model::new(&["alice"]);
     assert_eq!(model.look(), Some(State::Valid));
     assert!(model.works() && model.world().finalizer);
-    assert_eq!(model.world().happened, [Happened::Made(format!("tpc-{UID}-1"))]);
+    assert_eq!(model.world().happened, [CredentialEvent::Made(format!("tpc-{UID}-1"))]);
     assert_eq!(model.look(), Some(State::Valid));
     assert_eq!(model.world().made, 1, "one is enough");
 }
@@ -185,7 +188,7 @@ fn what_may_not_be_deleted_never_blocks() {
         drop(world);
         assert_eq!(model.look(), None);
         assert!(model.world().released && model.world().secret.is_none());
-        let left = Happened::LeftBehind(format!("tpc-{UID}-1"));
+        let left = CredentialEvent::LeftBehind(format!("tpc-{UID}-1"));
         assert!(model.world().happened.contains(&left), "{:?}", model.world().happened);
     }
 }
@@ -204,7 +207,7 @@ fn a_silent_service_holds_up_the_end_for_a_day_and_no_longer() {
     model.world().now += SignedDuration::from_mins(1);
     assert_eq!(model.look(), None);
     assert!(model.world().released);
-    assert!(model.world().happened.contains(&Happened::LeftBehind(format!("tpc-{UID}-1"))));
+    assert!(model.world().happened.contains(&CredentialEvent::LeftBehind(format!("tpc-{UID}-1"))));
 }
 
 #[test]
@@ -238,10 +241,10 @@ fn names_that_are_taken_are_passed_over_and_others_are_left_alone() {
     assert!(!world.credentials.contains_key("s") && world.credentials.len() == 4, "{:?}", world.credentials);
 }
 
-fn scene(stored: Stored) -> Scene {
-    Scene {
+fn scene(stored: StoredSecret) -> ObservedCredential {
+    ObservedCredential {
         order: Ok(crate::cloud::model::order()),
-        stage: Stage::Here,
+        stage: ClusterStage::Here,
         holds: true,
         deleted: false,
         removing: None,
@@ -253,9 +256,9 @@ fn scene(stored: Stored) -> Scene {
     }
 }
 
-fn tells(step: &Step) -> Option<State> {
+fn tells(step: &CredentialStep) -> Option<State> {
     match step {
-        Step::Tell(report, _) => report.state,
+        CredentialStep::Tell(report, _) => report.state,
         _ => None,
     }
 }
@@ -263,30 +266,44 @@ fn tells(step: &Step) -> Option<State> {
 #[test]
 fn what_is_not_ours_is_not_touched() {
     let now: Timestamp = "2026-03-02T00:00:00Z".parse().unwrap();
-    let known = Known::default();
-    assert_eq!(tells(&next(&scene(Stored::Foreign), &known, now)), Some(State::Blocked));
-    let bad = Scene { order: Err("it is none".into()), ..scene(Stored::Absent) };
-    assert_eq!(tells(&next(&bad, &known, now)), Some(State::Blocked));
+    let known = StepResults::default();
+    assert_eq!(tells(&next_step(&scene(StoredSecret::Foreign), &known, now)), Some(State::Blocked));
+    let bad = ObservedCredential { order: Err("it is none".into()), ..scene(StoredSecret::Absent) };
+    assert_eq!(tells(&next_step(&bad, &known, now)), Some(State::Blocked));
     let before = now - ARRIVES;
-    let gone = Scene { stage: Stage::Gone(before), issuers: vec![], deleted: true, ..scene(Stored::Foreign) };
-    assert_eq!(next(&gone, &known, now), Step::Release);
-    assert_eq!(next(&Scene { holds: false, ..gone }, &known, now), Step::Nothing);
-    let early = Scene { holds: false, deleted: true, stage: Stage::Going, ..scene(Stored::Absent) };
-    assert_eq!(next(&early, &known, now), Step::Nothing, "nothing is begun that nobody would end");
+    let gone = ObservedCredential {
+        stage: ClusterStage::Gone(before),
+        issuers: vec![],
+        deleted: true,
+        ..scene(StoredSecret::Foreign)
+    };
+    assert_eq!(next_step(&gone, &known, now), CredentialStep::Release);
+    assert_eq!(next_step(&ObservedCredential { holds: false, ..gone }, &known, now), CredentialStep::Nothing);
+    let early = ObservedCredential {
+        holds: false,
+        deleted: true,
+        stage: ClusterStage::Going,
+        ..scene(StoredSecret::Absent)
+    };
+    assert_eq!(
+        next_step(&early, &known, now),
+        CredentialStep::Nothing,
+        "nothing is begun that nobody would end"
+    );
 }
 
 #[test]
 fn silence_changes_nothing() {
     let now = "2026-03-02T00:00:00Z".parse().unwrap();
-    let one = One { id: "i".into(), user: "u".into(), name: "n".into(), issuer: "alice".into() };
-    let held = provider_testplatform::cloud::record::Held {
+    let one = CredentialRef { id: "i".into(), user: "u".into(), name: "n".into(), issuer: "alice".into() };
+    let held = provider_testplatform::cloud::record::CurrentCredential {
         one,
         generation: 0,
         requested_by: Some("alice".into()),
         renew: None,
     };
-    let record = Record { held: Some(held), last: 1, ..Record::of(UID) };
-    let scene = scene(Stored::Ours { record, filled: true });
-    let known = Known { probe: Some(Verdict::Unknown), ..Known::default() };
-    assert_eq!(tells(&next(&scene, &known, now)), Some(State::Unreachable));
+    let record = CredentialRecord { held: Some(held), last: 1, ..CredentialRecord::of(UID) };
+    let scene = scene(StoredSecret::Ours { record, filled: true });
+    let known = StepResults { probe: Some(CredentialCheck::Unknown), ..StepResults::default() };
+    assert_eq!(tells(&next_step(&scene, &known, now)), Some(State::Unreachable));
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::SignedDuration;
 use proptest::{prelude::*, test_runner::RngSeed};
-use provider_testplatform::cloud::pass::Happened;
+use provider_testplatform::cloud::pass::CredentialEvent;
 use testplatform_apis::{cloud::State, duration::GoDuration};
 
 use crate::cloud::model::{ADMIN, Blow, Model, PROBE, User};
@@ -231,8 +231,10 @@ impl Walk<'_> {
             let lost = !of.password || of.restricted || !of.may_delete || !self.model.issuers.contains(user);
             assert!(lost, "{id} of {user} is left");
         }
-        let removed = world.happened.iter().filter(|what| matches!(what, Happened::Removed(_))).count();
-        let rotated = world.happened.iter().filter(|what| matches!(what, Happened::Rotated(_))).count();
+        let removed =
+            world.happened.iter().filter(|what| matches!(what, CredentialEvent::Removed(_))).count();
+        let rotated =
+            world.happened.iter().filter(|what| matches!(what, CredentialEvent::Rotated(_))).count();
         self.tally.removed.fetch_add(removed, Ordering::Relaxed);
         self.tally.rotated.fetch_add(rotated, Ordering::Relaxed);
     }

@@ -7,8 +7,8 @@ use provider_testplatform::{
     cluster_claim::{
         next,
         object::{ClusterClaim, ClusterDeployment, ClusterPool},
-        step::{Action, Step},
-        world::{Deployment, Settings, Source, World},
+        step::{ClaimOperation, ClaimPlan},
+        world::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
     },
     ephemeral_cluster::credentials::{Credentials, Published},
     redacted::Redacted,
@@ -34,7 +34,7 @@ pub struct Case {
     pub unclaimed: Vec<Value>,
     /// When those were made that wait; this one among them if it does.
     pub queue: Vec<Timestamp>,
-    pub source: Source,
+    pub source: CredentialsSource,
     pub published: Published,
     pub now: Timestamp,
 }
@@ -73,7 +73,7 @@ pub fn waiting() -> Case {
         cluster: None,
         unclaimed: vec![],
         queue: vec![born()],
-        source: Source::Unread,
+        source: CredentialsSource::Unread,
         published: Published::Absent,
         now: born() + minutes(2),
     }
@@ -119,7 +119,7 @@ pub fn running() -> Case {
     case.queue = vec![];
     case.claim["spec"]["namespace"] = CLUSTER.into();
     case.cluster = Some(cluster(CLUSTER, Some(NAME)));
-    case.source = Source::Complete(credentials("1"));
+    case.source = CredentialsSource::Complete(credentials("1"));
     case.said("Pending", "False", "ClusterClaimed").said("ClusterRunning", "True", "Running")
 }
 
@@ -135,12 +135,12 @@ impl Case {
         serde_json::from_value(self.claim.clone()).unwrap()
     }
 
-    pub fn world(&self) -> World {
+    pub fn world(&self) -> ClaimState {
         let read =
             |value: &Value| Arc::new(serde_json::from_value::<ClusterDeployment>(value.clone()).unwrap());
         let assigned = self.claim["spec"]["namespace"].is_string();
-        World {
-            settings: Settings::default(),
+        ClaimState {
+            settings: ClaimSettings::default(),
             pool: self
                 .pool
                 .as_ref()
@@ -148,17 +148,17 @@ impl Case {
             queue: self.queue.iter().copied().map(Some).collect(),
             unclaimed: self.unclaimed.iter().map(read).collect(),
             deployment: match &self.cluster {
-                _ if !assigned => Deployment::Unassigned,
-                Some(cluster) => Deployment::Here(read(cluster)),
-                None => Deployment::Gone,
+                _ if !assigned => DeploymentState::Unassigned,
+                Some(cluster) => DeploymentState::Here(read(cluster)),
+                None => DeploymentState::Gone,
             },
             source: self.source.clone(),
             published: self.published.clone(),
         }
     }
 
-    pub fn step(&self) -> Step {
-        next::next(&self.claim(), &self.world(), self.now)
+    pub fn step(&self) -> ClaimPlan {
+        next::plan(&self.claim(), &self.world(), self.now)
     }
 
     /// After all that is to be done now. Another look at it writes nothing.
@@ -167,7 +167,7 @@ impl Case {
             let step = self.step();
             let before = self.claim.clone();
             self.note(&step);
-            let quiet = step.actions.iter().all(|a| matches!(a, Action::Emit(_)));
+            let quiet = step.actions.iter().all(|a| matches!(a, ClaimOperation::Emit(_)));
             if quiet && before == self.claim {
                 assert!(
                     step.actions.is_empty() && step.events.is_empty(),
@@ -189,7 +189,7 @@ impl Case {
         before != self.claim
     }
 
-    fn note(&mut self, step: &Step) {
+    fn note(&mut self, step: &ClaimPlan) {
         let Some(notes) = &step.status else { return };
         let annotations = self.claim["metadata"]["annotations"].as_object_mut().unwrap();
         for (key, value) in [
@@ -204,16 +204,18 @@ impl Case {
         }
     }
 
-    fn act(&mut self, action: Action) {
+    fn act(&mut self, action: ClaimOperation) {
         match action {
-            Action::Publish(made) => {
+            ClaimOperation::Publish(made) => {
                 self.published =
                     Published::Ours { revision: "17".into(), source_revision: Some(made.source_revision) };
             }
-            Action::Issue(_) => panic!("nobody wished for a ServiceAccount"),
-            Action::Withdraw => self.published = Published::Absent,
-            Action::Resume { .. } => self.cluster.as_mut().unwrap()["spec"]["powerState"] = "Running".into(),
-            Action::Emit(_) => {}
+            ClaimOperation::Issue(_) => panic!("nobody wished for a ServiceAccount"),
+            ClaimOperation::Withdraw => self.published = Published::Absent,
+            ClaimOperation::Resume { .. } => {
+                self.cluster.as_mut().unwrap()["spec"]["powerState"] = "Running".into();
+            }
+            ClaimOperation::Emit(_) => {}
         }
     }
 
@@ -245,7 +247,7 @@ impl Case {
         self.on_claim("/metadata/deletionTimestamp", now.into())
     }
 
-    pub fn source(mut self, source: Source) -> Self {
+    pub fn source(mut self, source: CredentialsSource) -> Self {
         self.source = source;
         self
     }
@@ -275,9 +277,12 @@ impl Case {
 
     /// Reasons of the events of one step.
     pub fn events(&self) -> Vec<String> {
-        let reason = |action: Action| match action {
-            Action::Emit(event) => Some(event.reason),
-            Action::Publish(_) | Action::Issue(_) | Action::Withdraw | Action::Resume { .. } => None,
+        let reason = |action: ClaimOperation| match action {
+            ClaimOperation::Emit(event) => Some(event.reason),
+            ClaimOperation::Publish(_)
+            | ClaimOperation::Issue(_)
+            | ClaimOperation::Withdraw
+            | ClaimOperation::Resume { .. } => None,
         };
         let step = self.step();
         let about_actions = step.actions.into_iter().filter_map(reason);

@@ -1,7 +1,7 @@
 //! Whatever stands on Hive's objects: it is judged, and nothing is published of what is not certain.
 
 use proptest::prelude::*;
-use provider_testplatform::cluster_claim::step::Action;
+use provider_testplatform::cluster_claim::step::ClaimOperation;
 use serde_json::{Value, json};
 
 use crate::cluster_claim::fixture::{Case, NAME, NAMESPACE, POOL, running};
@@ -54,7 +54,7 @@ fn anything() -> impl Strategy<Value = Value> {
 }
 
 fn publishes(case: &Case) -> bool {
-    case.step().actions.iter().any(|a| matches!(a, Action::Publish(_)))
+    case.step().actions.iter().any(|a| matches!(a, ClaimOperation::Publish(_)))
 }
 
 proptest! {

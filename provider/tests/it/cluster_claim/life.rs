@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use provider_testplatform::{
-    cluster_claim::{reason::Reason, step::Action},
-    step::Requeue,
+    cluster_claim::{reason::ClaimEventReason, step::ClaimOperation},
+    plan::Requeue,
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ fn asleep() -> Case {
 }
 
 fn resumes(case: &Case) -> bool {
-    case.step().actions.iter().any(|a| matches!(a, Action::Resume { .. }))
+    case.step().actions.iter().any(|a| matches!(a, ClaimOperation::Resume { .. }))
 }
 
 /// It costs money until somebody helps.
@@ -57,9 +57,9 @@ fn a_cluster_that_cannot_be_destroyed_is_told_of_without_secrets() {
 #[test]
 fn what_sleeps_is_started_again_and_that_is_told_once() {
     let case = asleep();
-    let resume = Action::Resume { cluster_deployment: CLUSTER.into(), version: "9".into() };
+    let resume = ClaimOperation::Resume { cluster_deployment: CLUSTER.into(), version: "9".into() };
     assert!(case.step().actions.contains(&resume));
-    assert_eq!(case.events(), [Reason::ClusterResumed.as_str()]);
+    assert_eq!(case.events(), [ClaimEventReason::ClusterResumed.as_str()]);
     let case = case.settled();
     assert!(!resumes(&case));
     assert!(case.is_published(), "its credentials stay");

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use provider_testplatform::{
-    cluster_claim::{next::next, object::ClusterClaim, reason::Reason},
+    cluster_claim::{next::plan, object::ClusterClaim, reason::ClaimEventReason},
     diagnostics,
 };
 use rstest::rstest;
@@ -47,7 +47,7 @@ fn a_long_queue_is_not_written_anew_whenever_somebody_comes_or_goes() {
         let depth = queue.len() as u64;
         let mut written = 0;
         for (place, (_, claim)) in queue.iter_mut().enumerate() {
-            let told = next(claim, &world, born()).status.unwrap().status;
+            let told = plan(claim, &world, born()).status.unwrap().status;
             let text = told.write().unwrap();
             let stored = claim.metadata.annotations.get_or_insert_default();
             written += usize::from(stored.insert(ours::STATUS.into(), text.clone()) != Some(text));
@@ -210,7 +210,7 @@ fn failing(mut case: Case, name: &str, at: i64, message: &str) -> Case {
 #[test]
 fn a_failed_provision_is_kept_when_its_cluster_is_replaced() {
     let case = failing(waiting(), "ocp-4-20-bad", 1, "limit of vCPUs reached; token: hunter2");
-    assert_eq!(case.events(), [Reason::ProvisionFailed.as_str()]);
+    assert_eq!(case.events(), [ClaimEventReason::ProvisionFailed.as_str()]);
     let mut case = case.settled();
     let told = case.told().provision_failure.unwrap();
     assert_eq!(

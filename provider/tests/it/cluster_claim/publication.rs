@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, stamp::Stamp},
+    account::{Issue, admin::AdminKubeconfig, stamp::TokenFingerprint},
     cluster_claim::{
         next,
-        reason::Reason,
-        step::Action,
-        world::{Deployment, Source},
+        reason::ClaimEventReason,
+        step::ClaimOperation,
+        world::{CredentialsSource, DeploymentState},
     },
     ephemeral_cluster::credentials::Published,
-    step::Requeue,
+    plan::Requeue,
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ use crate::cluster_claim::fixture::{
 fn at_the_safe_moment_they_are_published() {
     let case = running();
     let step = case.step();
-    assert_eq!(step.actions, [Action::Publish(credentials("1"))]);
+    assert_eq!(step.actions, [ClaimOperation::Publish(credentials("1"))]);
     assert_eq!(step.status, None, "the next pass tells, which knows the Secret");
     assert_eq!(step.requeue, Requeue::after(minutes(10)));
     let case = case.settled();
@@ -52,7 +52,7 @@ fn at_the_safe_moment_they_are_published() {
 fn that_they_are_is_told_once() {
     let mut case = running();
     case.published = Published::Ours { revision: "17".into(), source_revision: Some("1".into()) };
-    assert_eq!(case.events(), [Reason::CredentialsPublished.as_str()]);
+    assert_eq!(case.events(), [ClaimEventReason::CredentialsPublished.as_str()]);
     assert_eq!(case.settled().events(), [""; 0]);
 }
 
@@ -87,10 +87,10 @@ fn that_they_are_is_told_once() {
 )]
 #[case::cluster_deleted(running().on_cluster("/metadata/deletionTimestamp", json!("2026-11-21T12:01:00Z")), Blocked::NotRunning)]
 #[case::claim_deleted(running().deleted(), Blocked::NotRunning)]
-#[case::secret_missing(running().source(Source::Blocked(Blocked::SecretMissing, "no".into())), Blocked::SecretMissing)]
-#[case::key_missing(running().source(Source::Blocked(Blocked::KeyMissing, "no".into())), Blocked::KeyMissing)]
-#[case::rejected(running().source(Source::Blocked(Blocked::KubeconfigRejected, "no".into())), Blocked::KubeconfigRejected)]
-#[case::unread(running().source(Source::Unread), Blocked::NotRunning)]
+#[case::secret_missing(running().source(CredentialsSource::Blocked(Blocked::SecretMissing, "no".into())), Blocked::SecretMissing)]
+#[case::key_missing(running().source(CredentialsSource::Blocked(Blocked::KeyMissing, "no".into())), Blocked::KeyMissing)]
+#[case::rejected(running().source(CredentialsSource::Blocked(Blocked::KubeconfigRejected, "no".into())), Blocked::KubeconfigRejected)]
+#[case::unread(running().source(CredentialsSource::Unread), Blocked::NotRunning)]
 fn nothing_is_published_before(#[case] case: Case, #[case] reason: Blocked) {
     let case = case.settled();
     assert!(!case.is_published());
@@ -104,7 +104,7 @@ fn nothing_is_published_before(#[case] case: Case, #[case] reason: Blocked) {
 fn what_is_not_there_yet_is_looked_for_again_soon(
     #[values(Blocked::SecretMissing, Blocked::KeyMissing)] reason: Blocked,
 ) {
-    let blocked = |case: Case| case.source(Source::Blocked(reason, "no".into()));
+    let blocked = |case: Case| case.source(CredentialsSource::Blocked(reason, "no".into()));
     let case = blocked(running());
     let at = |case: &Case, minute: i64| case.clone().at(minute).settled().step().requeue;
     assert_eq!(at(&case, 1), Requeue::After(Duration::from_secs(30)), "Hive said so this moment");
@@ -113,7 +113,7 @@ fn what_is_not_there_yet_is_looked_for_again_soon(
     assert_eq!(at(&case, 60), Requeue::after(minutes(10)));
     // What is published is there meanwhile.
     assert_eq!(at(&blocked(published()), 1), Requeue::after(minutes(10)));
-    let rejected = running().source(Source::Blocked(Blocked::KubeconfigRejected, "no".into()));
+    let rejected = running().source(CredentialsSource::Blocked(Blocked::KubeconfigRejected, "no".into()));
     assert_eq!(at(&rejected, 1), Requeue::after(minutes(10)));
 }
 
@@ -125,13 +125,19 @@ fn a_token_is_looked_at_when_it_is_due() {
     let issue = Issue { admin, wish, uid: "uid".into(), revision: "a-1".into() };
     for (life, due) in [(60, minutes(40)), (12 * 60, minutes(8 * 60))] {
         let (issued, expires) = (born(), born() + minutes(life));
-        let stamp = Stamp { issued, expires, generation: 0, origin: issue.origin(), digest: "d".into() };
-        let mut case = running().source(Source::Account(Box::new(issue.clone())));
+        let stamp = TokenFingerprint {
+            issued,
+            expires,
+            generation: 0,
+            origin: issue.origin_fingerprint(),
+            digest: "d".into(),
+        };
+        let mut case = running().source(CredentialsSource::Account(Box::new(issue.clone())));
         case.published = Published::Ours { revision: "17".into(), source_revision: Some(stamp.to_string()) };
         let step = |poll: SignedDuration, after: SignedDuration| {
             let mut world = case.world();
             world.settings.poll = poll;
-            next::next(&case.claim(), &world, born() + after)
+            next::plan(&case.claim(), &world, born() + after)
         };
         let day = minutes(24 * 60);
         assert_eq!(step(day, minutes(2)).requeue, Requeue::after(due - minutes(2)));
@@ -139,7 +145,7 @@ fn a_token_is_looked_at_when_it_is_due() {
         let moment = due - SignedDuration::from_millis(1);
         assert_eq!(step(day, moment).requeue, Requeue::after(SignedDuration::from_secs(1)));
         let actions = step(day, due).actions;
-        assert!(matches!(actions.as_slice(), [Action::Issue(_)]), "{actions:?}");
+        assert!(matches!(actions.as_slice(), [ClaimOperation::Issue(_)]), "{actions:?}");
     }
 }
 
@@ -153,16 +159,16 @@ fn what_may_not_be_published_may_not_be_read(
     let case = if running_now { case } else { case.said("ClusterRunning", "False", "Resuming") };
     assert!(!next::may_read(&case.claim(), &case.world().deployment));
     assert!(next::may_read(&running().claim(), &running().world().deployment));
-    assert!(!next::may_read(&running().claim(), &Deployment::Gone));
+    assert!(!next::may_read(&running().claim(), &DeploymentState::Gone));
 }
 
 /// Ready latches: whatever Hive calls a cluster that is in use.
 #[rstest]
 #[case::busy(published().said("ClusterRunning", "False", "Resuming"))]
 #[case::hibernating(published().said("ClusterRunning", "False", "Resuming").on_cluster("/status/powerState", json!("Hibernating")))]
-#[case::secret_gone(published().source(Source::Blocked(Blocked::SecretMissing, "no".into())))]
-#[case::rejected(published().source(Source::Blocked(Blocked::KubeconfigRejected, "no".into())))]
-#[case::refused(published().source(Source::Refused(credentials("2"))))]
+#[case::secret_gone(published().source(CredentialsSource::Blocked(Blocked::SecretMissing, "no".into())))]
+#[case::rejected(published().source(CredentialsSource::Blocked(Blocked::KubeconfigRejected, "no".into())))]
+#[case::refused(published().source(CredentialsSource::Refused(credentials("2"))))]
 #[case::pool_gone({ let mut case = published(); case.pool = None; case })]
 #[case::unmarked(published().on_claim("/metadata/annotations/testplatform.ci.openshift.org~1resume", Value::Null))]
 #[case::unreadable_status(published().on_claim("/status", json!({ "conditions": 7 })))]
@@ -190,8 +196,8 @@ fn what_is_published_stays(#[case] case: Case) {
 #[case::confirmation_taken_back(published().on_cluster("/spec/clusterPoolRef/claimName", Value::Null))]
 fn what_ends_is_withdrawn_at_once(#[case] case: Case) {
     let step = case.step();
-    assert_eq!(step.actions[0], Action::Withdraw, "before anything is told");
-    assert!(case.events().contains(&Reason::CredentialsWithdrawn.as_str().to_owned()));
+    assert_eq!(step.actions[0], ClaimOperation::Withdraw, "before anything is told");
+    assert!(case.events().contains(&ClaimEventReason::CredentialsWithdrawn.as_str().to_owned()));
     let case = case.settled();
     assert!(!case.is_published());
     assert!(case.blocked().is_some());
@@ -210,8 +216,8 @@ fn what_was_withdrawn_must_run_again_before_it_is_published_again() {
 
 #[test]
 fn what_changes_is_followed() {
-    let rotated = published().source(Source::Complete(credentials("2")));
-    assert_eq!(rotated.step().actions, [Action::Publish(credentials("2"))]);
+    let rotated = published().source(CredentialsSource::Complete(credentials("2")));
+    assert_eq!(rotated.step().actions, [ClaimOperation::Publish(credentials("2"))]);
     let rotated = rotated.settled();
     assert_eq!(
         rotated.published,
@@ -220,21 +226,21 @@ fn what_changes_is_followed() {
     // Somebody changed the Secret: it was not made from what it says.
     let mut tampered = published();
     tampered.published = Published::Ours { revision: "18".into(), source_revision: None };
-    assert_eq!(tampered.step().actions, [Action::Publish(credentials("1"))]);
+    assert_eq!(tampered.step().actions, [ClaimOperation::Publish(credentials("1"))]);
     // Somebody deleted it.
     let mut deleted = published();
     deleted.published = Published::Absent;
-    assert_eq!(deleted.step().actions, [Action::Publish(credentials("1"))]);
+    assert_eq!(deleted.step().actions, [ClaimOperation::Publish(credentials("1"))]);
 }
 
 #[test]
 fn without_a_password_the_key_is_empty_and_that_is_told() {
     let mut without = credentials("1");
     without.password.0.clear();
-    let case = running().source(Source::Complete(without)).settled();
+    let case = running().source(CredentialsSource::Complete(without)).settled();
     assert!(!case.told().credentials.unwrap().password_available);
     // What cannot be read later does not change what was told.
-    let blocked = case.source(Source::Blocked(Blocked::SecretMissing, "no".into())).settled();
+    let blocked = case.source(CredentialsSource::Blocked(Blocked::SecretMissing, "no".into())).settled();
     assert!(!blocked.told().credentials.unwrap().password_available);
 }
 
@@ -243,21 +249,21 @@ fn a_secret_of_another_is_left_alone_and_told_once() {
     let mut case = running();
     case.published =
         Published::Foreign("Secret demo-x7k2p-credentials was not published for a ClusterClaim".into());
-    assert_eq!(case.events(), [Reason::CredentialsNotOwned.as_str()]);
+    assert_eq!(case.events(), [ClaimEventReason::CredentialsNotOwned.as_str()]);
     let case = case.settled();
     assert_eq!(case.blocked(), Some(Blocked::OwnershipMismatch));
     assert_eq!(case.told().ownership, Some(Ownership::Confirmed), "the cluster is the claim's");
     assert!(matches!(case.published, Published::Foreign(_)));
     let mut ending = case.clone().deleted();
-    assert!(!ending.step().actions.contains(&Action::Withdraw));
+    assert!(!ending.step().actions.contains(&ClaimOperation::Withdraw));
     ending.published = Published::Absent;
     assert_eq!(ending.step().actions, []);
 }
 
 #[rstest]
-#[case(running().on_cluster("/spec/clusterPoolRef/claimName", json!("other")), Reason::OwnershipMismatch)]
-#[case(running().source(Source::Blocked(Blocked::KubeconfigRejected, "no".into())), Reason::KubeconfigRejected)]
-fn a_warning_is_raised_once(#[case] case: Case, #[case] reason: Reason) {
+#[case(running().on_cluster("/spec/clusterPoolRef/claimName", json!("other")), ClaimEventReason::OwnershipMismatch)]
+#[case(running().source(CredentialsSource::Blocked(Blocked::KubeconfigRejected, "no".into())), ClaimEventReason::KubeconfigRejected)]
+fn a_warning_is_raised_once(#[case] case: Case, #[case] reason: ClaimEventReason) {
     let warned =
         |case: &Case| case.step().events.iter().filter(|e| e.warning && e.reason == reason.as_str()).count();
     assert_eq!(warned(&case), 1);
@@ -279,7 +285,7 @@ fn a_claim_of_somebody_else_is_nobodys_business() {
     for case in [waiting(), running(), running().deleted()] {
         assert_eq!(
             case.on_claim(resume, Value::Null).step(),
-            provider_testplatform::cluster_claim::step::Step::default()
+            provider_testplatform::cluster_claim::step::ClaimPlan::default()
         );
     }
 }
@@ -287,7 +293,7 @@ fn a_claim_of_somebody_else_is_nobodys_business() {
 #[test]
 fn a_publication_that_fails_is_told() {
     let case = running();
-    let publish = Action::Publish(credentials("1"));
+    let publish = ClaimOperation::Publish(credentials("1"));
     let notes = next::failed(&case.claim(), &publish, "the provider is not allowed to do this").unwrap();
     let why = notes.status.blocking_reason.unwrap();
     assert_eq!(why.reason, Blocked::SecretMissing);
@@ -296,6 +302,6 @@ fn a_publication_that_fails_is_told() {
     let case = published();
     let notes = next::failed(&case.claim(), &publish, "x").unwrap();
     assert!(notes.status.credentials.is_some() && notes.credentials_revision.is_some());
-    assert_eq!(next::failed(&case.claim(), &Action::Withdraw, "x"), None);
+    assert_eq!(next::failed(&case.claim(), &ClaimOperation::Withdraw, "x"), None);
     assert_eq!(case.claim["metadata"]["annotations"][ours::RESUME], "true", "{NAME}");
 }

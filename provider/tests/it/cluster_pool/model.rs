@@ -2,8 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::cluster_pool::{
-    clusters::{Cluster, World},
-    next::{Step, next},
+    clusters::{PoolCluster, PoolClusters},
+    next::{PoolPlan, plan},
     pool::Pool,
 };
 use testplatform_apis::{
@@ -19,7 +19,7 @@ pub const NEW: &str = "aws-2";
 pub struct Model {
     pub now: Timestamp,
     pub pool: Pool,
-    pub world: World,
+    pub world: PoolClusters,
     pub made: usize,
     pub usual: i64,
     pub running: i64,
@@ -50,7 +50,7 @@ impl Model {
                 request: PoolRequest { size: Some(size), credentials, ..PoolRequest::default() },
                 ..Pool::default()
             },
-            world: World { release_image: Some("r1".into()), ..World::default() },
+            world: PoolClusters { release_image: Some("r1".into()), ..PoolClusters::default() },
             made: 0,
             usual: size,
             running,
@@ -80,14 +80,14 @@ impl Model {
     }
 
     /// The provider looks; a crash loses nothing but what it had not written.
-    pub fn look(&mut self) -> Step {
+    pub fn look(&mut self) -> PoolPlan {
         let now = self.now + self.skew;
-        let step = next(&self.pool, &self.world, now);
-        assert_eq!(step, next(&self.pool, &self.world, now));
+        let step = plan(&self.pool, &self.world, now);
+        assert_eq!(step, plan(&self.pool, &self.world, now));
         if let Some(status) = &step.status {
             // As it travels: written, read.
             self.pool.known = Some(PoolStatus::read(&status.write().unwrap()).unwrap());
-            let again = next(&self.pool, &self.world, now);
+            let again = plan(&self.pool, &self.world, now);
             assert_eq!(again.status, None, "what was written is what was meant");
             assert_eq!(again.events, vec![]);
         }
@@ -125,10 +125,15 @@ impl Model {
             let credentials = self.pool.credentials.clone().unwrap();
             let spec_hash = Some(format!("of {credentials}"));
             self.made_with.push((name.clone(), credentials));
-            self.world.clusters.push(Cluster { name, created: self.now, spec_hash, ..Cluster::default() });
+            self.world.clusters.push(PoolCluster {
+                name,
+                created: self.now,
+                spec_hash,
+                ..PoolCluster::default()
+            });
         }
         while self.free() > wanted {
-            let rank = |c: &Cluster| match (c.installed, c.running) {
+            let rank = |c: &PoolCluster| match (c.installed, c.running) {
                 (false, _) => (0, SignedDuration::ZERO.saturating_sub(c.created.as_duration())),
                 (true, false) => (1, c.created.as_duration()),
                 (true, true) => (2, c.created.as_duration()),

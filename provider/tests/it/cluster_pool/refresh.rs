@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
-use provider_testplatform::cluster_pool::clusters::Cluster;
+use provider_testplatform::cluster_pool::clusters::PoolCluster;
 use testplatform_apis::{pool::OnArtifactChange, pool_report::RefreshPhase};
 
 use crate::cluster_pool::model::Model;
@@ -133,8 +133,11 @@ fn a_refresh_that_does_not_remove_the_old_ones_says_so() {
     model.ask("1", Some(1));
     model.run(2);
     // Somebody protects what is old: it is removed never, and something newer goes in its place.
-    let mut stuck =
-        Cluster { name: "aws-420-stuck".into(), created: Timestamp::UNIX_EPOCH, ..Cluster::default() };
+    let mut stuck = PoolCluster {
+        name: "aws-420-stuck".into(),
+        created: Timestamp::UNIX_EPOCH,
+        ..PoolCluster::default()
+    };
     stuck.installed = true;
     for _ in 0..200 {
         model.tick();

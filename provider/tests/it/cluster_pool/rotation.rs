@@ -1,7 +1,7 @@
 //! Other credentials: who needs the old ones.
 
 use jiff::SignedDuration;
-use provider_testplatform::cluster_pool::clusters::Cluster;
+use provider_testplatform::cluster_pool::clusters::PoolCluster;
 use testplatform_apis::{pool::RotationMode, pool_report::RotationPhase};
 
 use crate::cluster_pool::model::{Model, NEW, OLD};
@@ -43,13 +43,13 @@ fn a_cluster_that_is_made_from_the_pool_as_it_was_needs_the_old_credentials() {
     model.run(2);
     let since = model.known().rotation.unwrap().since.unwrap();
     model.world.clusters.clear();
-    let late = |of: &str, after| Cluster {
+    let late = |of: &str, after| PoolCluster {
         name: format!("late-{of}"),
         created: since + SignedDuration::from_secs(after),
         spec_hash: Some(format!("of {of}")),
         claimed: true,
         installed: true,
-        ..Cluster::default()
+        ..PoolCluster::default()
     };
     model.world.clusters = vec![late(OLD, 3), late(NEW, 2)];
     model.run(60);

@@ -5,13 +5,13 @@ use std::{collections::BTreeSet, sync::Arc};
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
     clusters::{
-        kind::{self, Kind},
-        next::{self, Step},
+        kind::{self, ClusterKind},
+        next::{self, ClusterPlan},
         object::Cluster,
-        world::{Holder, Settings, World},
+        world::{ClusterSettings, ClusterState, HolderState},
     },
     ephemeral_cluster::credentials::{Credentials, Published},
-    publish::{Action, Source},
+    publish::{CredentialsOperation, CredentialsSource},
     redacted::Redacted,
 };
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub struct Case {
     pub object: Value,
     /// The HostedCluster of a ClusterOrder.
     pub hosted: Option<Value>,
-    pub source: Source,
+    pub source: CredentialsSource,
     pub lacks: Option<(Blocked, String)>,
     pub published: Published,
     /// The namespaces in which overdue clusters are ended.
@@ -95,7 +95,7 @@ pub fn running(backend: Backend) -> Case {
             "status": status,
         }),
         hosted: (backend == Backend::Osac).then(hosted),
-        source: Source::Complete(credentials("1")),
+        source: CredentialsSource::Complete(credentials("1")),
         lacks: None,
         published: Published::Absent,
         end_overdue: BTreeSet::new(),
@@ -111,7 +111,7 @@ pub fn published(backend: Backend) -> Case {
 }
 
 impl Case {
-    pub fn kind(&self) -> &'static dyn Kind {
+    pub fn kind(&self) -> &'static dyn ClusterKind {
         kind::of(self.backend)
     }
 
@@ -120,21 +120,24 @@ impl Case {
     }
 
     /// What an observer would bring: what may not be read was not.
-    pub fn world(&self) -> World {
+    pub fn world(&self) -> ClusterState {
         let object = self.object();
-        let here = |hosted: &Value| Holder::Here(Arc::new(serde_json::from_value(hosted.clone()).unwrap()));
-        let mut world = World {
-            settings: Settings {
+        let here =
+            |hosted: &Value| HolderState::Here(Arc::new(serde_json::from_value(hosted.clone()).unwrap()));
+        let mut world = ClusterState {
+            settings: ClusterSettings {
                 credentials_namespace: CREDENTIALS.into(),
                 poll: minutes(10),
                 end_overdue: self.end_overdue.clone(),
             },
             holder: match self.kind().holder(&object) {
-                kind::Holder::Itself => Holder::Itself,
-                kind::Holder::NotNamed(_) => Holder::NotNamed,
-                kind::Holder::HostedCluster { .. } => self.hosted.as_ref().map_or(Holder::Gone, here),
+                kind::CredentialsHolder::Itself => HolderState::Itself,
+                kind::CredentialsHolder::NotNamed(_) => HolderState::NotNamed,
+                kind::CredentialsHolder::HostedCluster { .. } => {
+                    self.hosted.as_ref().map_or(HolderState::Gone, here)
+                }
             },
-            source: Source::Unread,
+            source: CredentialsSource::Unread,
             lacks: None,
             published: self.published.clone(),
         };
@@ -144,8 +147,8 @@ impl Case {
         world
     }
 
-    pub fn step(&self) -> Step {
-        next::next(self.kind(), &self.object(), &self.world(), self.now)
+    pub fn step(&self) -> ClusterPlan {
+        next::plan(self.kind(), &self.object(), &self.world(), self.now)
     }
 
     /// After all that is to be done now. Another look at it writes nothing.
@@ -154,7 +157,7 @@ impl Case {
             let step = self.step();
             let before = self.object.clone();
             self.note(&step);
-            let quiet = step.actions.iter().all(|a| matches!(a, Action::Emit(_)));
+            let quiet = step.actions.iter().all(|a| matches!(a, CredentialsOperation::Emit(_)));
             if quiet && before == self.object {
                 assert!(
                     step.actions.is_empty() && step.events.is_empty(),
@@ -164,20 +167,20 @@ impl Case {
             }
             for action in step.actions {
                 match action {
-                    Action::Publish(made) => {
+                    CredentialsOperation::Publish(made) => {
                         let source_revision = Some(made.source_revision);
                         self.published = Published::Ours { revision: "17".into(), source_revision };
                     }
-                    Action::Issue(_) => panic!("nobody wished for a ServiceAccount"),
-                    Action::Withdraw => self.published = Published::Absent,
-                    Action::Emit(_) => {}
+                    CredentialsOperation::Issue(_) => panic!("nobody wished for a ServiceAccount"),
+                    CredentialsOperation::Withdraw => self.published = Published::Absent,
+                    CredentialsOperation::Emit(_) => {}
                 }
             }
         }
         panic!("no rest: {:#?}", self.step());
     }
 
-    fn note(&mut self, step: &Step) {
+    fn note(&mut self, step: &ClusterPlan) {
         let Some(notes) = &step.status else { return };
         let metadata = self.object["metadata"].as_object_mut().unwrap();
         let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
@@ -217,7 +220,7 @@ impl Case {
         self.on_object("/metadata/deletionTimestamp", now.into())
     }
 
-    pub fn source(mut self, source: Source) -> Self {
+    pub fn source(mut self, source: CredentialsSource) -> Self {
         self.source = source;
         self
     }
@@ -227,7 +230,7 @@ impl Case {
         let mut without = credentials("1-none");
         without.password.0.clear();
         self.lacks = Some((reason, "no password".into()));
-        self.source(Source::Complete(without))
+        self.source(CredentialsSource::Complete(without))
     }
 
     pub fn at(mut self, since_birth: i64) -> Self {
@@ -255,9 +258,11 @@ impl Case {
 
     /// Reasons of the events of one step.
     pub fn events(&self) -> Vec<String> {
-        let reason = |action: Action| match action {
-            Action::Emit(event) => Some(event.reason),
-            Action::Publish(_) | Action::Issue(_) | Action::Withdraw => None,
+        let reason = |action: CredentialsOperation| match action {
+            CredentialsOperation::Emit(event) => Some(event.reason),
+            CredentialsOperation::Publish(_)
+            | CredentialsOperation::Issue(_)
+            | CredentialsOperation::Withdraw => None,
         };
         let step = self.step();
         let about_actions = step.actions.into_iter().filter_map(reason);

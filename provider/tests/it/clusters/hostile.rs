@@ -4,7 +4,7 @@ use proptest::{prelude::*, test_runner::RngSeed};
 use provider_testplatform::{
     clusters::next::may_read,
     ephemeral_cluster::credentials::Published,
-    publish::{Action, Source},
+    publish::{CredentialsOperation, CredentialsSource},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{hive_status::Blocked, names::ours, template::Backend};
@@ -47,11 +47,13 @@ fn anything() -> impl Strategy<Value = Value> {
     })
 }
 
-fn source() -> impl Strategy<Value = Source> {
+fn source() -> impl Strategy<Value = CredentialsSource> {
     prop_oneof![
-        Just(Source::Unread),
-        prop::sample::select(Blocked::ALL.to_vec()).prop_map(|why| Source::Blocked(why, "no".into())),
-        prop::sample::select(vec!["1", "2"]).prop_map(|revision| Source::Complete(credentials(revision))),
+        Just(CredentialsSource::Unread),
+        prop::sample::select(Blocked::ALL.to_vec())
+            .prop_map(|why| CredentialsSource::Blocked(why, "no".into())),
+        prop::sample::select(vec!["1", "2"])
+            .prop_map(|revision| CredentialsSource::Complete(credentials(revision))),
     ]
 }
 
@@ -94,7 +96,7 @@ prop_compose! {
 }
 
 fn publishes(case: &Case) -> bool {
-    case.step().actions.iter().any(|a| matches!(a, Action::Publish(_)))
+    case.step().actions.iter().any(|a| matches!(a, CredentialsOperation::Publish(_)))
 }
 
 proptest! {
@@ -122,7 +124,7 @@ proptest! {
         prop_assume!(mark.as_deref() != Some(CREDENTIALS) && !ours);
         let annotations = mark.map_or(json!({}), |mark| json!({ ours::CREDENTIALS_NAMESPACE: mark }));
         let case = case.on_object("/metadata/annotations", annotations);
-        prop_assert_eq!(case.step(), provider_testplatform::clusters::next::Step::default());
+        prop_assert_eq!(case.step(), provider_testplatform::clusters::next::ClusterPlan::default());
         prop_assert!(may_read(case.kind(), &case.object(), &case.world()).is_none());
     }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 use provider_testplatform::{
     clusters::overdue::LatestEnd,
-    publish::{Action, Source},
-    step::Requeue,
+    plan::Requeue,
+    publish::{CredentialsOperation, CredentialsSource},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -43,13 +43,13 @@ fn one_is_overdue_when_its_latest_end_has_come(
     assert!(event.warning && event.reason == "ClusterOverdue" && event.note.contains(END), "{event:?}");
     // Whatever else is wrong with it.
     case.object["status"] = json!({ "conditions": "none" });
-    case.source = Source::Unread;
+    case.source = CredentialsSource::Unread;
     assert!(matches!(latest_end(&case), LatestEnd::Overdue(_)));
     // Once it goes, its credentials are withdrawn as ever.
     let mut case = Case { now: end, ..ending(backend) };
     case.object["metadata"]["deletionTimestamp"] = json!(END);
     assert_eq!(latest_end(&case), LatestEnd::None);
-    assert!(case.step().actions.contains(&Action::Withdraw), "{:?}", case.step());
+    assert!(case.step().actions.contains(&CredentialsOperation::Withdraw), "{:?}", case.step());
 }
 
 #[rstest]

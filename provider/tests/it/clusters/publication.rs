@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, stamp::Stamp},
-    cluster_claim::reason::Reason,
-    clusters::next::{self, Step, progress},
+    account::{Issue, admin::AdminKubeconfig, stamp::TokenFingerprint},
+    cluster_claim::reason::ClaimEventReason,
+    clusters::next::{self, ClusterPlan, progress},
     ephemeral_cluster::credentials::{Credentials, Published},
-    publish::{Action, SOON, Source, replaces},
-    step::Requeue,
+    plan::Requeue,
+    publish::{CredentialsOperation, CredentialsSource, SOON, replaces},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ fn at_the_safe_moment_they_are_published(#[values(HyperShift, ClusterApi, Caas, 
     assert_eq!(progress(&waits.object()), "provisioning");
     let case = running(backend);
     let step = case.step();
-    assert_eq!(step.actions, [Action::Publish(credentials("1"))]);
+    assert_eq!(step.actions, [CredentialsOperation::Publish(credentials("1"))]);
     assert_eq!(step.status, None, "the next pass tells, which knows the Secret");
     assert_eq!(step.requeue, Requeue::after(minutes(10)));
     let case = case.settled();
@@ -58,7 +58,7 @@ fn at_the_safe_moment_they_are_published(#[values(HyperShift, ClusterApi, Caas, 
 fn that_they_are_is_told_once() {
     let mut case = running(HyperShift);
     case.published = Published::Ours { revision: "17".into(), source_revision: Some("1".into()) };
-    assert_eq!(case.events(), [Reason::CredentialsPublished.as_str()]);
+    assert_eq!(case.events(), [ClaimEventReason::CredentialsPublished.as_str()]);
     assert_eq!(case.settled().events(), [""; 0]);
 }
 
@@ -70,7 +70,7 @@ fn what_is_not_marked_is_nobodys_business(
 ) {
     for case in [running(backend), made(backend), running(backend).deleted()] {
         let case = case.on_object(MARK, mark.clone());
-        assert_eq!(case.step(), Step::default());
+        assert_eq!(case.step(), ClusterPlan::default());
         assert!(next::may_read(case.kind(), &case.object(), &case.world()).is_none());
     }
 }
@@ -80,10 +80,10 @@ fn what_is_not_marked_is_nobodys_business(
 #[case::not_available(made(HyperShift), Blocked::NotRunning)]
 #[case::nothing_said(running(HyperShift).on_object("/status", Value::Null), Blocked::NotRunning)]
 #[case::no_reference(running(HyperShift).on_object("/status/kubeconfig", Value::Null), Blocked::MetadataMissing)]
-#[case::secret_missing(running(HyperShift).source(Source::Blocked(Blocked::SecretMissing, "no".into())), Blocked::SecretMissing)]
-#[case::key_missing(running(ClusterApi).source(Source::Blocked(Blocked::KeyMissing, "no".into())), Blocked::KeyMissing)]
-#[case::rejected(running(Caas).source(Source::Blocked(Blocked::KubeconfigRejected, "no".into())), Blocked::KubeconfigRejected)]
-#[case::unread(running(HyperShift).source(Source::Unread), Blocked::NotRunning)]
+#[case::secret_missing(running(HyperShift).source(CredentialsSource::Blocked(Blocked::SecretMissing, "no".into())), Blocked::SecretMissing)]
+#[case::key_missing(running(ClusterApi).source(CredentialsSource::Blocked(Blocked::KeyMissing, "no".into())), Blocked::KeyMissing)]
+#[case::rejected(running(Caas).source(CredentialsSource::Blocked(Blocked::KubeconfigRejected, "no".into())), Blocked::KubeconfigRejected)]
+#[case::unread(running(HyperShift).source(CredentialsSource::Unread), Blocked::NotRunning)]
 #[case::deleted(running(HyperShift).deleted(), Blocked::NotRunning)]
 #[case::order_names_nothing(running(Osac).on_object("/status/clusterReference", Value::Null), Blocked::NotAssigned)]
 #[case::order_deleted(running(Osac).deleted(), Blocked::NotRunning)]
@@ -101,8 +101,8 @@ fn nothing_is_published_before(#[case] case: Case, #[case] reason: Blocked) {
 #[rstest]
 #[case::flaps(published(HyperShift).said("Available", "False"))]
 #[case::says_nothing(published(HyperShift).on_object("/status", Value::Null))]
-#[case::secret_gone(published(HyperShift).source(Source::Blocked(Blocked::SecretMissing, "no".into())))]
-#[case::rejected(published(HyperShift).source(Source::Blocked(Blocked::KubeconfigRejected, "no".into())))]
+#[case::secret_gone(published(HyperShift).source(CredentialsSource::Blocked(Blocked::SecretMissing, "no".into())))]
+#[case::rejected(published(HyperShift).source(CredentialsSource::Blocked(Blocked::KubeconfigRejected, "no".into())))]
 #[case::unmarked(published(HyperShift).on_object(MARK, Value::Null))]
 #[case::unreadable(published(HyperShift).on_object("/status", json!({ "conditions": 7 })))]
 #[case::unreadable_spec(published(HyperShift).on_object("/spec", json!("x")))]
@@ -128,8 +128,8 @@ fn what_is_published_stays(#[case] case: Case) {
 #[case::behind_it_gone({ let mut case = published(Osac); case.hosted = None; case })]
 fn what_ends_is_withdrawn_at_once(#[case] case: Case) {
     let step = case.step();
-    assert_eq!(step.actions[0], Action::Withdraw, "before anything is told");
-    assert!(case.events().contains(&Reason::CredentialsWithdrawn.as_str().to_owned()));
+    assert_eq!(step.actions[0], CredentialsOperation::Withdraw, "before anything is told");
+    assert!(case.events().contains(&ClaimEventReason::CredentialsWithdrawn.as_str().to_owned()));
     let case = case.settled();
     assert!(!case.is_published());
     assert_eq!(case.blocked(), Some(Blocked::NotRunning));
@@ -137,27 +137,32 @@ fn what_ends_is_withdrawn_at_once(#[case] case: Case) {
 
 #[test]
 fn what_changes_is_followed() {
-    let rotated = published(HyperShift).source(Source::Complete(credentials("2")));
-    assert_eq!(rotated.step().actions, [Action::Publish(credentials("2"))]);
+    let rotated = published(HyperShift).source(CredentialsSource::Complete(credentials("2")));
+    assert_eq!(rotated.step().actions, [CredentialsOperation::Publish(credentials("2"))]);
     let rotated = rotated.settled();
     let ours = |of: &str| Published::Ours { revision: "17".into(), source_revision: Some(of.into()) };
     assert_eq!(rotated.published, ours("2"));
     // Somebody changed the Secret: it was not made from what it says.
     let mut tampered = published(HyperShift);
     tampered.published = Published::Ours { revision: "18".into(), source_revision: None };
-    assert_eq!(tampered.step().actions, [Action::Publish(credentials("1"))]);
+    assert_eq!(tampered.step().actions, [CredentialsOperation::Publish(credentials("1"))]);
     // Somebody deleted it, and the cluster flaps.
     let mut deleted = published(HyperShift).said("Available", "False");
     deleted.published = Published::Absent;
-    assert_eq!(deleted.step().actions, [Action::Publish(credentials("1"))]);
+    assert_eq!(deleted.step().actions, [CredentialsOperation::Publish(credentials("1"))]);
 }
 
 /// One that the cluster does not take (401) takes the place of none that it may take.
 #[test]
 fn a_kubeconfig_that_is_refused_replaces_none() {
-    let mut refused = published(HyperShift).source(Source::Refused(credentials("2")));
+    let mut refused = published(HyperShift).source(CredentialsSource::Refused(credentials("2")));
     let step = refused.step();
-    assert!(!step.actions.iter().any(|action| matches!(action, Action::Publish(_) | Action::Withdraw)));
+    assert!(
+        !step.actions.iter().any(|action| matches!(
+            action,
+            CredentialsOperation::Publish(_) | CredentialsOperation::Withdraw
+        ))
+    );
     assert_eq!(step.requeue, Requeue::After(Duration::from_secs(30)));
     let told = step.status.unwrap().status.blocking_reason.unwrap();
     assert_eq!(told.reason, Blocked::KubeconfigRejected);
@@ -166,11 +171,11 @@ fn a_kubeconfig_that_is_refused_replaces_none() {
     let ours = |of: &str| Published::Ours { revision: "17".into(), source_revision: Some(of.into()) };
     assert!(refused.is_published() && refused.published != ours("2"));
     assert_eq!(refused.blocked(), Some(Blocked::KubeconfigRejected));
-    let taken = refused.source(Source::Complete(credentials("2"))).settled();
+    let taken = refused.source(CredentialsSource::Complete(credentials("2"))).settled();
     assert_eq!((taken.published.clone(), taken.blocked()), (ours("2"), None));
     // It was not asked of what would replace nothing.
     let mut first = running(HyperShift);
-    first.source = Source::Refused(credentials("1"));
+    first.source = CredentialsSource::Refused(credentials("1"));
     assert!(first.settled().is_published());
 }
 
@@ -204,7 +209,7 @@ fn a_password_that_may_come_is_waited_for(#[case] case: Case) {
     assert_eq!(waits.step().requeue, Requeue::After(Duration::from_mins(1)), "a minute is over");
     let published = waits.at(3).settled();
     assert!(published.is_published() && !published.told().credentials.unwrap().password_available);
-    let mut comes = published.source(Source::Complete(credentials("1")));
+    let mut comes = published.source(CredentialsSource::Complete(credentials("1")));
     comes.lacks = None;
     let comes = comes.settled();
     assert!(comes.told().credentials.unwrap().password_available);
@@ -225,7 +230,7 @@ fn without_a_time_nothing_is_waited_for() {
 fn without_a_password_the_key_is_empty_and_that_is_told() {
     let mut without = credentials("1");
     without.password.0.clear();
-    let case = running(ClusterApi).source(Source::Complete(without)).settled();
+    let case = running(ClusterApi).source(CredentialsSource::Complete(without)).settled();
     assert!(case.is_published() && !case.told().credentials.unwrap().password_available);
 }
 
@@ -233,19 +238,19 @@ fn without_a_password_the_key_is_empty_and_that_is_told() {
 fn a_secret_of_another_is_left_alone_and_told_once() {
     let mut case = running(HyperShift);
     case.published = Published::Foreign("Secret x was not published for a HostedCluster".into());
-    assert_eq!(case.events(), [Reason::CredentialsNotOwned.as_str()]);
+    assert_eq!(case.events(), [ClaimEventReason::CredentialsNotOwned.as_str()]);
     let case = case.settled();
     assert_eq!(case.blocked(), Some(Blocked::OwnershipMismatch));
     assert_eq!(progress(&case.object()), "blocked");
     assert!(matches!(case.published, Published::Foreign(_)));
-    assert!(!case.deleted().step().actions.contains(&Action::Withdraw));
+    assert!(!case.deleted().step().actions.contains(&CredentialsOperation::Withdraw));
 }
 
 #[test]
 fn a_warning_is_raised_once() {
-    let rejected = Source::Blocked(Blocked::KubeconfigRejected, "no".into());
+    let rejected = CredentialsSource::Blocked(Blocked::KubeconfigRejected, "no".into());
     let case = running(HyperShift).source(rejected);
-    assert_eq!(case.events(), [Reason::KubeconfigRejected.as_str()]);
+    assert_eq!(case.events(), [ClaimEventReason::KubeconfigRejected.as_str()]);
     assert_eq!(case.settled().events(), [""; 0]);
 }
 
@@ -265,7 +270,7 @@ fn what_an_order_has_become_is_looked_at_soon() {
 #[test]
 fn a_publication_that_fails_is_told() {
     let case = running(HyperShift);
-    let publish = Action::Publish(credentials("1"));
+    let publish = CredentialsOperation::Publish(credentials("1"));
     let notes = next::failed(&case.object(), &publish, "the provider is not allowed to do this").unwrap();
     let why = notes.status.blocking_reason.unwrap();
     assert_eq!(why.reason, Blocked::SecretMissing);
@@ -274,7 +279,7 @@ fn a_publication_that_fails_is_told() {
     let case = published(HyperShift);
     let notes = next::failed(&case.object(), &publish, "x").unwrap();
     assert!(notes.status.credentials.is_some() && notes.credentials_revision.is_some());
-    assert_eq!(next::failed(&case.object(), &Action::Withdraw, "x"), None);
+    assert_eq!(next::failed(&case.object(), &CredentialsOperation::Withdraw, "x"), None);
     assert_eq!(case.object["metadata"]["annotations"][ours::CREDENTIALS_NAMESPACE], CREDENTIALS);
 }
 
@@ -284,7 +289,7 @@ fn what_is_not_there_yet_is_looked_for_again_soon(
     #[values(HyperShift, ClusterApi, Caas, Osac)] backend: Backend,
     #[values(Blocked::SecretMissing, Blocked::KeyMissing)] reason: Blocked,
 ) {
-    let blocked = |case: Case| case.source(Source::Blocked(reason, "no".into()));
+    let blocked = |case: Case| case.source(CredentialsSource::Blocked(reason, "no".into()));
     let case = blocked(running(backend));
     let at = |case: &Case, minute: i64| case.clone().at(minute).settled().step().requeue;
     assert_eq!(at(&case, 1), Requeue::after(SOON));
@@ -301,13 +306,19 @@ fn a_token_is_looked_at_when_it_is_due(#[values(HyperShift, ClusterApi, Caas, Os
     let issue = Issue { admin, wish, uid: "uid".into(), revision: "a-1".into() };
     for (life, due) in [(60, minutes(40)), (12 * 60, minutes(8 * 60))] {
         let (issued, expires) = (born(), born() + minutes(life));
-        let stamp = Stamp { issued, expires, generation: 0, origin: issue.origin(), digest: "d".into() };
-        let mut case = running(backend).source(Source::Account(Box::new(issue.clone())));
+        let stamp = TokenFingerprint {
+            issued,
+            expires,
+            generation: 0,
+            origin: issue.origin_fingerprint(),
+            digest: "d".into(),
+        };
+        let mut case = running(backend).source(CredentialsSource::Account(Box::new(issue.clone())));
         case.published = Published::Ours { revision: "17".into(), source_revision: Some(stamp.to_string()) };
         let step = |poll: SignedDuration, after: SignedDuration| {
             let mut world = case.world();
             world.settings.poll = poll;
-            next::next(case.kind(), &case.object(), &world, born() + after)
+            next::plan(case.kind(), &case.object(), &world, born() + after)
         };
         let day = minutes(24 * 60);
         assert_eq!(step(day, minutes(2)).requeue, Requeue::after(due - minutes(2)));
@@ -315,6 +326,6 @@ fn a_token_is_looked_at_when_it_is_due(#[values(HyperShift, ClusterApi, Caas, Os
         let moment = due - SignedDuration::from_millis(1);
         assert_eq!(step(day, moment).requeue, Requeue::after(SignedDuration::from_secs(1)));
         let actions = step(day, due).actions;
-        assert!(matches!(actions.as_slice(), [Action::Issue(_)]), "{actions:?}");
+        assert!(matches!(actions.as_slice(), [CredentialsOperation::Issue(_)]), "{actions:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Everything that can happen, as a model to explore.
 
-use provider_testplatform::{ephemeral_cluster::prow_job::State as JobState, step::Requeue};
+use provider_testplatform::{ephemeral_cluster::prow_job::JobState, plan::Requeue};
 
 use super::{
     explore::{Model, Next},
@@ -147,7 +147,7 @@ impl Lab {
     /// A decision begins to be carried out, if it is anything.
     pub fn work(&self, ec: &Ec, step: u32, valid: bool, state: &State) -> Work {
         let decided = self.steps.borrow().get(step);
-        if decided.requeue == Requeue::Anew {
+        if decided.requeue == Requeue::Fresh {
             return state.ec.clone().map_or(Work::Idle, |ec| Work::Read(ec, true));
         }
         let stored = self.statuses.borrow().get(ec.status);

@@ -11,15 +11,15 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use provider_testplatform::{
     ephemeral_cluster::{
-        credentials::{Credentials, Published, Source},
+        credentials::{Credentials, NamespaceCredentials, Published},
         object::{EphemeralCluster, OtherWriter},
-        prow_job::{self, ProwJob, State as JobState},
+        prow_job::{self, JobState, ProwJob},
         settings::Settings,
         status::Status,
-        world::{Draft, Job, Site, World},
+        world::{Draft, Job, JobSite, ObservedState},
     },
+    plan::Plan,
     redacted::Redacted,
-    step::Step,
 };
 use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};
@@ -42,7 +42,7 @@ const LONGER: &str = "30m";
 pub struct Lab {
     pub settings: Arc<Settings>,
     pub statuses: RefCell<Interned<Status>>,
-    pub steps: RefCell<Interned<Step>>,
+    pub steps: RefCell<Interned<Plan>>,
     /// Steps by what was seen.
     pub decided: RefCell<HashMap<Fingerprint, u32>>,
     /// States that were left alone already.
@@ -130,29 +130,31 @@ impl Pj {
         job
     }
 
-    fn site(&self, away: bool, published: Option<&Secret>) -> Site {
+    fn site(&self, away: bool, published: Option<&Secret>) -> JobSite {
         let cluster = CLUSTER.to_owned();
         let Some(namespace) = &self.namespace else {
             return match (self.state, away) {
-                (JobState::Scheduling, _) => Site::Unscheduled,
-                (_, true) => Site::Unreachable { cluster, error: "no route".into() },
-                (_, false) => Site::NoNamespace { cluster },
+                (JobState::Scheduling, _) => JobSite::Unscheduled,
+                (_, true) => JobSite::Unreachable { cluster, error: "no route".into() },
+                (_, false) => JobSite::NoNamespace { cluster },
             };
         };
         if away {
-            return Site::Unreachable { cluster, error: "no route".into() };
+            return JobSite::Unreachable { cluster, error: "no route".into() };
         }
         let source = match namespace.source {
-            0 => Source::Pending("no Secret".into()),
-            1 => Source::Pending("no kubeconfig in the Secret".into()),
-            n if published.is_some_and(|p| p.job == self.id && p.source == n) => Source::Unchanged,
-            n => Source::Complete(Credentials {
+            0 => NamespaceCredentials::Pending("no Secret".into()),
+            1 => NamespaceCredentials::Pending("no kubeconfig in the Secret".into()),
+            n if published.is_some_and(|p| p.job == self.id && p.source == n) => {
+                NamespaceCredentials::Unchanged
+            }
+            n => NamespaceCredentials::Complete(Credentials {
                 kubeconfig: Redacted(vec![self.id]),
                 password: Redacted(vec![]),
                 source_revision: format!("{}-{n}", self.id),
             }),
         };
-        Site::Namespace {
+        JobSite::Namespace {
             cluster,
             name: format!("ci-op-{}", self.id),
             terminating: namespace.terminating,
@@ -196,9 +198,9 @@ impl Lab {
     }
 
     /// As `next` gets it.
-    pub fn world(&self, view: &View) -> World {
+    pub fn world(&self, view: &View) -> ObservedState {
         let published = view.published.as_ref();
-        World {
+        ObservedState {
             settings: self.settings.clone(),
             jobs: view.jobs.iter().map(|job| job.job(view.away, published)).collect(),
             fresh: view.fresh,

@@ -1,7 +1,7 @@
 //! What others do: Prow, ci-operator, users, the upstream controller.
 
 use provider_testplatform::ephemeral_cluster::{
-    prow_job::State as JobState,
+    prow_job::JobState,
     status::{Phase, Status},
 };
 

@@ -2,10 +2,10 @@
 
 use provider_testplatform::{
     ephemeral_cluster::{
-        conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, Reason, TEST_COMPLETED, find},
+        conditions::{CLUSTER_READY, ConditionReason, PROW_JOB_COMPLETED, TEST_COMPLETED, find},
         status::{Condition, Phase, Status},
     },
-    step::{Action, Requeue, Step},
+    plan::{Operation, Plan, Requeue},
 };
 
 use super::{
@@ -15,9 +15,9 @@ use super::{
 
 impl Lab {
     /// What no decision may be.
-    pub fn judge(&self, view: &View, step: &Step) -> Result<(), String> {
+    pub fn judge(&self, view: &View, step: &Plan) -> Result<(), String> {
         let ec = &view.ec;
-        let creates = step.actions.iter().position(|a| matches!(a, Action::CreateProwJob(_)));
+        let creates = step.actions.iter().position(|a| matches!(a, Operation::CreateProwJob(_)));
         if let Some(at) = creates {
             if ec.deleted.is_some() || ec.teardown || !view.fresh {
                 return Err("a ProwJob is made for what is to end, or on the word of a cache".into());
@@ -26,34 +26,34 @@ impl Lab {
             if ec.other == Some(view.now) {
                 return Err("a ProwJob is made while another controller may be making one".into());
             }
-            if !ec.finalizer && !step.actions[..at].contains(&Action::AddFinalizer) {
+            if !ec.finalizer && !step.actions[..at].contains(&Operation::AddFinalizer) {
                 return Err("a ProwJob is made before the finalizer".into());
             }
         }
         let acts = !step.actions.is_empty() || !step.events.is_empty() || !step.afterwards.is_empty();
-        if step.requeue == Requeue::Anew && (view.fresh || acts || step.status.is_some()) {
+        if step.requeue == Requeue::Fresh && (view.fresh || acts || step.status.is_some()) {
             return Err("reading anew is asked for by a pass that did, or that does something".into());
         }
         if !view.fresh && self.ends_unasked(view, step) {
             return Err("an end that nobody asked for is begun on the word of a cache".into());
         }
         let to_another = step.actions.iter().any(|action| match action {
-            Action::PublishCredentials(credentials) => view.jobs.iter().any(|job| {
+            Operation::PublishCredentials(credentials) => view.jobs.iter().any(|job| {
                 let recorded = job.ours || job.claimed.is_some();
                 let source = credentials.source_revision.split('-').next();
                 source == Some(&job.id.to_string()) && recorded && job.tenant != ec.tenant
             }),
-            Action::AddFinalizer
-            | Action::RemoveFinalizer
-            | Action::Annotate(_)
-            | Action::CreateProwJob(_)
-            | Action::ClaimProwJob { .. }
-            | Action::AbortProwJob { .. }
-            | Action::Signal { .. }
-            | Action::SignalOrAbort { .. }
-            | Action::IssueCredentials(_)
-            | Action::WithdrawCredentials
-            | Action::Emit(_) => false,
+            Operation::AddFinalizer
+            | Operation::RemoveFinalizer
+            | Operation::SetAnnotations(_)
+            | Operation::CreateProwJob(_)
+            | Operation::ClaimProwJob { .. }
+            | Operation::AbortProwJob { .. }
+            | Operation::SignalWaitStep { .. }
+            | Operation::SignalWaitStepOrAbort { .. }
+            | Operation::IssueCredentials(_)
+            | Operation::WithdrawCredentials
+            | Operation::EmitEvent(_) => false,
         });
         if to_another {
             return Err("credentials are published for another tenant than the job was made for".into());
@@ -66,7 +66,7 @@ impl Lab {
     }
 
     /// Whether a deadline begins the end: nobody has asked for it, and it had not begun, nor has the job vanished.
-    fn ends_unasked(&self, view: &View, step: &Step) -> bool {
+    fn ends_unasked(&self, view: &View, step: &Plan) -> bool {
         let stored = self.statuses.borrow().get(view.ec.status);
         let asked = view.ec.deleted.is_some() || view.ec.teardown;
         let over = matches!(stored.phase, Some(Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed));
@@ -97,7 +97,12 @@ pub fn left_for_good(stored: &Status, desired: &Status) -> Result<(), String> {
     let ready = |status: &Status| {
         find(&status.conditions, CLUSTER_READY).map(|c| (c.status.clone(), c.reason.clone()))
     };
-    let own = [Reason::OwnershipMismatch, Reason::Deprovisioned, Reason::ProwJobFailure, Reason::ProwJobGone];
+    let own = [
+        ConditionReason::OwnershipMismatch,
+        ConditionReason::Deprovisioned,
+        ConditionReason::ProwJobFailure,
+        ConditionReason::ProwJobGone,
+    ];
     let regressed = ready(stored).is_some_and(|(status, _)| status == "True")
         && ready(desired)
             .is_none_or(|(status, reason)| status != "True" && !own.iter().any(|own| own.as_str() == reason));

@@ -3,10 +3,10 @@
 use provider_testplatform::{
     ephemeral_cluster::{
         next,
-        prow_job::State as JobState,
+        prow_job::JobState,
         status::{self, Status},
     },
-    step::{Action, Step},
+    plan::{Operation, Plan},
 };
 use testplatform_apis::names::ours;
 
@@ -60,7 +60,7 @@ impl Lab {
         if let Some(step) = self.decided.borrow().get(&seen) {
             return Ok(*step);
         }
-        let step = next::next(&self.object(&view.ec), &self.world(view), at(view.now));
+        let step = next::plan(&self.object(&view.ec), &self.world(view), at(view.now));
         self.judge(view, &step)?;
         let number = self.steps.borrow_mut().number(&step);
         self.decided.borrow_mut().insert(seen, number);
@@ -76,7 +76,7 @@ impl Lab {
         let owned = valid && state.ec.as_ref().is_some_and(|ec| ec.uid == uid);
         let (done, actions) = (usize::from(done), step.actions.len());
         let write = if let Some(action) = step.actions.get(done) {
-            if owned && *action == Action::RemoveFinalizer {
+            if owned && *action == Operation::RemoveFinalizer {
                 self.may_let_go(state)?;
             }
             let write = act(state, process, uid, action, owned)?;
@@ -114,10 +114,11 @@ impl Lab {
         &self,
         state: &mut State,
         process: usize,
-        step: &Step,
-        action: &Action,
+        step: &Plan,
+        action: &Operation,
     ) -> Result<(), String> {
-        let Some(ec) = state.ec.as_ref().filter(|_| matches!(action, Action::Signal { .. })) else {
+        let Some(ec) = state.ec.as_ref().filter(|_| matches!(action, Operation::SignalWaitStep { .. }))
+        else {
             return Ok(());
         };
         let stored = self.statuses.borrow().get(ec.status);
@@ -146,13 +147,13 @@ impl Lab {
 }
 
 /// Does an action as the executor would.
-fn act(state: &mut State, process: usize, of: u8, action: &Action, owned: bool) -> Result<Write, String> {
+fn act(state: &mut State, process: usize, of: u8, action: &Operation, owned: bool) -> Result<Write, String> {
     match action {
-        Action::AddFinalizer | Action::RemoveFinalizer | Action::Annotate(_) if !owned => {
+        Operation::AddFinalizer | Operation::RemoveFinalizer | Operation::SetAnnotations(_) if !owned => {
             return Ok(Write::Refused);
         }
-        Action::AddFinalizer => state.change(Some(process), |ec| ec.finalizer = true),
-        Action::RemoveFinalizer => {
+        Operation::AddFinalizer => state.change(Some(process), |ec| ec.finalizer = true),
+        Operation::RemoveFinalizer => {
             let mine = |job: &&Pj| job.ours && job.owner == of && job.runs();
             // A second provider can be late with a creation. The lease is against that; what is left is put right.
             let alone = state.processes.len() == 1;
@@ -162,13 +163,13 @@ fn act(state: &mut State, process: usize, of: u8, action: &Action, owned: bool) 
             state.change(Some(process), |ec| ec.finalizer = false);
             state.collect();
         }
-        Action::Annotate(annotations) => state.change(Some(process), |ec| {
+        Operation::SetAnnotations(annotations) => state.change(Some(process), |ec| {
             let revision = annotations.get(ours::CREDENTIALS_REVISION).cloned().flatten();
             ec.revision = revision.and_then(|r| r.parse().ok()).or(ec.revision);
             ec.diagnosed |= annotations.contains_key(ours::DIAGNOSTICS);
         }),
-        Action::CreateProwJob(_) => create(state, of, owned)?,
-        Action::ClaimProwJob { name, labels, .. } => {
+        Operation::CreateProwJob(_) => create(state, of, owned)?,
+        Operation::ClaimProwJob { name, labels, .. } => {
             if labels.get(ours::EPHEMERAL_CLUSTER_UID) != Some(&uid(of)) {
                 return Err("a job is claimed for another".into());
             }
@@ -178,23 +179,23 @@ fn act(state: &mut State, process: usize, of: u8, action: &Action, owned: bool) 
                 None => return Ok(Write::Refused),
             }
         }
-        Action::AbortProwJob { name, .. } => abort(state, name),
-        Action::Signal { namespace, .. } => return Ok(signal(state, namespace)),
-        Action::SignalOrAbort { namespace, name, .. } => {
+        Operation::AbortProwJob { name, .. } => abort(state, name),
+        Operation::SignalWaitStep { namespace, .. } => return Ok(signal(state, namespace)),
+        Operation::SignalWaitStepOrAbort { namespace, name, .. } => {
             if let Write::Refused = signal(state, namespace) {
                 abort(state, name);
             }
         }
-        Action::PublishCredentials(credentials) => {
+        Operation::PublishCredentials(credentials) => {
             return publish(state, of, &credentials.source_revision);
         }
-        Action::IssueCredentials(_) => return Err("nobody wished for a ServiceAccount".into()),
-        Action::WithdrawCredentials => {
+        Operation::IssueCredentials(_) => return Err("nobody wished for a ServiceAccount".into()),
+        Operation::WithdrawCredentials => {
             if state.published.as_ref().is_some_and(|p| p.owner == of) {
                 state.published = None;
             }
         }
-        Action::Emit(_) => {}
+        Operation::EmitEvent(_) => {}
     }
     Ok(Write::Done)
 }

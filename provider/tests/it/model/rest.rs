@@ -4,10 +4,10 @@ use provider_testplatform::{
     ephemeral_cluster::{
         conditions::{PROW_JOB_COMPLETED, find},
         orphan,
-        prow_job::State as JobState,
+        prow_job::JobState,
         status::{self, Condition, Status},
     },
-    step::{Action, Step},
+    plan::{Operation, Plan},
 };
 
 use super::{
@@ -18,13 +18,14 @@ use super::{
 };
 
 /// Whether a step changes nothing.
-pub fn is_nothing(step: &Step, stored: &Status) -> bool {
+pub fn is_nothing(step: &Plan, stored: &Status) -> bool {
     step.afterwards.is_empty() && is_only_tried(step, stored)
 }
 
 /// Whether all that a step does is to tell what may not be taken, and nothing waits for that.
-pub fn is_only_tried(step: &Step, stored: &Status) -> bool {
-    let tries = |action: &Action| matches!(action, Action::Signal { .. } | Action::Emit(_));
+pub fn is_only_tried(step: &Plan, stored: &Status) -> bool {
+    let tries =
+        |action: &Operation| matches!(action, Operation::SignalWaitStep { .. } | Operation::EmitEvent(_));
     let unchanged = step.status.as_ref().is_none_or(|desired| !status::differs(stored, desired));
     step.actions.is_empty() && step.events.is_empty() && step.afterwards.iter().all(tries) && unchanged
 }
@@ -38,13 +39,13 @@ pub fn is_orphan(state: &State, job: &Pj) -> bool {
 /// What the real `orphan::next` makes of it. Whether anything.
 pub fn end_orphan(lab: &Lab, state: &mut State, job: &Pj) -> bool {
     let job = job.job(state.away, state.published.as_ref());
-    let step = orphan::next(&job, &lab.settings, at(state.now));
+    let step = orphan::plan_orphan(&job, &lab.settings, at(state.now));
     for action in &step.actions {
         match action {
-            Action::Signal { namespace, .. } => {
+            Operation::SignalWaitStep { namespace, .. } => {
                 provider::signal(state, namespace);
             }
-            Action::AbortProwJob { name, .. } => provider::abort(state, name),
+            Operation::AbortProwJob { name, .. } => provider::abort(state, name),
             other => panic!("{other:?} for an orphan"),
         }
     }
@@ -84,7 +85,7 @@ impl Lab {
         for _ in 0..12 {
             let Some(mut view) = self.view(state, 0, None) else { return Ok(()) };
             let mut step = self.decide(&view)?;
-            if self.steps.borrow().get(step).requeue == provider_testplatform::step::Requeue::Anew {
+            if self.steps.borrow().get(step).requeue == provider_testplatform::plan::Requeue::Fresh {
                 view = self.view(state, 0, Some(&view.ec)).unwrap();
                 step = self.decide(&view)?;
             }

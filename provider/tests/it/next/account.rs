@@ -1,14 +1,14 @@
 //! A token in place of the admin's credentials: when it is made, when it is told, and that it keeps nothing else from being done.
 
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, stamp::Stamp},
+    account::{Issue, admin::AdminKubeconfig, stamp::TokenFingerprint},
     ephemeral_cluster::{
-        credentials::{Published, Source},
+        credentials::{NamespaceCredentials, Published},
         next,
-        prow_job::State,
+        prow_job::JobState,
         proxy,
     },
-    step::{Action, Requeue},
+    plan::{Operation, Requeue},
 };
 use testplatform_apis::{account::Wish, names::ours};
 
@@ -23,28 +23,28 @@ fn issue() -> Issue {
 fn stamped() -> Published {
     let issued = born() + minutes(10);
     let expires = issued + minutes(12 * 60);
-    let stamp = Stamp { issued, expires, generation: 0, origin: "o".into(), digest: "d".into() };
+    let stamp = TokenFingerprint { issued, expires, generation: 0, origin: "o".into(), digest: "d".into() };
     Published::Ours { revision: "17".into(), source_revision: Some(stamp.to_string()) }
 }
 
 /// Its cluster is there, and it is time for a token.
 fn due() -> Case {
-    let mut case = served(State::Pending, crate::next::fixture::pending());
-    case.job().site = namespace(Source::Account(Box::new(issue())));
+    let mut case = served(JobState::Pending, crate::next::fixture::pending());
+    case.job().site = namespace(NamespaceCredentials::Account(Box::new(issue())));
     case
 }
 
 fn published() -> Case {
     let mut case = due();
     case.world.published = stamped();
-    case.job().site = namespace(Source::Unchanged);
+    case.job().site = namespace(NamespaceCredentials::Unchanged);
     case.settled()
 }
 
 #[test]
 fn it_is_made_before_anything_is_said_to_be_ready() {
     let step = due().step();
-    assert!(step.actions.contains(&Action::IssueCredentials(Box::new(issue()))), "{:?}", step.actions);
+    assert!(step.actions.contains(&Operation::IssueCredentials(Box::new(issue()))), "{:?}", step.actions);
     assert_eq!(step.status.unwrap().secret_ref, "");
     let case = published();
     assert_eq!(case.said("ClusterReady"), ("True", "CredentialsPublished"));
@@ -65,19 +65,19 @@ fn it_is_looked_at_again_when_it_is_due() {
 #[test]
 fn it_keeps_no_end_from_being_begun() {
     let mut case = published();
-    case.job().site = namespace(Source::Account(Box::new(issue())));
+    case.job().site = namespace(NamespaceCredentials::Account(Box::new(issue())));
     let over = case.annotated(ours::LIFETIME, "1h").annotated(ours::MAX_LIFETIME, "1h").at(8 * 60);
     let actions = over.step().actions;
-    let issues = |action: &Action| matches!(action, Action::IssueCredentials(_));
+    let issues = |action: &Operation| matches!(action, Operation::IssueCredentials(_));
     assert!(!actions.iter().any(issues), "{actions:?}");
-    assert!(actions.iter().any(|action| matches!(action, Action::Signal { .. })), "{actions:?}");
+    assert!(actions.iter().any(|action| matches!(action, Operation::SignalWaitStep { .. })), "{actions:?}");
 }
 
 #[test]
 fn what_fails_is_told_and_takes_nothing_away() {
     let words = "the cluster cannot be reached from the hub";
     let failed = |case: &Case| {
-        let action = Action::IssueCredentials(Box::new(issue()));
+        let action = Operation::IssueCredentials(Box::new(issue()));
         next::failed(&case.object, &case.step(), &action, words, case.now).unwrap()
     };
     let first = failed(&due());
@@ -92,24 +92,27 @@ fn what_fails_is_told_and_takes_nothing_away() {
 #[test]
 fn a_proxy_goes_on_replacing_a_token_and_makes_no_first_one() {
     let mut case = published();
-    let step = |case: &Case| proxy::next(&case.object, &case.world, case.now);
+    let step = |case: &Case| proxy::plan_proxy(&case.object, &case.world, case.now);
     assert_eq!(step(&case).actions, []);
     assert_eq!(step(&case.clone().at(11)).requeue, Requeue::after(minutes(8 * 60 - 1)));
-    case.job().site = namespace(Source::Account(Box::new(issue())));
+    case.job().site = namespace(NamespaceCredentials::Account(Box::new(issue())));
     let case = case.at(8 * 60 + 10);
-    assert_eq!(step(&case).actions, [Action::IssueCredentials(Box::new(issue()))]);
+    assert_eq!(step(&case).actions, [Operation::IssueCredentials(Box::new(issue()))]);
     for none in [Published::Absent, Published::Ours { revision: "17".into(), source_revision: None }] {
         let mut case = case.clone();
         case.world.published = none;
         let actions = step(&case).actions;
-        assert!(!actions.iter().any(|action| matches!(action, Action::IssueCredentials(_))), "{actions:?}");
+        assert!(
+            !actions.iter().any(|action| matches!(action, Operation::IssueCredentials(_))),
+            "{actions:?}"
+        );
     }
 }
 
 /// What a proxy takes away and tells.
-fn untold(revision: &str) -> Action {
+fn untold(revision: &str) -> Operation {
     let notes = [(ours::CREDENTIALS_MODE, None), (ours::CREDENTIALS_REVISION, Some(revision.to_owned()))];
-    Action::Annotate(notes.map(|(key, value)| (key.to_owned(), value)).into())
+    Operation::SetAnnotations(notes.map(|(key, value)| (key.to_owned(), value)).into())
 }
 
 /// Such as where the upstream controller made the Secret anew: whoever reads it must not take it for a token.
@@ -120,7 +123,7 @@ fn what_is_no_token_is_not_said_to_be_one() {
         assert_eq!(case.object.annotation(ours::CREDENTIALS_MODE), Some("ServiceAccount"));
         case.world.published = Published::Ours { revision: "18".into(), source_revision };
         assert_eq!(case.clone().settled().object.annotation(ours::CREDENTIALS_MODE), None);
-        assert!(proxy::next(&case.object, &case.world, case.now).actions.contains(&untold("18")));
+        assert!(proxy::plan_proxy(&case.object, &case.world, case.now).actions.contains(&untold("18")));
         case.world.published = Published::Foreign("it is somebody else's".into());
         assert_eq!(case.settled().object.annotation(ours::CREDENTIALS_MODE), None);
     }

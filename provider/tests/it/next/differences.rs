@@ -4,28 +4,28 @@ use provider_testplatform::{
     ephemeral_cluster::{
         conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, PROW_JOB_CREATING, TEST_COMPLETED},
         next,
-        prow_job::State,
+        prow_job::JobState,
         status::{self, Phase},
     },
-    step::Action,
+    plan::Operation,
 };
 
 use crate::next::fixture::{born, complete, minutes, newborn, no_namespace, ready, served, unreachable};
 
 /// Which part of the EphemeralCluster an action writes.
-fn part(action: &Action) -> Option<&'static str> {
+fn part(action: &Operation) -> Option<&'static str> {
     match action {
-        Action::AddFinalizer | Action::RemoveFinalizer => Some("metadata.finalizers"),
-        Action::Annotate(_) => Some("metadata.annotations"),
-        Action::CreateProwJob(_)
-        | Action::ClaimProwJob { .. }
-        | Action::AbortProwJob { .. }
-        | Action::Signal { .. }
-        | Action::SignalOrAbort { .. }
-        | Action::PublishCredentials(_)
-        | Action::IssueCredentials(_)
-        | Action::WithdrawCredentials
-        | Action::Emit(_) => None,
+        Operation::AddFinalizer | Operation::RemoveFinalizer => Some("metadata.finalizers"),
+        Operation::SetAnnotations(_) => Some("metadata.annotations"),
+        Operation::CreateProwJob(_)
+        | Operation::ClaimProwJob { .. }
+        | Operation::AbortProwJob { .. }
+        | Operation::SignalWaitStep { .. }
+        | Operation::SignalWaitStepOrAbort { .. }
+        | Operation::PublishCredentials(_)
+        | Operation::IssueCredentials(_)
+        | Operation::WithdrawCredentials
+        | Operation::EmitEvent(_) => None,
     }
 }
 
@@ -42,7 +42,7 @@ fn the_spec_is_never_written() {
 fn the_phase_is_set_when_the_creation_fails() {
     let case = newborn();
     let step = case.step();
-    let create = step.actions.iter().find(|a| matches!(a, Action::CreateProwJob(_))).unwrap();
+    let create = step.actions.iter().find(|a| matches!(a, Operation::CreateProwJob(_))).unwrap();
     let status =
         next::failed(&case.object, &step, create, "the hub did not take the ProwJob", case.now).unwrap();
     assert_eq!(status.phase, Some(Phase::Provisioning));
@@ -51,12 +51,12 @@ fn the_phase_is_set_when_the_creation_fails() {
     // And it is tried again.
     let mut again = case;
     again.object.status.value = status;
-    assert!(again.step().actions.iter().any(|a| matches!(a, Action::CreateProwJob(_))));
+    assert!(again.step().actions.iter().any(|a| matches!(a, Operation::CreateProwJob(_))));
 }
 
 #[test]
 fn the_end_before_there_is_a_namespace_is_no_failure() {
-    let case = served(State::Pending, no_namespace()).torn_down().settled();
+    let case = served(JobState::Pending, no_namespace()).torn_down().settled();
     assert_eq!(case.object.status.value.phase, Some(Phase::Deprovisioning));
     // In time a namespace appears, and takes the signal.
     let told = case.clone().at(12).on(complete()).settled();

@@ -6,16 +6,16 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use provider_testplatform::{
     ephemeral_cluster::{
-        credentials::{Credentials, Published, Source},
+        credentials::{Credentials, NamespaceCredentials, Published},
         next,
         object::{EphemeralCluster, OtherWriter},
-        prow_job::{ProwJob, State, name_for},
+        prow_job::{JobState, ProwJob, name_for},
         settings::Settings,
         status::{self, Condition},
-        world::{Draft, Job, Refusal, Site, World},
+        world::{Draft, Job, JobRefusal, JobSite, ObservedState},
     },
+    plan::{Operation, Plan, Requeue},
     redacted::Redacted,
-    step::{Action, Requeue, Step},
 };
 use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};
@@ -29,7 +29,7 @@ pub const NAMESPACE: &str = "ci-op-1a2b3c";
 #[derive(Clone)]
 pub struct Case {
     pub object: EphemeralCluster,
-    pub world: World,
+    pub world: ObservedState,
     pub now: Timestamp,
 }
 
@@ -56,7 +56,7 @@ pub fn newborn() -> Case {
         },
         ..EphemeralCluster::default()
     };
-    let world = World {
+    let world = ObservedState {
         settings: Arc::new(Settings::default()),
         jobs: vec![],
         fresh: true,
@@ -69,7 +69,7 @@ pub fn newborn() -> Case {
 }
 
 /// A job of ours, as it is one minute after the EphemeralCluster was made.
-pub fn job(state: State, site: Site) -> Job {
+pub fn job(state: JobState, site: JobSite) -> Job {
     let mut prow_job = ProwJob {
         metadata: ObjectMeta {
             name: Some(name_for(UID)),
@@ -90,12 +90,12 @@ pub fn job(state: State, site: Site) -> Job {
     };
     prow_job.status.value.state = state;
     prow_job.status.value.url = "https://prow.example/view/1".into();
-    prow_job.status.value.pending_time = (state != State::Scheduling).then(|| born() + minutes(2));
+    prow_job.status.value.pending_time = (state != JobState::Scheduling).then(|| born() + minutes(2));
     Job { prow_job, site }
 }
 
 /// A job of the upstream controller's: a name of chance, no uid.
-pub fn upstream_job(name: &str, state: State, site: Site) -> Job {
+pub fn upstream_job(name: &str, state: JobState, site: JobSite) -> Job {
     let mut job = job(state, site);
     job.prow_job.metadata.name = Some(name.into());
     job.prow_job.metadata.labels = Some([(theirs::LABEL.to_owned(), NAME.to_owned())].into());
@@ -111,20 +111,20 @@ pub fn credentials(revision: &str) -> Credentials {
     }
 }
 
-pub fn no_namespace() -> Site {
-    Site::NoNamespace { cluster: CLUSTER.into() }
+pub fn no_namespace() -> JobSite {
+    JobSite::NoNamespace { cluster: CLUSTER.into() }
 }
 
-pub fn unreachable() -> Site {
-    Site::Unreachable { cluster: CLUSTER.into(), error: "no route to host".into() }
+pub fn unreachable() -> JobSite {
+    JobSite::Unreachable { cluster: CLUSTER.into(), error: "no route to host".into() }
 }
 
-pub fn unknown() -> Site {
-    Site::Unknown { cluster: CLUSTER.into() }
+pub fn unknown() -> JobSite {
+    JobSite::Unknown { cluster: CLUSTER.into() }
 }
 
-pub fn namespace(source: Source) -> Site {
-    Site::Namespace {
+pub fn namespace(source: NamespaceCredentials) -> JobSite {
+    JobSite::Namespace {
         cluster: CLUSTER.into(),
         name: NAMESPACE.into(),
         terminating: false,
@@ -133,26 +133,26 @@ pub fn namespace(source: Source) -> Site {
     }
 }
 
-pub fn terminating() -> Site {
-    Site::Namespace {
+pub fn terminating() -> JobSite {
+    JobSite::Namespace {
         cluster: CLUSTER.into(),
         name: NAMESPACE.into(),
         terminating: true,
-        source: Source::Pending("nothing".into()),
+        source: NamespaceCredentials::Pending("nothing".into()),
         signalled: false,
     }
 }
 
-pub fn complete() -> Site {
-    namespace(Source::Complete(credentials("a-1")))
+pub fn complete() -> JobSite {
+    namespace(NamespaceCredentials::Complete(credentials("a-1")))
 }
 
-pub fn pending() -> Site {
-    namespace(Source::Pending("no Secret yet".into()))
+pub fn pending() -> JobSite {
+    namespace(NamespaceCredentials::Pending("no Secret yet".into()))
 }
 
 /// Served up to where its job is so.
-pub fn served(state: State, site: Site) -> Case {
+pub fn served(state: JobState, site: JobSite) -> Case {
     let mut case = newborn().settled();
     case.world.jobs = vec![job(state, site)];
     case.now = born() + minutes(10);
@@ -161,19 +161,20 @@ pub fn served(state: State, site: Site) -> Case {
 
 /// Ready since ten minutes after it was made.
 pub fn ready() -> Case {
-    served(State::Pending, complete())
+    served(JobState::Pending, complete())
 }
 
 impl Case {
     /// The next step.
-    pub fn step(&self) -> Step {
-        next::next(&self.object, &self.world, self.now)
+    pub fn step(&self) -> Plan {
+        next::plan(&self.object, &self.world, self.now)
     }
 
     /// After a pass in which the build cluster did not take the signal.
     pub fn untold(mut self) -> Self {
         let step = self.step();
-        let signal = step.actions.iter().find(|action| matches!(action, Action::Signal { .. })).unwrap();
+        let signal =
+            step.actions.iter().find(|action| matches!(action, Operation::SignalWaitStep { .. })).unwrap();
         self.object.status.value = next::failed(&self.object, &step, signal, "quota", self.now).unwrap();
         self
     }
@@ -182,7 +183,7 @@ impl Case {
     pub fn settled(mut self) -> Self {
         for _ in 0..8 {
             let mut step = self.step();
-            if step.requeue == Requeue::Anew {
+            if step.requeue == Requeue::Fresh {
                 assert!(!self.world.fresh, "reading anew twice");
                 let cached = std::mem::replace(&mut self.world.fresh, true);
                 step = self.step();
@@ -203,12 +204,12 @@ impl Case {
         panic!("no rest: {:#?}", self.step());
     }
 
-    fn act(&mut self, action: Action) {
+    fn act(&mut self, action: Operation) {
         let metadata = &mut self.object.metadata;
         match action {
-            Action::AddFinalizer => metadata.finalizers = Some(vec![theirs::FINALIZER.into()]),
-            Action::RemoveFinalizer => metadata.finalizers = None,
-            Action::Annotate(changes) => {
+            Operation::AddFinalizer => metadata.finalizers = Some(vec![theirs::FINALIZER.into()]),
+            Operation::RemoveFinalizer => metadata.finalizers = None,
+            Operation::SetAnnotations(changes) => {
                 for (key, value) in changes {
                     let annotations = metadata.annotations.get_or_insert_default();
                     match value {
@@ -217,34 +218,37 @@ impl Case {
                     };
                 }
             }
-            Action::CreateProwJob(_) => self.world.jobs.push(job(State::Scheduling, Site::Unscheduled)),
-            Action::ClaimProwJob { name, labels, annotations } => {
+            Operation::CreateProwJob(_) => {
+                self.world.jobs.push(job(JobState::Scheduling, JobSite::Unscheduled));
+            }
+            Operation::ClaimProwJob { name, labels, annotations } => {
                 let job = self.find(&name);
                 job.prow_job.metadata.labels.get_or_insert_default().extend(labels);
                 job.prow_job.metadata.annotations.get_or_insert_default().extend(annotations);
             }
             // The signal is not taken, or it would have been long before.
-            Action::AbortProwJob { name, description } | Action::SignalOrAbort { name, description, .. } => {
+            Operation::AbortProwJob { name, description }
+            | Operation::SignalWaitStepOrAbort { name, description, .. } => {
                 let status = &mut self.find(&name).prow_job.status.value;
-                (status.state, status.description) = (State::Aborted, description);
+                (status.state, status.description) = (JobState::Aborted, description);
             }
-            Action::Signal { .. } => {
+            Operation::SignalWaitStep { .. } => {
                 let sites = self.world.jobs.iter_mut().map(|job| &mut job.site);
                 for site in sites.chain(&mut self.world.left_behind) {
-                    if let Site::Namespace { signalled, .. } = site {
+                    if let JobSite::Namespace { signalled, .. } = site {
                         *signalled = true;
                     }
                 }
             }
-            Action::PublishCredentials(credentials) => {
+            Operation::PublishCredentials(credentials) => {
                 self.world.published = Published::Ours {
                     revision: "17".into(),
                     source_revision: Some(credentials.source_revision),
                 };
             }
-            Action::IssueCredentials(_) => panic!("nobody wished for a ServiceAccount"),
-            Action::WithdrawCredentials => self.world.published = Published::Absent,
-            Action::Emit(_) => {}
+            Operation::IssueCredentials(_) => panic!("nobody wished for a ServiceAccount"),
+            Operation::WithdrawCredentials => self.world.published = Published::Absent,
+            Operation::EmitEvent(_) => {}
         }
     }
 
@@ -261,12 +265,12 @@ impl Case {
         self
     }
 
-    pub fn on(mut self, site: Site) -> Self {
+    pub fn on(mut self, site: JobSite) -> Self {
         self.job().site = site;
         self
     }
 
-    pub fn in_state(mut self, state: State) -> Self {
+    pub fn in_state(mut self, state: JobState) -> Self {
         self.job().prow_job.status.value.state = state;
         self
     }
@@ -317,6 +321,6 @@ impl Case {
     }
 }
 
-pub fn refusal(reason: &'static str) -> Refusal {
-    Refusal { reason, message: "cluster profile aws is not for tenant-a".into() }
+pub fn refusal(reason: &'static str) -> JobRefusal {
+    JobRefusal { reason, message: "cluster profile aws is not for tenant-a".into() }
 }

@@ -3,13 +3,13 @@
 use provider_testplatform::{
     ephemeral_cluster::{
         conditions::{CLUSTER_READY, CREDENTIALS_IN_SYNC, PROW_JOB_COMPLETED, TEST_COMPLETED},
-        credentials::{Published, Source},
+        credentials::{NamespaceCredentials, Published},
         diagnostics,
-        prow_job::{State, name_for},
+        prow_job::{JobState, name_for},
         status::{self, Phase, Status},
-        world::Site,
+        world::JobSite,
     },
-    step::{Action, Requeue, Step},
+    plan::{Operation, Plan, Requeue},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -20,34 +20,34 @@ use crate::next::fixture::{
     ready, served, terminating, unreachable,
 };
 
-fn kinds(step: &Step) -> Vec<&'static str> {
+fn kinds(step: &Plan) -> Vec<&'static str> {
     step.actions
         .iter()
         .map(|action| match action {
-            Action::AddFinalizer => "AddFinalizer",
-            Action::RemoveFinalizer => "RemoveFinalizer",
-            Action::Annotate(_) => "Annotate",
-            Action::CreateProwJob(_) => "CreateProwJob",
-            Action::ClaimProwJob { .. } => "ClaimProwJob",
-            Action::AbortProwJob { .. } => "AbortProwJob",
-            Action::Signal { .. } => "Signal",
-            Action::SignalOrAbort { .. } => "SignalOrAbort",
-            Action::PublishCredentials(_) => "PublishCredentials",
-            Action::IssueCredentials(_) => "IssueCredentials",
-            Action::WithdrawCredentials => "WithdrawCredentials",
-            Action::Emit(_) => "Emit",
+            Operation::AddFinalizer => "AddFinalizer",
+            Operation::RemoveFinalizer => "RemoveFinalizer",
+            Operation::SetAnnotations(_) => "Annotate",
+            Operation::CreateProwJob(_) => "CreateProwJob",
+            Operation::ClaimProwJob { .. } => "ClaimProwJob",
+            Operation::AbortProwJob { .. } => "AbortProwJob",
+            Operation::SignalWaitStep { .. } => "Signal",
+            Operation::SignalWaitStepOrAbort { .. } => "SignalOrAbort",
+            Operation::PublishCredentials(_) => "PublishCredentials",
+            Operation::IssueCredentials(_) => "IssueCredentials",
+            Operation::WithdrawCredentials => "WithdrawCredentials",
+            Operation::EmitEvent(_) => "Emit",
         })
         .collect()
 }
 
 /// Reasons of the events about the status.
-fn reasons(step: &Step) -> Vec<&str> {
+fn reasons(step: &Plan) -> Vec<&str> {
     step.events.iter().map(|event| event.reason.as_str()).collect()
 }
 
 #[test]
 fn nothing_is_created_on_the_word_of_a_cache() {
-    assert_eq!(newborn().cached().step(), Step { requeue: Requeue::Anew, ..Step::default() });
+    assert_eq!(newborn().cached().step(), Plan { requeue: Requeue::Fresh, ..Plan::default() });
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn the_whole_life() {
     let torn_down = case.torn_down();
     assert_eq!(kinds(&torn_down.step()), ["Signal"]);
     assert_eq!(reasons(&torn_down.step()), ["Deprovisioning"]);
-    let ended = torn_down.settled().in_state(State::Success);
+    let ended = torn_down.settled().in_state(JobState::Success);
     // The end is written before the finalizer goes.
     assert_eq!(kinds(&ended.step()), ["WithdrawCredentials"]);
     assert_eq!(reasons(&ended.step()), ["Deprovisioned"]);
@@ -93,7 +93,7 @@ fn one_that_is_deleted_before_its_job_is_let_go() {
     let mut case = newborn().deleted();
     case.object.metadata.finalizers = Some(vec![FINALIZER.into()]);
     assert_eq!(kinds(&case.step()), ["RemoveFinalizer"]);
-    assert_eq!(case.cached().step().requeue, Requeue::Anew);
+    assert_eq!(case.cached().step().requeue, Requeue::Fresh);
 }
 
 #[test]
@@ -101,19 +101,19 @@ fn a_deletion_waits_for_the_job() {
     let case = ready().deleted().settled();
     assert_eq!(case.said(TEST_COMPLETED), ("True", "Signalled"));
     assert!(case.object.has_finalizer(FINALIZER));
-    let ended = case.in_state(State::Failure);
+    let ended = case.in_state(JobState::Failure);
     assert_eq!(kinds(&ended.step()), ["WithdrawCredentials", "RemoveFinalizer"]);
     assert_eq!(ended.step().status, None);
 }
 
 #[test]
 fn a_deletion_does_not_wait_for_ever_for_a_build_cluster() {
-    let case = served(State::Pending, unreachable()).deleted().settled();
+    let case = served(JobState::Pending, unreachable()).deleted().settled();
     assert_eq!(case.said(TEST_COMPLETED), ("False", "BuildClusterUnreachable"));
     let hours_later = case.clone().at(10 + 239).settled();
     assert!(hours_later.object.has_finalizer(FINALIZER));
     let let_go = case.at(10 + 240).settled();
-    assert_eq!(let_go.world.jobs[0].prow_job.state(), State::Aborted);
+    assert_eq!(let_go.world.jobs[0].prow_job.state(), JobState::Aborted);
     assert!(!let_go.object.has_finalizer(FINALIZER));
 }
 
@@ -121,9 +121,9 @@ fn a_deletion_does_not_wait_for_ever_for_a_build_cluster() {
 fn a_running_deprovision_is_never_cut_short() {
     let case = ready().torn_down().settled().at(24 * 60).settled();
     assert_eq!(case.said(PROW_JOB_COMPLETED), ("False", "DeprovisionTimeout"));
-    assert_eq!(case.world.jobs[0].prow_job.state(), State::Pending);
+    assert_eq!(case.world.jobs[0].prow_job.state(), JobState::Pending);
     let deleted = case.deleted().at(48 * 60).settled();
-    assert_eq!(deleted.world.jobs[0].prow_job.state(), State::Pending);
+    assert_eq!(deleted.world.jobs[0].prow_job.state(), JobState::Pending);
 }
 
 #[rstest]
@@ -131,9 +131,9 @@ fn a_running_deprovision_is_never_cut_short() {
 #[case::no_namespace(no_namespace(), "NamespacePending")]
 #[case::terminating(terminating(), "NamespacePending")]
 #[case::source_gone(pending(), "CredentialsPending")]
-#[case::unreadable(namespace(Source::Unreadable("forbidden".into())), "CredentialsUnreadable")]
-#[case::refused(namespace(Source::Refused), "KubeconfigRejected")]
-fn ready_stays_when_its_source_cannot_be_seen(#[case] site: Site, #[case] reason: &str) {
+#[case::unreadable(namespace(NamespaceCredentials::Unreadable("forbidden".into())), "CredentialsUnreadable")]
+#[case::refused(namespace(NamespaceCredentials::Refused), "KubeconfigRejected")]
+fn ready_stays_when_its_source_cannot_be_seen(#[case] site: JobSite, #[case] reason: &str) {
     let case = ready().on(site).settled();
     assert_eq!(case.object.status.value.phase, Some(Phase::Ready));
     assert_eq!(case.said(CLUSTER_READY), ("True", "CredentialsPublished"));
@@ -143,7 +143,7 @@ fn ready_stays_when_its_source_cannot_be_seen(#[case] site: Site, #[case] reason
 
 #[test]
 fn what_is_published_follows_its_source() {
-    let case = ready().on(namespace(Source::Complete(credentials("a-2")))).settled();
+    let case = ready().on(namespace(NamespaceCredentials::Complete(credentials("a-2")))).settled();
     let published = Published::Ours { revision: "17".into(), source_revision: Some("a-2".into()) };
     assert_eq!(case.world.published, published);
     let mut lost = case;
@@ -214,67 +214,67 @@ fn fields_that_the_crd_drops_are_no_reason_to_write() {
 
 #[test]
 fn no_cluster_in_time_fails_once_its_end_has_begun() {
-    let late = served(State::Pending, pending()).at(254).settled();
+    let late = served(JobState::Pending, pending()).at(254).settled();
     assert_eq!(late.object.status.value.phase, Some(Phase::Provisioning));
     let timed_out = late.at(255).settled();
     assert_eq!(timed_out.object.status.value.phase, Some(Phase::Failed));
     assert_eq!(timed_out.said(TEST_COMPLETED), ("True", "Signalled"));
-    let away = served(State::Pending, unreachable()).at(255).settled();
+    let away = served(JobState::Pending, unreachable()).at(255).settled();
     assert_eq!(away.object.status.value.phase, Some(Phase::Deprovisioning));
     assert_eq!(away.on(pending()).settled().object.status.value.phase, Some(Phase::Failed));
 }
 
 #[test]
 fn credentials_that_come_at_the_last_moment_count() {
-    let last = served(State::Pending, pending()).at(255).on(complete()).settled();
+    let last = served(JobState::Pending, pending()).at(255).on(complete()).settled();
     assert_eq!(last.object.status.value.phase, Some(Phase::Ready));
 }
 
 #[rstest]
-#[case::scheduling(State::Scheduling, Site::Unscheduled, true)]
-#[case::triggered(State::Triggered, no_namespace(), true)]
-#[case::triggered_out_of_reach(State::Triggered, unreachable(), true)]
-#[case::unknown(State::Unknown, no_namespace(), true)]
-#[case::unknown_out_of_reach(State::Unknown, unreachable(), false)]
-#[case::with_a_namespace(State::Triggered, pending(), false)]
-#[case::with_a_pod(State::Pending, no_namespace(), false)]
+#[case::scheduling(JobState::Scheduling, JobSite::Unscheduled, true)]
+#[case::triggered(JobState::Triggered, no_namespace(), true)]
+#[case::triggered_out_of_reach(JobState::Triggered, unreachable(), true)]
+#[case::unknown(JobState::Unknown, no_namespace(), true)]
+#[case::unknown_out_of_reach(JobState::Unknown, unreachable(), false)]
+#[case::with_a_namespace(JobState::Triggered, pending(), false)]
+#[case::with_a_pod(JobState::Pending, no_namespace(), false)]
 fn a_job_that_finds_no_build_cluster_is_aborted(
-    #[case] state: State,
-    #[case] site: Site,
+    #[case] state: JobState,
+    #[case] site: JobSite,
     #[case] aborted: bool,
 ) {
     let in_time = served(state, site).at(60).settled();
     assert_eq!(in_time.world.jobs[0].prow_job.state(), state);
     let case = in_time.at(61).settled();
-    assert_eq!(case.world.jobs[0].prow_job.state() == State::Aborted, aborted);
+    assert_eq!(case.world.jobs[0].prow_job.state() == JobState::Aborted, aborted);
     assert_eq!(case.object.status.value.phase == Some(Phase::Failed), aborted);
 }
 
 /// It may have been given more time since the cache was filled.
 #[rstest]
-#[case::never_scheduled(served(State::Scheduling, Site::Unscheduled).at(61), "AbortProwJob")]
-#[case::no_cluster_in_time(served(State::Pending, pending()).at(255), "Signal")]
+#[case::never_scheduled(served(JobState::Scheduling, JobSite::Unscheduled).at(61), "AbortProwJob")]
+#[case::no_cluster_in_time(served(JobState::Pending, pending()).at(255), "Signal")]
 #[case::lifetime(ready().annotated(ours::LIFETIME, "30m").settled().at(10 + 45), "Signal")]
 fn an_end_by_a_deadline_is_decided_on_fresh_word_only(#[case] case: Case, #[case] end: &str) {
-    assert_eq!(case.clone().cached().step(), Step { requeue: Requeue::Anew, ..Step::default() });
+    assert_eq!(case.clone().cached().step(), Plan { requeue: Requeue::Fresh, ..Plan::default() });
     assert!(kinds(&case.step()).contains(&end), "{:?}", case.step());
     // It is read anew once: from then on it is written down that the end has begun.
     let begun = case.settled().cached();
-    assert_ne!(begun.step().requeue, Requeue::Anew);
+    assert_ne!(begun.step().requeue, Requeue::Fresh);
 }
 
 #[test]
 fn more_time_than_the_cache_knows_of_counts() {
     let old = ready().annotated(ours::LIFETIME, "30m").settled().at(10 + 45);
     let extended = old.clone().annotated(ours::LIFETIME, "1h");
-    assert_eq!(old.cached().step().requeue, Requeue::Anew);
+    assert_eq!(old.cached().step().requeue, Requeue::Fresh);
     let step = extended.step();
     assert_eq!((kinds(&step), step.requeue), (vec![], Requeue::after(minutes(30))));
 }
 
 #[test]
 fn taking_the_request_to_end_back_changes_nothing() {
-    let mut case = served(State::Pending, no_namespace()).torn_down().settled();
+    let mut case = served(JobState::Pending, no_namespace()).torn_down().settled();
     case.object.spec.value.tear_down_cluster = false;
     let case = case.on(complete()).settled();
     assert_eq!(case.said(TEST_COMPLETED), ("True", "Signalled"));
@@ -286,12 +286,12 @@ fn a_job_deleted_by_hand_leaves_nothing_running() {
     let mut case = ready().gone();
     case.world.left_behind = Some(pending());
     assert!(
-        matches!(&case.step().actions[..], [Action::Signal { namespace, .. }, ..] if namespace == NAMESPACE)
+        matches!(&case.step().actions[..], [Operation::SignalWaitStep { namespace, .. }, ..] if namespace == NAMESPACE)
     );
     // Without a kubeconfig of any build cluster, nobody can tell where it runs.
     for (site, why) in [
         (unreachable(), "BuildClusterUnreachable"),
-        (Site::Unknown { cluster: String::new() }, "BuildClusterUnknown"),
+        (JobSite::Unknown { cluster: String::new() }, "BuildClusterUnknown"),
     ] {
         let mut case = ready().gone();
         case.world.left_behind = Some(site);
@@ -309,7 +309,7 @@ fn a_failure_leaves_a_note_without_anybody_elses_words() {
     for condition in &mut case.object.status.value.conditions {
         condition.message = "token=hunter2".into();
     }
-    let case = case.in_state(State::Failure).settled();
+    let case = case.in_state(JobState::Failure).settled();
     let text = case.object.annotation(ours::DIAGNOSTICS).unwrap().to_owned();
     assert!(!text.contains("hunter2") && text.len() <= diagnostics::MAX, "{text}");
     let noted: Value = serde_json::from_str(&text).unwrap();
@@ -324,7 +324,7 @@ fn a_failure_leaves_a_note_without_anybody_elses_words() {
 
 #[test]
 fn a_note_is_never_too_long() {
-    let mut case: Case = ready().in_state(State::Failure);
+    let mut case: Case = ready().in_state(JobState::Failure);
     let condition = case.object.status.value.conditions[0].clone();
     for n in 0..400 {
         let type_ = format!("{}{n}", "x".repeat(100));

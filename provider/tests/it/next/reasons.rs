@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use provider_testplatform::{
     ephemeral_cluster::{
-        conditions::Reason,
-        credentials::{Published, Source},
+        conditions::ConditionReason,
+        credentials::{NamespaceCredentials, Published},
         next,
-        prow_job::State,
+        prow_job::JobState,
         status::{Phase, Status},
-        world::{Draft, Site},
+        world::{Draft, JobSite},
     },
-    step::Action,
+    plan::Operation,
 };
 use testplatform_apis::{
     condition::end,
@@ -42,71 +42,81 @@ fn unreadable_spec() -> Case {
 }
 
 fn unreadable_source() -> Case {
-    served(State::Pending, namespace(Source::Unreadable("forbidden".into())))
+    served(JobState::Pending, namespace(NamespaceCredentials::Unreadable("forbidden".into())))
 }
 
-fn failed(case: &Case, action: &Action) -> Status {
+fn failed(case: &Case, action: &Operation) -> Status {
     next::failed(&case.object, &case.step(), action, "no", case.now).unwrap()
 }
 
 /// The status, and the condition that has the reason.
-fn case(reason: Reason) -> (Status, &'static str, &'static str) {
+fn case(reason: ConditionReason) -> (Status, &'static str, &'static str) {
     let settled = |case: Case| case.settled().object.status.value;
-    let running = |site: Site| served(State::Pending, site);
+    let running = |site: JobSite| served(JobState::Pending, site);
     let told = || ready().torn_down().settled();
     match reason {
-        Reason::Creating => (newborn().step().status.unwrap(), CREATING, "True"),
-        Reason::ProwJobCreated => (settled(ready()), CREATING, "False"),
-        Reason::ProwJobCreateFailed => {
-            let create = Action::CreateProwJob(Box::default());
+        ConditionReason::Creating => (newborn().step().status.unwrap(), CREATING, "True"),
+        ConditionReason::ProwJobCreated => (settled(ready()), CREATING, "False"),
+        ConditionReason::ProwJobCreateFailed => {
+            let create = Operation::CreateProwJob(Box::default());
             (failed(&newborn(), &create), CREATING, "False")
         }
-        Reason::HeldByOtherController => {
+        ConditionReason::HeldByOtherController => {
             (settled(newborn().written_by_another(0).at(2)), CREATING, "Unknown")
         }
-        Reason::EphemeralClusterValidationFailure => (settled(unreadable_spec()), CREATING, "False"),
-        Reason::CredentialsPublished => (settled(ready()), READY, "True"),
-        Reason::CredentialsPending => (settled(running(pending())), READY, "False"),
-        Reason::CredentialsUnreadable => (settled(unreadable_source()), READY, "False"),
-        Reason::KubeconfigRejected => (settled(ready().on(namespace(Source::Refused))), IN_SYNC, "False"),
-        Reason::CredentialsNotOwned => {
+        ConditionReason::EphemeralClusterValidationFailure => (settled(unreadable_spec()), CREATING, "False"),
+        ConditionReason::CredentialsPublished => (settled(ready()), READY, "True"),
+        ConditionReason::CredentialsPending => (settled(running(pending())), READY, "False"),
+        ConditionReason::CredentialsUnreadable => (settled(unreadable_source()), READY, "False"),
+        ConditionReason::KubeconfigRejected => {
+            (settled(ready().on(namespace(NamespaceCredentials::Refused))), IN_SYNC, "False")
+        }
+        ConditionReason::CredentialsNotOwned => {
             let case = foreign(running(pending())).on(complete());
             (settled(case), READY, "False")
         }
-        Reason::PublishFailed => {
-            let publish = Action::PublishCredentials(credentials("a-1"));
+        ConditionReason::PublishFailed => {
+            let publish = Operation::PublishCredentials(credentials("a-1"));
             (failed(&running(pending()), &publish), READY, "False")
         }
-        Reason::ProwJobScheduling => (settled(served(State::Scheduling, Site::Unscheduled)), READY, "False"),
-        Reason::NamespacePending => (settled(running(no_namespace())), READY, "False"),
-        Reason::BuildClusterUnreachable => (settled(ready().on(unreachable())), IN_SYNC, "False"),
-        Reason::BuildClusterUnknown => (settled(running(unknown()).torn_down()), TOLD, "False"),
-        Reason::OwnershipMismatch => {
+        ConditionReason::ProwJobScheduling => {
+            (settled(served(JobState::Scheduling, JobSite::Unscheduled)), READY, "False")
+        }
+        ConditionReason::NamespacePending => (settled(running(no_namespace())), READY, "False"),
+        ConditionReason::BuildClusterUnreachable => (settled(ready().on(unreachable())), IN_SYNC, "False"),
+        ConditionReason::BuildClusterUnknown => (settled(running(unknown()).torn_down()), TOLD, "False"),
+        ConditionReason::OwnershipMismatch => {
             (settled(ready().annotated(theirs::KONFLUX_TENANT, "tenant-b")), READY, "False")
         }
-        Reason::Signalled => (settled(told()), TOLD, "True"),
-        Reason::SignalFailed => (ready().torn_down().untold().object.status.value, TOLD, "False"),
-        Reason::Deprovisioned => (settled(told().in_state(State::Success)), READY, "False"),
-        Reason::ProwJobCompleted => (settled(told().in_state(State::Success)), COMPLETED, "True"),
-        Reason::ProwJobFailure => (settled(running(pending()).in_state(State::Error)), COMPLETED, "True"),
-        Reason::ProwJobAborted => {
+        ConditionReason::Signalled => (settled(told()), TOLD, "True"),
+        ConditionReason::SignalFailed => (ready().torn_down().untold().object.status.value, TOLD, "False"),
+        ConditionReason::Deprovisioned => (settled(told().in_state(JobState::Success)), READY, "False"),
+        ConditionReason::ProwJobCompleted => (settled(told().in_state(JobState::Success)), COMPLETED, "True"),
+        ConditionReason::ProwJobFailure => {
+            (settled(running(pending()).in_state(JobState::Error)), COMPLETED, "True")
+        }
+        ConditionReason::ProwJobAborted => {
             (settled(running(no_namespace()).torn_down().settled().at(20)), COMPLETED, "True")
         }
-        Reason::EndedWithoutSignal => (settled(ready().in_state(State::Success)), COMPLETED, "True"),
-        Reason::DeprovisionFailed => (settled(told().in_state(State::Failure)), COMPLETED, "True"),
-        Reason::DeprovisionTimeout => (settled(told().at(300)), COMPLETED, "False"),
-        Reason::ProwJobGone => (settled(ready().gone()), COMPLETED, "True"),
-        Reason::NothingToTearDown => (settled(newborn().torn_down()), COMPLETED, "True"),
-        Reason::NeverScheduled => {
-            (settled(served(State::Scheduling, Site::Unscheduled).at(61)), COMPLETED, "True")
+        ConditionReason::EndedWithoutSignal => {
+            (settled(ready().in_state(JobState::Success)), COMPLETED, "True")
         }
-        Reason::ProvisionTimeout => (settled(running(pending()).at(255)), READY, "False"),
+        ConditionReason::DeprovisionFailed => {
+            (settled(told().in_state(JobState::Failure)), COMPLETED, "True")
+        }
+        ConditionReason::DeprovisionTimeout => (settled(told().at(300)), COMPLETED, "False"),
+        ConditionReason::ProwJobGone => (settled(ready().gone()), COMPLETED, "True"),
+        ConditionReason::NothingToTearDown => (settled(newborn().torn_down()), COMPLETED, "True"),
+        ConditionReason::NeverScheduled => {
+            (settled(served(JobState::Scheduling, JobSite::Unscheduled).at(61)), COMPLETED, "True")
+        }
+        ConditionReason::ProvisionTimeout => (settled(running(pending()).at(255)), READY, "False"),
     }
 }
 
 #[test]
 fn every_reason_has_a_case_in_which_it_is_said() {
-    for reason in Reason::ALL {
+    for reason in ConditionReason::ALL {
         let (status, type_, is) = case(reason);
         let condition = status.conditions.iter().find(|c| c.type_ == type_).unwrap();
         let (how, _) = end(&condition.reason, &condition.message);
@@ -120,8 +130,8 @@ fn every_reason_has_a_case_in_which_it_is_said() {
         assert!(!condition.message.is_empty(), "{reason:?} has no sentence");
         assert!(status.phase.is_some(), "{reason:?} leaves no phase");
     }
-    let words: BTreeSet<_> = Reason::ALL.iter().map(|r| r.as_str()).collect();
-    assert_eq!(words.len(), Reason::ALL.len());
+    let words: BTreeSet<_> = ConditionReason::ALL.iter().map(|r| r.as_str()).collect();
+    assert_eq!(words.len(), ConditionReason::ALL.len());
     for trouble in TROUBLES {
         assert!(words.contains(trouble), "the function knows {trouble}, and nobody says it");
     }

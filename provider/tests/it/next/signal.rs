@@ -3,12 +3,12 @@
 use provider_testplatform::{
     ephemeral_cluster::{
         conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
-        credentials::Source,
-        prow_job::State,
+        credentials::NamespaceCredentials,
+        prow_job::JobState,
         status::{self, Phase, Status},
-        world::Site,
+        world::JobSite,
     },
-    step::{Action, Requeue, Step},
+    plan::{Operation, Plan, Requeue},
 };
 use rstest::rstest;
 use testplatform_apis::names::{
@@ -21,13 +21,13 @@ use crate::next::fixture::{
     upstream_job,
 };
 
-fn signals(actions: &[Action]) -> usize {
-    actions.iter().filter(|action| matches!(action, Action::Signal { .. })).count()
+fn signals(actions: &[Operation]) -> usize {
+    actions.iter().filter(|action| matches!(action, Operation::SignalWaitStep { .. })).count()
 }
 
 /// How many signals are for the last time.
-fn last_signals(actions: &[Action]) -> usize {
-    actions.iter().filter(|action| matches!(action, Action::SignalOrAbort { .. })).count()
+fn last_signals(actions: &[Operation]) -> usize {
+    actions.iter().filter(|action| matches!(action, Operation::SignalWaitStepOrAbort { .. })).count()
 }
 
 /// Deleted ten minutes after it was made: its job is told again and again for four hours, and then for the last time.
@@ -37,15 +37,15 @@ fn is_abandoned_in_time(case: &Case) {
     assert!(!aborts(&in_time));
     assert_eq!(in_time.requeue, Requeue::after(minutes(1)), "it is not forgotten");
     let late = case.clone().at(10 + 240);
-    assert_eq!(late.clone().cached().step().requeue, Requeue::Anew);
+    assert_eq!(late.clone().cached().step().requeue, Requeue::Fresh);
     let step = late.step();
     assert_eq!((signals(&step.afterwards), last_signals(&step.afterwards)), (0, 1));
     assert!(!aborts(&step), "it may never have been tried");
     assert!(!late.settled().object.has_finalizer(FINALIZER));
 }
 
-fn aborts(step: &Step) -> bool {
-    step.actions.iter().any(|action| matches!(action, Action::AbortProwJob { .. }))
+fn aborts(step: &Plan) -> bool {
+    step.actions.iter().any(|action| matches!(action, Operation::AbortProwJob { .. }))
 }
 
 fn phase(case: &Case) -> Option<Phase> {
@@ -92,7 +92,7 @@ fn what_was_deleted_long_ago_is_told_first() {
 
 #[test]
 fn why_it_ends_is_not_forgotten() {
-    let case = served(State::Pending, pending()).at(255).untold();
+    let case = served(JobState::Pending, pending()).at(255).untold();
     assert_eq!(phase(&case), Some(Phase::Deprovisioning), "nobody waits for what has failed");
     assert_eq!(case.said(CLUSTER_READY), ("False", "ProvisionTimeout"));
     let told = case.settled();
@@ -103,7 +103,7 @@ fn why_it_ends_is_not_forgotten() {
 /// Since when it ends, whatever kept it from being told.
 #[test]
 fn a_build_cluster_that_comes_back_and_refuses_it_does_not_begin_the_time_anew() {
-    let away = served(State::Pending, unreachable()).torn_down().settled();
+    let away = served(JobState::Pending, unreachable()).torn_down().settled();
     let since = away.condition(TEST_COMPLETED).unwrap().last_transition_time;
     let refused = away.at(60).on(complete()).untold();
     assert_eq!(refused.said(TEST_COMPLETED), ("False", "SignalFailed"));
@@ -131,10 +131,10 @@ fn what_a_job_left_behind_is_given_up_as_what_is_out_of_reach_is() {
 #[test]
 fn a_job_that_is_one_too_many_keeps_nothing_waiting() {
     let mut case = ready();
-    case.world.jobs.push(upstream_job("6f1f", State::Pending, complete()));
+    case.world.jobs.push(upstream_job("6f1f", JobState::Pending, complete()));
     let step = case.step();
     assert_eq!(step.actions, []);
-    assert!(matches!(&step.afterwards[..], [Action::Signal { .. }, Action::Emit(_)]));
+    assert!(matches!(&step.afterwards[..], [Operation::SignalWaitStep { .. }, Operation::EmitEvent(_)]));
     let torn_down = case.torn_down().step();
     assert_eq!((signals(&torn_down.actions), signals(&torn_down.afterwards)), (1, 1));
     assert_eq!(torn_down.status.unwrap().phase, Some(Phase::Deprovisioning));
@@ -143,9 +143,9 @@ fn a_job_that_is_one_too_many_keeps_nothing_waiting() {
 #[test]
 fn a_deletion_does_not_wait_for_ever_for_a_job_that_is_one_too_many() {
     let mut case = ready();
-    case.world.jobs.push(upstream_job("6f1f", State::Pending, complete()));
-    is_abandoned_in_time(&case.clone().deleted().in_state(State::Success));
-    let torn_down = case.torn_down().in_state(State::Success).at(24 * 60).step();
+    case.world.jobs.push(upstream_job("6f1f", JobState::Pending, complete()));
+    is_abandoned_in_time(&case.clone().deleted().in_state(JobState::Success));
+    let torn_down = case.torn_down().in_state(JobState::Success).at(24 * 60).step();
     assert_eq!((signals(&torn_down.afterwards), last_signals(&torn_down.afterwards)), (1, 0));
 }
 
@@ -164,7 +164,7 @@ fn a_deletion_waits_for_what_a_job_left_behind() {
     case.world.left_behind = Some(pending());
     let step = case.step();
     assert_eq!(signals(&step.actions), 1);
-    assert!(!step.actions.contains(&Action::RemoveFinalizer));
+    assert!(!step.actions.contains(&Operation::RemoveFinalizer));
     assert!(!case.clone().settled().object.has_finalizer(FINALIZER));
     let refused = case.untold();
     assert_eq!(refused.said(TEST_COMPLETED), ("False", "SignalFailed"));
@@ -172,14 +172,14 @@ fn a_deletion_waits_for_what_a_job_left_behind() {
     assert_eq!((in_time.actions, signals(&in_time.afterwards)), (vec![], 1));
     assert!(!refused.clone().settled().object.has_finalizer(FINALIZER), "it is taken in time");
     let late = refused.at(10 + 240);
-    assert_eq!(late.clone().cached().step().requeue, Requeue::Anew);
-    assert!(late.step().actions.contains(&Action::RemoveFinalizer));
+    assert_eq!(late.clone().cached().step().requeue, Requeue::Fresh);
+    assert!(late.step().actions.contains(&Operation::RemoveFinalizer));
 }
 
 #[test]
 fn what_was_told_once_stays_told() {
     let mut case = ready().torn_down().settled();
-    let Site::Namespace { signalled, .. } = &mut case.job().site else { panic!("no namespace") };
+    let JobSite::Namespace { signalled, .. } = &mut case.job().site else { panic!("no namespace") };
     *signalled = false;
     let step = case.step();
     assert_eq!((signals(&step.actions), signals(&step.afterwards)), (0, 1));
@@ -189,34 +189,35 @@ fn what_was_told_once_stays_told() {
 }
 
 /// What comes before the end in a step is done before it, and what fails there fails again at every try.
-fn keeps_the_end_waiting(action: &Action) -> bool {
+fn keeps_the_end_waiting(action: &Operation) -> bool {
     matches!(
         action,
-        Action::PublishCredentials(_) | Action::ClaimProwJob { .. } | Action::WithdrawCredentials
+        Operation::PublishCredentials(_) | Operation::ClaimProwJob { .. } | Operation::WithdrawCredentials
     )
 }
 
 /// By a quota, a webhook, or for being too large.
 #[rstest]
 #[case::lifetime(ready().annotated(ours::LIFETIME, "1h").on(rotated()), 8 * 60)]
-#[case::provision_timeout(served(State::Pending, pending()).on(complete()), 8 * 60)]
+#[case::provision_timeout(served(JobState::Pending, pending()).on(complete()), 8 * 60)]
 fn a_publication_that_is_refused_keeps_no_end_from_being_begun(#[case] case: Case, #[case] late: i64) {
-    let publishes = |step: &Step| step.actions.iter().any(|a| matches!(a, Action::PublishCredentials(_)));
+    let publishes = |step: &Plan| step.actions.iter().any(|a| matches!(a, Operation::PublishCredentials(_)));
     assert!(publishes(&case.step()));
     let step = case.at(late).step();
     assert!(!publishes(&step) && !step.afterwards.iter().any(keeps_the_end_waiting), "{step:?}");
     assert_eq!(signals(&step.actions), 1);
 }
 
-fn rotated() -> Site {
-    namespace(Source::Complete(credentials("a-2")))
+fn rotated() -> JobSite {
+    namespace(NamespaceCredentials::Complete(credentials("a-2")))
 }
 
 #[test]
 fn a_claim_on_a_job_that_is_refused_keeps_no_end_from_being_begun() {
     let mut case = newborn();
-    case.world.jobs = vec![upstream_job("6f1f", State::Pending, pending())];
-    let claimed = |actions: &[Action]| actions.iter().position(|a| matches!(a, Action::ClaimProwJob { .. }));
+    case.world.jobs = vec![upstream_job("6f1f", JobState::Pending, pending())];
+    let claimed =
+        |actions: &[Operation]| actions.iter().position(|a| matches!(a, Operation::ClaimProwJob { .. }));
     let case = case.at(5);
     assert!(claimed(&case.step().actions).is_some(), "before anything is published");
     let step = case.torn_down().step();
@@ -224,9 +225,14 @@ fn a_claim_on_a_job_that_is_refused_keeps_no_end_from_being_begun() {
     assert_eq!(signals(&step.actions), 1);
     // Told of only if it was done.
     let at = claimed(&step.afterwards).unwrap();
-    assert!(matches!(&step.afterwards[at + 1], Action::Emit(event) if event.reason == "ProwJobAdopted"));
     assert!(
-        !step.actions.iter().any(|a| matches!(a, Action::Emit(event) if event.reason == "ProwJobAdopted"))
+        matches!(&step.afterwards[at + 1], Operation::EmitEvent(event) if event.reason == "ProwJobAdopted")
+    );
+    assert!(
+        !step
+            .actions
+            .iter()
+            .any(|a| matches!(a, Operation::EmitEvent(event) if event.reason == "ProwJobAdopted"))
     );
 }
 
@@ -235,7 +241,7 @@ fn a_claim_on_a_job_that_is_refused_keeps_no_end_from_being_begun() {
 fn a_withdrawal_that_is_refused_keeps_no_end_from_being_begun() {
     let mut case = ready().annotated(ours::LIFETIME, "1h").settled();
     case = case.annotated(theirs::KONFLUX_TENANT, "another");
-    let withdraws = |actions: &[Action]| actions.contains(&Action::WithdrawCredentials);
+    let withdraws = |actions: &[Operation]| actions.contains(&Operation::WithdrawCredentials);
     assert!(withdraws(&case.step().actions));
     case = case.at(8 * 60);
     let step = case.step();

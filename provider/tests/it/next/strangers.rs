@@ -7,13 +7,13 @@ use provider_testplatform::{
         next,
         object::EphemeralCluster,
         orphan,
-        prow_job::{State, name_for},
+        prow_job::{JobState, name_for},
         proxy,
         settings::Settings,
         status::{Condition, Phase, Status},
-        world::Site,
+        world::JobSite,
     },
-    step::{Action, Requeue, Step},
+    plan::{Operation, Plan, Requeue},
 };
 use rstest::rstest;
 use serde_json::json;
@@ -31,9 +31,9 @@ fn labelled(case: &mut Case, key: &str, value: &str) {
 #[test]
 fn a_job_of_the_upstream_controller_is_taken_over() {
     let mut case = newborn().cached();
-    case.world.jobs = vec![upstream_job("6f1f", State::Pending, complete())];
+    case.world.jobs = vec![upstream_job("6f1f", JobState::Pending, complete())];
     // An old copy could be of an object that is gone, and the job of the one that has its name now.
-    assert_eq!(case.step().requeue, Requeue::Anew);
+    assert_eq!(case.step().requeue, Requeue::Fresh);
     let case = case.at(5).settled();
     assert_eq!(case.object.status.value.prow_job_id, "6f1f");
     assert_eq!(case.object.status.value.phase, Some(Phase::Ready));
@@ -48,7 +48,7 @@ fn a_job_of_the_upstream_controller_is_taken_over() {
 #[case::older_than_the_object(None, -1)]
 fn a_job_of_an_earlier_object_of_that_name_is_left_alone(#[case] uid: Option<&str>, #[case] made: i64) {
     let mut case = newborn();
-    case.world.jobs = vec![upstream_job("6f1f", State::Pending, complete())];
+    case.world.jobs = vec![upstream_job("6f1f", JobState::Pending, complete())];
     let since = born() + minutes(made);
     case.job().prow_job.metadata.creation_timestamp.as_mut().unwrap().0 = since;
     if let Some(uid) = uid {
@@ -57,7 +57,7 @@ fn a_job_of_an_earlier_object_of_that_name_is_left_alone(#[case] uid: Option<&st
     let case = case.settled();
     assert_eq!(case.object.status.value.prow_job_id, name_for(UID));
     assert_eq!(case.world.published, Published::Absent);
-    assert_eq!(case.world.jobs[0].prow_job.state(), State::Pending);
+    assert_eq!(case.world.jobs[0].prow_job.state(), JobState::Pending);
 }
 
 /// The upstream controller serves one namespace only.
@@ -65,10 +65,10 @@ fn a_job_of_an_earlier_object_of_that_name_is_left_alone(#[case] uid: Option<&st
 fn a_job_of_the_upstream_controllers_is_not_that_of_another_namespace() {
     let mut case = newborn();
     case.object.metadata.namespace = Some("canaries".into());
-    case.world.jobs = vec![upstream_job("6f1f", State::Pending, complete())];
+    case.world.jobs = vec![upstream_job("6f1f", JobState::Pending, complete())];
     let case = case.settled();
     assert_eq!(case.object.status.value.prow_job_id, name_for(UID));
-    assert_eq!(case.world.jobs[0].prow_job.state(), State::Pending);
+    assert_eq!(case.world.jobs[0].prow_job.state(), JobState::Pending);
 }
 
 #[test]
@@ -92,9 +92,9 @@ fn credentials_that_are_held_back_do_not_stop_the_lifetime() {
 #[test]
 fn what_an_api_server_refuses_is_said_once() {
     let case = newborn();
-    let action = Action::CreateProwJob(Box::default());
+    let action = Operation::CreateProwJob(Box::default());
     let failed = |object: &EphemeralCluster, said: &str| {
-        next::failed(object, &Step::default(), &action, said, case.now)
+        next::failed(object, &Plan::default(), &action, said, case.now)
     };
     let said = failed(&case.object, &format!("request 1 {}", "ä".repeat(4000))).unwrap();
     assert!(said.conditions.iter().all(|c| c.message.len() <= 1024));
@@ -114,7 +114,7 @@ fn a_failure_is_reported_beside_conditions_that_every_crd_admits() {
     .unwrap();
     let case = case.torn_down();
     let step = case.step();
-    let signal = Action::Signal { cluster: CLUSTER.into(), namespace: NAMESPACE.into() };
+    let signal = Operation::SignalWaitStep { cluster: CLUSTER.into(), namespace: NAMESPACE.into() };
     let status = next::failed(&case.object, &step, &signal, "quota", case.now).unwrap();
     assert_eq!(status.conditions.len(), 3);
     for condition in &status.conditions {
@@ -131,25 +131,25 @@ fn a_status_that_names_the_job_of_another_object_fails() {
     assert_eq!(case.object.status.value.phase, Some(Phase::Failed));
     assert_eq!(case.said(CLUSTER_READY), ("False", "OwnershipMismatch"));
     assert_eq!(case.world.published, Published::Absent);
-    assert_eq!(case.world.jobs[0].prow_job.state(), State::Pending);
+    assert_eq!(case.world.jobs[0].prow_job.state(), JobState::Pending);
 }
 
 #[test]
 fn of_two_jobs_one_is_served_and_the_other_ended() {
     let mut case = newborn();
     case.world.jobs =
-        vec![upstream_job("6f1f", State::Pending, complete()), job(State::Pending, no_namespace())];
+        vec![upstream_job("6f1f", JobState::Pending, complete()), job(JobState::Pending, no_namespace())];
     let case = case.at(20).settled();
     assert_eq!(case.object.status.value.prow_job_id, name_for(UID));
     assert_eq!(case.world.published, Published::Absent);
-    assert!(matches!(case.world.jobs[0].site, Site::Namespace { signalled: true, .. }));
+    assert!(matches!(case.world.jobs[0].site, JobSite::Namespace { signalled: true, .. }));
     // Nothing is over while the other costs money.
     let ended = case.torn_down().settled().at(40).settled();
-    assert_eq!(ended.world.jobs[1].prow_job.state(), State::Aborted);
+    assert_eq!(ended.world.jobs[1].prow_job.state(), JobState::Aborted);
     assert_eq!(ended.said(PROW_JOB_COMPLETED), ("", ""));
     assert_eq!(ended.object.status.value.phase, Some(Phase::Deprovisioning));
     assert!(ended.object.has_finalizer(theirs::FINALIZER));
-    let over = ended.in_state(State::Success).settled();
+    let over = ended.in_state(JobState::Success).settled();
     assert_eq!(over.object.status.value.phase, Some(Phase::Deprovisioned));
     assert!(!over.object.has_finalizer(theirs::FINALIZER));
 }
@@ -170,9 +170,9 @@ fn jobs_that_upstream_gave_up_on_are_ended() {
         ..Status::default()
     };
     case.world.jobs =
-        ["a", "b"].map(|name| upstream_job(name, State::Pending, no_namespace())).into_iter().collect();
+        ["a", "b"].map(|name| upstream_job(name, JobState::Pending, no_namespace())).into_iter().collect();
     let case = case.at(5).settled().at(20).settled();
-    assert!(case.world.jobs.iter().all(|job| job.prow_job.state() == State::Aborted));
+    assert!(case.world.jobs.iter().all(|job| job.prow_job.state() == JobState::Aborted));
     assert_eq!(case.object.status.value.phase, Some(Phase::Failed));
     assert_eq!(case.said(PROW_JOB_CREATING), ("False", "TooManyProwJobsBound"));
     assert_eq!(case.said(PROW_JOB_COMPLETED).0, "True");
@@ -202,7 +202,7 @@ fn an_annotation_that_names_another_tenant_gets_no_credentials() {
 fn nothing_is_created_while_another_controller_writes() {
     let case = newborn().written_by_another(0);
     // Not at once: a write between two of the other's would make its next one fail.
-    assert_eq!(case.step(), Step { requeue: Requeue::after(minutes(1)), ..Step::default() });
+    assert_eq!(case.step(), Plan { requeue: Requeue::after(minutes(1)), ..Plan::default() });
     let held = case.at(2).settled();
     assert_eq!(held.said(PROW_JOB_CREATING), ("Unknown", "HeldByOtherController"));
     assert_eq!(held.step().requeue, Requeue::after(minutes(8)));
@@ -223,9 +223,9 @@ fn what_cannot_be_read_is_left_as_it_is() {
     assert!(untouched.object.annotation(ours::DIAGNOSTICS).is_some());
     assert_eq!(untouched.world.jobs.len(), 1);
     let deleted = case.deleted().settled();
-    assert!(matches!(deleted.world.jobs[0].site, Site::Namespace { signalled: true, .. }));
+    assert!(matches!(deleted.world.jobs[0].site, JobSite::Namespace { signalled: true, .. }));
     assert!(deleted.object.has_finalizer(theirs::FINALIZER));
-    assert!(!deleted.in_state(State::Success).settled().object.has_finalizer(theirs::FINALIZER));
+    assert!(!deleted.in_state(JobState::Success).settled().object.has_finalizer(theirs::FINALIZER));
 }
 
 #[test]
@@ -241,51 +241,56 @@ fn a_status_that_lost_the_name_of_its_job_does_not_get_a_second() {
 /// As the upstream controller has it.
 fn proxied() -> Case {
     let mut case = ready();
-    case.world.jobs = vec![upstream_job("6f1f", State::Pending, complete())];
+    case.world.jobs = vec![upstream_job("6f1f", JobState::Pending, complete())];
     case.object.status.value.prow_job_id = "6f1f".into();
     case.world.published = Published::Ours { revision: "17".into(), source_revision: None };
     case
 }
 
-fn proxy(case: &Case) -> Step {
-    proxy::next(&case.object, &case.world, case.now)
+fn proxy(case: &Case) -> Plan {
+    proxy::plan_proxy(&case.object, &case.world, case.now)
 }
 
 #[test]
 fn a_proxy_keeps_the_credentials_in_step_and_nothing_else() {
     let mut case = proxied();
     assert!(
-        matches!(&proxy(&case).actions[..], [Action::PublishCredentials(c)] if c.source_revision == "a-1")
+        matches!(&proxy(&case).actions[..], [Operation::PublishCredentials(c)] if c.source_revision == "a-1")
     );
     case.world.published = Published::Ours { revision: "18".into(), source_revision: Some("a-1".into()) };
-    assert!(matches!(&proxy(&case).actions[..], [Action::Annotate(_)]));
+    assert!(matches!(&proxy(&case).actions[..], [Operation::SetAnnotations(_)]));
     let case = case.annotated(ours::CREDENTIALS_REVISION, "18");
-    assert_eq!(proxy(&case), Step::default());
+    assert_eq!(proxy(&case), Plan::default());
     assert_eq!(proxy(&case.clone().on(unreachable())).requeue, Requeue::after(minutes(1)));
-    assert_eq!(proxy(&case.clone().deleted()), Step::default());
-    let withdrawn = Step { actions: vec![Action::WithdrawCredentials], ..Step::default() };
+    assert_eq!(proxy(&case.clone().deleted()), Plan::default());
+    let withdrawn = Plan { actions: vec![Operation::WithdrawCredentials], ..Plan::default() };
     assert_eq!(proxy(&case.clone().gone()), withdrawn);
     let mut over = case.clone();
     over.object.status.value.phase = Some(Phase::Deprovisioned);
     assert_eq!(proxy(&over), withdrawn);
     let mut unnamed = case;
     unnamed.object.status.value.secret_ref = String::new();
-    assert_eq!(proxy(&unnamed), Step::default());
+    assert_eq!(proxy(&unnamed), Plan::default());
 }
 
 #[rstest]
-#[case::ended(State::Success, pending(), 60, "")]
-#[case::namespace(State::Pending, pending(), 60, "Signal")]
-#[case::no_namespace_yet(State::Pending, no_namespace(), 6, "")]
-#[case::no_namespace(State::Pending, no_namespace(), 7, "AbortProwJob")]
-#[case::unscheduled(State::Scheduling, Site::Unscheduled, 6, "AbortProwJob")]
-#[case::unreachable(State::Pending, unreachable(), 6000, "")]
-fn an_orphan_is_ended(#[case] state: State, #[case] site: Site, #[case] now: i64, #[case] expected: &str) {
-    let step = orphan::next(&job(state, site), &Settings::default(), born() + minutes(now));
+#[case::ended(JobState::Success, pending(), 60, "")]
+#[case::namespace(JobState::Pending, pending(), 60, "Signal")]
+#[case::no_namespace_yet(JobState::Pending, no_namespace(), 6, "")]
+#[case::no_namespace(JobState::Pending, no_namespace(), 7, "AbortProwJob")]
+#[case::unscheduled(JobState::Scheduling, JobSite::Unscheduled, 6, "AbortProwJob")]
+#[case::unreachable(JobState::Pending, unreachable(), 6000, "")]
+fn an_orphan_is_ended(
+    #[case] state: JobState,
+    #[case] site: JobSite,
+    #[case] now: i64,
+    #[case] expected: &str,
+) {
+    let step = orphan::plan_orphan(&job(state, site), &Settings::default(), born() + minutes(now));
     let action = match &step.actions[..] {
         [] => "",
-        [Action::Signal { .. }] => "Signal",
-        [Action::AbortProwJob { .. }] => "AbortProwJob",
+        [Operation::SignalWaitStep { .. }] => "Signal",
+        [Operation::AbortProwJob { .. }] => "AbortProwJob",
         other => panic!("{other:?}"),
     };
     assert_eq!(action, expected);
@@ -294,21 +299,21 @@ fn an_orphan_is_ended(#[case] state: State, #[case] site: Site, #[case] now: i64
 
 #[test]
 fn events_are_for_transitions() {
-    let said = |step: &Step| {
+    let said = |step: &Plan| {
         let of_actions = step.actions.iter().filter_map(|action| match action {
-            Action::Emit(event) => Some(event),
+            Operation::EmitEvent(event) => Some(event),
             _ => None,
         });
         of_actions.chain(&step.events).map(|event| event.reason.clone()).collect::<Vec<_>>()
     };
     assert_eq!(said(&newborn().step()), ["ProwJobCreated"]);
-    let case = served(State::Pending, pending());
+    let case = served(JobState::Pending, pending());
     let mut published = case.clone().on(complete());
     assert_eq!(said(&published.step()), [""; 0], "it is said of a Secret that was seen");
     published.world.published =
         Published::Ours { revision: "17".into(), source_revision: Some("a-1".into()) };
     assert_eq!(said(&published.step()), ["ClusterReady"]);
-    assert_eq!(said(&case.in_state(State::Failure).step()), ["ProwJobFailure"]);
+    assert_eq!(said(&case.in_state(JobState::Failure).step()), ["ProwJobFailure"]);
     assert_eq!(said(&ready().on(unreachable()).step()), ["BuildClusterUnreachable"]);
     assert_eq!(said(&ready().torn_down().step()), ["Deprovisioning"]);
 }

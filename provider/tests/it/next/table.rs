@@ -2,9 +2,9 @@
 
 use provider_testplatform::ephemeral_cluster::{
     conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
-    prow_job::State,
+    prow_job::JobState,
     status::Phase,
-    world::Site,
+    world::JobSite,
 };
 use rstest::rstest;
 
@@ -29,8 +29,8 @@ fn comes_to(case: Case, phase: Phase, cluster_ready: Said, test_completed: Said,
 }
 
 /// A job that was left alone until something changes.
-fn running(site: Site) -> Case {
-    served(State::Pending, site)
+fn running(site: JobSite) -> Case {
+    served(JobState::Pending, site)
 }
 
 #[rstest]
@@ -58,7 +58,7 @@ fn of_a_running_job(
 #[case::torn_down_in_its_namespace(ready().torn_down().settled(), TOLD, ("True", "ProwJobCompleted"))]
 #[case::torn_down_at_the_end(running(no_namespace()).torn_down().settled(), NO_NAMESPACE, ("True", "ProwJobCompleted"))]
 fn of_a_job_that_ended_well(#[case] case: Case, #[case] test_completed: Said, #[case] completed: Said) {
-    let case = case.in_state(State::Success);
+    let case = case.in_state(JobState::Success);
     comes_to(case, Phase::Deprovisioned, GONE, test_completed, completed);
 }
 
@@ -72,7 +72,7 @@ fn of_a_job_that_ended_badly(
     #[case] case: Case,
     #[case] test_completed: Said,
     #[case] completed: Said,
-    #[values(State::Failure, State::Aborted, State::Error)] state: State,
+    #[values(JobState::Failure, JobState::Aborted, JobState::Error)] state: JobState,
 ) {
     comes_to(case.in_state(state), Phase::Failed, FAILED, test_completed, completed);
 }
@@ -94,7 +94,7 @@ fn of_a_job_that_is_gone(
 
 #[rstest]
 fn of_what_is_over_nothing_changes_when_its_job_is_swept(
-    #[values(State::Success, State::Failure)] state: State,
+    #[values(JobState::Success, JobState::Failure)] state: JobState,
     #[values(true, false)] looked: bool,
 ) {
     let case = ready().in_state(state).settled();

@@ -15,11 +15,14 @@ use k8s_openapi::{
 };
 use played::{Played, There};
 use provider_testplatform::{
-    bundles::apply::carry_out,
+    bundles::apply::apply_bundles,
     prerequisites::{
-        map::{Map, REMOVING},
-        next::{Came, Here, Note, Release, Step, Work, next},
-        own::Own,
+        map::{PrerequisiteRequest, REMOVING},
+        next::{
+            ClusterPresence, PrerequisitePlan, PrerequisiteRelease, PrerequisiteSet, PrerequisiteUpdate,
+            StepResult, plan,
+        },
+        own::RequestObjects,
     },
 };
 use serde_json::{Value, json};
@@ -104,7 +107,7 @@ pub struct Hub {
     pub stuck: BTreeSet<String>,
     /// Writes of the last pass.
     pub calls: Vec<Call>,
-    pub released: Option<(Timestamp, Release)>,
+    pub released: Option<(Timestamp, PrerequisiteRelease)>,
     pub told: Vec<State>,
     there: Mutex<There>,
 }
@@ -163,8 +166,8 @@ impl Hub {
         self.up = true;
     }
 
-    pub fn read(&self) -> Option<Map> {
-        self.map.as_ref().map(Map::read)
+    pub fn read(&self) -> Option<PrerequisiteRequest> {
+        self.map.as_ref().map(PrerequisiteRequest::read)
     }
 
     pub fn report(&self) -> Report {
@@ -205,7 +208,7 @@ impl Hub {
         }
     }
 
-    fn write(&mut self, note: &Note) {
+    fn write(&mut self, note: &PrerequisiteUpdate) {
         let metadata = &mut self.map.as_mut().unwrap().metadata;
         let notes = metadata.annotations.get_or_insert_default();
         notes.insert(marks::REPORT.into(), serde_json::to_string(&note.report).unwrap());
@@ -223,12 +226,12 @@ impl Hub {
         self.told.extend(note.report.state);
     }
 
-    fn here(&self, map: &Map) -> Here {
+    fn here(&self, map: &PrerequisiteRequest) -> ClusterPresence {
         match (self.served, map.deleted) {
-            (false, _) => Here::Unknown,
-            (true, None) => Here::Unasked,
-            (true, Some(_)) if self.cluster => Here::There,
-            (true, Some(_)) => Here::Gone,
+            (false, _) => ClusterPresence::Unknown,
+            (true, None) => ClusterPresence::Unasked,
+            (true, Some(_)) if self.cluster => ClusterPresence::There,
+            (true, Some(_)) => ClusterPresence::Gone,
         }
     }
 
@@ -238,7 +241,7 @@ impl Hub {
         self.calls.clear();
         let map = self.read()?;
         let here = self.here(&map);
-        let mut step = next(&map, here, None, self.now);
+        let mut step = plan(&map, here, None, self.now);
         {
             let there = &mut *self.there();
             (there.dies, there.meddles) = (dies, meddles);
@@ -253,21 +256,25 @@ impl Hub {
             return Some(Duration::ZERO);
         }
         if let Some(came) = came {
-            step = next(&map, here, Some(&came), self.now);
+            step = plan(&map, here, Some(&came), self.now);
         }
         match step {
-            Step::Apply(_) | Step::Remove => panic!("it is asked for again what was done"),
-            Step::Rest => None,
-            Step::Later(after) => Some(after),
+            PrerequisitePlan::Apply(_) | PrerequisitePlan::Remove => {
+                panic!("it is asked for again what was done")
+            }
+            PrerequisitePlan::Rest => None,
+            PrerequisitePlan::Later(after) => Some(after),
             // What was read is not what stands there.
-            Step::Write(..) | Step::Release(_) if changed => Some(Duration::from_secs(1)),
-            Step::Write(note, after) => {
+            PrerequisitePlan::Write(..) | PrerequisitePlan::Release(_) if changed => {
+                Some(Duration::from_secs(1))
+            }
+            PrerequisitePlan::Write(note, after) => {
                 self.write(&note);
                 Some(after)
             }
-            Step::Release(how) => {
+            PrerequisitePlan::Release(how) => {
                 assert!(!self.cluster, "let go of while the cluster is there");
-                if how == Release::Done {
+                if how == PrerequisiteRelease::Done {
                     assert!(!self.objects().values().any(is_ours), "{:?}", self.objects());
                 }
                 self.map.as_mut().unwrap().metadata.finalizers = None;
@@ -278,19 +285,19 @@ impl Hub {
         }
     }
 
-    async fn work(&self, map: &Map, step: &Step) -> Option<Came> {
+    async fn work(&self, map: &PrerequisiteRequest, step: &PrerequisitePlan) -> Option<StepResult> {
         let played = Played::new(self, map);
-        let own = Own { hub: &played, owner: &map.owner };
+        let own = RequestObjects { hub: &played, owner: &map.owner };
         let until = Instant::now() + Duration::from_mins(1);
         let order = map.order.as_ref().ok()?;
         match step {
-            Step::Apply(work) => {
+            PrerequisitePlan::Apply(work) => {
                 let bundles = work.of(order).map(|(_, bundle)| bundle);
-                Some(Came::Applied(carry_out(bundles, 0, &own, until).await))
+                Some(StepResult::Applied(apply_bundles(bundles, 0, &own, until).await))
             }
-            Step::Remove => {
-                let bundles = Work::Everything.of(order).rev().map(|(_, bundle)| bundle);
-                Some(Came::Removed(own.remove(bundles, until).await))
+            PrerequisitePlan::Remove => {
+                let bundles = PrerequisiteSet::Everything.of(order).rev().map(|(_, bundle)| bundle);
+                Some(StepResult::Removed(own.remove(bundles, until).await))
             }
             _ => None,
         }

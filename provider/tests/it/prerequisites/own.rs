@@ -3,8 +3,8 @@
 use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
 use provider_testplatform::{
-    bundles::apply::{Inside, Refusal, Why},
-    prerequisites::own::{Hub, Own, Owner, Removed, Version, Wrote},
+    bundles::apply::{ApplyError, ApplyErrorReason, GuestCluster},
+    prerequisites::own::{HubObjects, ObjectVersion, Removed, RequestObjects, RequestOwner, WriteResult},
 };
 use serde_json::{Value, json};
 use testplatform_apis::bundle::Bundle;
@@ -12,23 +12,23 @@ use tokio::time::Instant;
 
 /// Finds these, one after the other, and remembers what it is asked for.
 struct Told {
-    finds: Mutex<VecDeque<Result<Option<Value>, Refusal>>>,
+    finds: Mutex<VecDeque<Result<Option<Value>, ApplyError>>>,
     asked: Mutex<Vec<(&'static str, Value)>>,
     /// Whether somebody is always faster.
     changed: bool,
 }
 
 impl Told {
-    fn new(finds: impl IntoIterator<Item = Result<Option<Value>, Refusal>>) -> Self {
+    fn new(finds: impl IntoIterator<Item = Result<Option<Value>, ApplyError>>) -> Self {
         Self { finds: Mutex::new(finds.into_iter().collect()), asked: Mutex::default(), changed: false }
     }
 
-    fn wrote(&self, verb: &'static str, object: &Value) -> Wrote {
+    fn wrote(&self, verb: &'static str, object: &Value) -> WriteResult {
         self.asked.lock().unwrap().push((verb, object.clone()));
         if self.changed {
-            return Wrote::Changed(Refusal::answered(409, "Conflict", "it is another one"));
+            return WriteResult::Changed(ApplyError::from_response(409, "Conflict", "it is another one"));
         }
-        Wrote::There(object.clone())
+        WriteResult::There(object.clone())
     }
 
     fn asked(self) -> Vec<(&'static str, Value)> {
@@ -36,20 +36,20 @@ impl Told {
     }
 }
 
-impl Hub for Told {
-    async fn find(&self, _: &Value) -> Result<Option<Value>, Refusal> {
+impl HubObjects for Told {
+    async fn find(&self, _: &Value) -> Result<Option<Value>, ApplyError> {
         self.finds.lock().unwrap().pop_front().unwrap()
     }
 
-    async fn create(&self, object: &Value) -> Result<Wrote, Refusal> {
+    async fn create(&self, object: &Value) -> Result<WriteResult, ApplyError> {
         Ok(self.wrote("create", object))
     }
 
-    async fn apply(&self, object: &Value) -> Result<Wrote, Refusal> {
+    async fn apply(&self, object: &Value) -> Result<WriteResult, ApplyError> {
         Ok(self.wrote("apply", object))
     }
 
-    async fn delete(&self, object: &Value, only: &Version) -> Result<(), Refusal> {
+    async fn delete(&self, object: &Value, only: &ObjectVersion) -> Result<(), ApplyError> {
         let mut told = object.clone();
         told["only"] = json!([only.uid, only.resource_version]);
         drop(self.wrote("delete", &told));
@@ -57,8 +57,8 @@ impl Hub for Told {
     }
 }
 
-fn owner() -> Owner {
-    Owner { namespace: "clusters".into(), name: "one-prerequisites".into(), uid: "ours".into() }
+fn owner() -> RequestOwner {
+    RequestOwner { namespace: "clusters".into(), name: "one-prerequisites".into(), uid: "ours".into() }
 }
 
 fn manifest() -> Value {
@@ -78,14 +78,16 @@ fn going() -> Value {
     object
 }
 
-async fn apply(told: &Told, object: &Value) -> Result<Value, Refusal> {
-    Own { hub: told, owner: &owner() }.apply(object).await
+async fn apply(told: &Told, object: &Value) -> Result<Value, ApplyError> {
+    RequestObjects { hub: told, owner: &owner() }.apply_manifest(object).await
 }
 
 async fn remove(told: &Told, object: &Value) -> Removed {
     let bundle = json!({ "name": "b", "manifests": [{ "object": object }] });
     let bundles: Vec<Bundle> = vec![serde_json::from_value(bundle).unwrap()];
-    Own { hub: told, owner: &owner() }.remove(&bundles, Instant::now() + Duration::from_mins(1)).await
+    RequestObjects { hub: told, owner: &owner() }
+        .remove(&bundles, Instant::now() + Duration::from_mins(1))
+        .await
 }
 
 #[tokio::test]
@@ -117,14 +119,14 @@ async fn what_is_not_ours_is_neither_changed_nor_deleted() {
     let stranger = || Ok(Some(there("theirs")));
     let told = Told::new([stranger()]);
     let why = apply(&told, &manifest()).await.unwrap_err();
-    assert!(why.is(Why::NameTaken) && !why.hopeless, "{why:?}");
+    assert!(why.has_reason(ApplyErrorReason::NameTaken) && !why.hopeless, "{why:?}");
     assert_eq!(told.asked(), []);
     let told = Told::new([stranger()]);
     assert_eq!(remove(&told, &manifest()).await, Removed::All);
     assert_eq!(told.asked(), []);
     // One that came a moment after nothing was there.
     let told = Told { changed: true, ..Told::new([Ok(None), stranger()]) };
-    assert!(apply(&told, &manifest()).await.unwrap_err().is(Why::NameTaken));
+    assert!(apply(&told, &manifest()).await.unwrap_err().has_reason(ApplyErrorReason::NameTaken));
     // And one that was ours a moment ago.
     let told = Told { changed: true, ..Told::new([Ok(Some(there("ours"))), stranger()]) };
     assert_eq!(remove(&told, &manifest()).await, Removed::All);
@@ -142,7 +144,7 @@ async fn who_is_always_too_late_says_so_and_comes_back() {
 #[tokio::test]
 async fn what_goes_is_waited_for() {
     let told = Told::new([Ok(Some(going()))]);
-    assert!(apply(&told, &manifest()).await.unwrap_err().is(Why::NotReady));
+    assert!(apply(&told, &manifest()).await.unwrap_err().has_reason(ApplyErrorReason::NotReady));
     let told = Told::new([Ok(Some(going()))]);
     let Removed::Left(stop) = remove(&told, &manifest()).await else { panic!("it is there") };
     assert_eq!(stop.object.as_deref(), Some("ConfigMap x"));
@@ -159,30 +161,32 @@ async fn a_manifest_that_never_can_be_is_refused_before_anybody_is_asked() {
     let mut elsewhere = manifest();
     elsewhere["metadata"]["namespace"] = "kube-system".into();
     for (object, reason) in [
-        (elsewhere, Why::InvalidManifest),
-        (at("/kind", "Secret".into()), Why::KindNotAllowed),
-        (at("/kind", Value::Null), Why::InvalidManifest),
-        (at("/apiVersion", "".into()), Why::InvalidManifest),
-        (at("/metadata/name", 7.into()), Why::InvalidManifest),
+        (elsewhere, ApplyErrorReason::InvalidManifest),
+        (at("/kind", "Secret".into()), ApplyErrorReason::KindNotAllowed),
+        (at("/kind", Value::Null), ApplyErrorReason::InvalidManifest),
+        (at("/apiVersion", "".into()), ApplyErrorReason::InvalidManifest),
+        (at("/metadata/name", 7.into()), ApplyErrorReason::InvalidManifest),
     ] {
         let told = Told::new([]);
         let why = apply(&told, &object).await.unwrap_err();
-        assert!(why.is(reason) && why.hopeless, "{object}: {why:?}");
-        assert_eq!(owner().takes(&object), Err(why));
+        assert!(why.has_reason(reason) && why.hopeless, "{object}: {why:?}");
+        assert_eq!(owner().check_manifest(&object), Err(why));
         assert_eq!(remove(&told, &object).await, Removed::All, "nothing was made of it");
     }
     // A Secret of another group is another kind.
     let other = json!({ "apiVersion": "example.com/v1", "kind": "Secret", "metadata": { "name": "x", "namespace": "clusters" } });
-    owner().takes(&other).unwrap();
+    owner().check_manifest(&other).unwrap();
 }
 
 #[tokio::test]
 async fn what_may_not_be_asked_for_was_never_made_and_what_cannot_be_is_left() {
-    for why in [Why::KindNotAllowed, Why::NoSuchKind, Why::InvalidManifest] {
-        let told = Told::new([Err(Refusal::new(why, "no"))]);
+    for why in
+        [ApplyErrorReason::KindNotAllowed, ApplyErrorReason::NoSuchKind, ApplyErrorReason::InvalidManifest]
+    {
+        let told = Told::new([Err(ApplyError::new(why, "no"))]);
         assert_eq!(remove(&told, &manifest()).await, Removed::All, "{why:?}");
     }
-    let told = Told::new([Err(Refusal::answered(403, "Forbidden", "no"))]);
+    let told = Told::new([Err(ApplyError::from_response(403, "Forbidden", "no"))]);
     let Removed::Left(stop) = remove(&told, &manifest()).await else { panic!("nobody knows") };
     assert_eq!(stop.why.reason, "Forbidden");
 }

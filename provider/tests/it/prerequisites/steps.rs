@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use provider_testplatform::prerequisites::{
-    map::Map,
-    next::{GIVE_UP, GRACE, Here, KEEP, POLL, Release, SLOW, Step, next},
+    map::PrerequisiteRequest,
+    next::{ClusterPresence, GIVE_UP, GRACE, KEEP, POLL, PrerequisitePlan, PrerequisiteRelease, SLOW, plan},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{bundle::State, prerequisites as marks};
@@ -169,7 +169,7 @@ async fn it_goes_after_the_cluster_and_last_first() {
     hub.pass(None, None).await;
     let last_first: Vec<String> = names().into_iter().rev().collect();
     assert_eq!(verbs(&hub), last_first.iter().map(|name| ("delete", &**name)).collect::<Vec<_>>());
-    assert_eq!((hub.released.clone(), hub.map.is_none()), (Some((hub.now, Release::Done)), true));
+    assert_eq!((hub.released.clone(), hub.map.is_none()), (Some((hub.now, PrerequisiteRelease::Done)), true));
     assert!(hub.now > deleted + GRACE);
 }
 
@@ -199,7 +199,9 @@ async fn what_does_not_go_holds_it_for_so_long_and_no_longer() {
             && !hub.objects().contains_key("once-1-a")
     );
     hub.run(60).await;
-    let (at, Release::GivenUp(why)) = hub.released.clone().unwrap() else { panic!("it is there") };
+    let (at, PrerequisiteRelease::GivenUp(why)) = hub.released.clone().unwrap() else {
+        panic!("it is there")
+    };
     assert!(why.contains("Thing once-0-a: it is there still"), "{why}");
     assert!(at >= gone + GIVE_UP && hub.map.is_none());
 }
@@ -220,7 +222,7 @@ async fn a_cluster_that_comes_back_has_all_the_time_again() {
     assert!(hub.map.is_some() && hub.objects().contains_key("once-1-b"), "it is given up too early");
     hub.unstick();
     hub.run(60).await;
-    assert_eq!(hub.released.map(|(_, how)| how), Some(Release::Done));
+    assert_eq!(hub.released.map(|(_, how)| how), Some(PrerequisiteRelease::Done));
 }
 
 #[tokio::test]
@@ -231,7 +233,7 @@ async fn nobody_who_cannot_be_asked_about_counts_as_gone() {
     hub.run(10_000).await;
     assert_eq!((hub.map.is_some(), hub.objects().len()), (true, names().len()));
     let map = hub.read().unwrap();
-    assert_eq!(next(&map, Here::Unasked, None, hub.now), Step::Later(POLL));
+    assert_eq!(plan(&map, ClusterPresence::Unasked, None, hub.now), PrerequisitePlan::Later(POLL));
 }
 
 #[tokio::test]
@@ -246,7 +248,7 @@ async fn an_order_that_was_spoilt_is_let_go_of_when_the_cluster_is_gone() {
     assert!(hub.map.is_some());
     hub.cluster = false;
     hub.run(60).await;
-    assert!(matches!(hub.released, Some((_, Release::GivenUp(_)))) && hub.map.is_none());
+    assert!(matches!(hub.released, Some((_, PrerequisiteRelease::GivenUp(_)))) && hub.map.is_none());
 }
 
 #[tokio::test]
@@ -256,7 +258,7 @@ async fn what_is_read_of_a_config_map_is_what_stands_there() {
     hub.tick(31);
     hub.stuck.insert("once-1-b".into());
     hub.run(5).await;
-    let map: Map = hub.read().unwrap();
+    let map: PrerequisiteRequest = hub.read().unwrap();
     assert_eq!((&*map.owner.namespace, &*map.owner.name), ("clusters", "one-prerequisites"));
     assert!(map.holds && map.order.is_ok() && map.deleted.is_some() && map.removing.is_some());
 }
@@ -270,6 +272,6 @@ async fn a_clock_that_is_behind_holds_up_nothing() {
     let from = hub.now;
     hub.run(120).await;
     let (at, how) = hub.released.clone().unwrap();
-    assert_eq!((how, hub.map.is_none()), (Release::Done, true));
+    assert_eq!((how, hub.map.is_none()), (PrerequisiteRelease::Done, true));
     assert!(at.duration_since(from) <= GRACE + POLL.try_into().unwrap(), "{at}");
 }

@@ -1,7 +1,7 @@
 //! Whatever happens, in whichever order, what was promised is kept.
 
 use proptest::prelude::*;
-use provider_testplatform::prerequisites::next::{GIVE_UP, GRACE, Release};
+use provider_testplatform::prerequisites::next::{GIVE_UP, GRACE, PrerequisiteRelease};
 use testplatform_apis::bundle::State;
 
 use crate::prerequisites::model::{Call, Hub, Meddle, TIMEOUT, is_ours, names, order};
@@ -163,7 +163,7 @@ proptest! {
             hub.run(5000).await;
             assert!(kept.iter().all(|name| hub.objects().get(name).is_some_and(is_ours)), "{:?}", hub.objects());
             ends(&mut hub).await;
-            assert_eq!(hub.released.as_ref().map(|(_, how)| how), Some(&Release::Done));
+            assert_eq!(hub.released.as_ref().map(|(_, how)| how), Some(&PrerequisiteRelease::Done));
         });
     }
 }

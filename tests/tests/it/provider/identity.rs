@@ -4,7 +4,7 @@ use provider_testplatform::{
     cloud::{
         clouds::Cloud,
         identity::{self, Session},
-        next::{Fault, Removal, Verdict},
+        next::{CredentialCheck, DeletionResult, IdentityError},
     },
     redacted::Redacted,
 };
@@ -19,10 +19,10 @@ async fn started() -> Keystone {
 
 fn cloud(keystone: &Keystone, user: &str) -> Cloud {
     let (file, certificates) = keystone.issuer(user);
-    Cloud::read(file.as_bytes(), Some(certificates.as_bytes())).unwrap()
+    Cloud::parse_clouds_yaml(file.as_bytes(), Some(certificates.as_bytes())).unwrap()
 }
 
-async fn enter(cloud: &Cloud) -> Result<Session, Fault> {
+async fn enter(cloud: &Cloud) -> Result<Session, IdentityError> {
     identity::sign_in(cloud).await
 }
 
@@ -31,18 +31,18 @@ pub async fn one_is_made_taken_listed_and_deleted() -> anyhow::Result<()> {
     let alice = cloud(&keystone, "alice");
     let session = enter(&alice).await.unwrap();
     assert_eq!(session.user, "alice");
-    let made = session.create("one", &["member".into()], None).await.unwrap();
+    let made = session.create_credential("one", &["member".into()], None).await.unwrap();
     assert_eq!(keystone.roles(&made.id), ["member".to_owned()].into());
-    let own = alice.with(made.id.clone(), made.secret.clone());
-    assert_eq!(identity::probe(&own).await, Verdict::Works);
+    let own = alice.with_credential(made.id.clone(), made.secret.clone());
+    assert_eq!(identity::probe_credential(&own).await, CredentialCheck::Works);
     assert!(!format!("{made:?}{own:?}").contains(&made.secret.0), "a secret is in Debug");
-    let listed = session.list().await.unwrap();
+    let listed = session.list_credentials().await.unwrap();
     assert_eq!(listed.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["one"]);
-    let wrong = alice.with(made.id.clone(), Redacted("wrong".into()));
-    assert_eq!(identity::probe(&wrong).await, Verdict::Invalid);
-    assert_eq!(session.delete("alice", &made.id).await, Removal::Gone);
-    assert_eq!(session.delete("alice", &made.id).await, Removal::Gone, "404");
-    assert_eq!(identity::probe(&own).await, Verdict::Invalid, "404");
+    let wrong = alice.with_credential(made.id.clone(), Redacted("wrong".into()));
+    assert_eq!(identity::probe_credential(&wrong).await, CredentialCheck::Invalid);
+    assert_eq!(session.delete_credential("alice", &made.id).await, DeletionResult::Gone);
+    assert_eq!(session.delete_credential("alice", &made.id).await, DeletionResult::Gone, "404");
+    assert_eq!(identity::probe_credential(&own).await, CredentialCheck::Invalid, "404");
     Ok(())
 }
 
@@ -50,27 +50,29 @@ pub async fn refusals_are_told_apart() -> anyhow::Result<()> {
     let keystone = started().await;
     let alice = cloud(&keystone, "alice");
     let session = enter(&alice).await.unwrap();
-    let made = session.create("one", &[], None).await.unwrap();
-    assert_eq!(session.create("one", &[], None).await.unwrap_err(), Fault::Taken);
-    let Fault::Refused(why) = session.create("two", &["owner".into()], None).await.unwrap_err() else {
+    let made = session.create_credential("one", &[], None).await.unwrap();
+    assert_eq!(session.create_credential("one", &[], None).await.unwrap_err(), IdentityError::Taken);
+    let IdentityError::Refused(why) =
+        session.create_credential("two", &["owner".into()], None).await.unwrap_err()
+    else {
         panic!()
     };
     assert!(why.contains("404"), "{why}");
-    let restricted = enter(&alice.with(made.id.clone(), made.secret.clone())).await.unwrap();
-    assert_eq!(restricted.create("three", &[], None).await.unwrap_err(), Fault::Forbidden);
+    let restricted = enter(&alice.with_credential(made.id.clone(), made.secret.clone())).await.unwrap();
+    assert_eq!(restricted.create_credential("three", &[], None).await.unwrap_err(), IdentityError::Forbidden);
     keystone.enter("carol", &["member"]);
     let carol = enter(&cloud(&keystone, "carol")).await.unwrap();
     assert_eq!(
-        carol.delete("alice", &made.id).await,
-        Removal::Left,
+        carol.delete_credential("alice", &made.id).await,
+        DeletionResult::Left,
         "only its owner or an administrator may"
     );
     let bob = enter(&cloud(&keystone, "bob")).await.unwrap();
-    assert_eq!(bob.delete("alice", &made.id).await, Removal::Gone);
-    assert_eq!(bob.delete("../alice", &made.id).await, Removal::Left, "it leads elsewhere");
+    assert_eq!(bob.delete_credential("alice", &made.id).await, DeletionResult::Gone);
+    assert_eq!(bob.delete_credential("../alice", &made.id).await, DeletionResult::Left, "it leads elsewhere");
     keystone.leave("alice");
-    assert_eq!(enter(&alice).await.err(), Some(Fault::Unknown));
-    assert_eq!(session.list().await.unwrap_err(), Fault::Unknown, "its token has ended");
+    assert_eq!(enter(&alice).await.err(), Some(IdentityError::Unknown));
+    assert_eq!(session.list_credentials().await.unwrap_err(), IdentityError::Unknown, "its token has ended");
     Ok(())
 }
 
@@ -79,13 +81,13 @@ pub async fn silence_is_no_refusal() -> anyhow::Result<()> {
     let alice = cloud(&keystone, "alice");
     let session = enter(&alice).await.unwrap();
     keystone.fail_next_creation(Trouble::Unanswered);
-    assert_eq!(session.create("lost", &[], None).await.unwrap_err(), Fault::Unreachable);
-    assert_eq!(session.list().await.unwrap().len(), 1, "it was made");
+    assert_eq!(session.create_credential("lost", &[], None).await.unwrap_err(), IdentityError::Unreachable);
+    assert_eq!(session.list_credentials().await.unwrap().len(), 1, "it was made");
     keystone.set_down(true);
-    assert_eq!(identity::probe(&alice).await, Verdict::Unknown);
-    assert_eq!(session.delete("alice", "any").await, Removal::Unreachable);
+    assert_eq!(identity::probe_credential(&alice).await, CredentialCheck::Unknown);
+    assert_eq!(session.delete_credential("alice", "any").await, DeletionResult::Unreachable);
     drop(keystone);
-    assert_eq!(enter(&alice).await.err(), Some(Fault::Unreachable));
+    assert_eq!(enter(&alice).await.err(), Some(IdentityError::Unreachable));
     Ok(())
 }
 
@@ -94,8 +96,8 @@ pub async fn a_stranger_is_told_nothing() -> anyhow::Result<()> {
     let (keystone, other) = (started().await, started().await);
     let (file, _) = keystone.issuer("alice");
     let (_, certificates) = other.issuer("alice");
-    let stranger = Cloud::read(file.as_bytes(), Some(certificates.as_bytes())).unwrap();
-    assert_eq!(enter(&stranger).await.err(), Some(Fault::Unreachable));
+    let stranger = Cloud::parse_clouds_yaml(file.as_bytes(), Some(certificates.as_bytes())).unwrap();
+    assert_eq!(enter(&stranger).await.err(), Some(IdentityError::Unreachable));
     assert!(keystone.calls().is_empty(), "{:?}", keystone.calls());
     Ok(())
 }

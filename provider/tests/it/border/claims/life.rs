@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use provider_testplatform::{
-    claims::{self, Options, hub::Hub},
-    cluster_claim::world::Settings,
+    claims::{self, Options, hub::ClaimHub},
+    cluster_claim::world::ClaimSettings,
     metrics::Metrics,
 };
 use serde_json::{Value, json};
@@ -293,8 +293,8 @@ impl Life {
 
 pub fn start(hub: &Memory) -> JoinHandle<()> {
     let options = Options {
-        hub: Hub::new(hub.client(), "credentials"),
-        settings: Settings::default(),
+        hub: ClaimHub::new(hub.client(), "credentials"),
+        settings: ClaimSettings::default(),
         patience: Duration::from_secs(10),
         instance: "test".into(),
         now,

@@ -5,7 +5,7 @@ use std::{cell::Cell, collections::BTreeSet, sync::Arc, time::Duration};
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
     config::Config,
-    controller::{self, Mode, Options, Sites},
+    controller::{self, BuildClusterSource, ControllerMode, Options},
     ephemeral_cluster::{draft::draft, profiles::Profiles, settings::Settings},
     hub::Hub,
     metrics::Metrics,
@@ -388,11 +388,11 @@ fn start(hub: &Memory, build_cluster: &Memory, fulfils: bool) -> JoinHandle<()> 
         hub: Hub::new(hub.client(), "ephemeral-cluster", "ci"),
         settings: Arc::new(Settings::from(&config)),
         mode: if fulfils {
-            Mode::Fulfil(Arc::new(move |object, now| draft(object, &config, &profiles, now)))
+            ControllerMode::Fulfil(Arc::new(move |object, now| draft(object, &config, &profiles, now)))
         } else {
-            Mode::Proxy
+            ControllerMode::Proxy
         },
-        build_clusters: Sites::Fixed(vec![("build01".into(), build_cluster.client())]),
+        build_clusters: BuildClusterSource::Fixed(vec![("build01".into(), build_cluster.client())]),
         patience: Duration::from_secs(10),
         build_cluster_call: Duration::from_secs(10),
         build_cluster_patience: Duration::from_secs(30),

@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::cloud::{
-    next::{BATCH, CROWD, GIVE_UP, GO_ON, Known, Scene, Stage, Step, Stored, next},
-    record::{MOST, Old, One, Record},
+    next::{
+        BATCH, CROWD, ClusterStage, CredentialStep, GIVE_UP, GO_ON, ObservedCredential, StepResults,
+        StoredSecret, next_step,
+    },
+    record::{CredentialRecord, CredentialRef, MOST, RetiredCredential},
 };
 use testplatform_apis::cloud::State;
 
@@ -89,9 +92,12 @@ fn crowd(model: &Model, count: usize) {
     }
     let old = ids.into_iter().map(|id| {
         let name = world.credentials[&id].name.clone();
-        Old { one: One { id, user: "alice".into(), name, issuer: "alice".into() }, since: None }
+        RetiredCredential {
+            one: CredentialRef { id, user: "alice".into(), name, issuer: "alice".into() },
+            since: None,
+        }
     });
-    let old: Vec<Old> = old.collect();
+    let old: Vec<RetiredCredential> = old.collect();
     world.secret.as_mut().unwrap().0.old = old;
 }
 
@@ -169,8 +175,8 @@ fn no_more_are_made_on_request_than_can_be_deleted() {
 
 #[test]
 fn a_record_does_not_grow_for_ever() {
-    let mut record = Record::of(UID);
-    let one = |number: usize| One {
+    let mut record = CredentialRecord::of(UID);
+    let one = |number: usize| CredentialRef {
         id: number.to_string(),
         user: "u".into(),
         name: format!("tpc-{UID}-{number}"),
@@ -184,7 +190,7 @@ fn a_record_does_not_grow_for_ever() {
     assert!(!record.add_strays([&one(MOST)], None), "there is no place");
     record.retire(one(MOST), now);
     assert_eq!((record.old.len(), record.open.first().map(String::as_str)), (MOST, Some("first")));
-    assert!(!record.knows("0") && record.knows(&MOST.to_string()));
+    assert!(!record.contains("0") && record.contains(&MOST.to_string()));
 }
 
 #[test]
@@ -231,13 +237,17 @@ fn a_cluster_that_comes_back_has_all_the_time_again() {
 fn a_clock_that_is_behind_holds_up_nothing() {
     let now: Timestamp = "2026-03-02T00:00:00Z".parse().unwrap();
     let hour = SignedDuration::from_hours(1);
-    let gone =
-        Scene { stage: Stage::Gone(now + hour), deleted: true, issuers: vec![], ..scene(Stored::Absent) };
-    let known = Known::default();
-    assert_eq!(next(&gone, &known, now), Step::Mark(Some(now)));
-    let marked = Scene { removing: Some(now), ..gone };
-    assert_eq!(next(&marked, &known, now), Step::Later(Duration::from_secs(30)));
-    assert_eq!(next(&marked, &known, now + ARRIVES), Step::Release);
+    let gone = ObservedCredential {
+        stage: ClusterStage::Gone(now + hour),
+        deleted: true,
+        issuers: vec![],
+        ..scene(StoredSecret::Absent)
+    };
+    let known = StepResults::default();
+    assert_eq!(next_step(&gone, &known, now), CredentialStep::Mark(Some(now)));
+    let marked = ObservedCredential { removing: Some(now), ..gone };
+    assert_eq!(next_step(&marked, &known, now), CredentialStep::Later(Duration::from_secs(30)));
+    assert_eq!(next_step(&marked, &known, now + ARRIVES), CredentialStep::Release);
 }
 
 /// The right to do so was taken away, perhaps for ever: it is not known that nobody is there.

@@ -6,8 +6,8 @@ use provider_testplatform::{
     cluster_claim::{
         next,
         object::ClusterPool,
-        step::{Action, Notes},
-        world::{Deployment, Settings, Source, World},
+        step::{ClaimAnnotations, ClaimOperation},
+        world::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
     },
     ephemeral_cluster::credentials::Published,
 };
@@ -24,17 +24,17 @@ pub(super) fn decide(state: &mut State) {
     let Some(Look::Claim(claim)) = state.looking.take() else { return };
     let object = claim_object(&claim);
     let deployment = match claim.assigned {
-        None => Deployment::Unassigned,
+        None => DeploymentState::Unassigned,
         Some(c) => match &state.clusters[c] {
-            None => Deployment::Gone,
-            Some(cluster) => Deployment::Here(Arc::new(cluster_object(c, cluster))),
+            None => DeploymentState::Gone,
+            Some(cluster) => DeploymentState::Here(Arc::new(cluster_object(c, cluster))),
         },
     };
     let source = match claim.assigned.and_then(|c| Some((c, state.clusters[c].as_ref()?))) {
         Some((c, cluster)) if next::may_read(&object, &deployment) => {
-            Source::Complete(credentials(c, cluster.kubeconfig))
+            CredentialsSource::Complete(credentials(c, cluster.kubeconfig))
         }
-        Some(_) | None => Source::Unread,
+        Some(_) | None => CredentialsSource::Unread,
     };
     let published = match &state.secret {
         None => Published::Absent,
@@ -44,8 +44,8 @@ pub(super) fn decide(state: &mut State) {
         },
         Some(_) => Published::Foreign("another's".into()),
     };
-    let world = World {
-        settings: Settings::default(),
+    let world = ClaimState {
+        settings: ClaimSettings::default(),
         pool: Some(Arc::new(ClusterPool::default())),
         queue: vec![Some(born())],
         unclaimed: vec![],
@@ -53,24 +53,24 @@ pub(super) fn decide(state: &mut State) {
         source,
         published,
     };
-    let step = next::next(&object, &world, born());
+    let step = next::plan(&object, &world, born());
     let mut writes: Vec<Write> = step
         .actions
         .into_iter()
         .filter_map(|action| match action {
-            Action::Publish(made) => {
+            ClaimOperation::Publish(made) => {
                 let (cluster, kubeconfig) = made.source_revision.split_once('@').unwrap();
                 Some(Write::Publish {
                     cluster: cluster.parse().unwrap(),
                     kubeconfig: kubeconfig.parse().unwrap(),
                 })
             }
-            Action::Issue(_) => panic!("nobody wished for a ServiceAccount"),
-            Action::Withdraw => Some(Write::Withdraw),
-            Action::Resume { .. } | Action::Emit(_) => None,
+            ClaimOperation::Issue(_) => panic!("nobody wished for a ServiceAccount"),
+            ClaimOperation::Withdraw => Some(Write::Withdraw),
+            ClaimOperation::Resume { .. } | ClaimOperation::Emit(_) => None,
         })
         .collect();
-    if let Some(Notes { status, credentials_revision, .. }) = step.status {
+    if let Some(ClaimAnnotations { status, credentials_revision, .. }) = step.status {
         let notes = (Some(status.write().unwrap()), credentials_revision);
         if notes != claim.notes {
             writes.push(Write::Note(notes.0, notes.1));

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use provider_testplatform::{
     cluster_claim::{
-        deployment::{Metadata, PoolRef, SecretRef},
+        deployment::{ClusterMetadata, PoolRef, SecretRef},
         object::{ClusterClaim, ClusterDeployment},
     },
     ephemeral_cluster::credentials::Credentials,
@@ -75,7 +75,7 @@ pub(super) fn cluster_object(c: usize, cluster: &Cluster) -> ClusterDeployment {
     spec.installed = true;
     let secret = || SecretRef { name: "x".into() };
     spec.cluster_metadata =
-        Some(Metadata { kubeconfig: secret(), password: Some(secret()), notes: Some(secret()) });
+        Some(ClusterMetadata { kubeconfig: secret(), password: Some(secret()), notes: Some(secret()) });
     spec.cluster_pool_ref = Some(PoolRef {
         namespace: NAMESPACE.into(),
         pool_name: POOL.into(),

@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, sync::MutexGuard};
 
 use provider_testplatform::{
-    bundles::apply::{Refusal, Why},
+    bundles::apply::{ApplyError, ApplyErrorReason},
     prerequisites::{
-        map::Map,
+        map::PrerequisiteRequest,
         next::GRACE,
-        own::{Hub as Calls, Version, Wrote},
+        own::{HubObjects as Calls, ObjectVersion, WriteResult},
     },
 };
 use serde_json::{Value, json};
@@ -70,16 +70,16 @@ impl There {
 pub struct Played<'a> {
     hub: &'a Hub,
     /// As the pass has read it.
-    map: &'a Map,
+    map: &'a PrerequisiteRequest,
 }
 
 impl<'a> Played<'a> {
-    pub fn new(hub: &'a Hub, map: &'a Map) -> Self {
+    pub fn new(hub: &'a Hub, map: &'a PrerequisiteRequest) -> Self {
         Self { hub, map }
     }
 
     /// A call begins: the name of its object, and what is there; or why it comes to nothing.
-    fn call(&self, object: &Value) -> Result<(String, MutexGuard<'_, There>), Refusal> {
+    fn call(&self, object: &Value) -> Result<(String, MutexGuard<'_, There>), ApplyError> {
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
         assert_eq!(object["metadata"]["namespace"], "clusters");
         assert!(self.map.holds, "nothing is done before the finalizer stands there");
@@ -91,15 +91,15 @@ impl<'a> Played<'a> {
         }
         if let Some(dies) = &mut there.dies {
             if *dies == 0 {
-                return Err(Refusal::new(Why::Unreachable, "the process is dead"));
+                return Err(ApplyError::new(ApplyErrorReason::Unreachable, "the process is dead"));
             }
             *dies -= 1;
         }
         if !self.hub.up {
-            return Err(Refusal::new(Why::Unreachable, "it does not answer"));
+            return Err(ApplyError::new(ApplyErrorReason::Unreachable, "it does not answer"));
         }
         if self.hub.refused.contains(&name) {
-            return Err(Refusal::answered(403, "Forbidden", "no"));
+            return Err(ApplyError::from_response(403, "Forbidden", "no"));
         }
         Ok((name, there))
     }
@@ -110,26 +110,26 @@ impl<'a> Played<'a> {
         Some(object)
     }
 
-    fn wrote(&self, there: &mut There, verb: &'static str, name: String) -> Wrote {
+    fn wrote(&self, there: &mut There, verb: &'static str, name: String) -> WriteResult {
         assert!(self.map.deleted.is_none(), "{verb} while the ConfigMap is being deleted");
         let object = self.seen(there, &name).unwrap();
         let ready = object["status"]["ready"] == true;
         there.calls.push(Call { verb, name, ready });
-        Wrote::There(object)
+        WriteResult::There(object)
     }
 }
 
-fn changed() -> Wrote {
-    Wrote::Changed(Refusal::answered(409, "Conflict", "it is another one"))
+fn changed() -> WriteResult {
+    WriteResult::Changed(ApplyError::from_response(409, "Conflict", "it is another one"))
 }
 
 impl Calls for Played<'_> {
-    async fn find(&self, object: &Value) -> Result<Option<Value>, Refusal> {
+    async fn find(&self, object: &Value) -> Result<Option<Value>, ApplyError> {
         let (name, there) = self.call(object)?;
         Ok(self.seen(&there, &name))
     }
 
-    async fn create(&self, object: &Value) -> Result<Wrote, Refusal> {
+    async fn create(&self, object: &Value) -> Result<WriteResult, ApplyError> {
         let (name, mut there) = self.call(object)?;
         assert!(object["metadata"]["uid"].is_null() && object["metadata"]["resourceVersion"].is_null());
         assert!(is_ours(object));
@@ -140,9 +140,10 @@ impl Calls for Played<'_> {
         Ok(self.wrote(&mut there, "create", name))
     }
 
-    async fn apply(&self, object: &Value) -> Result<Wrote, Refusal> {
+    async fn apply(&self, object: &Value) -> Result<WriteResult, ApplyError> {
         let (name, mut there) = self.call(object)?;
-        let Some(before) = there.objects.get(&name).filter(|there| Version::of(there) == Version::of(object))
+        let Some(before) =
+            there.objects.get(&name).filter(|there| ObjectVersion::of(there) == ObjectVersion::of(object))
         else {
             return Ok(changed());
         };
@@ -152,9 +153,10 @@ impl Calls for Played<'_> {
         Ok(self.wrote(&mut there, "apply", name))
     }
 
-    async fn delete(&self, object: &Value, only: &Version) -> Result<(), Refusal> {
+    async fn delete(&self, object: &Value, only: &ObjectVersion) -> Result<(), ApplyError> {
         let (name, mut there) = self.call(object)?;
-        let Some(mut before) = there.objects.get(&name).filter(|there| Version::of(there) == *only).cloned()
+        let Some(mut before) =
+            there.objects.get(&name).filter(|there| ObjectVersion::of(there) == *only).cloned()
         else {
             return Ok(());
         };

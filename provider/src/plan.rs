@@ -1,4 +1,4 @@
-//! What one pass over an object comes to: actions, then its status and events about it, then what nothing waits for, then when to look again.
+//! Plan of one reconcile: operations, then status and events, then independent operations, then the requeue.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -10,21 +10,20 @@ use crate::{
     ephemeral_cluster::{credentials::Credentials, status::Status},
 };
 
-/// What is to be done about one object now.
+/// Plan for one object.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Step {
-    /// In this order; the first that fails ends the pass. Each may have been done before, by a pass that did not
-    /// come to its end.
-    pub actions: Vec<Action>,
+pub struct Plan {
+    /// In this order; the first failure ends the reconcile. Each operation may have been executed before, by an incomplete reconcile.
+    pub actions: Vec<Operation>,
     /// Written after the actions, if it differs from what is stored. None leaves it alone.
     pub status: Option<Status>,
     /// Emitted once the status is stored. A status that is refused, or was decided on a late copy, is decided again: its events are emitted
     /// by the pass that stores it, and by no other.
     pub events: Vec<Event>,
-    /// Done after the status, each by itself: what may fail for long, and must keep neither anything else from being done nor that from being
-    /// said. Nor is it kept from being done by what fails before, but for a conflict. Of one that fails the event right after it is not told, and
-    /// the whole is looked at again soon.
-    pub afterwards: Vec<Action>,
+    /// Runs after the status, each operation on its own: these may fail for long, and must block neither the other operations nor the status.
+    /// Earlier failures do not block them either, except a conflict. If one fails, the event right after it is not emitted, and the object is
+    /// requeued soon.
+    pub afterwards: Vec<Operation>,
     /// When to look again although nothing happened.
     pub requeue: Requeue,
 }
@@ -37,8 +36,8 @@ pub enum Requeue {
     OnChange,
     /// After this time at the latest: a deadline, or something that cannot be watched.
     After(Duration),
-    /// What was read was not enough, or not current: at once, reading anew.
-    Anew,
+    /// The observation was incomplete or outdated: reconcile immediately without caches.
+    Fresh,
 }
 
 impl Requeue {
@@ -52,14 +51,14 @@ impl Requeue {
 ///
 /// Those on the EphemeralCluster itself carry the resourceVersion that was read, so that a decision on an old copy fails.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum Operation {
     /// Puts our finalizer on the EphemeralCluster.
     AddFinalizer,
     /// Takes our finalizer off the EphemeralCluster.
     RemoveFinalizer,
     /// Sets annotations of the EphemeralCluster; None removes one.
-    Annotate(BTreeMap<String, Option<String>>),
-    /// Creates a ProwJob. One of that name that is there already is the one that was meant.
+    SetAnnotations(BTreeMap<String, Option<String>>),
+    /// Creates a ProwJob. An existing one of that name is the same job.
     CreateProwJob(Box<Value>),
     /// Writes onto a ProwJob of another controller's making whose it is.
     ClaimProwJob {
@@ -74,25 +73,25 @@ pub enum Action {
     AbortProwJob {
         /// Name of the ProwJob.
         name: String,
-        /// Why, for whoever looks at the job.
+        /// Reason, for readers of the job.
         description: String,
     },
-    /// Creates the Secret that the wait step waits for. One that is there already stays as it is.
-    Signal {
+    /// Creates the Secret that the wait step waits for. An existing one stays as it is.
+    SignalWaitStep {
         /// The build cluster.
         cluster: String,
         /// Namespace of ci-operator on it.
         namespace: String,
     },
-    /// The same; where it is not taken, the ProwJob is set to aborted: its end is waited for no longer.
-    SignalOrAbort {
+    /// Signals the wait step; if the signal is refused, aborts the ProwJob and stops waiting for its end.
+    SignalWaitStepOrAbort {
         /// The build cluster.
         cluster: String,
         /// Namespace of ci-operator on it.
         namespace: String,
         /// Name of the ProwJob.
         name: String,
-        /// Why it is aborted, for whoever looks at the job.
+        /// Reason for the abort, for readers of the job.
         description: String,
     },
     /// Creates or updates `<ec>-credentials`, controlled by the EphemeralCluster. Fails on a Secret of another owner.
@@ -101,8 +100,8 @@ pub enum Action {
     IssueCredentials(Box<Issue>),
     /// Deletes `<ec>-credentials`, if the EphemeralCluster controls it.
     WithdrawCredentials,
-    /// Tells whoever watches the EphemeralCluster.
-    Emit(Event),
+    /// Emits an event about the EphemeralCluster.
+    EmitEvent(Event),
 }
 
 /// An event on the EphemeralCluster. Made on transitions only.

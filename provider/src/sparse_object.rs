@@ -1,7 +1,7 @@
-//! What is read of an object into which somebody else writes what they like: the fields that are needed here, as deep as those go.
+//! Partial read of objects into which others may write anything: only the fields that are needed, to the depth that those have.
 //!
-//! `serde_json` reads no more than 128 levels, and one object with more fails the whole list that it is in. What is passed over has no such limit:
-//! whatever one tenant nests in a claim, and the managed fields mirror it, nobody is kept from seeing those of all others.
+//! `serde_json` reads at most 128 levels, and one object with more fails the whole list. Skipped fields have no such limit: however deep a
+//! tenant nests a claim, and with it the managed fields, the objects of all others stay readable.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -16,9 +16,9 @@ use crate::any_kind::any_kind;
 
 /// How many are listed at once: each may be as large as etcd takes it, which is 1.5 MB.
 pub const PAGE: u32 = 20;
-/// What is read of a spec.
+/// Fields that are read of a spec.
 const SPEC: &[&str] = &["byoc", "claimRef", "cleanup", "forProvider", "tearDownCluster"];
-/// What is read of a status, that of a run of Tekton's included.
+/// Fields that are read of a status, including that of a Tekton run.
 const STATUS: &[&str] = &["backend", "completionTime", "conditions", "hub", "phase"];
 /// How many levels of a spec or a status are read, itself included. None of these fields has as many; what lies deeper counts as null.
 const LEVELS: u8 = 8;
@@ -44,7 +44,7 @@ struct Whole {
     status: Value,
 }
 
-/// What is read of its metadata: the rest may be nested, or is nobody's business here.
+/// Fields that are read of the metadata. The rest may be nested, or is not needed here.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Metadata {
@@ -90,7 +90,7 @@ fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error>
 /// Reads so many levels of a value.
 #[derive(Clone, Copy)]
 struct Down {
-    /// Of a map these fields alone; none: all of them.
+    /// Fields of a map that are read; None reads all of them.
     fields: Option<&'static [&'static str]>,
     levels: u8,
 }
@@ -248,7 +248,7 @@ mod tests {
         let whole = json!({ "metadata": {}, "spec": spec, "status": status }).to_string();
         let read: PartialObject = serde_json::from_str(&whole).unwrap();
         assert_eq!(read.body, json!({ "spec": spec, "status": status }));
-        // Of what has none, and where only metadata was asked for.
+        // An object without a body, and one of which only the metadata was requested.
         let bare: PartialObject = serde_json::from_str(r#"{ "metadata": { "name": "demo" } }"#).unwrap();
         assert_eq!(bare.body, json!({ "spec": null, "status": null }));
     }

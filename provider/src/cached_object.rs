@@ -1,8 +1,8 @@
-//! What every object has in common that is held in a cache.
+//! Shared shape of all cached objects.
 
 /// Declares one: its metadata, and parts of its spec and status, each read as far as it can be. The rest is dropped, because there may
 /// be thousands.
-macro_rules! held {
+macro_rules! cached_object {
     ($(#[$doc:meta])* $name:ident, $spec:ty, $status:ty) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Default)]
@@ -60,4 +60,4 @@ macro_rules! held {
     };
 }
 
-pub(crate) use held;
+pub(crate) use cached_object;

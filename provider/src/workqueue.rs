@@ -1,8 +1,8 @@
-//! Looks at things by their names: when something happened to one, and when one is due.
+//! Work queue of the small controllers: reconciles requests by name, on events and after requeues.
 //!
-//! Several at once, so that what waits for one hub keeps nobody waiting for another, and never two at the same thing. Those that took long
-//! the last time leave half of the places to the others: what takes connections and never answers may be a tenant's, and he may have many.
-//! One that panics ends neither the others nor the process: what is looked at may be a tenant's, and would end the next process, too.
+//! Several requests run concurrently, so that a slow hub delays nobody else's requests, and never two for the same object. Requests that took
+//! long the last time get at most half of the workers: a server that accepts connections and never answers may be a tenant's, and a tenant may
+//! have many. A panic ends neither the other requests nor the process: the object may be a tenant's, and would crash the next process too.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,51 +17,51 @@ use tokio::{
 };
 
 use crate::{
-    controller::{pass::guarded, queue::backoff},
+    controller::{pass::catch_panic, queue::backoff},
     metrics::Metrics,
 };
 
 /// How many looks there are at once, and how often at most.
 #[derive(Clone, Copy)]
-pub(crate) struct Pace {
+pub(crate) struct Concurrency {
     /// At so many things at once.
-    pub at_once: usize,
-    /// What happens to one thing in this time is one look.
-    pub calm: Duration,
+    pub max_concurrent_reconciles: usize,
+    /// Events for one request within this time lead to one reconcile.
+    pub debounce: Duration,
 }
 
 /// Where a look is a matter of one object.
-pub(crate) const CALM: Duration = Duration::from_millis(200);
-/// What took longer than that, and is to be looked at again, will take long again.
-const LONG: Duration = Duration::from_secs(5);
-/// When a look has failed or came too early, and at most, once it has often: whatever is the matter, those at which it is looked may be hundreds.
+pub(crate) const DEBOUNCE: Duration = Duration::from_millis(200);
+/// A reconcile that took longer than this and is requeued counts as slow.
+const SLOW_RECONCILE: Duration = Duration::from_secs(5);
+/// First and maximum delay after a failure or a missing dependency. The maximum is low enough for hundreds of affected requests.
 const BACKOFF: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
 /// When a look has panicked.
-const AFTER_A_BUG: Duration = Duration::from_secs(30);
+const PANIC_BACKOFF: Duration = Duration::from_secs(30);
 
-/// What a look at a thing came to.
+/// Result of a reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// It is looked at again when something happens.
-    Rest,
-    /// It is looked at again after that, at the latest.
-    After(Duration),
-    /// What it needs is not there yet, and nobody tells when it is. It is looked at again, each time later.
-    NotYet,
-    /// It could not be looked at. It is tried again, each time later.
+pub(crate) enum Action {
+    /// Reconcile after the next event.
+    AwaitChange,
+    /// Reconcile after this time at the latest.
+    RequeueAfter(Duration),
+    /// A dependency is missing and no watch reports it. The request is retried with increasing delay.
+    Backoff,
+    /// The reconcile failed. It is retried with increasing delay.
     Failed,
 }
 
-impl From<Option<Duration>> for Next {
+impl From<Option<Duration>> for Action {
     fn from(after: Option<Duration>) -> Self {
-        after.map_or(Self::Rest, Self::After)
+        after.map_or(Self::AwaitChange, Self::RequeueAfter)
     }
 }
 
 /// Looks until `stop`, or until nothing can happen any more; what has begun is finished.
-pub(crate) async fn looks<N: Clone + Ord + Debug, L: Future<Output = Next>>(
+pub(crate) async fn run_queue<N: Clone + Ord + Debug, L: Future<Output = Action>>(
     mut happened: UnboundedReceiver<N>,
-    Pace { at_once, calm }: Pace,
+    Concurrency { max_concurrent_reconciles: at_once, debounce: calm }: Concurrency,
     metrics: &Metrics,
     look: impl Fn(N) -> L,
     stop: impl Future<Output = ()>,
@@ -85,18 +85,18 @@ pub(crate) async fn looks<N: Clone + Ord + Debug, L: Future<Output = Next>>(
                 Some(name) => (name, calm),
                 None => break,
             },
-            Some(Over { name, next, long }) = running.next() => {
+            Some(Completed { name, next, long }) = running.next() => {
                 busy.remove(&name);
-                if long && next != Next::Rest {
+                if long && next != Action::AwaitChange {
                     slow.insert(name.clone());
                 } else {
                     slow.remove(&name);
                 }
                 let failed = failures.remove(&name).unwrap_or_default();
                 match next {
-                    Next::Rest => continue,
-                    Next::After(after) => (name, after),
-                    Next::NotYet | Next::Failed => {
+                    Action::AwaitChange => continue,
+                    Action::RequeueAfter(after) => (name, after),
+                    Action::Backoff | Action::Failed => {
                         let failed = failed.saturating_add(1);
                         failures.insert(name.clone(), failed);
                         (name, backoff(failed, BACKOFF))
@@ -107,7 +107,7 @@ pub(crate) async fn looks<N: Clone + Ord + Debug, L: Future<Output = Next>>(
                 if let Some((name, _)) = next {
                     due.remove(&name);
                     busy.insert(name.clone());
-                    running.push(survived(metrics, look(name.clone()), name));
+                    running.push(reconcile_caught(metrics, look(name.clone()), name));
                 }
                 continue;
             }
@@ -119,22 +119,26 @@ pub(crate) async fn looks<N: Clone + Ord + Debug, L: Future<Output = Next>>(
 }
 
 /// A look that has ended.
-struct Over<N> {
+struct Completed<N> {
     name: N,
-    next: Next,
+    next: Action,
     /// Whether it took long.
     long: bool,
 }
 
-async fn survived<N: Debug>(metrics: &Metrics, look: impl Future<Output = Next>, name: N) -> Over<N> {
+async fn reconcile_caught<N: Debug>(
+    metrics: &Metrics,
+    look: impl Future<Output = Action>,
+    name: N,
+) -> Completed<N> {
     let began = Instant::now();
-    let next = guarded(async { Ok(look.await) }).await.unwrap_or_else(|error| {
-        let (reason, again_in) = (error.reason.as_str(), AFTER_A_BUG);
+    let next = catch_panic(async { Ok(look.await) }).await.unwrap_or_else(|error| {
+        let (reason, again_in) = (error.reason.as_str(), PANIC_BACKOFF);
         metrics.failed(error.action, reason);
         tracing::warn!(?name, %error, reason, ?again_in, "failed");
-        Next::After(again_in)
+        Action::RequeueAfter(again_in)
     });
-    Over { name, next, long: began.elapsed() > LONG }
+    Completed { name, next, long: began.elapsed() > SLOW_RECONCILE }
 }
 
 #[cfg(test)]
@@ -152,7 +156,7 @@ mod tests {
     async fn began(
         events: &[(u64, &str)],
         at_once: usize,
-        look: impl AsyncFn(&str) -> Next,
+        look: impl AsyncFn(&str) -> Action,
     ) -> Vec<(u128, String)> {
         counted(&Metrics::default(), events, at_once, look).await
     }
@@ -161,14 +165,14 @@ mod tests {
         metrics: &Metrics,
         events: &[(u64, &str)],
         at_once: usize,
-        look: impl AsyncFn(&str) -> Next,
+        look: impl AsyncFn(&str) -> Action,
     ) -> Vec<(u128, String)> {
         let (sender, happened) = unbounded_channel();
         let start = Instant::now();
         let began = Mutex::new(vec![]);
-        let looking = looks(
+        let looking = run_queue(
             happened,
-            Pace { at_once, calm: CALM },
+            Concurrency { max_concurrent_reconciles: at_once, debounce: DEBOUNCE },
             metrics,
             async |name: String| {
                 began.lock().unwrap().push((start.elapsed().as_millis(), name.clone()));
@@ -200,7 +204,7 @@ mod tests {
             if name == "slow" {
                 sleep(Duration::from_secs(30)).await;
             }
-            Next::Rest
+            Action::AwaitChange
         };
         let began = began(&[(0, "slow"), (1, "quick"), (2, "slow"), (3, "quick")], 8, look).await;
         // And what happened meanwhile is seen by one more look, after the first.
@@ -211,7 +215,7 @@ mod tests {
     async fn no_more_than_so_many_at_once() {
         let look = async |_: &str| {
             sleep(Duration::from_secs(10)).await;
-            Next::Rest
+            Action::AwaitChange
         };
         let began = began(&[(0, "a"), (0, "b"), (0, "c")], 2, look).await;
         assert_eq!(seen(&began), [(200, "a"), (200, "b"), (10_200, "c")]);
@@ -221,15 +225,15 @@ mod tests {
     async fn those_that_took_long_leave_half_of_the_places() {
         let look = async |name: &str| {
             if !name.starts_with("silent") {
-                return Next::Rest;
+                return Action::AwaitChange;
             }
             sleep(Duration::from_secs(10)).await;
-            Next::After(Duration::ZERO)
+            Action::RequeueAfter(Duration::ZERO)
         };
         let events = [(0, "silent-1"), (0, "silent-2"), (0, "silent-3"), (15, "a"), (21, "b")];
         let began = began(&events, 2, look).await;
         let others: Vec<_> = seen(&began).into_iter().filter(|(_, name)| name.len() == 1).collect();
-        // Who is silent is not known before the first look at it.
+        // A server is not known to be unresponsive before its first reconcile.
         assert_eq!(others, [(20_200, "a"), (21_200, "b")]);
         let turns = |of: &str| began.iter().filter(|(_, name)| name == of).count();
         assert!((2..=5).contains(&turns("silent-1")), "{began:?}");
@@ -239,7 +243,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_to_be_looked_at_again_is() {
-        let look = async |name: &str| Next::from((name == "a").then_some(Duration::from_secs(40)));
+        let look = async |name: &str| Action::from((name == "a").then_some(Duration::from_secs(40)));
         let began = began(&[(0, "a"), (0, "b"), (0, "a")], 2, look).await;
         assert_eq!(seen(&began), [(200, "a"), (200, "b"), (40_200, "a"), (80_200, "a")]);
     }
@@ -250,8 +254,8 @@ mod tests {
         let look = async |_: &str| {
             let mut failures = failures.lock().unwrap();
             *failures += 1;
-            // What happened meanwhile does not wait, and changes nothing.
-            if *failures == 7 { Next::Rest } else { Next::Failed }
+            // An event in the meantime does not wait, and changes nothing.
+            if *failures == 7 { Action::AwaitChange } else { Action::Failed }
         };
         let began = began(&[(0, "a"), (68, "a"), (98, "a")], 8, look).await;
         let at: Vec<_> = began.iter().map(|(at, _)| *at).collect();
@@ -264,7 +268,7 @@ mod tests {
         let look = async |_: &str| {
             let mut looked = looked.lock().unwrap();
             *looked += 1;
-            if *looked == 3 { Next::After(Duration::from_secs(1)) } else { Next::Failed }
+            if *looked == 3 { Action::RequeueAfter(Duration::from_secs(1)) } else { Action::Failed }
         };
         let began = began(&[(0, "a")], 8, look).await;
         let at: Vec<_> = began.iter().map(|(at, _)| *at).take(6).collect();
@@ -277,7 +281,7 @@ mod tests {
         let look = async |name: &str| {
             sleep(Duration::from_secs(5)).await;
             assert_ne!(name, "bad", "a bug");
-            Next::Rest
+            Action::AwaitChange
         };
         let began = counted(&metrics, &[(0, "bad"), (1, "good"), (50, "good")], 8, look).await;
         let bad = [(200, "bad"), (35_200, "bad"), (70_200, "bad")];
@@ -294,7 +298,7 @@ mod tests {
         let look = async |_: &str| {
             sleep(Duration::from_secs(20)).await;
             *ended.lock().unwrap() += 1;
-            Next::Rest
+            Action::AwaitChange
         };
         let began = began(&[(90, "late")], 2, look).await;
         assert_eq!((seen(&began), *ended.lock().unwrap()), (vec![(90_200, "late")], 1));

@@ -1,34 +1,37 @@
-//! Objects by their names. That there is none is believed only where the API server says so of this very object: 404 is also the answer for a kind that
-//! it does not serve, or not in this version, and that of whatever stands in between, and ends are concluded from it that nobody can take back.
+//! Reads of single objects. An object counts as absent only if the API server says so about this very object: 404 is also the response for an
+//! unserved kind or version, and of any proxy in between, and irreversible decisions depend on it.
 
 use std::fmt::Debug;
 
 use kube::{Api, core::PartialObjectMeta};
 use serde::de::DeserializeOwned;
 
-use crate::execute::error::is_gone;
+use crate::execute::error::is_object_not_found;
 
 /// Reads an object. None: there is none.
-pub(crate) async fn find<K>(api: &Api<K>, name: &str) -> kube::Result<Option<K>>
+pub(crate) async fn get_opt<K>(api: &Api<K>, name: &str) -> kube::Result<Option<K>>
 where
     K: Clone + DeserializeOwned + Debug,
 {
-    unless_gone(api.get(name).await, name)
+    ignore_not_found(api.get(name).await, name)
 }
 
 /// Reads the metadata of an object. None: there is none.
-pub(crate) async fn find_metadata<K>(api: &Api<K>, name: &str) -> kube::Result<Option<PartialObjectMeta<K>>>
+pub(crate) async fn get_metadata_opt<K>(
+    api: &Api<K>,
+    name: &str,
+) -> kube::Result<Option<PartialObjectMeta<K>>>
 where
     K: Clone + DeserializeOwned + Debug,
 {
-    unless_gone(api.get_metadata(name).await, name)
+    ignore_not_found(api.get_metadata(name).await, name)
 }
 
-/// What a call about an object came to. None: there is none.
-pub(crate) fn unless_gone<T>(answer: kube::Result<T>, name: &str) -> kube::Result<Option<T>> {
+/// Turns a `NotFound` error about this object into `None`.
+pub(crate) fn ignore_not_found<T>(answer: kube::Result<T>, name: &str) -> kube::Result<Option<T>> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
-        Err(error) if is_gone(&error, name) => Ok(None),
+        Err(error) if is_object_not_found(&error, name) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -59,10 +62,10 @@ mod tests {
             "message": "configmaps \"one\" not found", "reason": "NotFound",
             "details": { "name": "one", "kind": "configmaps" }, "code": 404 }"#;
         let maps = answering(StatusCode::NOT_FOUND, gone);
-        assert_eq!(find(&maps, "one").await.unwrap(), None);
-        assert!(find_metadata(&maps, "one").await.unwrap().is_none());
+        assert_eq!(get_opt(&maps, "one").await.unwrap(), None);
+        assert!(get_metadata_opt(&maps, "one").await.unwrap().is_none());
         let there = r#"{ "kind": "ConfigMap", "apiVersion": "v1", "metadata": { "name": "one" } }"#;
-        let found = find(&answering(StatusCode::OK, there), "one").await.unwrap();
+        let found = get_opt(&answering(StatusCode::OK, there), "one").await.unwrap();
         assert_eq!(found.unwrap().metadata.name.as_deref(), Some("one"));
     }
 
@@ -81,8 +84,8 @@ mod tests {
             "",
         ] {
             let maps = answering(StatusCode::NOT_FOUND, text);
-            assert!(find(&maps, "one").await.is_err(), "{text}");
-            assert!(find_metadata(&maps, "one").await.is_err(), "{text}");
+            assert!(get_opt(&maps, "one").await.is_err(), "{text}");
+            assert!(get_metadata_opt(&maps, "one").await.is_err(), "{text}");
         }
     }
 }
