@@ -141,11 +141,11 @@ impl Engine {
     }
 
     /// Boxed as what it is, so that it is compiled here, and not in each program that has an engine.
-    fn start_with<'t>(
+    fn start_with(
         extras: Extras,
         core_arguments: Vec<String>,
-        tell: &'t (dyn Fn(&'static str) + Sync),
-    ) -> BoxFuture<'t, anyhow::Result<Self>> {
+        tell: &(dyn Fn(&'static str) + Sync),
+    ) -> BoxFuture<'_, anyhow::Result<Self>> {
         Box::pin(Self::start_step_by_step(extras, core_arguments, tell))
     }
 
