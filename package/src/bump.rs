@@ -1,10 +1,10 @@
 //! `cargo xpkg bump`: moves the pinned commits in a checkout of an infra-deployments-like repository.
 //!
-//! Files in as bytes → [`plan()`] → edits → bytes out. Lines that are not meant keep every byte, because a file of a GitOps
-//! repository is reviewed as a diff and owned by others. Only [`disk`], [`git`] and [`command`] touch the world.
+//! Files in as bytes → [`plan()`] → edits → bytes out. Unaffected lines keep every byte, because a file of a GitOps repository is reviewed
+//! as a diff and owned by others. Only [`disk`], [`git`] and [`command`] perform I/O.
 //!
-//! **Invariant:** on an error nothing is changed. **Invariant:** what was edited is read again and means what was meant.
-//! **Invariant:** staging and production are never changed together.
+//! **Invariant:** an error changes nothing. **Invariant:** every edited file is parsed again and has the intended content. **Invariant:**
+//! staging and production never change together.
 
 mod application_set;
 mod body;
@@ -51,8 +51,8 @@ pub use schema::{Change, Verdict, compare_definitions, compare_request, compare_
 pub use tree::Tree;
 pub use upstream::{Kind, Upstream, UpstreamCommit, commits_of_log};
 
-/// The source that is moved if none is named: where the Konflux clusters have Crossplane and its compositions from.
+/// The default source: the repository from which the Konflux clusters get Crossplane and its compositions.
 pub const UPSTREAM_SOURCE: &str = "konflux-ci/crossplane-control-plane";
 
-/// The component that is edited if none is named.
+/// The default component.
 pub const COMPONENT: &str = "crossplane-control-plane";

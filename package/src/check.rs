@@ -1,11 +1,11 @@
 //! `cargo xpkg check`: of packages, clusters and catalogues.
 //!
-//! `cargo xpkg check xpkg` reads a package as Crossplane's package manager does, and says everything that is wrong with it.
+//! `cargo xpkg check xpkg` reads a package like Crossplane's package manager does, and reports all of its problems.
 //!
-//! Input: an artifact. Output: problems, each with its place. Only [`command`] reads files and registries.
+//! Input: an artifact. Output: problems with their places. Only [`command`] reads files and registries.
 //!
-//! Core stops at the first thing that it does not like, and says some of it only when the package is installed; here all of it is found,
-//! also what core tolerates but nobody means.
+//! Core stops at the first problem, and reports some only at installation. This check finds all of them, including constructs that core
+//! tolerates but nobody intends.
 
 use std::fmt;
 
@@ -22,23 +22,23 @@ mod image;
 mod objects;
 pub mod stream;
 
-/// How bad something is.
+/// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Core does not install it, or what it installs does not work.
+    /// Core does not install it, or the installed objects do not work.
     Error,
-    /// It works, but not as one would expect.
+    /// It works, but not as expected.
     Warning,
 }
 
-/// Something that is wrong.
+/// A problem of a package, cluster or catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// Where.
+    /// File and line, object or layer.
     pub place: String,
-    /// What, and what to do.
+    /// Description and remedy.
     pub text: String,
 }
 
@@ -62,12 +62,12 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Whether core would not install it, or it would not work.
+/// Whether any problem prevents installation or operation.
 pub fn is_bad(problems: &[Problem]) -> bool {
     problems.iter().any(|problem| problem.severity == Severity::Error)
 }
 
-/// What a package is, as far as it can be read.
+/// Summary of a package, as far as it is readable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// `Function`, `Configuration` or `Provider`.
@@ -76,11 +76,11 @@ pub struct Summary {
     pub name: String,
     /// Kind and name of every other object.
     pub objects: Vec<String>,
-    /// Such as `linux/amd64`.
+    /// Platforms, such as `linux/amd64`.
     pub platforms: Vec<String>,
 }
 
-/// Everything that is wrong with a package, and what it is.
+/// Checks a package. Returns its summary and all problems.
 pub fn package(artifact: &Artifact) -> (Summary, Vec<Problem>) {
     let mut problems = Vec::new();
     let images = image::images(artifact, &mut problems);

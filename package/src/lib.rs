@@ -1,11 +1,13 @@
-//! The packaging tool, `cargo xpkg`: what users install, generated from the types, built, pushed, checked and kept in step.
+//! The packaging tool, `cargo xpkg`: generates the installed files from the types, builds, pushes and checks packages, and synchronizes
+//! schemas.
 //!
-//! Input: the crate `testplatform-apis`. Output: files under `package/`, as path and text; only [`write()`] touches the disk.
-//! [`build`], [`registry`], [`check`], [`sync`], [`bump`], [`hub`] and [`offers`] are a subcommand each; [`install`] is what is made of data
-//! among the manifests that users install.
+//! Input: the crate `testplatform-apis`. Output: files under `package/`, as path and text; only [`write_files`] touches the disk.
+//! [`build`], [`registry`], [`check`], [`sync`], [`bump`], [`hub`] and [`offers`] are one subcommand each. [`install`] has the generated
+//! parts of the installed manifests.
 //!
-//! **Invariant:** nothing under `package/crds`, `package/xrds`, `package/input`, `package/function` and `package/configuration` is
-//! written by hand, lists for kustomize apart, nor are the Compositions of pools and TestClusters; a test generates all of it again and compares.
+//! **Invariant:** all files under `package/crds`, `package/xrds`, `package/input`, `package/function` and `package/configuration` are
+//! generated, except lists for kustomize. So are the Compositions of pools and TestClusters. A test generates all of them again and
+//! compares.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,15 +30,15 @@ pub mod sync;
 
 pub use testplatform_apis::yaml::to_yaml;
 
-/// What lists files for kustomize. It is no manifest itself.
+/// File name of a kustomization, which is no manifest itself.
 pub const KUSTOMIZATION: &str = "kustomization.yaml";
 
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Where it belongs, relative to the directory `package/`.
+    /// Path, relative to the directory `package/`.
     pub path: &'static str,
-    /// Its whole text.
+    /// Complete text.
     pub text: String,
 }
 
@@ -55,7 +57,7 @@ pub fn generate() -> anyhow::Result<Vec<File>> {
             text: document(&crd::ephemeral_cluster())?,
         },
         File { path: "function/crossplane.yaml", text: document(&build::meta::function())? },
-        // As it lies in the package: for builds in pipelines, where no tool of ours packs it.
+        // In the form inside the package: for builds in pipelines that pack it without our tool.
         File {
             path: "function/package.yaml",
             text: generated(&build::stream::function(std::slice::from_ref(&input))?),
@@ -73,7 +75,7 @@ pub fn generate() -> anyhow::Result<Vec<File>> {
             path: "input/testplatform-template.schema.json",
             text: format!("{:#}\n", serde_json::to_value(template::entry::schema())?),
         },
-        // With what installs them: spaces are for those who had them.
+        // Next to their kustomization: spaces are only for existing users.
         File { path: "install/components/spaces/composition.yaml", text: document(&space_composition())? },
         File { path: "install/components/spaces/definition.yaml", text: document(&xrd::space()?)? },
         File { path: "xrds/testclusters.ci.openshift.org.yaml", text: document(&xrd::test_cluster()?)? },
@@ -93,7 +95,7 @@ pub fn generate() -> anyhow::Result<Vec<File>> {
     Ok(files)
 }
 
-/// The Composition of pools. It fetches nothing before the first call: what the function asks for, the other pools, it needs once.
+/// The Composition of pools. It fetches nothing before the first call: the function requests the other pools, and needs them once.
 fn pool_composition() -> Value {
     json!({
         "apiVersion": "apiextensions.crossplane.io/v1",
@@ -110,9 +112,9 @@ fn pool_composition() -> Value {
     })
 }
 
-/// The component that lets pools be kept in Git: definition and Composition, each as Argo CD is to treat it.
+/// The component for pools in Git: definition and Composition, each with Argo CD's annotations.
 fn pool_component() -> anyhow::Result<Vec<File>> {
-    // A prune of the definition would delete every pool. It comes before the function, whose status it has to declare.
+    // Pruning the definition would delete every pool. The definition precedes the function, whose status it declares.
     let (definition, composition) = (xrd::test_platform_cluster_pool()?, pool_composition());
     Ok(vec![
         File {
@@ -126,7 +128,7 @@ fn pool_component() -> anyhow::Result<Vec<File>> {
     ])
 }
 
-/// The Composition of spaces, under the incumbent's name, to which live composites refer. Nothing is fetched for it.
+/// The Composition of spaces, under the incumbent's name, which live composites reference. It fetches nothing.
 fn space_composition() -> Value {
     json!({
         "apiVersion": "apiextensions.crossplane.io/v1",
@@ -144,10 +146,10 @@ fn space_composition() -> Value {
     })
 }
 
-/// Writes those of `files` that differ from what is there, and returns their paths. Folders are made as needed.
+/// Writes changed files and returns their paths. Missing directories are created.
 ///
 /// # Errors
-/// If a file cannot be written; the ones before it are then written.
+/// If a file cannot be written; the previous ones are already written.
 pub fn write(directory: &Path, files: &[File]) -> anyhow::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     for file in files {

@@ -1,4 +1,4 @@
-//! `cargo xpkg`: see the library for what it makes.
+//! `cargo xpkg`: see the library for its output.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -40,17 +40,17 @@ enum Generated {
     Offers(offers::command::Arguments),
 }
 
-/// Where the files of this crate are: the tool runs in the checkout that it was built in.
+/// Directory of this crate: the tool runs in the checkout that it was built in.
 const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
-/// `check`, `sync` and `generate offers` found something. Every other failure is 1, also on the command line.
+/// Exit code for problems found by `check`, `sync` and `generate offers`. Every other failure is 1, also on the command line.
 const FOUND: u8 = 3;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            // 2 means a change to `bump`, so a mistake on the command line is 1 as every other error. Nobody is left to tell
-            // if it cannot be printed.
+            // For `bump` 2 means a change, so a mistake on the command line is 1 like every other error. A failed print cannot be reported
+            // to anyone.
             let _ = error.print();
             return ExitCode::from(u8::from(error.use_stderr()));
         }

@@ -1,5 +1,5 @@
-//! What serves TestClusters, composites in the tenant's namespace: their Composition, and the component that adds them to an
-//! installation that serves claims.
+//! Support for TestClusters, composites in the tenant's namespace: their Composition, and the component that adds them to an installation
+//! with claims.
 //!
 //! Input: names. Output: JSON values and files. No I/O.
 
@@ -44,7 +44,7 @@ pub fn composition() -> Value {
     })
 }
 
-/// Makes both flavours count together, of a Composition of either.
+/// Makes a Composition of either flavour count composites of both.
 pub fn count_both(composition: &mut Value) {
     let kinds = [claim::COMPOSITE_KIND, test_cluster::KIND];
     let of_clusters =
@@ -59,10 +59,10 @@ pub fn count_both(composition: &mut Value) {
     }
 }
 
-/// The component: the definition and the Composition, each as Argo CD is to treat it.
+/// The component: definition and Composition, each with Argo CD's annotations.
 pub(crate) fn component() -> anyhow::Result<Vec<File>> {
-    // A prune of the definition would delete every composite, and with it every cluster. It comes before the function, whose status
-    // it has to declare.
+    // Pruning the definition would delete every composite, and with it every cluster. The definition precedes the function, whose status it
+    // declares.
     let mut composition = composition();
     count_both(&mut composition);
     Ok(vec![

@@ -1,9 +1,9 @@
-//! `cargo xpkg generate offers`: the catalogues of templates and pools → ConfigMap `testplatform-offers`, which everybody may read.
+//! `cargo xpkg generate offers`: the catalogues of templates and pools → ConfigMap `testplatform-offers`, which is public.
 //!
-//! Input: names and texts of files. Output: the offers, or everything that is in the way of them. Only [`command`] touches the disk.
+//! Input: names and texts of files. Output: the offers, or all problems that prevent them. Only [`command`] touches the disk.
 //!
-//! **Invariant:** a catalogue with a flaw gives no offers at all. **Invariant:** no name of a hub or of a tenant that the files tell of is
-//! a word in what is offered, whoever wrote it there.
+//! **Invariant:** a catalogue with a problem gives no offers at all. **Invariant:** no offer contains the name of a hub or tenant that is
+//! in the files, whoever wrote it there.
 
 pub mod command;
 mod pool;
@@ -31,21 +31,21 @@ use crate::{
 };
 use words::{Place, Secretive};
 
-/// What is offered, and what is not.
+/// Offers, and omitted entries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Made {
-    /// What is offered.
+    /// Offers of the catalogues.
     pub offers: Offers,
-    /// What the catalogues have and nobody may ask for: what it is, and why not.
+    /// Catalogue entries that nobody may request: name and reason of each.
     pub left_out: Vec<String>,
 }
 
-/// Everything that may be asked for by the catalogues in these files, or everything that is wrong with them.
+/// Builds the offers of the catalogues in these files, or returns all problems.
 ///
-/// `sayable`: names of hubs and tenants that are words of everyday language too, and may be said.
+/// `sayable` are names of hubs and tenants that are also everyday words, and allowed in offers.
 ///
 /// # Errors
-/// What `cargo xpkg check catalogue` finds; otherwise each place where a hub or a tenant is named.
+/// Problems of `cargo xpkg check catalogue`; otherwise each place with the name of a hub or tenant.
 pub fn made(files: &[(String, String)], sayable: &BTreeSet<String>) -> Result<Made, Vec<Problem>> {
     let checked = catalogue::check(files);
     if !checked.problems.is_empty() {
@@ -56,7 +56,7 @@ pub fn made(files: &[(String, String)], sayable: &BTreeSet<String>) -> Result<Ma
     let mut left_out = Vec::new();
     for (file, text) in files {
         for (line, document) in split(text) {
-            // Whatever is no YAML was a problem above.
+            // The catalogue check above reports invalid YAML.
             let Ok(value) = serde_saphyr::from_str::<Value>(document) else { continue };
             secretive.hear(&value);
             let place = || Place::of(file, line, document);
@@ -97,10 +97,10 @@ pub fn made(files: &[(String, String)], sayable: &BTreeSet<String>) -> Result<Ma
     if problems.is_empty() { Ok(Made { offers, left_out }) } else { Err(problems) }
 }
 
-/// The ConfigMap as YAML. Equal offers are equal bytes.
+/// The ConfigMap as YAML. Equal offers give equal bytes.
 ///
 /// # Errors
-/// If it is larger than what can be applied.
+/// If it is too large to apply.
 pub fn config_map(offers: &Offers, namespace: &str) -> anyhow::Result<String> {
     let mut text = serde_json::to_value(offers).context("offers have no form in JSON")?;
     text["offers"].as_array_mut().into_iter().flatten().for_each(tidy);
@@ -126,7 +126,7 @@ pub fn config_map(offers: &Offers, namespace: &str) -> anyhow::Result<String> {
     ))
 }
 
-/// An offer as people write one: `2h` for `2h0m0s`, and nothing of what a parameter is not.
+/// Simplifies an offer for readers: `2h` for `2h0m0s`, and no irrelevant fields of parameters.
 fn tidy(offer: &mut Value) {
     for path in ["/defaultLifetime", "/maxLifetime", "/timeouts/provision", "/timeouts/teardown"] {
         if let Some(Value::String(text)) = offer.pointer_mut(path) {
@@ -141,7 +141,7 @@ fn tidy(offer: &mut Value) {
     }
 }
 
-/// Whole numbers without a fraction: 3, and not 3.0.
+/// Whole numbers without a fraction: 3 for 3.0.
 fn whole(value: Value) -> Value {
     match value {
         Value::Number(number) => {

@@ -58,7 +58,7 @@ fn architecture(text: &str) -> Result<Architecture, String> {
     found.ok_or_else(|| "one of amd64 and arm64".to_owned())
 }
 
-/// Builds, writes and prints. `package` is the folder of this crate, with what is packed.
+/// Builds, writes and prints. `package` is the directory of this crate, with the files to pack.
 ///
 /// # Errors
 /// If something cannot be built, read or written.
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyho
         (function.repository(), digest)
     } else {
         let repository = format!("{}/{FUNCTION}", arguments.registry.trim_end_matches('/'));
-        // Refused before minutes are spent on a build.
+        // Refuse bad arguments before a build takes minutes.
         repository.parse::<Reference>().context("--registry cannot be used")?;
         let programs = programs(arguments, &workspace, FUNCTION, &arguments.function_binary)?;
         let stream = stream::function(&documents(&package.join("input"))?)?;
@@ -117,7 +117,7 @@ fn programs(
     architectures.into_iter().map(|architecture| workspace.build(name, architecture)).collect()
 }
 
-/// Writes one package in both forms, and prints its digest.
+/// Writes one package in both formats, and prints its digest.
 fn write(
     output: &Path,
     name: &str,
@@ -149,7 +149,7 @@ fn write_plugin(output: &Path, program: &[u8], out: &mut impl Write) -> anyhow::
     let name = format!("{PLUGIN}-linux-{}", Architecture::of_program(program)?);
     let path = output.join(&name);
     let write = || {
-        // Not over one that runs: that is refused.
+        // Never write over a running program: the kernel refuses that.
         let _ = fs::remove_file(&path);
         fs::write(&path, program)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
@@ -158,7 +158,7 @@ fn write_plugin(output: &Path, program: &[u8], out: &mut impl Write) -> anyhow::
     writeln!(out, "{name} {}", Digest::of(program)).context("cannot print")
 }
 
-/// The YAML files of a folder, in the order of their names. What kustomize reads there is no part of a package.
+/// The YAML files of a directory, sorted by name. Kustomizations are skipped: they are no part of a package.
 fn documents(folder: &Path) -> anyhow::Result<Vec<Value>> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut files: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<_>>()?;

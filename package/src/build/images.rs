@@ -1,6 +1,6 @@
-//! Which files are in which image.
+//! Content of the images.
 //!
-//! Input: programs, streams, what they are. Output: images. No I/O.
+//! Input: programs, package streams, metadata. Output: images. No I/O.
 
 use std::collections::BTreeMap;
 
@@ -13,33 +13,33 @@ use crate::oci::{
     layer::{self, Entry, Layer},
 };
 
-/// What is said about all images of a build.
+/// Metadata shared by all images of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
-    /// Without a `v`.
+    /// Version without a `v`.
     pub version: String,
-    /// The commit that it was built from, where one is known.
+    /// Commit of the sources, if known.
     pub revision: Option<String>,
-    /// The time of every file and of the image, in seconds since 1970.
+    /// Time of every file and of the image, in seconds since 1970.
     pub time: u64,
 }
 
-/// A program, and what is in it.
+/// A program and its bill of materials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The whole file.
+    /// Content of the program file.
     pub bytes: Vec<u8>,
-    /// Its bill of materials, as `CycloneDX` JSON.
+    /// Bill of materials, as `CycloneDX` JSON.
     pub sbom: Vec<u8>,
 }
 
-/// uid and gid of `nonroot`, as the base images of the field have it. Crossplane and `OpenShift` choose others.
+/// uid and gid of `nonroot`, as in the distroless base images. Crossplane and `OpenShift` choose others.
 const USER: &str = "65532:65532";
 
 /// The function's package for each program: package and runtime are one image.
 ///
 /// # Errors
-/// If a program is not one that runs in an image without libraries.
+/// If a program cannot run in an image without libraries.
 pub fn function(programs: &[Program], stream: &str, about: &About) -> anyhow::Result<Vec<Image>> {
     let description = "Composition function that serves TestPlatformCluster claims, with its package";
     let ports = ["9443/tcp", "8080/tcp"].map(str::to_owned).to_vec();
@@ -50,10 +50,10 @@ pub fn function(programs: &[Program], stream: &str, about: &About) -> anyhow::Re
         .collect()
 }
 
-/// The provider's image for each program. It is a plain image, since Crossplane does not install it: it runs on the hub.
+/// The provider's image for each program. It is a plain image: Crossplane does not install it, because it runs on the hub.
 ///
 /// # Errors
-/// If a program is not one that runs in an image without libraries.
+/// If a program cannot run in an image without libraries.
 pub fn provider(programs: &[Program], about: &About) -> anyhow::Result<Vec<Image>> {
     let description = "Reconciler on the Test Platform hub: fulfils EphemeralClusters, publishes credentials";
     programs
@@ -62,14 +62,14 @@ pub fn provider(programs: &[Program], about: &About) -> anyhow::Result<Vec<Image
         .collect()
 }
 
-/// The Configuration, which has nothing that runs.
+/// The Configuration, which contains no program.
 ///
 /// # Errors
-/// Never, as long as JSON can hold texts.
+/// Never: strings always serialize to JSON.
 pub fn configuration(stream: &str, about: &About) -> anyhow::Result<Image> {
     let description = "XRD and Composition of TestPlatformCluster";
     Image::new(
-        // It runs nowhere, but a configuration of an image has to say something, and this is what core looks for.
+        // Nothing runs in it, but core requires a platform in the image configuration.
         Architecture::Amd64,
         &Start::default(),
         vec![package_layer(stream, about)?],
@@ -89,12 +89,12 @@ fn runtime(
     let architecture = Architecture::of_program(&program.bytes)
         .with_context(|| format!("the program of {name} cannot be packed"))?;
     let files = [
-        // Readable and executable by anybody: the user is chosen where it runs.
+        // Readable and executable by everyone: the runtime chooses the user.
         Entry { path: name.to_owned(), mode: 0o755, bytes: program.bytes.clone() },
-        // Where scanners of images look.
+        // Image scanners look here.
         Entry { path: format!("usr/share/sbom/{name}.cdx.json"), mode: 0o644, bytes: program.sbom.clone() },
     ];
-    // The program first: a package that changes in its metadata alone shares this layer with the one before.
+    // The program comes first: a package with only new metadata shares this layer with its predecessor.
     let mut layers = vec![layer::pack(&files, about.time)?];
     layers.extend(package);
     let start = Start { entrypoint: vec![format!("/{name}")], user: USER.to_owned(), ports };

@@ -1,15 +1,15 @@
-//! `crossplane.yaml`: what a package says about itself.
+//! `crossplane.yaml`: the metadata of a package.
 //!
-//! Input: nothing but names. Output: JSON values, to be written as YAML. No I/O.
+//! Input: names only. Output: JSON values, to be written as YAML. No I/O.
 
 use serde_json::{Value, json};
 
 use super::{CONFIGURATION, FUNCTION};
 
-/// From there on core has EnvironmentConfigs of the version that the function asks for
-/// (<https://github.com/crossplane/crossplane/pull/5938>); the suffix lets release candidates match.
+/// First core release with the EnvironmentConfig version that the function requires (<https://github.com/crossplane/crossplane/pull/5938>).
+/// The suffix admits release candidates.
 const FUNCTION_NEEDS: &str = ">=v1.18.0-0";
-/// From there on there are definitions of composites in namespaces.
+/// First core release with definitions of namespaced composites.
 const CONFIGURATION_NEEDS: &str = ">=v2.0.0-0";
 
 const README: &str = "\
@@ -36,10 +36,10 @@ pub fn function() -> Value {
     })
 }
 
-/// The metadata of the Configuration, without what it depends on: that has a digest only once the function is built.
+/// The metadata of the Configuration, without its dependencies: the function's digest is known only after its build.
 ///
-/// provider-kubernetes is no dependency. Whoever has it already, from a mirror, would get a second one
-/// beside it, and the two would fight for the same CRDs.
+/// provider-kubernetes is no dependency. An installation from a mirror would get a second provider-kubernetes, and the two would fight over
+/// the same CRDs.
 pub fn configuration() -> Value {
     json!({
         "apiVersion": "meta.pkg.crossplane.io/v1",

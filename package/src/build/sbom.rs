@@ -1,9 +1,9 @@
 //! The bill of materials of a program: every crate that is linked into it, as `CycloneDX`.
 //!
-//! Input: what cargo says. Output: JSON. No I/O.
+//! Input: output of cargo. Output: JSON. No I/O.
 //!
-//! `cargo metadata` knows licences and sources, but of everything that any crate of the workspace uses; `cargo tree` knows
-//! exactly what is linked into one program, but little else; checksums are in `Cargo.lock`. So all three are read.
+//! Three sources are necessary. `cargo metadata` has licences and sources, but of every crate in the workspace. `cargo tree` has exactly
+//! the crates linked into one program, but little else. `Cargo.lock` has checksums.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,15 +23,15 @@ use cyclonedx_bom::{
 
 use crate::oci::to_json;
 
-/// A crate by name and version, which is enough where two sources of one version do not occur.
+/// A crate by name and version. Two sources with one version do not occur.
 type Crate = (String, String);
 
-/// Makes the bill of one program.
+/// Builds the bill of materials of one program.
 ///
-/// `tree` is what `cargo tree --prefix none --format {p}` prints for it, `lock` the text of `Cargo.lock`.
+/// `tree` is the output of `cargo tree --prefix none --format {p}` for it, `lock` the text of `Cargo.lock`.
 ///
 /// # Errors
-/// If the three do not fit together, or the bill is not valid.
+/// If the three sources contradict each other, or the bill is invalid.
 pub fn bill(program: &str, metadata: &Metadata, tree: &str, lock: &str) -> anyhow::Result<Vec<u8>> {
     let linked = linked(tree)?;
     let packages: BTreeMap<&PackageId, &Package> = metadata
@@ -119,7 +119,7 @@ fn component(
     Ok(component)
 }
 
-/// Not cargo's own id, which for crates of this workspace is a path on the machine that built them.
+/// Reference of a crate. Cargo's own id is no alternative: for workspace crates it contains a path of the build machine.
 fn reference(package: &Package) -> String {
     format!("pkg:cargo/{}@{}", package.name, package.version)
 }
@@ -142,7 +142,7 @@ fn edges(metadata: &Metadata, packages: &BTreeMap<&PackageId, &Package>) -> Vec<
         .collect()
 }
 
-/// Lines like `tokio v1.54.0`, `apis v0.1.0 (/path)`, `tokio v1.54.0 (*)`.
+/// Parses lines such as `tokio v1.54.0`, `apis v0.1.0 (/path)`, `tokio v1.54.0 (*)`.
 fn linked(tree: &str) -> anyhow::Result<BTreeSet<Crate>> {
     tree.lines()
         .filter(|line| !line.trim().is_empty())
@@ -156,7 +156,7 @@ fn linked(tree: &str) -> anyhow::Result<BTreeSet<Crate>> {
         .context("cargo tree does not print names and versions")
 }
 
-/// `Cargo.lock` is TOML, but always written by cargo, one value on a line.
+/// Checksums from `Cargo.lock`. It is TOML, but cargo always writes one value per line.
 fn checksums(lock: &str) -> BTreeMap<Crate, String> {
     let mut checksums = BTreeMap::new();
     for block in lock.split("[[package]]") {

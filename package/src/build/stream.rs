@@ -10,7 +10,7 @@ use testplatform_apis::test_cluster;
 use super::{FUNCTION, meta};
 use crate::{modern, oci::Digest, to_yaml};
 
-/// The function's package: what it says about itself, then the CRDs of its inputs, which are never installed but read by tools.
+/// The function's package: its metadata, then the CRDs of its inputs. Core never installs these; tools read them.
 ///
 /// # Errors
 /// If a document cannot be written as YAML.
@@ -18,11 +18,10 @@ pub fn function(inputs: &[Value]) -> anyhow::Result<String> {
     stream([&meta::function()].into_iter().chain(inputs))
 }
 
-/// The Configuration: what it says about itself, then XRDs, then Compositions.
+/// The Configuration: its metadata, then XRDs, then Compositions.
 ///
-/// It depends on the function by digest, so that nobody gets another function than the one that was tested with it. If the package manager
-/// installs that dependency by itself, it names the Function object after the repository; so the Compositions in
-/// this package name it like that too.
+/// It depends on the function by digest, so every user gets the tested function. The package manager names the Function object of an
+/// installed dependency after its repository. The Compositions in this package therefore use that name.
 ///
 /// # Errors
 /// If no Composition uses the function, or a document cannot be written as YAML.
@@ -41,7 +40,7 @@ pub fn configuration(
     }]);
     let name = dependency_name(function_repository);
     let mut compositions = compositions.to_vec();
-    // Both are there as soon as this package is.
+    // Both exist as soon as this package is installed.
     if xrds.iter().any(|xrd| xrd["spec"]["names"]["kind"] == test_cluster::KIND) {
         compositions.iter_mut().for_each(modern::count_both);
     }
@@ -61,7 +60,7 @@ pub fn configuration(
     stream([&about].into_iter().chain(xrds).chain(&compositions))
 }
 
-/// What core calls the object of a dependency that it installs by itself: the repository without its registry, as a DNS label.
+/// Core's name for the Function object of an installed dependency: the repository without its registry, as a DNS label.
 pub fn dependency_name(repository: &str) -> String {
     let path = repository.split_once('/').map_or(repository, |(_, path)| path);
     let mut name: String = path

@@ -1,11 +1,11 @@
-//! The list of clusters in the ApplicationSet. A member cluster that it does not name gets the base, without Crossplane.
+//! The list of clusters in the ApplicationSet. A member cluster outside of the list gets the base, without Crossplane.
 
 use serde_json::Value;
 
 use super::text::{self, lines};
 use super::{Problem, Tree};
 
-/// Where ApplicationSets are.
+/// Directory of ApplicationSets.
 const DIRECTORY: &str = "argo-cd-apps";
 
 /// A cluster in the list.
@@ -13,7 +13,7 @@ const DIRECTORY: &str = "argo-cd-apps";
 pub struct Element {
     /// The cluster's name in Argo CD.
     pub name: String,
-    /// The directory in the environment; the base where it is not given.
+    /// The directory in the environment; none for the base.
     pub directory: Option<String>,
 }
 
@@ -30,7 +30,7 @@ pub struct ApplicationSet {
 pub fn of_component(tree: &Tree, component: &str) -> Result<Option<ApplicationSet>, Problem> {
     let root = format!("components/{component}");
     for (file, bytes) in tree.under(DIRECTORY) {
-        // Most of several hundred files are about something else and need not be read.
+        // Skip parsing of files that do not mention the component: most of several hundred files.
         if text::line_with(bytes, &root).is_none() {
             continue;
         }
@@ -43,7 +43,7 @@ pub fn of_component(tree: &Tree, component: &str) -> Result<Option<ApplicationSe
     Ok(None)
 }
 
-/// Clusters that other ApplicationSets name, each with the number of them.
+/// Clusters in other ApplicationSets, each with the number of sets.
 pub fn elsewhere(tree: &Tree, this: &str) -> Vec<(String, usize)> {
     let mut counts = std::collections::BTreeMap::new();
     for (file, bytes) in tree.under(DIRECTORY).filter(|(file, _)| *file != this) {
@@ -61,7 +61,7 @@ pub fn elsewhere(tree: &Tree, this: &str) -> Vec<(String, usize)> {
     counts.into_iter().collect()
 }
 
-/// The file with one more cluster, written as its neighbours are.
+/// The file with one more cluster, in the format of its neighbours.
 pub fn with(tree: &Tree, set: &ApplicationSet, cluster: &str) -> Result<String, Problem> {
     let bytes = tree.get(&set.file).unwrap_or_default();
     let text = text::utf8(&set.file, bytes)?;
@@ -103,7 +103,7 @@ pub fn with(tree: &Tree, set: &ApplicationSet, cluster: &str) -> Result<String, 
     if read == expected { Ok(after) } else { Err(refused(directory.number)) }
 }
 
-/// Whether a list of clusters has one in a ring, wherever below the directory. In rings these lists are patches that components share.
+/// Whether any list of clusters below the directory has the cluster in the ring. In rings these lists are patches that components share.
 pub fn lists_in_ring(tree: &Tree, ring: &str, cluster: &str) -> bool {
     let all = tree.under(DIRECTORY).filter(|(_, bytes)| text::line_with(bytes, "values.ring: ").is_some());
     let mut documents = all.flat_map(|(file, bytes)| text::documents(file, bytes).unwrap_or_default());

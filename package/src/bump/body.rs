@@ -6,22 +6,22 @@ use std::fmt::Write as _;
 use super::upstream::{Kind, Upstream};
 use super::{Commit, Environment, Finding, Plan, Request, Severity, delta};
 
-/// What the text is made of.
+/// Data for the text.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts<'a> {
-    /// What was asked for.
+    /// The request.
     pub request: &'a Request,
-    /// What changes.
+    /// The planned changes.
     pub plan: &'a Plan,
-    /// The source in between, one for each commit that is left; empty where no clone was given.
+    /// The source between old and new commit, one for each commit that remains; empty without a clone.
     pub ranges: &'a [Upstream],
-    /// What the checks found.
+    /// Findings of the checks.
     pub findings: &'a [Finding],
-    /// Days that staging has had the target.
+    /// Days since staging got the target.
     pub staged_days: Option<i64>,
     /// The Jira key.
     pub jira: Option<&'a str>,
-    /// Why, in the words of who asks.
+    /// The reason, as given by the requester.
     pub why: Option<&'a str>,
 }
 
@@ -127,7 +127,7 @@ fn why(out: &mut String, facts: &Facts) -> std::fmt::Result {
     for kind in Kind::ALL {
         let Some(commits) = kinds.get(&kind) else { continue };
         writeln!(out, "{} ({}):\n", kind.heading(), commits.len())?;
-        // Dozens of these come from a bot, and say the same.
+        // Dozens of these come from a bot, with the same message.
         let shown = if kind <= Kind::Digests { 10 } else { usize::MAX };
         for commit in commits.iter().take(shown) {
             writeln!(out, "- {commit}")?;

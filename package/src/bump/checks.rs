@@ -1,4 +1,4 @@
-//! The checks that need nothing but the checkout. B02, B04 to B06, B11 and B14 look at the source, see `delta`.
+//! The checks that need only the checkout. B02, B04 to B06, B11 and B14 read the source, see `delta`.
 
 mod clusters;
 mod files;
@@ -14,18 +14,18 @@ use super::{
     shared, text,
 };
 
-/// What is known beside the files.
+/// Knowledge of the checks besides the files.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The component's directory below `components/`.
     pub component: String,
-    /// Repositories whose pins must be whole commits; of others it is only said.
+    /// Repositories whose pins must be full commits; pins of other repositories only get a note.
     pub sources: Vec<Source>,
-    /// Which cluster is in which ring.
+    /// Assignment of clusters to rings.
     pub rings: Rings,
-    /// Commits that staging ever had, with when it got them in Unix seconds; none where history is not known.
+    /// Commits that staging ever had, each with its time in Unix seconds; none without history.
     pub staged: Option<BTreeMap<Commit, i64>>,
-    /// ProviderConfigs that the compositions name.
+    /// ProviderConfigs that the compositions reference.
     pub provider_configs: Vec<String>,
     /// API groups of the claims.
     pub groups: Vec<String>,
@@ -34,7 +34,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// What holds for the incumbent and for this repository's own packages.
+    /// The context for the incumbent and for this repository's own packages.
     pub fn new(component: &str, source: Source, rings: Rings) -> Self {
         Self {
             component: component.to_owned(),
@@ -59,13 +59,13 @@ struct Read {
 }
 
 impl Read {
-    /// The objects of an overlay that kustomize takes.
+    /// The rendered objects of an overlay that kustomize accepts.
     fn objects(&self) -> Option<&Rendered> {
         self.rendered.as_ref()?.as_ref().ok()
     }
 }
 
-/// All findings, the heaviest first.
+/// All findings, most severe first.
 pub fn check(tree: &Tree, context: &Context) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut read = Vec::new();
@@ -78,7 +78,7 @@ pub fn check(tree: &Tree, context: &Context) -> Vec<Finding> {
                 let rendered = (!overlay.part).then(|| render(tree, &overlay.directory));
                 read.push(Read { overlay, file, rendered });
             }
-            // Said by B15, which reads every file.
+            // B15 reports it, because B15 reads every file.
             Err(problem) if problem.what.starts_with("not ") => {}
             Err(problem) => findings.push(
                 Finding::error("B01", format!("{}; {}", problem.what, problem.help))
@@ -94,7 +94,7 @@ pub fn check(tree: &Tree, context: &Context) -> Vec<Finding> {
     pins(&read, context, &mut findings);
     shared(tree, context, &mut findings);
     staged(&read, context, &mut findings);
-    // Where no cluster says who it is, there are no claims that would lead to a hub.
+    // Without a cluster name there are no claims that would reach a hub.
     if environment_config::is_for(tree, &context.component, &context.rings) {
         objects::environment_configs(tree, &read, &mut findings);
         objects::provider_configs(&read, context, &mut findings);
@@ -177,7 +177,7 @@ fn pins(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
     }
 }
 
-/// B01: what overlays share is in all of them at once, so it should not have pins, and none that move.
+/// B01: overlays share these files, so a change reaches all of them at once. They should not have pins, and no moving ones.
 fn shared(tree: &Tree, context: &Context, findings: &mut Vec<Finding>) {
     let all = shared::shared(tree, &context.component, &context.rings).into_iter();
     for pin in all.filter(|pin| context.sources.iter().any(|known| known.is(&pin.source))) {
@@ -190,7 +190,7 @@ fn shared(tree: &Tree, context: &Context, findings: &mut Vec<Finding>) {
     }
 }
 
-/// B03: what production has, staging had before.
+/// B03: staging had every commit of production before.
 fn staged(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
     let Some(history) = &context.staged else { return };
     let now = pinned(read, |environment| environment == Environment::Staging);

@@ -188,7 +188,7 @@ pub fn run(bump: &Bump, out: &mut impl Write, err: &mut impl Write, now: i64) ->
     }
 }
 
-/// Why a command came to no result.
+/// Reason for which a command has no result.
 #[derive(Debug)]
 enum Failure {
     Problems(Vec<Problem>),
@@ -217,7 +217,7 @@ fn print_json(out: &mut impl Write, value: &Value) -> io::Result<()> {
     writeln!(out, "{value:#}")
 }
 
-/// A line on a terminal about what takes long. Nothing where the output is kept.
+/// Prints progress of a slow step to a terminal. Prints nothing if the output is redirected.
 fn progress(err: &mut impl Write, what: &str) -> io::Result<()> {
     if io::stderr().is_terminal() { writeln!(err, "{what}") } else { Ok(()) }
 }
@@ -243,7 +243,7 @@ impl Place {
         }
     }
 
-    /// Directories of the source that pins name; what is deployed begins there.
+    /// Directories of the source in pins. The deployed part starts at them.
     fn directories(&self, tree: &Tree, rings: &Rings) -> BTreeSet<String> {
         overlays(tree, &self.component, rings)
             .iter()
@@ -256,7 +256,7 @@ impl Place {
             .collect()
     }
 
-    /// What the checks know beside the files; from the clone what compositions at `range` name.
+    /// The context of the checks. With a clone, it includes the ProviderConfigs that compositions at `range` reference.
     fn context(&self, rings: &Rings, ranges: &[Upstream]) -> Result<Context, Problem> {
         let mut context = Context::new(&self.component, self.source.clone(), rings.clone());
         if git::is_checkout(&self.repo)? {

@@ -9,20 +9,20 @@ use super::schema::{self, Verdict};
 use super::upstream::{self, Kind, Upstream};
 use super::{Finding, Right, Severity, image, rights, text};
 
-/// Where packages may come from.
+/// Allowed sources of packages.
 const REGISTRIES: [&str; 1] = ["quay.io/konflux-ci/"];
 
-/// With what a finding begins that makes the risk high.
+/// Message prefix of a finding that makes the risk high.
 const WIDE: &str = "wide rights added";
 
-/// How much can go wrong.
+/// Risk of a bump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Risk {
-    /// Digests only.
+    /// Only digests change.
     Low,
-    /// What is composed, or rights, or definitions.
+    /// Composed resources, rights or definitions change.
     Medium,
-    /// Claims in flight can break, or rights become much wider.
+    /// Existing claims can break, or rights become much wider.
     High,
 }
 
@@ -40,7 +40,7 @@ pub fn check(range: &Upstream, crd: Option<&Value>, rollback: bool, registries: 
     findings
 }
 
-/// B02: the target comes after what is deployed.
+/// B02: the target is a descendant of the deployed commit.
 fn ancestry(range: &Upstream, rollback: bool, findings: &mut Vec<Finding>) {
     let (from, to) = (range.from.short(), range.to.short());
     if !range.known {
@@ -60,12 +60,12 @@ fn ancestry(range: &Upstream, rollback: bool, findings: &mut Vec<Finding>) {
     }
 }
 
-/// B04: what a claim may say, the remote object's CRD takes.
+/// B04: the remote object's CRD accepts every value that a claim can have.
 fn requests(range: &Upstream, crd: Option<&Value>, findings: &mut Vec<Finding>) {
     let Some(crd) = crd else { return };
     let group = text::str_at(crd, &["spec", "names", "kind"]);
     for xrd in upstream::definitions(&range.after) {
-        // Only a claim that becomes such an object has its schema.
+        // Only claims that become such an object have its schema.
         if group == Some("EphemeralCluster")
             && text::str_at(&xrd, &["spec", "names", "kind"]) != Some("XTestPlatformCluster")
         {
@@ -82,7 +82,7 @@ fn requests(range: &Upstream, crd: Option<&Value>, findings: &mut Vec<Finding>) 
     }
 }
 
-/// B05 and B06: definitions keep claims in flight valid, and keep their names.
+/// B05 and B06: definitions keep existing claims valid, and keep their names.
 fn definitions(range: &Upstream, findings: &mut Vec<Finding>) {
     let after = upstream::definitions(&range.after);
     for old in upstream::definitions(&range.before) {
@@ -109,7 +109,7 @@ fn definitions(range: &Upstream, findings: &mut Vec<Finding>) {
     }
 }
 
-/// B06: Compositions keep name and type, composed resources their names.
+/// B06: Compositions keep name and type; composed resources keep their names.
 fn compositions(range: &Upstream, findings: &mut Vec<Finding>) {
     let after = upstream::of_kind(&range.after, "Composition");
     for old in upstream::of_kind(&range.before, "Composition") {
@@ -139,7 +139,7 @@ fn compositions(range: &Upstream, findings: &mut Vec<Finding>) {
     }
 }
 
-/// B11: packages come from known registries at digests; which changed.
+/// B11: packages come from known registries, by digest. Reports changed packages.
 fn packages(range: &Upstream, registries: &[String], findings: &mut Vec<Finding>) {
     let (before, after) = (upstream::packages(&range.before), upstream::packages(&range.after));
     for (name, package) in &after {
@@ -158,14 +158,14 @@ fn packages(range: &Upstream, registries: &[String], findings: &mut Vec<Finding>
     }
 }
 
-/// B14: rights that are new or gone.
+/// B14: added and removed rights.
 fn rights_delta(range: &Upstream, findings: &mut Vec<Finding>) {
     let of = |tree| {
         let mut roles = upstream::of_kind(tree, "ClusterRole");
         roles.extend(upstream::of_kind(tree, "Role"));
         rights::of_places(&roles)
     };
-    // What a Role gives a ClusterRole covers, not the other way round.
+    // A right of a ClusterRole covers the same right of a Role, not the other way round.
     let covers = |(had, right): &Placed, (place, other): &Placed| {
         (had.is_none() || had == place) && right.covers(other)
     };
@@ -203,10 +203,10 @@ fn rights_delta(range: &Upstream, findings: &mut Vec<Finding>) {
     }
 }
 
-/// A right, and in which namespace; none: in all of them.
+/// A right with its namespace; none: all namespaces.
 type Placed = (Option<String>, Right);
 
-/// A sentence for each place. What a ClusterRole gives is for wherever it is bound.
+/// One sentence per namespace. Rights of a ClusterRole apply to every namespace with a binding.
 fn said<'a>(what: &'a str, rights: &'a [Placed]) -> impl Iterator<Item = String> + 'a {
     let places: BTreeSet<Option<&str>> = rights.iter().map(|(place, _)| place.as_deref()).collect();
     places.into_iter().map(move |place| {
@@ -219,7 +219,7 @@ fn in_place(place: Option<&str>) -> String {
     place.map_or_else(String::new, |namespace| format!(" in namespace {namespace}"))
 }
 
-/// The level of the riskiest change, not of the size of the diff, and the reason.
+/// The risk level of the riskiest change, independent of the size of the diff, with the reason.
 pub fn risk(ranges: &[Upstream], findings: &[Finding]) -> (Risk, String) {
     if let Some(finding) = findings.iter().find(|finding| {
         (finding.severity == Severity::Error && matches!(finding.id, "B02" | "B05" | "B06" | "B11"))

@@ -1,4 +1,4 @@
-//! What is deployed of a source: the directories that are pinned, and whatever their kustomizations lead to in the same repository.
+//! The deployed part of a source: the pinned directories, and every path in the same repository that their kustomizations reference.
 
 use std::collections::BTreeSet;
 
@@ -8,28 +8,28 @@ use super::pin::is_remote;
 use super::tree::{KUSTOMIZATIONS, resolved};
 use super::{Problem, Tree, text};
 
-/// Directories and files that are deployed. `files` are all that the source has at a commit, and `read` has the documents of one.
+/// Deployed directories and files. `files` are all files of the source at a commit; `read` returns the documents of one.
 ///
-/// A directory counts whole: so what is made of the files in it is seen, by whichever of kustomize's generators that is.
+/// A directory counts completely, so files that any of kustomize's generators reads are included.
 ///
 /// # Errors
-/// If a kustomization on the way cannot be read: what it leads to would be left out without a word.
+/// If a kustomization on the way cannot be read: its references would be omitted silently.
 pub fn places(
     pinned: &BTreeSet<String>,
     files: &BTreeSet<String>,
     read: impl Fn(&str) -> Result<Vec<Value>, Problem>,
 ) -> Result<BTreeSet<String>, Problem> {
     let mut found = BTreeSet::new();
-    // As pins write it, `config/` is `config`.
+    // Pins write `config/` for `config`.
     let mut next: Vec<String> = pinned.iter().filter_map(|directory| resolved("", directory)).collect();
     while let Some(place) = next.pop() {
-        // Where one leads back to itself, which kustomize refuses, this ends.
+        // The loop ends at a cycle, which kustomize refuses.
         if !found.insert(place.clone()) {
             continue;
         }
         let Some(path) = kustomization(files, &place) else { continue };
         for document in read(&path)? {
-            // What leaves the repository is nothing of the source's.
+            // A path outside of the repository does not belong to the source.
             next.extend(named(&document).filter_map(|name| resolved(&place, name)));
         }
     }
@@ -44,7 +44,7 @@ pub fn includes(places: &BTreeSet<String>, path: &str) -> bool {
     })
 }
 
-/// Whether kustomize finds anything in a directory that is pinned.
+/// Whether kustomize finds anything in a pinned directory.
 pub fn is_there(files: &BTreeSet<String>, pinned: &str) -> bool {
     resolved("", pinned).is_some_and(|directory| kustomization(files, &directory).is_some())
 }
@@ -53,9 +53,9 @@ fn kustomization(files: &BTreeSet<String>, directory: &str) -> Option<String> {
     KUSTOMIZATIONS.iter().filter_map(|name| resolved(directory, name)).find(|path| files.contains(path))
 }
 
-/// The files and directories of its own repository that a kustomization names, as it writes them.
+/// The files and directories of its own repository that a kustomization references, as written.
 fn named(kustomization: &Value) -> impl Iterator<Item = &str> {
-    // `bases` is what `resources` had for directories before kustomize 2.1, and still works.
+    // Before kustomize 2.1, `bases` listed the directories of `resources`. It still works.
     let lists =
         ["resources", "components", "bases"].into_iter().filter_map(move |key| kustomization.get(key));
     let entries = lists.filter_map(Value::as_array).flatten().filter_map(Value::as_str);
@@ -67,7 +67,7 @@ fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + us
     value.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Paths below `components` that kustomizations there name, and the tree does not have.
+/// Paths below `components` that kustomizations there reference, and the tree lacks.
 pub fn unread(tree: &Tree) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (file, document) in tree.documents("components") {
@@ -83,7 +83,7 @@ pub fn unread(tree: &Tree) -> BTreeSet<String> {
             ["configMapGenerator", "secretGenerator"].into_iter().flat_map(|key| list(&document, key))
         {
             let sources = ["files", "envs"].into_iter().flat_map(|key| list(entry, key));
-            // A file may have its key before it.
+            // An entry may have the form `key=file`.
             let bare = |path: &'_ str| path.split_once('=').map_or(0, |(key, _)| key.len() + 1);
             names.extend(sources.filter_map(Value::as_str).filter_map(|path| path.get(bare(path)..)));
         }

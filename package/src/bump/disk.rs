@@ -1,4 +1,4 @@
-//! The checkout on disk: read whole, written all or nothing.
+//! The checkout on disk: complete reads, and atomic writes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 
 use super::{Edit, Problem, Tree, deployed};
 
-/// What a bump of a component looks at, beside the places that its kustomizations name. Everything else in the repository stays unread.
+/// Directories relevant to a bump of a component, besides the paths that its kustomizations reference. All others stay unread.
 fn directories(component: &str) -> [String; 6] {
     [
         format!("components/{component}"),
@@ -23,10 +23,10 @@ fn directories(component: &str) -> [String; 6] {
     ]
 }
 
-/// The YAML files of a checkout that matter for a component. Symbolic links are not followed: behind one may be another's file.
+/// The YAML files of a checkout that matter for a component. Symbolic links are not followed: they may lead to a file of someone else.
 ///
 /// # Errors
-/// If the component is not there, or a file cannot be read.
+/// If the component does not exist, or a file cannot be read.
 pub fn read(root: &Path, component: &str) -> Result<Tree, Problem> {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if component.is_empty() || component.starts_with('.') || !component.bytes().all(legal) {
@@ -42,7 +42,7 @@ pub fn read(root: &Path, component: &str) -> Result<Tree, Problem> {
     for directory in directories(component) {
         walk(root, &directory, &mut tree).map_err(|(path, error)| unreadable(&path, &error))?;
     }
-    // Kustomizations name directories of other components, and files of any ending; what is found there may name more.
+    // Kustomizations reference directories of other components, and files with any extension. These may reference more.
     let mut known = BTreeSet::new();
     loop {
         let mut paths = deployed::unread(&tree);
@@ -56,7 +56,7 @@ pub fn read(root: &Path, component: &str) -> Result<Tree, Problem> {
     }
 }
 
-/// Reads a file, or the files right in a directory, that a kustomization names. One behind a symbolic link stays unread.
+/// Reads a file, or the files directly in a directory, that a kustomization references. Targets of symbolic links stay unread.
 fn follow(root: &Path, path: &str, tree: &mut Tree) -> Result<(), (PathBuf, io::Error)> {
     let mut target = root.to_owned();
     for part in path.split('/') {
@@ -106,7 +106,7 @@ fn walk(root: &Path, directory: &str, tree: &mut Tree) -> Result<(), (PathBuf, i
     for entry in fs::read_dir(&path).map_err(fail)? {
         let entry = entry.map_err(fail)?;
         let kind = entry.file_type().map_err(fail)?;
-        // A name that is no text cannot be in a kustomization.
+        // A kustomization cannot contain a name that is not UTF-8.
         let Ok(name) = entry.file_name().into_string() else { continue };
         let below = format!("{directory}/{name}");
         if kind.is_dir() {
@@ -123,10 +123,10 @@ fn is_yaml(name: &str) -> bool {
     name == "Kustomization" || name.rsplit_once('.').is_some_and(|(_, end)| matches!(end, "yaml" | "yml"))
 }
 
-/// Writes all edits or none. New text lies complete beside each file before the first one is replaced; in between it is `said` what changes.
+/// Writes all edits or none. Each new text is complete next to its file before the first file is replaced. `report` runs in between.
 ///
 /// # Errors
-/// If a file is not what was planned on, or cannot be written, or nothing can be said; then every file is as before.
+/// If a file changed since the plan, a write fails, or the report fails. Every file is then unchanged.
 pub fn write<'a, E: From<Problem>>(
     root: &Path,
     edits: impl IntoIterator<Item = (&'a String, &'a Edit)>,
@@ -155,7 +155,7 @@ pub fn write<'a, E: From<Problem>>(
     });
     if written.is_err() {
         for directory in made.iter().rev() {
-            // One that others have put something into meanwhile stays.
+            // A directory that got files from elsewhere in the meantime stays.
             let _ = fs::remove_dir(directory);
         }
     }
@@ -181,7 +181,7 @@ fn stage_one(path: &Path, edit: &Edit, made: &mut Vec<PathBuf>) -> io::Result<Na
     }
     let permissions = match &edit.before {
         Some(_) => fs::metadata(path)?.permissions(),
-        // As any new file: what the umask leaves of it.
+        // The umask applies, as to every new file.
         None => fs::Permissions::from_mode(0o666),
     };
     let mut file =
@@ -204,7 +204,7 @@ fn replace(root: &Path, edits: &Edits, staged: Vec<NamedTempFile>) -> Result<(),
         if let Err(error) = persisted {
             for (path, edit) in edits.iter().take(index) {
                 let target = root.join(path);
-                // Nothing more can be done about one that cannot be put back than to say what went wrong first.
+                // A failed restore cannot be repaired; the first error matters more.
                 let _ = match &edit.before {
                     Some(before) => fs::write(target, before),
                     None => fs::remove_file(target),

@@ -1,4 +1,4 @@
-//! The EnvironmentConfig that tells the function, and through it the hub, which cluster asks.
+//! The EnvironmentConfig with the cluster name, for the function and through it for the hub.
 
 use serde_json::{Value, json};
 
@@ -13,18 +13,18 @@ pub const KIND: &str = "EnvironmentConfig";
 /// The field of `data` with the name of the cluster.
 pub const FIELD: &str = "clusterName";
 
-/// Its name: what the function asks Crossplane for.
+/// Its name, which the function requests from Crossplane.
 pub const NAME: &str = "envcfg";
 
 /// Its file in an overlay.
 pub const FILE: &str = "environment-config.yaml";
 
-/// The name that every developer's cluster has.
+/// The name of every developer cluster.
 const DEVELOPMENT: &str = "dev-cluster";
 
-/// What an overlay needs.
+/// Missing part of an overlay.
 pub struct Addition {
-    /// The file to make, unless it is there and only not named.
+    /// Path and text of the file to create; none if the file exists and only its reference is missing.
     pub file: Option<(String, String)>,
     /// The line in `resources`.
     pub splice: Splice,
@@ -41,8 +41,8 @@ pub struct Found {
     pub cluster_name: Option<String>,
 }
 
-/// Whether the clusters of a component say who they are. Those of the default one must, for their claims; those of another, a hub's or
-/// the carrier's for one, have no claims and nobody who would read it, unless one of them says it already.
+/// Whether the clusters of a component need a cluster name. Those of the default component do, for their claims. Those of another, such as
+/// a hub's, have no claims and no reader of the name, unless one of them has a name already.
 pub fn is_for(tree: &Tree, component: &str, rings: &Rings) -> bool {
     component == COMPONENT
         || overlays(tree, component, rings).iter().filter(|overlay| !overlay.part).any(|overlay| {
@@ -50,7 +50,7 @@ pub fn is_for(tree: &Tree, component: &str, rings: &Rings) -> bool {
         })
 }
 
-/// The cluster that an overlay is for; none for what several clusters share.
+/// The cluster of an overlay; none for an overlay that several clusters share.
 pub fn cluster(overlay: &Overlay) -> Option<&str> {
     let of_all_developers = overlay.environment == Environment::Development && !overlay.part;
     overlay.cluster.as_deref().or(of_all_developers.then_some(DEVELOPMENT))
@@ -77,8 +77,8 @@ pub fn found(tree: &Tree, rendered: &Rendered) -> Option<Found> {
     })
 }
 
-/// The addition that an overlay needs, if any. None as well for one that kustomize refuses: check B09 reports it, and until then nobody
-/// knows what it renders.
+/// The missing part of an overlay, if any. None as well for an overlay that kustomize refuses: its content is unknown, and check B09
+/// reports it.
 pub fn missing(
     tree: &Tree,
     overlay: &Overlay,

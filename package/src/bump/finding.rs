@@ -1,14 +1,14 @@
-//! What a check found.
+//! Findings of checks.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How much a finding weighs. Only errors fail a check.
+/// Severity of a finding. Only errors fail a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Good to know.
+    /// Information only.
     Note,
     /// A person should look at it.
     Warning,
@@ -16,7 +16,7 @@ pub enum Severity {
     Error,
 }
 
-/// One sentence about one place, under the stable id of its check.
+/// One sentence about one place, with the stable id of its check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// B01 to B17.
@@ -29,7 +29,7 @@ pub struct Finding {
     /// The line, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// What is so, and what to do where that is not obvious.
+    /// The fact, and the remedy if it is not obvious.
     pub message: String,
 }
 
@@ -44,7 +44,7 @@ impl Finding {
         Self { severity: Severity::Warning, ..Self::error(id, message) }
     }
 
-    /// Good to know.
+    /// Information only.
     pub fn note(id: &'static str, message: impl Into<String>) -> Self {
         Self { severity: Severity::Note, ..Self::error(id, message) }
     }
@@ -56,7 +56,7 @@ impl Finding {
         self
     }
 
-    /// At a line of that file, where it is known.
+    /// At a line of that file, if known.
     #[must_use]
     pub fn line(mut self, line: Option<usize>) -> Self {
         self.line = line;

@@ -1,4 +1,4 @@
-//! What git knows: the state of the checkout, and the source's history. The program `git` itself, read only.
+//! Access to git: state of the checkout, and history of the source. Runs the program `git`, read-only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::{Commit, Edit, Problem, Source, Tree, deployed, text};
 /// Whether a directory is in a checkout.
 ///
 /// # Errors
-/// If git refuses one that is there, such as one that is somebody else's.
+/// If git refuses an existing checkout, such as one of another user.
 pub fn is_checkout(directory: &Path) -> Result<bool, Problem> {
     match run(directory, &["rev-parse", "--is-inside-work-tree"]) {
         Ok(said) => Ok(said.starts_with(b"true")),
@@ -22,15 +22,15 @@ pub fn is_checkout(directory: &Path) -> Result<bool, Problem> {
     }
 }
 
-/// Says why git looks into no repository here, where that is why it failed.
+/// Reports git's reason for refusing this repository, if that caused the failure.
 fn looked_into(directory: &Path) -> Result<(), Problem> {
     run(directory, &["rev-parse", "--git-dir"]).map(|_| ())
 }
 
-/// Files among the edited ones with changes that are not committed, each with the first line that differs.
+/// Edited files with uncommitted changes, each with the first different line.
 ///
 /// # Errors
-/// If git cannot say.
+/// If git fails.
 pub fn dirty(root: &Path, edits: &BTreeMap<String, Edit>) -> Result<Vec<Problem>, Problem> {
     let mut problems = Vec::new();
     for (path, edit) in edits {
@@ -57,11 +57,11 @@ pub fn dirty(root: &Path, edits: &BTreeMap<String, Edit>) -> Result<Vec<Problem>
 fn first_difference(one: &[u8], other: &[u8]) -> usize {
     let lines = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
     let (one, other) = (lines(one), lines(other));
-    // Equal to the end if the difference is staged only.
+    // Equal to the end if the difference is only in the index.
     one.iter().zip(&other).position(|(one, other)| one != other).map_or(1, |index| index + 1)
 }
 
-/// Commits that staging of a component was ever pinned to, each with when, in Unix seconds.
+/// Commits to which staging of a component was ever pinned, each with its time in Unix seconds.
 pub fn staged(root: &Path, component: &str, source: &Source) -> Option<BTreeMap<Commit, i64>> {
     let directories =
         ["staging", "base", "rings/ring-1"].map(|name| format!("components/{component}/{name}"));
@@ -72,7 +72,7 @@ pub fn staged(root: &Path, component: &str, source: &Source) -> Option<BTreeMap<
     Some(staged_of_log(&String::from_utf8_lossy(&log.stdout), source))
 }
 
-/// The same from the log's text.
+/// The same, from the text of the log.
 fn staged_of_log(log: &str, source: &Source) -> BTreeMap<Commit, i64> {
     let address = format!("https://github.com/{source}/");
     let mut staged = BTreeMap::new();
@@ -102,7 +102,7 @@ pub fn changed(root: &Path, base: &str) -> Result<Vec<String>, Problem> {
             .map_err(|_| Problem::new("--base", format!("no commit {base:?} here"), "fetch it"))?;
     let base = text_of(&base);
     let fork = text_of(&run(root, &["merge-base", &base, "HEAD"])?);
-    // Of a file that moved from staging to production both names count.
+    // Both names of a file that moved from staging to production count.
     let names = run(root, &["diff", "--name-only", "--no-renames", "--relative", "-z", &fork])?;
     Ok(String::from_utf8_lossy(&names)
         .split('\0')
@@ -111,7 +111,7 @@ pub fn changed(root: &Path, base: &str) -> Result<Vec<String>, Problem> {
         .collect())
 }
 
-/// The commit that a clone is at.
+/// The checked-out commit of a clone.
 ///
 /// # Errors
 /// If it is no clone.
@@ -138,14 +138,14 @@ pub fn has(clone: &Path, commit: &Commit) -> Result<bool, Problem> {
     Ok(output(clone, &["cat-file", "-e", &object]).is_ok_and(|output| output.status.success()))
 }
 
-/// How many commits without merges a clone has after one.
+/// Number of commits, without merges, that a clone has after one.
 pub fn behind(clone: &Path, commit: &Commit) -> Option<usize> {
     let range = format!("{commit}..HEAD");
     let count = output(clone, &["rev-list", "--count", "--no-merges", &range]).ok()?;
     text_of(&count.stdout).parse().ok().filter(|_| count.status.success())
 }
 
-/// What is deployed of a source at a commit: directories and files, from the directories on that are pinned.
+/// The deployed part of a source at a commit: directories and files, starting from the pinned directories.
 ///
 /// # Errors
 /// If the clone has no such commit, or a kustomization on the way cannot be read.
@@ -159,7 +159,7 @@ pub fn places(clone: &Path, commit: &Commit, pinned: &BTreeSet<String>) -> Resul
     })
 }
 
-/// Those of some directories in which a commit has no kustomization.
+/// Those directories in which a commit has no kustomization.
 ///
 /// # Errors
 /// If the clone has no such commit.
@@ -168,7 +168,7 @@ pub fn absent(clone: &Path, commit: &Commit, directories: BTreeSet<String>) -> R
     Ok(directories.into_iter().filter(|directory| !deployed::is_there(&files, directory)).collect())
 }
 
-/// The files of some places, directories or files, at a commit.
+/// The files at some paths, directories or files, at a commit.
 ///
 /// # Errors
 /// If the clone has no such commit.
@@ -180,7 +180,7 @@ pub fn files(clone: &Path, commit: &Commit, places: &BTreeSet<String>) -> Result
     Ok(tree)
 }
 
-/// All files at a commit, also where the clone is given by a directory in it.
+/// All files at a commit, also if `clone` is a subdirectory of the clone.
 fn paths(clone: &Path, commit: &Commit) -> Result<BTreeSet<String>, Problem> {
     let names = run(clone, &["ls-tree", "-r", "-z", "--full-tree", "--name-only", commit.as_str()])?;
     let names = String::from_utf8_lossy(&names);
@@ -191,10 +191,10 @@ fn file(clone: &Path, commit: &Commit, path: &str) -> Result<Vec<u8>, Problem> {
     run(clone, &["show", &format!("{commit}:{path}")])
 }
 
-/// The source between two commits, of which the directories in `pinned` are pinned.
+/// The source between two commits, with the directories in `pinned` pinned.
 ///
 /// # Errors
-/// If the clone has not the target, or a kustomization that leads to what is deployed cannot be read.
+/// If the clone lacks the target, or a kustomization of the deployed part cannot be read.
 pub fn range(
     clone: &Path,
     from: &Commit,
@@ -222,14 +222,14 @@ pub fn range(
         let before = places(clone, from, pinned)?;
         range.before = files(clone, from, &before)?;
         let log = run(clone, &log_of(&format!("{from}..{to}")))?;
-        // What only one of the two deploys comes or goes with what lies in between.
+        // A path deployed at only one of the two commits changes with the commits in between.
         let either = before.union(&after).cloned().collect();
         range.commits = upstream::commits_of_log(&String::from_utf8_lossy(&log), &either);
     }
     Ok(range)
 }
 
-/// The command whose output `upstream` reads. Its diffs are the same whatever a person has set for their own.
+/// The command whose output `upstream` parses. Its diffs do not depend on the user's git configuration.
 fn log_of(span: &str) -> [&str; 11] {
     [
         "log",
@@ -251,14 +251,14 @@ fn text_of(bytes: &[u8]) -> String {
 }
 
 fn output(directory: &Path, arguments: &[&str]) -> std::io::Result<Output> {
-    // No lock is taken, so that a person may work in the checkout meanwhile; messages are read, so they are in one language.
+    // No lock is taken, so a person can work in the checkout meanwhile. Messages are parsed, so they are always in English.
     Command::new("git")
         .arg("-C")
         .arg(directory)
         .args(["-c", "core.quotePath=false", "--no-pager", "--no-optional-locks"])
         .args(arguments)
         .env("LC_ALL", "C")
-        // Set in hooks, where they name the hook's own repository.
+        // git sets them in hooks, where they name the hook's own repository.
         .env_remove("GIT_DIR")
         .env_remove("GIT_WORK_TREE")
         .env_remove("GIT_INDEX_FILE")

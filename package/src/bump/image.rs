@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::Problem;
 use super::text::{self, Splice, lines};
 
-/// An image at a digest.
+/// An image with a digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Its name, without tag.
+    /// Name without tag.
     pub name: String,
     /// `sha256:` and 64 digits.
     pub digest: String,
@@ -29,7 +29,6 @@ impl FromStr for Image {
     }
 }
 
-/// Whether a text is a digest.
 pub fn is_digest(text: &str) -> bool {
     text.strip_prefix("sha256:").is_some_and(|hex| {
         hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
@@ -41,7 +40,7 @@ pub fn is_set(kustomization: &Value, image: &Image) -> bool {
     text::items(kustomization, &["images"]).any(|item| text::str_at(item, &["name"]) == Some(&image.name))
 }
 
-/// The images that a kustomization sets to a digest, as they are pulled.
+/// The images that a kustomization sets to a digest, as pull references.
 pub fn pinned(kustomization: &Value) -> Vec<String> {
     text::items(kustomization, &["images"])
         .filter_map(|item| {
@@ -51,7 +50,7 @@ pub fn pinned(kustomization: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The edit that sets the digest of an image; its tag and everything else stay. None where it has the digest.
+/// The edit that sets the digest of an image; its tag and everything else stay. None if the image already has the digest.
 pub fn splice(
     path: &str,
     text: &str,

@@ -1,4 +1,4 @@
-//! The `resources` and `components` of a kustomization, line by line, checked against what the file means as YAML.
+//! The `resources` and `components` of a kustomization, line by line, checked against the parsed YAML.
 
 use serde_json::Value;
 
@@ -6,12 +6,12 @@ use super::pin::is_remote;
 use super::text::{self, Line, Splice, lines};
 use super::{Pin, Problem, pin};
 
-/// A list of a kustomization in which there can be pins.
+/// A list of a kustomization that can contain pins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     /// `resources`
     Resources,
-    /// `components`. What is of kind Component can be nowhere else.
+    /// `components`. A directory of kind Component is valid only here.
     Components,
 }
 
@@ -29,17 +29,17 @@ impl Section {
 /// One line of such a list.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Which list.
+    /// The list.
     pub section: Section,
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// What it says.
+    /// Value of the entry.
     pub value: String,
-    /// Whether the file says it in so many letters: neither quoted nor followed by a comment.
+    /// Whether the file has the value literally: neither quoted nor followed by a comment.
     pub verbatim: bool,
     /// Offset of the value in the file.
     pub value_start: usize,
-    /// What stands before the value: indentation, dash, space.
+    /// Text before the value: indentation, dash, space.
     dash: String,
     /// Offset of the line.
     start: usize,
@@ -52,18 +52,16 @@ pub struct Entry {
 /// A kustomization that can be edited line by line.
 #[derive(Clone, Debug)]
 pub struct Kustomization {
-    /// Its path.
     pub path: String,
-    /// Its text.
     pub text: String,
     /// The lines of both lists, in the order of the file.
     pub entries: Vec<Entry>,
-    /// What it means.
+    /// The parsed document.
     pub value: Value,
 }
 
 impl Kustomization {
-    /// Reads a kustomization. One whose lists are not one entry a line is refused, because an edit could miss some.
+    /// Reads a kustomization. It refuses lists that are not one entry per line, because an edit could miss some.
     pub fn read(path: &str, bytes: &[u8]) -> Result<Self, Problem> {
         let mut documents = text::documents(path, bytes)?;
         let (Some(value @ Value::Object(_)), true) = (documents.pop(), documents.is_empty()) else {
@@ -85,7 +83,7 @@ impl Kustomization {
         self.entries.iter().filter(move |entry| entry.section == section)
     }
 
-    /// What the entries refer to.
+    /// References of the entries.
     pub fn references(&self) -> impl Iterator<Item = (&Entry, pin::Reference)> {
         self.entries.iter().map(|entry| (entry, pin::reference(entry)))
     }
@@ -98,7 +96,7 @@ impl Kustomization {
         })
     }
 
-    /// A new entry of `resources`: before the first remote one, else after the last, written as its neighbours are.
+    /// A new entry of `resources`: before the first remote one, else after the last, in the format of its neighbours.
     pub fn inserted(&self, value: &str) -> Result<Splice, Problem> {
         if let Some(entry) = self.of(Section::Resources).find(|entry| is_remote(&entry.value)) {
             let end = if entry.end.is_empty() { "\n" } else { &entry.end };
@@ -116,7 +114,7 @@ impl Kustomization {
         Ok((entry.after..entry.after, new))
     }
 
-    /// The text with the edits, read again: `expected` are the entries that it must then have, each in its list.
+    /// The text with the edits, parsed again and compared: `expected` are the entries of the result, each with its list.
     pub fn edited(&self, splices: Vec<Splice>, expected: &[(Section, String)]) -> Result<String, Problem> {
         let text = text::spliced(&self.text, splices);
         let again = Self::read(&self.path, text.as_bytes())?;
@@ -138,7 +136,7 @@ impl Kustomization {
     }
 }
 
-/// Whether the entries of a list are what the file means; else what is wrong, and what to do.
+/// Compares the entries of a list with the parsed document; else problem and remedy.
 fn as_meant(section: Section, entries: &[Entry], value: &Value) -> Result<(), (&'static str, &'static str)> {
     let meant: Option<Vec<&str>> = match value.get(section.key()) {
         None | Some(Value::Null) => Some(Vec::new()),
@@ -184,7 +182,7 @@ fn entry(section: Section, line: &Line) -> Option<Entry> {
     }
     let offset = line.text.len() - raw.len();
     let raw = raw.trim_end();
-    // What the letters mean is the YAML reader's business: quotes, escapes, comments.
+    // The YAML reader handles quotes, escapes and comments.
     let value = match serde_saphyr::from_str::<Value>(raw) {
         Ok(Value::String(value)) => value,
         _ => raw.to_owned(),

@@ -1,7 +1,7 @@
 //! The objects that kustomize renders from a directory, read from the repository alone.
 //!
-//! Resources first, then generators, then components, then transformations, as `kustomize build` does it. Remote resources are not
-//! fetched: [`Rendered`] names them instead, and keeps the patches that may match one of their objects.
+//! The order is that of `kustomize build`: resources, generators, components, transformations. Remote resources are not fetched:
+//! [`Rendered`] lists them, and keeps the patches that may match one of their objects.
 //!
 //! Images, replicas and selectors of labels are not transformed, because no check reads them.
 
@@ -37,9 +37,8 @@ impl Position<'_> {
 
 /// Renders the kustomization of a directory.
 ///
-/// # Errors
-/// If kustomize would refuse it: a cycle, two objects of one identity, a patch that cannot be applied, YAML that cannot be read. Entries that
-/// name nothing are in [`Rendered::absent`].
+/// If kustomize would refuse it: a cycle, two objects with one identity, a patch that cannot be applied, invalid YAML. Entries without a
+/// target are in [`Rendered::absent`].
 pub fn render(tree: &Tree, directory: &str) -> Result<Rendered, Problem> {
     let file = manifest(tree, directory)?
         .ok_or_else(|| Problem::new(directory, "no kustomization", "add a kustomization.yaml"))?;
@@ -68,7 +67,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Adds what one kustomization has to `rendered`, which is empty unless it is a component.
+    /// Adds the content of one kustomization to `rendered`, which is empty unless it is a component.
     fn accumulate(
         &self,
         directory: &str,
@@ -141,7 +140,7 @@ impl Reader<'_> {
         reader.accumulate(&path, &file, rendered, ManifestKind::Component)
     }
 
-    /// The kustomization of a directory that another one names, and a reader for it. None where there is none.
+    /// The kustomization of a referenced directory, and a reader for it; none if there is none.
     fn enter(&self, path: &str, entry: &str, at: &Position) -> Result<Option<(String, Self)>, Problem> {
         let Some(file) = manifest(self.tree, path)? else { return Ok(None) };
         let contains = |visited: &String| {
@@ -189,7 +188,7 @@ impl Reader<'_> {
     }
 }
 
-/// The problem of an entry that names nothing. The check of names has the same sentence, so that it appears once.
+/// The problem of an entry without a target. The check of names has the same sentence, so the finding appears once.
 pub fn absent(entry: &str) -> String {
     format!("{entry} is not there")
 }
@@ -203,7 +202,7 @@ fn local(directory: &str, entry: &str, at: &Position) -> Result<String, Problem>
     })
 }
 
-/// kustomize reads files only in and below the directory of the kustomization.
+/// Refuses paths outside: kustomize reads files only in and below the directory of the kustomization.
 fn within(directory: &str, path: &str, entry: &str, at: &Position) -> Result<(), Problem> {
     if path.strip_prefix(directory).is_some_and(|rest| directory.is_empty() || rest.starts_with('/')) {
         return Ok(());

@@ -1,7 +1,7 @@
-//! Where a component keeps its kustomizations, and which of them a bump is about.
+//! Location of a component's kustomizations, and the selection of a bump.
 //!
-//! Two layouts are known: `<environment>/{base,<cluster>}` (older: `<environment>` alone), and `rings/ring-<n>/{base,<cluster>}`. The base of a
-//! ring may have parts below it, which belong to that ring alone; `base-snapshot` is none of them, because promotion overwrites it.
+//! Two layouts are known: `<environment>/{base,<cluster>}` (older: `<environment>` alone), and `rings/ring-<n>/{base,<cluster>}`. The base
+//! of a ring may have parts below it, which belong to that ring alone. `base-snapshot` is no part, because promotion overwrites it.
 
 use std::collections::BTreeSet;
 
@@ -14,22 +14,22 @@ const SNAPSHOT: &str = "base-snapshot";
 /// A directory with a kustomization that Argo CD or another overlay renders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlay {
-    /// Where its clusters belong.
+    /// Environment of its clusters.
     pub environment: Environment,
     /// The directory of the ring, in the layout by rings.
     pub ring: Option<String>,
-    /// The cluster; none for what the clusters of an environment or ring share.
+    /// The cluster; none for an overlay that an environment or ring shares.
     pub cluster: Option<String>,
     /// The directory.
     pub directory: String,
     /// The path of its kustomization.
     pub kustomization: String,
-    /// Whether it is a part of a ring's base, which nothing renders by itself.
+    /// Whether it is a part of a ring's base, which is never rendered alone.
     pub part: bool,
 }
 
 impl Overlay {
-    /// What shares one base: an environment, or a ring of it.
+    /// Group with a common base: an environment, or one of its rings.
     fn group(&self) -> (Environment, Option<&str>) {
         (self.environment, self.ring.as_deref())
     }
@@ -63,7 +63,7 @@ fn collect(
 ) {
     let mut add = |cluster: Option<&str>, directory: String, part: bool| {
         if let Some(kustomization) = tree.kustomization(&directory) {
-            // A component is a part of others, wherever it is.
+            // A component is always a part of others.
             if !part && is_component(tree, &kustomization) {
                 return;
             }
@@ -113,14 +113,14 @@ fn parts(tree: &Tree, base: &str) -> BTreeSet<String> {
     found
 }
 
-/// What a bump is about.
+/// Scope of a bump.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     /// Development and staging, or production.
     pub environments: BTreeSet<Environment>,
-    /// Rings of production by name or number; `all` is every ring.
+    /// Rings of production by name or number; `all` for every ring.
     pub rings: Vec<String>,
-    /// Clusters by name, beside those of the rings.
+    /// Clusters by name, in addition to those of the rings.
     pub clusters: Vec<String>,
 }
 
@@ -129,16 +129,16 @@ pub struct Scope {
 pub struct Selection {
     /// Overlays to edit, the shared ones among them.
     pub overlays: Vec<Overlay>,
-    /// Shared overlays of which only some clusters are in the scope, so that they cannot be edited.
+    /// Shared overlays with clusters outside the scope, which therefore cannot be edited.
     pub out_of_reach: Vec<Overlay>,
-    /// Members of the rings that have no overlay.
+    /// Ring members without an overlay.
     pub absent: Vec<String>,
 }
 
-/// The overlays that a scope is about.
+/// Selects the overlays of a scope.
 ///
 /// # Errors
-/// If staging and production are asked for together, or what is asked for does not exist.
+/// If the scope has both staging and production, or a ring or cluster that does not exist.
 pub fn select(tree: &Tree, component: &str, scope: &Scope, rings: &Rings) -> Result<Selection, Vec<Problem>> {
     let production = scope.environments.contains(&Environment::Production);
     if production && scope.environments.len() > 1 {
@@ -222,7 +222,7 @@ fn production_rings(rings: &Rings) -> impl Iterator<Item = &str> {
 
 type Clusters = (BTreeSet<String>, Vec<String>);
 
-/// The clusters of a scope, and those that have no overlay.
+/// The clusters of a scope, and those without an overlay.
 fn clusters(all: &[Overlay], scope: &Scope, rings: &Rings) -> Result<Clusters, Vec<Problem>> {
     let existing: BTreeSet<String> = all.iter().filter_map(|overlay| overlay.cluster.clone()).collect();
     if whole_environment(scope) {

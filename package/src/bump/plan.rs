@@ -1,4 +1,4 @@
-//! What to change, from what is there and what is asked for. Pure.
+//! The edits of a bump, computed from files and request. Pure.
 
 mod add_cluster;
 mod images;
@@ -14,36 +14,36 @@ use super::pin::Reference;
 use super::text::{Splice, lines};
 use super::{Commit, Finding, Overlay, Problem, Rings, Source, Tree, environment_config, shared};
 
-/// What is asked for.
+/// Request of a bump.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The component's directory below `components/`.
     pub component: String,
-    /// Whose pins are moved. Those of others stay.
+    /// Repository whose pins move. Pins of others stay.
     pub source: Source,
-    /// Where to.
+    /// Target commit.
     pub to: Commit,
-    /// Which overlays.
+    /// Overlays to edit.
     pub scope: Scope,
-    /// Clusters to make an overlay for and to add to the ApplicationSet.
+    /// Clusters that get an overlay and an entry in the ApplicationSet.
     pub add_clusters: Vec<String>,
-    /// Images to set the digest of, where an overlay in scope sets the image.
+    /// Images that get a new digest, if an overlay in scope sets the image.
     pub images: Vec<Image>,
-    /// Whether every cluster needs an EnvironmentConfig. Commits of the upstream from before July 2026 need none, nor do components without
+    /// Whether every cluster needs an EnvironmentConfig. Upstream commits from before July 2026 need none, nor do components without
     /// claims.
     pub environment_configs: bool,
-    /// Edit files also whose pins are not all the same before.
+    /// Whether to edit files with differing pins.
     pub force: bool,
-    /// Which cluster is in which ring.
+    /// Assignment of clusters to rings.
     pub rings: Rings,
 }
 
 /// One file before and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// None for a file that is made.
+    /// None for a new file.
     pub before: Option<Vec<u8>>,
-    /// The whole file.
+    /// The complete new text.
     pub after: Vec<u8>,
 }
 
@@ -52,33 +52,33 @@ pub struct Edit {
 pub struct Move {
     /// Its file.
     pub file: String,
-    /// Its line in the file as it was.
+    /// Its line in the old file.
     pub line: usize,
     /// The directory of the source.
     pub directory: String,
-    /// Where from.
+    /// Old commit.
     pub from: Commit,
-    /// Where to.
+    /// New commit.
     pub to: Commit,
 }
 
-/// What to change.
+/// Plan of a bump.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// Files, by path.
+    /// Files by path.
     pub edits: BTreeMap<String, Edit>,
     /// Pins that move.
     pub moves: Vec<Move>,
     /// Everything in scope, edited or not.
     pub overlays: Vec<Overlay>,
-    /// What should be known about it.
+    /// Findings about the plan.
     pub findings: Vec<Finding>,
 }
 
-/// What to change. A plan on its own result is empty.
+/// Plans a bump. A plan on its own result is empty.
 ///
 /// # Errors
-/// Everything that keeps it from being made; then nothing of it may be done.
+/// All problems that prevent the plan; the caller must then change nothing.
 pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
     let mut work = tree.clone();
     let mut scope = request.scope.clone();
@@ -105,7 +105,7 @@ pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
         }
     }
     for overlay in &selection.out_of_reach {
-        // One that is where it has to be already is pinned, too.
+        // A pin that already has the target commit counts too.
         let shared = out_of_reach(&work, request, overlay);
         pinned |= shared.pinned;
         problems.extend(shared.problems);
@@ -130,7 +130,7 @@ pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
             plan.edits.insert(path.to_owned(), edit);
         }
     }
-    // A made overlay moves nothing: its pins are new.
+    // A new overlay moves nothing: its pins are new.
     plan.moves.retain(|step| tree.get(&step.file).is_some());
     Ok(plan)
 }
@@ -199,12 +199,12 @@ fn edit_overlay(work: &mut Tree, request: &Request, overlay: &Overlay) -> Result
     Ok(edited)
 }
 
-/// Whether an entry stands above where a line is put in.
+/// Whether an entry is above an inserted line.
 fn entry_before(entry: &Entry, file: &Kustomization, splice: &Splice) -> bool {
     lines(&file.text).any(|line| line.number == entry.line && line.start < splice.0.start)
 }
 
-/// The pins of the source, and what refers to the source without being one.
+/// The pins of the source, and the problems of its other references.
 fn pins(file: &Kustomization, request: &Request) -> (Vec<super::Pin>, Vec<Problem>) {
     let mut pins = Vec::new();
     let mut problems = Vec::new();
@@ -226,13 +226,13 @@ fn pins(file: &Kustomization, request: &Request) -> (Vec<super::Pin>, Vec<Proble
     (pins, problems)
 }
 
-/// A shared overlay of which only some clusters are in the scope.
+/// A shared overlay with clusters outside the scope.
 struct SharedOverlay {
     pinned: bool,
     problems: Vec<Problem>,
 }
 
-/// Refuses pins that would have to move for clusters outside the scope.
+/// Refuses pins that would move for clusters outside the scope.
 fn out_of_reach(work: &Tree, request: &Request, overlay: &Overlay) -> SharedOverlay {
     let path = &overlay.kustomization;
     let file = match Kustomization::read(path, work.get(path).unwrap_or_default()) {

@@ -1,4 +1,4 @@
-//! What is pinned where, and how far behind it is.
+//! All pins, and their distance to the newest commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,23 +10,23 @@ use super::{Commit, Environment, Problem, Rings, Tree, overlays};
 /// One source in one overlay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// Where its cluster belongs.
+    /// Environment of its cluster.
     pub environment: Environment,
     /// The cluster's ring.
     pub ring: Option<String>,
-    /// The cluster; none for what several share.
+    /// The cluster; none for an overlay that several share.
     pub cluster: Option<String>,
     /// The source.
     pub source: String,
-    /// Its commits; more than one is a half-made bump.
+    /// Its commits; more than one is a partial bump.
     pub commits: BTreeSet<Commit>,
-    /// Commits without merges between it and the newest in the clone.
+    /// Number of commits, without merges, up to the newest in the clone.
     pub behind: Option<usize>,
     /// The file.
     pub file: String,
 }
 
-/// Every source that a component is pinned to, in the order of promotion. `behind` says how far a commit is.
+/// Every pinned source of a component, in the order of promotion. `behind` has the distance of each commit.
 ///
 /// # Errors
 /// If a kustomization cannot be read.

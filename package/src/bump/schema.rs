@@ -1,4 +1,4 @@
-//! Whether a change of a definition breaks claims that are in flight: two schemas compared, as an API server would feel it.
+//! Compatibility of definitions: compares two schemas for breaking changes to existing claims, by the API server's rules.
 
 use std::collections::BTreeSet;
 
@@ -9,15 +9,15 @@ use testplatform_apis::foreign::ephemeral_cluster::API_VERSION;
 
 use super::text::{at, items, str_at};
 
-/// What a change means to an object that exists or a client that is not changed.
+/// Effect of a change on existing objects and unchanged clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Harmless.
     Fine,
-    /// Changes what happens, not what is valid.
+    /// Changes behaviour, not validity.
     Warn,
-    /// Breaks some objects: which, the change says.
+    /// Breaks some objects; the change describes which.
     Maybe,
     /// Breaks.
     Breaking,
@@ -28,23 +28,22 @@ pub enum Verdict {
 pub struct Change {
     /// The path of the field, `*` for every key of a map, `[]` for every item of a list.
     pub path: String,
-    /// What it means.
+    /// Effect of the change.
     pub verdict: Verdict,
-    /// What changed.
+    /// Description.
     pub what: String,
 }
 
 const UNKNOWN: &str = "x-kubernetes-preserve-unknown-fields";
 
-/// What happens to a field that is declared no longer.
+/// Effect of a removed field.
 const GONE: &str = "is gone: strict clients are refused, others lose it";
 
-/// Limits that refuse more when they grow, and those that refuse more when they shrink.
+/// Limits that refuse more values when they grow, and limits that refuse more when they shrink.
 const LOWER: [&str; 4] = ["minimum", "minLength", "minItems", "minProperties"];
 const UPPER: [&str; 4] = ["maximum", "maxLength", "maxItems", "maxProperties"];
 
-/// What server-side apply and pruning go by: a change makes owners or fields disappear.
-/// With each what it is where nothing is said, as JSON.
+/// Keywords of server-side apply and pruning: a change makes owners or fields disappear. Each has its default, as JSON.
 const STRUCTURE: [(&str, &str); 4] = [
     ("x-kubernetes-list-type", "\"atomic\""),
     ("x-kubernetes-list-map-keys", "none"),
@@ -65,7 +64,7 @@ pub fn compare_definitions(old: &Value, new: &Value) -> Vec<Change> {
         &["metadata", "name"][..],
         &["spec", "group"],
         &["spec", "scope"],
-        // As a whole: Crossplane cannot change even a short name of a definition that is in use.
+        // Compared as a whole: Crossplane cannot change even a short name of a definition in use.
         &["spec", "names"],
         &["spec", "claimNames"],
     ] {
@@ -81,7 +80,7 @@ pub fn compare_definitions(old: &Value, new: &Value) -> Vec<Change> {
         items(value, &["spec", "connectionSecretKeys"]).filter_map(Value::as_str).collect::<BTreeSet<_>>()
     };
     let (before, after) = (keys(old), keys(new));
-    // None named is all of them.
+    // No name means all names.
     let gone: Vec<String> = match (before.is_empty(), after.is_empty()) {
         (_, true) => vec![],
         (true, false) => {
@@ -121,9 +120,9 @@ pub fn compare_definitions(old: &Value, new: &Value) -> Vec<Change> {
     changes
 }
 
-/// Differences that a claim meets on its way from an XRD to the CRD of the remote object: what the XRD lacks or refuses.
+/// Differences that affect a claim between an XRD and the CRD of the remote object: fields that the XRD lacks or refuses.
 ///
-/// Of a CRD that has the version in which clusters are asked for, that one is compared, else the stored one.
+/// Of a CRD with the version in which clusters are requested, that version is compared, else the stored one.
 pub fn compare_request(crd: &Value, xrd: &Value) -> Vec<Change> {
     let is = |version: &Value, flag: &str| version.get(flag).and_then(Value::as_bool).unwrap_or(false);
     let schema = |version: &Value| at(version, &["schema", "openAPIV3Schema", "properties", "spec"]).cloned();
@@ -148,7 +147,7 @@ pub fn compare_request(crd: &Value, xrd: &Value) -> Vec<Change> {
     changes
 }
 
-/// Differences from one OpenAPI schema to the next. Descriptions do not count.
+/// Differences from one OpenAPI schema to the next, without descriptions.
 pub fn compare_schemas(old: &Value, new: &Value) -> Vec<Change> {
     let mut changes = Vec::new();
     compare("", old, new, &mut changes);
@@ -163,7 +162,7 @@ fn compare(path: &str, old: &Value, new: &Value, changes: &mut Vec<Change>) {
     let show = |value: Option<&Value>| value.map_or_else(|| "none".to_owned(), Value::to_string);
     if old.get("type") != new.get("type") {
         let what = format!("type {} became {}", show(old.get("type")), show(new.get("type")));
-        // An object may leave its type out.
+        // An object schema may omit its type.
         let same = old.get("properties").is_some() && new.get("properties").is_some();
         add(if same { Verdict::Fine } else { Verdict::Breaking }, what);
         if !same {
@@ -171,7 +170,7 @@ fn compare(path: &str, old: &Value, new: &Value, changes: &mut Vec<Change>) {
         }
     }
     for (key, usual) in STRUCTURE {
-        // What is not said is what is usual.
+        // A missing keyword has its default.
         let said = |value: &Value| value.get(key).map_or_else(|| usual.into(), Value::to_string);
         let (was, is) = (said(old), said(new));
         if was != is {
@@ -264,7 +263,7 @@ fn limits(old: &Value, new: &Value, add: &mut impl FnMut(Verdict, String)) {
         }
     }
     for key in OTHERS {
-        // false is as if it were not there.
+        // `false` equals a missing keyword.
         let said = |value: &'_ Value| value.get(key).filter(|said| **said != Value::Bool(false)).cloned();
         match (said(old), said(new)) {
             (was, Some(is)) if was.as_ref() != Some(&is) => add(Verdict::Maybe, format!("{key} is {is} now")),

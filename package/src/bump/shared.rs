@@ -1,5 +1,5 @@
-//! Pins outside of the overlays: in a base or a component of kustomize's, which overlays share. A bump moves none of them, for no ring holds
-//! them back.
+//! Pins outside of the overlays: in a base or kustomize component that overlays share. A bump never moves them, because they reach all
+//! rings at once.
 
 use serde_json::Value;
 
@@ -7,22 +7,22 @@ use super::layout::Selection;
 use super::tree::KUSTOMIZATIONS;
 use super::{Commit, Environment, Problem, Request, Rings, Source, Tree, overlays, pin, text};
 
-/// An entry of a kustomization that is no overlay's.
+/// An entry of a kustomization that is no overlay.
 #[derive(Clone, Debug)]
 pub struct Shared {
     /// The file.
     pub file: String,
     /// The line, from 1.
     pub line: Option<usize>,
-    /// What it says.
+    /// Value of the entry.
     pub value: String,
-    /// The repository that it names.
+    /// The repository in the entry.
     pub source: Source,
-    /// None where it can come to mean something else.
+    /// None if the target can change.
     pub commit: Option<Commit>,
 }
 
-/// All that name a repository on GitHub. Nothing here is edited, so it may be written in any way that kustomize takes.
+/// All entries with a GitHub repository. Nothing here is edited, so every form that kustomize accepts is allowed.
 pub fn shared(tree: &Tree, component: &str, rings: &Rings) -> Vec<Shared> {
     let overlays = overlays(tree, component, rings);
     let mut found = Vec::new();
@@ -47,7 +47,7 @@ pub fn shared(tree: &Tree, component: &str, rings: &Rings) -> Vec<Shared> {
     found
 }
 
-/// What a bump would leave behind in overlays that it is about.
+/// Pins that a bump would not move in overlays of its scope.
 pub fn left_behind(tree: &Tree, request: &Request, selection: &Selection) -> Vec<Problem> {
     let all = shared(tree, &request.component, &request.rings).into_iter();
     let behind = all.filter(|pin| pin.source.is(&request.source) && pin.commit.as_ref() != Some(&request.to));
@@ -60,7 +60,7 @@ pub fn left_behind(tree: &Tree, request: &Request, selection: &Selection) -> Vec
         .collect()
 }
 
-/// Whether a file is every environment's, or lies in a directory that is meant.
+/// Whether all environments share a file, or its directory is in scope.
 fn concerns(file: &str, component: &str, selection: &Selection) -> bool {
     let below = |directory: &str| file.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
     let of_one = Environment::ALL

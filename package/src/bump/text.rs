@@ -1,4 +1,4 @@
-//! Lines of a file that is edited without being written anew, and its meaning as YAML.
+//! Lines of a file that is edited in place, and its parsed YAML.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub struct Line<'a> {
     pub number: usize,
     /// Offset of its first byte.
     pub start: usize,
-    /// Its text. A carriage return before the line feed is part of the end, not of the text.
+    /// Its text. A carriage return before the line feed belongs to the end.
     pub text: &'a str,
     /// `\n`, `\r\n`, or nothing at the end of the file.
     pub end: &'a str,
@@ -25,7 +25,7 @@ impl Line<'_> {
         self.start + self.text.len() + self.end.len()
     }
 
-    /// The name of a key at the left margin, which is where a kustomization's sections start.
+    /// The key at the left margin, where a kustomization's sections start.
     pub fn section(&self) -> Option<&str> {
         let first = self.text.chars().next()?;
         if first.is_whitespace() || matches!(first, '#' | '-' | '.' | '%') {
@@ -93,7 +93,7 @@ pub fn documents(file: &str, bytes: &[u8]) -> Result<Vec<Value>, Problem> {
         })
 }
 
-/// A text as a YAML scalar: bare where that reads as the same text, else quoted.
+/// A string as a YAML scalar: bare if that parses as the same string, else quoted.
 pub fn scalar(text: &str) -> String {
     match serde_saphyr::from_str::<Value>(text) {
         Ok(Value::String(read)) if read == text => text.to_owned(),
@@ -101,7 +101,7 @@ pub fn scalar(text: &str) -> String {
     }
 }
 
-/// A value for a message: one line, cut where it is long, in quotes where it would not read as one word.
+/// A value for a message: one line, truncated if long, quoted if it would not read as one word.
 pub fn excerpt(value: &str) -> String {
     const LONGEST: usize = 60;
     let mut short: String = value.chars().take(LONGEST).collect();
@@ -122,7 +122,7 @@ pub fn str_at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a str> {
     at(value, path).and_then(Value::as_str)
 }
 
-/// The elements of the list below `path`; none where there is no list.
+/// The elements of the list below `path`; none without a list.
 pub fn items<'a>(value: &'a Value, path: &[&str]) -> impl Iterator<Item = &'a Value> {
     at(value, path).and_then(Value::as_array).into_iter().flatten()
 }

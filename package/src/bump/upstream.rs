@@ -1,4 +1,4 @@
-//! The source between two commits: what changed, and the files that are deployed at each.
+//! The source between two commits: the changes, and the deployed files at each.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Commit, Tree, deployed, environment_config, text};
 
-/// What a commit changes of what is deployed. The order is the one of risk.
+/// Effect of a commit on the deployed part. The order is that of risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -15,11 +15,11 @@ pub enum Kind {
     Other,
     /// Digests and versions only.
     Digests,
-    /// What is composed, or how it is run.
+    /// Composed resources, or the way they run.
     Templates,
     /// A definition of an API.
     Definitions,
-    /// Rights, or what admits requests.
+    /// Rights, or admission rules.
     Rights,
 }
 
@@ -46,22 +46,22 @@ pub struct UpstreamCommit {
     pub commit: String,
     /// The first line of its message.
     pub subject: String,
-    /// The riskiest thing that it changes.
+    /// Kind of its riskiest change.
     pub kind: Kind,
 }
 
 /// The source from one commit to another.
 #[derive(Clone, Debug)]
 pub struct Upstream {
-    /// What is deployed.
+    /// Deployed commit.
     pub from: Commit,
-    /// What is to be.
+    /// Target commit.
     pub to: Commit,
     /// Whether the clone has `from`.
     pub known: bool,
     /// Whether `to` comes after `from`.
     pub descendant: bool,
-    /// What `to` has and `from` has not, the newest first, without merges.
+    /// Commits of `to` that `from` lacks, newest first, without merges.
     pub commits: Vec<UpstreamCommit>,
     /// The files at `from`.
     pub before: Tree,
@@ -69,7 +69,7 @@ pub struct Upstream {
     pub after: Tree,
 }
 
-/// Commits from the output of `git log -p -U0 --format=%x00%H%x1f%s`. `places` are what is deployed.
+/// Commits from the output of `git log -p -U0 --format=%x00%H%x1f%s`. `places` are the deployed paths.
 pub fn commits_of_log(log: &str, places: &BTreeSet<String>) -> Vec<UpstreamCommit> {
     log.split('\0')
         .filter_map(|part| {
@@ -86,7 +86,7 @@ fn kind(diff: &str, places: &BTreeSet<String>) -> Kind {
     let mut path = None;
     for line in diff.lines() {
         if let Some(names) = line.strip_prefix("diff --git ") {
-            // Both names are the same: what is renamed goes under one and comes under the other.
+            // Both names are equal: a renamed file is removed under one and added under the other.
             path = names
                 .rsplit_once(" b/")
                 .map(|(_, path)| path)
@@ -118,10 +118,10 @@ fn kind_of_line(path: &str, line: &str) -> Kind {
         "MutatingWebhook",
         "AdmissionPolicy",
     ];
-    // Their lines need not say what they are part of.
+    // Lines of these files count even without a keyword.
     const OF_RIGHTS: [&str; 4] = ["rbac", "admission", "policy", "webhook"];
     let name = path.rsplit('/').next().unwrap_or(path);
-    // A template of a tenant's own role is a template: it gives nothing to what is deployed here.
+    // A template of a tenant's own role is a template: it grants nothing to the deployed part.
     let template = path.contains("/templates/");
     if !template
         && (OF_RIGHTS.iter().any(|word| name.contains(word)) || RIGHTS.iter().any(|word| line.contains(word)))
@@ -152,8 +152,8 @@ pub fn of_kind(tree: &Tree, kind: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Names of packages, and where they come from. A bare word comes from nowhere: it holds the place of the package that an overlay's patch
-/// names, as `spec.package` of our own function does, and no registry could be asked for it.
+/// Names and sources of packages. A bare word has no source: it is a placeholder for the package that an overlay's patch sets, like
+/// `spec.package` of our own function. No registry could be asked for it.
 pub fn packages(tree: &Tree) -> BTreeSet<(String, String)> {
     let kinds = ["Function", "Provider", "Configuration"];
     let objects = kinds.iter().flat_map(|kind| of_kind(tree, kind));
@@ -166,7 +166,7 @@ pub fn packages(tree: &Tree) -> BTreeSet<(String, String)> {
         .collect()
 }
 
-/// Whether compositions ask for the EnvironmentConfig: upstream's since July 2026, ours always.
+/// Whether compositions request the EnvironmentConfig: upstream's since July 2026, ours always.
 pub fn needs_environment_config(tree: &Tree) -> bool {
     tree.files().any(|(_, bytes)| {
         text::line_with(bytes, environment_config::NAME).is_some()
@@ -174,7 +174,7 @@ pub fn needs_environment_config(tree: &Tree) -> bool {
     })
 }
 
-/// Names of ProviderConfigs in compositions and templates. Read as text, because templates are no YAML.
+/// Names of ProviderConfigs in compositions and templates. The search is textual, because templates are no YAML.
 pub fn provider_configs(tree: &Tree) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (_, bytes) in tree.files() {

@@ -1,9 +1,9 @@
-//! `cargo xpkg check cluster --back`: which composites the incumbent's Composition cannot have in place of ours.
+//! `cargo xpkg check cluster --back`: composites that the incumbent's Composition cannot take over from ours.
 //!
-//! Input: composites, as the API server has them. Output: who has to be kept with this function, and why. No I/O.
-//! The incumbent composes the Object `managed-NAME` with an EphemeralCluster for each composite, whatever it asks for and whatever became of it. It
-//! hands `ciOperator` on as it stands, in one namespace by one ProviderConfig, and knows neither uids nor management policies nor our annotations: what is
-//! gone on the hub, or not in that place, is made again, and what the hub was told beside the block is taken back.
+//! Input: composites from the API server. Output: composites that must stay with this function, and the reasons. No I/O. The incumbent
+//! composes the Object `managed-NAME` with an EphemeralCluster for each composite, regardless of its spec and its state. It copies
+//! `ciOperator` unchanged into one namespace, through one ProviderConfig. It ignores uids, management policies and our annotations. It
+//! therefore recreates objects that the hub deleted or that are in another place, and reverts fields outside of the block.
 
 use std::fmt;
 
@@ -11,67 +11,67 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use testplatform_apis::{ci_operator::CiOperator, input::Settings, names::ephemeral_cluster};
 
-/// A composite that must not go by the incumbent's Composition.
+/// A composite that the incumbent's Composition must not take over.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Kept {
     /// Name of the composite.
     pub composite: String,
-    /// Namespace and name of its claim; none for an administrator's.
+    /// Namespace and name of its claim; none for a composite of an administrator.
     pub claim: Option<String>,
-    /// What would become of its cluster.
+    /// Fate of its cluster.
     pub reason: Reason,
 }
 
-/// Why a composite has to stay.
+/// Reason for which a composite has to stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Reason {
-    /// It asks for a cluster by another block than `ciOperator`: the Object of its cluster would become an EphemeralCluster's, and what it was
-    /// would be deleted or forgotten.
+    /// It requests a cluster by another block than `ciOperator`. The Object of its cluster would become an EphemeralCluster, and its
+    /// previous object would be deleted or orphaned.
     OtherBlock,
-    /// It has failed: a cluster would be made anew.
+    /// It has failed: a new cluster would be created.
     Failed,
-    /// It has ended: the same.
+    /// It is deprovisioned: a new cluster would be created.
     Deprovisioned,
-    /// Its cluster is another's by now, and would be ended with this one.
+    /// Its cluster was transferred to another claim, and would be torn down with this composite.
     HandedOver,
-    /// Its cluster is not where the incumbent has all of them: another would be made there, and this one forgotten.
+    /// Its cluster is outside the incumbent's only location. A new one would be created there, and this one orphaned.
     Elsewhere,
-    /// It is being torn down, and nothing in its spec says so, as when its lifetime is over: the hub would be told not to, and a job that had not
-    /// heard of it goes on.
+    /// Its teardown is not requested in its spec, for example at the end of its lifetime. The hub would get the opposite request, and a job
+    /// that has not seen the first one would continue.
     Ending,
-    /// It has no claim: the hub would be told another tenant than the one for whom it made the cluster, and withdraw the credentials.
+    /// It has no claim. The hub would get another tenant than the one for which it created the cluster, and withdraw the credentials.
     NoTenant,
-    /// The incumbent writes the names of its runs, or its tenant's, without quotes, where they are no texts: no pass would succeed, and the hub would
-    /// hear of nothing any more, `tearDownCluster` among it.
+    /// The incumbent writes the names of its runs, or of its tenant, without quotes, and YAML does not parse them as strings. Every
+    /// reconcile would fail, and the hub would receive nothing more, not even `tearDownCluster`.
     Unquoted,
-    /// Its credentials are those of a ServiceAccount: the hub would publish the admin's, or replace its token no more.
+    /// Its credentials are those of a ServiceAccount. The hub would publish the admin's, or stop rotating the token.
     ServiceAccount,
-    /// Its `ciOperator` has what only this function leaves out, and the hub refuses. provider-kubernetes could neither look at the
-    /// EphemeralCluster any more nor end it.
+    /// Its `ciOperator` has fields that only this function removes and the hub refuses. provider-kubernetes could neither observe nor
+    /// delete the EphemeralCluster.
     Refused,
 }
 
-/// What was found.
+/// Result of the check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// How many composites there are.
+    /// Number of composites.
     pub composites: usize,
-    /// How many of them stay with their revision anyway.
+    /// Number of composites that keep their revision anyway.
     pub manual: usize,
-    /// Those that have to stay and would not, by name.
+    /// Composites that have to stay and would not, by name.
     pub kept: Vec<Kept>,
 }
 
 impl Report {
-    /// Whether nobody would lose or get a cluster.
+    /// Whether no cluster would be lost or created.
     pub fn is_clean(&self) -> bool {
         self.kept.is_empty()
     }
 }
 
-/// Looks for composites that have to stay with this function.
+/// Finds composites that have to stay with this function.
 pub fn report(composites: &[Value]) -> Report {
     let (manual, follow): (Vec<_>, Vec<_>) =
         composites.iter().partition(|composite| composite["spec"]["compositionUpdatePolicy"] == "Manual");
@@ -81,7 +81,7 @@ pub fn report(composites: &[Value]) -> Report {
 }
 
 fn judge(composite: &Value) -> Option<Kept> {
-    // Crossplane calls no function for it any more.
+    // Crossplane no longer calls a function for it.
     if composite["metadata"]["deletionTimestamp"].is_string() {
         return None;
     }
@@ -112,7 +112,7 @@ fn reason(composite: &Value) -> Option<Reason> {
     }
 }
 
-/// What the incumbent's template has between other YAML as it stands.
+/// Values that the incumbent's template inserts into YAML without quotes.
 fn spliced(composite: &Value) -> impl Iterator<Item = &str> {
     let note = |key| composite["metadata"]["annotations"][key].as_str();
     let runs =
@@ -120,7 +120,7 @@ fn spliced(composite: &Value) -> impl Iterator<Item = &str> {
     runs.chain(composite["spec"]["claimRef"]["namespace"].as_str())
 }
 
-/// Whether YAML takes it for the text that it is. Functions made with Go read words of YAML 1.1 too.
+/// Whether YAML parses it as the same string. Functions in Go also parse words of YAML 1.1.
 fn is_text_without_quotes(text: &str) -> bool {
     const WORDS: [&str; 6] = ["y", "yes", "n", "no", "on", "off"];
     let read = serde_saphyr::from_str::<Value>(&format!("name: {text}\n"));
@@ -128,9 +128,9 @@ fn is_text_without_quotes(text: &str) -> bool {
         && read.is_ok_and(|read| read == json!({ "name": text }))
 }
 
-/// Whether it was asked for, or is about to be, in another namespace or by another ProviderConfig than the incumbent's.
+/// Whether its request is, or will be, in another namespace or ProviderConfig than the incumbent's.
 fn is_elsewhere(status: &Value) -> bool {
-    // An empty input means the incumbent's names.
+    // An empty input selects the incumbent's names.
     let incumbent = Settings::default();
     let other = |told: &Value, name: &str| told.as_str().is_some_and(|told| told != name);
     other(&status["hub"]["name"], &incumbent.provider_config)

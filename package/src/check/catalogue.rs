@@ -1,7 +1,7 @@
-//! `cargo xpkg check catalogue`: reads files as the function reads the catalogue, and says everything that is wrong with file, line
-//! and field. Nothing but the files is needed, so that CI can do it before they are applied.
+//! `cargo xpkg check catalogue`: reads files like the function reads the catalogue, and reports every problem with file, line and field. It
+//! needs only the files, so CI can run it before they are applied.
 //!
-//! Input: names and texts. Output: what was found, and problems.
+//! Input: names and texts. Output: counts and problems.
 
 pub(crate) mod lines;
 mod strict;
@@ -25,27 +25,27 @@ use super::{Problem, stream::split};
 use lines::Lines;
 use texts::quote_texts;
 
-/// What the files have, and what is wrong with it.
+/// Content of the files, and its problems.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// How many templates there are, those that cannot be used included.
+    /// Number of templates, including unusable ones.
     pub templates: usize,
-    /// How many catalogues of pools.
+    /// Number of pool catalogues.
     pub pools: usize,
-    /// How many Compositions that give the function an input.
+    /// Number of Compositions with an input for the function.
     pub inputs: usize,
-    /// In the order of files and lines.
+    /// Problems in the order of files and lines.
     pub problems: Vec<Problem>,
 }
 
-/// How the API versions of Crossplane's own kinds begin.
+/// Prefix of the API versions of Crossplane's own kinds.
 const CROSSPLANE: &str = "apiextensions.crossplane.io/";
 
-/// Where a template stands, and what makes it.
+/// Templates by name: place, backend and parameters.
 type Seen = BTreeMap<String, (String, Option<Backend>, Vec<String>)>;
 
-/// Everything that is wrong. Documents that are no part of a catalogue are passed over; files without any are a problem, since a
-/// label that was forgotten would make every check pass.
+/// Finds all problems. It skips documents that are no part of a catalogue. Files without any part are a problem, since a forgotten label
+/// would make every check pass.
 pub fn check(files: &[(String, String)]) -> Report {
     let mut report = Report::default();
     let mut seen = Seen::new();
@@ -75,14 +75,14 @@ pub fn check(files: &[(String, String)]) -> Report {
     report
 }
 
-/// Names of catalogues of pools that inputs in the files say.
+/// Names of pool catalogues in the inputs in the files.
 fn pools_named(files: &[(String, String)]) -> BTreeSet<String> {
     let documents = files.iter().flat_map(|(_, text)| split(text));
     let values = documents.filter_map(|(_, document)| serde_saphyr::from_str::<Value>(document).ok());
     values.flat_map(|value| strict::pools_named(&value)).collect()
 }
 
-/// Which part of the catalogue a document is.
+/// Part of the catalogue in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// An entry of the catalogue of templates.
@@ -94,7 +94,8 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// None: it is no EnvironmentConfig. One of the usual name is the catalogue of pools whatever it has, since that is how the function finds it.
+    /// Classifies a document. None: it is no EnvironmentConfig. One with the usual name is always the catalogue of pools, since the
+    /// function finds it by that name.
     pub fn of(document: &Value) -> Option<Self> {
         let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         if text("/kind") != "EnvironmentConfig" || !text("/apiVersion").starts_with(CROSSPLANE) {
@@ -110,12 +111,12 @@ impl Part {
     }
 }
 
-/// The names by which the function reads the catalogue of pools: those that inputs in the files say, else the usual one.
+/// The names of the pool catalogue that the function reads: those of inputs in the files, else the usual one.
 fn read_names(named: &BTreeSet<String>) -> BTreeSet<String> {
     if named.is_empty() { BTreeSet::from([Settings::default().pools]) } else { named.clone() }
 }
 
-/// `named`: names of catalogues of pools beside the usual one.
+/// Checks one document. `named` are names of pool catalogues besides the usual one.
 fn one(
     file: &str,
     line: usize,
@@ -211,8 +212,8 @@ fn one(
     }
 }
 
-/// The expressions of bundles that will never say of an object that it is ready: path and a sentence. Of those that are no texts, or too
-/// long, or empty, the entry itself says so. The function cannot say more, since it evaluates none.
+/// Expressions of bundles that can never be true: path and message of each. Reading the entry already reports expressions that are no
+/// strings, too long, or empty. The function reports no more, since it evaluates none.
 fn expressions(data: &Value) -> Vec<(String, &'static str)> {
     let mut found = Vec::new();
     let items = |of: &Value| of.as_array().cloned().unwrap_or_default().into_iter().enumerate();
@@ -223,7 +224,7 @@ fn expressions(data: &Value) -> Vec<(String, &'static str)> {
                 if ready.trim().is_empty() || ready.len() > LONGEST {
                     continue;
                 }
-                // Over an object with nothing in it, what is no expression and what could only be one of another variable show.
+                // Evaluation over an empty object reveals invalid expressions, and expressions with only foreign variables.
                 if let Verdict::Invalid(sentence) = judge(ready, &json!({})) {
                     found.push((format!("data.{list}[{i}].manifests[{j}].ready"), sentence));
                 }

@@ -103,10 +103,10 @@ fn elsewhere(text: &str) -> Result<(Backend, String), String> {
     }
 }
 
-/// Checks and prints; false if something is wrong.
+/// Checks and prints; false if there is a problem.
 ///
 /// # Errors
-/// If what is to be checked cannot be had at all.
+/// If the input cannot be read.
 pub fn run(arguments: &Arguments, out: &mut impl Write, now: Timestamp) -> anyhow::Result<bool> {
     match &arguments.subject {
         Subject::Catalogue { files } => of_files(files, out),
@@ -145,7 +145,7 @@ fn printed(report: &(impl Serialize + Display), json: bool, out: &mut impl Write
     out.write_all(text.as_bytes()).context("cannot print")
 }
 
-/// All revisions that there are, and all composites of the kind that the Composition is for, compared.
+/// Compares all revisions and all composites of the Composition's kind.
 async fn report(access: &Access, composition: &str) -> anyhow::Result<cluster::Report> {
     let client = access.client(access.read()?).await?;
     let revisions = list(&client, "apiextensions.crossplane.io/v1", "CompositionRevision").await?;
@@ -154,7 +154,7 @@ async fn report(access: &Access, composition: &str) -> anyhow::Result<cluster::R
         made.with_context(|| format!("there is no revision of a Composition {composition}"))?;
     let composites = list(&client, api_version, kind).await?;
     let mut report = cluster::report(composition, &composites, &revisions);
-    // Whoever may read composites may not be allowed to read Deployments, and the answer is complete without them.
+    // A reader of composites may lack permission for Deployments. The report is complete without them.
     report.advice = match list(&client, "apps/v1", "Deployment").await {
         Ok(deployments) => crossplane::advise(&deployments),
         Err(error) => vec![format!("Crossplane's arguments were not checked: {error:#}")],

@@ -1,17 +1,17 @@
-//! Arguments of Crossplane that cost claims time or CPU. Input: Deployments, as the API server has them. No I/O.
+//! Crossplane arguments that cost claims time or CPU. Input: Deployments from the API server. No I/O.
 //!
 //! The advice and its measurements are in `package/install/README.md`, "Crossplane's settings".
 
 use serde_json::Value;
 
-/// From this number of concurrent reconciles on, bursts of claims become slower and dearer.
+/// From this number of concurrent reconciles on, bursts of claims become slower and more expensive.
 const MOST_RECONCILES: u32 = 30;
 /// Crossplane's default of `--max-concurrent-reconciles`.
 const DEFAULT_RECONCILES: u32 = 100;
 /// Crossplane's default of `--circuit-breaker-burst`.
 const DEFAULT_BURST: f64 = 100.0;
 
-/// Sentences about Crossplane's arguments, for whoever installs it. Empty: nothing is worth changing, or no Deployment runs Crossplane.
+/// Advice about Crossplane's arguments, for its installer. Empty: nothing is worth a change, or no Deployment runs Crossplane.
 pub fn advise(deployments: &[Value]) -> Vec<String> {
     deployments
         .iter()
@@ -20,7 +20,7 @@ pub fn advise(deployments: &[Value]) -> Vec<String> {
         .collect()
 }
 
-/// Namespace and name of a Deployment that runs Crossplane's core, and the arguments of the container.
+/// Namespace and name of a Deployment of Crossplane's core, and the arguments of its container.
 fn core_arguments(deployment: &Value) -> Option<(String, Vec<&str>)> {
     let containers = deployment.pointer("/spec/template/spec/containers")?.as_array()?;
     let arguments = containers.iter().find_map(|container| {

@@ -1,7 +1,7 @@
-//! `cargo xpkg check hub`: whether a hub has what claims need there, asked as the identity that they are made with.
+//! `cargo xpkg check hub`: requirements of claims on a hub, checked with the identity that creates them.
 //!
-//! Input: what is needed ([`needs`]) and what the hub answered ([`Seen`]). Output: lines, each with a verdict. Only [`ask`] talks to an
-//! API server. The table in `package/install/README.md` is made of the same data.
+//! Input: requirements ([`needs`]) and answers of the hub ([`HubAnswers`]). Output: lines, each with a verdict. Only [`ask`] calls an API
+//! server. The table in `package/install/README.md` comes from the same data.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -16,39 +16,39 @@ pub mod token;
 use needs::{Plan, Right, Subject};
 use token::End;
 
-/// A token that ends sooner is told of.
+/// Remaining lifetime of a token below which the check warns.
 const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 
-/// What a hub answered.
+/// Answers of a hub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Resources that it serves, by group and version.
+    /// Served resources by group and version.
     pub served: BTreeMap<(String, String), Vec<String>>,
-    /// Whether namespaces are there; none: we may not look.
+    /// Existence of namespaces; none: no permission to look.
     pub namespaces: BTreeMap<String, Option<bool>>,
-    /// Whether we may do something.
+    /// Permissions by right.
     pub rights: BTreeMap<Right, bool>,
 }
 
-/// How something is.
+/// Result of one requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// As it should be.
+    /// Satisfied.
     Good,
-    /// It cannot be told from here, or is not as it best were.
+    /// Unknown from here, or not ideal.
     Note,
-    /// It is missing.
+    /// Missing.
     Gap,
 }
 
-/// One thing that was looked at.
+/// Result for one requirement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// How it is.
+    /// Its verdict.
     pub verdict: Verdict,
-    /// What it is needed for.
+    /// Subject that needs it.
     pub subject: String,
-    /// A sentence.
+    /// Explanation.
     pub text: String,
 }
 
@@ -63,7 +63,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// Everything that was looked at.
+/// Results for all requirements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report(pub Vec<Line>);
 
@@ -85,7 +85,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// What is to be said of a hub. `token`: that of the kubeconfig.
+/// Evaluates the answers of a hub. `token` is that of the kubeconfig.
 pub fn report(plan: &Plan, seen: &Seen, token: &End, now: Timestamp) -> Report {
     let mut lines = vec![of_token(token, now)];
     let there: Vec<Subject> =
@@ -121,12 +121,12 @@ fn line(verdict: Verdict, subject: &str, text: String) -> Line {
     Line { verdict, subject: subject.to_owned(), text }
 }
 
-/// Whether the first of its kinds is served in any version of ours.
+/// Whether the hub serves the first kind of the subject in any of our versions.
 fn is_served(subject: Subject, seen: &Seen) -> bool {
     subject.kinds().first().is_some_and(|kind| served(kind, seen).is_some())
 }
 
-/// The best version in which a kind is served.
+/// The best served version of a kind.
 fn served(kind: &Kind, seen: &Seen) -> Option<&'static str> {
     let has = |version: &&&str| {
         let key = (kind.group.to_owned(), (**version).to_owned());
@@ -147,7 +147,7 @@ fn of_namespace(subject: &str, name: &str, seen: &Seen) -> Line {
     match seen.namespaces.get(name) {
         Some(Some(true)) => line(Verdict::Good, subject, format!("namespace {name} is there")),
         Some(Some(false)) => line(Verdict::Gap, subject, format!("namespace {name} is missing")),
-        // A Role cannot be in a namespace that is not there, so the rights tell.
+        // A Role requires its namespace, so the rights prove that it exists.
         Some(None) | None => line(
             Verdict::Good,
             subject,

@@ -1,4 +1,4 @@
-//! The image around a package: what core and a node find in it.
+//! The image around a package, as core and a node read it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,28 +10,28 @@ use crate::oci::{
     layer::{self, Entry},
 };
 
-/// An image as far as it can be read.
+/// A readable part of an image.
 #[derive(Clone, Debug, Default)]
 pub struct Read {
-    /// What the index says, or else the configuration.
+    /// Architecture from the index, else from the configuration.
     architecture: String,
     os: String,
     config: Value,
-    /// By path, what an upper layer replaces left out.
+    /// Files by path, without those that an upper layer replaces.
     files: BTreeMap<String, Entry>,
-    /// Paths of links, of all layers.
+    /// Paths of links in all layers.
     links: BTreeSet<String>,
     /// The text of `package.yaml`.
     pub package: Option<String>,
 }
 
 impl Read {
-    /// Such as `linux/amd64`.
+    /// Platform, such as `linux/amd64`.
     pub fn platform(&self) -> String {
         format!("{}/{}", self.os, self.architecture)
     }
 
-    /// Where it is, for people.
+    /// Name of the image in messages.
     pub fn place(&self) -> String {
         format!("image for {}", self.platform())
     }
@@ -64,7 +64,7 @@ pub fn images(artifact: &Artifact, problems: &mut Vec<Problem>) -> Vec<Read> {
     };
     let mut images = Vec::new();
     for descriptor in &index.manifests {
-        // Builders put attestations beside images, for a platform called "unknown".
+        // Builders add attestations next to images, for a platform called "unknown".
         if descriptor.platform.as_ref().is_some_and(|platform| platform.os == "unknown") {
             continue;
         }
@@ -76,7 +76,7 @@ pub fn images(artifact: &Artifact, problems: &mut Vec<Problem>) -> Vec<Read> {
     images
 }
 
-/// The image whose package core installs: the one for linux/amd64 among several, else the only one.
+/// The image whose package core installs: of several images the one for linux/amd64, else the only one.
 pub fn read_by_core<'a>(images: &'a [Read], problems: &mut Vec<Problem>) -> Option<&'a Read> {
     if let [only] = images {
         return Some(only);
@@ -133,7 +133,7 @@ fn config(artifact: &Artifact, manifest: &Manifest, problems: &mut Vec<Problem>)
     })
 }
 
-/// The files of each layer; none for one that cannot be read.
+/// The files of each layer; none for an unreadable one.
 fn layers(
     artifact: &Artifact,
     manifest: &Manifest,
@@ -182,7 +182,7 @@ fn layers(
     all
 }
 
-/// Core takes the first layer that is annotated, and in it the first file of that name; without one, the whole filesystem.
+/// Finds the package like core: the first annotated layer, and in it the first file of that name; else the whole filesystem.
 fn find_package(
     manifest: &Manifest,
     mut layers: Vec<Option<Vec<Entry>>>,
@@ -215,7 +215,7 @@ fn find_package(
                     format!("has no label {label}; tools that push an archive of it lose the annotation");
                 problems.push(Problem::warning("configuration", text));
             }
-            // What is wrong with the layer has been said.
+            // The problem of the layer is already reported.
             let Some(entries) = layers[*first].take() else { return };
             entries
         }
@@ -239,7 +239,7 @@ fn find_package(
     }
 }
 
-/// A function's image is started as it is: without arguments, as a user that is not root.
+/// Checks the start of a function's image: without arguments, as a user other than root.
 pub fn check_runtime(image: &Read, problems: &mut Vec<Problem>) {
     let place = image.place();
     let run = &image.config["config"];
@@ -257,7 +257,7 @@ pub fn check_runtime(image: &Read, problems: &mut Vec<Problem>) {
         None if program.starts_with('/') && !image.links.iter().any(is_on_the_way) => {
             problems.push(Problem::error(place.as_str(), format!("starts {program}, which is not in it")));
         }
-        // Found by a search path, or behind a link: not for us to say.
+        // Found through a search path or behind a link; this check cannot follow either.
         None => {}
         Some(file) => {
             if file.mode & 0o005 != 0o005 {

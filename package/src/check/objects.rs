@@ -1,4 +1,4 @@
-//! The objects in a package: which may be there, and whether they fit together.
+//! The objects in a package: allowed kinds, and consistency.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::build::stream::dependency_name;
 
-/// Which kinds a package may bring.
+/// Kinds that a package may contain.
 const CONFIGURATION: &[&str] = &[
     "CompositeResourceDefinition",
     "Composition",
@@ -27,7 +27,7 @@ const PROVIDER: &[&str] = &[
     "MutatingWebhookConfiguration",
 ];
 
-/// Says what is wrong with the objects of a package.
+/// Checks the objects of a package.
 pub fn check(stream: &Stream, problems: &mut Vec<Problem>) {
     let mut names = BTreeSet::new();
     for object in &stream.objects {
@@ -137,7 +137,7 @@ fn package_of(dependency: &Value) -> Option<&str> {
     })
 }
 
-/// What CRDs and XRDs have in common.
+/// Checks common to CRDs and XRDs.
 fn definition(object: &Document, problems: &mut Vec<Problem>) {
     let place = object.place();
     let spec = &object.value["spec"];
@@ -196,7 +196,8 @@ fn composition(object: &Document, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Compositions find their XRD and their functions by names, which nobody checks before the first claim.
+/// Checks references by name: Compositions find their XRD and their functions by name, and Crossplane verifies the names only with the
+/// first claim.
 fn fits_together(stream: &Stream, meta: &Document, problems: &mut Vec<Problem>) {
     let mut types = BTreeSet::new();
     for xrd in stream.objects.iter().filter(|object| object.kind == "CompositeResourceDefinition") {

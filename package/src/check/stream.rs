@@ -1,24 +1,24 @@
-//! The documents of `package.yaml`, told apart and named with their lines.
+//! The documents of `package.yaml`, with their lines.
 
 use serde_json::Value;
 
 use super::Problem;
 
-/// A document that can be read.
+/// A readable document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// The line of `package.yaml` on which it begins, from 1.
+    /// The line of `package.yaml` on which it starts, from 1.
     pub line: usize,
     /// `apiVersion`.
     pub api_version: String,
     /// `kind`.
     pub kind: String,
-    /// All of it.
+    /// The complete document.
     pub value: Value,
 }
 
 impl Document {
-    /// `metadata.name`, or nothing.
+    /// `metadata.name`, or an empty string.
     pub fn name(&self) -> &str {
         self.value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default()
     }
@@ -29,24 +29,24 @@ impl Document {
             .any(|(version, kinds)| *version == self.api_version && kinds.contains(&self.kind.as_str()))
     }
 
-    /// Where it is, for people.
+    /// Name of the document in messages.
     pub fn place(&self) -> String {
         format!("package.yaml line {}, {} {}", self.line, self.kind, self.name())
     }
 }
 
-/// What a stream consists of.
+/// Content of a stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stream {
-    /// What says what the package is; one, if it is a package.
+    /// Package metadata; exactly one in a valid package.
     pub metas: Vec<Document>,
-    /// What it brings.
+    /// Objects to install.
     pub objects: Vec<Document>,
 }
 
 const META_GROUP: &str = "meta.pkg.crossplane.io/";
 
-/// What core's parser knows. A kind that is not among these stops it, whatever the package is.
+/// Kinds that core's parser knows. Any other kind stops it, whatever the type of the package.
 const METAS: [(&str, &[&str]); 3] = [
     ("meta.pkg.crossplane.io/v1", &["Configuration", "Provider", "Function"]),
     ("meta.pkg.crossplane.io/v1beta1", &["Function"]),
@@ -68,7 +68,7 @@ const OBJECTS: [(&str, &[&str]); 7] = [
     ("admissionregistration.k8s.io/v1", &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]),
 ];
 
-/// Reads a stream as core does: documents are parted by lines `---`, those with nothing but comments do not count.
+/// Reads a stream like core: lines `---` separate documents, and documents with only comments do not count.
 pub fn read(text: &str, problems: &mut Vec<Problem>) -> Stream {
     let mut stream = Stream::default();
     for (line, document) in split(text) {
@@ -110,13 +110,13 @@ pub fn read(text: &str, problems: &mut Vec<Problem>) -> Stream {
     stream
 }
 
-/// Whether a line that begins with three dashes parts documents, by what follows: nothing, or a comment.
+/// Whether a line with three dashes separates documents: nothing follows, or a comment.
 fn parts(rest: &str) -> bool {
     let text = rest.trim();
     text.is_empty() || (rest.starts_with([' ', '\t']) && text.starts_with('#'))
 }
 
-/// Documents with the line on which each begins.
+/// Documents, each with its first line.
 pub(crate) fn split(text: &str) -> Vec<(usize, &str)> {
     let mut documents = Vec::new();
     let (mut start, mut start_line) = (0, 1);

@@ -21,9 +21,9 @@ use crate::{
     to_yaml,
 };
 
-/// API servers issue no token for less.
+/// Minimum lifetime of a token: API servers issue none for less.
 const SHORTEST: GoDuration = GoDuration::from_mins(10);
-/// An API server may issue a shorter token than it was asked for. What is missing of a few seconds is the way there.
+/// Tolerance for the lifetime of a token. An API server may issue a shorter one than requested; a few seconds are network latency.
 const SLACK: SignedDuration = SignedDuration::from_mins(1);
 
 /// Print a kubeconfig for the ServiceAccount that a Konflux cluster is on the hub. Everything is in it, the token too.
@@ -60,10 +60,10 @@ fn account(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Asks and prints.
+/// Requests a token and prints the kubeconfig.
 ///
 /// # Errors
-/// If the hub issues no token, or what is needed for a kubeconfig is not known.
+/// If the hub issues no token, or data for the kubeconfig is missing.
 pub fn run(arguments: &Arguments, out: &mut impl Write, now: Timestamp) -> anyhow::Result<()> {
     ensure!(
         arguments.duration >= SHORTEST,
@@ -123,7 +123,7 @@ fn server(given: Option<&str>, cluster: &Cluster) -> anyhow::Result<String> {
     Ok(server.to_owned())
 }
 
-/// In base64, as a kubeconfig has it.
+/// The CA in base64, as in a kubeconfig.
 fn authority(given: Option<&Path>, cluster: &Cluster) -> anyhow::Result<String> {
     let read = |file: &Path| fs::read(file).with_context(|| format!("cannot read {}", file.display()));
     let pem = match (given, &cluster.certificate_authority_data, &cluster.certificate_authority) {

@@ -1,4 +1,4 @@
-//! Tokens of a ServiceAccount, as an API server issues them. Edge.
+//! Tokens of a ServiceAccount, issued by an API server. Edge.
 
 use anyhow::Context as _;
 use jiff::Timestamp;
@@ -10,16 +10,16 @@ use kube::{Api, Client, api::PostParams};
 
 use crate::cluster::said;
 
-/// What is asked for.
+/// Request of a token.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// Namespace of the ServiceAccount.
     pub namespace: &'a str,
     /// Its name.
     pub account: &'a str,
-    /// A Secret of that namespace whose end is that of the token.
+    /// Secret in that namespace whose deletion ends the token.
     pub bound: Option<&'a str>,
-    /// How long it is to be good; as long as the API server likes if it is not said.
+    /// Lifetime in seconds; none: the API server's default.
     pub seconds: Option<i64>,
 }
 
@@ -28,14 +28,14 @@ pub struct Asked<'a> {
 pub struct Issued {
     /// The token itself.
     pub token: String,
-    /// When it ends.
+    /// Time of expiry.
     pub until: Timestamp,
 }
 
-/// Has a token issued.
+/// Requests a token.
 ///
 /// # Errors
-/// If the API server does not.
+/// If the API server issues none.
 pub async fn issue(client: Client, asked: &Asked<'_>) -> anyhow::Result<Issued> {
     let Asked { namespace, account, bound, seconds } = *asked;
     let bound = match bound {

@@ -1,16 +1,16 @@
-//! How Argo CD is told what health is, and what is no difference: the same as fragment of its `ConfigMap` and of the operator's resource.
+//! Argo CD's health checks and ignored differences, as a fragment of its `ConfigMap` and of the operator's resource.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::space::{GROUP as SPACES, SPACE_CLAIM_KIND, SPACE_KIND};
 
-/// A kind and the Lua that judges it.
+/// A kind with its health check in Lua.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
     /// API group.
     pub group: &'static str,
     /// Kind.
     pub kind: &'static str,
-    /// Lua 5.1. `obj` goes in, a table with status and message comes out.
+    /// Lua 5.1. Its input is `obj`, its output a table with status and message.
     pub lua: &'static str,
 }
 
@@ -27,7 +27,7 @@ const PACKAGES: &str = "pkg.crossplane.io";
 const KUBERNETES: &str = "kubernetes.crossplane.io";
 const NAMESPACED: &str = "kubernetes.m.crossplane.io";
 
-/// Every kind that is installed here or comes of it.
+/// Every kind that is installed here or created from it.
 pub const CHECKS: [Check; 22] = [
     Check { group: "ci.openshift.org", kind: "TestPlatformCluster", lua: CLAIM },
     Check { group: "ci.openshift.org", kind: "XTestPlatformCluster", lua: CLAIM },
@@ -55,8 +55,8 @@ pub const CHECKS: [Check; 22] = [
 
 const REVISION: &str = include_str!("../../install/argocd/health/revision.lua");
 
-/// What an API server adds to our `ExternalSecret` by its definition, which Argo CD does not know inside lists: it would differ for ever. Which of these there are
-/// is a matter of the operator's version, so they cannot be written down in the object itself.
+/// Defaults that an API server adds to our `ExternalSecret`. Argo CD does not know defaults inside lists, so it would report a permanent
+/// difference. The set depends on the operator's version, so the object itself cannot contain them.
 /// Source: external-secrets, `apis/externalsecrets/v1/externalsecret_types.go`, `ExternalSecretDataRemoteRef`.
 const DEFAULTED: [&str; 4] = [
     ".spec.dataFrom[]?.extract.conversionStrategy",
@@ -65,10 +65,11 @@ const DEFAULTED: [&str; 4] = [
     ".spec.dataFrom[]?.extract.nullBytePolicy",
 ];
 
-/// To be merged into the `ConfigMap` `argocd-cm`.
+/// Fragment to merge into the `ConfigMap` `argocd-cm`.
 pub fn config_map() -> Value {
     let mut data = Map::new();
-    // Argo CD's mark is then an annotation: Crossplane copies labels of a claim to its composite, and Argo CD would prune that.
+    // With this setting Argo CD's tracking mark is an annotation. Crossplane copies labels of a claim to its composite, and Argo CD would
+    // prune that.
     data.insert("application.resourceTrackingMethod".to_owned(), "annotation".into());
     for check in CHECKS {
         let key = format!("resource.customizations.health.{}_{}", check.group, check.kind);
@@ -87,7 +88,7 @@ pub fn config_map() -> Value {
     })
 }
 
-/// To be merged into the resource from which the operator makes that `ConfigMap`.
+/// Fragment to merge into the resource from which the operator creates that `ConfigMap`.
 pub fn operator() -> Value {
     let check = |check: Check| json!({ "group": check.group, "kind": check.kind, "check": check.lua });
     json!({

@@ -1,4 +1,4 @@
-//! The rights of a Konflux cluster on a hub of claims with `template`: what `cargo xpkg check hub` asks for, but for the hub's facts.
+//! The rights of a Konflux cluster on a hub of claims with `template`: the requirements of `cargo xpkg check hub`, without the hub's facts.
 
 use serde_json::{Value, json};
 
@@ -7,18 +7,18 @@ use crate::{
     to_yaml,
 };
 
-/// The ServiceAccount that a Konflux cluster is on a hub.
+/// The ServiceAccount of a Konflux cluster on a hub.
 const ACCOUNT: (&str, &str) = ("ephemeral-cluster", "konflux");
 const API: &str = "rbac.authorization.k8s.io/v1";
 
-/// Roles and bindings for a subject, and for nothing else.
+/// Roles and bindings for one subject only.
 ///
 /// # Errors
 /// If they cannot be written as YAML.
 pub fn manifests(subject: Subject) -> anyhow::Result<String> {
     let plan = Plan::default();
     let needs = plan.needs(subject).into_iter().map(|Need { right, .. }| right);
-    // The facts are the hub's, whatever is made on it, and have a file of their own.
+    // The facts belong to the hub, independent of the subject, and have their own file.
     let mut rights: Vec<Right> =
         needs.filter(|right| right.namespace.as_deref() != Some(plan.facts.as_str())).collect();
     let name = format!("testplatform-konflux-{}", subject.as_str());
@@ -30,7 +30,7 @@ pub fn manifests(subject: Subject) -> anyhow::Result<String> {
         subject.as_str(),
         everywhere(&rights),
     )];
-    // One role for each place, in the order in which they are needed.
+    // One role for each namespace, in the order of the requirements.
     while let Some(Right { namespace, .. }) = rights.first().cloned() {
         let (here, elsewhere) = rights.into_iter().partition(|right| right.namespace == namespace);
         rights = elsewhere;
@@ -45,7 +45,7 @@ pub fn manifests(subject: Subject) -> anyhow::Result<String> {
     Ok(first + &rest.join("---\n"))
 }
 
-/// A warning of what can be changed whoever has made it, as comments; nothing if there is no such thing.
+/// A warning, as comments, about objects that the identity can change regardless of their creator; empty if there are none.
 fn everywhere(rights: &[Right]) -> String {
     let changed = rights.iter().filter(|right| right.namespace.is_none() && right.verb == "patch");
     let changed: Vec<String> = changed.map(|right| format!("{}.{}", right.resource, right.group)).collect();

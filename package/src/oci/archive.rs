@@ -1,4 +1,4 @@
-//! Archives as `docker save` writes them; with a package in it, Crossplane's tools call such a file `.xpkg`.
+//! Archives in the format of `docker save`. Crossplane's tools call such a file with a package `.xpkg`.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::{
     to_json,
 };
 
-/// What the file `manifest.json` says about an image.
+/// Entry of an image in the file `manifest.json`.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Saved {
@@ -23,7 +23,7 @@ struct Saved {
 /// Packs one image.
 ///
 /// # Errors
-/// Never, as long as JSON can hold texts.
+/// Never: strings always serialize to JSON.
 pub fn write(image: &Image) -> anyhow::Result<Vec<u8>> {
     let file = |path: String, bytes: Vec<u8>| Entry { path, mode: 0o644, bytes };
     let config = format!("{}.json", Digest::of(&image.config).hex());
@@ -40,7 +40,7 @@ pub fn write(image: &Image) -> anyhow::Result<Vec<u8>> {
     layer::archive(&entries, 0)
 }
 
-/// Reads one image, and gives its layers the annotations that its labels speak of, as Crossplane's tool does when it pushes.
+/// Reads one image, and sets the layer annotations from its labels, as Crossplane's tool does in a push.
 ///
 /// # Errors
 /// If it is no such archive, or has several images.
@@ -52,7 +52,7 @@ pub fn read(bytes: &[u8]) -> anyhow::Result<Artifact> {
         files.get("manifest.json").context("it has no manifest.json, which an archive of an image has")?;
     let saved: Vec<Saved> = serde_json::from_slice(manifest).context("manifest.json cannot be read")?;
     let [saved] = saved.as_slice() else { bail!("it has {} images; a package is one", saved.len()) };
-    // It stays there: layers that are the same, such as empty ones, have one file.
+    // The blob is not removed: equal layers, such as empty ones, share one file.
     let of = |path: &str| {
         files
             .get(path)

@@ -1,4 +1,4 @@
-//! What names content: its SHA-256.
+//! Digest of content: its SHA-256.
 
 use std::{fmt, str::FromStr};
 
@@ -24,12 +24,12 @@ impl Digest {
         Self(text)
     }
 
-    /// The digits.
+    /// Its hexadecimal digits.
     pub fn hex(&self) -> &str {
         &self.0[PREFIX.len()..]
     }
 
-    /// The whole of it.
+    /// The complete digest.
     pub fn as_str(&self) -> &str {
         &self.0
     }

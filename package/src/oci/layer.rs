@@ -1,4 +1,4 @@
-//! Layers: archives with nothing in them that depends on where and when they were made.
+//! Layers: archives whose content does not depend on time and place of the build.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,7 +10,7 @@ use flate2::{Compression, GzBuilder, read::MultiGzDecoder};
 
 use super::{Digest, LAYER, LAYER_TAR, LAYER_ZSTD};
 
-/// With what compressed layers begin.
+/// Magic bytes of compressed layers.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
@@ -32,26 +32,26 @@ pub struct Layer {
     pub blob: Vec<u8>,
     /// The digest of the archive before it was compressed.
     pub diff_id: Digest,
-    /// What its descriptor says besides.
+    /// Annotations of its descriptor.
     pub annotations: BTreeMap<String, String>,
 }
 
-/// More is not unpacked: an archive of a few kilobytes can claim terabytes. Core reads as much of a package.
+/// Maximum unpacked size: an archive of a few kilobytes can expand to terabytes. Core has the same limit for a package.
 const MOST: u64 = 200 << 20;
 
-/// Packs files, in the order of their paths, owned by root, all of one time (seconds since 1970).
+/// Packs files, sorted by path, owned by root, all with one time (seconds since 1970).
 ///
 /// # Errors
 /// If a path is too long for an archive.
 pub fn pack(entries: &[Entry], time: u64) -> anyhow::Result<Layer> {
     let archive = archive(entries, time)?;
-    // Neither name nor time nor system in the header. The level is part of the bytes and never changes.
+    // The header has no name, time or system. The compression level affects the bytes and never changes.
     let mut gzip = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::new(9));
     gzip.write_all(&archive)?;
     Ok(Layer { blob: gzip.finish()?, diff_id: Digest::of(&archive), annotations: BTreeMap::new() })
 }
 
-/// An archive that is not compressed.
+/// An uncompressed archive.
 ///
 /// # Errors
 /// If a path is too long for an archive.
@@ -91,7 +91,7 @@ fn header(kind: tar::EntryType, mode: u32, size: u64, time: u64) -> tar::Header 
     header
 }
 
-/// What a layer is: compressed, or as `docker save` leaves it.
+/// Media type of a layer, from its compression.
 pub fn media_type(blob: &[u8]) -> &'static str {
     match blob {
         _ if blob.starts_with(&GZIP) => LAYER,
@@ -100,10 +100,10 @@ pub fn media_type(blob: &[u8]) -> &'static str {
     }
 }
 
-/// The archive in a layer, whether it is compressed or not.
+/// The archive in a layer, compressed or not.
 ///
 /// # Errors
-/// If it is compressed in another way than gzip, damaged, or too large.
+/// If its compression is not gzip, or it is damaged or too large.
 pub fn unpacked(blob: &[u8]) -> anyhow::Result<Vec<u8>> {
     unpacked_to(blob, MOST)
 }

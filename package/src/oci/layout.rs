@@ -1,4 +1,4 @@
-//! OCI layouts: a folder with an artifact in it.
+//! OCI layouts: a directory with an artifact.
 
 use std::{
     collections::BTreeMap,
@@ -11,13 +11,13 @@ use serde_json::json;
 
 use super::{Artifact, Descriptor, Digest, INDEX, Index, Manifest, archive, is_index, is_manifest, to_json};
 
-/// The annotation by which a layout names what is in it.
+/// Annotation with the name of an artifact in a layout.
 const REF_NAME: &str = "org.opencontainers.image.ref.name";
 
 /// The files of a layout, by their path in it.
 ///
 /// # Errors
-/// Never, as long as JSON can hold texts.
+/// Never: strings always serialize to JSON.
 pub fn files(artifact: &Artifact, name: &str) -> anyhow::Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut root = artifact.root.clone();
     root.annotations.insert(REF_NAME.to_owned(), name.to_owned());
@@ -37,10 +37,10 @@ pub fn files(artifact: &Artifact, name: &str) -> anyhow::Result<BTreeMap<PathBuf
     Ok(files)
 }
 
-/// Writes a layout. What an earlier build left in the folder goes, since readers take all of its blobs for the artifact's.
+/// Writes a layout. It removes blobs of an earlier build, since readers attribute all blobs to the artifact.
 ///
 /// # Errors
-/// If the folder holds something else than a layout, or cannot be written.
+/// If the directory contains anything but a layout, or cannot be written.
 pub fn write(folder: &Path, artifact: &Artifact, name: &str) -> anyhow::Result<()> {
     let there = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
     if there {
@@ -66,10 +66,10 @@ pub fn write(folder: &Path, artifact: &Artifact, name: &str) -> anyhow::Result<(
     Ok(())
 }
 
-/// Reads an artifact from a layout (a folder) or from an archive as Docker and Crossplane's own tool write it (`.xpkg`).
+/// Reads an artifact from a layout (a directory), or from an archive of Docker or Crossplane's own tool (`.xpkg`).
 ///
 /// # Errors
-/// If it is neither, or holds several artifacts.
+/// If it is neither, or contains several artifacts.
 pub fn open(path: &Path) -> anyhow::Result<Artifact> {
     if path.is_dir() {
         return read(path);
@@ -93,14 +93,14 @@ fn read(folder: &Path) -> anyhow::Result<Artifact> {
     let [root] = index.manifests.as_slice() else {
         bail!("{} names {} images; a package is one", path.display(), index.manifests.len());
     };
-    // The name is the layout's, not the artifact's.
+    // The name belongs to the layout, not to the artifact.
     let root = Descriptor { annotations: BTreeMap::new(), ..root.clone() };
     let mut blobs = BTreeMap::new();
     collect(&root, &mut blobs, &|descriptor| fs::read(folder.join(blob_path(&descriptor.digest))).ok());
     Ok(Artifact { root, blobs })
 }
 
-/// Reads everything that a descriptor leads to. What cannot be had is left out: whoever uses it says so, with its name.
+/// Reads all blobs reachable from a descriptor. Missing blobs are omitted; their user reports them by name.
 fn collect(
     descriptor: &Descriptor,
     blobs: &mut BTreeMap<Digest, Vec<u8>>,
@@ -117,7 +117,7 @@ fn collect(
     }
 }
 
-/// What a manifest or an index names. Other blobs name nothing.
+/// References in a manifest or an index. Other blobs have none.
 pub fn named(media_type: &str, bytes: &[u8]) -> Vec<Descriptor> {
     if is_index(media_type) {
         serde_json::from_slice::<Index>(bytes).map(|index| index.manifests).unwrap_or_default()

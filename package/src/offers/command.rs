@@ -34,7 +34,7 @@ fn namespace(text: &str) -> Result<String, String> {
     if fits { Ok(text.to_owned()) } else { Err("is no name of a namespace".to_owned()) }
 }
 
-/// Makes the ConfigMap; false if something is wrong.
+/// Builds the ConfigMap; false if there is a problem.
 ///
 /// # Errors
 /// If a file cannot be read or written, or the ConfigMap would be too large.

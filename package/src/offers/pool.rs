@@ -1,4 +1,4 @@
-//! The catalogue of pools → what is told of it: which words of a claim a pool answers to, and not which pool, nor where it is.
+//! The catalogue of pools → its offers: the labels by which a claim gets a pool, without the pool's name and location.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use testplatform_apis::{
     offer::{Block, Offer, OfferedVersion},
 };
 
-/// The labels with a field of their own in a claim, in the order of names.
+/// The labels with their own field in a claim, in the order of names.
 const WORDS: [&str; 5] = ["product", "version", "architecture", "cloud", "owner"];
-/// Those without which only claims that name the pool get it: where a claim does not say, they are the defaults, or required.
+/// Labels that every pool needs to be found by labels. A claim that omits them gets the default, or they are required.
 const NEEDED: [&str; 3] = ["product", "version", "architecture"];
 
-/// How claims get a pool.
+/// Selection of a pool by claims.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Way {
-    /// By these labels. All pools that have them are one offer.
+    /// By these labels. All pools with these labels are one offer.
     Labels(BTreeMap<String, String>),
     /// By namespace and name.
     Name(String, String),
 }
 
-/// Everything that may be asked for, and what may not.
+/// All offers, and the omitted pools.
 pub(super) fn offers(catalogue: &Catalogue) -> (Vec<Offer>, Vec<String>) {
     let mut ways: BTreeMap<Way, Vec<&Pool>> = BTreeMap::new();
     let mut left_out = Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn offers(catalogue: &Catalogue) -> (Vec<Offer>, Vec<String>) {
         if pool.allowed_tenants.is_empty() {
             left_out.push(format!("pool {}: no namespace may use it", pool.name));
         } else if pool.bring_your_own.is_some() {
-            // It is no pool, and what a claim needs for it no starter can fill in: an account in a cloud, and Secrets of the tenant's.
+            // It is no pool. A starter cannot fill in its requirements: a cloud account, and Secrets of the tenant.
             left_out.push(format!("pool {}: only claims with spec.byoc may use it", pool.name));
         } else {
             ways.entry(way(pool)).or_default().push(pool);
@@ -39,7 +39,7 @@ pub(super) fn offers(catalogue: &Catalogue) -> (Vec<Offer>, Vec<String>) {
     let mut offers: Vec<Offer> = Vec::new();
     for (way, pools) in ways {
         let mut offer = offer(catalogue, &way, &pools);
-        // Two ways of writing a label can come to one name.
+        // Two spellings of a label can give the same name.
         let plain = offer.name.clone();
         let mut others = 1;
         while offers.iter().any(|other| other.name == offer.name) {
@@ -61,7 +61,7 @@ fn way(pool: &Pool) -> Way {
     }
 }
 
-/// What a claim can count on, whichever of the pools it gets. Pools of some namespaces say nothing about those of everybody.
+/// The common guarantees of the matching pools. Pools of some namespaces reveal nothing about pools for everyone.
 fn offer(catalogue: &Catalogue, way: &Way, pools: &[&Pool]) -> Offer {
     let open = |pool: &&&Pool| pool.allowed_tenants.iter().any(|tenant| tenant == EVERYBODY);
     let restricted = !pools.iter().any(|pool| open(&pool));
@@ -117,7 +117,7 @@ fn offer(catalogue: &Catalogue, way: &Way, pools: &[&Pool]) -> Offer {
     }
 }
 
-/// `clusterClaim` of a claim that gets a pool with these labels.
+/// `clusterClaim` of a claim for a pool with these labels.
 fn by_labels(labels: &BTreeMap<String, String>) -> Value {
     let mut claim = Map::new();
     let mut others = Map::new();
@@ -131,7 +131,7 @@ fn by_labels(labels: &BTreeMap<String, String>) -> Value {
     claim.into()
 }
 
-/// A name out of labels, such as `ocp-4.20-amd64-aws`: that of a pool may tell where it is.
+/// A name from labels, such as `ocp-4.20-amd64-aws`. The name of a pool may reveal its location.
 fn named(labels: &BTreeMap<String, String>) -> String {
     let words = WORDS.iter().filter_map(|word| labels.get(*word)).cloned();
     let others = labels.iter().filter(|(key, _)| !WORDS.contains(&key.as_str()));

@@ -1,4 +1,4 @@
-//! A claim to begin with: `spec` but for the Secret, and what nobody but its owner can say.
+//! A starter claim: `spec` without the Secret, and a list of values that only its owner knows.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::template::{
@@ -7,8 +7,7 @@ use testplatform_apis::template::{
     parameter::{Rule, Type, under},
 };
 
-/// For a template: what it has by default is written out where one would change it, and what is required is set if there is a value
-/// that is as good as any.
+/// The starter of a template. It has defaults that users often change, and required parameters for which any valid value works.
 pub(super) fn of_template(entry: &Entry, version: Option<&str>) -> (Map<String, Value>, Vec<String>) {
     let mut spec = Map::new();
     let mut fill_in = Vec::new();
@@ -29,17 +28,17 @@ pub(super) fn of_template(entry: &Entry, version: Option<&str>) -> (Map<String, 
     (spec, fill_in)
 }
 
-/// A duration without the units of which it has nothing: Go writes `2h0m0s`.
+/// A duration without zero units: Go writes `2h0m0s`.
 pub(super) fn short(duration: &str) -> String {
     let units = ["0s", "0m"].iter().fold(duration, |rest, nothing| {
         let shorter = rest.strip_suffix(nothing);
-        // Of 10s the 0 is a digit.
+        // The 0 of `10s` is a digit of the number.
         shorter.filter(|rest| rest.ends_with(['h', 'm'])).unwrap_or(rest)
     });
     units.to_owned()
 }
 
-/// Values for what is required.
+/// Values of required parameters.
 fn required(path: &str, rules: &Rules<'_>, fill_in: &mut Vec<String>) -> Map<String, Value> {
     let mut set = Map::new();
     for (name, rule) in rules.iter().filter(|(_, rule)| rule.required) {
@@ -53,7 +52,7 @@ fn required(path: &str, rules: &Rules<'_>, fill_in: &mut Vec<String>) -> Map<Str
     set
 }
 
-/// A value that the rule allows, where one is as good as any. A text that is free is its owner's to say, and so is a Secret.
+/// A value that the rule allows, if any valid value works. Free text and Secrets are for the owner to choose.
 fn any(rule: &Rule) -> Option<Value> {
     let edge = rule.minimum.or(rule.maximum);
     let own = match rule.type_ {
@@ -71,7 +70,7 @@ fn any(rule: &Rule) -> Option<Value> {
     rule.allowed.iter().cloned().chain(own).find(allowed)
 }
 
-/// The groups that claims get which say nothing of any, or one of the first class. None: they are better not said.
+/// The default groups of a claim, or one of the first class. None: the claim should omit them.
 fn groups(entry: &Entry, fill_in: &mut Vec<String>) -> Option<Value> {
     let document = &entry.document;
     let limits = &document.limits;

@@ -1,4 +1,4 @@
-//! An entry of the catalogue of templates → what is told of it.
+//! An entry of the catalogue of templates → its offer.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use testplatform_apis::{
 
 use super::starter;
 
-/// What is told of an entry; why nothing.
+/// The offer of an entry; else the reason for its omission.
 pub(super) fn offer(entry: &Entry) -> Result<Offer, &'static str> {
     let document = &entry.document;
     let tenants = document.allowed_tenants.as_deref().unwrap_or_default();
@@ -69,7 +69,8 @@ pub(super) fn offer(entry: &Entry) -> Result<Offer, &'static str> {
     })
 }
 
-/// Rules without where the values go; of what names a Secret nothing that could be one's name.
+/// Rules without their targets. A rule for the name of a Secret also loses allowed values, pattern and default, because these could be such
+/// a name.
 fn told(rules: &[(&str, &Rule)]) -> BTreeMap<String, Rule> {
     let told = |rule: &Rule| {
         let rule = Rule { target: None, ..rule.clone() };

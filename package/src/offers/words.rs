@@ -1,5 +1,5 @@
-//! No name of a hub or of a tenant is said to everybody. Offers have no field for one, so what is looked for here is what people write
-//! into texts and names.
+//! Protection of hub and tenant names in public offers. Offers have no field for such names, so this searches texts and names that people
+//! write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,10 @@ use crate::check::{
     catalogue::{Part, lines::Lines},
 };
 
-/// What is a part of a name, and not at its ends.
+/// Characters inside of a name, but not at its ends.
 const ENDS: [char; 3] = ['.', '-', '_'];
 
-/// Where a document is.
+/// Location of a document.
 pub(super) struct Place {
     file: String,
     line: usize,
@@ -28,23 +28,23 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Of a document that begins on a line.
+    /// The location of a document that starts on a line.
     pub fn of(file: &str, line: usize, document: &str) -> Self {
         Self { file: file.to_owned(), line, lines: Lines::of(document) }
     }
 
-    /// A field of it, as `file:line`.
+    /// The location of a field, as `file:line`.
     pub fn at(&self, path: &str) -> String {
         format!("{}:{}", self.file, self.line + self.lines.line(path).saturating_sub(1))
     }
 }
 
-/// The names that are not said, each with what it is the name of.
+/// The protected names, each with its type.
 #[derive(Debug, Default)]
 pub(super) struct Secretive(BTreeMap<String, &'static str>);
 
 impl Secretive {
-    /// Takes the names out of an entry, a catalogue of pools or a ProviderConfig.
+    /// Collects the names in an entry, a catalogue of pools or a ProviderConfig.
     pub fn hear(&mut self, document: &Value) {
         let data = &document["data"];
         match Part::of(document) {
@@ -84,7 +84,7 @@ impl Secretive {
         }
     }
 
-    /// Each place where an offer says one of the names, but for those that may be said.
+    /// Each place in an offer with one of the names, except for allowed ones.
     pub fn named(&self, offer: &Offer, place: &Place, sayable: &BTreeSet<String>) -> Vec<Problem> {
         let mut texts = Vec::new();
         collect("", &serde_json::to_value(offer).unwrap_or_default(), &mut texts);
@@ -92,7 +92,7 @@ impl Secretive {
         for (path, text) in &texts {
             for word in words(text) {
                 if let Some((name, of)) = self.0.get_key_value(&word).filter(|_| !sayable.contains(&word)) {
-                    // What is repeated in the claim to begin with is said once.
+                    // A text that the starter claim repeats is reported once.
                     said.entry(name).or_insert((path, of));
                 }
             }
@@ -109,7 +109,7 @@ impl Secretive {
     }
 }
 
-/// Texts and keys, with their paths. The claim to begin with comes last, as it repeats others.
+/// Texts and keys, with their paths. The starter claim comes last, because it repeats others.
 fn collect(path: &str, value: &Value, texts: &mut Vec<(String, String)>) {
     match value {
         Value::String(text) => texts.push((path.to_owned(), text.clone())),
@@ -129,13 +129,13 @@ fn collect(path: &str, value: &Value, texts: &mut Vec<(String, String)>) {
     }
 }
 
-/// Words as names are made of them.
+/// Words that could be names.
 fn words(text: &str) -> impl Iterator<Item = String> {
     let parts = text.split(|c: char| !c.is_alphanumeric() && !ENDS.contains(&c));
     parts.map(|word| word.trim_matches(ENDS).to_lowercase()).filter(|word| !word.is_empty())
 }
 
-/// Where in the catalogue it comes from.
+/// Source of a field in the catalogue.
 fn source(path: &str) -> String {
     let path = path.trim_start_matches('.');
     let renamed = [("nodeClasses", "allowedNodeClasses"), ("versions", "releases")];

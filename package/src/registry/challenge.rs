@@ -1,24 +1,24 @@
-//! What a registry answers to a request without credentials: where to get them (`WWW-Authenticate`).
+//! Authentication challenges of a registry (`WWW-Authenticate`).
 
 use std::collections::BTreeMap;
 
-/// A way to be let in.
+/// A way of authentication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Challenge {
     /// Name and password with every request.
     Basic,
     /// A token from another server.
     Bearer {
-        /// Where tokens are given out.
+        /// Address of the token server.
         realm: String,
-        /// What that server calls this registry.
+        /// Name of this registry at that server.
         service: Option<String>,
-        /// What the token has to be for.
+        /// Required scope of the token.
         scope: Option<String>,
     },
 }
 
-/// Reads a header; the strongest way first. Ways that are not known are left out.
+/// Parses a header; the strongest way comes first. Unknown ways are omitted.
 pub fn parse(header: &str) -> Vec<Challenge> {
     let mut found = Vec::new();
     let mut scheme = String::new();
@@ -61,7 +61,7 @@ fn split_word(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| c == '=' || c == ',' || c.is_whitespace()).unwrap_or(text.len()))
 }
 
-/// A quoted value may hold commas and escaped quotes.
+/// Splits off a value. A quoted value may contain commas and escaped quotes.
 fn split_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let (value, rest) = text.split_at(text.find([',', ' ']).unwrap_or(text.len()));

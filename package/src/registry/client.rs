@@ -1,4 +1,4 @@
-//! The distribution API: what is there, and putting there what is not.
+//! The distribution API: reads artifacts, and uploads missing blobs.
 
 mod platforms;
 
@@ -21,22 +21,22 @@ pub struct Client {
     http: Http,
     reference: Reference,
     credentials: Option<Credentials>,
-    /// What worked last.
+    /// Last successful authorization.
     authorization: Option<HeaderValue>,
     scheme: &'static str,
     pushes: bool,
 }
 
-/// What a push did.
+/// Result of a push.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pushed {
-    /// Blobs that were sent.
+    /// Number of blobs sent.
     pub sent: usize,
-    /// Blobs that were there already.
+    /// Number of blobs that the registry already had.
     pub skipped: usize,
 }
 
-/// No package is nested deeper than an index of images.
+/// Maximum nesting: an index of images is the deepest package.
 const DEPTH: usize = 3;
 
 impl Client {
@@ -45,17 +45,17 @@ impl Client {
         Self { http, reference, credentials, authorization: None, scheme: "https", pushes: false }
     }
 
-    /// Puts an artifact there: first what is named, then what names it, so that nothing incomplete can be read.
+    /// Pushes an artifact: references come after their targets, so nobody reads an incomplete one.
     ///
     /// # Errors
-    /// If the artifact is not complete, or the registry takes something not, or has other bytes afterwards.
+    /// If the artifact is incomplete, the registry refuses a part of it, or the registry has other bytes afterwards.
     pub async fn push(&mut self, artifact: &Artifact) -> anyhow::Result<Pushed> {
         self.pushes = true;
         self.scheme = self.http.scheme(self.host()).await;
         let mut pushed = Pushed::default();
         let root = artifact.root.clone();
         self.push_inner(artifact, &root, &mut pushed).await?;
-        // Without a tag it can be had by its digest.
+        // Without a tag the artifact is available by its digest.
         let name = self.reference.tag.clone().unwrap_or_else(|| root.digest.to_string());
         self.put_manifest(&name, &root, artifact.blob(&root)?).await?;
         Ok(pushed)
@@ -82,10 +82,10 @@ impl Client {
         Ok(())
     }
 
-    /// Reads an artifact with everything that it names.
+    /// Reads an artifact with all of its blobs.
     ///
     /// # Errors
-    /// If it is not there, or something in it is missing or has other bytes than its digest says.
+    /// If it does not exist, or a blob is missing or does not match its digest.
     pub async fn pull(&mut self) -> anyhow::Result<Artifact> {
         self.scheme = self.http.scheme(self.host()).await;
         let answer = self.manifest().await?;
@@ -95,7 +95,7 @@ impl Client {
         Ok(artifact)
     }
 
-    /// Asks for what the reference names, an image or an index of images.
+    /// Requests the referenced image or index of images.
     async fn manifest(&mut self) -> anyhow::Result<Answer> {
         let name = self.reference.name()?.to_owned();
         let accept = [MANIFEST, INDEX, DOCKER_MANIFEST, DOCKER_INDEX].join(", ");
@@ -103,7 +103,7 @@ impl Client {
         self.send(Method::GET, &format!("manifests/{name}"), &headers, &[]).await
     }
 
-    /// What was answered, if it is what was asked for.
+    /// The response, if it matches the request.
     fn root(&self, answer: Answer) -> anyhow::Result<(Descriptor, Vec<u8>)> {
         self.expect(&answer, &[StatusCode::OK], "cannot be read")?;
         let media_type = answer.header(header::CONTENT_TYPE).unwrap_or_default();
@@ -142,7 +142,7 @@ impl Client {
         Ok(answer.status == StatusCode::OK)
     }
 
-    /// In one piece: the largest blob is a program of a few megabytes.
+    /// Uploads in one piece: the largest blob is a program of a few megabytes.
     async fn put_blob(&mut self, digest: &Digest, bytes: &[u8]) -> anyhow::Result<()> {
         let answer = self.send(Method::POST, "blobs/uploads/", &[], &[]).await?;
         self.expect(&answer, &[StatusCode::ACCEPTED], "takes no uploads")?;
@@ -198,7 +198,7 @@ impl Client {
 
     fn host(&self) -> &str {
         match self.reference.registry.as_str() {
-            // Its web site has the name that everybody uses, its registry another one.
+            // Docker Hub's web site has the common name; its registry has another.
             "docker.io" => "registry-1.docker.io",
             other => other,
         }
@@ -221,7 +221,7 @@ impl Client {
         self.send_to(method, &uri, headers, body).await
     }
 
-    /// Sends a request, and once more with credentials if it takes some.
+    /// Sends a request, and repeats it once with credentials if the registry requires them.
     async fn send_to(
         &mut self,
         method: Method,
@@ -233,7 +233,7 @@ impl Client {
         for (name, value) in headers {
             all.insert(name, HeaderValue::from_str(value)?);
         }
-        // Some registries have uploads sent to another server, with what it needs in the address.
+        // Some registries redirect uploads to another server, with the authorization in the address.
         let ours = same_server(uri, &self.uri("")?);
         if let Some(authorization) = self.authorization.as_ref().filter(|_| ours) {
             all.insert(header::AUTHORIZATION, authorization.clone());
@@ -257,7 +257,7 @@ impl Client {
     }
 }
 
-/// Whether two addresses lead to one server, by the same means: what is sent to it over TLS is not sent to it without.
+/// Whether two addresses have the same server and scheme. Data for TLS must not go to the same server without TLS.
 fn same_server(one: &Uri, other: &Uri) -> bool {
     let of = |uri: &Uri| {
         let usual = if uri.scheme_str() == Some("http") { 80 } else { 443 };

@@ -1,4 +1,4 @@
-//! The command line of `cargo xpkg push`, and reading a package for other commands.
+//! The command line of `cargo xpkg push`, and package reads for other commands.
 
 use std::{collections::BTreeSet, io::Write, path::PathBuf};
 
@@ -32,10 +32,10 @@ pub struct Connection {
     plain_http: bool,
 }
 
-/// Pushes and prints.
+/// Pushes a package and prints its reference.
 ///
 /// # Errors
-/// If there is no such package, or the registry does not take it.
+/// If the package does not exist, or the registry refuses it.
 pub fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let artifact = layout::open(&arguments.package)?;
     let reference = arguments.reference.clone();
@@ -56,25 +56,25 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
 /// Reads a package from a registry.
 ///
 /// # Errors
-/// If it is not there.
+/// If it does not exist.
 pub fn pull(reference: &Reference, connection: Connection) -> anyhow::Result<Artifact> {
     let mut client = client(reference, connection)?;
     block_on(client.pull())?
 }
 
-/// The platforms for which a registry has an image; none where it has no such image.
+/// The platforms of an image in a registry; none if there is no such image.
 ///
 /// # Errors
-/// If the registry does not say.
+/// If the registry does not answer.
 pub fn platforms(reference: &Reference, connection: Connection) -> anyhow::Result<Option<BTreeSet<String>>> {
     let mut client = client(reference, connection)?;
     block_on(client.platforms())?
 }
 
-/// Reads a file from a web server.
+/// Downloads a file from a web server.
 ///
 /// # Errors
-/// If it is not there.
+/// If it does not exist.
 pub fn download(url: &str) -> anyhow::Result<Vec<u8>> {
     let uri: http::Uri = url.parse().with_context(|| format!("{url:?} is no address"))?;
     let http = Http::new(None)?;

@@ -1,4 +1,4 @@
-//! Credentials: what `docker login` and `podman login` left in their files, and the helpers that those name.
+//! Credentials: the files of `docker login` and `podman login`, and the helpers in them.
 
 use std::{
     collections::BTreeMap,
@@ -15,30 +15,30 @@ use serde::Deserialize;
 
 use super::Reference;
 
-/// What is shown to a registry. It has no `Debug`, so that it gets into no log.
+/// Credentials for a registry. The type has no `Debug`, so no log can contain it.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credentials {
     /// Name and password.
     Basic {
-        /// Name.
+        /// User name.
         user: String,
         /// Password, or a token in its place.
         password: String,
     },
-    /// What a token server changes into tokens.
+    /// Refresh token, which a token server exchanges for tokens.
     Identity(String),
 }
 
-/// Where a file says that credentials are.
+/// Location of credentials according to a file.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Found {
     /// In the file.
     Here(Credentials),
     /// With the program `docker-credential-<name>`, under this key.
     Helper {
-        /// End of the program's name.
+        /// Suffix of the program's name.
         name: String,
-        /// What it is asked for.
+        /// Key of the request.
         key: String,
     },
 }
@@ -67,10 +67,10 @@ struct Helped {
     secret: String,
 }
 
-/// What a file says about a repository: an entry for a path in the registry wins over one for the registry.
+/// Finds the credentials of a repository in a file. An entry for a path in the registry wins over one for the registry.
 ///
 /// # Errors
-/// If the file is not what it should be. Its content is not repeated.
+/// If the file is invalid. The error does not repeat its content.
 pub fn find(text: &str, reference: &Reference) -> anyhow::Result<Option<Found>> {
     let config: Config = serde_json::from_str(text)
         .map_err(|error| anyhow::anyhow!("line {}: not the JSON of a login file", error.line()))?;
@@ -92,7 +92,7 @@ pub fn find(text: &str, reference: &Reference) -> anyhow::Result<Option<Found>> 
         if let Some(credentials) = auth.credentials().with_context(|| format!("the entry {key:?}"))? {
             return Ok(Some(Found::Here(credentials)));
         }
-        // An entry without content says that the store has it.
+        // An empty entry refers to the credential store.
         if !config.creds_store.is_empty() {
             return Ok(Some(Found::Helper { name: config.creds_store, key: key.clone() }));
         }
@@ -125,14 +125,14 @@ impl Entry {
     }
 }
 
-/// The key of an entry without what different tools put around it.
+/// The key of an entry without the additions of different tools.
 fn bare(key: &str) -> &str {
     let key = key.strip_prefix("https://").or_else(|| key.strip_prefix("http://")).unwrap_or(key);
     let key = key.trim_end_matches('/');
     key.strip_suffix("/v1").or_else(|| key.strip_suffix("/v2")).unwrap_or(key)
 }
 
-/// The login files that exist, in the order in which they are read; one that `REGISTRY_AUTH_FILE` names has to, as with podman.
+/// The existing login files, in order of precedence. A file in `REGISTRY_AUTH_FILE` must exist, as with podman.
 pub fn files() -> Vec<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let user = fs::metadata("/proc/self").ok().map(|process| process.uid());
@@ -140,7 +140,7 @@ pub fn files() -> Vec<PathBuf> {
     places(variable, user).filter(|path| path.is_file() || Some(path) == named.as_ref()).collect()
 }
 
-/// Where such files may be: podman's also where there is no `XDG_RUNTIME_DIR`, as for root, and those that outlive a session
+/// Possible locations of such files: podman's also without `XDG_RUNTIME_DIR`, as for root, and those that outlive a session
 /// (containers-auth.json(5)).
 fn places(variable: impl Fn(&str) -> Option<PathBuf>, user: Option<u32>) -> impl Iterator<Item = PathBuf> {
     let below_home = |folder: &str| Some(variable("HOME")?.join(folder));
@@ -158,10 +158,10 @@ fn places(variable: impl Fn(&str) -> Option<PathBuf>, user: Option<u32>) -> impl
     .flatten()
 }
 
-/// The credentials for a repository, or none: the first file that knows the registry decides.
+/// The credentials of a repository, if any. The first file with the registry decides.
 ///
 /// # Errors
-/// If a file or a helper does not work.
+/// If a file is invalid or a helper fails.
 pub fn read(files: &[PathBuf], reference: &Reference) -> anyhow::Result<Option<Credentials>> {
     for file in files {
         let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -179,7 +179,7 @@ pub fn read(files: &[PathBuf], reference: &Reference) -> anyhow::Result<Option<C
     Ok(None)
 }
 
-/// Asks a helper, which knows the answer or says that it does not.
+/// Asks a helper, which may have no credentials.
 fn ask(name: &str, key: &str) -> anyhow::Result<Option<Credentials>> {
     ensure!(
         name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)),

@@ -1,7 +1,7 @@
-//! Connections: HTTP/1.1 over TLS, with the certificates that this machine trusts (`SSL_CERT_FILE` names others), directly or through
-//! the proxy that the environment names.
+//! Connections: HTTP/1.1 over TLS, with this machine's trusted certificates (`SSL_CERT_FILE` names others), directly or through the
+//! environment's proxy.
 //!
-//! Nothing is tried twice here: a push that failed is repeated by whoever started it, and skips what is there already.
+//! Nothing is retried here: the user repeats a failed push, and the push skips existing blobs.
 
 use std::{io::Cursor, sync::Arc, time::Duration};
 
@@ -19,18 +19,18 @@ use hyper_util::{
 
 use super::proxy::Proxy;
 
-/// A program of some megabytes over a slow line takes no longer.
+/// Request timeout: enough for a program of some megabytes over a slow connection.
 const TIMEOUT: Duration = Duration::from_mins(5);
-/// Larger answers than any package are refused.
+/// Maximum response size: larger than any package.
 const MOST: usize = 256 << 20;
 const REDIRECTS: usize = 5;
 
 type Body = Full<Cursor<Vec<u8>>>;
 type Direct = HttpsConnector<HttpConnector>;
-/// TLS to a server, in a tunnel of the proxy, to which there may be TLS too.
+/// TLS to a server, in a tunnel of the proxy, with optional TLS to the proxy.
 type Proxied = Client<HttpsConnector<Tunnel<Direct>>, Body>;
 
-/// A client. Connections are kept between requests.
+/// A client. It keeps connections between requests.
 #[derive(Debug)]
 pub struct Http {
     client: Client<Direct, Body>,
@@ -38,22 +38,22 @@ pub struct Http {
     plain: Option<bool>,
 }
 
-/// What a server said.
+/// Response of a server.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// Status.
     pub status: StatusCode,
     /// Headers.
     pub headers: HeaderMap,
-    /// The whole body.
+    /// The complete body.
     pub body: Vec<u8>,
 }
 
 impl Http {
-    /// A client that speaks plain HTTP only with this machine itself, unless `plain` allows it everywhere. None: whoever starts it cannot.
+    /// A client. It uses plain HTTP only with this machine, unless `plain` allows it everywhere. None: the user has no option to allow it.
     ///
     /// # Errors
-    /// If this machine has no certificates that it trusts, or names a proxy that cannot be used.
+    /// If this machine has no trusted certificates, or its proxy is unusable.
     pub fn new(plain: Option<bool>) -> anyhow::Result<Self> {
         let tls = || {
             HttpsConnectorBuilder::new()
@@ -75,7 +75,7 @@ impl Http {
         Ok(Self { client: Client::builder(TokioExecutor::new()).build(direct), proxied, plain })
     }
 
-    /// The scheme of a registry: TLS, unless plain HTTP is allowed there and the registry has no TLS.
+    /// The scheme of a registry: TLS, unless plain HTTP is allowed and the registry has no TLS.
     pub async fn scheme(&self, host: &str) -> &'static str {
         if self.plain != Some(true) && !is_loopback(host) {
             return "https";
@@ -87,10 +87,10 @@ impl Http {
         }
     }
 
-    /// Sends a request and follows redirects of reads. Credentials do not follow to another server.
+    /// Sends a request and follows redirects of reads. It sends no credentials to another server.
     ///
     /// # Errors
-    /// If there is no answer in time, or it is too large, or the way to it is not safe.
+    /// If there is no response in time, it is too large, or the connection is insecure.
     pub async fn send(
         &self,
         method: Method,
@@ -139,11 +139,11 @@ impl Http {
         *request.headers_mut() = headers.clone();
         let agent = HeaderValue::from_static(concat!("cargo-xpkg/", env!("CARGO_PKG_VERSION")));
         request.headers_mut().insert(header::USER_AGENT, agent);
-        // hyper says nothing of a body that is empty, and Google's registries refuse an upload of which no length is told (411).
+        // hyper omits the length of an empty body, and Google's registries refuse uploads without a length (411).
         if body.is_empty() && *method != Method::GET && *method != Method::HEAD {
             request.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
-        // Where it fails the cause is what helps: "connection refused", "invalid peer certificate".
+        // The cause is the helpful part of the error: "connection refused", "invalid peer certificate".
         let response = match self.proxied.as_ref().filter(|(proxy, _)| proxy.leads_to(uri)) {
             Some((proxy, client)) => client.request(request).await.with_context(|| {
                 format!("no way through the proxy {} that the environment names", proxy.entry.uri())
@@ -162,7 +162,7 @@ impl Answer {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// What went wrong, in the server's words where it has any.
+    /// The server's error message, if it has any.
     pub fn complaint(&self) -> String {
         let errors: serde_json::Value = serde_json::from_slice(&self.body).unwrap_or_default();
         let words: Vec<_> = errors["errors"]
@@ -181,7 +181,7 @@ impl Answer {
     }
 }
 
-/// The address that a `Location` means, seen from where it was said.
+/// Resolves a `Location` header relative to the request's address.
 ///
 /// # Errors
 /// If it is no address.
@@ -192,7 +192,7 @@ pub fn resolve(from: &Uri, location: &HeaderValue) -> anyhow::Result<Uri> {
         from.scheme_str().unwrap_or("https"),
         from.authority().context("the address has no host")?
     );
-    // Further on in it, such as in a query, another address may stand.
+    // A later part, such as a query, may contain another address.
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);
     let full = match text {
         _ if scheme.is_some_and(|scheme| !scheme.contains(['/', '?', '#'])) => text.to_owned(),
@@ -202,15 +202,15 @@ pub fn resolve(from: &Uri, location: &HeaderValue) -> anyhow::Result<Uri> {
     full.parse().with_context(|| format!("the server's Location {text:?} is no address"))
 }
 
-/// Without the query, in which signed addresses carry their secret.
+/// An address without its query, because signed addresses carry their secret there.
 pub fn shown(uri: &Uri) -> String {
     let text = uri.to_string();
     text.split_once('?').map_or(text.as_str(), |(before, _)| before).to_owned()
 }
 
-/// Whether a host is this machine itself.
+/// Whether a host is this machine.
 pub fn is_loopback(host: &str) -> bool {
-    // A port is behind a name or behind brackets; an address of version 6 without them has none.
+    // The port follows the name or the brackets. An IPv6 address without brackets has none.
     let name = match host.rsplit_once(':') {
         Some((name, _)) if !name.contains(':') || name.ends_with(']') => name,
         _ => host,

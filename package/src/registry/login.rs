@@ -1,4 +1,4 @@
-//! Being let in: from what a registry asks for to what it is shown.
+//! Authentication: from a registry's challenge to the `Authorization` header.
 
 use anyhow::{Context as _, bail};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -10,20 +10,20 @@ use super::{
     http::{Http, shown},
 };
 
-/// What it takes to be let in.
+/// Data for the authentication.
 pub struct Login<'a> {
-    /// For the token server.
+    /// Client for the token server.
     pub http: &'a Http,
     /// Path of the repository.
     pub path: &'a str,
-    /// None: as anybody.
+    /// None: anonymous.
     pub credentials: Option<&'a Credentials>,
-    /// Whether something is put there.
+    /// Whether the client pushes.
     pub pushes: bool,
 }
 
 impl Login<'_> {
-    /// What to put into the next request, or nothing if none of the ways can be gone.
+    /// Builds the `Authorization` header of the next request; none if no challenge is supported.
     ///
     /// # Errors
     /// If the token server gives no token.
@@ -36,8 +36,8 @@ impl Login<'_> {
                 (Challenge::Bearer { realm, service, scope }, _) => {
                     let actions = if self.pushes { "pull,push" } else { "pull" };
                     let ours = format!("repository:{}:{actions}", self.path);
-                    // The first request of a push is a look, whose challenge asks for no more than `pull`. Quay makes a repository only where
-                    // a token to push is asked for, and lets nobody look into one that is not there.
+                    // The first request of a push is a lookup, whose challenge requires only `pull`. Quay creates a repository only for a
+                    // token with push scope, and refuses lookups in a missing one.
                     let scope = scope.as_deref().filter(|_| !self.pushes).unwrap_or(&ours);
                     let token = self.token(realm, service.as_deref(), scope).await?;
                     return Ok(Some(sensitive(&format!("Bearer {token}"))?));
@@ -48,7 +48,7 @@ impl Login<'_> {
         Ok(None)
     }
 
-    /// Gets a token, with the credentials or, where there are none, for anybody.
+    /// Gets a token, with credentials or anonymously.
     async fn token(&self, realm: &str, service: Option<&str>, scope: &str) -> anyhow::Result<String> {
         let mut query: Vec<(&str, &str)> = vec![("scope", scope)];
         query.extend(service.map(|service| ("service", service)));

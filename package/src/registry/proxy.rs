@@ -1,8 +1,7 @@
-//! The way out of a network that has only a proxy: `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, as curl, docker and podman have them.
+//! The proxy of a restricted network: `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, as in curl, docker and podman.
 //!
-//! Input: the environment and an address. Output: whether it goes through a proxy, and which. What is sent to a registry passes through
-//! the proxy inside TLS, of which the other end is the registry: the proxy learns its name and nothing else. Plain HTTP, which is
-//! spoken only in a network that is trusted, takes no proxy.
+//! Input: the environment and an address. Output: the proxy for the address, if any. Requests to a registry pass the proxy inside of TLS
+//! that ends at the registry: the proxy learns only its name. Plain HTTP, which is limited to trusted networks, uses no proxy.
 
 use anyhow::{Context as _, bail, ensure};
 use http::Uri;
@@ -10,19 +9,19 @@ use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 
 use super::http::is_loopback;
 
-/// The proxy for TLS, and what goes without it.
+/// The proxy for TLS, with its exceptions.
 #[derive(Debug)]
 pub struct Proxy {
-    /// Where it is, and what it asks for.
+    /// Address and credentials of the proxy.
     pub entry: Intercept,
     matcher: Matcher,
 }
 
 impl Proxy {
-    /// The one that the environment names, if it does. `variable` reads it.
+    /// The proxy of the environment, if any. `variable` reads the environment.
     ///
     /// # Errors
-    /// If it cannot be used: to go without it would be to go past it.
+    /// If the proxy is unusable: a direct connection would bypass it.
     pub fn of(variable: impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<Self>> {
         let read = |name: &str| {
             let lower = name.to_ascii_lowercase();
@@ -35,13 +34,13 @@ impl Proxy {
         Ok(Some(Self { entry, matcher }))
     }
 
-    /// Whether an address is reached through it. This machine itself never is.
+    /// Whether an address is reached through the proxy. This machine never is.
     pub fn leads_to(&self, uri: &Uri) -> bool {
         uri.host().is_some_and(|host| !is_loopback(host)) && self.matcher.intercept(uri).is_some()
     }
 }
 
-/// The password may be in it, so it is never shown.
+/// Parses a proxy URL. It may contain a password, so no error shows it.
 fn entry(value: &str) -> anyhow::Result<Intercept> {
     let example = "such as http://proxy.example.com:3128";
     let anywhere = Uri::from_static("https://registry.example.com");

@@ -48,10 +48,10 @@ const XRD: &str = "xrds/xtestplatformclusters.ci.openshift.org.yaml";
 const SHIPPED: &str = "crds/ephemeralclusters.ci.openshift.io.yaml";
 const DIFFERENCES: &str = "sync/differences.yaml";
 
-/// Compares, updates and prints; false if `--check` found drift, or if the CRD was refused.
+/// Compares, updates and prints; false if `--check` found drift, or the CRD was refused.
 ///
 /// # Errors
-/// If something cannot be read. Nothing is changed then.
+/// If an input cannot be read. Nothing is changed then.
 pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyhow::Result<bool> {
     let crd = definition(&arguments.crd)?;
     if let Some(xrd) = &arguments.xrd {
@@ -66,7 +66,7 @@ pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyho
     if arguments.check {
         let mut drift: Vec<_> =
             changes.iter().map(|change| format!("{change} ({})", in_words(verdict(change)))).collect();
-        // While the data lags behind, the XRD does too, and would repeat all of it.
+        // Outdated data also makes the XRD outdated, which would repeat all changes.
         if drift.is_empty() {
             drift = beside_the_block(&crd, package, |_| true)?;
         }
@@ -95,7 +95,7 @@ pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyho
         let worst = worst.map_or("", in_words);
         writeln!(out, "wrote {SCHEMA}: {worst}; now run `cargo xpkg generate`")?;
     }
-    // What is not in the block is ours to write: sync can only tell.
+    // The rest of the spec is written by hand: sync only reports it.
     let mut by_hand = beside_the_block(&crd, package, |path| !path.starts_with("spec.ciOperator"))?;
     by_hand.extend(beside_the_spec(&crd, None, package)?);
     for text in by_hand {
@@ -104,7 +104,7 @@ pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyho
     Ok(true)
 }
 
-/// Reads the CRD from a file or an address.
+/// Reads the CRD from a file or a URL.
 fn definition(name: &str) -> anyhow::Result<Crd> {
     let text = if name.contains("://") {
         String::from_utf8(download(name)?).with_context(|| format!("{name}:1: not text"))?
@@ -114,7 +114,7 @@ fn definition(name: &str) -> anyhow::Result<Crd> {
     read_crd(name, &text)
 }
 
-/// Dangers to statuses and stored objects.
+/// Finds dangers to statuses and stored objects.
 fn beside_the_spec(crd: &Crd, running: Option<&Crd>, package: &Path) -> anyhow::Result<Vec<String>> {
     let shipped = package.join(SHIPPED);
     let ours = read_crd(&shipped.display().to_string(), &read(&shipped)?)?;
@@ -128,7 +128,7 @@ fn listed(package: &Path) -> anyhow::Result<Vec<Difference>> {
     read_differences(&read(&list)?).with_context(|| list.display().to_string())
 }
 
-/// What our XRD says differently from the CRD and the list does not mean.
+/// Differences between our XRD and the CRD that the list does not contain.
 fn beside_the_block(crd: &Crd, package: &Path, counts: impl Fn(&str) -> bool) -> anyhow::Result<Vec<String>> {
     let xrd = package.join(XRD);
     let claim = spec_of_xrd(&xrd.display().to_string(), &read(&xrd)?)?;
@@ -136,7 +136,7 @@ fn beside_the_block(crd: &Crd, package: &Path, counts: impl Fn(&str) -> bool) ->
     list.retain(|difference| !difference.is_of_status());
     let mut changes = compare("spec", &crd.spec, &claim);
     changes.retain(|change| counts(&change.path));
-    // One that means the block alone cannot be missed where the block is left out.
+    // A listed difference of the block alone is not stale here, because the block is excluded.
     list.retain(|difference| counts(&difference.at));
     Ok(unexpected(&changes, &list, &claim))
 }

@@ -1,22 +1,22 @@
-//! What a change of a schema means to objects that exist.
+//! Effect of a schema change on existing objects.
 //!
-//! The table is that of `cargo xpkg bump`, which asks the same of one release of an XRD and the next.
+//! The table is that of `cargo xpkg bump`, which compares one release of an XRD with the next.
 
 use serde_json::{Map, Value, json};
 
 use super::schema::{Change, PROPERTY};
 use crate::bump::schema::{Verdict, compare_schemas};
 
-/// What does not reach objects at all.
+/// Keywords without effect on objects.
 const COSMETIC: [&str; 4] = ["description", "title", "example", "externalDocs"];
 const UNKNOWN: &str = "x-kubernetes-preserve-unknown-fields";
 
-/// Whether only readers feel a change.
+/// Whether a change affects only readers.
 pub fn is_cosmetic(change: &Change) -> bool {
     COSMETIC.contains(&change.keyword.as_str())
 }
 
-/// The verdict on one change: that on two schemas that differ in nothing else.
+/// The verdict on one change: that on two schemas with no other difference.
 pub fn verdict(change: &Change) -> Verdict {
     let side = |value: &Option<Value>| -> Value {
         let schema = match (change.keyword.as_str(), value) {
@@ -35,14 +35,14 @@ pub fn verdict(change: &Change) -> Verdict {
     let told = compare_schemas(&side(&change.before), &side(&change.after));
     let worst = told.iter().map(|change| change.verdict).max();
     worst.unwrap_or(match change.keyword.as_str() {
-        // Nothing to tell: more is kept than before, or a rule is gone.
+        // No difference: more fields are preserved than before, or a rule was removed.
         UNKNOWN | "x-kubernetes-validations" => Verdict::Fine,
-        // Not in the table, so taken for a restriction.
+        // A change outside of the table counts as a restriction.
         _ => Verdict::Maybe,
     })
 }
 
-/// A verdict in words.
+/// A verdict as text.
 pub fn in_words(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Fine => "compatible",

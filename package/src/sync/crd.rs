@@ -1,4 +1,4 @@
-//! Reads the CRD, and the part of an XRD that is compared with it.
+//! Parsers of the CRD, and of the corresponding part of an XRD.
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
@@ -7,10 +7,10 @@ use crate::check::stream::split;
 
 use testplatform_apis::foreign::ephemeral_cluster::{API_VERSION, KIND};
 
-/// What counts of the CRD.
+/// Relevant parts of the CRD.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crd {
-    /// The version in which the function asks for clusters.
+    /// The version in which the function requests clusters.
     pub version: String,
     /// Schema of `spec`.
     pub spec: Value,
@@ -18,7 +18,7 @@ pub struct Crd {
     pub status: Value,
     /// Every version.
     pub versions: Vec<Version>,
-    /// `status.storedVersions`, which only a CRD has that was read from a cluster.
+    /// `status.storedVersions`, which exists only in a CRD from a cluster.
     pub stored_versions: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Crd {
         &self.spec["properties"]["ciOperator"]
     }
 
-    /// The version of a name.
+    /// The version with a name.
     pub fn version_named(&self, name: &str) -> Option<&Version> {
         self.versions.iter().find(|version| version.name == name)
     }
@@ -52,10 +52,10 @@ impl Crd {
     }
 }
 
-/// Reads the CRD from a file, in which other objects may stand too. `name` is what the file is called in errors.
+/// Reads the CRD from a file, which may contain other objects. `name` is the file's name in errors.
 ///
 /// # Errors
-/// With file and line, if it is not YAML or has no such CRD.
+/// With file and line, if it is not YAML or contains no such CRD.
 pub fn read(name: &str, text: &str) -> anyhow::Result<Crd> {
     let (group, version) = API_VERSION.split_once('/').unwrap_or_default();
     let mut others = Vec::new();
@@ -82,7 +82,7 @@ pub fn read(name: &str, text: &str) -> anyhow::Result<Crd> {
     bail!("{}; not the CRD of {KIND} ({group})", others.join("; "))
 }
 
-/// Of the version that is asked for. Which one is stored is no matter to requests: Objects name the version that they are in.
+/// Reads the requested version. The storage version does not affect requests: Objects name their version.
 fn crd(value: &Value, version: &str) -> anyhow::Result<Crd> {
     let versions = value["spec"]["versions"].as_array().context("the CRD has no versions")?;
     let versions: Vec<Version> = versions.iter().map(read_version).collect();

@@ -1,4 +1,4 @@
-//! The differences that are meant, and those that are not.
+//! Intended differences, and unexpected ones.
 
 use anyhow::Context as _;
 use serde::Deserialize;
@@ -6,49 +6,49 @@ use serde_json::Value;
 
 use super::schema::{Change, PROPERTY, same};
 
-/// A difference between CRD and claim that is meant. The file says what each field is for.
+/// An intended difference between CRD and claim. The file explains each field.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Difference {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Path, possibly with `**` at its end.
     pub at: String,
     /// Keyword, or `property`.
     pub keyword: String,
-    /// In what way.
+    /// Kind of the difference.
     pub change: Way,
-    /// The value of [`Way::Set`].
+    /// The value of [`DifferenceKind::Set`].
     #[serde(default)]
     pub value: Option<Value>,
-    /// What the CRD said when this was decided.
+    /// The CRD's value at the time of the decision.
     #[serde(default)]
     pub theirs: Option<Value>,
-    /// Whether it is so at every object below.
+    /// Whether it applies to every object below.
     #[serde(default)]
     pub every: bool,
     /// The reason.
     pub why: String,
 }
 
-/// In what way a claim differs.
+/// Kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
-    /// The CRD has it, the claim has not.
+    /// The CRD has it, the claim does not.
     Dropped,
-    /// The claim has something of its own.
+    /// The claim has its own value.
     Ours,
-    /// The claim has exactly this.
+    /// The claim has exactly this value.
     Set,
-    /// The claim has it, the CRD has not.
+    /// The claim has it, the CRD does not.
     Added,
 }
 
 /// Reads the list.
 ///
 /// # Errors
-/// If it is not what it should be.
+/// If its format is wrong.
 pub fn read(text: &str) -> anyhow::Result<Vec<Difference>> {
     serde_saphyr::from_str(text).context("the list of differences cannot be read")
 }
@@ -63,12 +63,12 @@ impl Difference {
         }
     }
 
-    /// Whether it is about the status, which hubs have in different forms: it need not be there.
+    /// Whether it concerns the status. It may be absent, because hubs differ in their status schema.
     pub(super) fn is_of_status(&self) -> bool {
         self.at.starts_with("status")
     }
 
-    /// Whether it is this change.
+    /// Whether it describes this change.
     pub(super) fn means(&self, change: &Change) -> bool {
         let Change { before, after, .. } = change;
         self.keyword == change.keyword
@@ -83,7 +83,7 @@ impl Difference {
     }
 }
 
-/// The changes from CRD to claim that the list does not mean, and what the list means that is not so.
+/// Changes from CRD to claim that the list does not contain, and stale entries of the list.
 pub fn unexpected(changes: &[Change], list: &[Difference], claim: &Value) -> Vec<String> {
     let mut found: Vec<String> = changes
         .iter()
@@ -113,7 +113,7 @@ pub fn unexpected(changes: &[Change], list: &[Difference], claim: &Value) -> Vec
     found
 }
 
-/// What a difference from the CRD does to whoever writes a claim.
+/// Effect of a difference on the author of a claim.
 pub fn told(change: &Change) -> String {
     let kind = |schema: &Value| schema["type"].as_str().unwrap_or("any type").to_owned();
     match (change.keyword.as_str(), &change.before, &change.after) {
@@ -132,7 +132,7 @@ pub fn told(change: &Change) -> String {
     }
 }
 
-/// Every level that has properties, with its path.
+/// Every level with properties, with its path.
 fn objects<'a>(path: &str, schema: &'a Value, found: &mut Vec<(String, &'a Value)>) {
     if let Some(properties) = schema["properties"].as_object() {
         found.push((path.to_owned(), schema));

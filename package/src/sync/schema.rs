@@ -1,23 +1,23 @@
-//! Two schemas side by side.
+//! Comparison of two schemas.
 //!
-//! Input: `OpenAPI` v3 schemas as CRDs have them. Output: what differs, with its path. No I/O.
+//! Input: `OpenAPI` v3 schemas of CRDs. Output: the differences with their paths. No I/O.
 
 use std::{collections::BTreeSet, fmt};
 
 use serde_json::{Map, Value};
 
-/// A keyword of one level that differs, or a whole property. What both sides say is kept; nothing is what one does not say.
+/// A keyword of one level that differs, or a whole property, with the values of both sides; none if a side lacks it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Such as `spec.ciOperator.releases.*.release`; `*` is any key of a map, `[]` any item of a list.
+    /// Path, such as `spec.ciOperator.releases.*.release`; `*` is any key of a map, `[]` any item of a list.
     pub path: String,
-    /// Such as `required`; `property` for the field itself.
+    /// Keyword, such as `required`; `property` for the field itself.
     pub keyword: String,
-    /// On the first side.
+    /// Value on the first side.
     pub before: Option<Value>,
-    /// On the second side.
+    /// Value on the second side.
     pub after: Option<Value>,
-    /// Of an added property: whether it has to be there, and nothing fills it in.
+    /// Whether an added property is required and has no default.
     pub demanded: bool,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// Everything in which the second schema differs from the first. Order of keys and of `required` does not count.
+/// Compares two schemas. The order of keys and of `required` does not count.
 pub fn compare(path: &str, before: &Value, after: &Value) -> Vec<Change> {
     let mut changes = Vec::new();
     level(path, before, after, &mut changes);
@@ -118,7 +118,7 @@ pub(super) fn same(keyword: &str, before: Option<&Value>, after: Option<&Value>)
     }
 }
 
-/// The new structure with the descriptions of the old one, wherever the old one describes something.
+/// The new structure with the descriptions of the old one, wherever the old one has some.
 pub fn with_our_descriptions(new: &Value, old: &Value) -> Value {
     let Value::Object(map) = new else { return new.clone() };
     let mut result = map.clone();

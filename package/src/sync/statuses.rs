@@ -1,4 +1,4 @@
-//! Statuses: whether the hub's CRD admits and keeps what the provider of this version writes.
+//! Statuses: whether the hub's CRD accepts and preserves the statuses that this version's provider writes.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::bump::schema::Verdict;
 
-/// Where the CRD refuses or drops what our schema of `status` allows, other than listed.
+/// Fields that our schema of `status` allows and the CRD refuses or drops, without listed differences.
 pub fn unsafe_statuses(crd: &Value, ours: &Value, list: &[Difference]) -> Vec<String> {
     let changes = if crd.is_null() {
         let (path, keyword) = ("status".to_owned(), PROPERTY.to_owned());

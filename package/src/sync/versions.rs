@@ -1,4 +1,4 @@
-//! Versions: whether objects that are stored stay readable, and whether an update refuses them.
+//! Versions: whether stored objects stay readable, and whether an update is refused.
 
 use super::{
     compatibility::{in_words, is_cosmetic, verdict},
@@ -9,7 +9,7 @@ use crate::bump::schema::Verdict;
 
 const REWRITE: &str = "kubectl get ephemeralclusters.ci.openshift.io -A -o yaml | kubectl replace -f -";
 
-/// Dangers for stored objects: of the CRD by itself, and of its update over the one that the hub has.
+/// Dangers to stored objects: of the CRD itself, and of its update over the hub's current one.
 pub fn unsafe_versions(crd: &Crd, running: Option<&Crd>) -> Vec<String> {
     let mut found = stored(crd, running);
     if let Some(running) = running {
@@ -20,7 +20,7 @@ pub fn unsafe_versions(crd: &Crd, running: Option<&Crd>) -> Vec<String> {
     found
 }
 
-/// Objects that are stored in a version that is gone, or was left behind by an earlier update.
+/// Objects stored in a removed version, or in one that an earlier update replaced.
 fn stored(crd: &Crd, running: Option<&Crd>) -> Vec<String> {
     let message = |version: &String| {
         if crd.version_named(version).is_none() {
@@ -31,7 +31,7 @@ fn stored(crd: &Crd, running: Option<&Crd>) -> Vec<String> {
             ));
         }
         let storage = crd.storage_version()?;
-        // An update that moves the storage version has a message of its own.
+        // An update that moves the storage version has its own message.
         let moves = running.and_then(Crd::storage_version) == Some(version.as_str());
         (version != storage && !moves).then(|| {
             format!(

@@ -1,4 +1,4 @@
-//! Checks of files one by one: the names in kustomizations, and hygiene.
+//! Checks of single files: names in kustomizations, and hygiene.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::bump::kustomize::absent;
 use crate::bump::pin::is_remote;
 use crate::bump::tree::{KUSTOMIZATIONS, resolved};
 
-/// B09: components and patch files that kustomizations name are there, also in kustomizations that no overlay leads to.
+/// B09: components and patch files in kustomizations exist, also in kustomizations that no overlay references.
 pub fn names(tree: &Tree, context: &Context, findings: &mut Vec<Finding>) {
     for (path, document) in tree.documents(&format!("components/{}", context.component)) {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -27,7 +27,7 @@ pub fn names(tree: &Tree, context: &Context, findings: &mut Vec<Finding>) {
     }
 }
 
-/// B15: what yamllint's relaxed rules refuse, and what is no YAML at all.
+/// B15: violations of yamllint's relaxed rules, and invalid YAML.
 pub fn hygiene(tree: &Tree, context: &Context, findings: &mut Vec<Finding>) {
     for (path, bytes) in tree.under(&format!("components/{}", context.component)) {
         let error = |message: &str, line| Finding::error("B15", message).file(path).line(line);

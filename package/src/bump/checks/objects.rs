@@ -1,11 +1,11 @@
-//! Checks of the objects that overlays render: EnvironmentConfigs, ProviderConfigs, and whether kustomize takes an overlay at all.
+//! Checks of the objects that overlays render: EnvironmentConfigs, ProviderConfigs, and acceptance by kustomize.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Context, Environment, Finding, Problem, Read, Tree, environment_config};
 use crate::bump::Overlay;
 
-/// B07: every cluster says who it is, each something else.
+/// B07: every cluster has a cluster name, and no two have the same.
 pub fn environment_configs(tree: &Tree, read: &[Read], findings: &mut Vec<Finding>) {
     let mut names = BTreeMap::<String, String>::new();
     for overlay in read {
@@ -54,7 +54,7 @@ pub fn environment_configs(tree: &Tree, read: &[Read], findings: &mut Vec<Findin
     }
 }
 
-/// B08: the ProviderConfigs that compositions name exist in staging and production.
+/// B08: the ProviderConfigs that compositions reference exist in staging and production.
 pub fn provider_configs(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
     let mut groups = BTreeMap::<String, Vec<&Read>>::new();
     for overlay in read.iter().filter(|read| !read.overlay.part) {
@@ -63,7 +63,7 @@ pub fn provider_configs(read: &[Read], context: &Context, findings: &mut Vec<Fin
         }
     }
     for (directory, mut overlays) in groups {
-        // A base counts only where no cluster renders it.
+        // A base counts only if no cluster renders it.
         if overlays.iter().any(|read| read.overlay.cluster.is_some()) {
             overlays.retain(|read| read.overlay.cluster.is_some());
         }
@@ -85,7 +85,7 @@ pub fn provider_configs(read: &[Read], context: &Context, findings: &mut Vec<Fin
     }
 }
 
-/// The directory of the clusters that an overlay is one of, in staging and production.
+/// The directory shared by the clusters of an overlay, in staging and production.
 fn group(overlay: &Overlay, context: &Context) -> Option<String> {
     match (overlay.environment, &overlay.ring) {
         (Environment::Development, _) => None,
@@ -94,7 +94,7 @@ fn group(overlay: &Overlay, context: &Context) -> Option<String> {
     }
 }
 
-/// B09: kustomize takes every overlay, and its patches have an effect. Only B10 knows about remote resources.
+/// B09: kustomize accepts every overlay, and its patches have an effect. Only B10 knows remote resources.
 pub fn rendering(read: &[Read], findings: &mut Vec<Finding>) {
     let mut add = |finding: Finding| {
         let is_new = findings.iter().all(|other| {
@@ -112,7 +112,7 @@ pub fn rendering(read: &[Read], findings: &mut Vec<Finding>) {
     };
     for result in read.iter().filter_map(|read| read.rendered.as_ref()) {
         match result {
-            // B15 reports a file that is no YAML.
+            // B15 reports invalid YAML.
             Err(problem) if problem.what.starts_with("not ") => {}
             Err(problem) => add(refused(problem)),
             Ok(rendered) => {

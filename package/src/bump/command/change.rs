@@ -9,7 +9,7 @@ use crate::bump::{body, check, environment_config, plan};
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// Plans, and with `apply` also writes; its value is whether a directory without git will do.
+/// Plans, and with `apply` also writes. The value of `apply`: whether a directory without git is accepted.
 pub fn run(
     change: &Change,
     apply: Option<bool>,
@@ -38,7 +38,7 @@ pub fn run(
         force: change.force,
         rings: rings.clone(),
     };
-    // Said before anything is read from the clone, which may take longer than a mistake deserves.
+    // Report mistakes before reading the clone, which may take long.
     let mut planned = plan(&tree, &request)?;
     if let Some(clone) = clone.as_deref() {
         if !git::has(clone, &to)? {
@@ -46,7 +46,7 @@ pub fn run(
             return Err(Problem::new(clone.display().to_string(), what, "fetch it, or check --to").into());
         }
         there(clone, &planned, &request)?;
-        // Only the upstream's own compositions ever did without.
+        // Only the upstream's own compositions ever worked without one.
         if place.source.to_string() == UPSTREAM_SOURCE
             && !upstream::needs_environment_config(&deployed(clone, &to, &directories)?)
         {
@@ -71,7 +71,7 @@ pub fn run(
         findings.extend(check_upstream(range, crd.as_ref(), change.rollback, &place.registry));
     }
     let mut context = place.context(&rings, &ranges)?;
-    // A member of the ring that has no overlay was said by the plan.
+    // The plan already reported ring members without an overlay.
     let production = request.scope.environments.contains(&Environment::Production);
     let staged_days = if production { staged(&tree, &context, &request, now, &mut findings) } else { None };
     context.staged = None;
@@ -105,7 +105,7 @@ pub fn run(
     let applied = apply.is_some() && !failed;
     if applied && !planned.edits.is_empty() {
         disk::write(&place.repo, &planned.edits, || said::print(change, &facts, true, out, err))?;
-        // It is changed by now, whoever hears of it.
+        // The files are changed by now, even if the output fails.
         let _ = said::summary(change, &facts, (true, false), err);
     } else {
         said::print(change, &facts, applied, out, err)?;
@@ -135,8 +135,8 @@ fn target(change: &Change) -> Result<(Commit, Option<std::path::PathBuf>), Probl
     Ok((git::head(path)?, Some(path.to_owned())))
 }
 
-/// What will be pinned has to be where it is pinned to: kustomize would find nothing under another name, or in another repository, and
-/// neither would the checks that compare.
+/// Verifies that the pinned directories exist at the target. kustomize would not find them under another name or in another repository, nor
+/// would the checks that compare.
 fn there(clone: &Path, plan: &Plan, request: &Request) -> Result<(), Vec<Problem>> {
     let edited = plan.overlays.iter().filter_map(|overlay| {
         let path = &overlay.kustomization;
@@ -154,7 +154,7 @@ fn there(clone: &Path, plan: &Plan, request: &Request) -> Result<(), Vec<Problem
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// The files that are deployed of a source at a commit.
+/// The deployed files of a source at a commit.
 fn deployed(clone: &Path, commit: &Commit, pinned: &BTreeSet<String>) -> Result<Tree, Problem> {
     git::files(clone, commit, &git::places(clone, commit, pinned)?)
 }
@@ -176,7 +176,7 @@ fn ranges(
     Ok(ranges)
 }
 
-/// B03: production gets what staging has, or had. Days since then.
+/// B03: production gets a commit that staging has or had. Returns the days since then.
 fn staged(
     tree: &Tree,
     context: &Context,
@@ -204,7 +204,7 @@ fn staged(
     days
 }
 
-/// The files as they will be.
+/// The files after the change.
 fn applied(tree: &Tree, plan: &Plan) -> Tree {
     let mut after = tree.clone();
     for (path, edit) in &plan.edits {
@@ -213,9 +213,9 @@ fn applied(tree: &Tree, plan: &Plan) -> Tree {
     after
 }
 
-/// The checks on the files as they will be. What is wrong outside of the scope is for another pull request.
+/// The checks of the files after the change. Problems outside of the scope belong into another pull request.
 fn on_result(tree: &Tree, context: &Context, plan: &Plan, environment_configs: bool) -> Vec<Finding> {
-    // A file of an overlay, or a directory that overlays in scope are in.
+    // A file of an overlay, or a directory of overlays in scope.
     let about = |file: &str, overlay: &str| {
         file.rsplit_once('/').is_some_and(|(at, _)| at == overlay)
             || overlay.strip_prefix(file).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

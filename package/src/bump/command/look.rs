@@ -1,4 +1,4 @@
-//! `check` and `report`, which change nothing.
+//! `check` and `report`, which are read-only.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::bump::{Rings, Row, report as rows};
 
-/// Checks the checkout as it is.
+/// Checks the checkout in its current state.
 pub fn check(
     place: &Place,
     base: Option<&str>,
@@ -65,7 +65,7 @@ pub fn check(
     Ok(if errors > 0 { CHECK_FAILED } else { UNCHANGED })
 }
 
-/// B10: every overlay renders; with it B09, because kustomize refuses a patch that hits nothing.
+/// B10: every overlay renders. This includes B09, because kustomize refuses a patch without effect.
 fn rendered(
     place: &Place,
     program: &Path,
@@ -107,7 +107,7 @@ fn commits(place: &Place, tree: &Tree, rings: &Rings) -> BTreeSet<Commit> {
         .collect()
 }
 
-/// Prints what is pinned where.
+/// Prints all pins.
 pub fn report(place: &Place, out: &mut impl Write, err: &mut impl Write) -> Result<u8, Failure> {
     let rings = place.rings()?;
     let tree = disk::read(&place.repo, &place.component)?;

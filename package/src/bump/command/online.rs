@@ -1,4 +1,4 @@
-//! B11 with the network: registries are asked whether what is pinned is there, and what it runs on.
+//! B11 with network access: asks registries for pinned images and their platforms.
 
 use super::{
     BTreeMap, BTreeSet, Failure, Finding, Kustomization, Place, Tree, Upstream, Write, progress, upstream,
@@ -8,7 +8,7 @@ use crate::{
     registry::{self, Reference},
 };
 
-/// What is pinned by digest, with the words for it: packages of the source, and images that overlays set.
+/// References by digest, each with a description: packages of the source, and images that overlays set.
 pub fn pinned(tree: &Tree, overlays: &[Overlay], ranges: &[Upstream]) -> BTreeMap<String, String> {
     let packages = ranges
         .iter()
@@ -23,11 +23,11 @@ pub fn pinned(tree: &Tree, overlays: &[Overlay], ranges: &[Upstream]) -> BTreeMa
     let at_digest = |(reference, _): &(String, String)| {
         reference.split_once('@').is_some_and(|(_, digest)| image::is_digest(digest))
     };
-    // What is not at a digest is another finding.
+    // Another check reports references without a digest.
     packages.chain(images).filter(at_digest).collect()
 }
 
-/// Asks for each.
+/// Looks up each reference.
 pub fn check(
     place: &Place,
     pinned: &BTreeMap<String, String>,
@@ -50,7 +50,7 @@ fn found(what: &str, asked: anyhow::Result<Option<BTreeSet<String>>>, wanted: &[
         Ok(None) => {
             return Finding::error("B11", format!("{what} is not there: its registry has no such digest"));
         }
-        // Asked for and not answered is no pass.
+        // A registry without an answer is a failed check.
         Err(error) => return Finding::error("B11", format!("{what} cannot be asked for: {error:#}")),
     };
     let list = |platforms: Vec<&str>| platforms.join(", ");

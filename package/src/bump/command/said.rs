@@ -1,9 +1,9 @@
-//! What `plan` and `apply` print.
+//! Output of `plan` and `apply`.
 
 use super::{BTreeMap, Change, Facts, Failure, Severity, Write, json, print_json};
 use crate::bump::{delta, unified};
 
-/// What changes, to its end: nothing is written before it has been said.
+/// Prints all changes. Nothing is written before the output is complete.
 pub fn print(
     change: &Change,
     facts: &Facts,
@@ -45,7 +45,7 @@ pub fn print(
     Ok(out.flush()?)
 }
 
-/// What came of it, for people.
+/// Summary for people.
 pub fn summary(
     change: &Change,
     facts: &Facts,

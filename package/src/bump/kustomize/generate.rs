@@ -10,7 +10,7 @@ use super::{Position, Rendered};
 use crate::bump::tree::resolved;
 use crate::bump::{Problem, Tree, text};
 
-/// Adds the generated objects. Names have no hash, as for every patch; the values of a Secret are not encoded.
+/// Adds the generated objects. Names have no hash, because patches use none. Values of a Secret are not encoded.
 pub fn generate(
     tree: &Tree,
     directory: &str,
@@ -74,7 +74,7 @@ fn add(
     }
 }
 
-/// The keys, each with its value. A file that was not read has an empty value: only its key matters to a patch.
+/// The keys with their values. An unread file has an empty value: only its key matters to a patch.
 fn data(tree: &Tree, directory: &str, entry: &GeneratorEntry) -> Map<String, Value> {
     let content = |path: &str| {
         let bytes = resolved(directory, path).and_then(|path| tree.get(&path).map(<[u8]>::to_vec));

@@ -1,4 +1,4 @@
-//! Strategic merge of a patch into an object, as kustomize does it: lists of built-in kinds merge by key, those of other kinds are replaced.
+//! Strategic merge of a patch into an object, as in kustomize: lists of built-in kinds merge by key, lists of other kinds are replaced.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::object::ObjectId;
 
 const DIRECTIVE: &str = "$patch";
 
-/// Keys by which lists of built-in kinds merge, by the name of the list. The first key that an element has counts.
+/// Merge keys of lists in built-in kinds, by the name of the list. The first key that an element has counts.
 const KEYS: [(&str, &[&str]); 15] = [
     ("containers", &["name"]),
     ("initContainers", &["name"]),
@@ -25,7 +25,7 @@ const KEYS: [(&str, &[&str]); 15] = [
     ("conditions", &["type"]),
 ];
 
-/// Groups whose kinds kustomize has the schema of.
+/// Groups with built-in kinds: kustomize has their schema.
 const BUILT_IN: [&str; 5] = ["", "apps", "autoscaling", "batch", "policy"];
 
 /// The object with a patch merged into it; none if the patch deletes it.

@@ -1,4 +1,4 @@
-//! An object, and the identity by which kustomize tells objects apart.
+//! An object and its identity in kustomize.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::bump::{Problem, text};
 
-/// Kinds that kustomize knows to have no namespace, with their group. It takes every other kind for one with a namespace.
+/// Kinds without a namespace in kustomize, with their group. kustomize treats every other kind as namespaced.
 const CLUSTER_SCOPED: [(&str, &str); 18] = [
     ("", "ComponentStatus"),
     ("", "Namespace"),
@@ -37,7 +37,7 @@ pub struct ObjectId {
     pub version: String,
     /// The kind.
     pub kind: String,
-    /// `default` where none is given; none for kinds without a namespace.
+    /// `default` if the object has none; none for kinds without a namespace.
     pub namespace: Option<String>,
     /// The name.
     pub name: String,
@@ -81,12 +81,12 @@ impl fmt::Display for ObjectId {
     }
 }
 
-/// An object as rendered so far.
+/// An object in its current state of rendering.
 #[derive(Clone, Debug)]
 pub struct Object {
     /// The object.
     pub value: Value,
-    /// The file that it is written in; the kustomization of a generated one.
+    /// The file of the object; the kustomization of a generated one.
     pub file: String,
     /// Files of the patches that changed it, in their order; the kustomization of an inline patch.
     pub patched_by: Vec<String>,
@@ -100,23 +100,23 @@ impl Object {
         Self { value, file: file.into(), patched_by: Vec::new(), earlier: Vec::new() }
     }
 
-    /// Its identity now.
+    /// Its current identity.
     pub fn id(&self) -> ObjectId {
         ObjectId::of(&self.value)
     }
 
-    /// Its identities, the present one last.
+    /// Its identities, the current one last.
     pub fn all_ids(&self) -> impl Iterator<Item = ObjectId> {
         self.earlier.iter().cloned().chain([self.id()])
     }
 
-    /// Whether it has a kind and a name.
+    /// Whether it has this kind and name.
     pub fn is(&self, kind: &str, name: &str) -> bool {
         text::str_at(&self.value, &["kind"]) == Some(kind)
             && text::str_at(&self.value, &["metadata", "name"]) == Some(name)
     }
 
-    /// Changes it, and remembers the identity that it had.
+    /// Changes it, and records its previous identity.
     pub fn change<T>(&mut self, change: impl FnOnce(&mut Value) -> T) -> T {
         let before = self.id();
         let result = change(&mut self.value);
@@ -126,7 +126,7 @@ impl Object {
         result
     }
 
-    /// Sets the text below a path of keys. Mappings on the way are made.
+    /// Sets the string below a path of keys. Missing mappings on the path are created.
     pub fn set(&mut self, path: &[&str], key: &str, value: &str) {
         self.change(|object| {
             let target = path.iter().try_fold(object, |value, key| child(value, key));
@@ -137,7 +137,7 @@ impl Object {
     }
 }
 
-/// The mapping below a key, made if it is absent.
+/// The mapping below a key, created if it is absent.
 pub fn child<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
     let child = value.as_object_mut()?.entry(key).or_insert(Value::Null);
     if child.is_null() {
@@ -146,7 +146,7 @@ pub fn child<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
     Some(child)
 }
 
-/// The objects of a file. Items of a list are objects of their own.
+/// The objects of a file. Items of a list are separate objects.
 pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Object>, Problem> {
     let mut objects = Vec::new();
     for document in text::documents(file, bytes)? {
@@ -162,7 +162,7 @@ pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Object>, Problem> {
     Ok(objects)
 }
 
-/// An object, if it has all that kustomize needs for its identity.
+/// An object, if it has all fields of kustomize's identity.
 fn checked(file: &str, bytes: &[u8], object: Value) -> Result<Value, Problem> {
     let fields: [&[&str]; 2] = [&["kind"], &["metadata", "name"]];
     let missing = fields.into_iter().find(|path| text::str_at(&object, path).is_none_or(str::is_empty));

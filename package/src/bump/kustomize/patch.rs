@@ -30,13 +30,13 @@ pub struct PendingPatch {
 const OPERATIONS: [&str; 6] = ["add", "remove", "replace", "move", "copy", "test"];
 
 impl Patch {
-    /// Reads a patch. A list is one of RFC 6902, mappings are objects to merge.
+    /// Reads a patch. A list is one of RFC 6902; mappings are objects to merge.
     pub fn read(entry: &PatchEntry, file: &str, bytes: &[u8], at: &Position) -> Result<Self, Problem> {
         let inline = file == at.file;
-        // Lines of an inline patch count from its own beginning.
+        // Lines of an inline patch count from its own start.
         let located = |problem: Problem| if inline { problem.at(at.line) } else { problem };
         let documents = text::documents(file, bytes).map_err(located)?;
-        // A text that begins as JSON is JSON to kustomize, and not YAML on one line.
+        // kustomize parses a text that starts like JSON as JSON, not as YAML on one line.
         if bytes.starts_with(b"[")
             && let Err(error) = serde_json::from_slice::<Value>(bytes)
         {
@@ -88,18 +88,18 @@ fn read_operations(operations: &[Value], file: &str, bytes: &[u8], at: &Position
         .map_err(|error| at.problem(format!("the patch is not readable: {error}"), "correct it"))
 }
 
-/// Where a patch was read.
+/// Origin of a patch.
 #[derive(Clone, Copy)]
 pub struct PatchOrigin<'a> {
     /// Its entry in the kustomization; none for a patch of a remote object.
     pub entry: Option<&'a PatchEntry>,
-    /// The file that has its text.
+    /// The file with its text.
     pub file: &'a str,
     /// The entry's position.
     pub at: &'a Position<'a>,
 }
 
-/// Applies a patch to all objects that it is for.
+/// Applies a patch to all objects that it targets.
 pub fn apply(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) -> Result<(), Problem> {
     let PatchOrigin { file, at, .. } = source;
     let Some(target) = source.entry.and_then(|entry| entry.target.as_ref()) else {
@@ -123,7 +123,7 @@ pub fn apply(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) ->
         }
         return Ok(());
     }
-    // From the last on, because a patch may delete its object.
+    // Iterate backwards, because a patch may delete its object.
     for index in selected.into_iter().rev() {
         let Some(object) = rendered.objects.get_mut(index) else { continue };
         if !apply_to(patch, source, object)? {
@@ -133,7 +133,7 @@ pub fn apply(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) ->
     Ok(())
 }
 
-/// Merges objects into those of the same identity. Without one kustomize refuses the patch.
+/// Merges objects into those with the same identity. kustomize refuses a patch without one.
 fn merge_each(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) -> Result<(), Problem> {
     let PatchOrigin { file, at, .. } = source;
     let Patch::Merge(objects) = patch else { return Ok(()) };
@@ -168,7 +168,7 @@ fn merge_each(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) -
     Ok(())
 }
 
-/// Applies a patch to one object. False if the patch deletes it.
+/// Applies a patch to one object. Returns false if the patch deletes it.
 fn apply_to(patch: &Patch, source: PatchOrigin<'_>, object: &mut Object) -> Result<bool, Problem> {
     let PatchOrigin { entry, file, at } = source;
     let before = object.value.clone();
@@ -208,8 +208,8 @@ fn apply_to(patch: &Patch, source: PatchOrigin<'_>, object: &mut Object) -> Resu
     Ok(true)
 }
 
-/// Applies one operation as kustomize does: `replace` of a field that a mapping does not have adds it, which RFC 6902 refuses.
-/// The annotations exist during a patch, because kustomize has some of its own.
+/// Applies one operation as kustomize does: `replace` of a missing field of a mapping adds it, which RFC 6902 refuses. Annotations exist
+/// during a patch, because kustomize adds its own.
 fn operate(value: &mut Value, operation: &PatchOperation) -> Result<(), PatchError> {
     let annotations = ["metadata", "annotations"];
     let had_none = text::at(value, &annotations).is_none();
@@ -231,7 +231,7 @@ fn operate(value: &mut Value, operation: &PatchOperation) -> Result<(), PatchErr
     json_patch::patch(value, std::slice::from_ref(adding.as_ref().unwrap_or(operation)))
 }
 
-/// Puts a field back as it was: a merge does not change the identity of an object.
+/// Restores a field: a merge does not change the identity of an object.
 fn restore(merged: &mut Value, before: &Value, path: &[&str]) {
     let Some((last, parents)) = path.split_last() else { return };
     let parent = parents.iter().try_fold(merged, |value, key| value.get_mut(*key));
@@ -242,7 +242,7 @@ fn restore(merged: &mut Value, before: &Value, path: &[&str]) {
     };
 }
 
-/// A remote object as far as patches that name its kind describe it. None without one.
+/// A remote object as described by the patches for its kind; none without such a patch.
 pub fn describe_remote(pending: &[PendingPatch], assumed: &Value) -> Option<Object> {
     let mut found = None;
     for PendingPatch { patch, selector, file } in pending {
@@ -257,7 +257,7 @@ pub fn describe_remote(pending: &[PendingPatch], assumed: &Value) -> Option<Obje
         }
         let mut object = object;
         let source = PatchOrigin { entry: None, file, at: &Position { file, line: 1 } };
-        // An operation on a field that only the remote object has fails here, and says nothing about the others.
+        // An operation on a field of the remote object fails here. The other patches still apply.
         match apply_to(patch, source, &mut object) {
             Ok(true) => found = Some(object),
             Ok(false) => return None,

@@ -35,7 +35,7 @@ impl TargetSpec {
         given.map(|(field, value)| format!("{field} {}", text::excerpt(value))).collect::<Vec<_>>().join(", ")
     }
 
-    /// The selector that it means; else the field that is wrong, and why.
+    /// The parsed selector; else the invalid field, and the reason.
     pub fn selector(&self) -> Result<Selector, String> {
         let labels = requirements("labelSelector", self.label_selector.as_deref())?;
         let annotations = requirements("annotationSelector", self.annotation_selector.as_deref())?;
@@ -51,7 +51,7 @@ impl TargetSpec {
     }
 }
 
-/// The objects that a patch is for.
+/// The targeted objects of a patch.
 #[derive(Clone, Debug)]
 pub struct Selector {
     group: Option<Regex>,
@@ -64,7 +64,7 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Whether it selects an object, by any name and namespace that the object had.
+    /// Whether it selects an object, by any of its current and earlier names and namespaces.
     pub fn matches(&self, object: &Object) -> bool {
         let now = object.id();
         let ids: Vec<ObjectId> = object.all_ids().collect();
@@ -79,7 +79,7 @@ impl Selector {
             && self.annotations.iter().all(|requirement| requirement.holds(object, "annotations"))
     }
 
-    /// Whether it selects by kind at all, so that it is about one kind of objects.
+    /// Whether it selects by kind at all.
     pub fn names_kind(&self) -> bool {
         self.kind.is_some()
     }
@@ -137,7 +137,7 @@ fn requirements(field: &str, selector: Option<&str>) -> Result<Vec<Requirement>,
         .collect()
 }
 
-/// The requirements of a selector: at commas outside of parentheses.
+/// Splits a selector at commas outside of parentheses.
 fn split(selector: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let parts = selector.split(move |character| {

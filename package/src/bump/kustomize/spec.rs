@@ -1,4 +1,4 @@
-//! The fields of a kustomization. An unknown one is an error, as for kustomize: it is a typing mistake that would be ignored silently.
+//! The fields of a kustomization. An unknown field is an error, as in kustomize: a typo would be ignored silently.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::selector::TargetSpec;
 use super::{Position, Unresolved, UnresolvedReason};
 use crate::bump::{Problem, text};
 
-/// Whether a kustomization stands alone, or changes the one that names it.
+/// Whether a kustomization is standalone, or changes its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManifestKind {
     /// `Kustomization`
@@ -34,7 +34,7 @@ impl ManifestKind {
     }
 }
 
-/// A kustomization. Fields that change nothing that is read here keep their value unread.
+/// A kustomization. Fields without an effect here keep their unparsed value.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct KustomizationSpec {
@@ -53,9 +53,9 @@ pub struct KustomizationSpec {
     merges: Vec<PatchEntry>,
     /// Namespace of all objects.
     pub namespace: Option<String>,
-    /// Before all names.
+    /// Prefix of all names.
     pub name_prefix: Option<String>,
-    /// After all names.
+    /// Suffix of all names.
     pub name_suffix: Option<String>,
     /// Labels of all objects, and of selectors.
     pub common_labels: BTreeMap<String, Value>,
@@ -63,9 +63,9 @@ pub struct KustomizationSpec {
     pub labels: Vec<LabelEntry>,
     /// Annotations of all objects.
     pub common_annotations: BTreeMap<String, Value>,
-    /// ConfigMaps that are made.
+    /// ConfigMaps to generate.
     pub config_map_generator: Vec<GeneratorEntry>,
-    /// Secrets that are made.
+    /// Secrets to generate.
     pub secret_generator: Vec<GeneratorEntry>,
     helm_charts: Vec<Value>,
     helm_chart_inflation_generator: Vec<Value>,
@@ -109,7 +109,7 @@ pub struct GeneratorEntry {
     pub files: Vec<String>,
     /// Files of keys and values.
     pub envs: Vec<String>,
-    /// The older field with one such file.
+    /// The older field, with one such file.
     pub env: Option<String>,
     /// Keys and values.
     pub literals: Vec<String>,
@@ -121,12 +121,12 @@ pub struct GeneratorEntry {
 pub struct PatchEntry {
     path: Option<String>,
     patch: Option<String>,
-    /// The objects that it is for.
+    /// The targeted objects.
     pub target: Option<TargetSpec>,
     options: Option<BTreeMap<String, bool>>,
 }
 
-/// Where a patch is written.
+/// Location of a patch.
 pub enum PatchSource<'a> {
     /// In the kustomization.
     Inline(&'a str),
@@ -135,13 +135,13 @@ pub enum PatchSource<'a> {
 }
 
 impl PatchEntry {
-    /// The text by which its line is found: the path, or the first line of the patch.
+    /// The text that locates its line: the path, or the first line of the patch.
     pub fn written(&self) -> &str {
         let text = self.path.as_deref().or(self.patch.as_deref()).unwrap_or_default();
         text.trim()
     }
 
-    /// Its one source.
+    /// Its only source.
     pub fn source(&self, at: &Position) -> Result<PatchSource<'_>, Problem> {
         let given = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
         match (given(&self.path), given(&self.patch)) {
@@ -171,7 +171,7 @@ impl KustomizationSpec {
         let (Some(Value::Object(mut fields)), true) = (documents.pop(), documents.is_empty()) else {
             return Err(Problem::new(file, "no kustomization", "a kustomization is one mapping").at(1));
         };
-        // An empty field is an absent one.
+        // An empty field counts as absent.
         fields.retain(|_, value| !value.is_null());
         let mut spec: Self = serde_path_to_error::deserialize(Value::Object(fields)).map_err(|error| {
             let path = error.path().to_string();
@@ -187,7 +187,7 @@ impl KustomizationSpec {
             Problem::new(file, what, "correct the field").at(line)
         })?;
         let entries = std::mem::take(&mut spec.patches_strategic_merge);
-        // An entry of several lines is the patch itself; one of a single line is a path.
+        // An entry of several lines is the patch itself; a single line is a path.
         spec.merges = entries
             .into_iter()
             .map(|entry| {
@@ -226,12 +226,12 @@ impl KustomizationSpec {
         self.resources.iter().chain(&self.bases).map(String::as_str)
     }
 
-    /// Patches from before names and namespaces change.
+    /// Patches that apply before names and namespaces change.
     pub fn early_patches(&self) -> impl Iterator<Item = &PatchEntry> {
         self.merges.iter().chain(&self.patches)
     }
 
-    /// Patches from after that.
+    /// Patches that apply after that.
     pub fn late_patches(&self) -> impl Iterator<Item = &PatchEntry> {
         self.patches_json6902.iter()
     }

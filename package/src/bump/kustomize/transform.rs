@@ -1,4 +1,4 @@
-//! The changes of names, namespaces, labels and annotations.
+//! Changes of names, namespaces, labels and annotations.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::spec::KustomizationSpec;
 use super::{Position, Rendered};
 use crate::bump::{Problem, text};
 
-/// Kinds whose names prefixes and suffixes leave alone.
+/// Kinds whose names ignore prefixes and suffixes.
 const FIXED_NAMES: [&str; 3] = ["APIService", "CustomResourceDefinition", "Namespace"];
 
 /// Changes namespaces, names, labels and annotations, in kustomize's order.
@@ -21,7 +21,7 @@ pub fn rename(
         for object in rendered.objects.iter_mut().filter(|object| object.id().namespace.is_some()) {
             object.set(&["metadata"], "namespace", namespace);
         }
-        // The object of the namespace itself is renamed.
+        // A Namespace object itself is renamed.
         let is_namespace = |object: &&mut Object| ObjectId::of(&object.value).is_namespace();
         for object in rendered.objects.iter_mut().filter(is_namespace) {
             object.set(&["metadata"], "name", namespace);
@@ -65,7 +65,7 @@ fn refuse_conflicts(rendered: &Rendered, at: &Position) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether an object stays out of the output: it configures a tool on somebody's machine.
+/// Whether an object is excluded from the output, because it configures a local tool.
 pub fn is_local_config(object: &Object) -> bool {
     let annotation = ["metadata", "annotations", "config.kubernetes.io/local-config"];
     text::at(&object.value, &annotation).is_some_and(|value| value != &Value::from("false"))

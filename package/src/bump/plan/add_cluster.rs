@@ -1,4 +1,4 @@
-//! A cluster that had no overlay.
+//! Overlays of new clusters.
 
 use crate::bump::kustomization::Kustomization;
 use crate::bump::pin::is_remote;
@@ -8,8 +8,8 @@ use crate::bump::{
     overlays, render,
 };
 
-/// An overlay like those of its neighbours, and the cluster in the ApplicationSet. In rings the lists of clusters belong to all components,
-/// so that a finding says what is missing there.
+/// Adds an overlay like those of its neighbours, and the cluster in the ApplicationSet. In rings all components share the lists of
+/// clusters, so a finding reports the missing entry instead.
 pub fn add_cluster(work: &mut Tree, request: &Request, cluster: &str) -> Result<Option<Finding>, Problem> {
     let option = |what: String, help: &str| Problem::new("--add-cluster", what, help);
     let mut environments: Vec<_> = request.scope.environments.iter().copied().collect();
@@ -60,7 +60,7 @@ pub fn add_cluster(work: &mut Tree, request: &Request, cluster: &str) -> Result<
     Ok(None)
 }
 
-/// The ring of a cluster: the one that lists it, else the one ring of the request.
+/// The ring of a cluster: the ring that lists it, else the only ring of the request.
 fn ring(request: &Request, cluster: &str) -> Result<String, Problem> {
     let requested: Vec<String> = request
         .scope
@@ -96,7 +96,7 @@ fn unlisted(work: &Tree, ring: &str, cluster: &str) -> Option<Finding> {
     Some(Finding::warning("B12", message))
 }
 
-/// Copies the first overlay that renders the same for another cluster, but for the name. None without one.
+/// Copies the first overlay whose copy renders the same objects except for the name. None without such an overlay.
 fn copy_model<'a>(
     work: &mut Tree,
     siblings: impl Iterator<Item = &'a Overlay>,
@@ -129,8 +129,8 @@ fn others(rendered: &Rendered) -> Vec<&serde_json::Value> {
     objects.filter(is_name).map(|object| &object.value).collect()
 }
 
-/// The files of a sibling for another cluster: its kustomization, and patches that name the sibling. Its EnvironmentConfig is not among them: it
-/// is made where the cluster needs it. None if the sibling has other files of its own.
+/// The files of a sibling for another cluster: its kustomization, and patches that mention the sibling. Its EnvironmentConfig is omitted:
+/// the plan adds one if the cluster needs it. None if the sibling has other files.
 fn copies(work: &Tree, sibling: &Overlay, cluster: &str, directory: &str) -> Option<Vec<(String, String)>> {
     let own = sibling.cluster.as_deref()?;
     let file = Kustomization::read(&sibling.kustomization, work.get(&sibling.kustomization)?).ok()?;
@@ -154,7 +154,7 @@ fn copies(work: &Tree, sibling: &Overlay, cluster: &str, directory: &str) -> Opt
     Some(files)
 }
 
-/// A text with the name of one cluster in place of another's, where it stands as a word of its own.
+/// The text with one cluster's name replaced by another's, where it is a separate word.
 fn renamed(text: &str, from: &str, to: &str) -> String {
     let is_part = |character: char| character.is_alphanumeric() || character == '-';
     let mut out = String::new();

@@ -1,11 +1,11 @@
-//! Digests of images, beside the pins.
+//! Digests of images.
 
 use crate::bump::image::{self, Image};
 use crate::bump::kustomization::Kustomization;
 use crate::bump::layout::Selection;
 use crate::bump::{Overlay, Problem, Request, Tree, text};
 
-/// The text of a kustomization with the digests asked for.
+/// The text of a kustomization with the requested digests.
 pub fn set(path: &str, mut text: String, request: &Request) -> Result<String, Problem> {
     for wanted in &request.images {
         let file = Kustomization::read(path, text.as_bytes())?;
@@ -24,7 +24,7 @@ pub fn set(path: &str, mut text: String, request: &Request) -> Result<String, Pr
     Ok(text)
 }
 
-/// Images that no overlay in scope sets, or that are set where clusters outside the scope share it.
+/// Images that no overlay in scope sets, or that an overlay shared with clusters outside the scope sets.
 pub fn unset(work: &Tree, request: &Request, selection: &Selection) -> Vec<Problem> {
     let sets = |overlay: &Overlay, wanted: &Image| {
         let bytes = work.get(&overlay.kustomization).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! On which line of a document a field stands, and how its value is written.
+//! Source lines of fields, and the original text of their values.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, Spanned};
 use testplatform_apis::template::parameter::under;
 
-/// The lines of a document.
+/// The source lines of a document.
 pub(crate) struct Lines {
     document: String,
     root: Option<Node>,
@@ -19,18 +19,18 @@ enum Node {
 }
 
 impl Lines {
-    /// Those of a document that can be read.
+    /// The source lines of a readable document.
     pub fn of(document: &str) -> Self {
         Self { document: document.to_owned(), root: serde_saphyr::from_str(document).ok() }
     }
 
-    /// The line of a field, from 1; of the nearest one around it, where it is not there.
+    /// The line of a field, from 1; of its nearest parent if it is absent.
     pub fn line(&self, path: &str) -> usize {
         let line = self.root.as_ref().map_or(1, |root| root.line(path, 1));
         usize::try_from(line).unwrap_or(1)
     }
 
-    /// A number, boolean or text as it is written in the document, without what YAML makes of it.
+    /// The source text of a number, boolean or string, before YAML parses it.
     pub fn scalar_text(&self, path: &str) -> Option<String> {
         let span = self.root.as_ref()?.find_scalar(path)?.span();
         let [offset, length] = [span.offset(), span.len()].map(usize::try_from);
@@ -47,7 +47,7 @@ impl Node {
         }
     }
 
-    /// Where a scalar is written.
+    /// Source location of a scalar.
     fn find_scalar(&self, path: &str) -> Option<Location> {
         let (_, inner, rest) = self.first_member(path)?;
         match &inner.value {

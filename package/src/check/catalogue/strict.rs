@@ -1,5 +1,5 @@
-//! What the function passes over in a catalogue and in its input, since an old function reads what is for a newer one: here it is a typo, and
-//! what was meant as a limit would be none.
+//! Strict checks of the catalogue and of the function's input. The function ignores unknown fields, since an old function reads catalogues
+//! for a newer one. Here an unknown field is a typo, and an intended limit would have no effect.
 
 use std::collections::BTreeSet;
 
@@ -29,19 +29,19 @@ fn inputs(composition: &Value) -> impl Iterator<Item = (usize, &Value)> {
     })
 }
 
-/// By which names the function gets the catalogue of pools in a Composition.
+/// The names by which the function gets the pool catalogue in a Composition.
 pub(super) fn pools_named(composition: &Value) -> Vec<String> {
     let named = |(_, input): (usize, &Value)| {
         let pools = input["pools"].as_str().map(str::to_owned);
         Input { pools, ..Input::default() }.settings().pools
     };
-    // A step without an input reads it by the usual name.
+    // A step without an input uses the usual name.
     let bare = |step: &&Value| step["input"].is_null() && step["functionRef"]["name"] == FUNCTION;
     let usual = pipeline_steps(composition).filter(bare).map(|_| Settings::default().pools);
     inputs(composition).map(named).chain(usual).collect()
 }
 
-/// What is wrong with the name of a catalogue of pools, where the function reads it by one of these.
+/// Problem with the name of a pool catalogue. `read` are the names that the function reads.
 pub(super) fn of_pools_name(name: &str, read: &BTreeSet<String>) -> Option<String> {
     let known = read.iter().map(String::as_str).collect::<Vec<_>>().join(" or ");
     match name {
@@ -53,7 +53,7 @@ pub(super) fn of_pools_name(name: &str, read: &BTreeSet<String>) -> Option<Strin
     }
 }
 
-/// What is wrong with the input of the function in a Composition: path and sentence of each. None: the Composition gives it none.
+/// Problems with the function's input in a Composition: path and message of each. None: the Composition has no input.
 pub(super) fn of_composition(composition: &Value, lines: &Lines) -> Option<Vec<(String, String)>> {
     let schema = serde_json::to_value(input::schema()).unwrap_or_default();
     let mut found = None;
@@ -77,7 +77,7 @@ pub(super) fn of_composition(composition: &Value, lines: &Lines) -> Option<Vec<(
     found
 }
 
-/// What is wrong with a catalogue of pools that can be read all the same: path and sentence of each.
+/// Problems of a readable pool catalogue: path and message of each.
 pub(super) fn of_pools(data: &Value) -> Found {
     let schema = serde_json::to_value(catalogue::schema()).unwrap_or_default();
     let mut found = Found::new();
@@ -89,7 +89,7 @@ pub(super) fn of_pools(data: &Value) -> Found {
             found.push((format!("data.pools[{i}].defaultLifetime"), "is above maxLifetime"));
         }
         let path = format!("data.pools[{i}]");
-        // Of what pools are made like it is no more than what it is known by.
+        // The namespace of a `bringYourOwn` entry only identifies it, so any object name is valid.
         if pool["bringYourOwn"].is_null() {
             namespace(pool, "namespace", &path, &mut found);
         }
@@ -102,7 +102,7 @@ pub(super) fn of_pools(data: &Value) -> Found {
     found
 }
 
-/// The same of an entry of the catalogue of templates.
+/// Problems of a readable entry of the template catalogue.
 pub(super) fn of_template(data: &Value) -> Found {
     let mut found = Found::new();
     namespace(data, "namespace", "data", &mut found);
@@ -118,7 +118,7 @@ fn carrier(of: &Value, path: &str, who: &str, found: &mut Found) {
     namespace(&of["bringYourOwn"][who], "namespace", &format!("{path}.bringYourOwn.{who}"), found);
 }
 
-/// A name that objects may have, and no namespace.
+/// Reports a field whose value is a valid object name, but no namespace name.
 fn namespace(of: &Value, field: &str, path: &str, found: &mut Found) {
     let Some(name) = of[field].as_str() else { return };
     if ObjectName::try_from(name).is_ok() && (name.contains('.') || name.len() > 63) {
@@ -127,15 +127,15 @@ fn namespace(of: &Value, field: &str, path: &str, found: &mut Found) {
     }
 }
 
-/// By what is walked.
+/// Context of a walk through a schema.
 struct Schema<'a> {
-    /// What references lead into.
+    /// Schema with the definitions of all references.
     root: &'a Value,
-    /// What is said of a field that it does not have.
+    /// Message for an unknown field.
     nobody: &'static str,
 }
 
-/// Fields that the schema does not have, and nulls. What reading refuses by itself is not said again.
+/// Finds fields that the schema lacks, and nulls. Problems that parsing reports are not repeated.
 fn walk(by: &Schema<'_>, schema: &Value, value: &Value, path: &str, found: &mut Found) {
     let schema = resolved(by.root, schema);
     match value {
@@ -166,7 +166,7 @@ fn walk(by: &Schema<'_>, schema: &Value, value: &Value, path: &str, found: &mut 
     }
 }
 
-/// What a reference leads to, and of what may be absent, what it is.
+/// Resolves a reference, and of an optional schema the schema of its value.
 pub(super) fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let some = schema["anyOf"].as_array().and_then(|any| any.iter().find(|one| one["type"] != "null"));
     let schema = some.unwrap_or(schema);

@@ -1,4 +1,4 @@
-//! What a hub answers, asked as whoever the kubeconfig is. Edge.
+//! Queries of a hub, with the identity of the kubeconfig. Edge.
 
 use anyhow::Context as _;
 use jiff::Timestamp;
@@ -15,14 +15,14 @@ use super::{
 };
 use crate::cluster::{Access, said};
 
-/// Asks a hub for everything that a plan needs to know.
+/// Asks a hub everything that a plan requires.
 ///
 /// # Errors
-/// If it cannot be asked at all.
+/// If the hub is unreachable.
 pub async fn ask(access: &Access, plan: &Plan, now: Timestamp) -> anyhow::Result<Report> {
     let kubeconfig = access.read()?;
     let end = token::end(&kubeconfig, access.context(&kubeconfig));
-    // One that has ended would only be refused.
+    // The hub would only refuse an expired token.
     let ended = of_token(&end, now);
     if ended.verdict == Verdict::Gap {
         return Ok(Report(vec![ended]));
@@ -76,7 +76,7 @@ async fn rights(client: &Client, plan: &Plan, subject: Subject, seen: &mut Seen)
     Ok(())
 }
 
-/// Everybody who is authenticated may ask that of oneself.
+/// Every authenticated user may ask about their own permissions.
 async fn may(client: &Client, right: &Right) -> anyhow::Result<bool> {
     let attributes = ResourceAttributes {
         verb: Some(right.verb.to_owned()),

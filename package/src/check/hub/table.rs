@@ -1,8 +1,8 @@
-//! The table of what hubs need, in the guide to installing.
+//! The table of hub requirements, in the installation guide.
 
 use super::needs::{Plan, Right, Subject};
 
-/// The lines between which the table stands.
+/// Lines before and after the table.
 const MARKS: [&str; 2] = [
     "<!-- Made by `cargo xpkg generate` from package/src/check/hub/needs.rs. -->",
     "<!-- End of what is made. -->",
@@ -43,7 +43,7 @@ pub fn table() -> String {
     out
 }
 
-/// In words, what takes the same verbs in the same place together.
+/// Rights as text. Rights with equal verbs and place share an entry.
 fn rights<'r>(rights: impl Iterator<Item = &'r Right>) -> Vec<String> {
     let mut verbs: Vec<(&Right, Vec<&str>)> = Vec::new();
     for right in rights {
@@ -75,7 +75,7 @@ fn is_same_thing(one: &Right, other: &Right) -> bool {
     key(one) == key(other) && one.namespace == other.namespace
 }
 
-/// A guide with the table of today. None: it has no place for one.
+/// A guide with the current table. None: the guide has no place for one.
 pub fn spliced(guide: &str) -> Option<String> {
     let [begin, end] = MARKS;
     let (before, rest) = guide.split_once(begin)?;

@@ -1,34 +1,34 @@
-//! When a token ends, as it says itself. Nothing is verified: the API server does that. Edge, where the token is in a file.
+//! Expiry of a token, from its own claims. Nothing is verified: the API server does that. Edge, if the token is in a file.
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use jiff::Timestamp;
 use kube::config::Kubeconfig;
 use serde::Deserialize;
 
-/// When a token ends.
+/// Expiry of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// There is none.
+    /// There is no token.
     None,
-    /// It does not say.
+    /// The token has no readable expiry.
     Unreadable,
-    /// Then.
+    /// Time of expiry.
     At(Timestamp),
 }
 
-/// The end of the token that a context of a kubeconfig goes with.
+/// The expiry of the token in a context of a kubeconfig.
 pub fn end(kubeconfig: &Kubeconfig, context: Option<&str>) -> End {
     let named = kubeconfig.contexts.iter().find(|named| Some(named.name.as_str()) == context);
     let user = named.and_then(|named| named.context.as_ref()?.user.as_deref());
     let named = kubeconfig.auth_infos.iter().find(|named| Some(named.name.as_str()) == user);
     let Some(user) = named.and_then(|named| named.auth_info.as_ref()) else { return End::None };
-    // In JSON, since a secret of the client's is not shown otherwise.
+    // Serialized, because the client's secret type hides its content otherwise.
     let inline = serde_json::to_value(user).ok().and_then(|user| Some(user["token"].as_str()?.to_owned()));
     let read = || std::fs::read_to_string(user.token_file.as_ref()?).ok();
     inline.or_else(read).map_or(End::None, |token| of(token.trim()))
 }
 
-/// The end of a JSON Web Token.
+/// The expiry of a JSON Web Token.
 pub fn of(token: &str) -> End {
     #[derive(Deserialize)]
     struct Claims {

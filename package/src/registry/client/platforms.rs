@@ -1,4 +1,4 @@
-//! For which platforms there is an image, without reading what is in it.
+//! Platforms of an image, without reading its content.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use super::Client;
 use crate::oci::{Digest, Index, Manifest, Platform, is_index};
 
 impl Client {
-    /// Such as `linux/amd64`; none where the registry has no such image.
+    /// Platforms, such as `linux/amd64`; none if the registry has no such image.
     ///
     /// # Errors
-    /// If the registry does not say, or has something under that name that is no image.
+    /// If the registry does not answer, or the reference is no image.
     pub async fn platforms(&mut self) -> anyhow::Result<Option<BTreeSet<String>>> {
         self.scheme = self.http.scheme(self.host()).await;
         let answer = self.manifest().await?;
@@ -37,7 +37,7 @@ impl Client {
     }
 }
 
-/// Signatures and bills of materials stand in an index as images for nothing.
+/// Whether it is a real platform. Signatures and bills of materials are index entries for an unknown platform.
 fn runs(platform: &Platform) -> bool {
     platform.os != "unknown"
 }

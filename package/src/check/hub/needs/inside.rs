@@ -1,11 +1,11 @@
-//! What is needed where each claim has a namespace of its own on the hub, and something in it.
+//! Requirements of claims that have their own namespace on the hub, and objects in it.
 
 use testplatform_apis::{byoc::REQUEST, space::CLUSTER_ROLE};
 
 use super::{Need, WATCHES, WRITES, right};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
-/// What goes with its namespace is never deleted.
+/// Verbs on objects in that namespace, which are never deleted individually.
 const MAKES: [&str; 3] = ["get", "create", "patch"];
 
 fn need(verb: &'static str, group: &'static str, resource: &'static str, name: Option<&'static str>) -> Need {
@@ -17,7 +17,7 @@ fn need(verb: &'static str, group: &'static str, resource: &'static str, name: O
     Need { right: right(verb, group, resource, None, name), advised: false, why }
 }
 
-/// For claims that bring their own credentials, beside their kinds. `roles`: those that are given to somebody in the namespace of each.
+/// For claims with credentials of the tenant, besides their kinds. `roles` are granted to a subject in each namespace.
 pub(super) fn byoc(roles: &[&'static str]) -> Vec<Need> {
     let mut needs: Vec<Need> = WRITES.map(|verb| need(verb, "", "namespaces", None)).into();
     needs.extend(MAKES.map(|verb| need(verb, "", "configmaps", Some(REQUEST))));
