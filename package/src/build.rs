@@ -19,7 +19,7 @@ pub mod programs;
 pub mod sbom;
 pub mod stream;
 
-pub use images::{About, Program};
+pub use images::{BuildInfo, Program};
 
 /// The function: name of its package, its program and the Function object that the Compositions reference.
 pub const FUNCTION: &str = "function-testplatform";

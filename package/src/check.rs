@@ -11,20 +11,20 @@ use std::fmt;
 
 use crate::oci::Artifact;
 
-pub mod back;
 pub mod catalogue;
-pub mod cluster;
 pub mod command;
 mod constraint;
 mod crossplane;
 pub mod hub;
 mod image;
 mod objects;
+pub mod revisions;
+pub mod rollback;
 pub mod stream;
 
 /// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
+pub enum ProblemSeverity {
     /// Core does not install it, or the installed objects do not work.
     Error,
     /// It works, but not as expected.
@@ -33,43 +33,43 @@ pub enum Severity {
 
 /// A problem of a package, cluster or catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct CheckProblem {
     /// Its severity.
-    pub severity: Severity,
+    pub severity: ProblemSeverity,
     /// File and line, object or layer.
     pub place: String,
     /// Description and remedy.
     pub text: String,
 }
 
-impl Problem {
+impl CheckProblem {
     pub(crate) fn error(place: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { severity: Severity::Error, place: place.into(), text: text.into() }
+        Self { severity: ProblemSeverity::Error, place: place.into(), text: text.into() }
     }
 
     fn warning(place: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, place: place.into(), text: text.into() }
+        Self { severity: ProblemSeverity::Warning, place: place.into(), text: text.into() }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for CheckProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = match self.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
+            ProblemSeverity::Error => "error",
+            ProblemSeverity::Warning => "warning",
         };
         write!(f, "{severity}: {}: {}", self.place, self.text)
     }
 }
 
 /// Whether any problem prevents installation or operation.
-pub fn is_bad(problems: &[Problem]) -> bool {
-    problems.iter().any(|problem| problem.severity == Severity::Error)
+pub fn has_errors(problems: &[CheckProblem]) -> bool {
+    problems.iter().any(|problem| problem.severity == ProblemSeverity::Error)
 }
 
 /// Summary of a package, as far as it is readable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
+pub struct PackageSummary {
     /// `Function`, `Configuration` or `Provider`.
     pub kind: String,
     /// Name in its metadata.
@@ -81,21 +81,23 @@ pub struct Summary {
 }
 
 /// Checks a package. Returns its summary and all problems.
-pub fn package(artifact: &Artifact) -> (Summary, Vec<Problem>) {
+pub fn check_package(artifact: &Artifact) -> (PackageSummary, Vec<CheckProblem>) {
     let mut problems = Vec::new();
-    let images = image::images(artifact, &mut problems);
-    let mut summary =
-        Summary { platforms: images.iter().map(image::Read::platform).collect(), ..Summary::default() };
+    let images = image::read_images(artifact, &mut problems);
+    let mut summary = PackageSummary {
+        platforms: images.iter().map(image::PackageImage::platform).collect(),
+        ..PackageSummary::default()
+    };
     let Some(read) = image::read_by_core(&images, &mut problems) else { return (summary, problems) };
     for other in images.iter().filter(|image| image.package.is_some() && image.package != read.package) {
-        problems.push(Problem::warning(
+        problems.push(CheckProblem::warning(
             other.place(),
             "its package.yaml differs from the one that core reads; what is installed then depends on nothing but the order",
         ));
     }
     if let Some(text) = &read.package {
-        let stream = stream::read(text, &mut problems);
-        objects::check(&stream, &mut problems);
+        let stream = stream::read_stream(text, &mut problems);
+        objects::check_objects(&stream, &mut problems);
         if let [meta] = stream.metas.as_slice() {
             meta.kind.clone_into(&mut summary.kind);
             meta.name().clone_into(&mut summary.name);

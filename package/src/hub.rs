@@ -9,7 +9,7 @@ pub mod token;
 
 /// Target and identity of a kubeconfig.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Way<'a> {
+pub struct KubeconfigTarget<'a> {
     /// Address of the API server, reachable by its users.
     pub server: &'a str,
     /// CA of the API server, PEM in base64.
@@ -23,8 +23,8 @@ pub struct Way<'a> {
 }
 
 /// The kubeconfig. All data is inline, because a provider has no files next to it.
-pub fn kubeconfig(way: &Way<'_>) -> Value {
-    let Way { server, authority, account, namespace, token } = way;
+pub fn build_kubeconfig(way: &KubeconfigTarget<'_>) -> Value {
+    let KubeconfigTarget { server, authority, account, namespace, token } = way;
     json!({
         "apiVersion": "v1",
         "kind": "Config",

@@ -70,7 +70,7 @@ pub struct Platform {
 
 impl Platform {
     /// Whether Crossplane core reads the package of this platform if there are several.
-    pub fn read_by_core(&self) -> bool {
+    pub fn is_read_by_core(&self) -> bool {
         self.os == "linux" && self.architecture == "amd64"
     }
 }
@@ -149,7 +149,7 @@ impl Artifact {
             Err(manifests) => {
                 let index = Index { schema_version: 2, media_type: INDEX.to_owned(), manifests, annotations };
                 let bytes = to_json(&index)?;
-                let root = describe(INDEX, &bytes);
+                let root = describe_blob(INDEX, &bytes);
                 blobs.insert(root.digest.clone(), bytes);
                 root
             }
@@ -193,7 +193,7 @@ pub fn is_manifest(media_type: &str) -> bool {
 }
 
 /// The descriptor of some bytes.
-pub fn describe(media_type: &str, bytes: &[u8]) -> Descriptor {
+pub fn describe_blob(media_type: &str, bytes: &[u8]) -> Descriptor {
     Descriptor {
         media_type: media_type.to_owned(),
         digest: Digest::of(bytes),

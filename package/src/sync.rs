@@ -14,8 +14,8 @@ mod schema;
 mod statuses;
 mod versions;
 
-pub use crd::{Crd, Version, read as read_crd, spec_of_xrd};
-pub use differences::{Difference, read as read_differences, unexpected};
-pub use schema::{Change, compare, with_our_descriptions};
+pub use crd::{Crd, Version, read_crd, spec_of_xrd};
+pub use differences::{Difference, list_unexpected, read_differences};
+pub use schema::{Change, diff_schemas, keep_descriptions};
 pub use statuses::unsafe_statuses;
 pub use versions::unsafe_versions;

@@ -10,12 +10,12 @@ use super::{CONFIGURATION, FUNCTION, PROVIDER};
 use crate::oci::{
     Architecture, Image, XPKG, XPKG_BASE,
     image::Start,
-    layer::{self, Entry, Layer},
+    layer::{self, Layer, LayerEntry},
 };
 
 /// Metadata shared by all images of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct About {
+pub struct BuildInfo {
     /// Version without a `v`.
     pub version: String,
     /// Commit of the sources, if known.
@@ -40,13 +40,15 @@ const USER: &str = "65532:65532";
 ///
 /// # Errors
 /// If a program cannot run in an image without libraries.
-pub fn function(programs: &[Program], stream: &str, about: &About) -> anyhow::Result<Vec<Image>> {
+pub fn build_function(programs: &[Program], stream: &str, about: &BuildInfo) -> anyhow::Result<Vec<Image>> {
     let description = "Composition function that serves TestPlatformCluster claims, with its package";
     let ports = ["9443/tcp", "8080/tcp"].map(str::to_owned).to_vec();
     let package = package_layer(stream, about)?;
     programs
         .iter()
-        .map(|program| runtime(FUNCTION, description, program, ports.clone(), Some(package.clone()), about))
+        .map(|program| {
+            build_runtime_image(FUNCTION, description, program, ports.clone(), Some(package.clone()), about)
+        })
         .collect()
 }
 
@@ -54,11 +56,13 @@ pub fn function(programs: &[Program], stream: &str, about: &About) -> anyhow::Re
 ///
 /// # Errors
 /// If a program cannot run in an image without libraries.
-pub fn provider(programs: &[Program], about: &About) -> anyhow::Result<Vec<Image>> {
+pub fn build_provider(programs: &[Program], about: &BuildInfo) -> anyhow::Result<Vec<Image>> {
     let description = "Reconciler on the Test Platform hub: fulfils EphemeralClusters, publishes credentials";
     programs
         .iter()
-        .map(|program| runtime(PROVIDER, description, program, vec!["8080/tcp".to_owned()], None, about))
+        .map(|program| {
+            build_runtime_image(PROVIDER, description, program, vec!["8080/tcp".to_owned()], None, about)
+        })
         .collect()
 }
 
@@ -66,49 +70,59 @@ pub fn provider(programs: &[Program], about: &About) -> anyhow::Result<Vec<Image
 ///
 /// # Errors
 /// Never: strings always serialize to JSON.
-pub fn configuration(stream: &str, about: &About) -> anyhow::Result<Image> {
+pub fn build_configuration(stream: &str, about: &BuildInfo) -> anyhow::Result<Image> {
     let description = "XRD and Composition of TestPlatformCluster";
     Image::new(
         // Nothing runs in it, but core requires a platform in the image configuration.
         Architecture::Amd64,
         &Start::default(),
         vec![package_layer(stream, about)?],
-        &annotations(CONFIGURATION, description, about),
-        &created(about)?,
+        &image_annotations(CONFIGURATION, description, about),
+        &format_creation_time(about)?,
     )
 }
 
-fn runtime(
+fn build_runtime_image(
     name: &str,
     description: &str,
     program: &Program,
     ports: Vec<String>,
     package: Option<Layer>,
-    about: &About,
+    about: &BuildInfo,
 ) -> anyhow::Result<Image> {
     let architecture = Architecture::of_program(&program.bytes)
         .with_context(|| format!("the program of {name} cannot be packed"))?;
     let files = [
         // Readable and executable by everyone: the runtime chooses the user.
-        Entry { path: name.to_owned(), mode: 0o755, bytes: program.bytes.clone() },
+        LayerEntry { path: name.to_owned(), mode: 0o755, bytes: program.bytes.clone() },
         // Image scanners look here.
-        Entry { path: format!("usr/share/sbom/{name}.cdx.json"), mode: 0o644, bytes: program.sbom.clone() },
+        LayerEntry {
+            path: format!("usr/share/sbom/{name}.cdx.json"),
+            mode: 0o644,
+            bytes: program.sbom.clone(),
+        },
     ];
     // The program comes first: a package with only new metadata shares this layer with its predecessor.
-    let mut layers = vec![layer::pack(&files, about.time)?];
+    let mut layers = vec![layer::pack_layer(&files, about.time)?];
     layers.extend(package);
     let start = Start { entrypoint: vec![format!("/{name}")], user: USER.to_owned(), ports };
-    Image::new(architecture, &start, layers, &annotations(name, description, about), &created(about)?)
+    Image::new(
+        architecture,
+        &start,
+        layers,
+        &image_annotations(name, description, about),
+        &format_creation_time(about)?,
+    )
 }
 
-fn package_layer(stream: &str, about: &About) -> anyhow::Result<Layer> {
-    let file = Entry { path: "package.yaml".to_owned(), mode: 0o644, bytes: stream.as_bytes().to_vec() };
-    let mut layer = layer::pack(&[file], about.time)?;
+fn package_layer(stream: &str, about: &BuildInfo) -> anyhow::Result<Layer> {
+    let file = LayerEntry { path: "package.yaml".to_owned(), mode: 0o644, bytes: stream.as_bytes().to_vec() };
+    let mut layer = layer::pack_layer(&[file], about.time)?;
     layer.annotations.insert(XPKG.to_owned(), XPKG_BASE.to_owned());
     Ok(layer)
 }
 
-fn annotations(name: &str, description: &str, about: &About) -> BTreeMap<String, String> {
+fn image_annotations(name: &str, description: &str, about: &BuildInfo) -> BTreeMap<String, String> {
     let mut annotations = BTreeMap::from(
         [
             ("title", name),
@@ -124,7 +138,7 @@ fn annotations(name: &str, description: &str, about: &About) -> BTreeMap<String,
     annotations
 }
 
-fn created(about: &About) -> anyhow::Result<String> {
+fn format_creation_time(about: &BuildInfo) -> anyhow::Result<String> {
     let time = i64::try_from(about.time).ok().and_then(|time| jiff::Timestamp::from_second(time).ok());
     Ok(time.with_context(|| format!("{} seconds since 1970 is no time", about.time))?.to_string())
 }

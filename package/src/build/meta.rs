@@ -8,9 +8,9 @@ use super::{CONFIGURATION, FUNCTION};
 
 /// First core release with the EnvironmentConfig version that the function requires (<https://github.com/crossplane/crossplane/pull/5938>).
 /// The suffix admits release candidates.
-const FUNCTION_NEEDS: &str = ">=v1.18.0-0";
+const FUNCTION_CROSSPLANE_VERSIONS: &str = ">=v1.18.0-0";
 /// First core release with definitions of namespaced composites.
-const CONFIGURATION_NEEDS: &str = ">=v2.0.0-0";
+const CONFIGURATION_CROSSPLANE_VERSIONS: &str = ">=v2.0.0-0";
 
 const README: &str = "\
 Serves claims of the kind TestPlatformCluster, and composites of the kind TestCluster in the tenant's namespace: a throw-away
@@ -21,17 +21,17 @@ drops what it finds running, pays for a cluster once, and gives the same answer 
 ";
 
 /// The metadata of the function's package.
-pub fn function() -> Value {
+pub fn function_metadata() -> Value {
     json!({
         "apiVersion": "meta.pkg.crossplane.io/v1",
         "kind": "Function",
         "metadata": {
             "name": FUNCTION,
-            "annotations": annotations("Composition function that serves TestPlatformCluster claims"),
+            "annotations": package_annotations("Composition function that serves TestPlatformCluster claims"),
         },
         "spec": {
             "capabilities": ["composition"],
-            "crossplane": { "version": FUNCTION_NEEDS },
+            "crossplane": { "version": FUNCTION_CROSSPLANE_VERSIONS },
         },
     })
 }
@@ -40,19 +40,19 @@ pub fn function() -> Value {
 ///
 /// provider-kubernetes is no dependency. An installation from a mirror would get a second provider-kubernetes, and the two would fight over
 /// the same CRDs.
-pub fn configuration() -> Value {
+pub fn configuration_metadata() -> Value {
     json!({
         "apiVersion": "meta.pkg.crossplane.io/v1",
         "kind": "Configuration",
         "metadata": {
             "name": CONFIGURATION,
-            "annotations": annotations("XRDs and Compositions of TestPlatformCluster and TestCluster; needs provider-kubernetes 1.2 or newer"),
+            "annotations": package_annotations("XRDs and Compositions of TestPlatformCluster and TestCluster; needs provider-kubernetes 1.2 or newer"),
         },
-        "spec": { "crossplane": { "version": CONFIGURATION_NEEDS } },
+        "spec": { "crossplane": { "version": CONFIGURATION_CROSSPLANE_VERSIONS } },
     })
 }
 
-fn annotations(description: &str) -> Value {
+fn package_annotations(description: &str) -> Value {
     json!({
         "meta.crossplane.io/description": description,
         "meta.crossplane.io/license": env!("CARGO_PKG_LICENSE"),

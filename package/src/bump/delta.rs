@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::schema::{self, Verdict};
-use super::upstream::{self, Kind, Upstream};
-use super::{Finding, Right, Severity, image, rights, text};
+use super::upstream::{self, CommitKind, Upstream};
+use super::{Finding, FindingSeverity, Right, image, rights, text};
 
 /// Allowed sources of packages.
 const REGISTRIES: [&str; 1] = ["quay.io/konflux-ci/"];
@@ -27,21 +27,26 @@ pub enum Risk {
 }
 
 /// Findings about the source between two commits.
-pub fn check(range: &Upstream, crd: Option<&Value>, rollback: bool, registries: &[String]) -> Vec<Finding> {
+pub fn check_upstream(
+    range: &Upstream,
+    crd: Option<&Value>,
+    rollback: bool,
+    registries: &[String],
+) -> Vec<Finding> {
     let mut findings = Vec::new();
-    ancestry(range, rollback, &mut findings);
-    requests(range, crd, &mut findings);
+    check_ancestry(range, rollback, &mut findings);
+    check_requests(range, crd, &mut findings);
     if range.known {
-        definitions(range, &mut findings);
-        compositions(range, &mut findings);
-        rights_delta(range, &mut findings);
+        check_definitions(range, &mut findings);
+        check_compositions(range, &mut findings);
+        check_rights(range, &mut findings);
     }
-    packages(range, registries, &mut findings);
+    check_packages(range, registries, &mut findings);
     findings
 }
 
 /// B02: the target is a descendant of the deployed commit.
-fn ancestry(range: &Upstream, rollback: bool, findings: &mut Vec<Finding>) {
+fn check_ancestry(range: &Upstream, rollback: bool, findings: &mut Vec<Finding>) {
     let (from, to) = (range.from.short(), range.to.short());
     if !range.known {
         findings
@@ -61,10 +66,10 @@ fn ancestry(range: &Upstream, rollback: bool, findings: &mut Vec<Finding>) {
 }
 
 /// B04: the remote object's CRD accepts every value that a claim can have.
-fn requests(range: &Upstream, crd: Option<&Value>, findings: &mut Vec<Finding>) {
+fn check_requests(range: &Upstream, crd: Option<&Value>, findings: &mut Vec<Finding>) {
     let Some(crd) = crd else { return };
     let group = text::str_at(crd, &["spec", "names", "kind"]);
-    for xrd in upstream::definitions(&range.after) {
+    for xrd in upstream::composite_definitions(&range.after) {
         // Only claims that become such an object have its schema.
         if group == Some("EphemeralCluster")
             && text::str_at(&xrd, &["spec", "names", "kind"]) != Some("XTestPlatformCluster")
@@ -83,9 +88,9 @@ fn requests(range: &Upstream, crd: Option<&Value>, findings: &mut Vec<Finding>) 
 }
 
 /// B05 and B06: definitions keep existing claims valid, and keep their names.
-fn definitions(range: &Upstream, findings: &mut Vec<Finding>) {
-    let after = upstream::definitions(&range.after);
-    for old in upstream::definitions(&range.before) {
+fn check_definitions(range: &Upstream, findings: &mut Vec<Finding>) {
+    let after = upstream::composite_definitions(&range.after);
+    for old in upstream::composite_definitions(&range.before) {
         let name = text::str_at(&old, &["metadata", "name"]).unwrap_or_default();
         let Some(new) = after.iter().find(|new| text::str_at(new, &["metadata", "name"]) == Some(name))
         else {
@@ -110,23 +115,23 @@ fn definitions(range: &Upstream, findings: &mut Vec<Finding>) {
 }
 
 /// B06: Compositions keep name and type; composed resources keep their names.
-fn compositions(range: &Upstream, findings: &mut Vec<Finding>) {
-    let after = upstream::of_kind(&range.after, "Composition");
-    for old in upstream::of_kind(&range.before, "Composition") {
+fn check_compositions(range: &Upstream, findings: &mut Vec<Finding>) {
+    let after = upstream::objects_of_kind(&range.after, "Composition");
+    for old in upstream::objects_of_kind(&range.before, "Composition") {
         let name = text::str_at(&old, &["metadata", "name"]).unwrap_or_default();
-        let kept = after.iter().any(|new| {
+        let is_unchanged = after.iter().any(|new| {
             text::str_at(new, &["metadata", "name"]) == Some(name)
                 && text::at(new, &["spec", "compositeTypeRef"])
                     == text::at(&old, &["spec", "compositeTypeRef"])
         });
-        if !kept {
+        if !is_unchanged {
             let message =
                 format!("Composition {name} is gone or composes another type: running clusters hang");
             findings.push(Finding::error("B06", message));
         }
     }
     let ours =
-        range.after.files().any(|(_, bytes)| text::line_with(bytes, "name: function-testplatform").is_some());
+        range.after.files().any(|(_, bytes)| text::find_line(bytes, "name: function-testplatform").is_some());
     if ours {
         let message = "function-testplatform names composed resources itself, as the incumbent does";
         findings.push(Finding::note("B06", message));
@@ -140,8 +145,8 @@ fn compositions(range: &Upstream, findings: &mut Vec<Finding>) {
 }
 
 /// B11: packages come from known registries, by digest. Reports changed packages.
-fn packages(range: &Upstream, registries: &[String], findings: &mut Vec<Finding>) {
-    let (before, after) = (upstream::packages(&range.before), upstream::packages(&range.after));
+fn check_packages(range: &Upstream, registries: &[String], findings: &mut Vec<Finding>) {
+    let (before, after) = (upstream::list_packages(&range.before), upstream::list_packages(&range.after));
     for (name, package) in &after {
         if !package.split_once('@').is_some_and(|(_, digest)| image::is_digest(digest)) {
             findings.push(Finding::error("B11", format!("package {name} is not at a digest: {package}")));
@@ -159,44 +164,45 @@ fn packages(range: &Upstream, registries: &[String], findings: &mut Vec<Finding>
 }
 
 /// B14: added and removed rights.
-fn rights_delta(range: &Upstream, findings: &mut Vec<Finding>) {
+fn check_rights(range: &Upstream, findings: &mut Vec<Finding>) {
     let of = |tree| {
-        let mut roles = upstream::of_kind(tree, "ClusterRole");
-        roles.extend(upstream::of_kind(tree, "Role"));
-        rights::of_places(&roles)
+        let mut roles = upstream::objects_of_kind(tree, "ClusterRole");
+        roles.extend(upstream::objects_of_kind(tree, "Role"));
+        rights::rights_by_namespace(&roles)
     };
     // A right of a ClusterRole covers the same right of a Role, not the other way round.
-    let covers = |(had, right): &Placed, (place, other): &Placed| {
-        (had.is_none() || had == place) && right.covers(other)
+    let covers = |(had, right): &NamespacedRight, (place, other): &NamespacedRight| {
+        (had.is_none() || had == place) && right.covers_right(other)
     };
-    let uncovered = |rights: &[Placed], by: &[Placed]| -> Vec<Placed> {
+    let uncovered = |rights: &[NamespacedRight], by: &[NamespacedRight]| -> Vec<NamespacedRight> {
         rights.iter().filter(|right| !by.iter().any(|had| covers(had, right))).cloned().collect()
     };
     let (before, after) = (of(&range.before), of(&range.after));
     let new = uncovered(&after, &before);
-    let (wide, plain): (Vec<Placed>, Vec<Placed>) = new.into_iter().partition(|(_, right)| {
-        right.verb == "*"
-            || right.resource == "*"
-            || right.group == "*"
-            || (right.resource == "secrets" && right.name.is_none())
-    });
+    let (wide, plain): (Vec<NamespacedRight>, Vec<NamespacedRight>) =
+        new.into_iter().partition(|(_, right)| {
+            right.verb == "*"
+                || right.resource == "*"
+                || right.group == "*"
+                || (right.resource == "secrets" && right.name.is_none())
+        });
     for (what, rights) in [(WIDE, &wide), ("rights added", &plain)] {
-        findings.extend(said(what, rights).map(|message| Finding::warning("B14", message)));
+        findings.extend(describe_rights(what, rights).map(|message| Finding::warning("B14", message)));
     }
-    let gone = uncovered(&before, &after);
-    findings.extend(said("rights removed", &gone).map(|message| Finding::note("B14", message)));
+    let removed = uncovered(&before, &after);
+    findings.extend(describe_rights("rights removed", &removed).map(|message| Finding::note("B14", message)));
     let bound = |tree| {
-        let mut bindings = upstream::of_kind(tree, "ClusterRoleBinding");
-        bindings.extend(upstream::of_kind(tree, "RoleBinding"));
-        let mut bound = rights::bindings(&bindings);
-        bound.extend(rights::gathered(&upstream::of_kind(tree, "ClusterRole")));
+        let mut bindings = upstream::objects_of_kind(tree, "ClusterRoleBinding");
+        bindings.extend(upstream::objects_of_kind(tree, "RoleBinding"));
+        let mut bound = rights::list_bindings(&bindings);
+        bound.extend(rights::list_aggregations(&upstream::objects_of_kind(tree, "ClusterRole")));
         bound
     };
     for binding in bound(&range.after).difference(&bound(&range.before)) {
         let width = if binding.is_wide() { WIDE } else { "rights added" };
         let place = match &binding.place {
             None => " in all namespaces".to_owned(),
-            Some(namespace) => in_place(Some(namespace)),
+            Some(namespace) => describe_namespace(Some(namespace)),
         };
         let message = format!("{width}: {} gets {}{place}", binding.subject, binding.role);
         findings.push(Finding::warning("B14", message));
@@ -204,25 +210,26 @@ fn rights_delta(range: &Upstream, findings: &mut Vec<Finding>) {
 }
 
 /// A right with its namespace; none: all namespaces.
-type Placed = (Option<String>, Right);
+type NamespacedRight = (Option<String>, Right);
 
 /// One sentence per namespace. Rights of a ClusterRole apply to every namespace with a binding.
-fn said<'a>(what: &'a str, rights: &'a [Placed]) -> impl Iterator<Item = String> + 'a {
+fn describe_rights<'a>(what: &'a str, rights: &'a [NamespacedRight]) -> impl Iterator<Item = String> + 'a {
     let places: BTreeSet<Option<&str>> = rights.iter().map(|(place, _)| place.as_deref()).collect();
     places.into_iter().map(move |place| {
-        let here = rights.iter().filter(|(other, _)| other.as_deref() == place).map(|(_, right)| right);
-        format!("{what}: {}{}", rights::rules(here), in_place(place))
+        let in_namespace =
+            rights.iter().filter(|(other, _)| other.as_deref() == place).map(|(_, right)| right);
+        format!("{what}: {}{}", rights::format_rules(in_namespace), describe_namespace(place))
     })
 }
 
-fn in_place(place: Option<&str>) -> String {
+fn describe_namespace(place: Option<&str>) -> String {
     place.map_or_else(String::new, |namespace| format!(" in namespace {namespace}"))
 }
 
 /// The risk level of the riskiest change, independent of the size of the diff, with the reason.
-pub fn risk(ranges: &[Upstream], findings: &[Finding]) -> (Risk, String) {
+pub fn assess_risk(ranges: &[Upstream], findings: &[Finding]) -> (Risk, String) {
     if let Some(finding) = findings.iter().find(|finding| {
-        (finding.severity == Severity::Error && matches!(finding.id, "B02" | "B05" | "B06" | "B11"))
+        (finding.severity == FindingSeverity::Error && matches!(finding.id, "B02" | "B05" | "B06" | "B11"))
             || finding.message.starts_with(WIDE)
     }) {
         return (Risk::High, finding.message.clone());
@@ -235,11 +242,11 @@ pub fn risk(ranges: &[Upstream], findings: &[Finding]) -> (Risk, String) {
     }
     let riskiest = ranges.iter().flat_map(|range| &range.commits).max_by_key(|commit| commit.kind);
     let maybe = findings.iter().find(|finding| {
-        finding.severity == Severity::Warning && matches!(finding.id, "B02" | "B05" | "B06" | "B14")
+        finding.severity == FindingSeverity::Warning && matches!(finding.id, "B02" | "B05" | "B06" | "B14")
     });
     match (riskiest, maybe) {
         (_, Some(finding)) => (Risk::Medium, finding.message.clone()),
-        (Some(commit), None) if commit.kind > Kind::Digests => {
+        (Some(commit), None) if commit.kind > CommitKind::Digests => {
             (Risk::Medium, format!("{}: {}", commit.kind.heading(), commit.subject))
         }
         (Some(_), None) => (Risk::Low, "digests and versions only".to_owned()),

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::{Edit, Problem, Tree, deployed};
+use super::{Edit, Problem, Tree, deployed_paths};
 
 /// Directories relevant to a bump of a component, besides the paths that its kustomizations reference. All others stay unread.
-fn directories(component: &str) -> [String; 6] {
+fn relevant_directories(component: &str) -> [String; 6] {
     [
         format!("components/{component}"),
         "components/crossplane-config".to_owned(),
@@ -27,7 +27,7 @@ fn directories(component: &str) -> [String; 6] {
 ///
 /// # Errors
 /// If the component does not exist, or a file cannot be read.
-pub fn read(root: &Path, component: &str) -> Result<Tree, Problem> {
+pub fn read_checkout(root: &Path, component: &str) -> Result<Tree, Problem> {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if component.is_empty() || component.starts_with('.') || !component.bytes().all(legal) {
         let what = format!("{component:?} is no name of a component");
@@ -39,25 +39,25 @@ pub fn read(root: &Path, component: &str) -> Result<Tree, Problem> {
         return Err(Problem::new(path.display().to_string(), "no such directory", help));
     }
     let mut tree = Tree::default();
-    for directory in directories(component) {
-        walk(root, &directory, &mut tree).map_err(|(path, error)| unreadable(&path, &error))?;
+    for directory in relevant_directories(component) {
+        read_directory(root, &directory, &mut tree).map_err(|(path, error)| read_problem(&path, &error))?;
     }
     // Kustomizations reference directories of other components, and files with any extension. These may reference more.
     let mut known = BTreeSet::new();
     loop {
-        let mut paths = deployed::unread(&tree);
+        let mut paths = deployed_paths::unread_paths(&tree);
         paths.retain(|path| known.insert(path.clone()));
         if paths.is_empty() {
             return Ok(tree);
         }
         for path in paths {
-            follow(root, &path, &mut tree).map_err(|(path, error)| unreadable(&path, &error))?;
+            read_reference(root, &path, &mut tree).map_err(|(path, error)| read_problem(&path, &error))?;
         }
     }
 }
 
 /// Reads a file, or the files directly in a directory, that a kustomization references. Targets of symbolic links stay unread.
-fn follow(root: &Path, path: &str, tree: &mut Tree) -> Result<(), (PathBuf, io::Error)> {
+fn read_reference(root: &Path, path: &str, tree: &mut Tree) -> Result<(), (PathBuf, io::Error)> {
     let mut target = root.to_owned();
     for part in path.split('/') {
         target.push(part);
@@ -85,11 +85,11 @@ fn follow(root: &Path, path: &str, tree: &mut Tree) -> Result<(), (PathBuf, io::
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn file(path: &Path) -> Result<Vec<u8>, Problem> {
-    fs::read(path).map_err(|error| unreadable(path, &error))
+pub fn read_file(path: &Path) -> Result<Vec<u8>, Problem> {
+    fs::read(path).map_err(|error| read_problem(path, &error))
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Problem {
+fn read_problem(path: &Path, error: &io::Error) -> Problem {
     Problem::new(
         path.display().to_string(),
         format!("cannot be read: {error}"),
@@ -97,7 +97,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
     )
 }
 
-fn walk(root: &Path, directory: &str, tree: &mut Tree) -> Result<(), (PathBuf, io::Error)> {
+fn read_directory(root: &Path, directory: &str, tree: &mut Tree) -> Result<(), (PathBuf, io::Error)> {
     let path = root.join(directory);
     if !path.is_dir() {
         return Ok(());
@@ -110,7 +110,7 @@ fn walk(root: &Path, directory: &str, tree: &mut Tree) -> Result<(), (PathBuf, i
         let Ok(name) = entry.file_name().into_string() else { continue };
         let below = format!("{directory}/{name}");
         if kind.is_dir() {
-            walk(root, &below, tree)?;
+            read_directory(root, &below, tree)?;
         } else if kind.is_file() && is_yaml(&name) {
             let bytes = fs::read(entry.path()).map_err(|error| (entry.path(), error))?;
             tree.insert(below, bytes);
@@ -127,10 +127,10 @@ fn is_yaml(name: &str) -> bool {
 ///
 /// # Errors
 /// If a file changed since the plan, a write fails, or the report fails. Every file is then unchanged.
-pub fn write<'a, E: From<Problem>>(
+pub fn write_edits<'a, E: From<Problem>>(
     root: &Path,
     edits: impl IntoIterator<Item = (&'a String, &'a Edit)>,
-    said: impl FnOnce() -> Result<(), E>,
+    report: impl FnOnce() -> Result<(), E>,
 ) -> Result<(), E> {
     let edits: Vec<_> = edits.into_iter().collect();
     for (path, edit) in &edits {
@@ -144,14 +144,14 @@ pub fn write<'a, E: From<Problem>>(
         };
         if !same {
             let help = "run the command again; if it stays, see what else writes there";
-            return Err(Problem::new(*path, "changed while it was being edited", help).at(1).into());
+            return Err(Problem::new(*path, "changed while it was being edited", help).at_line(1).into());
         }
     }
     let mut made = Vec::new();
-    let staged = stage(root, &edits, &mut made).map_err(E::from);
+    let staged = stage_edits(root, &edits, &mut made).map_err(E::from);
     let written = staged.and_then(|staged| {
-        said()?;
-        Ok(replace(root, &edits, staged)?)
+        report()?;
+        Ok(replace_files(root, &edits, staged)?)
     });
     if written.is_err() {
         for directory in made.iter().rev() {
@@ -164,10 +164,10 @@ pub fn write<'a, E: From<Problem>>(
 
 type Edits<'a> = [(&'a String, &'a Edit)];
 
-fn stage(root: &Path, edits: &Edits, made: &mut Vec<PathBuf>) -> Result<Vec<NamedTempFile>, Problem> {
+fn stage_edits(root: &Path, edits: &Edits, made: &mut Vec<PathBuf>) -> Result<Vec<NamedTempFile>, Problem> {
     let mut staged = Vec::new();
     for (path, edit) in edits {
-        staged.push(stage_one(&root.join(path), edit, made).map_err(|error| unwritable(path, &error))?);
+        staged.push(stage_one(&root.join(path), edit, made).map_err(|error| write_problem(path, &error))?);
     }
     Ok(staged)
 }
@@ -194,7 +194,7 @@ fn stage_one(path: &Path, edit: &Edit, made: &mut Vec<PathBuf>) -> io::Result<Na
     Ok(file)
 }
 
-fn replace(root: &Path, edits: &Edits, staged: Vec<NamedTempFile>) -> Result<(), Problem> {
+fn replace_files(root: &Path, edits: &Edits, staged: Vec<NamedTempFile>) -> Result<(), Problem> {
     for (index, ((path, edit), file)) in edits.iter().zip(staged).enumerate() {
         let target = root.join(path);
         let persisted = match edit.before {
@@ -210,13 +210,13 @@ fn replace(root: &Path, edits: &Edits, staged: Vec<NamedTempFile>) -> Result<(),
                     None => fs::remove_file(target),
                 };
             }
-            return Err(unwritable(path, &error.error));
+            return Err(write_problem(path, &error.error));
         }
     }
     Ok(())
 }
 
-fn unwritable(path: &str, error: &io::Error) -> Problem {
+fn write_problem(path: &str, error: &io::Error) -> Problem {
     Problem::new(
         path,
         format!("cannot be written: {error}"),

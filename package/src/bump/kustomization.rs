@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::pin::is_remote;
-use super::text::{self, Line, Splice, lines};
+use super::text::{self, Line, Splice, split_lines};
 use super::{Pin, Problem, pin};
 
 /// A list of a kustomization that can contain pins.
@@ -28,7 +28,7 @@ impl Section {
 
 /// One line of such a list.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct ListEntry {
     /// The list.
     pub section: Section,
     /// The line, from 1.
@@ -55,7 +55,7 @@ pub struct Kustomization {
     pub path: String,
     pub text: String,
     /// The lines of both lists, in the order of the file.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ListEntry>,
     /// The parsed document.
     pub value: Value,
 }
@@ -63,48 +63,48 @@ pub struct Kustomization {
 impl Kustomization {
     /// Reads a kustomization. It refuses lists that are not one entry per line, because an edit could miss some.
     pub fn read(path: &str, bytes: &[u8]) -> Result<Self, Problem> {
-        let mut documents = text::documents(path, bytes)?;
+        let mut documents = text::parse_documents(path, bytes)?;
         let (Some(value @ Value::Object(_)), true) = (documents.pop(), documents.is_empty()) else {
-            return Err(Problem::new(path, "no kustomization", "a kustomization is one mapping").at(1));
+            return Err(Problem::new(path, "no kustomization", "a kustomization is one mapping").at_line(1));
         };
         let text = text::utf8(path, bytes)?.to_owned();
-        let entries = entries(&text);
+        let entries = parse_entries(&text);
         for section in Section::ALL {
-            if let Err((what, help)) = as_meant(section, &entries, &value) {
+            if let Err((what, help)) = compare_entries(section, &entries, &value) {
                 let line = line_of(&text, section.key());
-                return Err(Problem::new(path, format!("{} {what}", section.key()), help).at(line));
+                return Err(Problem::new(path, format!("{} {what}", section.key()), help).at_line(line));
             }
         }
         Ok(Self { path: path.to_owned(), text, entries, value })
     }
 
     /// The entries of one list.
-    pub fn of(&self, section: Section) -> impl Iterator<Item = &Entry> {
+    pub fn section_entries(&self, section: Section) -> impl Iterator<Item = &ListEntry> {
         self.entries.iter().filter(move |entry| entry.section == section)
     }
 
     /// References of the entries.
-    pub fn references(&self) -> impl Iterator<Item = (&Entry, pin::Reference)> {
-        self.entries.iter().map(|entry| (entry, pin::reference(entry)))
+    pub fn list_references(&self) -> impl Iterator<Item = (&ListEntry, pin::EntryReference)> {
+        self.entries.iter().map(|entry| (entry, pin::parse_reference(entry)))
     }
 
     /// The pins.
-    pub fn pins(&self) -> impl Iterator<Item = Pin> {
-        self.references().filter_map(|(_, reference)| match reference {
-            pin::Reference::Pinned(pin) => Some(pin),
+    pub fn list_pins(&self) -> impl Iterator<Item = Pin> {
+        self.list_references().filter_map(|(_, reference)| match reference {
+            pin::EntryReference::Pinned(pin) => Some(pin),
             _ => None,
         })
     }
 
     /// A new entry of `resources`: before the first remote one, else after the last, in the format of its neighbours.
-    pub fn inserted(&self, value: &str) -> Result<Splice, Problem> {
-        if let Some(entry) = self.of(Section::Resources).find(|entry| is_remote(&entry.value)) {
+    pub fn insert_entry(&self, value: &str) -> Result<Splice, Problem> {
+        if let Some(entry) = self.section_entries(Section::Resources).find(|entry| is_remote(&entry.value)) {
             let end = if entry.end.is_empty() { "\n" } else { &entry.end };
             return Ok((entry.start..entry.start, format!("{}{value}{end}", entry.dash)));
         }
-        let Some(entry) = self.of(Section::Resources).last() else {
+        let Some(entry) = self.section_entries(Section::Resources).last() else {
             let help = format!("add `resources` with `- {value}` by hand");
-            return Err(Problem::new(&self.path, "no resources", help).at(1));
+            return Err(Problem::new(&self.path, "no resources", help).at_line(1));
         };
         let new = if entry.end.is_empty() {
             format!("\n{}{value}", entry.dash)
@@ -115,9 +115,13 @@ impl Kustomization {
     }
 
     /// The text with the edits, parsed again and compared: `expected` are the entries of the result, each with its list.
-    pub fn edited(&self, splices: Vec<Splice>, expected: &[(Section, String)]) -> Result<String, Problem> {
-        let text = text::spliced(&self.text, splices);
-        let again = Self::read(&self.path, text.as_bytes())?;
+    pub fn apply_edits(
+        &self,
+        splices: Vec<Splice>,
+        expected: &[(Section, String)],
+    ) -> Result<String, Problem> {
+        let text = text::apply_splices(&self.text, splices);
+        let reparsed = Self::read(&self.path, text.as_bytes())?;
         let rest = |value: &Value| {
             let mut value = value.clone();
             for section in Section::ALL {
@@ -125,25 +129,29 @@ impl Kustomization {
             }
             value
         };
-        let has = again.entries.iter().map(|entry| (entry.section, &entry.value));
+        let has = reparsed.entries.iter().map(|entry| (entry.section, &entry.value));
         let same = has.eq(expected.iter().map(|(section, value)| (*section, value)))
-            && rest(&again.value) == rest(&self.value);
+            && rest(&reparsed.value) == rest(&self.value);
         if same {
             return Ok(text);
         }
         let help = "edit it by hand and report the file, it should not happen";
-        Err(Problem::new(&self.path, "an edit would change more than it should", help).at(1))
+        Err(Problem::new(&self.path, "an edit would change more than it should", help).at_line(1))
     }
 }
 
 /// Compares the entries of a list with the parsed document; else problem and remedy.
-fn as_meant(section: Section, entries: &[Entry], value: &Value) -> Result<(), (&'static str, &'static str)> {
-    let meant: Option<Vec<&str>> = match value.get(section.key()) {
+fn compare_entries(
+    section: Section,
+    entries: &[ListEntry],
+    value: &Value,
+) -> Result<(), (&'static str, &'static str)> {
+    let expected: Option<Vec<&str>> = match value.get(section.key()) {
         None | Some(Value::Null) => Some(Vec::new()),
         Some(Value::Array(list)) => list.iter().map(Value::as_str).collect(),
         Some(_) => None,
     };
-    let Some(meant) = meant else { return Err(("is no list of texts", "correct the file")) };
+    let Some(meant) = expected else { return Err(("is no list of texts", "correct the file")) };
     let written = entries.iter().filter(|entry| entry.section == section);
     if written.map(|entry| entry.value.as_str()).eq(meant) {
         return Ok(());
@@ -153,19 +161,19 @@ fn as_meant(section: Section, entries: &[Entry], value: &Value) -> Result<(), (&
 
 /// The line of a section, also where its key is in quotes.
 fn line_of(text: &str, key: &str) -> usize {
-    lines(text)
+    split_lines(text)
         .find(|line| line.section().is_some_and(|name| name.trim_matches(['"', '\'']) == key))
         .map_or(1, |line| line.number)
 }
 
-fn entries(text: &str) -> Vec<Entry> {
+fn parse_entries(text: &str) -> Vec<ListEntry> {
     let mut section = None;
     let mut entries = Vec::new();
-    for line in lines(text) {
+    for line in split_lines(text) {
         if let Some(name) = line.section() {
             section = Section::ALL.into_iter().find(|section| section.key() == name);
         } else if let Some(section) = section
-            && let Some(entry) = entry(section, &line)
+            && let Some(entry) = parse_entry(section, &line)
         {
             entries.push(entry);
         }
@@ -173,7 +181,7 @@ fn entries(text: &str) -> Vec<Entry> {
     entries
 }
 
-fn entry(section: Section, line: &Line) -> Option<Entry> {
+fn parse_entry(section: Section, line: &Line) -> Option<ListEntry> {
     let indentation = line.text.len() - line.text.trim_start().len();
     let rest = line.text.get(indentation..)?.strip_prefix('-')?;
     let raw = rest.trim_start();
@@ -187,7 +195,7 @@ fn entry(section: Section, line: &Line) -> Option<Entry> {
         Ok(Value::String(value)) => value,
         _ => raw.to_owned(),
     };
-    Some(Entry {
+    Some(ListEntry {
         section,
         line: line.number,
         verbatim: value == raw,

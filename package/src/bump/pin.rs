@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::kustomization::Entry;
+use super::kustomization::ListEntry;
 
 /// A full commit: forty lower-case hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -92,7 +92,7 @@ impl fmt::Display for Source {
 
 impl Source {
     /// Whether GitHub treats both as the same repository. GitHub ignores case.
-    pub fn is(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         self.owner.eq_ignore_ascii_case(&other.owner) && self.name.eq_ignore_ascii_case(&other.name)
     }
 }
@@ -114,7 +114,7 @@ pub struct Pin {
 
 /// Reference of an entry of `resources` or `components`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reference {
+pub enum EntryReference {
     /// A file or a directory of the same repository.
     Local,
     /// Exactly one commit of a repository.
@@ -129,12 +129,12 @@ pub enum Reference {
 }
 
 /// Parses the reference of an entry.
-pub fn reference(entry: &Entry) -> Reference {
+pub fn parse_reference(entry: &ListEntry) -> EntryReference {
     let value = entry.value.as_str();
     if !is_remote(value) {
-        return Reference::Local;
+        return EntryReference::Local;
     }
-    let loose = |why: &str| Reference::Loose { source: source_of(value), why: why.to_owned() };
+    let loose = |why: &str| EntryReference::Loose { source: source_of(value), why: why.to_owned() };
     let Some((address, query)) = value.split_once('?') else { return loose("has no ref") };
     let Some(rest) = address.strip_prefix("https://github.com/") else {
         return loose("is not of the form https://github.com/OWNER/NAME/DIRECTORY?ref=COMMIT");
@@ -162,7 +162,13 @@ pub fn reference(entry: &Entry) -> Reference {
         Ok(commit) => {
             let end = entry.value_start + value.len();
             let span = end - commit.as_str().len()..end;
-            Reference::Pinned(Pin { source, directory: directory.to_owned(), commit, line: entry.line, span })
+            EntryReference::Pinned(Pin {
+                source,
+                directory: directory.to_owned(),
+                commit,
+                line: entry.line,
+                span,
+            })
         }
     }
 }

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::image::Image;
-use super::kustomization::{Entry, Kustomization, Section};
+use super::kustomization::{Kustomization, ListEntry, Section};
 use super::layout::{self, Scope};
-use super::pin::Reference;
-use super::text::{Splice, lines};
-use super::{Commit, Finding, Overlay, Problem, Rings, Source, Tree, environment_config, shared};
+use super::pin::EntryReference;
+use super::text::{Splice, split_lines};
+use super::{Commit, Finding, Overlay, Problem, Rings, Source, Tree, environment_config, shared_pins};
 
 /// Request of a bump.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ pub struct Edit {
 
 /// A pin that moves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Move {
+pub struct PinMove {
     /// Its file.
     pub file: String,
     /// Its line in the old file.
@@ -68,7 +68,7 @@ pub struct Plan {
     /// Files by path.
     pub edits: BTreeMap<String, Edit>,
     /// Pins that move.
-    pub moves: Vec<Move>,
+    pub moves: Vec<PinMove>,
     /// Everything in scope, edited or not.
     pub overlays: Vec<Overlay>,
     /// Findings about the plan.
@@ -79,7 +79,7 @@ pub struct Plan {
 ///
 /// # Errors
 /// All problems that prevent the plan; the caller must then change nothing.
-pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
+pub fn plan_changes(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
     let mut work = tree.clone();
     let mut scope = request.scope.clone();
     let mut reminders = Vec::new();
@@ -91,7 +91,7 @@ pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
             scope.clusters.push(cluster.clone());
         }
     }
-    let selection = layout::select(&work, &request.component, &scope, &request.rings)?;
+    let selection = layout::select_overlays(&work, &request.component, &scope, &request.rings)?;
     let mut plan = Plan { overlays: selection.overlays.clone(), findings: reminders, ..Plan::default() };
     let mut problems = Vec::new();
     let mut pinned = false;
@@ -106,12 +106,12 @@ pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
     }
     for overlay in &selection.out_of_reach {
         // A pin that already has the target commit counts too.
-        let shared = out_of_reach(&work, request, overlay);
+        let shared = check_out_of_reach(&work, request, overlay);
         pinned |= shared.pinned;
         problems.extend(shared.problems);
     }
-    problems.extend(shared::left_behind(&work, request, &selection));
-    problems.extend(images::unset(&work, request, &selection));
+    problems.extend(shared_pins::unmoved_pins(&work, request, &selection));
+    problems.extend(images::unset_images(&work, request, &selection));
     if !pinned && problems.is_empty() {
         let what = format!("nothing in scope is pinned to a commit of {}", request.source);
         problems.push(Problem::new("--source", what, "check --source, --env and --ring"));
@@ -135,28 +135,32 @@ pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
     Ok(plan)
 }
 
-struct Edited {
+struct EditedOverlay {
     pinned: bool,
-    moves: Vec<Move>,
+    moves: Vec<PinMove>,
 }
 
-fn edit_overlay(work: &mut Tree, request: &Request, overlay: &Overlay) -> Result<Edited, Vec<Problem>> {
+fn edit_overlay(
+    work: &mut Tree,
+    request: &Request,
+    overlay: &Overlay,
+) -> Result<EditedOverlay, Vec<Problem>> {
     let path = &overlay.kustomization;
     let bytes = work.get(path).unwrap_or_default();
     let file = Kustomization::read(path, bytes).map_err(|problem| vec![problem])?;
-    let (pins, mut problems) = pins(&file, request);
+    let (pins, mut problems) = find_pins(&file, request);
     if let Some(other) = pins.iter().find(|pin| pin.commit != pins[0].commit)
         && !request.force
     {
         let what =
             format!("{} is pinned to {} here, to {} above", request.source, other.commit, pins[0].commit);
         let help = "a bump was half made: find out which is right, or move both with --force";
-        problems.push(Problem::new(path, what, help).at(other.line));
+        problems.push(Problem::new(path, what, help).at_line(other.line));
     }
     let mut expected: Vec<(Section, String)> =
         file.entries.iter().map(|entry| (entry.section, entry.value.clone())).collect();
     let mut splices: Vec<Splice> = Vec::new();
-    let mut edited = Edited { pinned: !pins.is_empty(), moves: Vec::new() };
+    let mut edited = EditedOverlay { pinned: !pins.is_empty(), moves: Vec::new() };
     for pin in pins.iter().filter(|pin| pin.commit != request.to) {
         splices.push((pin.span.clone(), request.to.to_string()));
         for (entry, (_, value)) in
@@ -165,7 +169,7 @@ fn edit_overlay(work: &mut Tree, request: &Request, overlay: &Overlay) -> Result
             let digits = entry.value.len() - pin.commit.as_str().len();
             *value = format!("{}{}", entry.value.get(..digits).unwrap_or_default(), request.to);
         }
-        edited.moves.push(Move {
+        edited.moves.push(PinMove {
             file: path.clone(),
             line: pin.line,
             directory: pin.directory.clone(),
@@ -175,7 +179,7 @@ fn edit_overlay(work: &mut Tree, request: &Request, overlay: &Overlay) -> Result
     }
     let mut made = None;
     if request.environment_configs {
-        match environment_config::missing(work, overlay, &file) {
+        match environment_config::missing_config(work, overlay, &file) {
             Ok(Some(addition)) => {
                 let above =
                     file.entries.iter().filter(|entry| entry_before(entry, &file, &addition.splice)).count();
@@ -190,8 +194,8 @@ fn edit_overlay(work: &mut Tree, request: &Request, overlay: &Overlay) -> Result
     if !problems.is_empty() {
         return Err(problems);
     }
-    let text = file.edited(splices, &expected).map_err(|problem| vec![problem])?;
-    let text = images::set(path, text, request).map_err(|problem| vec![problem])?;
+    let text = file.apply_edits(splices, &expected).map_err(|problem| vec![problem])?;
+    let text = images::set_digests(path, text, request).map_err(|problem| vec![problem])?;
     work.insert(path, text);
     if let Some((path, text)) = made {
         work.insert(path, text);
@@ -200,28 +204,29 @@ fn edit_overlay(work: &mut Tree, request: &Request, overlay: &Overlay) -> Result
 }
 
 /// Whether an entry is above an inserted line.
-fn entry_before(entry: &Entry, file: &Kustomization, splice: &Splice) -> bool {
-    lines(&file.text).any(|line| line.number == entry.line && line.start < splice.0.start)
+fn entry_before(entry: &ListEntry, file: &Kustomization, splice: &Splice) -> bool {
+    split_lines(&file.text).any(|line| line.number == entry.line && line.start < splice.0.start)
 }
 
 /// The pins of the source, and the problems of its other references.
-fn pins(file: &Kustomization, request: &Request) -> (Vec<super::Pin>, Vec<Problem>) {
+fn find_pins(file: &Kustomization, request: &Request) -> (Vec<super::Pin>, Vec<Problem>) {
     let mut pins = Vec::new();
     let mut problems = Vec::new();
     let help = format!("write https://github.com/{}/DIRECTORY?ref= and a whole commit", request.source);
-    for (entry, reference) in file.references() {
+    for (entry, reference) in file.list_references() {
         let why = match reference {
-            Reference::Pinned(pin) if pin.source == request.source => {
+            EntryReference::Pinned(pin) if pin.source == request.source => {
                 pins.push(pin);
                 continue;
             }
-            Reference::Pinned(pin) if pin.source.is(&request.source) => {
+            EntryReference::Pinned(pin) if pin.source.is_same(&request.source) => {
                 format!("is written as {}", pin.source)
             }
-            Reference::Loose { source: Some(source), why } if source.is(&request.source) => why,
+            EntryReference::Loose { source: Some(source), why } if source.is_same(&request.source) => why,
             _ => continue,
         };
-        problems.push(Problem::new(&file.path, format!("`{}` {why}", entry.value), &help).at(entry.line));
+        problems
+            .push(Problem::new(&file.path, format!("`{}` {why}", entry.value), &help).at_line(entry.line));
     }
     (pins, problems)
 }
@@ -233,17 +238,17 @@ struct SharedOverlay {
 }
 
 /// Refuses pins that would move for clusters outside the scope.
-fn out_of_reach(work: &Tree, request: &Request, overlay: &Overlay) -> SharedOverlay {
+fn check_out_of_reach(work: &Tree, request: &Request, overlay: &Overlay) -> SharedOverlay {
     let path = &overlay.kustomization;
     let file = match Kustomization::read(path, work.get(path).unwrap_or_default()) {
         Ok(file) => file,
         Err(problem) => return SharedOverlay { pinned: false, problems: vec![problem] },
     };
-    let (pins, mut problems) = pins(&file, request);
+    let (pins, mut problems) = find_pins(&file, request);
     if let Some(pin) = pins.iter().find(|pin| pin.commit != request.to) {
         let what = "a pin that clusters outside the scope share";
         let help = "move it into the overlays of the clusters, or bump all of them (--ring all)";
-        problems.push(Problem::new(path, what, help).at(pin.line));
+        problems.push(Problem::new(path, what, help).at_line(pin.line));
     }
     SharedOverlay { pinned: !pins.is_empty(), problems }
 }

@@ -26,7 +26,7 @@ impl Problem {
 
     /// The same problem at a line.
     #[must_use]
-    pub fn at(mut self, line: usize) -> Self {
+    pub fn at_line(mut self, line: usize) -> Self {
         self.line = Some(line);
         self
     }

@@ -38,7 +38,7 @@ impl Right {
     }
 
     /// Whether it covers another, by wildcards or because they are equal.
-    pub fn covers(&self, other: &Self) -> bool {
+    pub fn covers_right(&self, other: &Self) -> bool {
         let covers = |ours: &str, theirs: &str| ours == "*" || ours == theirs;
         covers(&self.group, &other.group)
             && covers(&self.resource, &other.resource)
@@ -51,16 +51,16 @@ impl Right {
 ///
 /// # Errors
 /// Never, as a test shows.
-pub fn needed() -> Result<BTreeSet<Right>, Problem> {
-    Ok(of_roles(&text::documents(HUB.0, HUB.1.as_bytes())?))
+pub fn required_rights() -> Result<BTreeSet<Right>, Problem> {
+    Ok(rights_of_roles(&text::parse_documents(HUB.0, HUB.1.as_bytes())?))
 }
 
 /// The rights of the roles among some documents.
-pub fn of_roles(documents: &[Value]) -> BTreeSet<Right> {
+pub fn rights_of_roles(documents: &[Value]) -> BTreeSet<Right> {
     documents
         .iter()
         .filter(|document| matches!(text::str_at(document, &["kind"]), Some("Role" | "ClusterRole")))
-        .flat_map(of_cluster_role)
+        .flat_map(rights_of_role)
         .collect()
 }
 
@@ -68,7 +68,7 @@ pub fn of_roles(documents: &[Value]) -> BTreeSet<Right> {
 const URLS: &str = "nonResourceURLs";
 
 /// The rights of each role with its namespace; none: all namespaces.
-pub fn of_places(documents: &[Value]) -> Vec<(Option<String>, Right)> {
+pub fn rights_by_namespace(documents: &[Value]) -> Vec<(Option<String>, Right)> {
     let mut found = Vec::new();
     for document in documents {
         let place = match text::str_at(document, &["kind"]) {
@@ -78,7 +78,7 @@ pub fn of_places(documents: &[Value]) -> Vec<(Option<String>, Right)> {
             }
             _ => continue,
         };
-        found.extend(of_cluster_role(document).into_iter().map(|right| (place.clone(), right)));
+        found.extend(rights_of_role(document).into_iter().map(|right| (place.clone(), right)));
     }
     found.sort();
     found.dedup();
@@ -86,12 +86,12 @@ pub fn of_places(documents: &[Value]) -> Vec<(Option<String>, Right)> {
 }
 
 /// The rights of one role.
-pub fn of_cluster_role(role: &Value) -> Vec<Right> {
+pub fn rights_of_role(role: &Value) -> Vec<Right> {
     let texts = |rule: &Value, key: &str| -> Vec<String> {
-        text::items(rule, &[key]).filter_map(Value::as_str).map(str::to_owned).collect()
+        text::items_at(rule, &[key]).filter_map(Value::as_str).map(str::to_owned).collect()
     };
     let mut rights = Vec::new();
-    for rule in text::items(role, &["rules"]) {
+    for rule in text::items_at(role, &["rules"]) {
         let names = texts(rule, "resourceNames");
         // No names means all names.
         let names: Vec<Option<&str>> =
@@ -111,7 +111,7 @@ pub fn of_cluster_role(role: &Value) -> Vec<Right> {
 }
 
 /// The rights of bound roles that come with Kubernetes.
-pub fn of_bound(documents: &[Value]) -> BTreeSet<Right> {
+pub fn rights_of_bound_roles(documents: &[Value]) -> BTreeSet<Right> {
     let bound = documents.iter().any(|document| {
         text::str_at(document, &["kind"]) == Some("ClusterRoleBinding")
             && matches!(
@@ -124,7 +124,7 @@ pub fn of_bound(documents: &[Value]) -> BTreeSet<Right> {
 }
 
 /// Rights in the format of role rules, one kind per line.
-pub fn rules<'a>(rights: impl IntoIterator<Item = &'a Right>) -> String {
+pub fn format_rules<'a>(rights: impl IntoIterator<Item = &'a Right>) -> String {
     type Kind<'a> = (&'a str, &'a str, Option<&'a str>);
     let mut kinds = std::collections::BTreeMap::<Kind<'_>, Vec<&str>>::new();
     for right in rights {
@@ -143,7 +143,7 @@ pub fn rules<'a>(rights: impl IntoIterator<Item = &'a Right>) -> String {
 }
 
 /// All bindings, one for each subject of each binding.
-pub fn bindings(documents: &[Value]) -> BTreeSet<Binding> {
+pub fn list_bindings(documents: &[Value]) -> BTreeSet<Binding> {
     let mut found = BTreeSet::new();
     for document in documents {
         let of = |value: &Value, key: &str| text::str_at(value, &[key]).unwrap_or_default().to_owned();
@@ -155,7 +155,7 @@ pub fn bindings(documents: &[Value]) -> BTreeSet<Binding> {
             _ => continue,
         };
         let role = document.get("roleRef").cloned().unwrap_or_default();
-        found.extend(text::items(document, &["subjects"]).map(|subject| Binding {
+        found.extend(text::items_at(document, &["subjects"]).map(|subject| Binding {
             place: place.clone(),
             role: format!("{} {}", of(&role, "kind"), of(&role, "name")),
             subject: match text::str_at(subject, &["namespace"]) {
@@ -168,16 +168,18 @@ pub fn bindings(documents: &[Value]) -> BTreeSet<Binding> {
 }
 
 /// Roles that gain rules through labels: Kubernetes and Crossplane aggregate the rules of all roles with such a label.
-pub fn gathered(roles: &[Value]) -> BTreeSet<Binding> {
+pub fn list_aggregations(roles: &[Value]) -> BTreeSet<Binding> {
     let mut found = BTreeSet::new();
     for role in roles {
         let name = text::str_at(role, &["metadata", "name"]).unwrap_or_default();
         let gets = |subject: String, role: String| Binding { place: None, role, subject };
         let labels = text::at(role, &["metadata", "labels"]).and_then(Value::as_object);
-        for (label, _) in labels.into_iter().flatten().filter(|(label, value)| gathers(label, value)) {
+        for (label, _) in
+            labels.into_iter().flatten().filter(|(label, value)| is_aggregation_label(label, value))
+        {
             found.insert(gets(format!("whoever gathers {label}"), format!("ClusterRole {name}")));
         }
-        for selector in text::items(role, &["aggregationRule", "clusterRoleSelectors"]) {
+        for selector in text::items_at(role, &["aggregationRule", "clusterRoleSelectors"]) {
             found.insert(gets(format!("ClusterRole {name}"), format!("every ClusterRole with {selector}")));
         }
     }
@@ -185,7 +187,7 @@ pub fn gathered(roles: &[Value]) -> BTreeSet<Binding> {
 }
 
 /// Labels such as `rbac.authorization.k8s.io/aggregate-to-edit` and `rbac.crossplane.io/aggregate-to-crossplane`.
-fn gathers(label: &str, value: &Value) -> bool {
+fn is_aggregation_label(label: &str, value: &Value) -> bool {
     let by_name = label.split_once('/').is_some_and(|(_, name)| name.starts_with("aggregate-to-"));
     by_name && value.as_str() == Some("true")
 }

@@ -83,7 +83,7 @@ impl Rings {
     ///
     /// # Errors
     /// Never, as a test shows.
-    pub fn shipped() -> Result<Self, Problem> {
+    pub fn default_rings() -> Result<Self, Problem> {
         Self::read("package/bump/rings.yaml", DEFAULT)
     }
 
@@ -93,15 +93,15 @@ impl Rings {
     /// If the format is wrong, with the line.
     pub fn read(file: &str, text: &str) -> Result<Self, Problem> {
         serde_saphyr::from_str(text).map_err(|error| {
-            let said = error.to_string();
-            let said = said.lines().next().unwrap_or_default().to_owned();
+            let message = error.to_string();
+            let message = message.lines().next().unwrap_or_default().to_owned();
             let line = error.location().and_then(|location| usize::try_from(location.line()).ok());
             Problem::new(
                 file,
-                format!("no list of rings: {said}"),
+                format!("no list of rings: {message}"),
                 "give it the form of package/bump/rings.yaml",
             )
-            .at(line.filter(|line| *line > 0).unwrap_or(1))
+            .at_line(line.filter(|line| *line > 0).unwrap_or(1))
         })
     }
 
@@ -111,18 +111,18 @@ impl Rings {
     }
 
     /// A ring by its name or its number.
-    pub fn named(&self, name: &str) -> Option<&Ring> {
+    pub fn find_ring(&self, name: &str) -> Option<&Ring> {
         self.rings.iter().find(|ring| ring.name == name || ring.name.strip_prefix("ring-") == Some(name))
     }
 
     /// The ring of a cluster.
-    pub fn of(&self, cluster: &str) -> Option<&Ring> {
+    pub fn ring_of(&self, cluster: &str) -> Option<&Ring> {
         self.rings.iter().find(|ring| ring.clusters.iter().any(|member| member == cluster))
     }
 
     /// The environment of a ring by its directory name, listed here or not: ring 0 is development, 1 staging.
-    pub fn environment(&self, directory: &str) -> Option<Environment> {
-        if let Some(ring) = self.named(directory) {
+    pub fn ring_environment(&self, directory: &str) -> Option<Environment> {
+        if let Some(ring) = self.find_ring(directory) {
             return Some(ring.environment);
         }
         match directory.strip_prefix("ring-")?.parse::<u32>().ok()? {

@@ -30,27 +30,32 @@ impl Tree {
     }
 
     /// The files below a directory.
-    pub fn under(&self, directory: &str) -> impl Iterator<Item = (&str, &[u8])> {
+    pub fn files_under(&self, directory: &str) -> impl Iterator<Item = (&str, &[u8])> {
         let prefix = format!("{directory}/");
         self.files().filter(move |(path, _)| path.starts_with(&prefix))
     }
 
     /// Names of the direct subdirectories of a directory.
-    pub fn directories(&self, directory: &str) -> BTreeSet<&str> {
+    pub fn list_directories(&self, directory: &str) -> BTreeSet<&str> {
         let skip = directory.len() + 1;
-        self.under(directory).filter_map(|(path, _)| Some(path.get(skip..)?.split_once('/')?.0)).collect()
+        self.files_under(directory)
+            .filter_map(|(path, _)| Some(path.get(skip..)?.split_once('/')?.0))
+            .collect()
     }
 
     /// The kustomization of a directory, under any file name that kustomize accepts.
-    pub fn kustomization(&self, directory: &str) -> Option<String> {
+    pub fn find_kustomization(&self, directory: &str) -> Option<String> {
         KUSTOMIZATIONS.iter().map(|name| format!("{directory}/{name}")).find(|path| self.0.contains_key(path))
     }
 
     /// YAML documents of all readable files below a directory, with their paths. Invalid YAML files are skipped; an edit parses its file
     /// again and reports the error.
-    pub fn documents(&self, directory: &str) -> impl Iterator<Item = (&str, Value)> {
-        self.under(directory).flat_map(|(path, bytes)| {
-            text::documents(path, bytes).unwrap_or_default().into_iter().map(move |document| (path, document))
+    pub fn documents_under(&self, directory: &str) -> impl Iterator<Item = (&str, Value)> {
+        self.files_under(directory).flat_map(|(path, bytes)| {
+            text::parse_documents(path, bytes)
+                .unwrap_or_default()
+                .into_iter()
+                .map(move |document| (path, document))
         })
     }
 }
@@ -62,7 +67,7 @@ impl<P: Into<String>, B: Into<Vec<u8>>> FromIterator<(P, B)> for Tree {
 }
 
 /// `path` relative to `directory`, with `.` and `..` resolved; none if it leaves the repository.
-pub fn resolved(directory: &str, path: &str) -> Option<String> {
+pub fn resolve_path(directory: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
         match part {

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn constraints_are_cores() {
+    fn constraints_follow_cores_syntax() {
         for text in [
             ">=v1.17.0-0",
             "^1.2.3",

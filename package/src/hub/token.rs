@@ -8,11 +8,11 @@ use k8s_openapi::api::{
 };
 use kube::{Api, Client, api::PostParams};
 
-use crate::cluster::said;
+use crate::access::describe_error;
 
 /// Request of a token.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct HubTokenRequest<'a> {
     /// Namespace of the ServiceAccount.
     pub namespace: &'a str,
     /// Its name.
@@ -25,7 +25,7 @@ pub struct Asked<'a> {
 
 /// A token.
 #[derive(Clone)]
-pub struct Issued {
+pub struct IssuedToken {
     /// The token itself.
     pub token: String,
     /// Time of expiry.
@@ -36,13 +36,13 @@ pub struct Issued {
 ///
 /// # Errors
 /// If the API server issues none.
-pub async fn issue(client: Client, asked: &Asked<'_>) -> anyhow::Result<Issued> {
-    let Asked { namespace, account, bound, seconds } = *asked;
+pub async fn issue_token(client: Client, request: &HubTokenRequest<'_>) -> anyhow::Result<IssuedToken> {
+    let HubTokenRequest { namespace, account, bound, seconds } = *request;
     let bound = match bound {
         None => None,
         Some(name) => {
             let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
-            let secret = secrets.get(name).await.map_err(said);
+            let secret = secrets.get(name).await.map_err(describe_error);
             let secret = secret.with_context(|| {
                 format!("cannot read Secret {namespace}/{name}, to which the token is to be bound")
             })?;
@@ -62,12 +62,12 @@ pub async fn issue(client: Client, asked: &Asked<'_>) -> anyhow::Result<Issued> 
     let accounts: Api<ServiceAccount> = Api::namespaced(client, namespace);
     let request = TokenRequest { spec: Some(spec), ..TokenRequest::default() };
     let issued = accounts.create_token_request(account, &PostParams::default(), &request).await;
-    let issued = issued.map_err(said).with_context(|| {
+    let issued = issued.map_err(describe_error).with_context(|| {
         format!("no token for ServiceAccount {namespace}/{account}; package/install/hub has the one of Konflux clusters")
     })?;
     let status = issued.status.unwrap_or_default();
     let token =
         status.token.filter(|token| !token.is_empty()).context("the API server answers without a token")?;
     let until = status.expiration_timestamp.context("the API server does not say when the token ends")?;
-    Ok(Issued { token, until: until.0 })
+    Ok(IssuedToken { token, until: until.0 })
 }

@@ -147,8 +147,8 @@ pub const PANELS: &[Panel] = &[
 ];
 
 /// The complete dashboard. The viewer selects its data source.
-pub fn dashboard() -> Value {
-    let panels: Vec<Value> = PANELS.iter().enumerate().map(|(index, panel)| panel.json(index)).collect();
+pub fn build_dashboard() -> Value {
+    let panels: Vec<Value> = PANELS.iter().enumerate().map(|(index, panel)| panel.to_json(index)).collect();
     json!({
         "uid": "testplatform",
         "title": "Test Platform clusters",
@@ -165,7 +165,7 @@ pub fn dashboard() -> Value {
 }
 
 impl Panel {
-    fn json(&self, index: usize) -> Value {
+    fn to_json(&self, index: usize) -> Value {
         let source = json!({ "type": "prometheus", "uid": "${datasource}" });
         let target = |(number, (expression, legend)): (usize, &(&str, &str))| json!({ "refId": format!("Q{number}"), "datasource": source, "expr": expression, "legendFormat": legend });
         let targets: Vec<Value> = self.queries.iter().enumerate().map(target).collect();

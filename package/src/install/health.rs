@@ -5,7 +5,7 @@ use testplatform_apis::space::{GROUP as SPACES, SPACE_CLAIM_KIND, SPACE_KIND};
 
 /// A kind with its health check in Lua.
 #[derive(Clone, Copy, Debug)]
-pub struct Check {
+pub struct HealthCheck {
     /// API group.
     pub group: &'static str,
     /// Kind.
@@ -28,29 +28,29 @@ const KUBERNETES: &str = "kubernetes.crossplane.io";
 const NAMESPACED: &str = "kubernetes.m.crossplane.io";
 
 /// Every kind that is installed here or created from it.
-pub const CHECKS: [Check; 22] = [
-    Check { group: "ci.openshift.org", kind: "TestPlatformCluster", lua: CLAIM },
-    Check { group: "ci.openshift.org", kind: "XTestPlatformCluster", lua: CLAIM },
-    Check { group: "ci.openshift.org", kind: "TestCluster", lua: CLAIM },
-    Check { group: "ci.openshift.org", kind: "XTestPlatformClusterPool", lua: POOL },
-    Check { group: SPACES, kind: SPACE_CLAIM_KIND, lua: SPACE },
-    Check { group: SPACES, kind: SPACE_KIND, lua: SPACE },
-    Check { group: KUBERNETES, kind: "Object", lua: OBJECT },
-    Check { group: NAMESPACED, kind: "Object", lua: OBJECT },
-    Check { group: EXTENSIONS, kind: "CompositeResourceDefinition", lua: DEFINITION },
-    Check { group: PACKAGES, kind: "Function", lua: PACKAGE },
-    Check { group: PACKAGES, kind: "Provider", lua: PACKAGE },
-    Check { group: PACKAGES, kind: "Configuration", lua: PACKAGE },
-    Check { group: PACKAGES, kind: "FunctionRevision", lua: REVISION },
-    Check { group: PACKAGES, kind: "ProviderRevision", lua: REVISION },
-    Check { group: PACKAGES, kind: "ConfigurationRevision", lua: REVISION },
-    Check { group: EXTENSIONS, kind: "Composition", lua: STATIC },
-    Check { group: EXTENSIONS, kind: "CompositionRevision", lua: STATIC },
-    Check { group: EXTENSIONS, kind: "EnvironmentConfig", lua: STATIC },
-    Check { group: PACKAGES, kind: "DeploymentRuntimeConfig", lua: STATIC },
-    Check { group: KUBERNETES, kind: "ProviderConfig", lua: STATIC },
-    Check { group: NAMESPACED, kind: "ProviderConfig", lua: STATIC },
-    Check { group: NAMESPACED, kind: "ClusterProviderConfig", lua: STATIC },
+pub const CHECKS: [HealthCheck; 22] = [
+    HealthCheck { group: "ci.openshift.org", kind: "TestPlatformCluster", lua: CLAIM },
+    HealthCheck { group: "ci.openshift.org", kind: "XTestPlatformCluster", lua: CLAIM },
+    HealthCheck { group: "ci.openshift.org", kind: "TestCluster", lua: CLAIM },
+    HealthCheck { group: "ci.openshift.org", kind: "XTestPlatformClusterPool", lua: POOL },
+    HealthCheck { group: SPACES, kind: SPACE_CLAIM_KIND, lua: SPACE },
+    HealthCheck { group: SPACES, kind: SPACE_KIND, lua: SPACE },
+    HealthCheck { group: KUBERNETES, kind: "Object", lua: OBJECT },
+    HealthCheck { group: NAMESPACED, kind: "Object", lua: OBJECT },
+    HealthCheck { group: EXTENSIONS, kind: "CompositeResourceDefinition", lua: DEFINITION },
+    HealthCheck { group: PACKAGES, kind: "Function", lua: PACKAGE },
+    HealthCheck { group: PACKAGES, kind: "Provider", lua: PACKAGE },
+    HealthCheck { group: PACKAGES, kind: "Configuration", lua: PACKAGE },
+    HealthCheck { group: PACKAGES, kind: "FunctionRevision", lua: REVISION },
+    HealthCheck { group: PACKAGES, kind: "ProviderRevision", lua: REVISION },
+    HealthCheck { group: PACKAGES, kind: "ConfigurationRevision", lua: REVISION },
+    HealthCheck { group: EXTENSIONS, kind: "Composition", lua: STATIC },
+    HealthCheck { group: EXTENSIONS, kind: "CompositionRevision", lua: STATIC },
+    HealthCheck { group: EXTENSIONS, kind: "EnvironmentConfig", lua: STATIC },
+    HealthCheck { group: PACKAGES, kind: "DeploymentRuntimeConfig", lua: STATIC },
+    HealthCheck { group: KUBERNETES, kind: "ProviderConfig", lua: STATIC },
+    HealthCheck { group: NAMESPACED, kind: "ProviderConfig", lua: STATIC },
+    HealthCheck { group: NAMESPACED, kind: "ClusterProviderConfig", lua: STATIC },
 ];
 
 const REVISION: &str = include_str!("../../install/argocd/health/revision.lua");
@@ -66,7 +66,7 @@ const DEFAULTED: [&str; 4] = [
 ];
 
 /// Fragment to merge into the `ConfigMap` `argocd-cm`.
-pub fn config_map() -> Value {
+pub fn health_config_map() -> Value {
     let mut data = Map::new();
     // With this setting Argo CD's tracking mark is an annotation. Crossplane copies labels of a claim to its composite, and Argo CD would
     // prune that.
@@ -89,8 +89,8 @@ pub fn config_map() -> Value {
 }
 
 /// Fragment to merge into the resource from which the operator creates that `ConfigMap`.
-pub fn operator() -> Value {
-    let check = |check: Check| json!({ "group": check.group, "kind": check.kind, "check": check.lua });
+pub fn operator_fragment() -> Value {
+    let check = |check: HealthCheck| json!({ "group": check.group, "kind": check.kind, "check": check.lua });
     json!({
         "apiVersion": "argoproj.io/v1beta1",
         "kind": "ArgoCD",

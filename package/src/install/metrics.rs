@@ -37,7 +37,7 @@ pub const ALL: [&str; 8] = [
 pub fn custom_resource_state() -> Value {
     let phases: Vec<&str> = Phase::ALL.iter().map(|phase| phase.as_str()).collect();
     // A path to an object would create a metric for each of its fields, so each path leads to the value itself.
-    let time = |name, help, field: &str| metric(name, help, &json!({ "path": ["status", field] }));
+    let time = |name, help, field: &str| build_metric(name, help, &json!({ "path": ["status", field] }));
     let conditions = json!({
         "path": ["status", "conditions"],
         "valueFrom": ["lastTransitionTime"],
@@ -58,7 +58,7 @@ pub fn custom_resource_state() -> Value {
                 "labelsFromPath": { "tenant": ["metadata", "namespace"], "claim": ["metadata", "name"] },
                 "metrics": [
                     {
-                        "name": suffix(PHASE),
+                        "name": metric_suffix(PHASE),
                         "help": "Where a claim's cluster stands",
                         "each": {
                             "type": "StateSet",
@@ -68,7 +68,7 @@ pub fn custom_resource_state() -> Value {
                     time(STARTED, "When a claim was taken up", "startedAt"),
                     time(READY, "When a claim's cluster first became ready", "readyAt"),
                     time(EXPIRES, "When a claim's lifetime ends", "expiresAt"),
-                    metric(CONDITION, "Since when a claim's condition says so", &conditions),
+                    build_metric(CONDITION, "Since when a claim's condition says so", &conditions),
                 ],
             },
             {
@@ -76,19 +76,19 @@ pub fn custom_resource_state() -> Value {
                 "metricNamePrefix": "testplatform",
                 "errorLogV": 10,
                 "labelsFromPath": { "provider_config": ["metadata", "name"] },
-                "metrics": [metric(
+                "metrics": [build_metric(
                     KUBECONFIG_EXPIRES,
                     "When the token in the kubeconfig ends, as an annotation says",
                     &expires,
                 )],
             },
-            objects(
+            object_metrics(
                 OBJECT_DELETED,
                 &json!({ "group": "kubernetes.crossplane.io", "version": "v1alpha2", "kind": "Object" }),
                 // A composite without a claim has neither.
                 &[("tenant", "crossplane.io/claim-namespace"), ("claim", "crossplane.io/claim-name")],
             ),
-            objects(
+            object_metrics(
                 NAMESPACED_OBJECT_DELETED,
                 &json!({ "group": "kubernetes.m.crossplane.io", "version": "v1alpha1", "kind": "Object" }),
                 &[],
@@ -98,7 +98,7 @@ pub fn custom_resource_state() -> Value {
 }
 
 /// Metrics of Objects, of any owner. Only Objects in deletion have a value, so there are no more series than deletions.
-fn objects(name: &str, kind: &Value, of_claims: &[(&str, &str)]) -> Value {
+fn object_metrics(name: &str, kind: &Value, of_claims: &[(&str, &str)]) -> Value {
     // An Object without such an owner belongs to another composite, or to none. The owner reference survives the owner.
     let owner = format!("[apiVersion={}]", claim::API_VERSION);
     let mut labels = json!({
@@ -117,15 +117,15 @@ fn objects(name: &str, kind: &Value, of_claims: &[(&str, &str)]) -> Value {
         // An Object without a deletion time is normal and not logged.
         "errorLogV": 10,
         "labelsFromPath": labels,
-        "metrics": [metric(name, "Since when an Object that is not gone is to go", &deleted)],
+        "metrics": [build_metric(name, "Since when an Object that is not gone is to go", &deleted)],
     })
 }
 
-fn metric(name: &str, help: &str, gauge: &Value) -> Value {
-    json!({ "name": suffix(name), "help": help, "each": { "type": "Gauge", "gauge": gauge } })
+fn build_metric(name: &str, help: &str, gauge: &Value) -> Value {
+    json!({ "name": metric_suffix(name), "help": help, "each": { "type": "Gauge", "gauge": gauge } })
 }
 
 /// A name without the prefix that kube-state-metrics adds.
-fn suffix(name: &str) -> &str {
+fn metric_suffix(name: &str) -> &str {
     name.strip_prefix("testplatform_").unwrap_or(name)
 }

@@ -6,7 +6,8 @@ use anyhow::bail;
 use serde_json::{Map, Value, json};
 
 use super::{
-    CONFIG, Descriptor, Digest, LAYER, MANIFEST, Manifest, Platform, XPKG, describe, layer::Layer, to_json,
+    CONFIG, Descriptor, Digest, LAYER, MANIFEST, Manifest, Platform, XPKG, describe_blob, layer::Layer,
+    to_json,
 };
 
 /// Target architecture of a program in an image.
@@ -31,7 +32,7 @@ impl Architecture {
     }
 
     /// Its target triple in Rust.
-    pub fn target(self) -> &'static str {
+    pub fn target_triple(self) -> &'static str {
         match self {
             Self::Amd64 => "x86_64-unknown-linux-gnu",
             Self::Arm64 => "aarch64-unknown-linux-gnu",
@@ -39,7 +40,7 @@ impl Architecture {
     }
 
     /// Whether this machine runs programs for it.
-    pub const fn is_here(self) -> bool {
+    pub const fn is_native(self) -> bool {
         match self {
             Self::Amd64 => cfg!(all(target_os = "linux", target_arch = "x86_64")),
             Self::Arm64 => cfg!(all(target_os = "linux", target_arch = "aarch64")),
@@ -75,7 +76,7 @@ impl Architecture {
                 bail!(
                     "it is linked dynamically, and the image has no libraries; build it with \
                      RUSTFLAGS='-C target-feature=+crt-static' and --target {}",
-                    architecture.target()
+                    architecture.target_triple()
                 );
             }
         }
@@ -153,12 +154,12 @@ impl Image {
         let manifest = to_json(&Manifest {
             schema_version: 2,
             media_type: MANIFEST.to_owned(),
-            config: describe(CONFIG, &config),
+            config: describe_blob(CONFIG, &config),
             layers: layers
                 .iter()
                 .map(|layer| Descriptor {
                     annotations: layer.annotations.clone(),
-                    ..describe(LAYER, &layer.blob)
+                    ..describe_blob(LAYER, &layer.blob)
                 })
                 .collect(),
             annotations: annotations.clone(),
@@ -169,7 +170,7 @@ impl Image {
     /// Its descriptor.
     pub fn descriptor(&self) -> Descriptor {
         let platform = Platform { architecture: self.architecture.to_string(), os: "linux".to_owned() };
-        Descriptor { platform: Some(platform), ..describe(MANIFEST, &self.manifest) }
+        Descriptor { platform: Some(platform), ..describe_blob(MANIFEST, &self.manifest) }
     }
 
     /// Adds all of its blobs.
@@ -213,7 +214,7 @@ mod tests {
 
     /// The header claims more than there is.
     #[test]
-    fn a_program_that_was_cut_off_does_no_harm() {
+    fn a_truncated_program_does_not_panic() {
         let mut cut = program(62, &[1, 3]);
         cut.truncate(64);
         assert_eq!(Architecture::of_program(&cut).unwrap(), Architecture::Amd64);

@@ -18,7 +18,7 @@ const REF_NAME: &str = "org.opencontainers.image.ref.name";
 ///
 /// # Errors
 /// Never: strings always serialize to JSON.
-pub fn files(artifact: &Artifact, name: &str) -> anyhow::Result<BTreeMap<PathBuf, Vec<u8>>> {
+pub fn layout_files(artifact: &Artifact, name: &str) -> anyhow::Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut root = artifact.root.clone();
     root.annotations.insert(REF_NAME.to_owned(), name.to_owned());
     let index = Index {
@@ -42,8 +42,8 @@ pub fn files(artifact: &Artifact, name: &str) -> anyhow::Result<BTreeMap<PathBuf
 /// # Errors
 /// If the directory contains anything but a layout, or cannot be written.
 pub fn write(folder: &Path, artifact: &Artifact, name: &str) -> anyhow::Result<()> {
-    let there = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
-    if there {
+    let exists = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    if exists {
         ensure!(
             folder.join("oci-layout").is_file(),
             "{} is not empty and no OCI layout; name another folder",
@@ -56,7 +56,7 @@ pub fn write(folder: &Path, artifact: &Artifact, name: &str) -> anyhow::Result<(
             })
             .with_context(|| format!("cannot replace {}", folder.display()))?;
     }
-    for (path, bytes) in files(artifact, name)? {
+    for (path, bytes) in layout_files(artifact, name)? {
         let path = folder.join(path);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
@@ -96,12 +96,12 @@ fn read(folder: &Path) -> anyhow::Result<Artifact> {
     // The name belongs to the layout, not to the artifact.
     let root = Descriptor { annotations: BTreeMap::new(), ..root.clone() };
     let mut blobs = BTreeMap::new();
-    collect(&root, &mut blobs, &|descriptor| fs::read(folder.join(blob_path(&descriptor.digest))).ok());
+    collect_blobs(&root, &mut blobs, &|descriptor| fs::read(folder.join(blob_path(&descriptor.digest))).ok());
     Ok(Artifact { root, blobs })
 }
 
 /// Reads all blobs reachable from a descriptor. Missing blobs are omitted; their user reports them by name.
-fn collect(
+fn collect_blobs(
     descriptor: &Descriptor,
     blobs: &mut BTreeMap<Digest, Vec<u8>>,
     fetch: &impl Fn(&Descriptor) -> Option<Vec<u8>>,
@@ -110,15 +110,15 @@ fn collect(
         return;
     }
     let Some(bytes) = fetch(descriptor) else { return };
-    let inner = named(&descriptor.media_type, &bytes);
+    let inner = referenced_blobs(&descriptor.media_type, &bytes);
     blobs.insert(descriptor.digest.clone(), bytes);
     for descriptor in inner {
-        collect(&descriptor, blobs, fetch);
+        collect_blobs(&descriptor, blobs, fetch);
     }
 }
 
 /// References in a manifest or an index. Other blobs have none.
-pub fn named(media_type: &str, bytes: &[u8]) -> Vec<Descriptor> {
+pub fn referenced_blobs(media_type: &str, bytes: &[u8]) -> Vec<Descriptor> {
     if is_index(media_type) {
         serde_json::from_slice::<Index>(bytes).map(|index| index.manifests).unwrap_or_default()
     } else if is_manifest(media_type) {

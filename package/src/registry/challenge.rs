@@ -19,7 +19,7 @@ pub enum Challenge {
 }
 
 /// Parses a header; the strongest way comes first. Unknown ways are omitted.
-pub fn parse(header: &str) -> Vec<Challenge> {
+pub fn parse_challenges(header: &str) -> Vec<Challenge> {
     let mut found = Vec::new();
     let mut scheme = String::new();
     let mut parameters = BTreeMap::new();
@@ -31,7 +31,7 @@ pub fn parse(header: &str) -> Vec<Challenge> {
             parameters.insert(word.to_ascii_lowercase(), value);
             rest = after.trim_start_matches([',', ' ']);
         } else {
-            found.extend(challenge(&scheme, &mut parameters));
+            found.extend(build_challenge(&scheme, &mut parameters));
             word.clone_into(&mut scheme);
             rest = after.trim_start_matches([',', ' ']);
             if word.is_empty() {
@@ -39,12 +39,12 @@ pub fn parse(header: &str) -> Vec<Challenge> {
             }
         }
     }
-    found.extend(challenge(&scheme, &mut parameters));
+    found.extend(build_challenge(&scheme, &mut parameters));
     found.sort_by_key(|challenge| matches!(challenge, Challenge::Basic));
     found
 }
 
-fn challenge(scheme: &str, parameters: &mut BTreeMap<String, String>) -> Option<Challenge> {
+fn build_challenge(scheme: &str, parameters: &mut BTreeMap<String, String>) -> Option<Challenge> {
     let mut parameters = std::mem::take(parameters);
     match scheme.to_ascii_lowercase().as_str() {
         "basic" => Some(Challenge::Basic),
@@ -111,7 +111,7 @@ mod tests {
             ("Bearer realm=\"unfinished", vec![bearer("unfinished", None, None)]),
             ("=,=", vec![]),
         ] {
-            assert_eq!(parse(header), expected, "{header}");
+            assert_eq!(parse_challenges(header), expected, "{header}");
         }
     }
 }

@@ -22,7 +22,7 @@ use super::proxy::Proxy;
 /// Request timeout: enough for a program of some megabytes over a slow connection.
 const TIMEOUT: Duration = Duration::from_mins(5);
 /// Maximum response size: larger than any package.
-const MOST: usize = 256 << 20;
+const MAX_BODY_BYTES: usize = 256 << 20;
 const REDIRECTS: usize = 5;
 
 type Body = Full<Cursor<Vec<u8>>>;
@@ -40,7 +40,7 @@ pub struct Http {
 
 /// Response of a server.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct HttpResponse {
     /// Status.
     pub status: StatusCode,
     /// Headers.
@@ -61,7 +61,9 @@ impl Http {
                 .context("no trusted certificates; install a CA bundle, or name one with SSL_CERT_FILE")
         };
         let direct = tls()?.https_or_http().enable_http1().build();
-        let proxied = match Proxy::of(|name| Some(std::env::var_os(name)?.to_string_lossy().into_owned()))? {
+        let proxied = match Proxy::from_environment(|name| {
+            Some(std::env::var_os(name)?.to_string_lossy().into_owned())
+        })? {
             Some(proxy) => {
                 let mut tunnel = Tunnel::new(proxy.entry.uri().clone(), direct.clone());
                 if let Some(login) = proxy.entry.basic_auth() {
@@ -97,37 +99,37 @@ impl Http {
         uri: &Uri,
         headers: &HeaderMap,
         body: &[u8],
-    ) -> anyhow::Result<Answer> {
+    ) -> anyhow::Result<HttpResponse> {
         let mut uri = uri.clone();
         let mut headers = headers.clone();
         for _ in 0..=REDIRECTS {
-            let answer = tokio::time::timeout(TIMEOUT, self.once(&method, &uri, &headers, body))
+            let answer = tokio::time::timeout(TIMEOUT, self.send_once(&method, &uri, &headers, body))
                 .await
                 .with_context(|| format!("no answer in {} s", TIMEOUT.as_secs()))
                 .flatten()
-                .with_context(|| format!("{method} {} failed", shown(&uri)))?;
+                .with_context(|| format!("{method} {} failed", redact_query(&uri)))?;
             let reads = method == Method::GET || method == Method::HEAD;
             let Some(location) = answer.headers.get(header::LOCATION).filter(|_| {
                 reads && answer.status.is_redirection() && answer.status != StatusCode::NOT_MODIFIED
             }) else {
                 return Ok(answer);
             };
-            let next = resolve(&uri, location)?;
+            let next = resolve_location(&uri, location)?;
             if next.authority() != uri.authority() || next.scheme() != uri.scheme() {
                 headers.remove(header::AUTHORIZATION);
             }
             uri = next;
         }
-        bail!("{} leads in circles ({REDIRECTS} redirects)", shown(&uri))
+        bail!("{} leads in circles ({REDIRECTS} redirects)", redact_query(&uri))
     }
 
-    async fn once(
+    async fn send_once(
         &self,
         method: &Method,
         uri: &Uri,
         headers: &HeaderMap,
         body: &[u8],
-    ) -> anyhow::Result<Answer> {
+    ) -> anyhow::Result<HttpResponse> {
         let host = uri.host().context("the address has no host")?;
         let option = self.plain.map_or("", |_| ", or --plain-http in a network that you trust");
         ensure!(
@@ -144,26 +146,26 @@ impl Http {
             request.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
         // The cause is the helpful part of the error: "connection refused", "invalid peer certificate".
-        let response = match self.proxied.as_ref().filter(|(proxy, _)| proxy.leads_to(uri)) {
+        let response = match self.proxied.as_ref().filter(|(proxy, _)| proxy.applies_to(uri)) {
             Some((proxy, client)) => client.request(request).await.with_context(|| {
                 format!("no way through the proxy {} that the environment names", proxy.entry.uri())
             })?,
             None => self.client.request(request).await?,
         };
         let (parts, body) = response.into_parts();
-        let body = Limited::new(body, MOST).collect().await.map_err(anyhow::Error::from_boxed)?;
-        Ok(Answer { status: parts.status, headers: parts.headers, body: body.to_bytes().to_vec() })
+        let body = Limited::new(body, MAX_BODY_BYTES).collect().await.map_err(anyhow::Error::from_boxed)?;
+        Ok(HttpResponse { status: parts.status, headers: parts.headers, body: body.to_bytes().to_vec() })
     }
 }
 
-impl Answer {
+impl HttpResponse {
     /// A header as text.
     pub fn header(&self, name: impl header::AsHeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
     /// The server's error message, if it has any.
-    pub fn complaint(&self) -> String {
+    pub fn error_message(&self) -> String {
         let errors: serde_json::Value = serde_json::from_slice(&self.body).unwrap_or_default();
         let words: Vec<_> = errors["errors"]
             .as_array()
@@ -185,7 +187,7 @@ impl Answer {
 ///
 /// # Errors
 /// If it is no address.
-pub fn resolve(from: &Uri, location: &HeaderValue) -> anyhow::Result<Uri> {
+pub fn resolve_location(from: &Uri, location: &HeaderValue) -> anyhow::Result<Uri> {
     let text = location.to_str().context("the server's Location is no text")?;
     let base = format!(
         "{}://{}",
@@ -203,7 +205,7 @@ pub fn resolve(from: &Uri, location: &HeaderValue) -> anyhow::Result<Uri> {
 }
 
 /// An address without its query, because signed addresses carry their secret there.
-pub fn shown(uri: &Uri) -> String {
+pub fn redact_query(uri: &Uri) -> String {
     let text = uri.to_string();
     text.split_once('?').map_or(text.as_str(), |(before, _)| before).to_owned()
 }
@@ -229,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_is_spoken_to_without_tls() {
+    fn only_this_machine_is_contacted_without_tls() {
         for host in ["localhost", "localhost:5000", "127.0.0.1:80", "[::1]:5000", "::1"] {
             assert!(is_loopback(host), "{host}");
         }
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_body_is_said_to_be_empty_where_there_could_be_one() {
+    fn requests_with_an_empty_body_have_a_content_length() {
         for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
             let head = head_of(method.clone());
             assert_eq!(head.matches("\ncontent-length: 0").count(), 1, "{method}: {head}");
@@ -281,13 +283,13 @@ mod tests {
             ("1?next=https://x", "https://r.example:5000/v2/a/blobs/uploads/1?next=https://x"),
         ] {
             let location = HeaderValue::from_static(location);
-            assert_eq!(resolve(&from, &location).unwrap().to_string(), expected);
+            assert_eq!(resolve_location(&from, &location).unwrap().to_string(), expected);
         }
     }
 
     #[test]
     fn secrets_in_addresses_are_not_shown() {
         let uri: Uri = "https://cdn.example/blob?signature=secret".parse().unwrap();
-        assert_eq!(shown(&uri), "https://cdn.example/blob");
+        assert_eq!(redact_query(&uri), "https://cdn.example/blob");
     }
 }

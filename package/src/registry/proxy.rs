@@ -22,26 +22,26 @@ impl Proxy {
     ///
     /// # Errors
     /// If the proxy is unusable: a direct connection would bypass it.
-    pub fn of(variable: impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<Self>> {
+    pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<Self>> {
         let read = |name: &str| {
             let lower = name.to_ascii_lowercase();
             [name, lower.as_str()].into_iter().find_map(&variable).filter(|value| !value.trim().is_empty())
         };
         let named = ["HTTPS_PROXY", "ALL_PROXY"].into_iter().find_map(|name| Some((name, read(name)?)));
         let Some((name, value)) = named else { return Ok(None) };
-        let entry = entry(&value).with_context(|| format!("{name} cannot be used"))?;
+        let entry = parse_entry(&value).with_context(|| format!("{name} cannot be used"))?;
         let matcher = Matcher::builder().https(value).no(read("NO_PROXY").unwrap_or_default()).build();
         Ok(Some(Self { entry, matcher }))
     }
 
     /// Whether an address is reached through the proxy. This machine never is.
-    pub fn leads_to(&self, uri: &Uri) -> bool {
+    pub fn applies_to(&self, uri: &Uri) -> bool {
         uri.host().is_some_and(|host| !is_loopback(host)) && self.matcher.intercept(uri).is_some()
     }
 }
 
 /// Parses a proxy URL. It may contain a password, so no error shows it.
-fn entry(value: &str) -> anyhow::Result<Intercept> {
+fn parse_entry(value: &str) -> anyhow::Result<Intercept> {
     let example = "such as http://proxy.example.com:3128";
     let anywhere = Uri::from_static("https://registry.example.com");
     let Some(entry) = Matcher::builder().https(value).build().intercept(&anywhere) else {
@@ -61,11 +61,11 @@ mod tests {
 
     fn proxy(variables: &[(&str, &str)]) -> anyhow::Result<Option<Proxy>> {
         let value = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
-        Proxy::of(|name| value(name).map(str::to_owned))
+        Proxy::from_environment(|name| value(name).map(str::to_owned))
     }
 
     #[test]
-    fn the_environment_says_which_way_to_go() {
+    fn the_environment_selects_the_proxy() {
         let usual = ("HTTPS_PROXY", "http://proxy.example:3128");
         for (variables, uri, expected) in [
             (&[][..], "https://r.example/v2/", None),
@@ -92,23 +92,23 @@ mod tests {
             (&[usual, ("NO_PROXY", "*")], "https://r.example", None),
             (&[usual, ("NO_PROXY", "r.example")], "https://cdn.example", Some("http://proxy.example:3128/")),
         ] {
-            let found = proxy(variables).unwrap().filter(|proxy| proxy.leads_to(&uri.parse().unwrap()));
+            let found = proxy(variables).unwrap().filter(|proxy| proxy.applies_to(&uri.parse().unwrap()));
             let found = found.map(|proxy| proxy.entry.uri().to_string());
             assert_eq!(found.as_deref(), expected, "{variables:?} {uri}");
         }
     }
 
     #[test]
-    fn a_proxy_that_cannot_be_used_is_no_reason_to_go_past_it() {
+    fn an_unusable_proxy_is_an_error() {
         for (value, words) in [
             ("socks5://p.example:1080", "of kind \"socks5\""),
             ("ftp://p.example", "no address of a proxy"),
             ("http://user:secret@", "no address of a proxy"),
             ("a b", "no address of a proxy"),
         ] {
-            let said = format!("{:#}", proxy(&[("HTTPS_PROXY", value)]).unwrap_err());
-            assert!(said.contains(words) && said.contains("HTTPS_PROXY"), "{value}: {said}");
-            assert!(!said.contains("secret"), "{said}");
+            let message = format!("{:#}", proxy(&[("HTTPS_PROXY", value)]).unwrap_err());
+            assert!(message.contains(words) && message.contains("HTTPS_PROXY"), "{value}: {message}");
+            assert!(!message.contains("secret"), "{message}");
         }
     }
 }

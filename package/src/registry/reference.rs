@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_reference_is_said() {
+    fn invalid_references_are_reported() {
         for (text, what) in [
             ("function", "is no reference"),
             ("team/function", "names no registry"),
@@ -136,8 +136,8 @@ mod tests {
             ("r.example/f@sha256:12", "not a digest"),
             ("https://r.example/f", "no repository"),
         ] {
-            let said = text.parse::<Reference>().unwrap_err().to_string();
-            assert!(said.contains(what), "{text}: {said}");
+            let message = text.parse::<Reference>().unwrap_err().to_string();
+            assert!(message.contains(what), "{text}: {message}");
         }
     }
 }

@@ -17,7 +17,7 @@ pub fn is_cosmetic(change: &Change) -> bool {
 }
 
 /// The verdict on one change: that on two schemas with no other difference.
-pub fn verdict(change: &Change) -> Verdict {
+pub fn evaluate_change(change: &Change) -> Verdict {
     let side = |value: &Option<Value>| -> Value {
         let schema = match (change.keyword.as_str(), value) {
             (_, None) => Map::new(),
@@ -32,8 +32,8 @@ pub fn verdict(change: &Change) -> Verdict {
         };
         Value::Object(schema)
     };
-    let told = compare_schemas(&side(&change.before), &side(&change.after));
-    let worst = told.iter().map(|change| change.verdict).max();
+    let differences = compare_schemas(&side(&change.before), &side(&change.after));
+    let worst = differences.iter().map(|change| change.verdict).max();
     worst.unwrap_or(match change.keyword.as_str() {
         // No difference: more fields are preserved than before, or a rule was removed.
         UNKNOWN | "x-kubernetes-validations" => Verdict::Fine,
@@ -43,7 +43,7 @@ pub fn verdict(change: &Change) -> Verdict {
 }
 
 /// A verdict as text.
-pub fn in_words(verdict: Verdict) -> &'static str {
+pub fn describe_verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Fine => "compatible",
         Verdict::Warn => "changes behaviour",
@@ -57,16 +57,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::sync::compare;
+    use crate::sync::diff_schemas;
 
     fn worst(before: &Value, after: &Value) -> Verdict {
-        compare("spec", before, after).iter().map(verdict).max().unwrap()
+        diff_schemas("spec", before, after).iter().map(evaluate_change).max().unwrap()
     }
 
     #[test]
     fn descriptions_are_for_readers() {
         let described = |text: &str| json!({ "description": text });
-        assert!(compare("spec", &described("x"), &described("y")).iter().all(is_cosmetic));
+        assert!(diff_schemas("spec", &described("x"), &described("y")).iter().all(is_cosmetic));
     }
 
     /// The compatibility table, row by row.

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::schema::{Change, PROPERTY, same};
+use super::schema::{Change, PROPERTY, is_same_value};
 
 /// An intended difference between CRD and claim. The file explains each field.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -17,7 +17,7 @@ pub struct Difference {
     /// Keyword, or `property`.
     pub keyword: String,
     /// Kind of the difference.
-    pub change: Way,
+    pub change: DifferenceKind,
     /// The value of [`DifferenceKind::Set`].
     #[serde(default)]
     pub value: Option<Value>,
@@ -34,7 +34,7 @@ pub struct Difference {
 /// Kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Way {
+pub enum DifferenceKind {
     /// The CRD has it, the claim does not.
     Dropped,
     /// The claim has its own value.
@@ -49,7 +49,7 @@ pub enum Way {
 ///
 /// # Errors
 /// If its format is wrong.
-pub fn read(text: &str) -> anyhow::Result<Vec<Difference>> {
+pub fn read_differences(text: &str) -> anyhow::Result<Vec<Difference>> {
     serde_saphyr::from_str(text).context("the list of differences cannot be read")
 }
 
@@ -69,29 +69,32 @@ impl Difference {
     }
 
     /// Whether it describes this change.
-    pub(super) fn means(&self, change: &Change) -> bool {
+    pub(super) fn matches_change(&self, change: &Change) -> bool {
         let Change { before, after, .. } = change;
         self.keyword == change.keyword
             && self.is_at(&change.path)
             && match self.change {
-                Way::Dropped => after.is_none(),
-                Way::Added => before.is_none(),
-                Way::Ours => after.is_some(),
-                Way::Set => *after == self.value,
+                DifferenceKind::Dropped => after.is_none(),
+                DifferenceKind::Added => before.is_none(),
+                DifferenceKind::Ours => after.is_some(),
+                DifferenceKind::Set => *after == self.value,
             }
-            && self.theirs.as_ref().is_none_or(|theirs| same(&self.keyword, before.as_ref(), Some(theirs)))
+            && self
+                .theirs
+                .as_ref()
+                .is_none_or(|theirs| is_same_value(&self.keyword, before.as_ref(), Some(theirs)))
     }
 }
 
 /// Changes from CRD to claim that the list does not contain, and stale entries of the list.
-pub fn unexpected(changes: &[Change], list: &[Difference], claim: &Value) -> Vec<String> {
+pub fn list_unexpected(changes: &[Change], list: &[Difference], claim: &Value) -> Vec<String> {
     let mut found: Vec<String> = changes
         .iter()
-        .filter(|change| !list.iter().any(|difference| difference.means(change)))
-        .map(told)
+        .filter(|change| !list.iter().any(|difference| difference.matches_change(change)))
+        .map(describe_change)
         .collect();
     for difference in list {
-        if !changes.iter().any(|change| difference.means(change)) {
+        if !changes.iter().any(|change| difference.matches_change(change)) {
             found.push(format!(
                 "{}: the difference {:?} ({}) is listed but not there; take it off the list, or bring it back",
                 difference.at, difference.name, difference.keyword
@@ -99,7 +102,7 @@ pub fn unexpected(changes: &[Change], list: &[Difference], claim: &Value) -> Vec
         }
         if difference.every {
             let mut levels = Vec::new();
-            objects("spec", claim, &mut levels);
+            collect_objects("spec", claim, &mut levels);
             for (path, schema) in levels {
                 if difference.is_at(&path) && schema.get(&difference.keyword) != difference.value.as_ref() {
                     found.push(format!(
@@ -114,7 +117,7 @@ pub fn unexpected(changes: &[Change], list: &[Difference], claim: &Value) -> Vec
 }
 
 /// Effect of a difference on the author of a claim.
-pub fn told(change: &Change) -> String {
+pub fn describe_change(change: &Change) -> String {
     let kind = |schema: &Value| schema["type"].as_str().unwrap_or("any type").to_owned();
     match (change.keyword.as_str(), &change.before, &change.after) {
         (PROPERTY, Some(schema), None) => format!(
@@ -126,24 +129,30 @@ pub fn told(change: &Change) -> String {
             format!("{}: not in the CRD ({}); the hub drops it or refuses it", change.path, kind(schema))
         }
         (keyword, before, after) => {
-            let said = |side: &Option<Value>| side.as_ref().map_or("nothing".to_owned(), ToString::to_string);
-            format!("{}: {keyword} is {} in the CRD and {} here", change.path, said(before), said(after))
+            let text_of =
+                |side: &Option<Value>| side.as_ref().map_or("nothing".to_owned(), ToString::to_string);
+            format!(
+                "{}: {keyword} is {} in the CRD and {} here",
+                change.path,
+                text_of(before),
+                text_of(after)
+            )
         }
     }
 }
 
 /// Every level with properties, with its path.
-fn objects<'a>(path: &str, schema: &'a Value, found: &mut Vec<(String, &'a Value)>) {
+fn collect_objects<'a>(path: &str, schema: &'a Value, found: &mut Vec<(String, &'a Value)>) {
     if let Some(properties) = schema["properties"].as_object() {
         found.push((path.to_owned(), schema));
         for (name, inner) in properties {
-            objects(&format!("{path}.{name}"), inner, found);
+            collect_objects(&format!("{path}.{name}"), inner, found);
         }
     }
     if schema["items"].is_object() {
-        objects(&format!("{path}[]"), &schema["items"], found);
+        collect_objects(&format!("{path}[]"), &schema["items"], found);
     }
     if schema["additionalProperties"].is_object() {
-        objects(&format!("{path}.*"), &schema["additionalProperties"], found);
+        collect_objects(&format!("{path}.*"), &schema["additionalProperties"], found);
     }
 }

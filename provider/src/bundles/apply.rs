@@ -218,7 +218,7 @@ async fn judged(manifest: &Manifest, there: Value) -> Option<Stop> {
     let expression = manifest.ready.as_deref()?;
     let (why, message) = match judge_aside(expression, there).await {
         Verdict::Ready => return None,
-        Verdict::Not(message) => (Why::NotReady, message),
+        Verdict::NotReady(message) => (Why::NotReady, message),
         Verdict::Invalid(message) => (Why::InvalidExpression, message),
         Verdict::TooLarge(message) => (Why::TooLarge, message),
     };

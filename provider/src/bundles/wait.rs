@@ -58,7 +58,7 @@ pub(crate) fn impossible<'a>(
 /// Whether the expression of a manifest is one.
 pub(crate) fn parses(manifest: &Manifest) -> Result<(), Refusal> {
     let Some(expression) = manifest.ready.as_deref() else { return Ok(()) };
-    ready::check(expression).map_err(|message| Refusal::new(Why::InvalidExpression, message))
+    ready::validate_expression(expression).map_err(|message| Refusal::new(Why::InvalidExpression, message))
 }
 
 /// All is there and ready.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::patch::{self, PendingPatch};
-use super::{Object, Position, absent};
+use super::{Object, Position, absent_problem};
 use crate::bump::Problem;
 
 /// The objects of a directory, and the limits of offline rendering.
@@ -77,8 +77,8 @@ impl Rendered {
     }
 
     /// The first object of a kind and a name.
-    pub fn object(&self, kind: &str, name: &str) -> Option<&Object> {
-        self.objects.iter().find(|object| object.is(kind, name))
+    pub fn find_object(&self, kind: &str, name: &str) -> Option<&Object> {
+        self.objects.iter().find(|object| object.has_identity(kind, name))
     }
 
     /// A remote object as described by patches: `assumed` with the patches for its kind applied. None without such a patch.
@@ -87,9 +87,9 @@ impl Rendered {
     }
 
     /// Adds the objects of another directory.
-    pub(super) fn append(&mut self, other: Self, at: &Position) -> Result<(), Problem> {
+    pub(super) fn append_rendered(&mut self, other: Self, at: &Position) -> Result<(), Problem> {
         for object in other.objects {
-            self.add(object, at)?;
+            self.add_object(object, at)?;
         }
         self.unresolved.extend(other.unresolved);
         self.absent.extend(other.absent);
@@ -99,17 +99,17 @@ impl Rendered {
     }
 
     /// Adds an entry that only kustomize itself resolves.
-    pub(super) fn leave(&mut self, at: &Position, reason: UnresolvedReason) {
+    pub(super) fn add_unresolved(&mut self, at: &Position, reason: UnresolvedReason) {
         self.unresolved.push(Unresolved { file: at.file.to_owned(), reason });
     }
 
     /// Adds an entry without a target.
-    pub(super) fn miss(&mut self, entry: &str, at: &Position) {
-        self.absent.push(at.problem(absent(entry), "add it, or remove the entry"));
-        self.leave(at, UnresolvedReason::Absent);
+    pub(super) fn add_absent(&mut self, entry: &str, at: &Position) {
+        self.absent.push(at.report_problem(absent_problem(entry), "add it, or remove the entry"));
+        self.add_unresolved(at, UnresolvedReason::Absent);
     }
 
-    pub(super) fn add(&mut self, object: Object, at: &Position) -> Result<(), Problem> {
+    pub(super) fn add_object(&mut self, object: Object, at: &Position) -> Result<(), Problem> {
         if let Some(first) = self.objects.iter().find(|other| other.id() == object.id()) {
             let what = format!(
                 "{} of {} is already in {}: kustomize may not add an object with an already registered id",
@@ -118,7 +118,7 @@ impl Rendered {
                 first.file
             );
             let help = "remove one of the two, or make the second a patch of the first";
-            return Err(at.problem(what, help));
+            return Err(at.report_problem(what, help));
         }
         self.objects.push(object);
         Ok(())

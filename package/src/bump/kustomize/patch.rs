@@ -34,33 +34,34 @@ impl Patch {
     pub fn read(entry: &PatchEntry, file: &str, bytes: &[u8], at: &Position) -> Result<Self, Problem> {
         let inline = file == at.file;
         // Lines of an inline patch count from its own start.
-        let located = |problem: Problem| if inline { problem.at(at.line) } else { problem };
-        let documents = text::documents(file, bytes).map_err(located)?;
+        let located = |problem: Problem| if inline { problem.at_line(at.line) } else { problem };
+        let documents = text::parse_documents(file, bytes).map_err(located)?;
         // kustomize parses a text that starts like JSON as JSON, not as YAML on one line.
         if bytes.starts_with(b"[")
             && let Err(error) = serde_json::from_slice::<Value>(bytes)
         {
             let what = format!("a patch that begins with [ and is no JSON: {error}");
-            return Err(
-                at.problem(what, "write keys and texts in double quotes, or a list of one entry a line")
-            );
+            return Err(at.report_problem(
+                what,
+                "write keys and texts in double quotes, or a list of one entry a line",
+            ));
         }
         if let [Value::Array(operations)] = &documents[..] {
             if entry.target.is_none() {
                 let what = "a JSON patch without target, which kustomize refuses";
-                return Err(at.problem(what, "set target with kind and name of the object"));
+                return Err(at.report_problem(what, "set target with kind and name of the object"));
             }
             return read_operations(operations, file, bytes, at);
         }
         if documents.iter().any(|document| !document.is_object()) {
             let what = "a patch that is neither objects nor one list of operations";
-            return Err(at.problem(what, "write an object to merge, or a list of op, path and value"));
+            return Err(at.report_problem(what, "write an object to merge, or a list of op, path and value"));
         }
         if entry.target.is_some() && documents.len() > 1 {
             let what = "several objects in one patch with a target, which kustomize refuses";
-            return Err(at.problem(what, "make an entry of each, or remove the target"));
+            return Err(at.report_problem(what, "make an entry of each, or remove the target"));
         }
-        let objects = object::read(file, bytes).map_err(located)?;
+        let objects = object::read_objects(file, bytes).map_err(located)?;
         Ok(Self::Merge(objects.into_iter().map(|object| object.value).collect()))
     }
 }
@@ -69,23 +70,24 @@ fn read_operations(operations: &[Value], file: &str, bytes: &[u8], at: &Position
     for (index, operation) in operations.iter().enumerate() {
         let name = text::str_at(operation, &["op"]).unwrap_or_default();
         let line = |needle: &str| {
-            if file == at.file { at.line } else { text::line_with(bytes, needle).unwrap_or(1) }
+            if file == at.file { at.line } else { text::find_line(bytes, needle).unwrap_or(1) }
         };
         if !OPERATIONS.contains(&name) {
-            let what = format!("operation {} has op {}, which is unknown", index + 1, text::excerpt(name));
+            let what =
+                format!("operation {} has op {}, which is unknown", index + 1, text::quote_excerpt(name));
             let help = format!("use one of {}", OPERATIONS.join(", "));
-            return Err(Problem::new(file, what, help).at(line("op:")));
+            return Err(Problem::new(file, what, help).at_line(line("op:")));
         }
         if let Err(error) = serde_json::from_value::<PatchOperation>(operation.clone()) {
             let what = format!("operation {} ({name}) is not readable: {error}", index + 1);
             let help =
                 "write path as a JSON pointer that begins with /, and value or from where the op needs it";
-            return Err(Problem::new(file, what, help).at(line("path:")));
+            return Err(Problem::new(file, what, help).at_line(line("path:")));
         }
     }
     serde_json::from_value(Value::Array(operations.to_vec()))
         .map(Patch::Operations)
-        .map_err(|error| at.problem(format!("the patch is not readable: {error}"), "correct it"))
+        .map_err(|error| at.report_problem(format!("the patch is not readable: {error}"), "correct it"))
 }
 
 /// Origin of a patch.
@@ -100,17 +102,17 @@ pub struct PatchOrigin<'a> {
 }
 
 /// Applies a patch to all objects that it targets.
-pub fn apply(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) -> Result<(), Problem> {
+pub fn apply_patch(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) -> Result<(), Problem> {
     let PatchOrigin { file, at, .. } = source;
     let Some(target) = source.entry.and_then(|entry| entry.target.as_ref()) else {
         return merge_each(patch, source, rendered);
     };
-    let selector = target.selector().map_err(|what| at.problem(what, "correct the target"))?;
+    let selector = target.build_selector().map_err(|what| at.report_problem(what, "correct the target"))?;
     let selected: Vec<usize> = rendered
         .objects
         .iter()
         .enumerate()
-        .filter(|(_, object)| selector.matches(object))
+        .filter(|(_, object)| selector.matches_object(object))
         .map(|(index, _)| index)
         .collect();
     if selected.is_empty() {
@@ -153,7 +155,7 @@ fn merge_each(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) -
             }
             (Some(_), Some(_)) => {
                 let what = format!("a patch of {id} matches several objects, which kustomize refuses");
-                return Err(at.problem(what, "set target with the fields that tell them apart"));
+                return Err(at.report_problem(what, "set target with the fields that tell them apart"));
             }
             (None, _) if rendered.may_have_more() => {
                 rendered.pending.push(PendingPatch { patch: one, selector: None, file: file.to_owned() });
@@ -161,7 +163,7 @@ fn merge_each(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) -
             (None, _) => {
                 let what = format!("no object matches the patch of {id}, which kustomize refuses");
                 let help = "correct apiVersion, kind, name and namespace of the patch, or remove it";
-                return Err(at.problem(what, help));
+                return Err(at.report_problem(what, help));
             }
         }
     }
@@ -176,18 +178,18 @@ fn apply_to(patch: &Patch, source: PatchOrigin<'_>, object: &mut Object) -> Resu
         Patch::Operations(operations) => {
             let id = object.id();
             for (index, operation) in operations.0.iter().enumerate() {
-                object.change(|value| operate(value, operation)).map_err(|error| {
+                object.change_value(|value| apply_operation(value, operation)).map_err(|error| {
                     let what =
                         format!("operation {} at {} fails on {id}: {}", index + 1, error.path, error.kind);
                     let help = format!("correct the path, or the object in {}", object.file);
-                    at.problem(what, help)
+                    at.report_problem(what, help)
                 })?;
             }
         }
         Patch::Merge(objects) => {
             for value in objects {
-                let Some(mut merged) = merge::merged(&object.value, value) else { return Ok(false) };
-                let allows = |option: &str| entry.is_some_and(|entry| entry.allows(option));
+                let Some(mut merged) = merge::merge_patch(&object.value, value) else { return Ok(false) };
+                let allows = |option: &str| entry.is_some_and(|entry| entry.allows_option(option));
                 for (path, is_free) in [
                     (&["kind"][..], allows("allowKindChange")),
                     (&["apiVersion"], allows("allowKindChange")),
@@ -195,10 +197,10 @@ fn apply_to(patch: &Patch, source: PatchOrigin<'_>, object: &mut Object) -> Resu
                     (&["metadata", "namespace"], false),
                 ] {
                     if !is_free {
-                        restore(&mut merged, &object.value, path);
+                        restore_field(&mut merged, &object.value, path);
                     }
                 }
-                object.change(|value| *value = merged);
+                object.change_value(|value| *value = merged);
             }
         }
     }
@@ -210,11 +212,11 @@ fn apply_to(patch: &Patch, source: PatchOrigin<'_>, object: &mut Object) -> Resu
 
 /// Applies one operation as kustomize does: `replace` of a missing field of a mapping adds it, which RFC 6902 refuses. Annotations exist
 /// during a patch, because kustomize adds its own.
-fn operate(value: &mut Value, operation: &PatchOperation) -> Result<(), PatchError> {
+fn apply_operation(value: &mut Value, operation: &PatchOperation) -> Result<(), PatchError> {
     let annotations = ["metadata", "annotations"];
     let had_none = text::at(value, &annotations).is_none();
     if had_none && operation.path().as_str().starts_with("/metadata/annotations/") {
-        let _ = annotations.iter().try_fold(&mut *value, |value, key| object::child(value, key));
+        let _ = annotations.iter().try_fold(&mut *value, |value, key| object::child_mapping(value, key));
     }
     let adding = match operation {
         PatchOperation::Replace(ReplaceOperation { path, value: new }) => {
@@ -232,7 +234,7 @@ fn operate(value: &mut Value, operation: &PatchOperation) -> Result<(), PatchErr
 }
 
 /// Restores a field: a merge does not change the identity of an object.
-fn restore(merged: &mut Value, before: &Value, path: &[&str]) {
+fn restore_field(merged: &mut Value, before: &Value, path: &[&str]) {
     let Some((last, parents)) = path.split_last() else { return };
     let parent = parents.iter().try_fold(merged, |value, key| value.get_mut(*key));
     let Some(fields) = parent.and_then(Value::as_object_mut) else { return };
@@ -248,7 +250,7 @@ pub fn describe_remote(pending: &[PendingPatch], assumed: &Value) -> Option<Obje
     for PendingPatch { patch, selector, file } in pending {
         let object = found.clone().unwrap_or_else(|| Object::new(file, assumed.clone()));
         let is_for = match (selector, patch) {
-            (Some(selector), _) => selector.names_kind() && selector.matches(&object),
+            (Some(selector), _) => selector.names_kind() && selector.matches_object(&object),
             (None, Patch::Merge(objects)) => objects.iter().any(|value| ObjectId::of(value) == object.id()),
             (None, Patch::Operations(_)) => false,
         };

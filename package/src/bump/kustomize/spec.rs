@@ -136,7 +136,7 @@ pub enum PatchSource<'a> {
 
 impl PatchEntry {
     /// The text that locates its line: the path, or the first line of the patch.
-    pub fn written(&self) -> &str {
+    pub fn locating_text(&self) -> &str {
         let text = self.path.as_deref().or(self.patch.as_deref()).unwrap_or_default();
         text.trim()
     }
@@ -147,19 +147,19 @@ impl PatchEntry {
         match (given(&self.path), given(&self.patch)) {
             (true, false) => Ok(PatchSource::File(self.path.as_deref().unwrap_or_default())),
             (false, true) => Ok(PatchSource::Inline(self.patch.as_deref().unwrap_or_default())),
-            (true, true) => Err(at.problem(
+            (true, true) => Err(at.report_problem(
                 "a patch with both path and patch, which kustomize refuses",
                 "remove one of the two",
             )),
-            (false, false) => {
-                Err(at
-                    .problem("a patch without path and patch, which kustomize refuses", "set one of the two"))
-            }
+            (false, false) => Err(at.report_problem(
+                "a patch without path and patch, which kustomize refuses",
+                "set one of the two",
+            )),
         }
     }
 
     /// Whether the patch may rename its object or change its kind.
-    pub fn allows(&self, option: &str) -> bool {
+    pub fn allows_option(&self, option: &str) -> bool {
         self.options.as_ref().and_then(|options| options.get(option)).copied().unwrap_or_default()
     }
 }
@@ -167,9 +167,9 @@ impl PatchEntry {
 impl KustomizationSpec {
     /// Reads a kustomization.
     pub fn read(file: &str, bytes: &[u8]) -> Result<Self, Problem> {
-        let mut documents = text::documents(file, bytes)?;
+        let mut documents = text::parse_documents(file, bytes)?;
         let (Some(Value::Object(mut fields)), true) = (documents.pop(), documents.is_empty()) else {
-            return Err(Problem::new(file, "no kustomization", "a kustomization is one mapping").at(1));
+            return Err(Problem::new(file, "no kustomization", "a kustomization is one mapping").at_line(1));
         };
         // An empty field counts as absent.
         fields.retain(|_, value| !value.is_null());
@@ -179,12 +179,14 @@ impl KustomizationSpec {
             let unknown = inner.split('`').nth(1).filter(|_| inner.starts_with("unknown field"));
             let top = path.split(['.', '[']).next().unwrap_or_default();
             let needle = unknown.unwrap_or(top);
-            let line = text::line_with(bytes, &format!("{needle}:")).unwrap_or(1);
+            let line = text::find_line(bytes, &format!("{needle}:")).unwrap_or(1);
             let what = match unknown {
-                Some(field) => format!("{} is no field that kustomize knows here", text::excerpt(field)),
-                None => format!("{path} is not readable: {}", text::excerpt(&inner)),
+                Some(field) => {
+                    format!("{} is no field that kustomize knows here", text::quote_excerpt(field))
+                }
+                None => format!("{path} is not readable: {}", text::quote_excerpt(&inner)),
             };
-            Problem::new(file, what, "correct the field").at(line)
+            Problem::new(file, what, "correct the field").at_line(line)
         })?;
         let entries = std::mem::take(&mut spec.patches_strategic_merge);
         // An entry of several lines is the patch itself; a single line is a path.
@@ -204,9 +206,9 @@ impl KustomizationSpec {
     /// Refuses a component below `resources`, and anything else below `components`.
     pub fn expect_kind(&self, file: &str, bytes: &[u8], expected: ManifestKind) -> Result<(), Problem> {
         let refuse = |field: &str, value: &str, wanted: &str, help: &str| {
-            let line = text::line_with(bytes, &format!("{field}:")).unwrap_or(1);
-            let what = format!("{field} is {}, where kustomize expects {wanted}", text::excerpt(value));
-            Err(Problem::new(file, what, help).at(line))
+            let line = text::find_line(bytes, &format!("{field}:")).unwrap_or(1);
+            let what = format!("{field} is {}, where kustomize expects {wanted}", text::quote_excerpt(value));
+            Err(Problem::new(file, what, help).at_line(line))
         };
         let kind = self.kind.as_deref().unwrap_or(ManifestKind::Kustomization.name());
         if kind != expected.name() {
@@ -237,7 +239,7 @@ impl KustomizationSpec {
     }
 
     /// Fields that only kustomize itself resolves.
-    pub fn unresolved<'a>(&'a self, file: &'a str) -> impl Iterator<Item = Unresolved> + 'a {
+    pub fn unresolved_fields<'a>(&'a self, file: &'a str) -> impl Iterator<Item = Unresolved> + 'a {
         let adds = [
             !self.helm_charts.is_empty(),
             !self.helm_chart_inflation_generator.is_empty(),

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 use testplatform_apis::{catalogue, template::parameter::under};
 
-use super::{lines::Lines, strict::resolved};
+use super::{lines::Lines, strict::resolve_schema};
 
 /// Corrections: path and message of each.
 pub(super) type Unquoted = Vec<(String, String)>;
@@ -29,7 +29,7 @@ struct TextReader<'a> {
 
 impl TextReader<'_> {
     fn read_value(&mut self, schema: &Value, value: &Value, path: &str) -> Value {
-        let schema = resolved(self.root, schema);
+        let schema = resolve_schema(self.root, schema);
         match value {
             Value::Object(members) => {
                 let inner =

@@ -8,7 +8,7 @@ use testplatform_apis::{
     template::Backend,
 };
 
-mod inside;
+mod namespaced;
 
 /// Purpose of a hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +40,7 @@ const CLUSTER_POOL: Kind =
 
 impl Subject {
     /// All subjects.
-    pub const EVERY: [Self; 9] = [
+    pub const ALL: [Self; 9] = [
         Self::EphemeralCluster,
         Self::ClusterClaim,
         Self::Byoc,
@@ -53,8 +53,8 @@ impl Subject {
     ];
 
     /// Subjects that are checked by default: the served kinds show whether they concern a hub.
-    pub fn unnamed() -> Vec<Self> {
-        Self::EVERY.into_iter().filter(|subject| !subject.must_be_named()).collect()
+    pub fn default_subjects() -> Vec<Self> {
+        Self::ALL.into_iter().filter(|subject| !subject.must_be_named()).collect()
     }
 
     /// Its name on the command line.
@@ -74,8 +74,8 @@ impl Subject {
     /// # Errors
     /// If there is no such subject.
     pub fn parse(word: &str) -> Result<Self, String> {
-        let words = Self::EVERY.map(Self::as_str).join(", ");
-        let found = Self::EVERY.into_iter().find(|subject| subject.as_str() == word);
+        let words = Self::ALL.map(Self::as_str).join(", ");
+        let found = Self::ALL.into_iter().find(|subject| subject.as_str() == word);
         found.ok_or_else(|| format!("expected one of {words}"))
     }
 
@@ -146,7 +146,7 @@ impl Subject {
 
 /// A permission of an identity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Right {
+pub struct Permission {
     /// The verb.
     pub verb: &'static str,
     /// API group; empty for the core group.
@@ -159,7 +159,7 @@ pub struct Right {
     pub name: Option<&'static str>,
 }
 
-impl fmt::Display for Right {
+impl fmt::Display for Permission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { verb, group, resource, namespace, name } = self;
         let dot = if group.is_empty() { "" } else { "." };
@@ -179,7 +179,7 @@ impl fmt::Display for Right {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
     /// The right.
-    pub right: Right,
+    pub right: Permission,
     /// Whether it is optional.
     pub advised: bool,
     /// Purpose.
@@ -188,25 +188,25 @@ pub struct Need {
 
 /// Scope of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct CheckPlan {
     /// Subjects to check.
     pub subjects: Vec<Subject>,
     /// Whether the user named them, so their kinds have to exist.
     pub named: bool,
     /// Namespaces of objects that differ from the default.
-    pub elsewhere: BTreeMap<Subject, String>,
+    pub custom_namespaces: BTreeMap<Subject, String>,
     /// Namespace of published credentials that differs from the default.
     pub credentials: Option<String>,
     /// Namespace of the hub's facts.
     pub facts: String,
 }
 
-impl Default for Plan {
+impl Default for CheckPlan {
     fn default() -> Self {
         Self {
-            subjects: Subject::unnamed(),
+            subjects: Subject::default_subjects(),
             named: false,
-            elsewhere: BTreeMap::new(),
+            custom_namespaces: BTreeMap::new(),
             credentials: None,
             facts: "provider-testplatform".into(),
         }
@@ -220,20 +220,20 @@ pub const READS: [&str; 2] = ["get", "patch"];
 /// Verbs of a watch.
 pub const WATCHES: [&str; 2] = ["list", "watch"];
 
-fn right(
+fn build_permission(
     verb: &'static str,
     group: &'static str,
     resource: &'static str,
     namespace: Option<&str>,
     name: Option<&'static str>,
-) -> Right {
-    Right { verb, group, resource, namespace: namespace.map(str::to_owned), name }
+) -> Permission {
+    Permission { verb, group, resource, namespace: namespace.map(str::to_owned), name }
 }
 
-impl Plan {
+impl CheckPlan {
     /// Namespace of a subject's objects.
     pub fn namespace(&self, subject: Subject) -> Option<&str> {
-        self.elsewhere.get(&subject).map(String::as_str).or(subject.namespace())
+        self.custom_namespaces.get(&subject).map(String::as_str).or(subject.namespace())
     }
 
     /// Namespace of a subject's published credentials.
@@ -253,44 +253,45 @@ impl Plan {
     /// The required rights.
     pub fn needs(&self, subject: Subject) -> Vec<Need> {
         let mut needs = match subject {
-            Subject::Byoc => inside::byoc(&[CARRIER_ROLE]),
-            Subject::ByocTemplate => inside::byoc(&[CARRIER_ROLE, PUBLISHER_ROLE]),
-            Subject::Space => inside::spaces(),
+            Subject::Byoc => namespaced::byoc(&[CARRIER_ROLE]),
+            Subject::ByocTemplate => namespaced::byoc(&[CARRIER_ROLE, PUBLISHER_ROLE]),
+            Subject::Space => namespaced::spaces(),
             Subject::EphemeralCluster | Subject::ClusterClaim | Subject::Template(_) => vec![],
         };
         for kind in subject.kinds() {
             let namespace = self.namespace(subject);
             needs.extend(WRITES.map(|verb| Need {
-                right: right(verb, kind.group, kind.plural, namespace, None),
+                right: build_permission(verb, kind.group, kind.plural, namespace, None),
                 advised: false,
                 why: "clusters are asked for, followed and taken away by it",
             }));
             // A pool for one cluster does not change after its creation.
             let watches = WATCHES.into_iter().filter(|_| kind.plural != CLUSTER_POOL.plural);
             needs.extend(watches.map(|verb| Need {
-                right: right(verb, kind.group, kind.plural, None, None),
+                right: build_permission(verb, kind.group, kind.plural, None, None),
                 advised: true,
                 why: "without it provider-kubernetes polls, every 30 seconds to 10 minutes",
             }));
         }
         for kind in subject.watched_kinds() {
             needs.extend(READS.into_iter().chain(WATCHES).map(|verb| Need {
-                right: right(verb, kind.group, kind.plural, None, None),
+                right: build_permission(verb, kind.group, kind.plural, None, None),
                 advised: true,
                 why: "without it the addresses, version and nodes of clusters are unknown, and whether they are degraded",
             }));
         }
         let credentials = Some(self.credentials(subject));
         needs.extend(READS.map(|verb| Need {
-            right: right(verb, "", "secrets", credentials, None),
+            right: build_permission(verb, "", "secrets", credentials, None),
             advised: false,
             why: "credentials are read, by a dry run of a patch",
         }));
         if subject == Subject::Template(Backend::Caas) {
             let behind = Backend::HyperShift.cluster_kind();
             let namespace = self.namespace(Subject::Template(Backend::HyperShift));
-            let reads = READS.map(|verb| right(verb, behind.group, behind.plural, namespace, None));
-            let watches = WATCHES.map(|verb| right(verb, behind.group, behind.plural, None, None));
+            let reads =
+                READS.map(|verb| build_permission(verb, behind.group, behind.plural, namespace, None));
+            let watches = WATCHES.map(|verb| build_permission(verb, behind.group, behind.plural, None, None));
             needs.extend(reads.into_iter().chain(watches).map(|right| Need {
                 right,
                 advised: true,
@@ -299,12 +300,12 @@ impl Plan {
         }
         if let Subject::Template(_) = subject {
             needs.extend(WRITES.map(|verb| Need {
-                right: right(verb, "", "configmaps", self.namespace(subject), None),
+                right: build_permission(verb, "", "configmaps", self.namespace(subject), None),
                 advised: true,
                 why: "templates with bundles, prerequisites or credentials of clouds order them by ConfigMaps",
             }));
             needs.extend(READS.map(|verb| Need {
-                right: right(verb, "", "configmaps", Some(&self.facts), Some(CONFIG_MAP)),
+                right: build_permission(verb, "", "configmaps", Some(&self.facts), Some(CONFIG_MAP)),
                 advised: true,
                 why: "without it the hub's facts are unknown, and its load is estimated",
             }));
@@ -313,8 +314,9 @@ impl Plan {
     }
 
     /// Dangerous rights that nothing needs.
-    pub fn excess(&self) -> Vec<Right> {
-        let everywhere = |verb, group, resource| Right { verb, group, resource, namespace: None, name: None };
+    pub fn excess_rights(&self) -> Vec<Permission> {
+        let everywhere =
+            |verb, group, resource| Permission { verb, group, resource, namespace: None, name: None };
         vec![
             everywhere("*", "*", "*"),
             everywhere("get", "", "secrets"),

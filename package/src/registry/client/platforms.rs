@@ -13,9 +13,9 @@ impl Client {
     ///
     /// # Errors
     /// If the registry does not answer, or the reference is no image.
-    pub async fn platforms(&mut self) -> anyhow::Result<Option<BTreeSet<String>>> {
-        self.scheme = self.http.scheme(self.host()).await;
-        let answer = self.manifest().await?;
+    pub async fn list_platforms(&mut self) -> anyhow::Result<Option<BTreeSet<String>>> {
+        self.scheme = self.http.scheme(self.registry_host()).await;
+        let answer = self.fetch_manifest().await?;
         if answer.status == StatusCode::NOT_FOUND {
             return Ok(None);
         }
@@ -24,12 +24,12 @@ impl Client {
         if is_index(&root.media_type) {
             let index: Index = serde_json::from_slice(&bytes).with_context(no_image)?;
             let platforms = index.manifests.into_iter().filter_map(|manifest| manifest.platform);
-            return Ok(Some(platforms.filter(runs).map(|platform| platform.to_string()).collect()));
+            return Ok(Some(platforms.filter(is_runnable).map(|platform| platform.to_string()).collect()));
         }
         let manifest: Manifest = serde_json::from_slice(&bytes).with_context(no_image)?;
         let digest = manifest.config.digest;
         let answer = self.send(Method::GET, &format!("blobs/{digest}"), &[], &[]).await?;
-        self.expect(&answer, &[StatusCode::OK], &format!("lacks {digest}"))?;
+        self.expect_status(&answer, &[StatusCode::OK], &format!("lacks {digest}"))?;
         ensure!(Digest::of(&answer.body) == digest, "the bytes under {digest} have another digest");
         let platform: Platform = serde_json::from_slice(&answer.body)
             .with_context(|| format!("{} does not say what it runs on", self.reference))?;
@@ -38,6 +38,6 @@ impl Client {
 }
 
 /// Whether it is a real platform. Signatures and bills of materials are index entries for an unknown platform.
-fn runs(platform: &Platform) -> bool {
+fn is_runnable(platform: &Platform) -> bool {
     platform.os != "unknown"
 }

@@ -2,7 +2,7 @@
 
 use testplatform_apis::{byoc::REQUEST, space::CLUSTER_ROLE};
 
-use super::{Need, WATCHES, WRITES, right};
+use super::{Need, WATCHES, WRITES, build_permission};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 /// Verbs on objects in that namespace, which are never deleted individually.
@@ -14,7 +14,7 @@ fn need(verb: &'static str, group: &'static str, resource: &'static str, name: O
         (_, "namespaces") => "every claim has a namespace of its own",
         _ => "it is made in the namespace of every claim",
     };
-    Need { right: right(verb, group, resource, None, name), advised: false, why }
+    Need { right: build_permission(verb, group, resource, None, name), advised: false, why }
 }
 
 /// For claims with credentials of the tenant, besides their kinds. `roles` are granted to a subject in each namespace.
@@ -32,7 +32,7 @@ pub(super) fn byoc(roles: &[&'static str]) -> Vec<Need> {
 pub(super) fn spaces() -> Vec<Need> {
     let mut needs: Vec<Need> = WRITES.map(|verb| need(verb, "", "namespaces", None)).into();
     needs.extend(WATCHES.map(|verb| Need {
-        right: right(verb, "", "namespaces", None, None),
+        right: build_permission(verb, "", "namespaces", None, None),
         advised: true,
         why: "without it provider-kubernetes polls, and sees late that credentials are published",
     }));

@@ -25,7 +25,7 @@ impl Access {
     ///
     /// # Errors
     /// If there is none, or it cannot be read.
-    pub fn read(&self) -> anyhow::Result<Kubeconfig> {
+    pub fn read_kubeconfig(&self) -> anyhow::Result<Kubeconfig> {
         match &self.kubeconfig {
             Some(file) => {
                 Kubeconfig::read_from(file).with_context(|| format!("cannot read {}", file.display()))
@@ -44,7 +44,7 @@ impl Access {
     ///
     /// # Errors
     /// If the kubeconfig is unusable.
-    pub async fn client(&self, kubeconfig: Kubeconfig) -> anyhow::Result<Client> {
+    pub async fn build_client(&self, kubeconfig: Kubeconfig) -> anyhow::Result<Client> {
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
         let named = kubeconfig.clusters.iter().filter_map(|named| named.cluster.as_ref()?.proxy_url.clone());
         let named: Vec<String> = named.collect();
@@ -57,7 +57,7 @@ impl Access {
 }
 
 /// An API server's refusal, in one sentence.
-pub fn said(error: kube::Error) -> anyhow::Error {
+pub fn describe_error(error: kube::Error) -> anyhow::Error {
     match error {
         kube::Error::Api(status) => anyhow::anyhow!("the API server says: {}", status.message),
         other => anyhow::Error::new(other).context("the API server cannot be reached"),

@@ -14,18 +14,18 @@ use testplatform_apis::{ci_operator::CiOperator, input::Settings, names::ephemer
 /// A composite that the incumbent's Composition must not take over.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Kept {
+pub struct StayingComposite {
     /// Name of the composite.
     pub composite: String,
     /// Namespace and name of its claim; none for a composite of an administrator.
     pub claim: Option<String>,
     /// Fate of its cluster.
-    pub reason: Reason,
+    pub reason: StayReason,
 }
 
 /// Reason for which a composite has to stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Reason {
+pub enum StayReason {
     /// It requests a cluster by another block than `ciOperator`. The Object of its cluster would become an EphemeralCluster, and its
     /// previous object would be deleted or orphaned.
     OtherBlock,
@@ -55,16 +55,16 @@ pub enum Reason {
 /// Result of the check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct RollbackReport {
     /// Number of composites.
     pub composites: usize,
     /// Number of composites that keep their revision anyway.
     pub manual: usize,
     /// Composites that have to stay and would not, by name.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<StayingComposite>,
 }
 
-impl Report {
+impl RollbackReport {
     /// Whether no cluster would be lost or created.
     pub fn is_clean(&self) -> bool {
         self.kept.is_empty()
@@ -72,43 +72,43 @@ impl Report {
 }
 
 /// Finds composites that have to stay with this function.
-pub fn report(composites: &[Value]) -> Report {
+pub fn build_report(composites: &[Value]) -> RollbackReport {
     let (manual, follow): (Vec<_>, Vec<_>) =
         composites.iter().partition(|composite| composite["spec"]["compositionUpdatePolicy"] == "Manual");
-    let mut kept: Vec<Kept> = follow.into_iter().filter_map(judge).collect();
+    let mut kept: Vec<StayingComposite> = follow.into_iter().filter_map(evaluate_composite).collect();
     kept.sort();
-    Report { composites: composites.len(), manual: manual.len(), kept }
+    RollbackReport { composites: composites.len(), manual: manual.len(), kept: kept }
 }
 
-fn judge(composite: &Value) -> Option<Kept> {
+fn evaluate_composite(composite: &Value) -> Option<StayingComposite> {
     // Crossplane no longer calls a function for it.
     if composite["metadata"]["deletionTimestamp"].is_string() {
         return None;
     }
     let claim = &composite["spec"]["claimRef"];
     let claim = claim["namespace"].as_str().zip(claim["name"].as_str());
-    Some(Kept {
+    Some(StayingComposite {
         composite: composite["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
         claim: claim.map(|(namespace, name)| format!("{namespace}/{name}")),
         reason: reason(composite)?,
     })
 }
 
-fn reason(composite: &Value) -> Option<Reason> {
+fn reason(composite: &Value) -> Option<StayReason> {
     let (spec, status) = (&composite["spec"], &composite["status"]);
     if !status["handedOver"].is_null() {
-        return Some(Reason::HandedOver);
+        return Some(StayReason::HandedOver);
     }
-    let Some(block) = spec["ciOperator"].as_object() else { return Some(Reason::OtherBlock) };
+    let Some(block) = spec["ciOperator"].as_object() else { return Some(StayReason::OtherBlock) };
     match status["phase"].as_str() {
-        Some("Failed") => Some(Reason::Failed),
-        Some("Deprovisioned") => Some(Reason::Deprovisioned),
-        _ if is_elsewhere(status) => Some(Reason::Elsewhere),
-        Some("Deprovisioning") if spec["tearDownCluster"] != true => Some(Reason::Ending),
-        _ if spec["credentials"]["mode"] == "ServiceAccount" => Some(Reason::ServiceAccount),
-        _ if CiOperator(block.clone()).forwarded() != *block => Some(Reason::Refused),
-        _ if !spec["claimRef"]["namespace"].is_string() => Some(Reason::NoTenant),
-        _ => spliced(composite).any(|text| !is_text_without_quotes(text)).then_some(Reason::Unquoted),
+        Some("Failed") => Some(StayReason::Failed),
+        Some("Deprovisioned") => Some(StayReason::Deprovisioned),
+        _ if is_elsewhere(status) => Some(StayReason::Elsewhere),
+        Some("Deprovisioning") if spec["tearDownCluster"] != true => Some(StayReason::Ending),
+        _ if spec["credentials"]["mode"] == "ServiceAccount" => Some(StayReason::ServiceAccount),
+        _ if CiOperator(block.clone()).forwarded() != *block => Some(StayReason::Refused),
+        _ if !spec["claimRef"]["namespace"].is_string() => Some(StayReason::NoTenant),
+        _ => spliced(composite).any(|text| !is_text_without_quotes(text)).then_some(StayReason::Unquoted),
     }
 }
 
@@ -137,7 +137,7 @@ fn is_elsewhere(status: &Value) -> bool {
         || other(&status["backend"]["namespace"], &incumbent.namespace)
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for RollbackReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for kept in &self.kept {
             writeln!(f, "{kept}")?;
@@ -158,33 +158,33 @@ impl fmt::Display for Report {
     }
 }
 
-impl fmt::Display for Kept {
+impl fmt::Display for StayingComposite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let claim =
             self.claim.as_deref().map_or_else(|| "no claim".to_owned(), |claim| format!("claim {claim}"));
         write!(f, "{} ({claim}): ", self.composite)?;
         f.write_str(match self.reason {
-            Reason::OtherBlock => {
+            StayReason::OtherBlock => {
                 "it has no ciOperator; its cluster would be ended, or left with nobody to end it"
             }
-            Reason::Failed => "it is Failed; another cluster would be made for it",
-            Reason::Deprovisioned => "it is Deprovisioned; another cluster would be made for it",
-            Reason::HandedOver => "its cluster was handed over; deleting the claim would end it",
-            Reason::Elsewhere => {
+            StayReason::Failed => "it is Failed; another cluster would be made for it",
+            StayReason::Deprovisioned => "it is Deprovisioned; another cluster would be made for it",
+            StayReason::HandedOver => "its cluster was handed over; deleting the claim would end it",
+            StayReason::Elsewhere => {
                 "its cluster is not where the incumbent's are; another would be made there, and nobody would end this one"
             }
-            Reason::Ending => "its end, which its spec does not ask for, would be called off; wait until it is over",
-            Reason::NoTenant => {
+            StayReason::Ending => "its end, which its spec does not ask for, would be called off; wait until it is over",
+            StayReason::NoTenant => {
                 "it has no claim; the hub would be told another tenant, and may withdraw its credentials"
             }
-            Reason::Unquoted => {
+            StayReason::Unquoted => {
                 "a run's name in its annotations, or its namespace, is no text without quotes; no pass would succeed, \
                  and nothing end its cluster but deletion"
             }
-            Reason::ServiceAccount => {
+            StayReason::ServiceAccount => {
                 "its credentials are a ServiceAccount's; the admin's would be published, or none renewed"
             }
-            Reason::Refused => {
+            StayReason::Refused => {
                 "its ciOperator has nulls or an empty test.clusterClaim, which the hub refuses; its cluster could not be ended"
             }
         })

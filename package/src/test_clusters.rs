@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 use testplatform_apis::{claim, input, test_cluster, xrd};
 
-use crate::{File, build, document, install};
+use crate::{GeneratedFile, build, install, render_generated};
 
 /// Name of the Composition.
 pub const COMPOSITION: &str = "testplatform-test-cluster";
@@ -60,19 +60,19 @@ pub fn count_both(composition: &mut Value) {
 }
 
 /// The component: definition and Composition, each with Argo CD's annotations.
-pub(crate) fn component() -> anyhow::Result<Vec<File>> {
+pub(crate) fn component() -> anyhow::Result<Vec<GeneratedFile>> {
     // Pruning the definition would delete every composite, and with it every cluster. The definition precedes the function, whose status it
     // declares.
     let mut composition = composition();
     count_both(&mut composition);
     Ok(vec![
-        File {
+        GeneratedFile {
             path: "install/components/test-clusters/composition.yaml",
-            text: document(&install::kept(composition, "3"))?,
+            text: render_generated(&install::protect_from_prune(composition, "3"))?,
         },
-        File {
+        GeneratedFile {
             path: "install/components/test-clusters/definition.yaml",
-            text: document(&install::kept(xrd::test_cluster()?, "-1"))?,
+            text: render_generated(&install::protect_from_prune(xrd::test_cluster()?, "-1"))?,
         },
     ])
 }
