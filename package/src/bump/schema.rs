@@ -59,7 +59,7 @@ const OTHER_KEYWORDS: [&str; 8] =
 pub fn compare_definitions(old: &Value, new: &Value) -> Vec<SchemaChange> {
     let mut changes = Vec::new();
     let mut add = |path: &str, verdict, what: String| {
-        changes.push(SchemaChange { path: path.to_owned(), verdict, what })
+        changes.push(SchemaChange { path: path.to_owned(), verdict, what });
     };
     for path in [
         &["metadata", "name"][..],

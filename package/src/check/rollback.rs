@@ -77,7 +77,7 @@ pub fn build_report(composites: &[Value]) -> RollbackReport {
         composites.iter().partition(|composite| composite["spec"]["compositionUpdatePolicy"] == "Manual");
     let mut kept: Vec<StayingComposite> = follow.into_iter().filter_map(evaluate_composite).collect();
     kept.sort();
-    RollbackReport { composites: composites.len(), manual: manual.len(), kept: kept }
+    RollbackReport { composites: composites.len(), manual: manual.len(), kept }
 }
 
 fn evaluate_composite(composite: &Value) -> Option<StayingComposite> {

@@ -148,7 +148,8 @@ pub const PANELS: &[Panel] = &[
 
 /// The complete dashboard. The viewer selects its data source.
 pub fn build_dashboard() -> Value {
-    let panels: Vec<Value> = PANELS.iter().enumerate().map(|(index, panel)| panel.to_json(index)).collect();
+    let panels: Vec<Value> =
+        PANELS.iter().enumerate().map(|(index, panel)| panel.render_json(index)).collect();
     json!({
         "uid": "testplatform",
         "title": "Test Platform clusters",
@@ -165,7 +166,7 @@ pub fn build_dashboard() -> Value {
 }
 
 impl Panel {
-    fn to_json(&self, index: usize) -> Value {
+    fn render_json(&self, index: usize) -> Value {
         let source = json!({ "type": "prometheus", "uid": "${datasource}" });
         let target = |(number, (expression, legend)): (usize, &(&str, &str))| json!({ "refId": format!("Q{number}"), "datasource": source, "expr": expression, "legendFormat": legend });
         let targets: Vec<Value> = self.queries.iter().enumerate().map(target).collect();
