@@ -3,14 +3,14 @@
 use std::{path::Path, sync::LazyLock};
 
 use testplatform_package::bump::{
-    COMPONENT, Context, Environment, Plan, Request, Rings, Scope, Tree, UPSTREAM_SOURCE, check as findings,
-    disk, plan,
+    COMPONENT, CheckContext, Environment, Plan, Request, Rings, Scope, Tree, UPSTREAM_SOURCE, disk,
+    plan_changes, run_checks,
 };
 
 /// A small infra-deployments, in which the text replaces files.
 static TREE: LazyLock<Tree> = LazyLock::new(|| {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../package/tests/data/infra-deployments");
-    disk::read(&data, COMPONENT).expect("the small repository")
+    disk::read_checkout(&data, COMPONENT).expect("the small repository")
 });
 /// Before each file stands its path below the repository.
 const MARK: &str = "-- ";
@@ -21,13 +21,13 @@ const COMMIT: usize = 40;
 pub fn check(bytes: &[u8]) {
     let tree = tree(bytes);
     let source = UPSTREAM_SOURCE.parse().expect("a source");
-    let context = Context::new(COMPONENT, source, Rings::shipped().expect("rings"));
-    let _ = findings(&tree, &context);
+    let context = CheckContext::new(COMPONENT, source, Rings::default_rings().expect("rings"));
+    let _ = run_checks(&tree, &context);
     let both = [Environment::Development, Environment::Staging];
     for request in [request(&both, &[]), request(&[Environment::Production], &["all"])] {
-        let Ok(first) = plan(&tree, &request) else { continue };
+        let Ok(first) = plan_changes(&tree, &request) else { continue };
         let after = applied(&tree, &first);
-        let second = plan(&after, &request).expect("what was edited can be edited");
+        let second = plan_changes(&after, &request).expect("what was edited can be edited");
         assert_eq!(second.edits.into_keys().collect::<Vec<_>>(), Vec::<String>::new(), "twice is not once");
     }
 }
@@ -66,7 +66,7 @@ fn request(environments: &[Environment], rings: &[&str]) -> Request {
         images: Vec::new(),
         environment_configs: true,
         force: false,
-        rings: Rings::shipped().expect("rings"),
+        rings: Rings::default_rings().expect("rings"),
     }
 }
 

@@ -1,16 +1,16 @@
 //! `cargo xpkg build`: the images that users install, without Docker.
 //!
-//! Input: programs, generated YAML, what cargo knows about the sources. Output: images. [`programs`] runs cargo and
-//! [`command`] touches the disk, everything else is pure.
+//! Input: programs, generated YAML, cargo's knowledge of the sources. Output: images. [`programs`] runs cargo and [`command`] touches the
+//! disk; everything else is pure.
 //!
-//! **Invariant:** the same programs and files give the same digests, wherever and whenever they are packed.
+//! **Invariant:** the same programs and files give the same digests, on every machine and at every time.
 //!
-//! What the images leave out, and why:
+//! The images leave these out, for these reasons:
 //! - **No libraries, no shell.** The programs are linked statically, with time zones compiled in.
-//! - **No CA bundle.** It would age in an image that nothing rebuilds. The function calls nobody, and the provider
-//!   takes the CA from its kubeconfig: it refuses at start, by the file's name, one without CA data, unless `SSL_CERT_FILE` names a bundle
-//!   that an administrator mounts.
-//! - **No `/etc/passwd`.** The user is a number, and `OpenShift` replaces it with another one anyway.
+//! - **No CA bundle.** It would age in an image that nothing rebuilds. The function calls no server. The provider takes the CA from its
+//!   kubeconfig. At start it refuses a kubeconfig without CA data and names the file, unless `SSL_CERT_FILE` names a bundle that an
+//!   administrator mounts.
+//! - **No `/etc/passwd`.** The user is a number, and `OpenShift` replaces it anyway.
 
 pub mod command;
 pub mod images;
@@ -19,9 +19,9 @@ pub mod programs;
 pub mod sbom;
 pub mod stream;
 
-pub use images::{About, Program};
+pub use images::{BuildInfo, Program};
 
-/// The function: name of its package, of its program and of the Function object that the Compositions name.
+/// The function: name of its package, its program and the Function object that the Compositions reference.
 pub const FUNCTION: &str = "function-testplatform";
 /// The provider: name of its image and of its program.
 pub const PROVIDER: &str = "provider-testplatform";

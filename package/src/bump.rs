@@ -1,17 +1,16 @@
 //! `cargo xpkg bump`: moves the pinned commits in a checkout of an infra-deployments-like repository.
 //!
-//! Files in as bytes → [`plan()`] → edits → bytes out. Lines that are not meant keep every byte, because a file of a GitOps
-//! repository is reviewed as a diff and owned by others. Only [`disk`], [`git`] and [`command`] touch the world.
+//! Files in as bytes → [`plan()`] → edits → bytes out. Unaffected lines keep every byte, because a file of a GitOps repository is reviewed
+//! as a diff and owned by others. Only [`disk`], [`git`] and [`command`] perform I/O.
 //!
-//! **Invariant:** on an error nothing is changed. **Invariant:** what was edited is read again and means what was meant.
-//! **Invariant:** staging and production are never changed together.
+//! **Invariant:** an error changes nothing. **Invariant:** every edited file is parsed again and has the intended content. **Invariant:**
+//! staging and production never change together.
 
 mod application_set;
-mod body;
 mod checks;
 pub mod command;
 mod delta;
-mod deployed;
+mod deployed_paths;
 mod diff;
 pub mod disk;
 mod environment_config;
@@ -24,35 +23,38 @@ mod layout;
 mod pin;
 mod plan;
 mod problem;
+mod pull_request;
 mod report;
 mod rights;
 mod rings;
 pub(crate) mod schema;
-mod shared;
+mod shared_pins;
 mod text;
 mod tree;
 mod upstream;
 
-pub use body::{Facts, pull_request};
-pub use checks::{Context, check};
-pub use delta::{Risk, check as check_upstream, risk};
-pub use diff::unified;
-pub use finding::{Finding, Severity};
+pub use checks::{CheckContext, run_checks};
+pub use delta::{Risk, assess_risk, check_upstream};
+pub use diff::unified_diff;
+pub use finding::{Finding, FindingSeverity};
 pub use image::Image;
-pub use kustomize::{Ineffective, Object, ObjectId, Rendered, Unresolved, UnresolvedReason, render};
-pub use layout::{Overlay, Scope, overlays};
+pub use kustomize::{
+    Ineffective, Object, ObjectId, Rendered, Unresolved, UnresolvedReason, render_directory,
+};
+pub use layout::{Overlay, Scope, list_overlays};
 pub use pin::{Commit, Pin, Source};
-pub use plan::{Edit, Move, Plan, Request, plan};
+pub use plan::{Edit, PinMove, Plan, Request, plan_changes};
 pub use problem::Problem;
-pub use report::{Row, report};
-pub use rights::{Right, needed, of_cluster_role};
+pub use pull_request::{PullRequestFacts, render_pull_request};
+pub use report::{ReportRow, build_report};
+pub use rights::{Right, required_rights, rights_of_role};
 pub use rings::{Environment, Rings};
-pub use schema::{Change, Verdict, compare_definitions, compare_request, compare_schemas};
+pub use schema::{SchemaChange, Verdict, compare_definitions, compare_request, compare_schemas};
 pub use tree::Tree;
-pub use upstream::{Kind, Upstream, UpstreamCommit, commits_of_log};
+pub use upstream::{CommitKind, Upstream, UpstreamCommit, commits_of_log};
 
-/// The source that is moved if none is named: where the Konflux clusters have Crossplane and its compositions from.
+/// The default source: the repository from which the Konflux clusters get Crossplane and its compositions.
 pub const UPSTREAM_SOURCE: &str = "konflux-ci/crossplane-control-plane";
 
-/// The component that is edited if none is named.
+/// The default component.
 pub const COMPONENT: &str = "crossplane-control-plane";

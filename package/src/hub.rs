@@ -1,16 +1,16 @@
-//! `cargo xpkg hub-kubeconfig`: the kubeconfig behind a ProviderConfig, with a token that ends.
+//! `cargo xpkg hub-kubeconfig`: the kubeconfig behind a ProviderConfig, with an expiring token.
 //!
-//! Input: a cluster, its CA and a token. Output: a kubeconfig with everything inline. Only [`token`] asks an API server.
+//! Input: a cluster, its CA and a token. Output: a kubeconfig with everything inline. Only [`token`] calls an API server.
 
 use serde_json::{Value, json};
 
 pub mod command;
 pub mod token;
 
-/// What a kubeconfig leads to, and as whom.
+/// Target and identity of a kubeconfig.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Way<'a> {
-    /// Address of the API server, as seen from where it will be used.
+pub struct KubeconfigTarget<'a> {
+    /// Address of the API server, reachable by its users.
     pub server: &'a str,
     /// CA of the API server, PEM in base64.
     pub authority: &'a str,
@@ -22,9 +22,9 @@ pub struct Way<'a> {
     pub token: &'a str,
 }
 
-/// The kubeconfig. Everything is in it: a provider has no files beside it.
-pub fn kubeconfig(way: &Way<'_>) -> Value {
-    let Way { server, authority, account, namespace, token } = way;
+/// The kubeconfig. All data is inline, because a provider has no files next to it.
+pub fn build_kubeconfig(way: &KubeconfigTarget<'_>) -> Value {
+    let KubeconfigTarget { server, authority, account, namespace, token } = way;
     json!({
         "apiVersion": "v1",
         "kind": "Config",

@@ -1,11 +1,13 @@
-//! The packaging tool, `cargo xpkg`: what users install, generated from the types, built, pushed, checked and kept in step.
+//! The packaging tool, `cargo xpkg`: generates the installed files from the types, builds, pushes and checks packages, and synchronizes
+//! schemas.
 //!
-//! Input: the crate `testplatform-apis`. Output: files under `package/`, as path and text; only [`write()`] touches the disk.
-//! [`build`], [`registry`], [`check`], [`sync`], [`bump`], [`hub`] and [`offers`] are a subcommand each; [`install`] is what is made of data
-//! among the manifests that users install.
+//! Input: the crate `testplatform-apis`. Output: files under `package/`, as path and text; only [`write_files`] touches the disk.
+//! [`build`], [`registry`], [`check`], [`sync`], [`bump`], [`hub`] and [`offers`] are one subcommand each. [`install`] has the generated
+//! parts of the installed manifests.
 //!
-//! **Invariant:** nothing under `package/crds`, `package/xrds`, `package/input`, `package/function` and `package/configuration` is
-//! written by hand, lists for kustomize apart, nor are the Compositions of pools and TestClusters; a test generates all of it again and compares.
+//! **Invariant:** all files under `package/crds`, `package/xrds`, `package/input`, `package/function` and `package/configuration` are
+//! generated, except lists for kustomize. So are the Compositions of pools and TestClusters. A test generates all of them again and
+//! compares.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,29 +16,29 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 use testplatform_apis::{catalogue, claim, crd, offer, pool, space, template, xrd};
 
+pub mod access;
 pub mod build;
 pub mod bump;
 pub mod check;
-pub mod cluster;
 pub mod hub;
 pub mod install;
-pub mod modern;
 pub mod oci;
 pub mod offers;
 pub mod registry;
 pub mod sync;
+pub mod test_clusters;
 
 pub use testplatform_apis::yaml::to_yaml;
 
-/// What lists files for kustomize. It is no manifest itself.
+/// File name of a kustomization, which is no manifest itself.
 pub const KUSTOMIZATION: &str = "kustomization.yaml";
 
 /// A generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
-    /// Where it belongs, relative to the directory `package/`.
+pub struct GeneratedFile {
+    /// Path, relative to the directory `package/`.
     pub path: &'static str,
-    /// Its whole text.
+    /// Complete text.
     pub text: String,
 }
 
@@ -44,56 +46,80 @@ pub struct File {
 ///
 /// # Errors
 /// If a type has no schema that can be written as YAML.
-pub fn generate() -> anyhow::Result<Vec<File>> {
+pub fn generate_files() -> anyhow::Result<Vec<GeneratedFile>> {
     let input = xrd::input()?;
     let mut files = vec![
-        File { path: "compositions/testplatform-cluster-pool.yaml", text: document(&pool_composition())? },
-        File { path: "compositions/testplatform-test-cluster.yaml", text: document(&modern::composition())? },
-        File { path: "configuration/crossplane.yaml", text: document(&build::meta::configuration())? },
-        File {
+        GeneratedFile {
+            path: "compositions/testplatform-cluster-pool.yaml",
+            text: render_generated(&pool_composition())?,
+        },
+        GeneratedFile {
+            path: "compositions/testplatform-test-cluster.yaml",
+            text: render_generated(&test_clusters::composition())?,
+        },
+        GeneratedFile {
+            path: "configuration/crossplane.yaml",
+            text: render_generated(&build::meta::configuration_metadata())?,
+        },
+        GeneratedFile {
             path: "crds/ephemeralclusters.ci.openshift.io.yaml",
-            text: document(&crd::ephemeral_cluster())?,
+            text: render_generated(&crd::ephemeral_cluster())?,
         },
-        File { path: "function/crossplane.yaml", text: document(&build::meta::function())? },
-        // As it lies in the package: for builds in pipelines, where no tool of ours packs it.
-        File {
+        GeneratedFile {
+            path: "function/crossplane.yaml",
+            text: render_generated(&build::meta::function_metadata())?,
+        },
+        // In the form inside the package: for builds in pipelines that pack it without our tool.
+        GeneratedFile {
             path: "function/package.yaml",
-            text: generated(&build::stream::function(std::slice::from_ref(&input))?),
+            text: add_generated_header(&build::stream::render_function(std::slice::from_ref(&input))?),
         },
-        File { path: "input/inputs.testplatform.fn.crossplane.io.yaml", text: document(&input)? },
-        File {
+        GeneratedFile {
+            path: "input/inputs.testplatform.fn.crossplane.io.yaml",
+            text: render_generated(&input)?,
+        },
+        GeneratedFile {
             path: "input/testplatform-offers.schema.json",
             text: format!("{:#}\n", serde_json::to_value(offer::schema())?),
         },
-        File {
+        GeneratedFile {
             path: "input/testplatform-pools.schema.json",
             text: format!("{:#}\n", serde_json::to_value(catalogue::schema())?),
         },
-        File {
+        GeneratedFile {
             path: "input/testplatform-template.schema.json",
             text: format!("{:#}\n", serde_json::to_value(template::entry::schema())?),
         },
-        // With what installs them: spaces are for those who had them.
-        File { path: "install/components/spaces/composition.yaml", text: document(&space_composition())? },
-        File { path: "install/components/spaces/definition.yaml", text: document(&xrd::space()?)? },
-        File { path: "xrds/testclusters.ci.openshift.org.yaml", text: document(&xrd::test_cluster()?)? },
-        File {
-            path: "xrds/xtestplatformclusterpools.ci.openshift.org.yaml",
-            text: document(&xrd::test_platform_cluster_pool()?)?,
+        // Next to their kustomization: spaces are only for existing users.
+        GeneratedFile {
+            path: "install/components/spaces/composition.yaml",
+            text: render_generated(&space_composition())?,
         },
-        File {
+        GeneratedFile {
+            path: "install/components/spaces/definition.yaml",
+            text: render_generated(&xrd::space()?)?,
+        },
+        GeneratedFile {
+            path: "xrds/testclusters.ci.openshift.org.yaml",
+            text: render_generated(&xrd::test_cluster()?)?,
+        },
+        GeneratedFile {
+            path: "xrds/xtestplatformclusterpools.ci.openshift.org.yaml",
+            text: render_generated(&xrd::test_platform_cluster_pool()?)?,
+        },
+        GeneratedFile {
             path: "xrds/xtestplatformclusters.ci.openshift.org.yaml",
-            text: document(&xrd::test_platform_cluster()?)?,
+            text: render_generated(&xrd::test_platform_cluster()?)?,
         },
     ];
-    files.extend(install::files()?);
-    files.extend(modern::component()?);
+    files.extend(install::generate_files()?);
+    files.extend(test_clusters::component()?);
     files.extend(pool_component()?);
     files.sort_by_key(|file| file.path);
     Ok(files)
 }
 
-/// The Composition of pools. It fetches nothing before the first call: what the function asks for, the other pools, it needs once.
+/// The Composition of pools. It fetches nothing before the first call: the function requests the other pools, and needs them once.
 fn pool_composition() -> Value {
     json!({
         "apiVersion": "apiextensions.crossplane.io/v1",
@@ -110,23 +136,23 @@ fn pool_composition() -> Value {
     })
 }
 
-/// The component that lets pools be kept in Git: definition and Composition, each as Argo CD is to treat it.
-fn pool_component() -> anyhow::Result<Vec<File>> {
-    // A prune of the definition would delete every pool. It comes before the function, whose status it has to declare.
+/// The component for pools in Git: definition and Composition, each with Argo CD's annotations.
+fn pool_component() -> anyhow::Result<Vec<GeneratedFile>> {
+    // Pruning the definition would delete every pool. The definition precedes the function, whose status it declares.
     let (definition, composition) = (xrd::test_platform_cluster_pool()?, pool_composition());
     Ok(vec![
-        File {
+        GeneratedFile {
             path: "install/components/cluster-pools/composition.yaml",
-            text: document(&install::kept(composition, "3"))?,
+            text: render_generated(&install::protect_from_prune(composition, "3"))?,
         },
-        File {
+        GeneratedFile {
             path: "install/components/cluster-pools/definition.yaml",
-            text: document(&install::kept(definition, "-1"))?,
+            text: render_generated(&install::protect_from_prune(definition, "-1"))?,
         },
     ])
 }
 
-/// The Composition of spaces, under the incumbent's name, to which live composites refer. Nothing is fetched for it.
+/// The Composition of spaces, under the incumbent's name, which live composites reference. It fetches nothing.
 fn space_composition() -> Value {
     json!({
         "apiVersion": "apiextensions.crossplane.io/v1",
@@ -144,11 +170,11 @@ fn space_composition() -> Value {
     })
 }
 
-/// Writes those of `files` that differ from what is there, and returns their paths. Folders are made as needed.
+/// Writes changed files and returns their paths. Missing directories are created.
 ///
 /// # Errors
-/// If a file cannot be written; the ones before it are then written.
-pub fn write(directory: &Path, files: &[File]) -> anyhow::Result<Vec<PathBuf>> {
+/// If a file cannot be written; the previous ones are already written.
+pub fn write_files(directory: &Path, files: &[GeneratedFile]) -> anyhow::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     for file in files {
         let path = directory.join(file.path);
@@ -164,10 +190,10 @@ pub fn write(directory: &Path, files: &[File]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(written)
 }
 
-pub(crate) fn document(value: &Value) -> anyhow::Result<String> {
-    Ok(generated(&to_yaml(value)?))
+pub(crate) fn render_generated(value: &Value) -> anyhow::Result<String> {
+    Ok(add_generated_header(&to_yaml(value)?))
 }
 
-fn generated(text: &str) -> String {
+fn add_generated_header(text: &str) -> String {
     format!("# Generated by `cargo xpkg generate` from the crate testplatform-apis. Do not edit.\n{text}")
 }

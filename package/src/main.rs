@@ -1,4 +1,4 @@
-//! `cargo xpkg`: see the library for what it makes.
+//! `cargo xpkg`: see the library for its output.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -10,7 +10,7 @@ use testplatform_package::{build, bump, check, hub, offers, registry, sync};
 /// Makes what users install.
 #[derive(Parser)]
 #[command(name = "cargo xpkg", bin_name = "cargo xpkg", version)]
-struct Arguments {
+struct Cli {
     #[command(subcommand)]
     command: Command,
 }
@@ -24,33 +24,33 @@ enum Command {
         #[arg(long, default_value = env!("CARGO_MANIFEST_DIR"), value_name = "DIRECTORY", hide_default_value = true)]
         output: PathBuf,
         #[command(subcommand)]
-        other: Option<Generated>,
+        other: Option<GenerateTarget>,
     },
-    Build(Box<build::command::Arguments>),
-    Push(registry::command::Arguments),
-    Check(check::command::Arguments),
-    Sync(sync::command::Arguments),
-    Bump(Box<bump::command::Bump>),
-    HubKubeconfig(hub::command::Arguments),
+    Build(Box<build::command::BuildArgs>),
+    Push(registry::command::PushArgs),
+    Check(check::command::CheckArgs),
+    Sync(sync::command::SyncArgs),
+    Bump(Box<bump::command::BumpArgs>),
+    HubKubeconfig(hub::command::HubKubeconfigArgs),
 }
 
 /// What is made of other things than the types.
 #[derive(Subcommand)]
-enum Generated {
-    Offers(offers::command::Arguments),
+enum GenerateTarget {
+    Offers(offers::command::OffersArgs),
 }
 
-/// Where the files of this crate are: the tool runs in the checkout that it was built in.
+/// Directory of this crate: the tool runs in the checkout that it was built in.
 const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
-/// `check`, `sync` and `generate offers` found something. Every other failure is 1, also on the command line.
-const FOUND: u8 = 3;
+/// Exit code for problems found by `check`, `sync` and `generate offers`. Every other failure is 1, also on the command line.
+const EXIT_PROBLEMS: u8 = 3;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Cli::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
-            // 2 means a change to `bump`, so a mistake on the command line is 1 as every other error. Nobody is left to tell
-            // if it cannot be printed.
+            // For `bump` 2 means a change, so a mistake on the command line is 1 like every other error. A failed print cannot be reported
+            // to anyone.
             let _ = error.print();
             return ExitCode::from(u8::from(error.use_stderr()));
         }
@@ -64,13 +64,13 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     let clean = match command {
-        Command::Generate { other: Some(Generated::Offers(arguments)), .. } => {
+        Command::Generate { other: Some(GenerateTarget::Offers(arguments)), .. } => {
             offers::command::run(&arguments, &mut out)?
         }
         Command::Generate { output, other: None } => {
-            let files = testplatform_package::generate()?;
-            let written = testplatform_package::write(&output, &files)?;
-            print(&mut out, &output, files.len(), &written).context("cannot print")?;
+            let files = testplatform_package::generate_files()?;
+            let written = testplatform_package::write_files(&output, &files)?;
+            print_written(&mut out, &output, files.len(), &written).context("cannot print")?;
             true
         }
         Command::Build(arguments) => {
@@ -78,30 +78,30 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         }
         Command::Push(arguments) => registry::command::run(&arguments, &mut out).map(|()| true)?,
         Command::Check(arguments) => {
-            check::command::run(&arguments, &mut out, Timestamp::from_second(now())?)?
+            check::command::run(&arguments, &mut out, Timestamp::from_second(unix_now())?)?
         }
         Command::Sync(arguments) => sync::command::run(&arguments, PACKAGE.as_ref(), &mut out)?,
         Command::HubKubeconfig(arguments) => {
-            hub::command::run(&arguments, &mut out, Timestamp::from_second(now())?).map(|()| true)?
+            hub::command::run(&arguments, &mut out, Timestamp::from_second(unix_now())?).map(|()| true)?
         }
         Command::Bump(arguments) => {
             let mut err = std::io::stderr().lock();
-            return bump::command::run(&arguments, &mut out, &mut err, now())
+            return bump::command::run(&arguments, &mut out, &mut err, unix_now())
                 .map(ExitCode::from)
                 .context("cannot print");
         }
     };
-    Ok(if clean { ExitCode::SUCCESS } else { FOUND.into() })
+    Ok(if clean { ExitCode::SUCCESS } else { EXIT_PROBLEMS.into() })
 }
 
 /// Unix seconds.
 #[expect(clippy::disallowed_methods, reason = "the clock is read here and handed on")]
-fn now() -> i64 {
+fn unix_now() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
-fn print(
+fn print_written(
     out: &mut impl std::io::Write,
     output: &std::path::Path,
     all: usize,

@@ -1,6 +1,6 @@
-//! Images as the OCI image specification has them, made and read without any tool.
+//! Images of the OCI image specification, written and read without other tools.
 //!
-//! Input: files. Output: bytes, and the digests that name them. Only [`layout`] touches the disk, and only to read or write a folder.
+//! Input: files. Output: bytes and their digests. Only [`layout`] touches the disk, and only to read or write a directory.
 //!
 //! **Invariant:** the same files give the same bytes: times are an argument, entries and keys are sorted, compression is fixed.
 
@@ -24,53 +24,53 @@ pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 pub const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 /// Media type of an image configuration.
 pub const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
-/// Media type of a layer as we write it.
+/// Media type of the layers that we write.
 pub const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
-/// Media types of layers as others write them.
+/// Media type of uncompressed layers, from other tools.
 pub const LAYER_TAR: &str = "application/vnd.oci.image.layer.v1.tar";
-/// The same, compressed in a way that Crossplane does not read.
+/// Media type of layers with zstd compression, which Crossplane does not read.
 pub const LAYER_ZSTD: &str = "application/vnd.oci.image.layer.v1.tar+zstd";
 /// Docker's name for an image manifest, which registries still serve.
 pub const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
 /// Docker's name for an image index.
 pub const DOCKER_INDEX: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
 
-/// Annotation of a layer, and prefix of a label, by which Crossplane finds what it is looking for in an image.
+/// Annotation of a layer, and prefix of a label, by which Crossplane finds a layer in an image.
 pub const XPKG: &str = "io.crossplane.xpkg";
 /// Value of [`XPKG`] for the layer with `package.yaml`.
 pub const XPKG_BASE: &str = "base";
 
-/// What names a blob: its type, digest and size.
+/// Reference of a blob: its type, digest and size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Descriptor {
-    /// What the blob is.
+    /// Media type of the blob.
     #[serde(default)]
     pub media_type: String,
     /// Its digest.
     pub digest: Digest,
     /// Its length in bytes.
     pub size: u64,
-    /// What an image runs on.
+    /// Platform of an image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<Platform>,
-    /// What its maker says about it.
+    /// Annotations of its creator.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
 }
 
-/// What an image runs on.
+/// Platform of an image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Platform {
-    /// Such as `amd64`.
+    /// Architecture, such as `amd64`.
     pub architecture: String,
-    /// Such as `linux`.
+    /// Operating system, such as `linux`.
     pub os: String,
 }
 
 impl Platform {
-    /// The platform whose package Crossplane core reads if there are several.
-    pub fn read_by_core(&self) -> bool {
+    /// Whether Crossplane core reads the package of this platform if there are several.
+    pub fn is_read_by_core(&self) -> bool {
         self.os == "linux" && self.architecture == "amd64"
     }
 }
@@ -94,7 +94,7 @@ pub struct Manifest {
     pub config: Descriptor,
     /// The layers, the lowest first.
     pub layers: Vec<Descriptor>,
-    /// What its maker says about it.
+    /// Annotations of its creator.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
 }
@@ -110,22 +110,22 @@ pub struct Index {
     pub media_type: String,
     /// The images.
     pub manifests: Vec<Descriptor>,
-    /// What its maker says about it.
+    /// Annotations of its creator.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<String, String>,
 }
 
-/// An image or an index of images, with every blob that it names.
+/// An image or an index of images, with every blob that it references.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
-    /// The manifest or index; its digest is what the artifact is installed by.
+    /// The manifest or index. Its digest is the artifact's.
     pub root: Descriptor,
-    /// By digest. Some may be missing from what others made.
+    /// Blobs by digest. Artifacts of others may be incomplete.
     pub blobs: BTreeMap<Digest, Vec<u8>>,
 }
 
 impl Artifact {
-    /// One image is itself, several become an index, in the order of their architecture.
+    /// One image stays an image; several become an index, in the order of their architecture.
     ///
     /// # Errors
     /// Without any image, or with two for one architecture.
@@ -144,12 +144,12 @@ impl Artifact {
             image.into_blobs(&mut blobs);
         }
         let root = match <[Descriptor; 1]>::try_from(manifests) {
-            // Registries tell the platform of one image from its configuration.
+            // Registries get the platform of a single image from its configuration.
             Ok([only]) => Descriptor { platform: None, ..only },
             Err(manifests) => {
                 let index = Index { schema_version: 2, media_type: INDEX.to_owned(), manifests, annotations };
                 let bytes = to_json(&index)?;
-                let root = describe(INDEX, &bytes);
+                let root = describe_blob(INDEX, &bytes);
                 blobs.insert(root.digest.clone(), bytes);
                 root
             }
@@ -157,10 +157,10 @@ impl Artifact {
         Ok(Self { root, blobs })
     }
 
-    /// The bytes that a descriptor names.
+    /// The bytes of a descriptor's blob.
     ///
     /// # Errors
-    /// If they are not there, or are others than it says.
+    /// If they are missing, or do not match it.
     pub fn blob(&self, descriptor: &Descriptor) -> anyhow::Result<&[u8]> {
         let bytes = self.blobs.get(&descriptor.digest).with_context(|| {
             format!("{} is named but not there; the copy is not complete, make it again", descriptor.digest)
@@ -193,7 +193,7 @@ pub fn is_manifest(media_type: &str) -> bool {
 }
 
 /// The descriptor of some bytes.
-pub fn describe(media_type: &str, bytes: &[u8]) -> Descriptor {
+pub fn describe_blob(media_type: &str, bytes: &[u8]) -> Descriptor {
     Descriptor {
         media_type: media_type.to_owned(),
         digest: Digest::of(bytes),
@@ -203,10 +203,10 @@ pub fn describe(media_type: &str, bytes: &[u8]) -> Descriptor {
     }
 }
 
-/// JSON whose keys are sorted, since maps keep or sort theirs depending on a feature that any crate in the build may turn on.
+/// JSON with sorted keys. Maps sort their keys only without a feature that any crate in the build may enable.
 ///
 /// # Errors
-/// Only for types that JSON cannot have, of which there are none here.
+/// Only for types without a JSON form; there are none here.
 pub(crate) fn to_json(value: &impl Serialize) -> anyhow::Result<Vec<u8>> {
     Ok(serde_json::to_vec(&testplatform_apis::yaml::sorted(&serde_json::to_value(value)?))?)
 }

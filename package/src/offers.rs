@@ -1,15 +1,15 @@
-//! `cargo xpkg generate offers`: the catalogues of templates and pools → ConfigMap `testplatform-offers`, which everybody may read.
+//! `cargo xpkg generate offers`: the catalogues of templates and pools → ConfigMap `testplatform-offers`, which is public.
 //!
-//! Input: names and texts of files. Output: the offers, or everything that is in the way of them. Only [`command`] touches the disk.
+//! Input: names and texts of files. Output: the offers, or all problems that prevent them. Only [`command`] touches the disk.
 //!
-//! **Invariant:** a catalogue with a flaw gives no offers at all. **Invariant:** no name of a hub or of a tenant that the files tell of is
-//! a word in what is offered, whoever wrote it there.
+//! **Invariant:** a catalogue with a problem gives no offers at all. **Invariant:** no offer contains the name of a hub or tenant that is
+//! in the files, whoever wrote it there.
 
 pub mod command;
 mod pool;
+mod protected_names;
 mod starter;
 mod template;
-mod words;
 
 use std::collections::BTreeSet;
 
@@ -23,59 +23,62 @@ use testplatform_apis::{
 
 use crate::{
     check::{
-        Problem,
-        catalogue::{self, Part},
-        stream::split,
+        CheckProblem,
+        catalogue::{self, CataloguePart},
+        stream::split_documents,
     },
     to_yaml,
 };
-use words::{Place, Secretive};
+use protected_names::{DocumentPlace, ProtectedNames};
 
-/// What is offered, and what is not.
+/// Offers, and omitted entries.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Made {
-    /// What is offered.
+pub struct GeneratedOffers {
+    /// Offers of the catalogues.
     pub offers: Offers,
-    /// What the catalogues have and nobody may ask for: what it is, and why not.
-    pub left_out: Vec<String>,
+    /// Catalogue entries that nobody may request: name and reason of each.
+    pub omitted: Vec<String>,
 }
 
-/// Everything that may be asked for by the catalogues in these files, or everything that is wrong with them.
+/// Builds the offers of the catalogues in these files, or returns all problems.
 ///
-/// `sayable`: names of hubs and tenants that are words of everyday language too, and may be said.
+/// `sayable` are names of hubs and tenants that are also everyday words, and allowed in offers.
 ///
 /// # Errors
-/// What `cargo xpkg check catalogue` finds; otherwise each place where a hub or a tenant is named.
-pub fn made(files: &[(String, String)], sayable: &BTreeSet<String>) -> Result<Made, Vec<Problem>> {
-    let checked = catalogue::check(files);
+/// Problems of `cargo xpkg check catalogue`; otherwise each place with the name of a hub or tenant.
+pub fn generate_offers(
+    files: &[(String, String)],
+    sayable: &BTreeSet<String>,
+) -> Result<GeneratedOffers, Vec<CheckProblem>> {
+    let checked = catalogue::check_catalogue(files);
     if !checked.problems.is_empty() {
         return Err(checked.problems);
     }
-    let mut secretive = Secretive::default();
-    let mut offers: Vec<(Offer, Place)> = Vec::new();
-    let mut left_out = Vec::new();
+    let mut secretive = ProtectedNames::default();
+    let mut offers: Vec<(Offer, DocumentPlace)> = Vec::new();
+    let mut omitted = Vec::new();
     for (file, text) in files {
-        for (line, document) in split(text) {
-            // Whatever is no YAML was a problem above.
+        for (line, document) in split_documents(text) {
+            // The catalogue check above reports invalid YAML.
             let Ok(value) = serde_saphyr::from_str::<Value>(document) else { continue };
-            secretive.hear(&value);
-            let place = || Place::of(file, line, document);
-            match Part::of(&value) {
-                Some(Part::Template) => {
+            secretive.collect_names(&value);
+            let place = || DocumentPlace::of(file, line, document);
+            match CataloguePart::classify(&value) {
+                Some(CataloguePart::Template) => {
                     let name = value["metadata"]["name"].as_str().unwrap_or_default();
                     let Ok(entry) = Entry::read(name, &value["data"]) else { continue };
-                    match template::offer(&entry) {
+                    match template::build_offer(&entry) {
                         Ok(offer) => offers.push((offer, place())),
-                        Err(why) => left_out.push(format!("template {name}: {why}")),
+                        Err(why) => omitted.push(format!("template {name}: {why}")),
                     }
                 }
-                Some(Part::Pools) => {
+                Some(CataloguePart::Pools) => {
                     let Ok((read, _)) = Catalogue::read(&value["data"]) else { continue };
-                    let (own, without) = pool::offers(&read);
+                    let (own, without) = pool::build_offers(&read);
                     offers.extend(own.into_iter().map(|offer| (offer, place())));
-                    left_out.extend(without);
+                    omitted.extend(without);
                 }
-                Some(Part::Neither) | None => {}
+                Some(CataloguePart::Neither) | None => {}
             }
         }
     }
@@ -86,25 +89,25 @@ pub fn made(files: &[(String, String)], sayable: &BTreeSet<String>) -> Result<Ma
             && (one.block, &one.name) == (other.block, &other.name)
         {
             let text = format!("data: {} is offered by another catalogue of pools too", other.name);
-            problems.push(Problem::error(place.at("data"), text));
+            problems.push(CheckProblem::error(place.at("data"), text));
         }
     }
     for (offer, place) in &offers {
-        problems.extend(secretive.named(offer, place, sayable));
+        problems.extend(secretive.find_leaks(offer, place, sayable));
     }
-    left_out.sort();
+    omitted.sort();
     let offers = Offers { format: FORMAT, offers: offers.into_iter().map(|(offer, _)| offer).collect() };
-    if problems.is_empty() { Ok(Made { offers, left_out }) } else { Err(problems) }
+    if problems.is_empty() { Ok(GeneratedOffers { offers, omitted }) } else { Err(problems) }
 }
 
-/// The ConfigMap as YAML. Equal offers are equal bytes.
+/// The ConfigMap as YAML. Equal offers give equal bytes.
 ///
 /// # Errors
-/// If it is larger than what can be applied.
+/// If it is too large to apply.
 pub fn config_map(offers: &Offers, namespace: &str) -> anyhow::Result<String> {
     let mut text = serde_json::to_value(offers).context("offers have no form in JSON")?;
-    text["offers"].as_array_mut().into_iter().flatten().for_each(tidy);
-    let text = to_yaml(&whole(text))?;
+    text["offers"].as_array_mut().into_iter().flatten().for_each(simplify_offer);
+    let text = to_yaml(&strip_fraction(text))?;
     let object = json!({
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -126,11 +129,11 @@ pub fn config_map(offers: &Offers, namespace: &str) -> anyhow::Result<String> {
     ))
 }
 
-/// An offer as people write one: `2h` for `2h0m0s`, and nothing of what a parameter is not.
-fn tidy(offer: &mut Value) {
+/// Simplifies an offer for readers: `2h` for `2h0m0s`, and no irrelevant fields of parameters.
+fn simplify_offer(offer: &mut Value) {
     for path in ["/defaultLifetime", "/maxLifetime", "/timeouts/provision", "/timeouts/teardown"] {
         if let Some(Value::String(text)) = offer.pointer_mut(path) {
-            *text = starter::short(text);
+            *text = starter::shorten_duration(text);
         }
     }
     for list in ["parameters", "nodeParameters"] {
@@ -141,8 +144,8 @@ fn tidy(offer: &mut Value) {
     }
 }
 
-/// Whole numbers without a fraction: 3, and not 3.0.
-fn whole(value: Value) -> Value {
+/// Whole numbers without a fraction: 3 for 3.0.
+fn strip_fraction(value: Value) -> Value {
     match value {
         Value::Number(number) => {
             #[expect(
@@ -152,8 +155,10 @@ fn whole(value: Value) -> Value {
             let short = number.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < 9e15).map(|n| n as i64);
             short.map_or(Value::Number(number), Value::from)
         }
-        Value::Array(items) => Value::Array(items.into_iter().map(whole).collect()),
-        Value::Object(members) => Value::Object(members.into_iter().map(|(k, v)| (k, whole(v))).collect()),
+        Value::Array(items) => Value::Array(items.into_iter().map(strip_fraction).collect()),
+        Value::Object(members) => {
+            Value::Object(members.into_iter().map(|(k, v)| (k, strip_fraction(v))).collect())
+        }
         other => other,
     }
 }

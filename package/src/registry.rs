@@ -1,9 +1,9 @@
 //! `cargo xpkg push`, and reading packages back: the distribution API of OCI registries.
 //!
-//! Input: an artifact and a reference. Output: requests. [`http`] has the connections, [`credentials`] reads what `docker login` and
-//! `podman login` wrote; everything else is pure.
+//! Input: an artifact and a reference. Output: requests. [`http`] has the connections, [`credentials`] reads the files of `docker login`
+//! and `podman login`; everything else is pure.
 //!
-//! **Invariant:** credentials go to the registry that they are for, and to the token server that it names, over TLS; never elsewhere.
+//! **Invariant:** credentials go only to their registry, and to the token server that it names, and only over TLS.
 
 pub mod challenge;
 pub mod client;

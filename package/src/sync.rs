@@ -1,10 +1,10 @@
-//! `cargo xpkg sync`: keeps the schema of `spec.ciOperator` in step with the CRD that it is handed to, and checks that CRD for dangers to
+//! `cargo xpkg sync`: synchronizes the schema of `spec.ciOperator` with the CRD that receives it, and checks that CRD for dangers to
 //! statuses and stored objects.
 //!
-//! Input: the `EphemeralCluster` CRD, our schema data, the CRD that we ship, the list of differences that are meant. Output: the new data,
-//! what changed, and what that means to claims that exist. Only [`command`] touches files and the network.
+//! Input: the `EphemeralCluster` CRD, our schema data, the CRD that we ship, the list of intended differences. Output: the new data, the
+//! changes, and their effect on existing claims. Only [`command`] touches files and the network.
 //!
-//! **Invariant:** whatever cannot be understood changes nothing.
+//! **Invariant:** unreadable input changes nothing.
 
 pub mod command;
 mod compatibility;
@@ -14,8 +14,8 @@ mod schema;
 mod statuses;
 mod versions;
 
-pub use crd::{Crd, Version, read as read_crd, spec_of_xrd};
-pub use differences::{Difference, read as read_differences, unexpected};
-pub use schema::{Change, compare, with_our_descriptions};
+pub use crd::{Crd, Version, read_crd, spec_of_xrd};
+pub use differences::{Difference, list_unexpected, read_differences};
+pub use schema::{Change, diff_schemas, keep_descriptions};
 pub use statuses::unsafe_statuses;
 pub use versions::unsafe_versions;

@@ -1,4 +1,4 @@
-//! Plain HTTP for probes and Prometheus: a kubelet speaks neither gRPC over TLS nor has it a certificate.
+//! Plain HTTP for probes and Prometheus: a kubelet supports no gRPC over TLS, and has no client certificate.
 
 use std::{
     collections::VecDeque,
@@ -21,24 +21,24 @@ use hyper::{
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{net::TcpListener, task::AbortHandle, time::sleep};
 
-/// How long a request's head may take, and a connection may be idle. Prometheus connects anew after that.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Open connections. The port is open to all who can reach the pod, so descriptors and memory have to last for others.
+/// Timeout of a request's head and of an idle connection. Prometheus reconnects after it.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum open connections. Everyone who reaches the pod can open the port, so descriptors and memory have to suffice for others.
 const MAX_CONNECTIONS: usize = 64;
-/// Bytes of a request's head.
+/// Maximum bytes of a request's head.
 const MAX_HEAD: usize = 8192;
 const MAX_HEADERS: usize = 32;
-/// After a connection could not be taken, mostly because there are too many.
-const RETRY: Duration = Duration::from_secs(1);
+/// Delay after a failed accept, mostly because of too many connections.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 const TEXT: &str = "text/plain; charset=utf-8";
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Whether the process does what it is for, or is to be left alone. Clones share it.
+/// Readiness of the process: whether it works, and gets traffic. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Ready(Arc<AtomicBool>);
 
 impl Ready {
-    /// From now on it is, or is not.
+    /// Sets the readiness.
     pub fn set(&self, ready: bool) {
         self.0.store(ready, Ordering::Relaxed);
     }
@@ -48,10 +48,10 @@ impl Ready {
     }
 }
 
-/// Serves `/healthz`, `/readyz` and `/metrics` for ever; `metrics` writes the last, as text that Prometheus reads.
+/// Serves `/healthz`, `/readyz` and `/metrics` forever; `metrics` writes the last in Prometheus' text format.
 ///
-/// HTTP/1.1 and nothing else: that is what kubelets and Prometheus speak. Who dawdles is not waited for. With too many connections the oldest
-/// is closed: a probe takes a moment, and those that are held open for nothing make room for it.
+/// It supports only HTTP/1.1, which kubelets and Prometheus use. Slow requests time out. At the connection limit the oldest connection is
+/// closed: a probe is short, and idle connections make room for it.
 pub async fn serve(
     listener: TcpListener,
     ready: Ready,
@@ -60,19 +60,19 @@ pub async fn serve(
     let answering = Arc::new((ready, metrics));
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
+        .header_read_timeout(REQUEST_TIMEOUT)
         .max_buf_size(MAX_HEAD)
         .max_headers(MAX_HEADERS);
     let mut open: VecDeque<AbortHandle> = VecDeque::with_capacity(MAX_CONNECTIONS);
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            sleep(RETRY).await;
+            sleep(ACCEPT_RETRY_DELAY).await;
             continue;
         };
         let answering = Arc::clone(&answering);
         let service = service_fn(move |request: Request<Incoming>| {
             let (ready, metrics) = &*answering;
-            std::future::ready(answer(&request, ready, metrics))
+            std::future::ready(build_response(&request, ready, metrics))
         });
         let connection = http.serve_connection(TokioIo::new(stream), service);
         open.retain(|connection| !connection.is_finished());
@@ -82,14 +82,14 @@ pub async fn serve(
             oldest.abort();
         }
         let connection = tokio::spawn(async move {
-            // A probe that hangs up is nobody's concern.
+            // A client may close its connection early.
             let _ = connection.await;
         });
         open.push_back(connection.abort_handle());
     }
 }
 
-fn answer<B>(
+fn build_response<B>(
     request: &Request<B>,
     ready: &Ready,
     metrics: impl Fn() -> Result<String, fmt::Error>,
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// What comes back before the server hangs up.
+    /// The response until the server closes the connection.
     async fn answer(request: &str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_asked_is_answered() {
+    async fn endpoints_respond() {
         let ask = |what: &str| format!("{what} HTTP/1.1\r\nhost: here\r\nconnection: close\r\n\r\n");
         for (what, status, body) in [
             ("GET /healthz", "200 OK", "ok\n"),
@@ -150,9 +150,9 @@ mod tests {
         }
     }
 
-    /// Each of them holds a descriptor, and would hold memory with what it sends.
+    /// Each connection holds a descriptor, and memory for its data.
     #[tokio::test]
-    async fn connections_that_are_held_open_keep_no_probe_waiting() {
+    async fn idle_connections_do_not_block_probes() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let serving = tokio::spawn(serve(listener, Ready::default(), || Ok("# EOF\n".to_owned())));
@@ -167,7 +167,7 @@ mod tests {
         let mut answer = String::new();
         probe.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
-        // The first of those that were held was closed.
+        // The first idle connection was closed.
         let closed = held[0].read(&mut [0]).await;
         assert!(closed.is_err() || closed.is_ok_and(|read| read == 0));
         serving.abort();
@@ -184,12 +184,12 @@ mod tests {
         }
     }
 
-    /// The clock runs ahead while nobody has anything to do.
+    /// The paused clock advances while all tasks are idle.
     #[tokio::test(start_paused = true)]
-    async fn who_never_ends_a_request_is_not_waited_for() {
+    async fn unfinished_requests_time_out() {
         let begun = tokio::time::Instant::now();
         let answer = answer("GET /healthz HTTP/1.1\r\nhost:").await;
         assert!(!answer.contains("200 OK"), "{answer}");
-        assert_eq!(begun.elapsed().as_secs(), PATIENCE.as_secs());
+        assert_eq!(begun.elapsed().as_secs(), REQUEST_TIMEOUT.as_secs());
     }
 }

@@ -1,4 +1,4 @@
-//! What the function and the provider share as processes. Nothing of what they decide is here.
+//! Process infrastructure shared by function and provider: probes, logs and panics. It contains none of their decisions.
 
 pub mod admin;
 pub mod logs;

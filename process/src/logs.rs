@@ -29,9 +29,9 @@ pub enum Format {
     Text,
 }
 
-/// Sends the log to standard error from now on.
+/// Starts logging to standard error.
 pub fn init(debug: bool, format: Format) {
-    let filter = filter(debug);
+    let filter = log_filter(debug);
     let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr);
     let registry = tracing_subscriber::registry().with(filter);
     match format {
@@ -40,16 +40,16 @@ pub fn init(debug: bool, format: Format) {
     }
 }
 
-/// What is logged at all.
-fn filter(debug: bool) -> Targets {
+/// Log levels by target.
+fn log_filter(debug: bool) -> Targets {
     let level = if debug { LevelFilter::DEBUG } else { LevelFilter::INFO };
     Targets::new()
         .with_default(level)
-        // It warns with the whole of an answer that it cannot understand, and that may be a Secret.
+        // It logs an unparsed response completely, and that may be a Secret.
         .with_target("kube_client", LevelFilter::ERROR)
-        // Watches that fail are reported by us, and each line says which object it is about.
+        // We report failed watches ourselves, each with its object.
         .with_target("kube_runtime", LevelFilter::ERROR)
-        // Connections, frames and header tables: never what somebody debugs here.
+        // Connections, frames and header tables are irrelevant to debugging here.
         .with_target("hyper_util", LevelFilter::INFO)
         .with_target("h2", LevelFilter::INFO)
 }
@@ -64,13 +64,13 @@ where
     fn format_event(&self, _: &FmtContext<'_, S, N>, mut out: Writer<'_>, event: &Event<'_>) -> fmt::Result {
         #[expect(clippy::disallowed_methods, reason = "the time of a log line is no part of any answer")]
         let now = Timestamp::now();
-        // Longer than most: it grows no more.
-        let mut line = Line { fields: String::with_capacity(512), ..Line::default() };
+        // Enough for most lines without reallocation.
+        let mut line = EventFields { fields: String::with_capacity(512), ..EventFields::default() };
         event.record(&mut line);
         write!(
             out,
             "{{\"ts\":\"{now:.6}\",\"level\":\"{}\",\"msg\":{}{}}}",
-            level(*event.metadata().level()),
+            level_name(*event.metadata().level()),
             if line.message.is_empty() { "\"\"" } else { &line.message },
             line.fields
         )?;
@@ -78,7 +78,7 @@ where
     }
 }
 
-fn level(level: Level) -> &'static str {
+fn level_name(level: Level) -> &'static str {
     match level {
         Level::ERROR => "error",
         Level::WARN => "warn",
@@ -89,14 +89,14 @@ fn level(level: Level) -> &'static str {
 
 /// The fields of one event, as JSON.
 #[derive(Default)]
-struct Line {
+struct EventFields {
     message: String,
     fields: String,
 }
 
-impl Line {
-    /// Writes a field that is JSON already as it is displayed.
-    fn put(&mut self, field: &Field, json: impl fmt::Display) {
+impl EventFields {
+    /// Appends a field whose displayed form is already JSON.
+    fn write_field(&mut self, field: &Field, json: impl fmt::Display) {
         // Writing to a string cannot fail.
         let _ = if field.name() == "message" {
             write!(self.message, "{json}")
@@ -106,35 +106,35 @@ impl Line {
     }
 }
 
-impl Visit for Line {
+impl Visit for EventFields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.record_str(field, &format!("{value:?}"));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        // As nearly all are: nothing in it is written otherwise.
+        // Most values contain no character to escape.
         if value.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
-            return self.put(field, format_args!("\"{value}\""));
+            return self.write_field(field, format_args!("\"{value}\""));
         }
         // Writing a string cannot fail.
-        self.put(field, serde_json::to_string(value).unwrap_or_default());
+        self.write_field(field, serde_json::to_string(value).unwrap_or_default());
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        // What is no finite number is null.
-        self.put(field, serde_json::Value::from(value));
+        // Infinity and NaN become null.
+        self.write_field(field, serde_json::Value::from(value));
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.put(field, value);
+        self.write_field(field, value);
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.put(field, value);
+        self.write_field(field, value);
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.put(field, value);
+        self.write_field(field, value);
     }
 }
 
@@ -143,11 +143,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_that_are_not_understood_are_not_logged() {
+    fn unparsed_responses_are_not_logged() {
         for debug in [false, true] {
-            assert!(!filter(debug).would_enable("kube_client::client", &Level::WARN));
-            assert!(filter(debug).would_enable("provider_testplatform::execute", &Level::INFO));
+            assert!(!log_filter(debug).would_enable("kube_client::client", &Level::WARN));
+            assert!(log_filter(debug).would_enable("provider_testplatform::execute", &Level::INFO));
         }
-        assert!(filter(true).would_enable("provider_testplatform::execute", &Level::DEBUG));
+        assert!(log_filter(true).would_enable("provider_testplatform::execute", &Level::DEBUG));
     }
 }

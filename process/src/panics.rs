@@ -1,4 +1,4 @@
-//! Panics are reported by place, never by message: the message may quote a request, or an object.
+//! Logging of panics with their place, never with their message: the message may quote a request or an object.
 
 use std::{cell::RefCell, panic};
 
@@ -6,31 +6,31 @@ thread_local! {
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// What the line of a panic says.
-pub const WORD: &str = "panic";
+/// Message of the log line of a panic.
+pub const MESSAGE: &str = "panic";
 
-/// Replaces the default hook, which prints the message, by one that logs only where the panic was.
+/// Replaces the default hook, which prints the message, by a hook that logs only the place.
 pub fn install() {
     panic::set_hook(Box::new(|info| {
-        let place = info.location().map(|at| format!("{}:{}", short(at.file()), at.line()));
-        tracing::error!(place = place.as_deref().unwrap_or("unknown"), "{WORD}");
+        let place = info.location().map(|at| format!("{}:{}", shorten_path(at.file()), at.line()));
+        tracing::error!(place = place.as_deref().unwrap_or("unknown"), "{MESSAGE}");
         PLACE.with_borrow_mut(|last| *last = place);
     }));
 }
 
-/// Where this thread panicked last, once.
+/// Takes the place of this thread's last panic.
 pub fn take_place() -> Option<String> {
     PLACE.with_borrow_mut(Option::take)
 }
 
-/// Whether a line of a log tells of a panic: in either of our forms, or as the default hook has it, which is there until ours is.
-pub fn tells(line: &str) -> bool {
-    let ours = [format!("{WORD} place="), format!("\"msg\":\"{WORD}\"")];
+/// Whether a log line reports a panic: in either of our formats, or in that of the default hook, which is active until ours is installed.
+pub fn is_panic(line: &str) -> bool {
+    let ours = [format!("{MESSAGE} place="), format!("\"msg\":\"{MESSAGE}\"")];
     line.contains("panicked at") || ours.iter().any(|words| line.contains(words))
 }
 
-/// The file as the repository knows it; of other code only its name, which does not depend on where it was built.
-fn short(file: &str) -> &str {
+/// The file's path in the repository; of other code only the file name, which is independent of the build machine.
+fn shorten_path(file: &str) -> &str {
     if file.starts_with('/') { file.rsplit('/').next().unwrap_or(file) } else { file }
 }
 
@@ -48,17 +48,17 @@ mod tests {
     use super::*;
     use crate::logs;
 
-    /// What is in the environment of the process that panics.
+    /// Environment variable of the panicking process.
     const PANICS: &str = "TESTPLATFORM_PANICS";
     const SECRET: &str = "s3cret-of-a-request";
 
     #[test]
     fn places_do_not_depend_on_the_machine() {
-        assert_eq!(super::short("function/src/edge.rs"), "function/src/edge.rs");
-        assert_eq!(super::short("/home/me/registry/some-crate-1.0/src/lib.rs"), "lib.rs");
+        assert_eq!(super::shorten_path("function/src/edge.rs"), "function/src/edge.rs");
+        assert_eq!(super::shorten_path("/home/me/registry/some-crate-1.0/src/lib.rs"), "lib.rs");
     }
 
-    /// Hooks and logs are those of a whole process, so it is done in one of its own: this test again.
+    /// Hooks and logs are global to a process, so this test runs itself again in a process of its own.
     #[test]
     fn the_log_has_the_place_of_a_panic_and_not_its_message() {
         match env::var_os(PANICS) {
@@ -67,27 +67,27 @@ mod tests {
             None => {}
         }
         for line in panics_in("json") {
-            assert!(tells(&line), "{line}");
+            assert!(is_panic(&line), "{line}");
             let line: Value = serde_json::from_str(&line).expect(&line);
-            assert_eq!((&line["level"], &line["msg"]), (&json!("error"), &json!(WORD)), "{line}");
+            assert_eq!((&line["level"], &line["msg"]), (&json!("error"), &json!(MESSAGE)), "{line}");
             assert!(line["place"].as_str().is_some_and(is_here), "{line}");
         }
         for line in panics_in("text") {
-            assert!(tells(&line) && line.contains("process/src/panics.rs:"), "{line}");
+            assert!(is_panic(&line) && line.contains("process/src/panics.rs:"), "{line}");
         }
-        assert!(tells("thread 'main' panicked at src/main.rs:1:1:"));
-        assert!(!tells("INFO serving, and no panic"));
+        assert!(is_panic("thread 'main' panicked at src/main.rs:1:1:"));
+        assert!(!is_panic("INFO serving, and no panic"));
     }
 
-    /// The log of one that panics three times.
+    /// The log of a process that panics three times.
     fn panics_in(format: &str) -> Vec<String> {
         let itself = "panics::tests::the_log_has_the_place_of_a_panic_and_not_its_message";
         let mut command = Command::new(env::current_exe().unwrap());
         let Output { status, stdout, stderr } =
             command.args([itself, "--exact", "--nocapture"]).env(PANICS, format).output().unwrap();
-        let (said, log) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
-        assert!(status.success() && said.contains("1 passed"), "{said}\n{log}");
-        assert!(!said.contains(SECRET) && !log.contains(SECRET), "{said}\n{log}");
+        let (output, log) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+        assert!(status.success() && output.contains("1 passed"), "{output}\n{log}");
+        assert!(!output.contains(SECRET) && !log.contains(SECRET), "{output}\n{log}");
         let lines: Vec<String> = log.lines().map(str::to_owned).collect();
         assert_eq!(lines.len(), 3, "{log}");
         lines

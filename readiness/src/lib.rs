@@ -1,7 +1,7 @@
-//! Whether an object is ready, by an expression in CEL. Pure; but an expression takes its time, so it is evaluated where nobody waits for it.
+//! Readiness of an object, decided by a CEL expression. Pure. Evaluation may be slow, so the caller runs it off the async threads.
 //!
-//! The expression is a template's, and so an administrator's; the object is a cluster's, which may be anybody's. So how much work the two make
-//! together is known before it is begun: an expression of a certain depth over an object of a certain size.
+//! The expression belongs to a template, and so to an administrator. The object belongs to a cluster, and may be anyone's. Their combined
+//! work is therefore bounded before evaluation: an expression of limited depth over an object of limited size.
 
 use std::{
     collections::HashMap,
@@ -16,59 +16,59 @@ use cel::{
 };
 use serde_json::Value;
 
-/// The longest expression, in bytes.
-pub const LONGEST: usize = 4096;
-/// How often a step of an expression may be repeated: the values in an object, for each macro that stands in another.
-pub const MOST_STEPS: usize = 5_000_000;
-/// The most values in an object.
-pub const MOST_VALUES: usize = 50_000;
-/// How deep brackets may stand in brackets.
-const DEEPEST: usize = 32;
+/// Maximum length of an expression, in bytes.
+pub const MAX_EXPRESSION_BYTES: usize = 4096;
+/// Maximum number of steps: the values in an object, to the power of the nesting depth of macros.
+pub const MAX_STEPS: usize = 5_000_000;
+/// Maximum number of values in an object.
+pub const MAX_VALUES: usize = 50_000;
+/// Maximum nesting of brackets.
+const MAX_NESTING: usize = 32;
 
-/// What an expression says of an object. No sentence quotes the object: it may be a Secret.
+/// Result of an expression over an object. No message quotes the object, because it may be a Secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It is ready.
     Ready,
-    /// It is not; a sentence.
-    Not(&'static str),
-    /// It will never be, by this expression; a sentence.
+    /// It is not ready; a message.
+    NotReady(&'static str),
+    /// It will never be ready with this expression; a message.
     Invalid(&'static str),
-    /// There is too much of it to say; a sentence.
+    /// The object is too large to evaluate; a message.
     TooLarge(&'static str),
 }
 
-const FALSE: Verdict = Verdict::Not("the expression is false");
-const ABSENT: Verdict = Verdict::Not("a field that the expression reads is not there");
-/// Of an evaluation that failed.
-pub const OTHERWISE: Verdict = Verdict::Not(
+const FALSE: Verdict = Verdict::NotReady("the expression is false");
+const MISSING_FIELD: Verdict = Verdict::NotReady("a field that the expression reads is not there");
+/// Result of a failed evaluation.
+pub const EVALUATION_FAILED: Verdict = Verdict::NotReady(
     "the expression cannot be evaluated: a value that it reads is not of the kind that it needs",
 );
-const NO_BOOL: Verdict = Verdict::Invalid("the expression gives something else than true or false");
-const UNKNOWN: Verdict =
+const NOT_BOOLEAN: Verdict = Verdict::Invalid("the expression gives something else than true or false");
+const UNKNOWN_NAME: Verdict =
     Verdict::Invalid("the expression names a variable other than object, or a function that there is not");
-const MANY: Verdict = Verdict::TooLarge("there is too much in the object to evaluate the expression");
-/// Of an evaluation that nobody waits for any longer.
-pub const SLOW: Verdict = Verdict::TooLarge("the expression took too long");
-const UNPARSED: &str = "the expression cannot be parsed";
+const OVERSIZED: Verdict = Verdict::TooLarge("there is too much in the object to evaluate the expression");
+/// Result of an evaluation that exceeded its timeout.
+pub const TIMED_OUT: Verdict = Verdict::TooLarge("the expression took too long");
+const PARSE_ERROR: &str = "the expression cannot be parsed";
 
-/// An expression that was understood.
+/// A parsed expression.
 struct Expression {
     program: Program,
-    /// How many macros stand in each other.
+    /// Nesting depth of macros.
     depth: u32,
 }
 
-/// Whether an expression is one.
+/// Checks that an expression can be parsed.
 ///
 /// # Errors
-/// If it cannot be parsed, or is longer or deeper than any that makes sense: a sentence.
-pub fn check(expression: &str) -> Result<(), &'static str> {
-    parse(expression).map(drop)
+/// If it cannot be parsed, or is too long or too deep: a message.
+pub fn validate_expression(expression: &str) -> Result<(), &'static str> {
+    parse_expression(expression).map(drop)
 }
 
-fn parse(text: &str) -> Result<Expression, &'static str> {
-    if text.len() > LONGEST {
+fn parse_expression(text: &str) -> Result<Expression, &'static str> {
+    if text.len() > MAX_EXPRESSION_BYTES {
         return Err("the expression is longer than 4096 bytes");
     }
     let mut open = 0_usize;
@@ -78,62 +78,62 @@ fn parse(text: &str) -> Result<Expression, &'static str> {
             b')' | b']' | b'}' => open = open.saturating_sub(1),
             _ => {}
         }
-        if open > DEEPEST {
+        if open > MAX_NESTING {
             return Err("the expression has too many brackets in brackets");
         }
     }
-    // Of a parser that panics nothing else is to be expected than of an expression that is none.
-    let parsed = catch_unwind(|| Program::compile(text).map_err(|_| UNPARSED)).unwrap_or(Err(UNPARSED));
+    // A panic of the parser is treated like an invalid expression.
+    let parsed = catch_unwind(|| Program::compile(text).map_err(|_| PARSE_ERROR)).unwrap_or(Err(PARSE_ERROR));
     let program = parsed?;
-    let depth = depth(program.expression())?;
+    let depth = macro_depth(program.expression())?;
     Ok(Expression { program, depth })
 }
 
-/// How many macros stand in each other.
+/// Nesting depth of macros.
 ///
 /// # Errors
-/// If something is in it that the evaluator cannot do.
-fn depth(of: &IdedExpr) -> Result<u32, &'static str> {
+/// If the evaluator does not support a part of it.
+fn macro_depth(of: &IdedExpr) -> Result<u32, &'static str> {
     match &of.expr {
-        Expr::Unspecified | Expr::Struct(_) => Err(UNPARSED),
+        Expr::Unspecified | Expr::Struct(_) => Err(PARSE_ERROR),
         Expr::Ident(_) | Expr::Literal(_) => Ok(0),
-        Expr::Select(select) => depth(&select.operand),
-        Expr::Call(call) => deepest(call.args.iter().chain(call.target.as_deref())),
-        Expr::List(list) => deepest(list.elements.iter()),
+        Expr::Select(select) => macro_depth(&select.operand),
+        Expr::Call(call) => max_depth(call.args.iter().chain(call.target.as_deref())),
+        Expr::List(list) => max_depth(list.elements.iter()),
         Expr::Map(map) => {
             let mut parts = Vec::new();
             for entry in &map.entries {
                 match &entry.expr {
                     EntryExpr::MapEntry(entry) => parts.extend([&entry.key, &entry.value]),
-                    EntryExpr::StructField(_) => return Err(UNPARSED),
+                    EntryExpr::StructField(_) => return Err(PARSE_ERROR),
                 }
             }
-            deepest(parts.into_iter())
+            max_depth(parts.into_iter())
         }
         Expr::Comprehension(each) => {
             let parts = [&each.loop_cond, &each.loop_step, &each.result, &each.accu_init];
-            let inner = deepest(parts.into_iter())?;
-            // A list that a macro makes may be as long as all of its steps.
-            Ok(1 + inner.max(depth(&each.iter_range)?))
+            let inner = max_depth(parts.into_iter())?;
+            // The list of a macro may be as long as the number of its steps.
+            Ok(1 + inner.max(macro_depth(&each.iter_range)?))
         }
     }
 }
 
-fn deepest<'a>(mut parts: impl Iterator<Item = &'a IdedExpr>) -> Result<u32, &'static str> {
-    parts.try_fold(0, |most: u32, part| depth(part).map(|depth| most.max(depth)))
+fn max_depth<'a>(mut parts: impl Iterator<Item = &'a IdedExpr>) -> Result<u32, &'static str> {
+    parts.try_fold(0, |most: u32, part| macro_depth(part).map(|depth| most.max(depth)))
 }
 
-/// What an expression says of an object. It may take a while.
-pub fn judge(expression: &str, object: &Value) -> Verdict {
-    let expression = match parse(expression) {
+/// Evaluates an expression over an object. It may be slow.
+pub fn evaluate(expression: &str, object: &Value) -> Verdict {
+    let expression = match parse_expression(expression) {
         Ok(expression) => expression,
         Err(why) => return Verdict::Invalid(why),
     };
     let mut values = 0;
-    let Some(object) = value(object, &mut values) else { return MANY };
+    let Some(object) = to_cel_value(object, &mut values) else { return OVERSIZED };
     let steps = values.max(2).checked_pow(expression.depth);
-    if steps.is_none_or(|steps| steps > MOST_STEPS) {
-        return MANY;
+    if steps.is_none_or(|steps| steps > MAX_STEPS) {
+        return OVERSIZED;
     }
     let evaluated = catch_unwind(AssertUnwindSafe(|| {
         let mut context = Context::default();
@@ -143,23 +143,24 @@ pub fn judge(expression: &str, object: &Value) -> Verdict {
     match evaluated {
         Ok(Ok(Cel::Bool(true))) => Verdict::Ready,
         Ok(Ok(Cel::Bool(false))) => FALSE,
-        // What is not there, and so nothing, is not ready yet.
-        Ok(Ok(Cel::Null) | Err(ExecutionError::NoSuchKey(_) | ExecutionError::IndexOutOfBounds(_))) => ABSENT,
-        Ok(Ok(_)) => NO_BOOL,
+        // A missing field or null is not ready yet.
+        Ok(Ok(Cel::Null) | Err(ExecutionError::NoSuchKey(_) | ExecutionError::IndexOutOfBounds(_))) => {
+            MISSING_FIELD
+        }
+        Ok(Ok(_)) => NOT_BOOLEAN,
         Ok(Err(
             ExecutionError::UndeclaredReference(_)
             | ExecutionError::InvalidArgumentCount { .. }
             | ExecutionError::MissingArgumentOrTarget,
-        )) => UNKNOWN,
-        Ok(Err(_)) | Err(_) => OTHERWISE,
+        )) => UNKNOWN_NAME,
+        Ok(Err(_)) | Err(_) => EVALUATION_FAILED,
     }
 }
 
-/// A value as expressions have it, with what was counted of it so far. None: there are too many. Whole numbers are signed, as those of the
-/// fields of Kubernetes are.
-fn value(of: &Value, values: &mut usize) -> Option<Cel> {
+/// Converts a value for CEL and counts its parts in `values`. None: there are too many. Integers are signed, as in Kubernetes fields.
+fn to_cel_value(of: &Value, values: &mut usize) -> Option<Cel> {
     *values += 1;
-    if *values > MOST_VALUES {
+    if *values > MAX_VALUES {
         return None;
     }
     Some(match of {
@@ -171,13 +172,13 @@ fn value(of: &Value, values: &mut usize) -> Option<Cel> {
         ),
         Value::String(text) => Cel::String(Arc::new(text.clone())),
         Value::Array(items) => {
-            let all: Option<Vec<Cel>> = items.iter().map(|item| value(item, values)).collect();
+            let all: Option<Vec<Cel>> = items.iter().map(|item| to_cel_value(item, values)).collect();
             Cel::List(Arc::new(all?))
         }
         Value::Object(entries) => {
             let mut map = HashMap::with_capacity(entries.len());
             for (key, entry) in entries {
-                map.insert(Key::String(Arc::new(key.clone())), value(entry, values)?);
+                map.insert(Key::String(Arc::new(key.clone())), to_cel_value(entry, values)?);
             }
             Cel::Map(Map { map: Arc::new(map) })
         }
@@ -191,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_templates_ask_is_answered() {
+    fn expressions_of_templates_are_evaluated() {
         let ready = json!({
             "spec": { "replicas": 3 },
             "status": {
@@ -209,21 +210,21 @@ mod tests {
             "object.status.phase.matches('^Act')",
             "object.status.conditions.filter(c, c.status == 'True').size() > 0",
         ] {
-            assert_eq!(judge(yes, &ready), Verdict::Ready, "{yes}");
+            assert_eq!(evaluate(yes, &ready), Verdict::Ready, "{yes}");
         }
-        assert_eq!(judge("object.status.phase == 'Failed'", &ready), FALSE);
-        assert_eq!(judge("object.status.conditions.all(c, c.status == 'True')", &ready), FALSE);
+        assert_eq!(evaluate("object.status.phase == 'Failed'", &ready), FALSE);
+        assert_eq!(evaluate("object.status.conditions.all(c, c.status == 'True')", &ready), FALSE);
     }
 
     #[test]
-    fn what_is_not_there_yet_is_not_ready() {
+    fn missing_fields_are_not_ready() {
         let fresh =
             json!({ "metadata": { "name": "x" }, "spec": { "replicas": "3" }, "status": null, "list": [] });
         for absent in ["object.nothing == 1", "object.metadata.labels.a == 'b'", "object.list[0] == 1"] {
             assert!(
-                matches!(judge(absent, &fresh), Verdict::Not(_)),
+                matches!(evaluate(absent, &fresh), Verdict::NotReady(_)),
                 "{absent}: {:?}",
-                judge(absent, &fresh)
+                evaluate(absent, &fresh)
             );
         }
         for not in [
@@ -232,12 +233,16 @@ mod tests {
             "object.status",
             "object.status.conditions.exists(c, c == 1)",
         ] {
-            assert!(matches!(judge(not, &fresh), Verdict::Not(_)), "{not}: {:?}", judge(not, &fresh));
+            assert!(
+                matches!(evaluate(not, &fresh), Verdict::NotReady(_)),
+                "{not}: {:?}",
+                evaluate(not, &fresh)
+            );
         }
     }
 
     #[test]
-    fn what_is_no_expression_is_said_to_be_none() {
+    fn invalid_expressions_are_reported() {
         let object = json!({ "a": 1 });
         for text in [
             "",
@@ -253,25 +258,25 @@ mod tests {
             "size()",
         ] {
             assert!(
-                matches!(judge(text, &object), Verdict::Invalid(_)),
+                matches!(evaluate(text, &object), Verdict::Invalid(_)),
                 "{text}: {:?}",
-                judge(text, &object)
+                evaluate(text, &object)
             );
         }
-        assert!(check(&format!("{}true{}", "(".repeat(2000), ")".repeat(2000))).is_err());
-        assert!(check(&format!("true{}", " || true".repeat(1000))).is_err());
-        assert!(check("object.status.ready").is_ok());
+        assert!(validate_expression(&format!("{}true{}", "(".repeat(2000), ")".repeat(2000))).is_err());
+        assert!(validate_expression(&format!("true{}", " || true".repeat(1000))).is_err());
+        assert!(validate_expression("object.status.ready").is_ok());
     }
 
     #[test]
-    fn nothing_takes_long() {
+    fn evaluation_is_bounded() {
         let wide = json!({ "l": vec![1; 40_000] });
-        assert!(matches!(judge("object.l.all(a, a == 1)", &wide), Verdict::Ready));
-        assert_eq!(judge("object.l.all(a, object.l.all(b, a == b))", &wide), MANY);
+        assert!(matches!(evaluate("object.l.all(a, a == 1)", &wide), Verdict::Ready));
+        assert_eq!(evaluate("object.l.all(a, object.l.all(b, a == b))", &wide), OVERSIZED);
         let wide = json!({ "l": vec![1; 60_000] });
-        assert_eq!(judge("object.l.all(a, a == 1)", &wide), MANY);
+        assert_eq!(evaluate("object.l.all(a, a == 1)", &wide), OVERSIZED);
         let many = "object.l.all(a, object.l.all(b, object.l.all(c, object.l.all(d, a + b + c + d == 4))))";
-        assert_eq!(judge(many, &json!({ "l": vec![1; 100] })), MANY);
-        assert_eq!(judge(many, &json!({ "l": vec![1; 10] })), Verdict::Ready);
+        assert_eq!(evaluate(many, &json!({ "l": vec![1; 100] })), OVERSIZED);
+        assert_eq!(evaluate(many, &json!({ "l": vec![1; 10] })), Verdict::Ready);
     }
 }

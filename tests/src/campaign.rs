@@ -342,7 +342,7 @@ fn lost_its_lease(words: &str) -> bool {
 
 /// The first line of a log that tells of a panic.
 fn panicked(log: &str) -> Option<&str> {
-    log.lines().find(|line| panics::tells(line))
+    log.lines().find(|line| panics::is_panic(line))
 }
 
 impl fmt::Display for Counts {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
-use testplatform_package::hub::token::{Asked, Issued, issue as issue_token};
+use testplatform_package::hub::token::{HubTokenRequest, IssuedToken, issue_token};
 
 use crate::{
     caas,
@@ -119,8 +119,8 @@ pub async fn issue_in(
         "apiVersion": "v1", "kind": "Secret", "metadata": { "name": ticket, "namespace": namespace },
     });
     hub.cluster().apply(&manifest).await?;
-    let asked = Asked { namespace, account, bound: Some(&ticket), seconds: Some(DAY) };
-    let Issued { token, .. } = issue_token(hub.client(), &asked).await?;
+    let asked = HubTokenRequest { namespace, account, bound: Some(&ticket), seconds: Some(DAY) };
+    let IssuedToken { token, .. } = issue_token(hub.client(), &asked).await?;
     Ok(Credential {
         kubeconfig: hub.kubeconfig_for(&Identity::Token(token)),
         namespace: namespace.to_owned(),

@@ -11,7 +11,8 @@ use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
 use super::{
-    About, CONFIGURATION, FUNCTION, PLUGIN, PROVIDER, Program, images, programs, programs::Workspace, stream,
+    BuildInfo, CONFIGURATION, FUNCTION, PLUGIN, PROVIDER, Program, images, programs, programs::Workspace,
+    stream,
 };
 use crate::{
     oci::{Architecture, Artifact, Digest, Image, archive, layout},
@@ -23,7 +24,7 @@ use crate::{
 /// Each becomes an OCI layout (a folder, for `cargo xpkg push`) and an archive for each architecture (.xpkg, and .tar for the provider). The
 /// plugin is a static program for each architecture.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Arguments {
+pub struct BuildArgs {
     /// Folder to write to [default: xpkg in cargo's target directory].
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -37,7 +38,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     plugin_binary: Vec<PathBuf>,
     /// Build for this architecture only [default: all whose target is installed].
-    #[arg(long, value_name = "amd64|arm64", value_parser = architecture)]
+    #[arg(long, value_name = "amd64|arm64", value_parser = parse_architecture)]
     architecture: Vec<Architecture>,
     /// Build nothing but the Configuration, for a function that was built elsewhere: REGISTRY/REPOSITORY@sha256:…
     #[arg(long, value_name = "REF", conflicts_with_all = ["function_binary", "provider_binary", "plugin_binary", "architecture", "registry"])]
@@ -53,22 +54,22 @@ pub struct Arguments {
     source_date_epoch: u64,
 }
 
-fn architecture(text: &str) -> Result<Architecture, String> {
+fn parse_architecture(text: &str) -> Result<Architecture, String> {
     let found = Architecture::ALL.into_iter().find(|architecture| architecture.as_str() == text);
     found.ok_or_else(|| "one of amd64 and arm64".to_owned())
 }
 
-/// Builds, writes and prints. `package` is the folder of this crate, with what is packed.
+/// Builds, writes and prints. `package` is the directory of this crate, with the files to pack.
 ///
 /// # Errors
 /// If something cannot be built, read or written.
-pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyhow::Result<()> {
+pub fn run(arguments: &BuildArgs, package: &Path, out: &mut impl Write) -> anyhow::Result<()> {
     let root = package.parent().context("the crate lies in no workspace")?;
     let workspace = Workspace::read(root)?;
-    let output = arguments.output.clone().unwrap_or_else(|| workspace.target().join("xpkg"));
-    let about = About {
-        version: workspace.version(FUNCTION).context("the workspace has no function")?,
-        revision: arguments.revision.clone().or_else(|| programs::revision(root)),
+    let output = arguments.output.clone().unwrap_or_else(|| workspace.target_directory().join("xpkg"));
+    let about = BuildInfo {
+        version: workspace.package_version(FUNCTION).context("the workspace has no function")?,
+        revision: arguments.revision.clone().or_else(|| programs::read_revision(root)),
         time: arguments.source_date_epoch,
     };
     let (repository, digest) = if let Some(function) = &arguments.function {
@@ -77,48 +78,55 @@ pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyho
         (function.repository(), digest)
     } else {
         let repository = format!("{}/{FUNCTION}", arguments.registry.trim_end_matches('/'));
-        // Refused before minutes are spent on a build.
+        // Refuse bad arguments before a build takes minutes.
         repository.parse::<Reference>().context("--registry cannot be used")?;
-        let programs = programs(arguments, &workspace, FUNCTION, &arguments.function_binary)?;
-        let stream = stream::function(&documents(&package.join("input"))?)?;
-        let digest = write(&output, FUNCTION, "xpkg", images::function(&programs, &stream, &about)?, out)?;
-        if !arguments.provider_binary.is_empty() || workspace.has(PROVIDER) {
-            let programs = self::programs(arguments, &workspace, PROVIDER, &arguments.provider_binary)?;
-            write(&output, PROVIDER, "tar", images::provider(&programs, &about)?, out)?;
+        let programs = obtain_programs(arguments, &workspace, FUNCTION, &arguments.function_binary)?;
+        let stream = stream::render_function(&read_documents(&package.join("input"))?)?;
+        let digest = write_package(
+            &output,
+            FUNCTION,
+            "xpkg",
+            images::build_function(&programs, &stream, &about)?,
+            out,
+        )?;
+        if !arguments.provider_binary.is_empty() || workspace.has_program(PROVIDER) {
+            let programs =
+                self::obtain_programs(arguments, &workspace, PROVIDER, &arguments.provider_binary)?;
+            write_package(&output, PROVIDER, "tar", images::build_provider(&programs, &about)?, out)?;
         } else {
             eprintln!("note: {PROVIDER} is left out: this workspace has no such program");
         }
-        for program in self::programs(arguments, &workspace, PLUGIN, &arguments.plugin_binary)? {
+        for program in self::obtain_programs(arguments, &workspace, PLUGIN, &arguments.plugin_binary)? {
             write_plugin(&output, &program.bytes, out)?;
         }
         (repository, digest)
     };
-    let [xrds, compositions] = ["xrds", "compositions"].map(|folder| documents(&package.join(folder)));
-    let stream = stream::configuration(&xrds?, &compositions?, &repository, &digest)?;
-    write(&output, CONFIGURATION, "xpkg", vec![images::configuration(&stream, &about)?], out)?;
+    let [xrds, compositions] = ["xrds", "compositions"].map(|folder| read_documents(&package.join(folder)));
+    let stream = stream::render_configuration(&xrds?, &compositions?, &repository, &digest)?;
+    write_package(&output, CONFIGURATION, "xpkg", vec![images::build_configuration(&stream, &about)?], out)?;
     eprintln!("{CONFIGURATION} depends on {repository}@{digest}");
     eprintln!("written to {}", output.display());
     Ok(())
 }
 
-fn programs(
-    arguments: &Arguments,
+fn obtain_programs(
+    arguments: &BuildArgs,
     workspace: &Workspace,
     name: &str,
     given: &[PathBuf],
 ) -> anyhow::Result<Vec<Program>> {
     if !given.is_empty() {
-        return given.iter().map(|file| workspace.given(name, file)).collect();
+        return given.iter().map(|file| workspace.read_program(name, file)).collect();
     }
     let architectures = match arguments.architecture.as_slice() {
-        [] => workspace.architectures()?,
+        [] => workspace.list_architectures()?,
         chosen => chosen.to_vec(),
     };
-    architectures.into_iter().map(|architecture| workspace.build(name, architecture)).collect()
+    architectures.into_iter().map(|architecture| workspace.build_program(name, architecture)).collect()
 }
 
-/// Writes one package in both forms, and prints its digest.
-fn write(
+/// Writes one package in both formats, and prints its digest.
+fn write_package(
     output: &Path,
     name: &str,
     extension: &str,
@@ -149,7 +157,7 @@ fn write_plugin(output: &Path, program: &[u8], out: &mut impl Write) -> anyhow::
     let name = format!("{PLUGIN}-linux-{}", Architecture::of_program(program)?);
     let path = output.join(&name);
     let write = || {
-        // Not over one that runs: that is refused.
+        // Never write over a running program: the kernel refuses that.
         let _ = fs::remove_file(&path);
         fs::write(&path, program)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
@@ -158,8 +166,8 @@ fn write_plugin(output: &Path, program: &[u8], out: &mut impl Write) -> anyhow::
     writeln!(out, "{name} {}", Digest::of(program)).context("cannot print")
 }
 
-/// The YAML files of a folder, in the order of their names. What kustomize reads there is no part of a package.
-fn documents(folder: &Path) -> anyhow::Result<Vec<Value>> {
+/// The YAML files of a directory, sorted by name. Kustomizations are skipped: they are no part of a package.
+fn read_documents(folder: &Path) -> anyhow::Result<Vec<Value>> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut files: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<_>>()?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));

@@ -1,16 +1,16 @@
-//! `crossplane.yaml`: what a package says about itself.
+//! `crossplane.yaml`: the metadata of a package.
 //!
-//! Input: nothing but names. Output: JSON values, to be written as YAML. No I/O.
+//! Input: names only. Output: JSON values, to be written as YAML. No I/O.
 
 use serde_json::{Value, json};
 
 use super::{CONFIGURATION, FUNCTION};
 
-/// From there on core has EnvironmentConfigs of the version that the function asks for
-/// (<https://github.com/crossplane/crossplane/pull/5938>); the suffix lets release candidates match.
-const FUNCTION_NEEDS: &str = ">=v1.18.0-0";
-/// From there on there are definitions of composites in namespaces.
-const CONFIGURATION_NEEDS: &str = ">=v2.0.0-0";
+/// First core release with the EnvironmentConfig version that the function requires (<https://github.com/crossplane/crossplane/pull/5938>).
+/// The suffix admits release candidates.
+const FUNCTION_CROSSPLANE_VERSIONS: &str = ">=v1.18.0-0";
+/// First core release with definitions of namespaced composites.
+const CONFIGURATION_CROSSPLANE_VERSIONS: &str = ">=v2.0.0-0";
 
 const README: &str = "\
 Serves claims of the kind TestPlatformCluster, and composites of the kind TestCluster in the tenant's namespace: a throw-away
@@ -21,38 +21,38 @@ drops what it finds running, pays for a cluster once, and gives the same answer 
 ";
 
 /// The metadata of the function's package.
-pub fn function() -> Value {
+pub fn function_metadata() -> Value {
     json!({
         "apiVersion": "meta.pkg.crossplane.io/v1",
         "kind": "Function",
         "metadata": {
             "name": FUNCTION,
-            "annotations": annotations("Composition function that serves TestPlatformCluster claims"),
+            "annotations": package_annotations("Composition function that serves TestPlatformCluster claims"),
         },
         "spec": {
             "capabilities": ["composition"],
-            "crossplane": { "version": FUNCTION_NEEDS },
+            "crossplane": { "version": FUNCTION_CROSSPLANE_VERSIONS },
         },
     })
 }
 
-/// The metadata of the Configuration, without what it depends on: that has a digest only once the function is built.
+/// The metadata of the Configuration, without its dependencies: the function's digest is known only after its build.
 ///
-/// provider-kubernetes is no dependency. Whoever has it already, from a mirror, would get a second one
-/// beside it, and the two would fight for the same CRDs.
-pub fn configuration() -> Value {
+/// provider-kubernetes is no dependency. An installation from a mirror would get a second provider-kubernetes, and the two would fight over
+/// the same CRDs.
+pub fn configuration_metadata() -> Value {
     json!({
         "apiVersion": "meta.pkg.crossplane.io/v1",
         "kind": "Configuration",
         "metadata": {
             "name": CONFIGURATION,
-            "annotations": annotations("XRDs and Compositions of TestPlatformCluster and TestCluster; needs provider-kubernetes 1.2 or newer"),
+            "annotations": package_annotations("XRDs and Compositions of TestPlatformCluster and TestCluster; needs provider-kubernetes 1.2 or newer"),
         },
-        "spec": { "crossplane": { "version": CONFIGURATION_NEEDS } },
+        "spec": { "crossplane": { "version": CONFIGURATION_CROSSPLANE_VERSIONS } },
     })
 }
 
-fn annotations(description: &str) -> Value {
+fn package_annotations(description: &str) -> Value {
     json!({
         "meta.crossplane.io/description": description,
         "meta.crossplane.io/license": env!("CARGO_PKG_LICENSE"),

@@ -1,9 +1,9 @@
 //! The bill of materials of a program: every crate that is linked into it, as `CycloneDX`.
 //!
-//! Input: what cargo says. Output: JSON. No I/O.
+//! Input: output of cargo. Output: JSON. No I/O.
 //!
-//! `cargo metadata` knows licences and sources, but of everything that any crate of the workspace uses; `cargo tree` knows
-//! exactly what is linked into one program, but little else; checksums are in `Cargo.lock`. So all three are read.
+//! Three sources are necessary. `cargo metadata` has licences and sources, but of every crate in the workspace. `cargo tree` has exactly
+//! the crates linked into one program, but little else. `Cargo.lock` has checksums.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,25 +23,25 @@ use cyclonedx_bom::{
 
 use crate::oci::to_json;
 
-/// A crate by name and version, which is enough where two sources of one version do not occur.
+/// A crate by name and version. Two sources with one version do not occur.
 type Crate = (String, String);
 
-/// Makes the bill of one program.
+/// Builds the bill of materials of one program.
 ///
-/// `tree` is what `cargo tree --prefix none --format {p}` prints for it, `lock` the text of `Cargo.lock`.
+/// `tree` is the output of `cargo tree --prefix none --format {p}` for it, `lock` the text of `Cargo.lock`.
 ///
 /// # Errors
-/// If the three do not fit together, or the bill is not valid.
-pub fn bill(program: &str, metadata: &Metadata, tree: &str, lock: &str) -> anyhow::Result<Vec<u8>> {
-    let linked = linked(tree)?;
+/// If the three sources contradict each other, or the bill is invalid.
+pub fn build_bill(program: &str, metadata: &Metadata, tree: &str, lock: &str) -> anyhow::Result<Vec<u8>> {
+    let parse_linked = linked(tree)?;
     let packages: BTreeMap<&PackageId, &Package> = metadata
         .packages
         .iter()
-        .filter(|package| linked.contains(&key(package)))
+        .filter(|package| parse_linked.contains(&crate_key(package)))
         .map(|package| (&package.id, package))
         .collect();
     if let Some((name, version)) =
-        linked.iter().find(|wanted| !packages.values().any(|package| key(package) == **wanted))
+        parse_linked.iter().find(|wanted| !packages.values().any(|package| crate_key(package) == **wanted))
     {
         bail!(
             "cargo tree names {name} {version}, which cargo metadata does not know; is Cargo.lock up to date?"
@@ -51,20 +51,20 @@ pub fn bill(program: &str, metadata: &Metadata, tree: &str, lock: &str) -> anyho
         .values()
         .find(|package| package.name.as_str() == program)
         .with_context(|| format!("cargo tree does not name {program}"))?;
-    let checksums = checksums(lock);
+    let parse_checksums = checksums(lock);
     let mut components = Vec::new();
     for package in packages.values().filter(|package| package.id != root.id) {
-        components.push(component(package, Classification::Library, &checksums)?);
+        components.push(build_component(package, Classification::Library, &parse_checksums)?);
     }
     components.sort_by(|a, b| a.bom_ref.cmp(&b.bom_ref));
-    let mut dependencies = edges(metadata, &packages);
+    let mut dependencies = list_dependencies(metadata, &packages);
     dependencies.sort_by(|a, b| a.dependency_ref.cmp(&b.dependency_ref));
     let bom = Bom {
         spec_version: SpecVersion::V1_5,
         version: 1,
         serial_number: None,
         metadata: Some(About {
-            component: Some(component(root, Classification::Application, &checksums)?),
+            component: Some(build_component(root, Classification::Application, &parse_checksums)?),
             timestamp: None,
             tools: None,
             authors: None,
@@ -94,13 +94,13 @@ pub fn bill(program: &str, metadata: &Metadata, tree: &str, lock: &str) -> anyho
     to_json(&serde_json::from_slice::<serde_json::Value>(&json)?)
 }
 
-fn component(
+fn build_component(
     package: &Package,
     kind: Classification,
     checksums: &BTreeMap<Crate, String>,
 ) -> anyhow::Result<Component> {
     let version = package.version.to_string();
-    let mut component = Component::new(kind, &package.name, &version, Some(reference(package)));
+    let mut component = Component::new(kind, &package.name, &version, Some(crate_reference(package)));
     component.purl = Some(
         Purl::new("cargo", &package.name, &version)
             .with_context(|| format!("{} has no package URL", package.name))?,
@@ -113,18 +113,18 @@ fn component(
         .transpose()
         .with_context(|| format!("the licence of {} is not an SPDX expression", package.name))?
         .map(|expression| Licenses(vec![LicenseChoice::Expression(expression)]));
-    component.hashes = checksums.get(&key(package)).map(|checksum| {
+    component.hashes = checksums.get(&crate_key(package)).map(|checksum| {
         Hashes(vec![Hash { alg: HashAlgorithm::SHA_256, content: HashValue(checksum.clone()) }])
     });
     Ok(component)
 }
 
-/// Not cargo's own id, which for crates of this workspace is a path on the machine that built them.
-fn reference(package: &Package) -> String {
+/// Reference of a crate. Cargo's own id is no alternative: for workspace crates it contains a path of the build machine.
+fn crate_reference(package: &Package) -> String {
     format!("pkg:cargo/{}@{}", package.name, package.version)
 }
 
-fn edges(metadata: &Metadata, packages: &BTreeMap<&PackageId, &Package>) -> Vec<Dependency> {
+fn list_dependencies(metadata: &Metadata, packages: &BTreeMap<&PackageId, &Package>) -> Vec<Dependency> {
     let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
     nodes
         .filter_map(|node| {
@@ -132,17 +132,19 @@ fn edges(metadata: &Metadata, packages: &BTreeMap<&PackageId, &Package>) -> Vec<
             let normal = node.deps.iter().filter(|dependency| {
                 dependency.dep_kinds.iter().any(|kind| kind.kind == cargo_metadata::DependencyKind::Normal)
             });
-            let targets: BTreeSet<_> =
-                normal.filter_map(|dependency| packages.get(&dependency.pkg)).map(|p| reference(p)).collect();
+            let targets: BTreeSet<_> = normal
+                .filter_map(|dependency| packages.get(&dependency.pkg))
+                .map(|p| crate_reference(p))
+                .collect();
             Some(Dependency {
-                dependency_ref: reference(package),
+                dependency_ref: crate_reference(package),
                 dependencies: targets.into_iter().collect(),
             })
         })
         .collect()
 }
 
-/// Lines like `tokio v1.54.0`, `apis v0.1.0 (/path)`, `tokio v1.54.0 (*)`.
+/// Parses lines such as `tokio v1.54.0`, `apis v0.1.0 (/path)`, `tokio v1.54.0 (*)`.
 fn linked(tree: &str) -> anyhow::Result<BTreeSet<Crate>> {
     tree.lines()
         .filter(|line| !line.trim().is_empty())
@@ -156,7 +158,7 @@ fn linked(tree: &str) -> anyhow::Result<BTreeSet<Crate>> {
         .context("cargo tree does not print names and versions")
 }
 
-/// `Cargo.lock` is TOML, but always written by cargo, one value on a line.
+/// Checksums from `Cargo.lock`. It is TOML, but cargo always writes one value per line.
 fn checksums(lock: &str) -> BTreeMap<Crate, String> {
     let mut checksums = BTreeMap::new();
     for block in lock.split("[[package]]") {
@@ -174,6 +176,6 @@ fn checksums(lock: &str) -> BTreeMap<Crate, String> {
     checksums
 }
 
-fn key(package: &Package) -> Crate {
+fn crate_key(package: &Package) -> Crate {
     (package.name.to_string(), package.version.to_string())
 }

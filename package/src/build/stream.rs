@@ -8,31 +8,30 @@ use serde_json::{Value, json};
 use testplatform_apis::test_cluster;
 
 use super::{FUNCTION, meta};
-use crate::{modern, oci::Digest, to_yaml};
+use crate::{oci::Digest, test_clusters, to_yaml};
 
-/// The function's package: what it says about itself, then the CRDs of its inputs, which are never installed but read by tools.
+/// The function's package: its metadata, then the CRDs of its inputs. Core never installs these; tools read them.
 ///
 /// # Errors
 /// If a document cannot be written as YAML.
-pub fn function(inputs: &[Value]) -> anyhow::Result<String> {
-    stream([&meta::function()].into_iter().chain(inputs))
+pub fn render_function(inputs: &[Value]) -> anyhow::Result<String> {
+    render_stream([&meta::function_metadata()].into_iter().chain(inputs))
 }
 
-/// The Configuration: what it says about itself, then XRDs, then Compositions.
+/// The Configuration: its metadata, then XRDs, then Compositions.
 ///
-/// It depends on the function by digest, so that nobody gets another function than the one that was tested with it. If the package manager
-/// installs that dependency by itself, it names the Function object after the repository; so the Compositions in
-/// this package name it like that too.
+/// It depends on the function by digest, so every user gets the tested function. The package manager names the Function object of an
+/// installed dependency after its repository. The Compositions in this package therefore use that name.
 ///
 /// # Errors
 /// If no Composition uses the function, or a document cannot be written as YAML.
-pub fn configuration(
+pub fn render_configuration(
     xrds: &[Value],
     compositions: &[Value],
     function_repository: &str,
     function: &Digest,
 ) -> anyhow::Result<String> {
-    let mut about = meta::configuration();
+    let mut about = meta::configuration_metadata();
     about["spec"]["dependsOn"] = json!([{
         "apiVersion": "pkg.crossplane.io/v1",
         "kind": "Function",
@@ -41,9 +40,9 @@ pub fn configuration(
     }]);
     let name = dependency_name(function_repository);
     let mut compositions = compositions.to_vec();
-    // Both are there as soon as this package is.
+    // Both exist as soon as this package is installed.
     if xrds.iter().any(|xrd| xrd["spec"]["names"]["kind"] == test_cluster::KIND) {
-        compositions.iter_mut().for_each(modern::count_both);
+        compositions.iter_mut().for_each(test_clusters::count_both);
     }
     let mut used = false;
     for composition in &mut compositions {
@@ -58,10 +57,10 @@ pub fn configuration(
         }
     }
     ensure!(used, "no step of a Composition names {FUNCTION}; without one the package would do nothing");
-    stream([&about].into_iter().chain(xrds).chain(&compositions))
+    render_stream([&about].into_iter().chain(xrds).chain(&compositions))
 }
 
-/// What core calls the object of a dependency that it installs by itself: the repository without its registry, as a DNS label.
+/// Core's name for the Function object of an installed dependency: the repository without its registry, as a DNS label.
 pub fn dependency_name(repository: &str) -> String {
     let path = repository.split_once('/').map_or(repository, |(_, path)| path);
     let mut name: String = path
@@ -77,7 +76,7 @@ pub fn dependency_name(repository: &str) -> String {
     name.trim_start_matches('-').to_owned()
 }
 
-fn stream<'a>(documents: impl Iterator<Item = &'a Value>) -> anyhow::Result<String> {
+fn render_stream<'a>(documents: impl Iterator<Item = &'a Value>) -> anyhow::Result<String> {
     let mut text = String::new();
     for document in documents {
         text.push_str("---\n");
@@ -98,10 +97,11 @@ mod tests {
     }
 
     #[test]
-    fn compositions_name_the_function_as_core_will() {
+    fn compositions_reference_the_function_by_cores_name() {
         let digest = Digest::of(b"");
-        let stream =
-            |repository: &str| configuration(&[], &[composition(FUNCTION)], repository, &digest).unwrap();
+        let stream = |repository: &str| {
+            render_configuration(&[], &[composition(FUNCTION)], repository, &digest).unwrap()
+        };
         let nested = stream("registry.example.org/group/function-testplatform");
         assert!(nested.contains("name: group-function-testplatform\n"), "{nested}");
         assert!(nested.contains("name: function-auto-ready\n"), "{nested}");
@@ -116,12 +116,13 @@ mod tests {
 
     #[test]
     fn a_package_whose_compositions_do_not_use_the_function_is_refused() {
-        let refused = configuration(&[], &[composition("function-x")], "r.example/f", &Digest::of(b""));
+        let refused =
+            render_configuration(&[], &[composition("function-x")], "r.example/f", &Digest::of(b""));
         assert!(refused.unwrap_err().to_string().contains("function-testplatform"));
     }
 
     #[test]
-    fn names_of_dependencies_are_cores() {
+    fn names_of_dependencies_follow_core() {
         for (repository, name) in [
             ("xpkg.example.org/a/function-b", "a-function-b"),
             ("localhost:5000/function-b", "function-b"),

@@ -1,19 +1,19 @@
-//! The list of clusters in the ApplicationSet. A member cluster that it does not name gets the base, without Crossplane.
+//! The list of clusters in the ApplicationSet. A member cluster outside of the list gets the base, without Crossplane.
 
 use serde_json::Value;
 
-use super::text::{self, lines};
+use super::text::{self, split_lines};
 use super::{Problem, Tree};
 
-/// Where ApplicationSets are.
+/// Directory of ApplicationSets.
 const DIRECTORY: &str = "argo-cd-apps";
 
 /// A cluster in the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Element {
+pub struct ClusterElement {
     /// The cluster's name in Argo CD.
     pub name: String,
-    /// The directory in the environment; the base where it is not given.
+    /// The directory in the environment; none for the base.
     pub directory: Option<String>,
 }
 
@@ -23,35 +23,39 @@ pub struct ApplicationSet {
     /// Its file.
     pub file: String,
     /// The clusters.
-    pub elements: Vec<Element>,
+    pub elements: Vec<ClusterElement>,
 }
 
 /// The ApplicationSet that renders a component: the one whose `sourceRoot` is the component's directory.
-pub fn of_component(tree: &Tree, component: &str) -> Result<Option<ApplicationSet>, Problem> {
+pub fn find_application_set(tree: &Tree, component: &str) -> Result<Option<ApplicationSet>, Problem> {
     let root = format!("components/{component}");
-    for (file, bytes) in tree.under(DIRECTORY) {
-        // Most of several hundred files are about something else and need not be read.
-        if text::line_with(bytes, &root).is_none() {
+    for (file, bytes) in tree.files_under(DIRECTORY) {
+        // Skip parsing of files that do not mention the component: most of several hundred files.
+        if text::find_line(bytes, &root).is_none() {
             continue;
         }
-        for document in text::documents(file, bytes)? {
+        for document in text::parse_documents(file, bytes)? {
             if text::str_at(&document, &["kind"]) == Some("ApplicationSet") && names_root(&document, &root) {
-                return Ok(Some(ApplicationSet { file: file.to_owned(), elements: elements(&document) }));
+                return Ok(Some(ApplicationSet {
+                    file: file.to_owned(),
+                    elements: list_elements(&document),
+                }));
             }
         }
     }
     Ok(None)
 }
 
-/// Clusters that other ApplicationSets name, each with the number of them.
-pub fn elsewhere(tree: &Tree, this: &str) -> Vec<(String, usize)> {
+/// Clusters in other ApplicationSets, each with the number of sets.
+pub fn count_other_clusters(tree: &Tree, this: &str) -> Vec<(String, usize)> {
     let mut counts = std::collections::BTreeMap::new();
-    for (file, bytes) in tree.under(DIRECTORY).filter(|(file, _)| *file != this) {
-        if text::line_with(bytes, "nameNormalized: ").is_none() {
+    for (file, bytes) in tree.files_under(DIRECTORY).filter(|(file, _)| *file != this) {
+        if text::find_line(bytes, "nameNormalized: ").is_none() {
             continue;
         }
-        let documents = text::documents(file, bytes).unwrap_or_default();
-        let mut names: Vec<_> = documents.iter().flat_map(elements).map(|element| element.name).collect();
+        let documents = text::parse_documents(file, bytes).unwrap_or_default();
+        let mut names: Vec<_> =
+            documents.iter().flat_map(list_elements).map(|element| element.name).collect();
         names.sort();
         names.dedup();
         for name in names {
@@ -61,11 +65,11 @@ pub fn elsewhere(tree: &Tree, this: &str) -> Vec<(String, usize)> {
     counts.into_iter().collect()
 }
 
-/// The file with one more cluster, written as its neighbours are.
-pub fn with(tree: &Tree, set: &ApplicationSet, cluster: &str) -> Result<String, Problem> {
+/// The file with one more cluster, in the format of its neighbours.
+pub fn add_element(tree: &Tree, set: &ApplicationSet, cluster: &str) -> Result<String, Problem> {
     let bytes = tree.get(&set.file).unwrap_or_default();
     let text = text::utf8(&set.file, bytes)?;
-    let all: Vec<_> = lines(text).collect();
+    let all: Vec<_> = split_lines(text).collect();
     let pair = all.windows(2).rfind(|pair| {
         let [name, directory] = pair else { return false };
         name.text.trim_start().starts_with("- nameNormalized: ")
@@ -73,10 +77,10 @@ pub fn with(tree: &Tree, set: &ApplicationSet, cluster: &str) -> Result<String, 
     });
     let refused = |line: usize| {
         let help = format!("add nameNormalized and values.clusterDir of {cluster} by hand");
-        Problem::new(&set.file, "the list of clusters is not written as pairs of lines", help).at(line)
+        Problem::new(&set.file, "the list of clusters is not written as pairs of lines", help).at_line(line)
     };
     let Some([name, directory]) = pair else {
-        return Err(refused(text::line_with(bytes, "list:").unwrap_or(1)));
+        return Err(refused(text::find_line(bytes, "list:").unwrap_or(1)));
     };
     let before =
         |text: &str, key: &str| text.find(key).and_then(|at| text.get(..at + key.len())).map(str::to_owned);
@@ -85,28 +89,30 @@ pub fn with(tree: &Tree, set: &ApplicationSet, cluster: &str) -> Result<String, 
     else {
         return Err(refused(name.number));
     };
-    let value = text::scalar(cluster);
+    let value = text::quote_scalar(cluster);
     let at = directory.after();
     let new = if directory.end.is_empty() {
         format!("{}{first}{value}{}{second}{value}", name.end, name.end)
     } else {
         format!("{first}{value}{}{second}{value}{}", name.end, directory.end)
     };
-    let after = text::spliced(text, vec![(at..at, new)]);
+    let after = text::apply_splices(text, vec![(at..at, new)]);
     let expected: Vec<_> = set
         .elements
         .iter()
         .cloned()
-        .chain([Element { name: cluster.to_owned(), directory: Some(cluster.to_owned()) }])
+        .chain([ClusterElement { name: cluster.to_owned(), directory: Some(cluster.to_owned()) }])
         .collect();
-    let read: Vec<_> = text::documents(&set.file, after.as_bytes())?.iter().flat_map(elements).collect();
+    let read: Vec<_> =
+        text::parse_documents(&set.file, after.as_bytes())?.iter().flat_map(list_elements).collect();
     if read == expected { Ok(after) } else { Err(refused(directory.number)) }
 }
 
-/// Whether a list of clusters has one in a ring, wherever below the directory. In rings these lists are patches that components share.
+/// Whether any list of clusters below the directory has the cluster in the ring. In rings these lists are patches that components share.
 pub fn lists_in_ring(tree: &Tree, ring: &str, cluster: &str) -> bool {
-    let all = tree.under(DIRECTORY).filter(|(_, bytes)| text::line_with(bytes, "values.ring: ").is_some());
-    let mut documents = all.flat_map(|(file, bytes)| text::documents(file, bytes).unwrap_or_default());
+    let all =
+        tree.files_under(DIRECTORY).filter(|(_, bytes)| text::find_line(bytes, "values.ring: ").is_some());
+    let mut documents = all.flat_map(|(file, bytes)| text::parse_documents(file, bytes).unwrap_or_default());
     documents.any(|document| has_pair(&document, ring, cluster))
 }
 
@@ -131,22 +137,22 @@ fn names_root(value: &Value, root: &str) -> bool {
 }
 
 /// The elements of every list generator, in the order of the file.
-fn elements(value: &Value) -> Vec<Element> {
+fn list_elements(value: &Value) -> Vec<ClusterElement> {
     match value {
         Value::Object(map) => map
             .iter()
             .flat_map(|(key, value)| match key.as_str() {
-                "elements" => value.as_array().into_iter().flatten().filter_map(element).collect(),
-                _ => elements(value),
+                "elements" => value.as_array().into_iter().flatten().filter_map(parse_element).collect(),
+                _ => list_elements(value),
             })
             .collect(),
-        Value::Array(list) => list.iter().flat_map(elements).collect(),
+        Value::Array(list) => list.iter().flat_map(list_elements).collect(),
         _ => Vec::new(),
     }
 }
 
-fn element(value: &Value) -> Option<Element> {
+fn parse_element(value: &Value) -> Option<ClusterElement> {
     let name = text::str_at(value, &["nameNormalized"])?.to_owned();
     let directory = text::str_at(value, &["values.clusterDir"]).map(str::to_owned);
-    Some(Element { name, directory })
+    Some(ClusterElement { name, directory })
 }

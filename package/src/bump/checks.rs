@@ -1,4 +1,4 @@
-//! The checks that need nothing but the checkout. B02, B04 to B06, B11 and B14 look at the source, see `delta`.
+//! The checks that need only the checkout. B02, B04 to B06, B11 and B14 read the source, see `delta`.
 
 mod clusters;
 mod files;
@@ -7,25 +7,25 @@ mod objects;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::kustomization::Kustomization;
-use super::pin::Reference;
+use super::pin::EntryReference;
 use super::rings::Environment;
 use super::{
-    Commit, Finding, Overlay, Problem, Rendered, Rings, Source, Tree, environment_config, overlays, render,
-    shared, text,
+    Commit, Finding, Overlay, Problem, Rendered, Rings, Source, Tree, environment_config, list_overlays,
+    render_directory, shared_pins, text,
 };
 
-/// What is known beside the files.
+/// Knowledge of the checks besides the files.
 #[derive(Clone, Debug)]
-pub struct Context {
+pub struct CheckContext {
     /// The component's directory below `components/`.
     pub component: String,
-    /// Repositories whose pins must be whole commits; of others it is only said.
+    /// Repositories whose pins must be full commits; pins of other repositories only get a note.
     pub sources: Vec<Source>,
-    /// Which cluster is in which ring.
+    /// Assignment of clusters to rings.
     pub rings: Rings,
-    /// Commits that staging ever had, with when it got them in Unix seconds; none where history is not known.
+    /// Commits that staging ever had, each with its time in Unix seconds; none without history.
     pub staged: Option<BTreeMap<Commit, i64>>,
-    /// ProviderConfigs that the compositions name.
+    /// ProviderConfigs that the compositions reference.
     pub provider_configs: Vec<String>,
     /// API groups of the claims.
     pub groups: Vec<String>,
@@ -33,8 +33,8 @@ pub struct Context {
     pub changed: Vec<String>,
 }
 
-impl Context {
-    /// What holds for the incumbent and for this repository's own packages.
+impl CheckContext {
+    /// The context for the incumbent and for this repository's own packages.
     pub fn new(component: &str, source: Source, rings: Rings) -> Self {
         Self {
             component: component.to_owned(),
@@ -51,61 +51,61 @@ impl Context {
     }
 }
 
-struct Read {
+struct CheckedOverlay {
     overlay: Overlay,
     file: Kustomization,
     /// None for a part of a base, which is rendered with the base.
     rendered: Option<Result<Rendered, Problem>>,
 }
 
-impl Read {
-    /// The objects of an overlay that kustomize takes.
-    fn objects(&self) -> Option<&Rendered> {
+impl CheckedOverlay {
+    /// The rendered objects of an overlay that kustomize accepts.
+    fn rendered_objects(&self) -> Option<&Rendered> {
         self.rendered.as_ref()?.as_ref().ok()
     }
 }
 
-/// All findings, the heaviest first.
-pub fn check(tree: &Tree, context: &Context) -> Vec<Finding> {
+/// All findings, most severe first.
+pub fn run_checks(tree: &Tree, context: &CheckContext) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut read = Vec::new();
-    for overlay in overlays(tree, &context.component, &context.rings) {
+    for overlay in list_overlays(tree, &context.component, &context.rings) {
         match Kustomization::read(
             &overlay.kustomization,
             tree.get(&overlay.kustomization).unwrap_or_default(),
         ) {
             Ok(file) => {
-                let rendered = (!overlay.part).then(|| render(tree, &overlay.directory));
-                read.push(Read { overlay, file, rendered });
+                let rendered = (!overlay.part).then(|| render_directory(tree, &overlay.directory));
+                read.push(CheckedOverlay { overlay, file, rendered });
             }
-            // Said by B15, which reads every file.
+            // B15 reports it, because B15 reads every file.
             Err(problem) if problem.what.starts_with("not ") => {}
             Err(problem) => findings.push(
                 Finding::error("B01", format!("{}; {}", problem.what, problem.help))
-                    .file(problem.file)
-                    .line(problem.line),
+                    .in_file(problem.file)
+                    .at_line(problem.line),
             ),
         }
     }
     if read.is_empty() {
         let message = "no overlay of this component: check --repo and --component";
-        findings.push(Finding::error("B01", message).file(format!("components/{}", context.component)));
+        findings.push(Finding::error("B01", message).in_file(format!("components/{}", context.component)));
     }
-    pins(&read, context, &mut findings);
-    shared(tree, context, &mut findings);
-    staged(&read, context, &mut findings);
-    // Where no cluster says who it is, there are no claims that would lead to a hub.
-    if environment_config::is_for(tree, &context.component, &context.rings) {
-        objects::environment_configs(tree, &read, &mut findings);
-        objects::provider_configs(&read, context, &mut findings);
+    check_pins(&read, context, &mut findings);
+    check_shared_pins(tree, context, &mut findings);
+    check_staged(&read, context, &mut findings);
+    // Without a cluster name there are no claims that would reach a hub.
+    if environment_config::needs_cluster_name(tree, &context.component, &context.rings) {
+        objects::check_environment_configs(tree, &read, &mut findings);
+        objects::check_provider_configs(&read, context, &mut findings);
     }
-    files::names(tree, context, &mut findings);
-    objects::rendering(&read, &mut findings);
-    clusters::clusters(tree, &read, context, &mut findings);
-    clusters::groups(tree, context, &mut findings);
-    files::hygiene(tree, context, &mut findings);
-    clusters::hub_rights(tree, &mut findings);
-    changed(context, &mut findings);
+    files::check_names(tree, context, &mut findings);
+    objects::check_rendering(&read, &mut findings);
+    clusters::check_clusters(tree, &read, context, &mut findings);
+    clusters::check_claim_rights(tree, context, &mut findings);
+    files::check_hygiene(tree, context, &mut findings);
+    clusters::check_hub_rights(tree, &mut findings);
+    check_changed_files(context, &mut findings);
     findings.sort_by(|one, other| {
         (other.severity, one.id, &one.file, one.line).cmp(&(one.severity, other.id, &other.file, other.line))
     });
@@ -113,23 +113,23 @@ pub fn check(tree: &Tree, context: &Context) -> Vec<Finding> {
 }
 
 /// B01: a source is pinned to one commit in a file, in staging, and in a ring.
-fn pins(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
+fn check_pins(read: &[CheckedOverlay], context: &CheckContext, findings: &mut Vec<Finding>) {
     let mut staging = BTreeMap::<Source, Vec<(Commit, String)>>::new();
     let mut rings = BTreeMap::<(String, Source), BTreeMap<Commit, Vec<String>>>::new();
-    for Read { overlay, file, .. } in read {
+    for CheckedOverlay { overlay, file, .. } in read {
         let mut first = BTreeMap::<Source, Commit>::new();
-        for (entry, reference) in file.references() {
+        for (entry, reference) in file.list_references() {
             match reference {
-                Reference::Local => {}
-                Reference::Loose { source, why } => {
-                    let ours =
-                        source.is_some_and(|source| context.sources.iter().any(|known| known.is(&source)));
+                EntryReference::Local => {}
+                EntryReference::Loose { source, why } => {
+                    let ours = source
+                        .is_some_and(|source| context.sources.iter().any(|known| known.is_same(&source)));
                     let message = format!("`{}` {why}; pin it to a whole commit", entry.value);
                     let finding =
                         if ours { Finding::error("B01", message) } else { Finding::warning("B01", message) };
-                    findings.push(finding.file(&file.path).line(Some(entry.line)));
+                    findings.push(finding.in_file(&file.path).at_line(Some(entry.line)));
                 }
-                Reference::Pinned(pin) => {
+                EntryReference::Pinned(pin) => {
                     let one = first.entry(pin.source.clone()).or_insert_with(|| pin.commit.clone());
                     if *one != pin.commit {
                         let message = format!(
@@ -138,7 +138,8 @@ fn pins(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
                             pin.commit.short(),
                             one.short()
                         );
-                        findings.push(Finding::error("B01", message).file(&file.path).line(Some(pin.line)));
+                        findings
+                            .push(Finding::error("B01", message).in_file(&file.path).at_line(Some(pin.line)));
                     }
                 }
             }
@@ -147,7 +148,7 @@ fn pins(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
             if overlay.environment == Environment::Staging {
                 staging.entry(source.clone()).or_default().push((commit.clone(), file.path.clone()));
             }
-            let ring = overlay.cluster.as_ref().and_then(|cluster| context.rings.of(cluster));
+            let ring = overlay.cluster.as_ref().and_then(|cluster| context.rings.ring_of(cluster));
             if let (Some(ring), Some(cluster)) = (ring, &overlay.cluster) {
                 let ring = rings.entry((ring.name.clone(), source)).or_default();
                 ring.entry(commit).or_default().push(cluster.clone());
@@ -162,7 +163,7 @@ fn pins(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
                 pins[0].0.short(),
                 pins[0].1
             );
-            findings.push(Finding::error("B01", message).file(path));
+            findings.push(Finding::error("B01", message).in_file(path));
         }
     }
     for ((ring, source), commits) in rings.into_iter().filter(|(_, commits)| commits.len() > 1) {
@@ -177,24 +178,24 @@ fn pins(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
     }
 }
 
-/// B01: what overlays share is in all of them at once, so it should not have pins, and none that move.
-fn shared(tree: &Tree, context: &Context, findings: &mut Vec<Finding>) {
-    let all = shared::shared(tree, &context.component, &context.rings).into_iter();
-    for pin in all.filter(|pin| context.sources.iter().any(|known| known.is(&pin.source))) {
+/// B01: overlays share these files, so a change reaches all of them at once. They should not have pins, and no moving ones.
+fn check_shared_pins(tree: &Tree, context: &CheckContext, findings: &mut Vec<Finding>) {
+    let all = shared_pins::list_shared_pins(tree, &context.component, &context.rings).into_iter();
+    for pin in all.filter(|pin| context.sources.iter().any(|known| known.is_same(&pin.source))) {
         let message = format!("`{}` is in what overlays share: move it into them", pin.value);
         let finding = match pin.commit {
             Some(_) => Finding::warning("B01", message),
             None => Finding::error("B01", format!("{message}, at a whole commit")),
         };
-        findings.push(finding.file(pin.file).line(pin.line));
+        findings.push(finding.in_file(pin.file).at_line(pin.line));
     }
 }
 
-/// B03: what production has, staging had before.
-fn staged(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
+/// B03: staging had every commit of production before.
+fn check_staged(read: &[CheckedOverlay], context: &CheckContext, findings: &mut Vec<Finding>) {
     let Some(history) = &context.staged else { return };
-    let now = pinned(read, |environment| environment == Environment::Staging);
-    let production = pinned(read, |environment| environment == Environment::Production);
+    let now = pinned_commits(read, |environment| environment == Environment::Staging);
+    let production = pinned_commits(read, |environment| environment == Environment::Production);
     for (source, commit) in production.difference(&now).filter(|(source, _)| context.sources.contains(source))
     {
         if !history.contains_key(commit) {
@@ -206,20 +207,20 @@ fn staged(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
     }
 }
 
-fn pinned(read: &[Read], of: impl Fn(Environment) -> bool) -> BTreeSet<(Source, Commit)> {
+fn pinned_commits(read: &[CheckedOverlay], of: impl Fn(Environment) -> bool) -> BTreeSet<(Source, Commit)> {
     read.iter()
         .filter(|read| of(read.overlay.environment))
-        .flat_map(|read| read.file.pins().map(|pin| (pin.source, pin.commit)).collect::<Vec<_>>())
+        .flat_map(|read| read.file.list_pins().map(|pin| (pin.source, pin.commit)).collect::<Vec<_>>())
         .collect()
 }
 
 /// B17: one pull request does not touch staging and production, nor what they share.
-fn changed(context: &Context, findings: &mut Vec<Finding>) {
+fn check_changed_files(context: &CheckContext, findings: &mut Vec<Finding>) {
     let mut environments = BTreeMap::<Environment, &str>::new();
     for path in &context.changed {
         let parts: Vec<&str> = path.split('/').collect();
         let environment = match parts[..] {
-            ["components", _, "rings", ring, ..] => context.rings.environment(ring),
+            ["components", _, "rings", ring, ..] => context.rings.ring_environment(ring),
             ["components", _, environment, ..] => environment.parse().ok(),
             _ => None,
         };
@@ -229,13 +230,13 @@ fn changed(context: &Context, findings: &mut Vec<Finding>) {
             && component == context.component
         {
             let message = format!("{shared} is in every environment at once, whatever ring it is meant for");
-            findings.push(Finding::warning("B17", message).file(path));
+            findings.push(Finding::warning("B17", message).in_file(path));
         }
     }
     let earlier = environments.iter().find(|(environment, _)| **environment != Environment::Production);
     if let (Some((environment, path)), Some(other)) = (earlier, environments.get(&Environment::Production)) {
         let message =
             format!("production is changed together with {environment} ({path}): make two pull requests");
-        findings.push(Finding::error("B17", message).file(*other));
+        findings.push(Finding::error("B17", message).in_file(*other));
     }
 }

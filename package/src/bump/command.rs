@@ -10,15 +10,16 @@ use serde_json::{Value, json};
 use super::kustomization::Kustomization;
 use super::upstream::{self, Upstream};
 use super::{
-    COMPONENT, Commit, Context, Environment, Facts, Finding, Image, Plan, Problem, Request, Rings, Scope,
-    Severity, Source, Tree, UPSTREAM_SOURCE, check_upstream, disk, git, overlays, text,
+    COMPONENT, CheckContext, Commit, Environment, Finding, FindingSeverity, Image, Plan, Problem,
+    PullRequestFacts, Request, Rings, Scope, Source, Tree, UPSTREAM_SOURCE, check_upstream, disk, git,
+    list_overlays, text,
 };
 use crate::registry::command::Connection;
 
 mod change;
-mod look;
+mod inspection;
 mod online;
-mod said;
+mod output;
 
 /// Nothing to change, or all checks passed.
 pub const UNCHANGED: u8 = 0;
@@ -35,7 +36,7 @@ Exit codes: 0 no change, 1 error, 2 changed or would change, 3 a check failed. O
 /// Move pinned commits in a checkout of infra-deployments. Offline but for --online: the source is read from a clone, if one is given.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
-pub struct Bump {
+pub struct BumpArgs {
     #[command(subcommand)]
     command: Command,
 }
@@ -44,12 +45,12 @@ pub struct Bump {
 enum Command {
     /// Print what would change, as a unified diff.
     #[command(after_help = EXIT_CODES)]
-    Plan(Change),
+    Plan(ChangeArgs),
     /// Change it, all files or none.
     #[command(after_help = EXIT_CODES)]
     Apply {
         #[command(flatten)]
-        change: Change,
+        change: ChangeArgs,
         /// Only print the diff, as `plan` does.
         #[arg(long)]
         dry_run: bool,
@@ -61,7 +62,7 @@ enum Command {
     #[command(after_help = EXIT_CODES)]
     Check {
         #[command(flatten)]
-        place: Place,
+        place: CheckoutArgs,
         /// Where the pull request branches off: fails if staging and production are changed together.
         #[arg(long, value_name = "REF")]
         base: Option<String>,
@@ -72,12 +73,12 @@ enum Command {
     /// Print what is pinned where, and with a clone how far it is behind.
     Report {
         #[command(flatten)]
-        place: Place,
+        place: CheckoutArgs,
     },
 }
 
 #[derive(Debug, Args)]
-struct Place {
+struct CheckoutArgs {
     /// Checkout of infra-deployments.
     #[arg(long, default_value = ".", value_name = "DIRECTORY")]
     repo: PathBuf,
@@ -113,9 +114,9 @@ struct Place {
 }
 
 #[derive(Debug, Args)]
-struct Change {
+struct ChangeArgs {
     #[command(flatten)]
-    place: Place,
+    place: CheckoutArgs,
     /// The whole commit to move to, or a clone of the source, whose HEAD is then meant.
     #[arg(long, value_name = "COMMIT|DIRECTORY")]
     to: String,
@@ -158,7 +159,7 @@ struct Change {
 ///
 /// # Errors
 /// If the output cannot be printed.
-pub fn run(bump: &Bump, out: &mut impl Write, err: &mut impl Write, now: i64) -> io::Result<u8> {
+pub fn run(bump: &BumpArgs, out: &mut impl Write, err: &mut impl Write, now: i64) -> io::Result<u8> {
     let place = match &bump.command {
         Command::Plan(change) | Command::Apply { change, .. } => &change.place,
         Command::Check { place, .. } | Command::Report { place } => place,
@@ -169,9 +170,9 @@ pub fn run(bump: &Bump, out: &mut impl Write, err: &mut impl Write, now: i64) ->
             change::run(change, (!dry_run).then_some(*allow_no_vcs), out, err, now)
         }
         Command::Check { place, base, render } => {
-            look::check(place, base.as_deref(), render.as_deref(), out, err)
+            inspection::run_check(place, base.as_deref(), render.as_deref(), out, err)
         }
-        Command::Report { place } => look::report(place, out, err),
+        Command::Report { place } => inspection::run_report(place, out, err),
     };
     match done {
         Ok(code) => Ok(code),
@@ -188,7 +189,7 @@ pub fn run(bump: &Bump, out: &mut impl Write, err: &mut impl Write, now: i64) ->
     }
 }
 
-/// Why a command came to no result.
+/// Reason for which a command has no result.
 #[derive(Debug)]
 enum Failure {
     Problems(Vec<Problem>),
@@ -217,59 +218,61 @@ fn print_json(out: &mut impl Write, value: &Value) -> io::Result<()> {
     writeln!(out, "{value:#}")
 }
 
-/// A line on a terminal about what takes long. Nothing where the output is kept.
-fn progress(err: &mut impl Write, what: &str) -> io::Result<()> {
+/// Prints progress of a slow step to a terminal. Prints nothing if the output is redirected.
+fn print_progress(err: &mut impl Write, what: &str) -> io::Result<()> {
     if io::stderr().is_terminal() { writeln!(err, "{what}") } else { Ok(()) }
 }
 
-impl Place {
-    fn rings(&self) -> Result<Rings, Problem> {
-        let Some(path) = &self.rings else { return Rings::shipped() };
+impl CheckoutArgs {
+    fn read_rings(&self) -> Result<Rings, Problem> {
+        let Some(path) = &self.rings else { return Rings::default_rings() };
         let name = path.display().to_string();
-        Rings::read(&name, text::utf8(&name, &disk::file(path)?)?)
+        Rings::read(&name, text::utf8(&name, &disk::read_file(path)?)?)
     }
 
-    fn crd(&self) -> Result<Option<Value>, Problem> {
+    fn read_crd(&self) -> Result<Option<Value>, Problem> {
         let Some(path) = &self.crd else { return Ok(None) };
         let name = path.display().to_string();
-        let documents = text::documents(&name, &disk::file(path)?)?;
+        let documents = text::parse_documents(&name, &disk::read_file(path)?)?;
         let of_kind = |document: &&Value| {
             text::str_at(document, &["kind"]) == Some("CustomResourceDefinition")
                 && text::str_at(document, &["spec", "names", "kind"]) == Some("EphemeralCluster")
         };
         match documents.iter().find(of_kind) {
             Some(document) => Ok(Some(document.clone())),
-            None => Err(Problem::new(name, "no CRD of EphemeralCluster", "give the one of ci-tools").at(1)),
+            None => {
+                Err(Problem::new(name, "no CRD of EphemeralCluster", "give the one of ci-tools").at_line(1))
+            }
         }
     }
 
-    /// Directories of the source that pins name; what is deployed begins there.
-    fn directories(&self, tree: &Tree, rings: &Rings) -> BTreeSet<String> {
-        overlays(tree, &self.component, rings)
+    /// Directories of the source in pins. The deployed part starts at them.
+    fn pinned_directories(&self, tree: &Tree, rings: &Rings) -> BTreeSet<String> {
+        list_overlays(tree, &self.component, rings)
             .iter()
             .filter_map(|overlay| {
                 Kustomization::read(&overlay.kustomization, tree.get(&overlay.kustomization)?).ok()
             })
-            .flat_map(|file| file.pins().collect::<Vec<_>>())
+            .flat_map(|file| file.list_pins().collect::<Vec<_>>())
             .filter(|pin| pin.source == self.source)
             .map(|pin| pin.directory)
             .collect()
     }
 
-    /// What the checks know beside the files; from the clone what compositions at `range` name.
-    fn context(&self, rings: &Rings, ranges: &[Upstream]) -> Result<Context, Problem> {
-        let mut context = Context::new(&self.component, self.source.clone(), rings.clone());
+    /// The context of the checks. With a clone, it includes the ProviderConfigs that compositions at `range` reference.
+    fn build_context(&self, rings: &Rings, ranges: &[Upstream]) -> Result<CheckContext, Problem> {
+        let mut context = CheckContext::new(&self.component, self.source.clone(), rings.clone());
         if git::is_checkout(&self.repo)? {
-            context.staged = git::staged(&self.repo, &self.component, &self.source);
+            context.staged = git::staged_commits(&self.repo, &self.component, &self.source);
         }
         let named: BTreeSet<String> =
-            ranges.iter().flat_map(|range| upstream::provider_configs(&range.after)).collect();
+            ranges.iter().flat_map(|range| upstream::provider_config_names(&range.after)).collect();
         if !named.is_empty() {
             context.provider_configs = named.into_iter().collect();
         }
         let groups: BTreeSet<String> = ranges
             .iter()
-            .flat_map(|range| upstream::definitions(&range.after))
+            .flat_map(|range| upstream::composite_definitions(&range.after))
             .filter_map(|xrd| text::str_at(&xrd, &["spec", "group"]).map(str::to_owned))
             .collect();
         if !groups.is_empty() {

@@ -6,42 +6,47 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::schema::{self, Verdict};
-use super::upstream::{self, Kind, Upstream};
-use super::{Finding, Right, Severity, image, rights, text};
+use super::upstream::{self, CommitKind, Upstream};
+use super::{Finding, FindingSeverity, Right, image, rights, text};
 
-/// Where packages may come from.
+/// Allowed sources of packages.
 const REGISTRIES: [&str; 1] = ["quay.io/konflux-ci/"];
 
-/// With what a finding begins that makes the risk high.
+/// Message prefix of a finding that makes the risk high.
 const WIDE: &str = "wide rights added";
 
-/// How much can go wrong.
+/// Risk of a bump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Risk {
-    /// Digests only.
+    /// Only digests change.
     Low,
-    /// What is composed, or rights, or definitions.
+    /// Composed resources, rights or definitions change.
     Medium,
-    /// Claims in flight can break, or rights become much wider.
+    /// Existing claims can break, or rights become much wider.
     High,
 }
 
 /// Findings about the source between two commits.
-pub fn check(range: &Upstream, crd: Option<&Value>, rollback: bool, registries: &[String]) -> Vec<Finding> {
+pub fn check_upstream(
+    range: &Upstream,
+    crd: Option<&Value>,
+    rollback: bool,
+    registries: &[String],
+) -> Vec<Finding> {
     let mut findings = Vec::new();
-    ancestry(range, rollback, &mut findings);
-    requests(range, crd, &mut findings);
+    check_ancestry(range, rollback, &mut findings);
+    check_requests(range, crd, &mut findings);
     if range.known {
-        definitions(range, &mut findings);
-        compositions(range, &mut findings);
-        rights_delta(range, &mut findings);
+        check_definitions(range, &mut findings);
+        check_compositions(range, &mut findings);
+        check_rights(range, &mut findings);
     }
-    packages(range, registries, &mut findings);
+    check_packages(range, registries, &mut findings);
     findings
 }
 
-/// B02: the target comes after what is deployed.
-fn ancestry(range: &Upstream, rollback: bool, findings: &mut Vec<Finding>) {
+/// B02: the target is a descendant of the deployed commit.
+fn check_ancestry(range: &Upstream, rollback: bool, findings: &mut Vec<Finding>) {
     let (from, to) = (range.from.short(), range.to.short());
     if !range.known {
         findings
@@ -60,12 +65,12 @@ fn ancestry(range: &Upstream, rollback: bool, findings: &mut Vec<Finding>) {
     }
 }
 
-/// B04: what a claim may say, the remote object's CRD takes.
-fn requests(range: &Upstream, crd: Option<&Value>, findings: &mut Vec<Finding>) {
+/// B04: the remote object's CRD accepts every value that a claim can have.
+fn check_requests(range: &Upstream, crd: Option<&Value>, findings: &mut Vec<Finding>) {
     let Some(crd) = crd else { return };
     let group = text::str_at(crd, &["spec", "names", "kind"]);
-    for xrd in upstream::definitions(&range.after) {
-        // Only a claim that becomes such an object has its schema.
+    for xrd in upstream::composite_definitions(&range.after) {
+        // Only claims that become such an object have its schema.
         if group == Some("EphemeralCluster")
             && text::str_at(&xrd, &["spec", "names", "kind"]) != Some("XTestPlatformCluster")
         {
@@ -82,10 +87,10 @@ fn requests(range: &Upstream, crd: Option<&Value>, findings: &mut Vec<Finding>) 
     }
 }
 
-/// B05 and B06: definitions keep claims in flight valid, and keep their names.
-fn definitions(range: &Upstream, findings: &mut Vec<Finding>) {
-    let after = upstream::definitions(&range.after);
-    for old in upstream::definitions(&range.before) {
+/// B05 and B06: definitions keep existing claims valid, and keep their names.
+fn check_definitions(range: &Upstream, findings: &mut Vec<Finding>) {
+    let after = upstream::composite_definitions(&range.after);
+    for old in upstream::composite_definitions(&range.before) {
         let name = text::str_at(&old, &["metadata", "name"]).unwrap_or_default();
         let Some(new) = after.iter().find(|new| text::str_at(new, &["metadata", "name"]) == Some(name))
         else {
@@ -109,24 +114,24 @@ fn definitions(range: &Upstream, findings: &mut Vec<Finding>) {
     }
 }
 
-/// B06: Compositions keep name and type, composed resources their names.
-fn compositions(range: &Upstream, findings: &mut Vec<Finding>) {
-    let after = upstream::of_kind(&range.after, "Composition");
-    for old in upstream::of_kind(&range.before, "Composition") {
+/// B06: Compositions keep name and type; composed resources keep their names.
+fn check_compositions(range: &Upstream, findings: &mut Vec<Finding>) {
+    let after = upstream::objects_of_kind(&range.after, "Composition");
+    for old in upstream::objects_of_kind(&range.before, "Composition") {
         let name = text::str_at(&old, &["metadata", "name"]).unwrap_or_default();
-        let kept = after.iter().any(|new| {
+        let is_unchanged = after.iter().any(|new| {
             text::str_at(new, &["metadata", "name"]) == Some(name)
                 && text::at(new, &["spec", "compositeTypeRef"])
                     == text::at(&old, &["spec", "compositeTypeRef"])
         });
-        if !kept {
+        if !is_unchanged {
             let message =
                 format!("Composition {name} is gone or composes another type: running clusters hang");
             findings.push(Finding::error("B06", message));
         }
     }
     let ours =
-        range.after.files().any(|(_, bytes)| text::line_with(bytes, "name: function-testplatform").is_some());
+        range.after.files().any(|(_, bytes)| text::find_line(bytes, "name: function-testplatform").is_some());
     if ours {
         let message = "function-testplatform names composed resources itself, as the incumbent does";
         findings.push(Finding::note("B06", message));
@@ -139,9 +144,9 @@ fn compositions(range: &Upstream, findings: &mut Vec<Finding>) {
     }
 }
 
-/// B11: packages come from known registries at digests; which changed.
-fn packages(range: &Upstream, registries: &[String], findings: &mut Vec<Finding>) {
-    let (before, after) = (upstream::packages(&range.before), upstream::packages(&range.after));
+/// B11: packages come from known registries, by digest. Reports changed packages.
+fn check_packages(range: &Upstream, registries: &[String], findings: &mut Vec<Finding>) {
+    let (before, after) = (upstream::list_packages(&range.before), upstream::list_packages(&range.after));
     for (name, package) in &after {
         if !package.split_once('@').is_some_and(|(_, digest)| image::is_digest(digest)) {
             findings.push(Finding::error("B11", format!("package {name} is not at a digest: {package}")));
@@ -158,71 +163,73 @@ fn packages(range: &Upstream, registries: &[String], findings: &mut Vec<Finding>
     }
 }
 
-/// B14: rights that are new or gone.
-fn rights_delta(range: &Upstream, findings: &mut Vec<Finding>) {
+/// B14: added and removed rights.
+fn check_rights(range: &Upstream, findings: &mut Vec<Finding>) {
     let of = |tree| {
-        let mut roles = upstream::of_kind(tree, "ClusterRole");
-        roles.extend(upstream::of_kind(tree, "Role"));
-        rights::of_places(&roles)
+        let mut roles = upstream::objects_of_kind(tree, "ClusterRole");
+        roles.extend(upstream::objects_of_kind(tree, "Role"));
+        rights::rights_by_namespace(&roles)
     };
-    // What a Role gives a ClusterRole covers, not the other way round.
-    let covers = |(had, right): &Placed, (place, other): &Placed| {
-        (had.is_none() || had == place) && right.covers(other)
+    // A right of a ClusterRole covers the same right of a Role, not the other way round.
+    let covers = |(had, right): &NamespacedRight, (place, other): &NamespacedRight| {
+        (had.is_none() || had == place) && right.covers_right(other)
     };
-    let uncovered = |rights: &[Placed], by: &[Placed]| -> Vec<Placed> {
+    let uncovered = |rights: &[NamespacedRight], by: &[NamespacedRight]| -> Vec<NamespacedRight> {
         rights.iter().filter(|right| !by.iter().any(|had| covers(had, right))).cloned().collect()
     };
     let (before, after) = (of(&range.before), of(&range.after));
     let new = uncovered(&after, &before);
-    let (wide, plain): (Vec<Placed>, Vec<Placed>) = new.into_iter().partition(|(_, right)| {
-        right.verb == "*"
-            || right.resource == "*"
-            || right.group == "*"
-            || (right.resource == "secrets" && right.name.is_none())
-    });
+    let (wide, plain): (Vec<NamespacedRight>, Vec<NamespacedRight>) =
+        new.into_iter().partition(|(_, right)| {
+            right.verb == "*"
+                || right.resource == "*"
+                || right.group == "*"
+                || (right.resource == "secrets" && right.name.is_none())
+        });
     for (what, rights) in [(WIDE, &wide), ("rights added", &plain)] {
-        findings.extend(said(what, rights).map(|message| Finding::warning("B14", message)));
+        findings.extend(describe_rights(what, rights).map(|message| Finding::warning("B14", message)));
     }
-    let gone = uncovered(&before, &after);
-    findings.extend(said("rights removed", &gone).map(|message| Finding::note("B14", message)));
+    let removed = uncovered(&before, &after);
+    findings.extend(describe_rights("rights removed", &removed).map(|message| Finding::note("B14", message)));
     let bound = |tree| {
-        let mut bindings = upstream::of_kind(tree, "ClusterRoleBinding");
-        bindings.extend(upstream::of_kind(tree, "RoleBinding"));
-        let mut bound = rights::bindings(&bindings);
-        bound.extend(rights::gathered(&upstream::of_kind(tree, "ClusterRole")));
+        let mut bindings = upstream::objects_of_kind(tree, "ClusterRoleBinding");
+        bindings.extend(upstream::objects_of_kind(tree, "RoleBinding"));
+        let mut bound = rights::list_bindings(&bindings);
+        bound.extend(rights::list_aggregations(&upstream::objects_of_kind(tree, "ClusterRole")));
         bound
     };
     for binding in bound(&range.after).difference(&bound(&range.before)) {
         let width = if binding.is_wide() { WIDE } else { "rights added" };
         let place = match &binding.place {
             None => " in all namespaces".to_owned(),
-            Some(namespace) => in_place(Some(namespace)),
+            Some(namespace) => describe_namespace(Some(namespace)),
         };
         let message = format!("{width}: {} gets {}{place}", binding.subject, binding.role);
         findings.push(Finding::warning("B14", message));
     }
 }
 
-/// A right, and in which namespace; none: in all of them.
-type Placed = (Option<String>, Right);
+/// A right with its namespace; none: all namespaces.
+type NamespacedRight = (Option<String>, Right);
 
-/// A sentence for each place. What a ClusterRole gives is for wherever it is bound.
-fn said<'a>(what: &'a str, rights: &'a [Placed]) -> impl Iterator<Item = String> + 'a {
+/// One sentence per namespace. Rights of a ClusterRole apply to every namespace with a binding.
+fn describe_rights<'a>(what: &'a str, rights: &'a [NamespacedRight]) -> impl Iterator<Item = String> + 'a {
     let places: BTreeSet<Option<&str>> = rights.iter().map(|(place, _)| place.as_deref()).collect();
     places.into_iter().map(move |place| {
-        let here = rights.iter().filter(|(other, _)| other.as_deref() == place).map(|(_, right)| right);
-        format!("{what}: {}{}", rights::rules(here), in_place(place))
+        let in_namespace =
+            rights.iter().filter(|(other, _)| other.as_deref() == place).map(|(_, right)| right);
+        format!("{what}: {}{}", rights::format_rules(in_namespace), describe_namespace(place))
     })
 }
 
-fn in_place(place: Option<&str>) -> String {
+fn describe_namespace(place: Option<&str>) -> String {
     place.map_or_else(String::new, |namespace| format!(" in namespace {namespace}"))
 }
 
-/// The level of the riskiest change, not of the size of the diff, and the reason.
-pub fn risk(ranges: &[Upstream], findings: &[Finding]) -> (Risk, String) {
+/// The risk level of the riskiest change, independent of the size of the diff, with the reason.
+pub fn assess_risk(ranges: &[Upstream], findings: &[Finding]) -> (Risk, String) {
     if let Some(finding) = findings.iter().find(|finding| {
-        (finding.severity == Severity::Error && matches!(finding.id, "B02" | "B05" | "B06" | "B11"))
+        (finding.severity == FindingSeverity::Error && matches!(finding.id, "B02" | "B05" | "B06" | "B11"))
             || finding.message.starts_with(WIDE)
     }) {
         return (Risk::High, finding.message.clone());
@@ -235,11 +242,11 @@ pub fn risk(ranges: &[Upstream], findings: &[Finding]) -> (Risk, String) {
     }
     let riskiest = ranges.iter().flat_map(|range| &range.commits).max_by_key(|commit| commit.kind);
     let maybe = findings.iter().find(|finding| {
-        finding.severity == Severity::Warning && matches!(finding.id, "B02" | "B05" | "B06" | "B14")
+        finding.severity == FindingSeverity::Warning && matches!(finding.id, "B02" | "B05" | "B06" | "B14")
     });
     match (riskiest, maybe) {
         (_, Some(finding)) => (Risk::Medium, finding.message.clone()),
-        (Some(commit), None) if commit.kind > Kind::Digests => {
+        (Some(commit), None) if commit.kind > CommitKind::Digests => {
             (Risk::Medium, format!("{}: {}", commit.kind.heading(), commit.subject))
         }
         (Some(_), None) => (Risk::Low, "digests and versions only".to_owned()),

@@ -1,4 +1,4 @@
-//! The checkout on disk: read whole, written all or nothing.
+//! The checkout on disk: complete reads, and atomic writes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::{Edit, Problem, Tree, deployed};
+use super::{Edit, Problem, Tree, deployed_paths};
 
-/// What a bump of a component looks at, beside the places that its kustomizations name. Everything else in the repository stays unread.
-fn directories(component: &str) -> [String; 6] {
+/// Directories relevant to a bump of a component, besides the paths that its kustomizations reference. All others stay unread.
+fn relevant_directories(component: &str) -> [String; 6] {
     [
         format!("components/{component}"),
         "components/crossplane-config".to_owned(),
@@ -23,11 +23,11 @@ fn directories(component: &str) -> [String; 6] {
     ]
 }
 
-/// The YAML files of a checkout that matter for a component. Symbolic links are not followed: behind one may be another's file.
+/// The YAML files of a checkout that matter for a component. Symbolic links are not followed: they may lead to a file of someone else.
 ///
 /// # Errors
-/// If the component is not there, or a file cannot be read.
-pub fn read(root: &Path, component: &str) -> Result<Tree, Problem> {
+/// If the component does not exist, or a file cannot be read.
+pub fn read_checkout(root: &Path, component: &str) -> Result<Tree, Problem> {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     if component.is_empty() || component.starts_with('.') || !component.bytes().all(legal) {
         let what = format!("{component:?} is no name of a component");
@@ -39,25 +39,25 @@ pub fn read(root: &Path, component: &str) -> Result<Tree, Problem> {
         return Err(Problem::new(path.display().to_string(), "no such directory", help));
     }
     let mut tree = Tree::default();
-    for directory in directories(component) {
-        walk(root, &directory, &mut tree).map_err(|(path, error)| unreadable(&path, &error))?;
+    for directory in relevant_directories(component) {
+        read_directory(root, &directory, &mut tree).map_err(|(path, error)| read_problem(&path, &error))?;
     }
-    // Kustomizations name directories of other components, and files of any ending; what is found there may name more.
+    // Kustomizations reference directories of other components, and files with any extension. These may reference more.
     let mut known = BTreeSet::new();
     loop {
-        let mut paths = deployed::unread(&tree);
+        let mut paths = deployed_paths::unread_paths(&tree);
         paths.retain(|path| known.insert(path.clone()));
         if paths.is_empty() {
             return Ok(tree);
         }
         for path in paths {
-            follow(root, &path, &mut tree).map_err(|(path, error)| unreadable(&path, &error))?;
+            read_reference(root, &path, &mut tree).map_err(|(path, error)| read_problem(&path, &error))?;
         }
     }
 }
 
-/// Reads a file, or the files right in a directory, that a kustomization names. One behind a symbolic link stays unread.
-fn follow(root: &Path, path: &str, tree: &mut Tree) -> Result<(), (PathBuf, io::Error)> {
+/// Reads a file, or the files directly in a directory, that a kustomization references. Targets of symbolic links stay unread.
+fn read_reference(root: &Path, path: &str, tree: &mut Tree) -> Result<(), (PathBuf, io::Error)> {
     let mut target = root.to_owned();
     for part in path.split('/') {
         target.push(part);
@@ -85,11 +85,11 @@ fn follow(root: &Path, path: &str, tree: &mut Tree) -> Result<(), (PathBuf, io::
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn file(path: &Path) -> Result<Vec<u8>, Problem> {
-    fs::read(path).map_err(|error| unreadable(path, &error))
+pub fn read_file(path: &Path) -> Result<Vec<u8>, Problem> {
+    fs::read(path).map_err(|error| read_problem(path, &error))
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Problem {
+fn read_problem(path: &Path, error: &io::Error) -> Problem {
     Problem::new(
         path.display().to_string(),
         format!("cannot be read: {error}"),
@@ -97,7 +97,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
     )
 }
 
-fn walk(root: &Path, directory: &str, tree: &mut Tree) -> Result<(), (PathBuf, io::Error)> {
+fn read_directory(root: &Path, directory: &str, tree: &mut Tree) -> Result<(), (PathBuf, io::Error)> {
     let path = root.join(directory);
     if !path.is_dir() {
         return Ok(());
@@ -106,11 +106,11 @@ fn walk(root: &Path, directory: &str, tree: &mut Tree) -> Result<(), (PathBuf, i
     for entry in fs::read_dir(&path).map_err(fail)? {
         let entry = entry.map_err(fail)?;
         let kind = entry.file_type().map_err(fail)?;
-        // A name that is no text cannot be in a kustomization.
+        // A kustomization cannot contain a name that is not UTF-8.
         let Ok(name) = entry.file_name().into_string() else { continue };
         let below = format!("{directory}/{name}");
         if kind.is_dir() {
-            walk(root, &below, tree)?;
+            read_directory(root, &below, tree)?;
         } else if kind.is_file() && is_yaml(&name) {
             let bytes = fs::read(entry.path()).map_err(|error| (entry.path(), error))?;
             tree.insert(below, bytes);
@@ -123,14 +123,14 @@ fn is_yaml(name: &str) -> bool {
     name == "Kustomization" || name.rsplit_once('.').is_some_and(|(_, end)| matches!(end, "yaml" | "yml"))
 }
 
-/// Writes all edits or none. New text lies complete beside each file before the first one is replaced; in between it is `said` what changes.
+/// Writes all edits or none. Each new text is complete next to its file before the first file is replaced. `report` runs in between.
 ///
 /// # Errors
-/// If a file is not what was planned on, or cannot be written, or nothing can be said; then every file is as before.
-pub fn write<'a, E: From<Problem>>(
+/// If a file changed since the plan, a write fails, or the report fails. Every file is then unchanged.
+pub fn write_edits<'a, E: From<Problem>>(
     root: &Path,
     edits: impl IntoIterator<Item = (&'a String, &'a Edit)>,
-    said: impl FnOnce() -> Result<(), E>,
+    report: impl FnOnce() -> Result<(), E>,
 ) -> Result<(), E> {
     let edits: Vec<_> = edits.into_iter().collect();
     for (path, edit) in &edits {
@@ -144,18 +144,18 @@ pub fn write<'a, E: From<Problem>>(
         };
         if !same {
             let help = "run the command again; if it stays, see what else writes there";
-            return Err(Problem::new(*path, "changed while it was being edited", help).at(1).into());
+            return Err(Problem::new(*path, "changed while it was being edited", help).at_line(1).into());
         }
     }
     let mut made = Vec::new();
-    let staged = stage(root, &edits, &mut made).map_err(E::from);
+    let staged = stage_edits(root, &edits, &mut made).map_err(E::from);
     let written = staged.and_then(|staged| {
-        said()?;
-        Ok(replace(root, &edits, staged)?)
+        report()?;
+        Ok(replace_files(root, &edits, staged)?)
     });
     if written.is_err() {
         for directory in made.iter().rev() {
-            // One that others have put something into meanwhile stays.
+            // A directory that got files from elsewhere in the meantime stays.
             let _ = fs::remove_dir(directory);
         }
     }
@@ -164,10 +164,10 @@ pub fn write<'a, E: From<Problem>>(
 
 type Edits<'a> = [(&'a String, &'a Edit)];
 
-fn stage(root: &Path, edits: &Edits, made: &mut Vec<PathBuf>) -> Result<Vec<NamedTempFile>, Problem> {
+fn stage_edits(root: &Path, edits: &Edits, made: &mut Vec<PathBuf>) -> Result<Vec<NamedTempFile>, Problem> {
     let mut staged = Vec::new();
     for (path, edit) in edits {
-        staged.push(stage_one(&root.join(path), edit, made).map_err(|error| unwritable(path, &error))?);
+        staged.push(stage_one(&root.join(path), edit, made).map_err(|error| write_problem(path, &error))?);
     }
     Ok(staged)
 }
@@ -181,7 +181,7 @@ fn stage_one(path: &Path, edit: &Edit, made: &mut Vec<PathBuf>) -> io::Result<Na
     }
     let permissions = match &edit.before {
         Some(_) => fs::metadata(path)?.permissions(),
-        // As any new file: what the umask leaves of it.
+        // The umask applies, as to every new file.
         None => fs::Permissions::from_mode(0o666),
     };
     let mut file =
@@ -194,7 +194,7 @@ fn stage_one(path: &Path, edit: &Edit, made: &mut Vec<PathBuf>) -> io::Result<Na
     Ok(file)
 }
 
-fn replace(root: &Path, edits: &Edits, staged: Vec<NamedTempFile>) -> Result<(), Problem> {
+fn replace_files(root: &Path, edits: &Edits, staged: Vec<NamedTempFile>) -> Result<(), Problem> {
     for (index, ((path, edit), file)) in edits.iter().zip(staged).enumerate() {
         let target = root.join(path);
         let persisted = match edit.before {
@@ -204,19 +204,19 @@ fn replace(root: &Path, edits: &Edits, staged: Vec<NamedTempFile>) -> Result<(),
         if let Err(error) = persisted {
             for (path, edit) in edits.iter().take(index) {
                 let target = root.join(path);
-                // Nothing more can be done about one that cannot be put back than to say what went wrong first.
+                // A failed restore cannot be repaired; the first error matters more.
                 let _ = match &edit.before {
                     Some(before) => fs::write(target, before),
                     None => fs::remove_file(target),
                 };
             }
-            return Err(unwritable(path, &error.error));
+            return Err(write_problem(path, &error.error));
         }
     }
     Ok(())
 }
 
-fn unwritable(path: &str, error: &io::Error) -> Problem {
+fn write_problem(path: &str, error: &io::Error) -> Problem {
     Problem::new(
         path,
         format!("cannot be written: {error}"),

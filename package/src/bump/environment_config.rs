@@ -1,11 +1,11 @@
-//! The EnvironmentConfig that tells the function, and through it the hub, which cluster asks.
+//! The EnvironmentConfig with the cluster name, for the function and through it for the hub.
 
 use serde_json::{Value, json};
 
 use super::kustomization::{Kustomization, Section};
 use super::rings::Environment;
 use super::text::{self, Splice};
-use super::{COMPONENT, Overlay, Problem, Rendered, Rings, Tree, overlays, render};
+use super::{COMPONENT, Overlay, Problem, Rendered, Rings, Tree, list_overlays, render_directory};
 
 /// Its kind.
 pub const KIND: &str = "EnvironmentConfig";
@@ -13,18 +13,18 @@ pub const KIND: &str = "EnvironmentConfig";
 /// The field of `data` with the name of the cluster.
 pub const FIELD: &str = "clusterName";
 
-/// Its name: what the function asks Crossplane for.
+/// Its name, which the function requests from Crossplane.
 pub const NAME: &str = "envcfg";
 
 /// Its file in an overlay.
 pub const FILE: &str = "environment-config.yaml";
 
-/// The name that every developer's cluster has.
+/// The name of every developer cluster.
 const DEVELOPMENT: &str = "dev-cluster";
 
-/// What an overlay needs.
-pub struct Addition {
-    /// The file to make, unless it is there and only not named.
+/// Missing part of an overlay.
+pub struct MissingConfig {
+    /// Path and text of the file to create; none if the file exists and only its reference is missing.
     pub file: Option<(String, String)>,
     /// The line in `resources`.
     pub splice: Splice,
@@ -32,7 +32,7 @@ pub struct Addition {
 
 /// The EnvironmentConfig that an overlay renders.
 #[derive(Debug)]
-pub struct Found {
+pub struct RenderedConfig {
     /// The file with the name of the cluster: the object's own, or the patch that set it last.
     pub file: String,
     /// The line of `clusterName` in there.
@@ -41,23 +41,24 @@ pub struct Found {
     pub cluster_name: Option<String>,
 }
 
-/// Whether the clusters of a component say who they are. Those of the default one must, for their claims; those of another, a hub's or
-/// the carrier's for one, have no claims and nobody who would read it, unless one of them says it already.
-pub fn is_for(tree: &Tree, component: &str, rings: &Rings) -> bool {
+/// Whether the clusters of a component need a cluster name. Those of the default component do, for their claims. Those of another, such as
+/// a hub's, have no claims and no reader of the name, unless one of them has a name already.
+pub fn needs_cluster_name(tree: &Tree, component: &str, rings: &Rings) -> bool {
     component == COMPONENT
-        || overlays(tree, component, rings).iter().filter(|overlay| !overlay.part).any(|overlay| {
-            render(tree, &overlay.directory).is_ok_and(|rendered| found(tree, &rendered).is_some())
+        || list_overlays(tree, component, rings).iter().filter(|overlay| !overlay.part).any(|overlay| {
+            render_directory(tree, &overlay.directory)
+                .is_ok_and(|rendered| find_config(tree, &rendered).is_some())
         })
 }
 
-/// The cluster that an overlay is for; none for what several clusters share.
-pub fn cluster(overlay: &Overlay) -> Option<&str> {
+/// The cluster of an overlay; none for an overlay that several clusters share.
+pub fn overlay_cluster(overlay: &Overlay) -> Option<&str> {
     let of_all_developers = overlay.environment == Environment::Development && !overlay.part;
     overlay.cluster.as_deref().or(of_all_developers.then_some(DEVELOPMENT))
 }
 
 /// The EnvironmentConfig of an overlay: its own, its base's, or a remote one as its patches describe it.
-pub fn found(tree: &Tree, rendered: &Rendered) -> Option<Found> {
+pub fn find_config(tree: &Tree, rendered: &Rendered) -> Option<RenderedConfig> {
     let assumed = || {
         let version = "apiextensions.crossplane.io/v1beta1";
         rendered.remote_object(&json!({
@@ -67,58 +68,58 @@ pub fn found(tree: &Tree, rendered: &Rendered) -> Option<Found> {
             "data": { "clusterName": null },
         }))
     };
-    let object = rendered.object(KIND, NAME).cloned().or_else(assumed)?;
-    let written = |file: &&String| text::line_with(tree.get(file).unwrap_or_default(), FIELD).is_some();
+    let object = rendered.find_object(KIND, NAME).cloned().or_else(assumed)?;
+    let written = |file: &&String| text::find_line(tree.get(file).unwrap_or_default(), FIELD).is_some();
     let file = object.patched_by.iter().rev().find(written).unwrap_or(&object.file).clone();
-    Some(Found {
-        line: text::line_with(tree.get(&file).unwrap_or_default(), FIELD),
+    Some(RenderedConfig {
+        line: text::find_line(tree.get(&file).unwrap_or_default(), FIELD),
         file,
         cluster_name: text::str_at(&object.value, &["data", FIELD]).map(str::to_owned),
     })
 }
 
-/// The addition that an overlay needs, if any. None as well for one that kustomize refuses: check B09 reports it, and until then nobody
-/// knows what it renders.
-pub fn missing(
+/// The missing part of an overlay, if any. None as well for an overlay that kustomize refuses: its content is unknown, and check B09
+/// reports it.
+pub fn missing_config(
     tree: &Tree,
     overlay: &Overlay,
     kustomization: &Kustomization,
-) -> Result<Option<Addition>, Problem> {
-    let Some(cluster) = cluster(overlay) else { return Ok(None) };
+) -> Result<Option<MissingConfig>, Problem> {
+    let Some(cluster) = overlay_cluster(overlay) else { return Ok(None) };
     let path = format!("{}/{FILE}", overlay.directory);
     let help = format!("make it an EnvironmentConfig {NAME} with data.clusterName {cluster}");
-    let entry = kustomization.of(Section::Resources).find(|entry| entry.value == FILE);
+    let entry = kustomization.section_entries(Section::Resources).find(|entry| entry.value == FILE);
     if let (Some(entry), None) = (entry, tree.get(&path)) {
         let what = format!("{FILE} is named, but not there");
-        return Err(Problem::new(&kustomization.path, what, help).at(entry.line));
+        return Err(Problem::new(&kustomization.path, what, help).at_line(entry.line));
     }
-    let Ok(rendered) = render(tree, &overlay.directory) else { return Ok(None) };
-    if rendered.is_empty() || found(tree, &rendered).is_some() {
+    let Ok(rendered) = render_directory(tree, &overlay.directory) else { return Ok(None) };
+    if rendered.is_empty() || find_config(tree, &rendered).is_some() {
         return Ok(None);
     }
     if let Some(bytes) = tree.get(&path) {
-        let documents = text::documents(&path, bytes)?;
+        let documents = text::parse_documents(&path, bytes)?;
         let is_one = |document: &Value| {
             text::str_at(document, &["kind"]) == Some(KIND)
                 && text::str_at(document, &["metadata", "name"]) == Some(NAME)
         };
         if entry.is_some() || !documents.iter().any(is_one) {
-            return Err(Problem::new(path, format!("no EnvironmentConfig {NAME}"), help).at(1));
+            return Err(Problem::new(path, format!("no EnvironmentConfig {NAME}"), help).at_line(1));
         }
-        return Ok(Some(Addition { file: None, splice: kustomization.inserted(FILE)? }));
+        return Ok(Some(MissingConfig { file: None, splice: kustomization.insert_entry(FILE)? }));
     }
-    let splice = kustomization.inserted(FILE)?;
-    Ok(Some(Addition { file: Some((path, text(cluster)?)), splice }))
+    let splice = kustomization.insert_entry(FILE)?;
+    Ok(Some(MissingConfig { file: Some((path, config_text(cluster)?)), splice }))
 }
 
 /// The file of a cluster.
-fn text(cluster: &str) -> Result<String, Problem> {
+fn config_text(cluster: &str) -> Result<String, Problem> {
     let legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if cluster.is_empty() || cluster.len() > 63 || !cluster.bytes().all(legal) {
         let what = format!("{cluster:?} is no name of a cluster");
         return Err(Problem::new(FILE, what, "use lower-case letters, digits and dashes, at most 63"));
     }
-    let name = text::scalar(cluster);
+    let name = text::quote_scalar(cluster);
     Ok(format!(
         "apiVersion: apiextensions.crossplane.io/v1beta1\n\
          kind: EnvironmentConfig\n\

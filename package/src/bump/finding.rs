@@ -1,14 +1,14 @@
-//! What a check found.
+//! Findings of checks.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How much a finding weighs. Only errors fail a check.
+/// Severity of a finding. Only errors fail a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Good to know.
+pub enum FindingSeverity {
+    /// Information only.
     Note,
     /// A person should look at it.
     Warning,
@@ -16,49 +16,49 @@ pub enum Severity {
     Error,
 }
 
-/// One sentence about one place, under the stable id of its check.
+/// One sentence about one place, with the stable id of its check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// B01 to B17.
     pub id: &'static str,
     /// How much it weighs.
-    pub severity: Severity,
+    pub severity: FindingSeverity,
     /// The file, relative to the repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// What is so, and what to do where that is not obvious.
+    /// The fact, and the remedy if it is not obvious.
     pub message: String,
 }
 
 impl Finding {
     /// The check failed.
     pub fn error(id: &'static str, message: impl Into<String>) -> Self {
-        Self { id, severity: Severity::Error, file: None, line: None, message: message.into() }
+        Self { id, severity: FindingSeverity::Error, file: None, line: None, message: message.into() }
     }
 
     /// A person should look at it.
     pub fn warning(id: &'static str, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(id, message) }
+        Self { severity: FindingSeverity::Warning, ..Self::error(id, message) }
     }
 
-    /// Good to know.
+    /// Information only.
     pub fn note(id: &'static str, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Note, ..Self::error(id, message) }
+        Self { severity: FindingSeverity::Note, ..Self::error(id, message) }
     }
 
     /// In a file.
     #[must_use]
-    pub fn file(mut self, file: impl Into<String>) -> Self {
+    pub fn in_file(mut self, file: impl Into<String>) -> Self {
         self.file = Some(file.into());
         self
     }
 
-    /// At a line of that file, where it is known.
+    /// At a line of that file, if known.
     #[must_use]
-    pub fn line(mut self, line: Option<usize>) -> Self {
+    pub fn at_line(mut self, line: Option<usize>) -> Self {
         self.line = line;
         self
     }
@@ -67,9 +67,9 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = match self.severity {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
+            FindingSeverity::Note => "note",
+            FindingSeverity::Warning => "warning",
+            FindingSeverity::Error => "error",
         };
         write!(out, "{severity}[{}]: ", self.id)?;
         match (&self.file, self.line) {

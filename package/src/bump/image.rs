@@ -5,12 +5,12 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use super::Problem;
-use super::text::{self, Splice, lines};
+use super::text::{self, Splice, split_lines};
 
-/// An image at a digest.
+/// An image with a digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Its name, without tag.
+    /// Name without tag.
     pub name: String,
     /// `sha256:` and 64 digits.
     pub digest: String,
@@ -29,7 +29,6 @@ impl FromStr for Image {
     }
 }
 
-/// Whether a text is a digest.
 pub fn is_digest(text: &str) -> bool {
     text.strip_prefix("sha256:").is_some_and(|hex| {
         hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
@@ -38,12 +37,12 @@ pub fn is_digest(text: &str) -> bool {
 
 /// Whether a kustomization sets an image.
 pub fn is_set(kustomization: &Value, image: &Image) -> bool {
-    text::items(kustomization, &["images"]).any(|item| text::str_at(item, &["name"]) == Some(&image.name))
+    text::items_at(kustomization, &["images"]).any(|item| text::str_at(item, &["name"]) == Some(&image.name))
 }
 
-/// The images that a kustomization sets to a digest, as they are pulled.
-pub fn pinned(kustomization: &Value) -> Vec<String> {
-    text::items(kustomization, &["images"])
+/// The images that a kustomization sets to a digest, as pull references.
+pub fn pinned_references(kustomization: &Value) -> Vec<String> {
+    text::items_at(kustomization, &["images"])
         .filter_map(|item| {
             let name = text::str_at(item, &["newName"]).or(text::str_at(item, &["name"]))?;
             Some(format!("{name}@{}", text::str_at(item, &["digest"])?))
@@ -51,25 +50,25 @@ pub fn pinned(kustomization: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The edit that sets the digest of an image; its tag and everything else stay. None where it has the digest.
-pub fn splice(
+/// The edit that sets the digest of an image; its tag and everything else stay. None if the image already has the digest.
+pub fn digest_splice(
     path: &str,
     text: &str,
     kustomization: &Value,
     image: &Image,
 ) -> Result<Option<Splice>, Problem> {
-    let current = text::items(kustomization, &["images"])
+    let current = text::items_at(kustomization, &["images"])
         .find(|item| text::str_at(item, &["name"]) == Some(&image.name))
         .and_then(|item| text::str_at(item, &["digest"]));
     if current == Some(&image.digest) {
         return Ok(None);
     }
     let refuse = |line: usize, what: &str| {
-        Problem::new(path, format!("{}: {what}", image.name), "edit it by hand").at(line)
+        Problem::new(path, format!("{}: {what}", image.name), "edit it by hand").at_line(line)
     };
     let mut section = false;
     let (mut name_at, mut digest_at, mut ours) = (1, None, false);
-    for line in lines(text) {
+    for line in split_lines(text) {
         if let Some(name) = line.section() {
             section = name == "images";
             continue;

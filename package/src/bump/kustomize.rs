@@ -1,7 +1,7 @@
 //! The objects that kustomize renders from a directory, read from the repository alone.
 //!
-//! Resources first, then generators, then components, then transformations, as `kustomize build` does it. Remote resources are not
-//! fetched: [`Rendered`] names them instead, and keeps the patches that may match one of their objects.
+//! The order is that of `kustomize build`: resources, generators, components, transformations. Remote resources are not fetched:
+//! [`Rendered`] lists them, and keeps the patches that may match one of their objects.
 //!
 //! Images, replicas and selectors of labels are not transformed, because no check reads them.
 
@@ -20,7 +20,7 @@ use patch::{Patch, PatchOrigin};
 use spec::{KustomizationSpec, ManifestKind};
 
 use super::pin::is_remote;
-use super::tree::{KUSTOMIZATIONS, resolved};
+use super::tree::{KUSTOMIZATIONS, resolve_path};
 use super::{Problem, Tree, text};
 
 /// A line of a kustomization, to report problems at.
@@ -30,33 +30,32 @@ struct Position<'a> {
 }
 
 impl Position<'_> {
-    fn problem(&self, what: impl Into<String>, help: impl Into<String>) -> Problem {
-        Problem::new(self.file, what, help).at(self.line)
+    fn report_problem(&self, what: impl Into<String>, help: impl Into<String>) -> Problem {
+        Problem::new(self.file, what, help).at_line(self.line)
     }
 }
 
 /// Renders the kustomization of a directory.
 ///
-/// # Errors
-/// If kustomize would refuse it: a cycle, two objects of one identity, a patch that cannot be applied, YAML that cannot be read. Entries that
-/// name nothing are in [`Rendered::absent`].
-pub fn render(tree: &Tree, directory: &str) -> Result<Rendered, Problem> {
-    let file = manifest(tree, directory)?
+/// If kustomize would refuse it: a cycle, two objects with one identity, a patch that cannot be applied, invalid YAML. Entries without a
+/// target are in [`Rendered::absent`].
+pub fn render_directory(tree: &Tree, directory: &str) -> Result<Rendered, Problem> {
+    let file = find_manifest(tree, directory)?
         .ok_or_else(|| Problem::new(directory, "no kustomization", "add a kustomization.yaml"))?;
     let reader = Reader { tree, visited: vec![directory.to_owned()] };
     let mut rendered =
-        reader.accumulate(directory, &file, Rendered::default(), ManifestKind::Kustomization)?;
+        reader.add_kustomization(directory, &file, Rendered::default(), ManifestKind::Kustomization)?;
     rendered.objects.retain(|object| !transform::is_local_config(object));
     Ok(rendered)
 }
 
 /// The one kustomization of a directory.
-fn manifest(tree: &Tree, directory: &str) -> Result<Option<String>, Problem> {
+fn find_manifest(tree: &Tree, directory: &str) -> Result<Option<String>, Problem> {
     let mut all = KUSTOMIZATIONS.iter().map(|name| format!("{directory}/{name}"));
     let first = all.find(|path| tree.get(path).is_some());
     if let (Some(_), Some(second)) = (&first, all.find(|path| tree.get(path).is_some())) {
         let what = "a second kustomization in one directory, which kustomize refuses";
-        return Err(Problem::new(second, what, "merge both into one file").at(1));
+        return Err(Problem::new(second, what, "merge both into one file").at_line(1));
     }
     Ok(first)
 }
@@ -68,8 +67,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Adds what one kustomization has to `rendered`, which is empty unless it is a component.
-    fn accumulate(
+    /// Adds the content of one kustomization to `rendered`, which is empty unless it is a component.
+    fn add_kustomization(
         &self,
         directory: &str,
         file: &str,
@@ -80,76 +79,82 @@ impl Reader<'_> {
         let spec = KustomizationSpec::read(file, bytes)?;
         spec.expect_kind(file, bytes, expected)?;
         for entry in spec.all_resources() {
-            self.resource(directory, file, entry, &mut rendered)?;
+            self.add_resource(directory, file, entry, &mut rendered)?;
         }
-        rendered.unresolved.extend(spec.unresolved(file));
-        generate::generate(self.tree, directory, file, &spec, &mut rendered)?;
+        rendered.unresolved.extend(spec.unresolved_fields(file));
+        generate::add_generated(self.tree, directory, file, &spec, &mut rendered)?;
         for entry in &spec.components {
-            rendered = self.component(directory, file, entry, rendered)?;
+            rendered = self.add_component(directory, file, entry, rendered)?;
         }
         self.patch_all(directory, file, spec.early_patches(), &mut rendered)?;
-        transform::rename(&spec, file, bytes, &mut rendered)?;
+        transform::rename_objects(&spec, file, bytes, &mut rendered)?;
         self.patch_all(directory, file, spec.late_patches(), &mut rendered)?;
         Ok(rendered)
     }
 
-    fn resource(
+    fn add_resource(
         &self,
         directory: &str,
         file: &str,
         entry: &str,
         rendered: &mut Rendered,
     ) -> Result<(), Problem> {
-        let at = self.place(file, entry);
+        let at = self.locate_entry(file, entry);
         if is_remote(entry) {
-            rendered.leave(&at, UnresolvedReason::Remote);
+            rendered.add_unresolved(&at, UnresolvedReason::Remote);
             return Ok(());
         }
-        let path = local(directory, entry, &at)?;
+        let path = resolve_local(directory, entry, &at)?;
         if let Some(bytes) = self.tree.get(&path) {
-            within(directory, &path, entry, &at)?;
-            for object in object::read(&path, bytes)? {
-                rendered.add(object, &at)?;
+            check_within(directory, &path, entry, &at)?;
+            for object in object::read_objects(&path, bytes)? {
+                rendered.add_object(object, &at)?;
             }
             return Ok(());
         }
-        let Some((file, reader)) = self.enter(&path, entry, &at)? else {
-            rendered.miss(entry, &at);
+        let Some((file, reader)) = self.enter_directory(&path, entry, &at)? else {
+            rendered.add_absent(entry, &at);
             return Ok(());
         };
-        let other = reader.accumulate(&path, &file, Rendered::default(), ManifestKind::Kustomization)?;
-        rendered.append(other, &at)
+        let other =
+            reader.add_kustomization(&path, &file, Rendered::default(), ManifestKind::Kustomization)?;
+        rendered.append_rendered(other, &at)
     }
 
-    fn component(
+    fn add_component(
         &self,
         directory: &str,
         file: &str,
         entry: &str,
         mut rendered: Rendered,
     ) -> Result<Rendered, Problem> {
-        let at = self.place(file, entry);
+        let at = self.locate_entry(file, entry);
         if is_remote(entry) {
-            rendered.leave(&at, UnresolvedReason::Remote);
+            rendered.add_unresolved(&at, UnresolvedReason::Remote);
             return Ok(rendered);
         }
-        let path = local(directory, entry, &at)?;
-        let Some((file, reader)) = self.enter(&path, entry, &at)? else {
-            rendered.miss(entry, &at);
+        let path = resolve_local(directory, entry, &at)?;
+        let Some((file, reader)) = self.enter_directory(&path, entry, &at)? else {
+            rendered.add_absent(entry, &at);
             return Ok(rendered);
         };
-        reader.accumulate(&path, &file, rendered, ManifestKind::Component)
+        reader.add_kustomization(&path, &file, rendered, ManifestKind::Component)
     }
 
-    /// The kustomization of a directory that another one names, and a reader for it. None where there is none.
-    fn enter(&self, path: &str, entry: &str, at: &Position) -> Result<Option<(String, Self)>, Problem> {
-        let Some(file) = manifest(self.tree, path)? else { return Ok(None) };
+    /// The kustomization of a referenced directory, and a reader for it; none if there is none.
+    fn enter_directory(
+        &self,
+        path: &str,
+        entry: &str,
+        at: &Position,
+    ) -> Result<Option<(String, Self)>, Problem> {
+        let Some(file) = find_manifest(self.tree, path)? else { return Ok(None) };
         let contains = |visited: &String| {
             visited.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         if let Some(visited) = self.visited.iter().find(|visited| contains(visited)) {
             let what = format!("{entry} leads back to {visited}: a cycle, which kustomize refuses");
-            return Err(at.problem(what, "remove the entry from one of the kustomizations"));
+            return Err(at.report_problem(what, "remove the entry from one of the kustomizations"));
         }
         let visited = self.visited.iter().cloned().chain([path.to_owned()]).collect();
         Ok(Some((file, Self { tree: self.tree, visited })))
@@ -163,51 +168,54 @@ impl Reader<'_> {
         rendered: &mut Rendered,
     ) -> Result<(), Problem> {
         for entry in entries {
-            let at = self.place(file, entry.written().lines().next().unwrap_or_default());
+            let at = self.locate_entry(file, entry.locating_text().lines().next().unwrap_or_default());
             let text = match entry.source(&at)? {
                 spec::PatchSource::Inline(text) => (file.to_owned(), text.as_bytes().to_vec()),
                 spec::PatchSource::File(name) => {
-                    let path = local(directory, name, &at)?;
+                    let path = resolve_local(directory, name, &at)?;
                     let Some(bytes) = self.tree.get(&path) else {
-                        rendered.miss(name, &at);
+                        rendered.add_absent(name, &at);
                         continue;
                     };
-                    within(directory, &path, name, &at)?;
+                    check_within(directory, &path, name, &at)?;
                     (path, bytes.to_vec())
                 }
             };
             let patch = Patch::read(entry, &text.0, &text.1, &at)?;
             let source = PatchOrigin { entry: Some(entry), file: &text.0, at: &at };
-            patch::apply(&patch, source, rendered)?;
+            patch::apply_patch(&patch, source, rendered)?;
         }
         Ok(())
     }
 
-    fn place<'f>(&self, file: &'f str, needle: &str) -> Position<'f> {
-        let line = text::line_with(self.tree.get(file).unwrap_or_default(), needle.trim());
+    fn locate_entry<'f>(&self, file: &'f str, needle: &str) -> Position<'f> {
+        let line = text::find_line(self.tree.get(file).unwrap_or_default(), needle.trim());
         Position { file, line: line.unwrap_or(1) }
     }
 }
 
-/// The problem of an entry that names nothing. The check of names has the same sentence, so that it appears once.
-pub fn absent(entry: &str) -> String {
+/// The problem of an entry without a target. The check of names has the same sentence, so the finding appears once.
+pub fn absent_problem(entry: &str) -> String {
     format!("{entry} is not there")
 }
 
-fn local(directory: &str, entry: &str, at: &Position) -> Result<String, Problem> {
-    resolved(directory, entry).ok_or_else(|| {
-        at.problem(
-            format!("{} leaves the repository", text::excerpt(entry)),
+fn resolve_local(directory: &str, entry: &str, at: &Position) -> Result<String, Problem> {
+    resolve_path(directory, entry).ok_or_else(|| {
+        at.report_problem(
+            format!("{} leaves the repository", text::quote_excerpt(entry)),
             "name a path of this repository",
         )
     })
 }
 
-/// kustomize reads files only in and below the directory of the kustomization.
-fn within(directory: &str, path: &str, entry: &str, at: &Position) -> Result<(), Problem> {
+/// Refuses paths outside: kustomize reads files only in and below the directory of the kustomization.
+fn check_within(directory: &str, path: &str, entry: &str, at: &Position) -> Result<(), Problem> {
     if path.strip_prefix(directory).is_some_and(|rest| directory.is_empty() || rest.starts_with('/')) {
         return Ok(());
     }
     let what = format!("{entry} is a file outside of {directory}, which kustomize refuses");
-    Err(at.problem(what, "move the file below the kustomization, or name a directory with a kustomization"))
+    Err(at.report_problem(
+        what,
+        "move the file below the kustomization, or name a directory with a kustomization",
+    ))
 }

@@ -1,7 +1,7 @@
-//! Where a component keeps its kustomizations, and which of them a bump is about.
+//! Location of a component's kustomizations, and the selection of a bump.
 //!
-//! Two layouts are known: `<environment>/{base,<cluster>}` (older: `<environment>` alone), and `rings/ring-<n>/{base,<cluster>}`. The base of a
-//! ring may have parts below it, which belong to that ring alone; `base-snapshot` is none of them, because promotion overwrites it.
+//! Two layouts are known: `<environment>/{base,<cluster>}` (older: `<environment>` alone), and `rings/ring-<n>/{base,<cluster>}`. The base
+//! of a ring may have parts below it, which belong to that ring alone. `base-snapshot` is no part, because promotion overwrites it.
 
 use std::collections::BTreeSet;
 
@@ -14,38 +14,38 @@ const SNAPSHOT: &str = "base-snapshot";
 /// A directory with a kustomization that Argo CD or another overlay renders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlay {
-    /// Where its clusters belong.
+    /// Environment of its clusters.
     pub environment: Environment,
     /// The directory of the ring, in the layout by rings.
     pub ring: Option<String>,
-    /// The cluster; none for what the clusters of an environment or ring share.
+    /// The cluster; none for an overlay that an environment or ring shares.
     pub cluster: Option<String>,
     /// The directory.
     pub directory: String,
     /// The path of its kustomization.
     pub kustomization: String,
-    /// Whether it is a part of a ring's base, which nothing renders by itself.
+    /// Whether it is a part of a ring's base, which is never rendered alone.
     pub part: bool,
 }
 
 impl Overlay {
-    /// What shares one base: an environment, or a ring of it.
+    /// Group with a common base: an environment, or one of its rings.
     fn group(&self) -> (Environment, Option<&str>) {
         (self.environment, self.ring.as_deref())
     }
 }
 
 /// Every overlay of a component, in the order of promotion.
-pub fn overlays(tree: &Tree, component: &str, rings: &Rings) -> Vec<Overlay> {
+pub fn list_overlays(tree: &Tree, component: &str, rings: &Rings) -> Vec<Overlay> {
     let root = format!("components/{component}");
     let mut found = Vec::new();
     for environment in Environment::ALL {
-        collect(tree, environment, None, &format!("{root}/{environment}"), &mut found);
+        collect_overlays(tree, environment, None, &format!("{root}/{environment}"), &mut found);
     }
     let directory = format!("{root}/rings");
-    for name in tree.directories(&directory) {
-        if let Some(environment) = rings.environment(name) {
-            collect(tree, environment, Some(name), &format!("{directory}/{name}"), &mut found);
+    for name in tree.list_directories(&directory) {
+        if let Some(environment) = rings.ring_environment(name) {
+            collect_overlays(tree, environment, Some(name), &format!("{directory}/{name}"), &mut found);
         }
     }
     found.sort_by(|one, other| {
@@ -54,7 +54,7 @@ pub fn overlays(tree: &Tree, component: &str, rings: &Rings) -> Vec<Overlay> {
     found
 }
 
-fn collect(
+fn collect_overlays(
     tree: &Tree,
     environment: Environment,
     ring: Option<&str>,
@@ -62,8 +62,8 @@ fn collect(
     found: &mut Vec<Overlay>,
 ) {
     let mut add = |cluster: Option<&str>, directory: String, part: bool| {
-        if let Some(kustomization) = tree.kustomization(&directory) {
-            // A component is a part of others, wherever it is.
+        if let Some(kustomization) = tree.find_kustomization(&directory) {
+            // A component is always a part of others.
             if !part && is_component(tree, &kustomization) {
                 return;
             }
@@ -78,11 +78,11 @@ fn collect(
         }
     };
     add(None, directory.to_owned(), false);
-    for name in tree.directories(directory) {
+    for name in tree.list_directories(directory) {
         let below = format!("{directory}/{name}");
         if name == "base" {
             if ring.is_some() {
-                for part in parts(tree, &below) {
+                for part in base_parts(tree, &below) {
                     add(None, part, true);
                 }
             }
@@ -94,33 +94,33 @@ fn collect(
 }
 
 fn is_component(tree: &Tree, kustomization: &str) -> bool {
-    let documents = text::documents(kustomization, tree.get(kustomization).unwrap_or_default());
+    let documents = text::parse_documents(kustomization, tree.get(kustomization).unwrap_or_default());
     documents.is_ok_and(|documents| {
         documents.iter().any(|document| text::str_at(document, &["kind"]) == Some("Component"))
     })
 }
 
 /// Directories with a kustomization below the base of a ring.
-fn parts(tree: &Tree, base: &str) -> BTreeSet<String> {
+fn base_parts(tree: &Tree, base: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for name in tree.directories(base).into_iter().filter(|name| *name != SNAPSHOT) {
+    for name in tree.list_directories(base).into_iter().filter(|name| *name != SNAPSHOT) {
         let below = format!("{base}/{name}");
-        found.extend(parts(tree, &below));
-        if tree.kustomization(&below).is_some() {
+        found.extend(base_parts(tree, &below));
+        if tree.find_kustomization(&below).is_some() {
             found.insert(below);
         }
     }
     found
 }
 
-/// What a bump is about.
+/// Scope of a bump.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     /// Development and staging, or production.
     pub environments: BTreeSet<Environment>,
-    /// Rings of production by name or number; `all` is every ring.
+    /// Rings of production by name or number; `all` for every ring.
     pub rings: Vec<String>,
-    /// Clusters by name, beside those of the rings.
+    /// Clusters by name, in addition to those of the rings.
     pub clusters: Vec<String>,
 }
 
@@ -129,17 +129,22 @@ pub struct Scope {
 pub struct Selection {
     /// Overlays to edit, the shared ones among them.
     pub overlays: Vec<Overlay>,
-    /// Shared overlays of which only some clusters are in the scope, so that they cannot be edited.
+    /// Shared overlays with clusters outside the scope, which therefore cannot be edited.
     pub out_of_reach: Vec<Overlay>,
-    /// Members of the rings that have no overlay.
+    /// Ring members without an overlay.
     pub absent: Vec<String>,
 }
 
-/// The overlays that a scope is about.
+/// Selects the overlays of a scope.
 ///
 /// # Errors
-/// If staging and production are asked for together, or what is asked for does not exist.
-pub fn select(tree: &Tree, component: &str, scope: &Scope, rings: &Rings) -> Result<Selection, Vec<Problem>> {
+/// If the scope has both staging and production, or a ring or cluster that does not exist.
+pub fn select_overlays(
+    tree: &Tree,
+    component: &str,
+    scope: &Scope,
+    rings: &Rings,
+) -> Result<Selection, Vec<Problem>> {
     let production = scope.environments.contains(&Environment::Production);
     if production && scope.environments.len() > 1 {
         let what = "staging and production together";
@@ -158,7 +163,7 @@ pub fn select(tree: &Tree, component: &str, scope: &Scope, rings: &Rings) -> Res
             help,
         )]);
     }
-    let all: Vec<Overlay> = overlays(tree, component, rings)
+    let all: Vec<Overlay> = list_overlays(tree, component, rings)
         .into_iter()
         .filter(|overlay| scope.environments.contains(&overlay.environment))
         .collect();
@@ -171,7 +176,7 @@ pub fn select(tree: &Tree, component: &str, scope: &Scope, rings: &Rings) -> Res
             Problem::new(directory, "no kustomization", "check --repo, --component and --env")
         })
         .collect();
-    let (clusters, absent) = match clusters(&all, scope, rings) {
+    let (clusters, absent) = match scope_clusters(&all, scope, rings) {
         Ok(clusters) => clusters,
         Err(more) => {
             problems.extend(more);
@@ -184,15 +189,15 @@ pub fn select(tree: &Tree, component: &str, scope: &Scope, rings: &Rings) -> Res
     let chosen = |overlay: &Overlay| overlay.cluster.as_ref().is_none_or(|name| clusters.contains(name));
     let mut selection = Selection { absent, ..Selection::default() };
     for overlay in &all {
-        let group_is_whole = all.iter().filter(|other| other.group() == overlay.group()).all(&chosen);
-        let group_is_touched = whole_environment(scope)
+        let selects_group = all.iter().filter(|other| other.group() == overlay.group()).all(&chosen);
+        let group_is_touched = selects_environment(scope)
             || all
                 .iter()
                 .any(|other| other.group() == overlay.group() && other.cluster.is_some() && chosen(other))
             || overlay.ring.as_ref().is_some_and(|ring| names_ring(scope, rings, ring));
         match (overlay.cluster.is_some(), group_is_touched) {
             (true, _) if chosen(overlay) => selection.overlays.push(overlay.clone()),
-            (false, true) if group_is_whole => selection.overlays.push(overlay.clone()),
+            (false, true) if selects_group => selection.overlays.push(overlay.clone()),
             (false, true) => selection.out_of_reach.push(overlay.clone()),
             _ => {}
         }
@@ -200,7 +205,7 @@ pub fn select(tree: &Tree, component: &str, scope: &Scope, rings: &Rings) -> Res
     Ok(selection)
 }
 
-fn whole_environment(scope: &Scope) -> bool {
+fn selects_environment(scope: &Scope) -> bool {
     scope.rings.iter().any(|ring| ring == "all") || (scope.rings.is_empty() && scope.clusters.is_empty())
 }
 
@@ -208,7 +213,7 @@ fn names_ring(scope: &Scope, rings: &Rings, directory: &str) -> bool {
     scope.rings.iter().any(|name| {
         name == directory
             || directory.strip_prefix("ring-") == Some(name)
-            || rings.named(name).is_some_and(|ring| ring.name == directory)
+            || rings.find_ring(name).is_some_and(|ring| ring.name == directory)
     })
 }
 
@@ -220,12 +225,12 @@ fn production_rings(rings: &Rings) -> impl Iterator<Item = &str> {
         .map(|ring| ring.name.as_str())
 }
 
-type Clusters = (BTreeSet<String>, Vec<String>);
+type ScopeClusters = (BTreeSet<String>, Vec<String>);
 
-/// The clusters of a scope, and those that have no overlay.
-fn clusters(all: &[Overlay], scope: &Scope, rings: &Rings) -> Result<Clusters, Vec<Problem>> {
+/// The clusters of a scope, and those without an overlay.
+fn scope_clusters(all: &[Overlay], scope: &Scope, rings: &Rings) -> Result<ScopeClusters, Vec<Problem>> {
     let existing: BTreeSet<String> = all.iter().filter_map(|overlay| overlay.cluster.clone()).collect();
-    if whole_environment(scope) {
+    if selects_environment(scope) {
         return Ok((existing, Vec::new()));
     }
     let mut problems = Vec::new();
@@ -241,7 +246,7 @@ fn clusters(all: &[Overlay], scope: &Scope, rings: &Rings) -> Result<Clusters, V
                     .is_some_and(|ring| ring == name || ring.strip_prefix("ring-") == Some(name))
             })
             .collect();
-        let ring = rings.named(name);
+        let ring = rings.find_ring(name);
         if ring.is_none() && in_layout.is_empty() {
             let names: Vec<_> = production_rings(rings).collect();
             let help = format!("known are {} and all", names.join(", "));

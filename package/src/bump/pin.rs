@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::kustomization::Entry;
+use super::kustomization::ListEntry;
 
-/// A commit, whole: forty lower-case hexadecimal digits.
+/// A full commit: forty lower-case hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Commit(String);
 
@@ -18,7 +18,7 @@ impl Commit {
         &self.0
     }
 
-    /// As people say it.
+    /// Abbreviated commit.
     pub fn short(&self) -> &str {
         self.0.get(..7).unwrap_or(&self.0)
     }
@@ -41,7 +41,7 @@ impl fmt::Display for Commit {
     }
 }
 
-/// What a ref is, if not a whole commit. Anything else can come to mean something else without a review.
+/// Reason for which a ref is no full commit. All other refs can change their target without a review.
 fn not_a_commit(text: &str) -> Option<&'static str> {
     let hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
     match text {
@@ -91,8 +91,8 @@ impl fmt::Display for Source {
 }
 
 impl Source {
-    /// Whether GitHub takes both for the same repository, which it does without regard to case.
-    pub fn is(&self, other: &Self) -> bool {
+    /// Whether GitHub treats both as the same repository. GitHub ignores case.
+    pub fn is_same(&self, other: &Self) -> bool {
         self.owner.eq_ignore_ascii_case(&other.owner) && self.name.eq_ignore_ascii_case(&other.name)
     }
 }
@@ -104,37 +104,37 @@ pub struct Pin {
     pub source: Source,
     /// The directory in it.
     pub directory: String,
-    /// What it is pinned to.
+    /// The pinned commit.
     pub commit: Commit,
     /// The line, from 1.
     pub line: usize,
-    /// Where the commit's digits are in the file.
+    /// Byte range of the commit's digits in the file.
     pub span: Range<usize>,
 }
 
-/// What an entry of `resources` or `components` refers to.
+/// Reference of an entry of `resources` or `components`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reference {
+pub enum EntryReference {
     /// A file or a directory of the same repository.
     Local,
     /// Exactly one commit of a repository.
     Pinned(Pin),
-    /// Something remote that is not pinned, or not in the form that is edited.
+    /// A remote reference that is not pinned, or not in the editable form.
     Loose {
         /// The repository, if it is one on GitHub.
         source: Option<Source>,
-        /// What is wrong with it, as the end of a sentence.
+        /// The problem, as the end of a sentence.
         why: String,
     },
 }
 
-/// What an entry refers to.
-pub fn reference(entry: &Entry) -> Reference {
+/// Parses the reference of an entry.
+pub fn parse_reference(entry: &ListEntry) -> EntryReference {
     let value = entry.value.as_str();
     if !is_remote(value) {
-        return Reference::Local;
+        return EntryReference::Local;
     }
-    let loose = |why: &str| Reference::Loose { source: source_of(value), why: why.to_owned() };
+    let loose = |why: &str| EntryReference::Loose { source: source_of(value), why: why.to_owned() };
     let Some((address, query)) = value.split_once('?') else { return loose("has no ref") };
     let Some(rest) = address.strip_prefix("https://github.com/") else {
         return loose("is not of the form https://github.com/OWNER/NAME/DIRECTORY?ref=COMMIT");
@@ -146,7 +146,7 @@ pub fn reference(entry: &Entry) -> Reference {
     let Ok(source) = format!("{owner}/{name}").parse::<Source>() else {
         return loose("names no repository");
     };
-    // kustomize clones the same repository by it, but as a name it would be that of another one.
+    // kustomize clones the same repository, but as a name it would be that of another one.
     if name.rsplit_once('.').is_some_and(|(_, end)| end == "git") {
         return loose("has .git behind the repository's name: leave it out");
     }
@@ -162,7 +162,13 @@ pub fn reference(entry: &Entry) -> Reference {
         Ok(commit) => {
             let end = entry.value_start + value.len();
             let span = end - commit.as_str().len()..end;
-            Reference::Pinned(Pin { source, directory: directory.to_owned(), commit, line: entry.line, span })
+            EntryReference::Pinned(Pin {
+                source,
+                directory: directory.to_owned(),
+                commit,
+                line: entry.line,
+                span,
+            })
         }
     }
 }
@@ -175,13 +181,13 @@ pub fn is_remote(value: &str) -> bool {
         || value.starts_with("git::")
 }
 
-/// The whole commit that an address in any form names.
+/// The full commit in an address of any form.
 pub fn commit_of(value: &str) -> Option<Commit> {
     let (_, query) = value.split_once('?')?;
     query.split('&').find_map(|parameter| parameter.strip_prefix("ref="))?.parse().ok()
 }
 
-/// The repository on GitHub that an address in any form names.
+/// The GitHub repository in an address of any form.
 pub fn source_of(value: &str) -> Option<Source> {
     let lower = value.to_ascii_lowercase();
     let rest = value.get(lower.find("github.com")? + "github.com".len()..)?.trim_start_matches([':', '/']);

@@ -1,4 +1,4 @@
-//! What to change, from what is there and what is asked for. Pure.
+//! The edits of a bump, computed from files and request. Pure.
 
 mod add_cluster;
 mod images;
@@ -8,78 +8,78 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::image::Image;
-use super::kustomization::{Entry, Kustomization, Section};
+use super::kustomization::{Kustomization, ListEntry, Section};
 use super::layout::{self, Scope};
-use super::pin::Reference;
-use super::text::{Splice, lines};
-use super::{Commit, Finding, Overlay, Problem, Rings, Source, Tree, environment_config, shared};
+use super::pin::EntryReference;
+use super::text::{Splice, split_lines};
+use super::{Commit, Finding, Overlay, Problem, Rings, Source, Tree, environment_config, shared_pins};
 
-/// What is asked for.
+/// Request of a bump.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The component's directory below `components/`.
     pub component: String,
-    /// Whose pins are moved. Those of others stay.
+    /// Repository whose pins move. Pins of others stay.
     pub source: Source,
-    /// Where to.
+    /// Target commit.
     pub to: Commit,
-    /// Which overlays.
+    /// Overlays to edit.
     pub scope: Scope,
-    /// Clusters to make an overlay for and to add to the ApplicationSet.
+    /// Clusters that get an overlay and an entry in the ApplicationSet.
     pub add_clusters: Vec<String>,
-    /// Images to set the digest of, where an overlay in scope sets the image.
+    /// Images that get a new digest, if an overlay in scope sets the image.
     pub images: Vec<Image>,
-    /// Whether every cluster needs an EnvironmentConfig. Commits of the upstream from before July 2026 need none, nor do components without
+    /// Whether every cluster needs an EnvironmentConfig. Upstream commits from before July 2026 need none, nor do components without
     /// claims.
     pub environment_configs: bool,
-    /// Edit files also whose pins are not all the same before.
+    /// Whether to edit files with differing pins.
     pub force: bool,
-    /// Which cluster is in which ring.
+    /// Assignment of clusters to rings.
     pub rings: Rings,
 }
 
 /// One file before and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// None for a file that is made.
+    /// None for a new file.
     pub before: Option<Vec<u8>>,
-    /// The whole file.
+    /// The complete new text.
     pub after: Vec<u8>,
 }
 
 /// A pin that moves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Move {
+pub struct PinMove {
     /// Its file.
     pub file: String,
-    /// Its line in the file as it was.
+    /// Its line in the old file.
     pub line: usize,
     /// The directory of the source.
     pub directory: String,
-    /// Where from.
+    /// Old commit.
     pub from: Commit,
-    /// Where to.
+    /// New commit.
     pub to: Commit,
 }
 
-/// What to change.
+/// Plan of a bump.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// Files, by path.
+    /// Files by path.
     pub edits: BTreeMap<String, Edit>,
     /// Pins that move.
-    pub moves: Vec<Move>,
+    pub moves: Vec<PinMove>,
     /// Everything in scope, edited or not.
     pub overlays: Vec<Overlay>,
-    /// What should be known about it.
+    /// Findings about the plan.
     pub findings: Vec<Finding>,
 }
 
-/// What to change. A plan on its own result is empty.
+/// Plans a bump. A plan on its own result is empty.
 ///
 /// # Errors
-/// Everything that keeps it from being made; then nothing of it may be done.
-pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
+/// All problems that prevent the plan; the caller must then change nothing.
+pub fn plan_changes(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
     let mut work = tree.clone();
     let mut scope = request.scope.clone();
     let mut reminders = Vec::new();
@@ -91,7 +91,7 @@ pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
             scope.clusters.push(cluster.clone());
         }
     }
-    let selection = layout::select(&work, &request.component, &scope, &request.rings)?;
+    let selection = layout::select_overlays(&work, &request.component, &scope, &request.rings)?;
     let mut plan = Plan { overlays: selection.overlays.clone(), findings: reminders, ..Plan::default() };
     let mut problems = Vec::new();
     let mut pinned = false;
@@ -105,13 +105,13 @@ pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
         }
     }
     for overlay in &selection.out_of_reach {
-        // One that is where it has to be already is pinned, too.
-        let shared = out_of_reach(&work, request, overlay);
+        // A pin that already has the target commit counts too.
+        let shared = check_out_of_reach(&work, request, overlay);
         pinned |= shared.pinned;
         problems.extend(shared.problems);
     }
-    problems.extend(shared::left_behind(&work, request, &selection));
-    problems.extend(images::unset(&work, request, &selection));
+    problems.extend(shared_pins::unmoved_pins(&work, request, &selection));
+    problems.extend(images::unset_images(&work, request, &selection));
     if !pinned && problems.is_empty() {
         let what = format!("nothing in scope is pinned to a commit of {}", request.source);
         problems.push(Problem::new("--source", what, "check --source, --env and --ring"));
@@ -130,33 +130,37 @@ pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
             plan.edits.insert(path.to_owned(), edit);
         }
     }
-    // A made overlay moves nothing: its pins are new.
+    // A new overlay moves nothing: its pins are new.
     plan.moves.retain(|step| tree.get(&step.file).is_some());
     Ok(plan)
 }
 
-struct Edited {
+struct EditedOverlay {
     pinned: bool,
-    moves: Vec<Move>,
+    moves: Vec<PinMove>,
 }
 
-fn edit_overlay(work: &mut Tree, request: &Request, overlay: &Overlay) -> Result<Edited, Vec<Problem>> {
+fn edit_overlay(
+    work: &mut Tree,
+    request: &Request,
+    overlay: &Overlay,
+) -> Result<EditedOverlay, Vec<Problem>> {
     let path = &overlay.kustomization;
     let bytes = work.get(path).unwrap_or_default();
     let file = Kustomization::read(path, bytes).map_err(|problem| vec![problem])?;
-    let (pins, mut problems) = pins(&file, request);
+    let (pins, mut problems) = find_pins(&file, request);
     if let Some(other) = pins.iter().find(|pin| pin.commit != pins[0].commit)
         && !request.force
     {
         let what =
             format!("{} is pinned to {} here, to {} above", request.source, other.commit, pins[0].commit);
         let help = "a bump was half made: find out which is right, or move both with --force";
-        problems.push(Problem::new(path, what, help).at(other.line));
+        problems.push(Problem::new(path, what, help).at_line(other.line));
     }
     let mut expected: Vec<(Section, String)> =
         file.entries.iter().map(|entry| (entry.section, entry.value.clone())).collect();
     let mut splices: Vec<Splice> = Vec::new();
-    let mut edited = Edited { pinned: !pins.is_empty(), moves: Vec::new() };
+    let mut edited = EditedOverlay { pinned: !pins.is_empty(), moves: Vec::new() };
     for pin in pins.iter().filter(|pin| pin.commit != request.to) {
         splices.push((pin.span.clone(), request.to.to_string()));
         for (entry, (_, value)) in
@@ -165,7 +169,7 @@ fn edit_overlay(work: &mut Tree, request: &Request, overlay: &Overlay) -> Result
             let digits = entry.value.len() - pin.commit.as_str().len();
             *value = format!("{}{}", entry.value.get(..digits).unwrap_or_default(), request.to);
         }
-        edited.moves.push(Move {
+        edited.moves.push(PinMove {
             file: path.clone(),
             line: pin.line,
             directory: pin.directory.clone(),
@@ -175,7 +179,7 @@ fn edit_overlay(work: &mut Tree, request: &Request, overlay: &Overlay) -> Result
     }
     let mut made = None;
     if request.environment_configs {
-        match environment_config::missing(work, overlay, &file) {
+        match environment_config::missing_config(work, overlay, &file) {
             Ok(Some(addition)) => {
                 let above =
                     file.entries.iter().filter(|entry| entry_before(entry, &file, &addition.splice)).count();
@@ -190,8 +194,8 @@ fn edit_overlay(work: &mut Tree, request: &Request, overlay: &Overlay) -> Result
     if !problems.is_empty() {
         return Err(problems);
     }
-    let text = file.edited(splices, &expected).map_err(|problem| vec![problem])?;
-    let text = images::set(path, text, request).map_err(|problem| vec![problem])?;
+    let text = file.apply_edits(splices, &expected).map_err(|problem| vec![problem])?;
+    let text = images::set_digests(path, text, request).map_err(|problem| vec![problem])?;
     work.insert(path, text);
     if let Some((path, text)) = made {
         work.insert(path, text);
@@ -199,51 +203,52 @@ fn edit_overlay(work: &mut Tree, request: &Request, overlay: &Overlay) -> Result
     Ok(edited)
 }
 
-/// Whether an entry stands above where a line is put in.
-fn entry_before(entry: &Entry, file: &Kustomization, splice: &Splice) -> bool {
-    lines(&file.text).any(|line| line.number == entry.line && line.start < splice.0.start)
+/// Whether an entry is above an inserted line.
+fn entry_before(entry: &ListEntry, file: &Kustomization, splice: &Splice) -> bool {
+    split_lines(&file.text).any(|line| line.number == entry.line && line.start < splice.0.start)
 }
 
-/// The pins of the source, and what refers to the source without being one.
-fn pins(file: &Kustomization, request: &Request) -> (Vec<super::Pin>, Vec<Problem>) {
+/// The pins of the source, and the problems of its other references.
+fn find_pins(file: &Kustomization, request: &Request) -> (Vec<super::Pin>, Vec<Problem>) {
     let mut pins = Vec::new();
     let mut problems = Vec::new();
     let help = format!("write https://github.com/{}/DIRECTORY?ref= and a whole commit", request.source);
-    for (entry, reference) in file.references() {
+    for (entry, reference) in file.list_references() {
         let why = match reference {
-            Reference::Pinned(pin) if pin.source == request.source => {
+            EntryReference::Pinned(pin) if pin.source == request.source => {
                 pins.push(pin);
                 continue;
             }
-            Reference::Pinned(pin) if pin.source.is(&request.source) => {
+            EntryReference::Pinned(pin) if pin.source.is_same(&request.source) => {
                 format!("is written as {}", pin.source)
             }
-            Reference::Loose { source: Some(source), why } if source.is(&request.source) => why,
+            EntryReference::Loose { source: Some(source), why } if source.is_same(&request.source) => why,
             _ => continue,
         };
-        problems.push(Problem::new(&file.path, format!("`{}` {why}", entry.value), &help).at(entry.line));
+        problems
+            .push(Problem::new(&file.path, format!("`{}` {why}", entry.value), &help).at_line(entry.line));
     }
     (pins, problems)
 }
 
-/// A shared overlay of which only some clusters are in the scope.
+/// A shared overlay with clusters outside the scope.
 struct SharedOverlay {
     pinned: bool,
     problems: Vec<Problem>,
 }
 
-/// Refuses pins that would have to move for clusters outside the scope.
-fn out_of_reach(work: &Tree, request: &Request, overlay: &Overlay) -> SharedOverlay {
+/// Refuses pins that would move for clusters outside the scope.
+fn check_out_of_reach(work: &Tree, request: &Request, overlay: &Overlay) -> SharedOverlay {
     let path = &overlay.kustomization;
     let file = match Kustomization::read(path, work.get(path).unwrap_or_default()) {
         Ok(file) => file,
         Err(problem) => return SharedOverlay { pinned: false, problems: vec![problem] },
     };
-    let (pins, mut problems) = pins(&file, request);
+    let (pins, mut problems) = find_pins(&file, request);
     if let Some(pin) = pins.iter().find(|pin| pin.commit != request.to) {
         let what = "a pin that clusters outside the scope share";
         let help = "move it into the overlays of the clusters, or bump all of them (--ring all)";
-        problems.push(Problem::new(path, what, help).at(pin.line));
+        problems.push(Problem::new(path, what, help).at_line(pin.line));
     }
     SharedOverlay { pinned: !pins.is_empty(), problems }
 }

@@ -1,32 +1,32 @@
-//! What keeps a bump from being made.
+//! Problems that prevent a bump.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Where, what, and what to do about it.
+/// Place, problem and remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// The file, relative to the repository; an option's name where the request itself is wrong.
+    /// The file, relative to the repository; an option's name if the request itself is wrong.
     pub file: String,
     /// The line, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
-    /// What to do.
+    /// The remedy.
     pub help: String,
 }
 
 impl Problem {
-    /// A problem of a file as a whole, or of an option.
+    /// A problem of a whole file, or of an option.
     pub fn new(file: impl Into<String>, what: impl Into<String>, help: impl Into<String>) -> Self {
         Self { file: file.into(), line: None, what: what.into(), help: help.into() }
     }
 
-    /// The same, at a line.
+    /// The same problem at a line.
     #[must_use]
-    pub fn at(mut self, line: usize) -> Self {
+    pub fn at_line(mut self, line: usize) -> Self {
         self.line = Some(line);
         self
     }

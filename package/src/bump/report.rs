@@ -1,44 +1,44 @@
-//! What is pinned where, and how far behind it is.
+//! All pins, and their distance to the newest commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use super::kustomization::Kustomization;
-use super::{Commit, Environment, Problem, Rings, Tree, overlays};
+use super::{Commit, Environment, Problem, Rings, Tree, list_overlays};
 
 /// One source in one overlay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Row {
-    /// Where its cluster belongs.
+pub struct ReportRow {
+    /// Environment of its cluster.
     pub environment: Environment,
     /// The cluster's ring.
     pub ring: Option<String>,
-    /// The cluster; none for what several share.
+    /// The cluster; none for an overlay that several share.
     pub cluster: Option<String>,
     /// The source.
     pub source: String,
-    /// Its commits; more than one is a half-made bump.
+    /// Its commits; more than one is a partial bump.
     pub commits: BTreeSet<Commit>,
-    /// Commits without merges between it and the newest in the clone.
+    /// Number of commits, without merges, up to the newest in the clone.
     pub behind: Option<usize>,
     /// The file.
     pub file: String,
 }
 
-/// Every source that a component is pinned to, in the order of promotion. `behind` says how far a commit is.
+/// Every pinned source of a component, in the order of promotion. `behind` has the distance of each commit.
 ///
 /// # Errors
 /// If a kustomization cannot be read.
-pub fn report(
+pub fn build_report(
     tree: &Tree,
     component: &str,
     rings: &Rings,
     behind: &BTreeMap<Commit, usize>,
-) -> Result<Vec<Row>, Vec<Problem>> {
+) -> Result<Vec<ReportRow>, Vec<Problem>> {
     let mut rows = Vec::new();
     let mut problems = Vec::new();
-    for overlay in overlays(tree, component, rings) {
+    for overlay in list_overlays(tree, component, rings) {
         let bytes = tree.get(&overlay.kustomization).unwrap_or_default();
         let file = match Kustomization::read(&overlay.kustomization, bytes) {
             Ok(file) => file,
@@ -48,13 +48,13 @@ pub fn report(
             }
         };
         let mut sources = BTreeMap::<String, BTreeSet<Commit>>::new();
-        for pin in file.pins() {
+        for pin in file.list_pins() {
             sources.entry(pin.source.to_string()).or_default().insert(pin.commit);
         }
         let ring =
-            overlay.cluster.as_ref().and_then(|cluster| rings.of(cluster)).map(|ring| ring.name.clone());
+            overlay.cluster.as_ref().and_then(|cluster| rings.ring_of(cluster)).map(|ring| ring.name.clone());
         for (source, commits) in sources {
-            rows.push(Row {
+            rows.push(ReportRow {
                 environment: overlay.environment,
                 ring: overlay.ring.clone().or_else(|| ring.clone()),
                 cluster: overlay.cluster.clone(),

@@ -1,4 +1,4 @@
-//! The rights that a Konflux cluster needs on the hub, read from the files that grant them, and what a ClusterRole gives.
+//! The rights that a Konflux cluster needs on the hub, read from the files that grant them, and the rights of a ClusterRole.
 
 use std::collections::BTreeSet;
 
@@ -7,24 +7,24 @@ use serde_json::Value;
 
 use super::{Problem, text};
 
-/// What the hub has to grant. The one place where these rights are written down.
+/// Rights to grant on the hub. This file is their only definition.
 const HUB: (&str, &str) = (
     "package/install/hub/konflux-identity-rbac.yaml",
     include_str!("../../install/hub/konflux-identity-rbac.yaml"),
 );
 
-/// What Kubernetes' own role `edit` gives of the kinds that are in question here. A component that binds it does not list it.
+/// Rights of Kubernetes' own role `edit` for the relevant kinds. A component that binds the role does not list them.
 const EDIT: (&str, &str, [&str; 8]) =
     ("", "secrets", ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]);
 
-/// One verb on one kind, or on one object of it.
+/// One verb on one kind, or on one of its objects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Right {
     /// The API group; empty for the core group.
     pub group: String,
-    /// The resource in the plural, with `/status` and the like.
+    /// The resource in the plural, including subresources such as `/status`.
     pub resource: String,
-    /// The only name for which it is given, if there is one.
+    /// The only allowed object name, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The verb.
@@ -37,8 +37,8 @@ impl Right {
         Self { group: group.to_owned(), resource: resource.to_owned(), name, verb: verb.to_owned() }
     }
 
-    /// Whether it covers another, by wildcards or because it is the same.
-    pub fn covers(&self, other: &Self) -> bool {
+    /// Whether it covers another, by wildcards or because they are equal.
+    pub fn covers_right(&self, other: &Self) -> bool {
         let covers = |ours: &str, theirs: &str| ours == "*" || ours == theirs;
         covers(&self.group, &other.group)
             && covers(&self.resource, &other.resource)
@@ -47,28 +47,28 @@ impl Right {
     }
 }
 
-/// What a Konflux cluster needs on the hub.
+/// Rights of a Konflux cluster on the hub.
 ///
 /// # Errors
 /// Never, as a test shows.
-pub fn needed() -> Result<BTreeSet<Right>, Problem> {
-    Ok(of_roles(&text::documents(HUB.0, HUB.1.as_bytes())?))
+pub fn required_rights() -> Result<BTreeSet<Right>, Problem> {
+    Ok(rights_of_roles(&text::parse_documents(HUB.0, HUB.1.as_bytes())?))
 }
 
-/// The rights in the roles among some documents.
-pub fn of_roles(documents: &[Value]) -> BTreeSet<Right> {
+/// The rights of the roles among some documents.
+pub fn rights_of_roles(documents: &[Value]) -> BTreeSet<Right> {
     documents
         .iter()
         .filter(|document| matches!(text::str_at(document, &["kind"]), Some("Role" | "ClusterRole")))
-        .flat_map(of_cluster_role)
+        .flat_map(rights_of_role)
         .collect()
 }
 
-/// Instead of a group: what is meant is no kind, but addresses of the API server.
+/// Placeholder for the group: the rule applies to URLs of the API server, not to a kind.
 const URLS: &str = "nonResourceURLs";
 
-/// The rights in each role, and in which namespace; none: in all of them.
-pub fn of_places(documents: &[Value]) -> Vec<(Option<String>, Right)> {
+/// The rights of each role with its namespace; none: all namespaces.
+pub fn rights_by_namespace(documents: &[Value]) -> Vec<(Option<String>, Right)> {
     let mut found = Vec::new();
     for document in documents {
         let place = match text::str_at(document, &["kind"]) {
@@ -78,22 +78,22 @@ pub fn of_places(documents: &[Value]) -> Vec<(Option<String>, Right)> {
             }
             _ => continue,
         };
-        found.extend(of_cluster_role(document).into_iter().map(|right| (place.clone(), right)));
+        found.extend(rights_of_role(document).into_iter().map(|right| (place.clone(), right)));
     }
     found.sort();
     found.dedup();
     found
 }
 
-/// The rights in one role.
-pub fn of_cluster_role(role: &Value) -> Vec<Right> {
+/// The rights of one role.
+pub fn rights_of_role(role: &Value) -> Vec<Right> {
     let texts = |rule: &Value, key: &str| -> Vec<String> {
-        text::items(rule, &[key]).filter_map(Value::as_str).map(str::to_owned).collect()
+        text::items_at(rule, &[key]).filter_map(Value::as_str).map(str::to_owned).collect()
     };
     let mut rights = Vec::new();
-    for rule in text::items(role, &["rules"]) {
+    for rule in text::items_at(role, &["rules"]) {
         let names = texts(rule, "resourceNames");
-        // No names is all of them.
+        // No names means all names.
         let names: Vec<Option<&str>> =
             if names.is_empty() { vec![None] } else { names.iter().map(|name| Some(&**name)).collect() };
         for url in texts(rule, URLS) {
@@ -110,8 +110,8 @@ pub fn of_cluster_role(role: &Value) -> Vec<Right> {
     rights
 }
 
-/// The rights of roles that are bound by name and come with Kubernetes.
-pub fn of_bound(documents: &[Value]) -> BTreeSet<Right> {
+/// The rights of bound roles that come with Kubernetes.
+pub fn rights_of_bound_roles(documents: &[Value]) -> BTreeSet<Right> {
     let bound = documents.iter().any(|document| {
         text::str_at(document, &["kind"]) == Some("ClusterRoleBinding")
             && matches!(
@@ -123,8 +123,8 @@ pub fn of_bound(documents: &[Value]) -> BTreeSet<Right> {
     verbs.iter().filter(|_| bound).map(|verb| Right::new(group, resource, None, verb)).collect()
 }
 
-/// Rights as the rules of a role, one kind a line.
-pub fn rules<'a>(rights: impl IntoIterator<Item = &'a Right>) -> String {
+/// Rights in the format of role rules, one kind per line.
+pub fn format_rules<'a>(rights: impl IntoIterator<Item = &'a Right>) -> String {
     type Kind<'a> = (&'a str, &'a str, Option<&'a str>);
     let mut kinds = std::collections::BTreeMap::<Kind<'_>, Vec<&str>>::new();
     for right in rights {
@@ -142,8 +142,8 @@ pub fn rules<'a>(rights: impl IntoIterator<Item = &'a Right>) -> String {
     kinds.into_iter().map(rule).collect::<Vec<_>>().join(", ")
 }
 
-/// Who has which role, as words: of every subject of every binding.
-pub fn bindings(documents: &[Value]) -> BTreeSet<Binding> {
+/// All bindings, one for each subject of each binding.
+pub fn list_bindings(documents: &[Value]) -> BTreeSet<Binding> {
     let mut found = BTreeSet::new();
     for document in documents {
         let of = |value: &Value, key: &str| text::str_at(value, &[key]).unwrap_or_default().to_owned();
@@ -155,7 +155,7 @@ pub fn bindings(documents: &[Value]) -> BTreeSet<Binding> {
             _ => continue,
         };
         let role = document.get("roleRef").cloned().unwrap_or_default();
-        found.extend(text::items(document, &["subjects"]).map(|subject| Binding {
+        found.extend(text::items_at(document, &["subjects"]).map(|subject| Binding {
             place: place.clone(),
             role: format!("{} {}", of(&role, "kind"), of(&role, "name")),
             subject: match text::str_at(subject, &["namespace"]) {
@@ -167,42 +167,44 @@ pub fn bindings(documents: &[Value]) -> BTreeSet<Binding> {
     found
 }
 
-/// Which roles others have because of their labels: Kubernetes and Crossplane gather the rules of all that have one.
-pub fn gathered(roles: &[Value]) -> BTreeSet<Binding> {
+/// Roles that gain rules through labels: Kubernetes and Crossplane aggregate the rules of all roles with such a label.
+pub fn list_aggregations(roles: &[Value]) -> BTreeSet<Binding> {
     let mut found = BTreeSet::new();
     for role in roles {
         let name = text::str_at(role, &["metadata", "name"]).unwrap_or_default();
         let gets = |subject: String, role: String| Binding { place: None, role, subject };
         let labels = text::at(role, &["metadata", "labels"]).and_then(Value::as_object);
-        for (label, _) in labels.into_iter().flatten().filter(|(label, value)| gathers(label, value)) {
+        for (label, _) in
+            labels.into_iter().flatten().filter(|(label, value)| is_aggregation_label(label, value))
+        {
             found.insert(gets(format!("whoever gathers {label}"), format!("ClusterRole {name}")));
         }
-        for selector in text::items(role, &["aggregationRule", "clusterRoleSelectors"]) {
+        for selector in text::items_at(role, &["aggregationRule", "clusterRoleSelectors"]) {
             found.insert(gets(format!("ClusterRole {name}"), format!("every ClusterRole with {selector}")));
         }
     }
     found
 }
 
-/// `rbac.authorization.k8s.io/aggregate-to-edit`, `rbac.crossplane.io/aggregate-to-crossplane` and their like.
-fn gathers(label: &str, value: &Value) -> bool {
+/// Labels such as `rbac.authorization.k8s.io/aggregate-to-edit` and `rbac.crossplane.io/aggregate-to-crossplane`.
+fn is_aggregation_label(label: &str, value: &Value) -> bool {
     let by_name = label.split_once('/').is_some_and(|(_, name)| name.starts_with("aggregate-to-"));
     by_name && value.as_str() == Some("true")
 }
 
-/// That somebody has a role.
+/// Assignment of a role to a subject.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Binding {
-    /// In which namespace; none: in all of them.
+    /// Namespace; none: all namespaces.
     pub place: Option<String>,
     /// Kind and name of the role.
     pub role: String,
-    /// Kind and name of who has it.
+    /// Kind and name of the subject.
     pub subject: String,
 }
 
 impl Binding {
-    /// Whether the role is one that comes with Kubernetes and is made of wildcards, or reads every Secret.
+    /// Whether Kubernetes ships the role, and it consists of wildcards or reads every Secret.
     pub fn is_wide(&self) -> bool {
         self.place.is_none()
             && matches!(&*self.role, "ClusterRole cluster-admin" | "ClusterRole admin" | "ClusterRole edit")

@@ -1,4 +1,4 @@
-//! Environments, and the rings in which production is changed.
+//! Environments, and the rings in which production changes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use super::Problem;
 
-/// Where a cluster belongs. The order is the one of promotion.
+/// Environment of a cluster. The order is that of promotion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Environment {
     /// A developer's own cluster.
     #[serde(alias = "dev")]
     Development,
-    /// The clusters on which a change is proven.
+    /// Clusters that test a change.
     #[serde(alias = "stg")]
     Staging,
-    /// Everything else.
+    /// All other clusters.
     #[serde(alias = "prod")]
     Production,
 }
@@ -26,7 +26,7 @@ impl Environment {
     /// All, in the order of promotion.
     pub const ALL: [Self; 3] = [Self::Development, Self::Staging, Self::Production];
 
-    /// The name, which is also the name of its directory.
+    /// The name, which is also the directory name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Development => "development",
@@ -55,27 +55,27 @@ impl FromStr for Environment {
     }
 }
 
-/// Which cluster is in which ring.
+/// Assignment of clusters to rings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rings {
     rings: Vec<Ring>,
 }
 
-/// A group of clusters that are changed together.
+/// A group of clusters that change together.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ring {
     /// `ring-2`
     pub name: String,
-    /// Where its clusters belong.
+    /// Environment of its clusters.
     pub environment: Environment,
     /// Its clusters.
     #[serde(default)]
     pub clusters: Vec<String>,
 }
 
-/// What comes with the tool.
+/// Rings that come with the tool.
 const DEFAULT: &str = include_str!("../../bump/rings.yaml");
 
 impl Rings {
@@ -83,25 +83,25 @@ impl Rings {
     ///
     /// # Errors
     /// Never, as a test shows.
-    pub fn shipped() -> Result<Self, Problem> {
+    pub fn default_rings() -> Result<Self, Problem> {
         Self::read("package/bump/rings.yaml", DEFAULT)
     }
 
     /// Rings from a file of the same form.
     ///
     /// # Errors
-    /// If it is not of that form, with the line.
+    /// If the format is wrong, with the line.
     pub fn read(file: &str, text: &str) -> Result<Self, Problem> {
         serde_saphyr::from_str(text).map_err(|error| {
-            let said = error.to_string();
-            let said = said.lines().next().unwrap_or_default().to_owned();
+            let message = error.to_string();
+            let message = message.lines().next().unwrap_or_default().to_owned();
             let line = error.location().and_then(|location| usize::try_from(location.line()).ok());
             Problem::new(
                 file,
-                format!("no list of rings: {said}"),
+                format!("no list of rings: {message}"),
                 "give it the form of package/bump/rings.yaml",
             )
-            .at(line.filter(|line| *line > 0).unwrap_or(1))
+            .at_line(line.filter(|line| *line > 0).unwrap_or(1))
         })
     }
 
@@ -111,18 +111,18 @@ impl Rings {
     }
 
     /// A ring by its name or its number.
-    pub fn named(&self, name: &str) -> Option<&Ring> {
+    pub fn find_ring(&self, name: &str) -> Option<&Ring> {
         self.rings.iter().find(|ring| ring.name == name || ring.name.strip_prefix("ring-") == Some(name))
     }
 
     /// The ring of a cluster.
-    pub fn of(&self, cluster: &str) -> Option<&Ring> {
+    pub fn ring_of(&self, cluster: &str) -> Option<&Ring> {
         self.rings.iter().find(|ring| ring.clusters.iter().any(|member| member == cluster))
     }
 
-    /// The environment of a ring by its directory's name, listed here or not: ring 0 is development, 1 staging.
-    pub fn environment(&self, directory: &str) -> Option<Environment> {
-        if let Some(ring) = self.named(directory) {
+    /// The environment of a ring by its directory name, listed here or not: ring 0 is development, 1 staging.
+    pub fn ring_environment(&self, directory: &str) -> Option<Environment> {
+        if let Some(ring) = self.find_ring(directory) {
             return Some(ring.environment);
         }
         match directory.strip_prefix("ring-")?.parse::<u32>().ok()? {

@@ -1,4 +1,4 @@
-//! Whether a change of a definition breaks claims that are in flight: two schemas compared, as an API server would feel it.
+//! Compatibility of definitions: compares two schemas for breaking changes to existing claims, by the API server's rules.
 
 use std::collections::BTreeSet;
 
@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use testplatform_apis::foreign::ephemeral_cluster::API_VERSION;
 
-use super::text::{at, items, str_at};
+use super::text::{at, items_at, str_at};
 
-/// What a change means to an object that exists or a client that is not changed.
+/// Effect of a change on existing objects and unchanged clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Harmless.
     Fine,
-    /// Changes what happens, not what is valid.
+    /// Changes behaviour, not validity.
     Warn,
-    /// Breaks some objects: which, the change says.
+    /// Breaks some objects; the change describes which.
     Maybe,
     /// Breaks.
     Breaking,
@@ -25,26 +25,25 @@ pub enum Verdict {
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct SchemaChange {
     /// The path of the field, `*` for every key of a map, `[]` for every item of a list.
     pub path: String,
-    /// What it means.
+    /// Effect of the change.
     pub verdict: Verdict,
-    /// What changed.
+    /// Description.
     pub what: String,
 }
 
 const UNKNOWN: &str = "x-kubernetes-preserve-unknown-fields";
 
-/// What happens to a field that is declared no longer.
-const GONE: &str = "is gone: strict clients are refused, others lose it";
+/// Effect of a removed field.
+const REMOVED_FIELD: &str = "is gone: strict clients are refused, others lose it";
 
-/// Limits that refuse more when they grow, and those that refuse more when they shrink.
-const LOWER: [&str; 4] = ["minimum", "minLength", "minItems", "minProperties"];
-const UPPER: [&str; 4] = ["maximum", "maxLength", "maxItems", "maxProperties"];
+/// Limits that refuse more values when they grow, and limits that refuse more when they shrink.
+const LOWER_LIMITS: [&str; 4] = ["minimum", "minLength", "minItems", "minProperties"];
+const UPPER_LIMITS: [&str; 4] = ["maximum", "maxLength", "maxItems", "maxProperties"];
 
-/// What server-side apply and pruning go by: a change makes owners or fields disappear.
-/// With each what it is where nothing is said, as JSON.
+/// Keywords of server-side apply and pruning: a change makes owners or fields disappear. Each has its default, as JSON.
 const STRUCTURE: [(&str, &str); 4] = [
     ("x-kubernetes-list-type", "\"atomic\""),
     ("x-kubernetes-list-map-keys", "none"),
@@ -53,19 +52,20 @@ const STRUCTURE: [(&str, &str); 4] = [
 ];
 
 /// Whatever else makes values invalid. What it takes to compare what these say is more than this tool knows.
-const OTHERS: [&str; 8] =
+const OTHER_KEYWORDS: [&str; 8] =
     ["oneOf", "anyOf", "allOf", "not", "multipleOf", "exclusiveMinimum", "exclusiveMaximum", "uniqueItems"];
 
 /// Differences from one version of a CompositeResourceDefinition to the next.
-pub fn compare_definitions(old: &Value, new: &Value) -> Vec<Change> {
+pub fn compare_definitions(old: &Value, new: &Value) -> Vec<SchemaChange> {
     let mut changes = Vec::new();
-    let mut add =
-        |path: &str, verdict, what: String| changes.push(Change { path: path.to_owned(), verdict, what });
+    let mut add = |path: &str, verdict, what: String| {
+        changes.push(SchemaChange { path: path.to_owned(), verdict, what });
+    };
     for path in [
         &["metadata", "name"][..],
         &["spec", "group"],
         &["spec", "scope"],
-        // As a whole: Crossplane cannot change even a short name of a definition that is in use.
+        // Compared as a whole: Crossplane cannot change even a short name of a definition in use.
         &["spec", "names"],
         &["spec", "claimNames"],
     ] {
@@ -78,11 +78,11 @@ pub fn compare_definitions(old: &Value, new: &Value) -> Vec<Change> {
         }
     }
     let keys = |value| {
-        items(value, &["spec", "connectionSecretKeys"]).filter_map(Value::as_str).collect::<BTreeSet<_>>()
+        items_at(value, &["spec", "connectionSecretKeys"]).filter_map(Value::as_str).collect::<BTreeSet<_>>()
     };
     let (before, after) = (keys(old), keys(new));
-    // None named is all of them.
-    let gone: Vec<String> = match (before.is_empty(), after.is_empty()) {
+    // No name means all names.
+    let removed: Vec<String> = match (before.is_empty(), after.is_empty()) {
         (_, true) => vec![],
         (true, false) => {
             let named = after.into_iter().collect::<Vec<_>>().join(", ");
@@ -93,14 +93,14 @@ pub fn compare_definitions(old: &Value, new: &Value) -> Vec<Change> {
             .map(|key| format!("{key} is gone: connection Secrets lose it"))
             .collect(),
     };
-    for what in gone {
+    for what in removed {
         add("spec.connectionSecretKeys", Verdict::Breaking, what);
     }
     let mut schemas = Vec::new();
-    for version in items(old, &["spec", "versions"]) {
+    for version in items_at(old, &["spec", "versions"]) {
         let name = str_at(version, &["name"]).unwrap_or_default();
         let path = format!("spec.versions.{name}");
-        let next = items(new, &["spec", "versions"]).find(|next| str_at(next, &["name"]) == Some(name));
+        let next = items_at(new, &["spec", "versions"]).find(|next| str_at(next, &["name"]) == Some(name));
         let is = |version: &Value, key: &str| version.get(key).and_then(Value::as_bool).unwrap_or(false);
         let Some(next) = next.filter(|next| is(next, "served") || !is(version, "served")) else {
             add(&path, Verdict::Breaking, "no longer served".into());
@@ -121,49 +121,51 @@ pub fn compare_definitions(old: &Value, new: &Value) -> Vec<Change> {
     changes
 }
 
-/// Differences that a claim meets on its way from an XRD to the CRD of the remote object: what the XRD lacks or refuses.
+/// Differences that affect a claim between an XRD and the CRD of the remote object: fields that the XRD lacks or refuses.
 ///
-/// Of a CRD that has the version in which clusters are asked for, that one is compared, else the stored one.
-pub fn compare_request(crd: &Value, xrd: &Value) -> Vec<Change> {
+/// Of a CRD with the version in which clusters are requested, that version is compared, else the stored one.
+pub fn compare_request(crd: &Value, xrd: &Value) -> Vec<SchemaChange> {
     let is = |version: &Value, flag: &str| version.get(flag).and_then(Value::as_bool).unwrap_or(false);
     let schema = |version: &Value| at(version, &["schema", "openAPIV3Schema", "properties", "spec"]).cloned();
-    let versions = |definition| items(definition, &["spec", "versions"]);
+    let versions = |definition| items_at(definition, &["spec", "versions"]);
     let (_, asked) = API_VERSION.split_once('/').unwrap_or_default();
-    let asked_for = versions(crd).find(|version| str_at(version, &["name"]) == Some(asked));
-    if asked_for.is_some_and(|version| !is(version, "served")) {
+    let requested_version = versions(crd).find(|version| str_at(version, &["name"]) == Some(asked));
+    if requested_version.is_some_and(|version| !is(version, "served")) {
         let what = format!("{asked}, in which clusters are asked for, is no longer served");
-        return vec![Change { path: String::new(), verdict: Verdict::Breaking, what }];
+        return vec![SchemaChange { path: String::new(), verdict: Verdict::Breaking, what }];
     }
-    let theirs = asked_for.or_else(|| versions(crd).find(|version| is(version, "storage"))).and_then(schema);
+    let theirs =
+        requested_version.or_else(|| versions(crd).find(|version| is(version, "storage"))).and_then(schema);
     let ours = versions(xrd).find(|version| is(version, "referenceable")).and_then(schema);
     let (Some(crd), Some(xrd)) = (theirs, ours) else {
         let what = "no schema of spec to compare".to_owned();
-        return vec![Change { path: String::new(), verdict: Verdict::Warn, what }];
+        return vec![SchemaChange { path: String::new(), verdict: Verdict::Warn, what }];
     };
     let mut changes = compare_schemas(&crd, &xrd);
     for change in &mut changes {
-        change.what =
-            change.what.replace(GONE, "is not in the XRD: strict clients are refused, others lose it");
+        change.what = change
+            .what
+            .replace(REMOVED_FIELD, "is not in the XRD: strict clients are refused, others lose it");
     }
     changes
 }
 
-/// Differences from one OpenAPI schema to the next. Descriptions do not count.
-pub fn compare_schemas(old: &Value, new: &Value) -> Vec<Change> {
+/// Differences from one OpenAPI schema to the next, without descriptions.
+pub fn compare_schemas(old: &Value, new: &Value) -> Vec<SchemaChange> {
     let mut changes = Vec::new();
-    compare("", old, new, &mut changes);
+    compare_level("", old, new, &mut changes);
     changes
 }
 
-fn compare(path: &str, old: &Value, new: &Value, changes: &mut Vec<Change>) {
+fn compare_level(path: &str, old: &Value, new: &Value, changes: &mut Vec<SchemaChange>) {
     let mut add = |verdict, what: String| {
         let path = if path.is_empty() { "." } else { path };
-        changes.push(Change { path: path.to_owned(), verdict, what });
+        changes.push(SchemaChange { path: path.to_owned(), verdict, what });
     };
     let show = |value: Option<&Value>| value.map_or_else(|| "none".to_owned(), Value::to_string);
     if old.get("type") != new.get("type") {
         let what = format!("type {} became {}", show(old.get("type")), show(new.get("type")));
-        // An object may leave its type out.
+        // An object schema may omit its type.
         let same = old.get("properties").is_some() && new.get("properties").is_some();
         add(if same { Verdict::Fine } else { Verdict::Breaking }, what);
         if !same {
@@ -171,14 +173,14 @@ fn compare(path: &str, old: &Value, new: &Value, changes: &mut Vec<Change>) {
         }
     }
     for (key, usual) in STRUCTURE {
-        // What is not said is what is usual.
-        let said = |value: &Value| value.get(key).map_or_else(|| usual.into(), Value::to_string);
-        let (was, is) = (said(old), said(new));
+        // A missing keyword has its default.
+        let value_of = |value: &Value| value.get(key).map_or_else(|| usual.into(), Value::to_string);
+        let (was, is) = (value_of(old), value_of(new));
         if was != is {
             add(Verdict::Breaking, format!("{key} {was} became {is}"));
         }
     }
-    limits(old, new, &mut add);
+    compare_limits(old, new, &mut add);
     let flag = |value: &Value, key: &str| value.get(key).and_then(Value::as_bool).unwrap_or(false);
     match (flag(old, "nullable"), flag(new, "nullable")) {
         (true, false) => add(Verdict::Maybe, "null is no longer valid".into()),
@@ -195,7 +197,7 @@ fn compare(path: &str, old: &Value, new: &Value, changes: &mut Vec<Change>) {
         }
         _ => {}
     }
-    let required = |value| items(value, &["required"]).filter_map(Value::as_str).collect::<BTreeSet<_>>();
+    let required = |value| items_at(value, &["required"]).filter_map(Value::as_str).collect::<BTreeSet<_>>();
     let properties =
         |value: &Value| value.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     let (before, after) = (properties(old), properties(new));
@@ -213,7 +215,7 @@ fn compare(path: &str, old: &Value, new: &Value, changes: &mut Vec<Change>) {
             None if flag(new, UNKNOWN) => {
                 add(Verdict::Warn, format!("{name} is no longer declared, but kept"));
             }
-            None => add(Verdict::Breaking, format!("{name} {GONE}")),
+            None => add(Verdict::Breaking, format!("{name} {REMOVED_FIELD}")),
         }
     }
     for name in after.keys().filter(|name| !before.contains_key(*name)) {
@@ -235,12 +237,12 @@ fn compare(path: &str, old: &Value, new: &Value, changes: &mut Vec<Change>) {
         _ => {}
     }
     for (name, was, is) in below {
-        compare(&format!("{path}.{name}"), &was, &is, changes);
+        compare_level(&format!("{path}.{name}"), &was, &is, changes);
     }
 }
 
-fn limits(old: &Value, new: &Value, add: &mut impl FnMut(Verdict, String)) {
-    for (keys, tighter) in [(LOWER, 1.0), (UPPER, -1.0)] {
+fn compare_limits(old: &Value, new: &Value, add: &mut impl FnMut(Verdict, String)) {
+    for (keys, tighter) in [(LOWER_LIMITS, 1.0), (UPPER_LIMITS, -1.0)] {
         for key in keys {
             let number = |value: &Value| value.get(key).and_then(Value::as_f64);
             match (number(old), number(new)) {
@@ -263,10 +265,11 @@ fn limits(old: &Value, new: &Value, add: &mut impl FnMut(Verdict, String)) {
             _ => {}
         }
     }
-    for key in OTHERS {
-        // false is as if it were not there.
-        let said = |value: &'_ Value| value.get(key).filter(|said| **said != Value::Bool(false)).cloned();
-        match (said(old), said(new)) {
+    for key in OTHER_KEYWORDS {
+        // `false` equals a missing keyword.
+        let value_of =
+            |value: &'_ Value| value.get(key).filter(|value_of| **value_of != Value::Bool(false)).cloned();
+        match (value_of(old), value_of(new)) {
             (was, Some(is)) if was.as_ref() != Some(&is) => add(Verdict::Maybe, format!("{key} is {is} now")),
             (Some(was), None) => add(Verdict::Fine, format!("{key} {was} removed")),
             _ => {}
@@ -286,7 +289,7 @@ fn limits(old: &Value, new: &Value, add: &mut impl FnMut(Verdict, String)) {
         (None, None) => {}
     }
     let rules = |value| {
-        items(value, &["x-kubernetes-validations"])
+        items_at(value, &["x-kubernetes-validations"])
             .filter_map(|rule| str_at(rule, &["rule"]))
             .collect::<BTreeSet<_>>()
     };

@@ -1,4 +1,4 @@
-//! Lines of a file that is edited without being written anew, and its meaning as YAML.
+//! Lines of a file that is edited in place, and its parsed YAML.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub struct Line<'a> {
     pub number: usize,
     /// Offset of its first byte.
     pub start: usize,
-    /// Its text. A carriage return before the line feed is part of the end, not of the text.
+    /// Its text. A carriage return before the line feed belongs to the end.
     pub text: &'a str,
     /// `\n`, `\r\n`, or nothing at the end of the file.
     pub end: &'a str,
@@ -25,7 +25,7 @@ impl Line<'_> {
         self.start + self.text.len() + self.end.len()
     }
 
-    /// The name of a key at the left margin, which is where a kustomization's sections start.
+    /// The key at the left margin, where a kustomization's sections start.
     pub fn section(&self) -> Option<&str> {
         let first = self.text.chars().next()?;
         if first.is_whitespace() || matches!(first, '#' | '-' | '.' | '%') {
@@ -36,7 +36,7 @@ impl Line<'_> {
 }
 
 /// The lines of a text, in order.
-pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+pub fn split_lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     let mut start = 0;
     text.split_inclusive('\n').enumerate().map(move |(index, whole)| {
         let body = whole.strip_suffix('\n').unwrap_or(whole);
@@ -48,25 +48,25 @@ pub fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
 }
 
 /// The first line that contains `needle`, from 1.
-pub fn line_with(bytes: &[u8], needle: &str) -> Option<usize> {
+pub fn find_line(bytes: &[u8], needle: &str) -> Option<usize> {
     let text = std::str::from_utf8(bytes).ok()?;
-    lines(text).find(|line| line.text.contains(needle)).map(|line| line.number)
+    split_lines(text).find(|line| line.text.contains(needle)).map(|line| line.number)
 }
 
 /// A replacement of a range of bytes; an empty range inserts.
 pub type Splice = (Range<usize>, String);
 
 /// `text` with the replacements, which must not overlap.
-pub fn spliced(text: &str, mut splices: Vec<Splice>) -> String {
+pub fn apply_splices(text: &str, mut splices: Vec<Splice>) -> String {
     splices.sort_by_key(|(range, _)| (range.start, range.end));
     let mut out = String::with_capacity(text.len());
-    let mut at = 0;
+    let mut value_at = 0;
     for (range, with) in splices {
-        out.push_str(text.get(at..range.start).unwrap_or_default());
+        out.push_str(text.get(value_at..range.start).unwrap_or_default());
         out.push_str(&with);
-        at = range.end;
+        value_at = range.end;
     }
-    out.push_str(text.get(at..).unwrap_or_default());
+    out.push_str(text.get(value_at..).unwrap_or_default());
     out
 }
 
@@ -75,36 +75,36 @@ pub fn utf8<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, Problem> {
     std::str::from_utf8(bytes).map_err(|error| {
         let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
         let line = before.split(|byte| *byte == b'\n').count();
-        Problem::new(file, "not UTF-8", "write the file as UTF-8").at(line)
+        Problem::new(file, "not UTF-8", "write the file as UTF-8").at_line(line)
     })
 }
 
 /// The YAML documents of a file, without the empty ones.
-pub fn documents(file: &str, bytes: &[u8]) -> Result<Vec<Value>, Problem> {
+pub fn parse_documents(file: &str, bytes: &[u8]) -> Result<Vec<Value>, Problem> {
     let text = utf8(file, bytes)?;
     serde_saphyr::from_multiple::<Value>(text)
         .map(|documents| documents.into_iter().filter(|document| !document.is_null()).collect())
         .map_err(|error| {
             let line = error.location().and_then(|location| usize::try_from(location.line()).ok());
-            let said = error.to_string();
-            let said = said.lines().next().unwrap_or_default().trim_end_matches('.');
-            let problem = Problem::new(file, format!("not readable as YAML: {said}"), "correct the file");
-            problem.at(line.filter(|line| *line > 0).unwrap_or(1))
+            let message = error.to_string();
+            let message = message.lines().next().unwrap_or_default().trim_end_matches('.');
+            let problem = Problem::new(file, format!("not readable as YAML: {message}"), "correct the file");
+            problem.at_line(line.filter(|line| *line > 0).unwrap_or(1))
         })
 }
 
-/// A text as a YAML scalar: bare where that reads as the same text, else quoted.
-pub fn scalar(text: &str) -> String {
+/// A string as a YAML scalar: bare if that parses as the same string, else quoted.
+pub fn quote_scalar(text: &str) -> String {
     match serde_saphyr::from_str::<Value>(text) {
         Ok(Value::String(read)) if read == text => text.to_owned(),
         _ => Value::from(text).to_string(),
     }
 }
 
-/// A value for a message: one line, cut where it is long, in quotes where it would not read as one word.
-pub fn excerpt(value: &str) -> String {
-    const LONGEST: usize = 60;
-    let mut short: String = value.chars().take(LONGEST).collect();
+/// A value for a message: one line, truncated if long, quoted if it would not read as one word.
+pub fn quote_excerpt(value: &str) -> String {
+    const MAX_CHARS: usize = 60;
+    let mut short: String = value.chars().take(MAX_CHARS).collect();
     if short.len() < value.len() {
         short.push('…');
     }
@@ -122,7 +122,7 @@ pub fn str_at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a str> {
     at(value, path).and_then(Value::as_str)
 }
 
-/// The elements of the list below `path`; none where there is no list.
-pub fn items<'a>(value: &'a Value, path: &[&str]) -> impl Iterator<Item = &'a Value> {
+/// The elements of the list below `path`; none without a list.
+pub fn items_at<'a>(value: &'a Value, path: &[&str]) -> impl Iterator<Item = &'a Value> {
     at(value, path).and_then(Value::as_array).into_iter().flatten()
 }

@@ -1,4 +1,4 @@
-//! The files of a repository that matter here, in memory.
+//! The relevant files of a repository, in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::text;
 
-/// Names under which kustomize finds a kustomization, in its order.
+/// File names of a kustomization, in kustomize's order.
 pub const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Files by their path relative to the repository, with `/` on every system.
@@ -19,7 +19,7 @@ impl Tree {
         self.0.get(path).map(Vec::as_slice)
     }
 
-    /// Puts a file, also over one that is there.
+    /// Adds or replaces a file.
     pub fn insert(&mut self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) {
         self.0.insert(path.into(), bytes.into());
     }
@@ -30,27 +30,32 @@ impl Tree {
     }
 
     /// The files below a directory.
-    pub fn under(&self, directory: &str) -> impl Iterator<Item = (&str, &[u8])> {
+    pub fn files_under(&self, directory: &str) -> impl Iterator<Item = (&str, &[u8])> {
         let prefix = format!("{directory}/");
         self.files().filter(move |(path, _)| path.starts_with(&prefix))
     }
 
-    /// Names of the directories right below a directory.
-    pub fn directories(&self, directory: &str) -> BTreeSet<&str> {
+    /// Names of the direct subdirectories of a directory.
+    pub fn list_directories(&self, directory: &str) -> BTreeSet<&str> {
         let skip = directory.len() + 1;
-        self.under(directory).filter_map(|(path, _)| Some(path.get(skip..)?.split_once('/')?.0)).collect()
+        self.files_under(directory)
+            .filter_map(|(path, _)| Some(path.get(skip..)?.split_once('/')?.0))
+            .collect()
     }
 
-    /// The kustomization of a directory, under any of the names that kustomize takes.
-    pub fn kustomization(&self, directory: &str) -> Option<String> {
+    /// The kustomization of a directory, under any file name that kustomize accepts.
+    pub fn find_kustomization(&self, directory: &str) -> Option<String> {
         KUSTOMIZATIONS.iter().map(|name| format!("{directory}/{name}")).find(|path| self.0.contains_key(path))
     }
 
-    /// YAML documents of all readable files below a directory, with their paths. Files that are no YAML have none here; what
-    /// is edited is read again, and then an unreadable file is an error.
-    pub fn documents(&self, directory: &str) -> impl Iterator<Item = (&str, Value)> {
-        self.under(directory).flat_map(|(path, bytes)| {
-            text::documents(path, bytes).unwrap_or_default().into_iter().map(move |document| (path, document))
+    /// YAML documents of all readable files below a directory, with their paths. Invalid YAML files are skipped; an edit parses its file
+    /// again and reports the error.
+    pub fn documents_under(&self, directory: &str) -> impl Iterator<Item = (&str, Value)> {
+        self.files_under(directory).flat_map(|(path, bytes)| {
+            text::parse_documents(path, bytes)
+                .unwrap_or_default()
+                .into_iter()
+                .map(move |document| (path, document))
         })
     }
 }
@@ -61,8 +66,8 @@ impl<P: Into<String>, B: Into<Vec<u8>>> FromIterator<(P, B)> for Tree {
     }
 }
 
-/// `path` as seen from `directory`, with `.` and `..` resolved; none where it leaves the repository.
-pub fn resolved(directory: &str, path: &str) -> Option<String> {
+/// `path` relative to `directory`, with `.` and `..` resolved; none if it leaves the repository.
+pub fn resolve_path(directory: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
         match part {

@@ -1,29 +1,29 @@
-//! The source between two commits: what changed, and the files that are deployed at each.
+//! The source between two commits: the changes, and the deployed files at each.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Commit, Tree, deployed, environment_config, text};
+use super::{Commit, Tree, deployed_paths, environment_config, text};
 
-/// What a commit changes of what is deployed. The order is the one of risk.
+/// Effect of a commit on the deployed part. The order is that of risk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum CommitKind {
     /// Nothing that is deployed.
     Other,
     /// Digests and versions only.
     Digests,
-    /// What is composed, or how it is run.
+    /// Composed resources, or the way they run.
     Templates,
     /// A definition of an API.
     Definitions,
-    /// Rights, or what admits requests.
+    /// Rights, or admission rules.
     Rights,
 }
 
-impl Kind {
+impl CommitKind {
     /// All, the riskiest first.
     pub const ALL: [Self; 5] = [Self::Rights, Self::Definitions, Self::Templates, Self::Digests, Self::Other];
 
@@ -46,22 +46,22 @@ pub struct UpstreamCommit {
     pub commit: String,
     /// The first line of its message.
     pub subject: String,
-    /// The riskiest thing that it changes.
-    pub kind: Kind,
+    /// Kind of its riskiest change.
+    pub kind: CommitKind,
 }
 
 /// The source from one commit to another.
 #[derive(Clone, Debug)]
 pub struct Upstream {
-    /// What is deployed.
+    /// Deployed commit.
     pub from: Commit,
-    /// What is to be.
+    /// Target commit.
     pub to: Commit,
     /// Whether the clone has `from`.
     pub known: bool,
     /// Whether `to` comes after `from`.
     pub descendant: bool,
-    /// What `to` has and `from` has not, the newest first, without merges.
+    /// Commits of `to` that `from` lacks, newest first, without merges.
     pub commits: Vec<UpstreamCommit>,
     /// The files at `from`.
     pub before: Tree,
@@ -69,30 +69,30 @@ pub struct Upstream {
     pub after: Tree,
 }
 
-/// Commits from the output of `git log -p -U0 --format=%x00%H%x1f%s`. `places` are what is deployed.
+/// Commits from the output of `git log -p -U0 --format=%x00%H%x1f%s`. `places` are the deployed paths.
 pub fn commits_of_log(log: &str, places: &BTreeSet<String>) -> Vec<UpstreamCommit> {
     log.split('\0')
         .filter_map(|part| {
             let (head, diff) = part.split_once('\n').unwrap_or((part, ""));
             let (commit, subject) = head.split_once('\x1f')?;
-            let kind = kind(diff, places);
+            let kind = commit_kind(diff, places);
             Some(UpstreamCommit { commit: commit.to_owned(), subject: subject.to_owned(), kind })
         })
         .collect()
 }
 
-fn kind(diff: &str, places: &BTreeSet<String>) -> Kind {
-    let mut found = Kind::Other;
+fn commit_kind(diff: &str, places: &BTreeSet<String>) -> CommitKind {
+    let mut found = CommitKind::Other;
     let mut path = None;
     for line in diff.lines() {
         if let Some(names) = line.strip_prefix("diff --git ") {
-            // Both names are the same: what is renamed goes under one and comes under the other.
+            // Both names are equal: a renamed file is removed under one and added under the other.
             path = names
                 .rsplit_once(" b/")
                 .map(|(_, path)| path)
-                .filter(|path| deployed::includes(places, path));
+                .filter(|path| deployed_paths::includes_path(places, path));
             if path.is_some_and(|path| path.contains("xrd") || path.contains("crd")) {
-                found = found.max(Kind::Definitions);
+                found = found.max(CommitKind::Definitions);
             }
             continue;
         }
@@ -107,7 +107,7 @@ fn kind(diff: &str, places: &BTreeSet<String>) -> Kind {
     found
 }
 
-fn kind_of_line(path: &str, line: &str) -> Kind {
+fn kind_of_line(path: &str, line: &str) -> CommitKind {
     const RIGHTS: [&str; 8] = [
         "verbs:",
         "apiGroups:",
@@ -118,45 +118,46 @@ fn kind_of_line(path: &str, line: &str) -> Kind {
         "MutatingWebhook",
         "AdmissionPolicy",
     ];
-    // Their lines need not say what they are part of.
-    const OF_RIGHTS: [&str; 4] = ["rbac", "admission", "policy", "webhook"];
+    // Lines of these files count even without a keyword.
+    const RIGHTS_FILES: [&str; 4] = ["rbac", "admission", "policy", "webhook"];
     let name = path.rsplit('/').next().unwrap_or(path);
-    // A template of a tenant's own role is a template: it gives nothing to what is deployed here.
+    // A template of a tenant's own role is a template: it grants nothing to the deployed part.
     let template = path.contains("/templates/");
     if !template
-        && (OF_RIGHTS.iter().any(|word| name.contains(word)) || RIGHTS.iter().any(|word| line.contains(word)))
+        && (RIGHTS_FILES.iter().any(|word| name.contains(word))
+            || RIGHTS.iter().any(|word| line.contains(word)))
     {
-        Kind::Rights
+        CommitKind::Rights
     } else if line.is_empty() || line.starts_with('#') {
-        Kind::Other
+        CommitKind::Other
     } else if line.contains("@sha256:") || line.starts_with("digest:") || line.starts_with("version:") {
-        Kind::Digests
+        CommitKind::Digests
     } else if name.rsplit_once('.').is_some_and(|(_, end)| end == "md") {
-        Kind::Other
+        CommitKind::Other
     } else {
-        Kind::Templates
+        CommitKind::Templates
     }
 }
 
 /// Definitions of composites among the files.
-pub fn definitions(tree: &Tree) -> Vec<Value> {
-    of_kind(tree, "CompositeResourceDefinition")
+pub fn composite_definitions(tree: &Tree) -> Vec<Value> {
+    objects_of_kind(tree, "CompositeResourceDefinition")
 }
 
 /// Objects of a kind among the files. Templates are no YAML and have none.
-pub fn of_kind(tree: &Tree, kind: &str) -> Vec<Value> {
+pub fn objects_of_kind(tree: &Tree, kind: &str) -> Vec<Value> {
     tree.files()
         .filter(|(path, _)| !path.contains("/templates/"))
-        .flat_map(|(path, bytes)| text::documents(path, bytes).unwrap_or_default())
+        .flat_map(|(path, bytes)| text::parse_documents(path, bytes).unwrap_or_default())
         .filter(|document| text::str_at(document, &["kind"]) == Some(kind))
         .collect()
 }
 
-/// Names of packages, and where they come from. A bare word comes from nowhere: it holds the place of the package that an overlay's patch
-/// names, as `spec.package` of our own function does, and no registry could be asked for it.
-pub fn packages(tree: &Tree) -> BTreeSet<(String, String)> {
+/// Names and sources of packages. A bare word has no source: it is a placeholder for the package that an overlay's patch sets, like
+/// `spec.package` of our own function. No registry could be asked for it.
+pub fn list_packages(tree: &Tree) -> BTreeSet<(String, String)> {
     let kinds = ["Function", "Provider", "Configuration"];
-    let objects = kinds.iter().flat_map(|kind| of_kind(tree, kind));
+    let objects = kinds.iter().flat_map(|kind| objects_of_kind(tree, kind));
     objects
         .filter_map(|object| {
             let name = text::str_at(&object, &["metadata", "name"])?.to_owned();
@@ -166,16 +167,16 @@ pub fn packages(tree: &Tree) -> BTreeSet<(String, String)> {
         .collect()
 }
 
-/// Whether compositions ask for the EnvironmentConfig: upstream's since July 2026, ours always.
+/// Whether compositions request the EnvironmentConfig: upstream's since July 2026, ours always.
 pub fn needs_environment_config(tree: &Tree) -> bool {
     tree.files().any(|(_, bytes)| {
-        text::line_with(bytes, environment_config::NAME).is_some()
-            || text::line_with(bytes, "function-testplatform").is_some()
+        text::find_line(bytes, environment_config::NAME).is_some()
+            || text::find_line(bytes, "function-testplatform").is_some()
     })
 }
 
-/// Names of ProviderConfigs in compositions and templates. Read as text, because templates are no YAML.
-pub fn provider_configs(tree: &Tree) -> BTreeSet<String> {
+/// Names of ProviderConfigs in compositions and templates. The search is textual, because templates are no YAML.
+pub fn provider_config_names(tree: &Tree) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (_, bytes) in tree.files() {
         let Ok(text) = std::str::from_utf8(bytes) else { continue };
@@ -193,9 +194,9 @@ pub fn provider_configs(tree: &Tree) -> BTreeSet<String> {
 /// Names of composed resources, in compositions and in templates.
 pub fn resource_names(tree: &Tree) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for composition in of_kind(tree, "Composition") {
-        for step in text::items(&composition, &["spec", "pipeline"]) {
-            let resources = text::items(step, &["input", "resources"]);
+    for composition in objects_of_kind(tree, "Composition") {
+        for step in text::items_at(&composition, &["spec", "pipeline"]) {
+            let resources = text::items_at(step, &["input", "resources"]);
             names.extend(
                 resources.filter_map(|resource| text::str_at(resource, &["name"])).map(str::to_owned),
             );

@@ -1,7 +1,7 @@
-//! `cargo xpkg check catalogue`: reads files as the function reads the catalogue, and says everything that is wrong with file, line
-//! and field. Nothing but the files is needed, so that CI can do it before they are applied.
+//! `cargo xpkg check catalogue`: reads files like the function reads the catalogue, and reports every problem with file, line and field. It
+//! needs only the files, so CI can run it before they are applied.
 //!
-//! Input: names and texts. Output: what was found, and problems.
+//! Input: names and texts. Output: counts and problems.
 
 pub(crate) mod lines;
 mod strict;
@@ -19,49 +19,50 @@ use testplatform_apis::{
         entry::{self, BUNDLES, Entry},
     },
 };
-use testplatform_readiness::{LONGEST, Verdict, judge};
+use testplatform_readiness::{MAX_EXPRESSION_BYTES, Verdict, evaluate};
 
-use super::{Problem, stream::split};
+use super::{CheckProblem, stream::split_documents};
 use lines::Lines;
 use texts::quote_texts;
 
-/// What the files have, and what is wrong with it.
+/// Content of the files, and its problems.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
-    /// How many templates there are, those that cannot be used included.
+pub struct CatalogueReport {
+    /// Number of templates, including unusable ones.
     pub templates: usize,
-    /// How many catalogues of pools.
+    /// Number of pool catalogues.
     pub pools: usize,
-    /// How many Compositions that give the function an input.
+    /// Number of Compositions with an input for the function.
     pub inputs: usize,
-    /// In the order of files and lines.
-    pub problems: Vec<Problem>,
+    /// Problems in the order of files and lines.
+    pub problems: Vec<CheckProblem>,
 }
 
-/// How the API versions of Crossplane's own kinds begin.
+/// Prefix of the API versions of Crossplane's own kinds.
 const CROSSPLANE: &str = "apiextensions.crossplane.io/";
 
-/// Where a template stands, and what makes it.
-type Seen = BTreeMap<String, (String, Option<Backend>, Vec<String>)>;
+/// Templates by name: place, backend and parameters.
+type TemplatesByName = BTreeMap<String, (String, Option<Backend>, Vec<String>)>;
 
-/// Everything that is wrong. Documents that are no part of a catalogue are passed over; files without any are a problem, since a
-/// label that was forgotten would make every check pass.
-pub fn check(files: &[(String, String)]) -> Report {
-    let mut report = Report::default();
-    let mut seen = Seen::new();
-    let pools = pools_named(files);
+/// Finds all problems. It skips documents that are no part of a catalogue. Files without any part are a problem, since a forgotten label
+/// would make every check pass.
+pub fn check_catalogue(files: &[(String, String)]) -> CatalogueReport {
+    let mut report = CatalogueReport::default();
+    let mut templates = TemplatesByName::new();
+    let pools = named_pools(files);
     for (file, text) in files {
-        for (line, document) in split(text) {
-            one(file, line, document, &pools, &mut seen, &mut report);
+        for (line, document) in split_documents(text) {
+            check_document(file, line, document, &pools, &mut templates, &mut report);
         }
     }
-    for (name, (place, backend, from)) in &seen {
-        let other = |from: &&String| seen.get(*from).is_some_and(|(_, b, _)| b.is_some() && b != backend);
+    for (name, (place, backend, from)) in &templates {
+        let other =
+            |from: &&String| templates.get(*from).is_some_and(|(_, b, _)| b.is_some() && b != backend);
         for from in from.iter().filter(other) {
             let text = format!(
                 "data.upgradesFrom: {name} and {from} have different backends, so no cluster can move"
             );
-            report.problems.push(Problem::error(place.clone(), text));
+            report.problems.push(CheckProblem::error(place.clone(), text));
         }
     }
     if report.templates + report.pools + report.inputs == 0 {
@@ -70,21 +71,21 @@ pub fn check(files: &[(String, String)]) -> Report {
             "has no EnvironmentConfig with the label {}: \"true\", no catalogue of pools, and no Composition with an input of the function",
             ours::CATALOGUE
         );
-        report.problems.push(Problem::error(names.join(", "), text));
+        report.problems.push(CheckProblem::error(names.join(", "), text));
     }
     report
 }
 
-/// Names of catalogues of pools that inputs in the files say.
-fn pools_named(files: &[(String, String)]) -> BTreeSet<String> {
-    let documents = files.iter().flat_map(|(_, text)| split(text));
+/// Names of pool catalogues in the inputs in the files.
+fn named_pools(files: &[(String, String)]) -> BTreeSet<String> {
+    let documents = files.iter().flat_map(|(_, text)| split_documents(text));
     let values = documents.filter_map(|(_, document)| serde_saphyr::from_str::<Value>(document).ok());
-    values.flat_map(|value| strict::pools_named(&value)).collect()
+    values.flat_map(|value| strict::pool_catalogue_names(&value)).collect()
 }
 
-/// Which part of the catalogue a document is.
+/// Part of the catalogue in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum CataloguePart {
     /// An entry of the catalogue of templates.
     Template,
     /// The catalogue of pools.
@@ -93,9 +94,10 @@ pub(crate) enum Part {
     Neither,
 }
 
-impl Part {
-    /// None: it is no EnvironmentConfig. One of the usual name is the catalogue of pools whatever it has, since that is how the function finds it.
-    pub fn of(document: &Value) -> Option<Self> {
+impl CataloguePart {
+    /// Classifies a document. None: it is no EnvironmentConfig. One with the usual name is always the catalogue of pools, since the
+    /// function finds it by that name.
+    pub fn classify(document: &Value) -> Option<Self> {
         let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         if text("/kind") != "EnvironmentConfig" || !text("/apiVersion").starts_with(CROSSPLANE) {
             return None;
@@ -110,47 +112,47 @@ impl Part {
     }
 }
 
-/// The names by which the function reads the catalogue of pools: those that inputs in the files say, else the usual one.
+/// The names of the pool catalogue that the function reads: those of inputs in the files, else the usual one.
 fn read_names(named: &BTreeSet<String>) -> BTreeSet<String> {
     if named.is_empty() { BTreeSet::from([Settings::default().pools]) } else { named.clone() }
 }
 
-/// `named`: names of catalogues of pools beside the usual one.
-fn one(
+/// Checks one document. `named` are names of pool catalogues besides the usual one.
+fn check_document(
     file: &str,
     line: usize,
     document: &str,
     named: &BTreeSet<String>,
-    seen: &mut Seen,
-    report: &mut Report,
+    templates: &mut TemplatesByName,
+    report: &mut CatalogueReport,
 ) {
     let value = match serde_saphyr::from_str::<Value>(document) {
         Ok(value) => value,
         Err(error) => {
             let within = error.location().map_or(1, |at| usize::try_from(at.line()).unwrap_or(1));
-            let said = error.to_string();
-            let said = said.lines().next().unwrap_or_default();
+            let message = error.to_string();
+            let message = message.lines().next().unwrap_or_default();
             let place = format!("{file}:{}", line + within.saturating_sub(1));
-            report.problems.push(Problem::error(place, format!("is not YAML: {said}")));
+            report.problems.push(CheckProblem::error(place, format!("is not YAML: {message}")));
             return;
         }
     };
     let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let part = match Part::of(&value) {
-        Some(Part::Neither) if named.contains(text("/metadata/name")) => Some(Part::Pools),
+    let part = match CataloguePart::classify(&value) {
+        Some(CataloguePart::Neither) if named.contains(text("/metadata/name")) => Some(CataloguePart::Pools),
         part => part,
     };
     let composed = text("/kind") == "Composition" && text("/apiVersion").starts_with(CROSSPLANE);
     if part.is_none() && !composed {
         return;
     }
-    let lines = Lines::of(document);
-    let place = |path: &str| format!("{file}:{}", line + lines.line(path).saturating_sub(1));
+    let lines = Lines::parse(document);
+    let place = |path: &str| format!("{file}:{}", line + lines.find_line(path).saturating_sub(1));
     let mut problem = |path: &str, sentence: &str| {
-        report.problems.push(Problem::error(place(path), format!("{path}: {sentence}")));
+        report.problems.push(CheckProblem::error(place(path), format!("{path}: {sentence}")));
     };
     let Some(part) = part else {
-        let Some(found) = strict::of_composition(&value, &lines) else { return };
+        let Some(found) = strict::check_composition(&value, &lines) else { return };
         for (path, sentence) in &found {
             problem(path, sentence);
         }
@@ -159,7 +161,7 @@ fn one(
     };
     let labels = &value["metadata"]["labels"];
     let (label, data) = (&labels[ours::CATALOGUE], &value["data"]);
-    if part == Part::Template {
+    if part == CataloguePart::Template {
         let (data, unquoted) = quote_texts(&json!(entry::schema()), data, "data", &lines);
         for (path, sentence) in &unquoted {
             problem(path, sentence);
@@ -172,19 +174,19 @@ fn one(
         for flaw in flaws.iter().filter(|flaw| !(name.is_empty() && flaw.path == "metadata.name")) {
             problem(&flaw.path, &flaw.sentence);
         }
-        for (path, sentence) in expressions(&data).into_iter().chain(strict::of_template(&data)) {
+        for (path, sentence) in check_expressions(&data).into_iter().chain(strict::check_template(&data)) {
             problem(&path, sentence);
         }
         let from = data["upgradesFrom"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let backend = serde_json::from_value(data["backend"].clone()).ok();
         let own = (place("data.upgradesFrom"), backend, from.map(str::to_owned).collect());
-        if let Some((other, ..)) = seen.insert(name.to_owned(), own) {
+        if let Some((other, ..)) = templates.insert(name.to_owned(), own) {
             problem("metadata.name", &format!("is that of another template too, at {other}"));
         }
         report.templates += 1;
-    } else if part == Part::Pools {
+    } else if part == CataloguePart::Pools {
         report.pools += 1;
-        if let Some(sentence) = strict::of_pools_name(text("/metadata/name"), &read_names(named)) {
+        if let Some(sentence) = strict::check_pools_name(text("/metadata/name"), &read_names(named)) {
             problem("metadata.name", &sentence);
         }
         let (data, unquoted) = quote_texts(&json!(catalogue::schema()), data, "data", &lines);
@@ -200,7 +202,7 @@ fn one(
             }
             Err(why) => problem("data", &why),
         }
-        for (path, sentence) in strict::of_pools(&data) {
+        for (path, sentence) in strict::check_pools(&data) {
             problem(&path, sentence);
         }
     } else if label.is_boolean() {
@@ -211,20 +213,20 @@ fn one(
     }
 }
 
-/// The expressions of bundles that will never say of an object that it is ready: path and a sentence. Of those that are no texts, or too
-/// long, or empty, the entry itself says so. The function cannot say more, since it evaluates none.
-fn expressions(data: &Value) -> Vec<(String, &'static str)> {
+/// Expressions of bundles that can never be true: path and message of each. Reading the entry already reports expressions that are no
+/// strings, too long, or empty. The function reports no more, since it evaluates none.
+fn check_expressions(data: &Value) -> Vec<(String, &'static str)> {
     let mut found = Vec::new();
     let items = |of: &Value| of.as_array().cloned().unwrap_or_default().into_iter().enumerate();
     for list in BUNDLES {
         for (i, bundle) in items(&data[list]) {
             for (j, manifest) in items(&bundle["manifests"]) {
                 let ready = manifest["ready"].as_str().unwrap_or_default();
-                if ready.trim().is_empty() || ready.len() > LONGEST {
+                if ready.trim().is_empty() || ready.len() > MAX_EXPRESSION_BYTES {
                     continue;
                 }
-                // Over an object with nothing in it, what is no expression and what could only be one of another variable show.
-                if let Verdict::Invalid(sentence) = judge(ready, &json!({})) {
+                // Evaluation over an empty object reveals invalid expressions, and expressions with only foreign variables.
+                if let Verdict::Invalid(sentence) = evaluate(ready, &json!({})) {
                     found.push((format!("data.{list}[{i}].manifests[{j}].ready"), sentence));
                 }
             }

@@ -19,28 +19,28 @@ use serde_json::Value;
 use testplatform_apis::claim::{API_VERSION, COMPOSITE_KIND};
 
 use super::{
-    back, catalogue, cluster, crossplane,
+    catalogue, check_package, crossplane, has_errors,
     hub::{
-        ask::ask,
-        needs::{Plan, Subject as Backend},
+        needs::{CheckPlan, Subject as Backend},
+        query::query_hub,
     },
-    is_bad, package,
+    revisions, rollback,
 };
 use crate::{
-    cluster::{Access, block_on, said},
+    access::{Access, block_on, describe_error},
     oci::layout,
     registry::{self, Reference, command::Connection},
 };
 
 /// Check what was built or installed. Exits with 3 if something is wrong, with 1 if it cannot be checked.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Arguments {
+pub struct CheckArgs {
     #[command(subcommand)]
-    subject: Subject,
+    subject: CheckCommand,
 }
 
 #[derive(clap::Subcommand, Clone, Debug)]
-enum Subject {
+enum CheckCommand {
     /// Read a package as Crossplane's package manager does, and say everything that is wrong with it.
     Xpkg {
         /// An OCI layout (a folder), an archive (.xpkg), or a reference in a registry.
@@ -60,7 +60,7 @@ enum Subject {
         #[arg(long, value_name = "BACKEND", value_parser = Backend::parse)]
         backend: Vec<Backend>,
         /// Namespace of a backend's objects on the hub, where it is another than usual. May be given several times.
-        #[arg(long, value_name = "BACKEND=NAMESPACE", value_parser = elsewhere)]
+        #[arg(long, value_name = "BACKEND=NAMESPACE", value_parser = parse_namespace)]
         namespace: Vec<(Backend, String)>,
         /// Namespace of published credentials, where it is another than usual.
         #[arg(long, value_name = "NAMESPACE")]
@@ -94,7 +94,7 @@ enum Subject {
     },
 }
 
-fn elsewhere(text: &str) -> Result<(Backend, String), String> {
+fn parse_namespace(text: &str) -> Result<(Backend, String), String> {
     match text.split_once('=') {
         Some((backend, namespace)) if !namespace.is_empty() => {
             Ok((Backend::parse(backend)?, namespace.to_owned()))
@@ -103,81 +103,86 @@ fn elsewhere(text: &str) -> Result<(Backend, String), String> {
     }
 }
 
-/// Checks and prints; false if something is wrong.
+/// Checks and prints; false if there is a problem.
 ///
 /// # Errors
-/// If what is to be checked cannot be had at all.
-pub fn run(arguments: &Arguments, out: &mut impl Write, now: Timestamp) -> anyhow::Result<bool> {
+/// If the input cannot be read.
+pub fn run(arguments: &CheckArgs, out: &mut impl Write, now: Timestamp) -> anyhow::Result<bool> {
     match &arguments.subject {
-        Subject::Catalogue { files } => of_files(files, out),
-        Subject::Xpkg { package, connection } => xpkg(package, *connection, out),
-        Subject::Hub { access, backend, namespace, credentials_namespace, facts_namespace } => {
+        CheckCommand::Catalogue { files } => check_files(files, out),
+        CheckCommand::Xpkg { package, connection } => check_xpkg(package, *connection, out),
+        CheckCommand::Hub { access, backend, namespace, credentials_namespace, facts_namespace } => {
             let named = !backend.is_empty();
-            let plan = Plan {
-                subjects: if named { backend.clone() } else { Backend::unnamed() },
+            let plan = CheckPlan {
+                subjects: if named { backend.clone() } else { Backend::default_subjects() },
                 named,
-                elsewhere: namespace.iter().cloned().collect(),
+                custom_namespaces: namespace.iter().cloned().collect(),
                 credentials: credentials_namespace.clone(),
                 facts: facts_namespace.clone(),
             };
-            let report = block_on(ask(access, &plan, now))?;
+            let report = block_on(query_hub(access, &plan, now))?;
             write!(out, "{report}").context("cannot print")?;
             Ok(report.is_clean())
         }
-        Subject::Cluster { access, back: true, json, .. } => {
+        CheckCommand::Cluster { access, back: true, json, .. } => {
             let composites = block_on(async {
-                list(&access.client(access.read()?).await?, API_VERSION, COMPOSITE_KIND).await
+                list_objects(
+                    &access.build_client(access.read_kubeconfig()?).await?,
+                    API_VERSION,
+                    COMPOSITE_KIND,
+                )
+                .await
             })?;
-            let report = back::report(&composites);
-            printed(&report, *json, out)?;
+            let report = rollback::build_report(&composites);
+            print_report(&report, *json, out)?;
             Ok(report.is_clean())
         }
-        Subject::Cluster { access, composition, back: false, json } => {
-            let report = block_on(report(access, composition))?;
-            printed(&report, *json, out)?;
+        CheckCommand::Cluster { access, composition, back: false, json } => {
+            let report = block_on(compare_revisions(access, composition))?;
+            print_report(&report, *json, out)?;
             Ok(report.is_clean())
         }
     }
 }
 
-fn printed(report: &(impl Serialize + Display), json: bool, out: &mut impl Write) -> anyhow::Result<()> {
+fn print_report(report: &(impl Serialize + Display), json: bool, out: &mut impl Write) -> anyhow::Result<()> {
     let text = if json { serde_json::to_string_pretty(report)? + "\n" } else { report.to_string() };
     out.write_all(text.as_bytes()).context("cannot print")
 }
 
-/// All revisions that there are, and all composites of the kind that the Composition is for, compared.
-async fn report(access: &Access, composition: &str) -> anyhow::Result<cluster::Report> {
-    let client = access.client(access.read()?).await?;
-    let revisions = list(&client, "apiextensions.crossplane.io/v1", "CompositionRevision").await?;
-    let made = cluster::kind(composition, &revisions);
+/// Compares all revisions and all composites of the Composition's kind.
+async fn compare_revisions(access: &Access, composition: &str) -> anyhow::Result<revisions::Report> {
+    let client = access.build_client(access.read_kubeconfig()?).await?;
+    let revisions = list_objects(&client, "apiextensions.crossplane.io/v1", "CompositionRevision").await?;
+    let made = revisions::kind(composition, &revisions);
     let (api_version, kind) =
         made.with_context(|| format!("there is no revision of a Composition {composition}"))?;
-    let composites = list(&client, api_version, kind).await?;
-    let mut report = cluster::report(composition, &composites, &revisions);
-    // Whoever may read composites may not be allowed to read Deployments, and the answer is complete without them.
-    report.advice = match list(&client, "apps/v1", "Deployment").await {
-        Ok(deployments) => crossplane::advise(&deployments),
+    let composites = list_objects(&client, api_version, kind).await?;
+    let mut report = revisions::report(composition, &composites, &revisions);
+    // A reader of composites may lack permission for Deployments. The report is complete without them.
+    report.advice = match list_objects(&client, "apps/v1", "Deployment").await {
+        Ok(deployments) => crossplane::advise_deployments(&deployments),
         Err(error) => vec![format!("Crossplane's arguments were not checked: {error:#}")],
     };
     Ok(report)
 }
 
-async fn list(client: &Client, api_version: &str, kind: &str) -> anyhow::Result<Vec<Value>> {
+async fn list_objects(client: &Client, api_version: &str, kind: &str) -> anyhow::Result<Vec<Value>> {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
-    let listed = api.list(&ListParams::default()).await.map_err(said);
+    let listed = api.list(&ListParams::default()).await.map_err(describe_error);
     let listed = listed.with_context(|| format!("cannot list {}.{group}", resource.plural))?;
     listed.items.into_iter().map(|item| Ok(serde_json::to_value(item)?)).collect()
 }
 
-fn of_files(files: &[PathBuf], out: &mut impl Write) -> anyhow::Result<bool> {
+fn check_files(files: &[PathBuf], out: &mut impl Write) -> anyhow::Result<bool> {
     let read = |path: &PathBuf| -> anyhow::Result<(String, String)> {
         let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         Ok((path.display().to_string(), text))
     };
     let texts: Vec<(String, String)> = files.iter().map(read).collect::<Result<_, _>>()?;
-    let report = catalogue::check(&texts);
+    let report = catalogue::check_catalogue(&texts);
     let counted =
         |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
     let mut found =
@@ -193,28 +198,28 @@ fn of_files(files: &[PathBuf], out: &mut impl Write) -> anyhow::Result<bool> {
         writeln!(out, "{problem}").context("cannot print")?;
     }
     writeln!(out, "{}: {wrong}", found.join(", ")).context("cannot print")?;
-    Ok(!is_bad(&report.problems))
+    Ok(!has_errors(&report.problems))
 }
 
-fn xpkg(name: &str, connection: Connection, out: &mut impl Write) -> anyhow::Result<bool> {
+fn check_xpkg(name: &str, connection: Connection, out: &mut impl Write) -> anyhow::Result<bool> {
     let path = Path::new(name);
     let artifact = if path.exists() {
         layout::open(path)?
     } else {
         let reference: Reference =
             name.parse().with_context(|| format!("{name} is no file here, and no reference either"))?;
-        registry::command::pull(&reference, connection)?
+        registry::command::pull_artifact(&reference, connection)?
     };
-    let (summary, problems) = package(&artifact);
-    print(out, &artifact.root.digest, &summary, &problems).context("cannot print")?;
-    Ok(!is_bad(&problems))
+    let (summary, problems) = check_package(&artifact);
+    print_package(out, &artifact.root.digest, &summary, &problems).context("cannot print")?;
+    Ok(!has_errors(&problems))
 }
 
-fn print(
+fn print_package(
     out: &mut impl Write,
     digest: &crate::oci::Digest,
-    summary: &super::Summary,
-    problems: &[super::Problem],
+    summary: &super::PackageSummary,
+    problems: &[super::CheckProblem],
 ) -> std::io::Result<()> {
     let unknown = |text: &str| if text.is_empty() { "?".to_owned() } else { text.to_owned() };
     writeln!(out, "{} {} {digest}", unknown(&summary.kind), unknown(&summary.name))?;

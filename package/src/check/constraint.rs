@@ -1,8 +1,8 @@
-//! Version constraints, in the words that core's library takes.
+//! Version constraints, in the syntax of core's library.
 
 use crate::oci::Digest;
 
-/// Whether it is what `dependsOn` and `spec.crossplane` take: alternatives by `||`, each of comparisons by comma or space.
+/// Whether `dependsOn` and `spec.crossplane` accept it: alternatives separated by `||`, each with comparisons separated by comma or space.
 pub fn is_valid(text: &str) -> bool {
     text.split("||").all(|alternative| {
         let joined = join_operators(alternative);
@@ -12,12 +12,12 @@ pub fn is_valid(text: &str) -> bool {
     })
 }
 
-/// Whether it is a digest, which a dependency may be pinned to.
+/// Whether it is a digest, which may pin a dependency.
 pub fn is_digest(text: &str) -> bool {
     text.parse::<Digest>().is_ok()
 }
 
-/// Operators may stand apart from their version.
+/// Removes spaces between an operator and its version.
 fn join_operators(text: &str) -> String {
     let mut joined = String::new();
     for char in text.chars() {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn constraints_are_cores() {
+    fn constraints_follow_cores_syntax() {
         for text in [
             ">=v1.17.0-0",
             "^1.2.3",

@@ -1,18 +1,18 @@
-//! Arguments of Crossplane that cost claims time or CPU. Input: Deployments, as the API server has them. No I/O.
+//! Crossplane arguments that cost claims time or CPU. Input: Deployments from the API server. No I/O.
 //!
 //! The advice and its measurements are in `package/install/README.md`, "Crossplane's settings".
 
 use serde_json::Value;
 
-/// From this number of concurrent reconciles on, bursts of claims become slower and dearer.
-const MOST_RECONCILES: u32 = 30;
+/// From this number of concurrent reconciles on, bursts of claims become slower and more expensive.
+const MAX_RECONCILES: u32 = 30;
 /// Crossplane's default of `--max-concurrent-reconciles`.
 const DEFAULT_RECONCILES: u32 = 100;
 /// Crossplane's default of `--circuit-breaker-burst`.
 const DEFAULT_BURST: f64 = 100.0;
 
-/// Sentences about Crossplane's arguments, for whoever installs it. Empty: nothing is worth changing, or no Deployment runs Crossplane.
-pub fn advise(deployments: &[Value]) -> Vec<String> {
+/// Advice about Crossplane's arguments, for its installer. Empty: nothing is worth a change, or no Deployment runs Crossplane.
+pub fn advise_deployments(deployments: &[Value]) -> Vec<String> {
     deployments
         .iter()
         .filter_map(core_arguments)
@@ -20,7 +20,7 @@ pub fn advise(deployments: &[Value]) -> Vec<String> {
         .collect()
 }
 
-/// Namespace and name of a Deployment that runs Crossplane's core, and the arguments of the container.
+/// Namespace and name of a Deployment of Crossplane's core, and the arguments of its container.
 fn core_arguments(deployment: &Value) -> Option<(String, Vec<&str>)> {
     let containers = deployment.pointer("/spec/template/spec/containers")?.as_array()?;
     let arguments = containers.iter().find_map(|container| {
@@ -36,7 +36,7 @@ fn advise_on(name: &str, arguments: &[&str]) -> Vec<String> {
     let mut advice = Vec::new();
     let reconciles = value_of(arguments, "max-concurrent-reconciles");
     let reconciles = reconciles.map_or(Some(DEFAULT_RECONCILES), |text| text.parse().ok());
-    if let Some(number) = reconciles.filter(|number| *number > MOST_RECONCILES) {
+    if let Some(number) = reconciles.filter(|number| *number > MAX_RECONCILES) {
         advice.push(format!(
             "{name} reconciles {number} composites at a time; with --max-concurrent-reconciles=10 claims that are made together are ready sooner, for less CPU"
         ));
@@ -81,7 +81,7 @@ mod tests {
         let sidecar = json!({ "name": "proxy", "args": ["--verbose"] });
         let arguments = [&["core", "start"], arguments].concat();
         let core = json!({ "name": "crossplane", "args": arguments });
-        advise(&[
+        advise_deployments(&[
             json!({ "metadata": { "name": "other" }, "spec": {} }),
             json!({
                 "metadata": { "namespace": "crossplane-system", "name": "crossplane" },
@@ -94,7 +94,7 @@ mod tests {
     fn recommended_arguments_need_no_advice() {
         assert_eq!(advice(&["--max-concurrent-reconciles=10", "--debug"]), [""; 0]);
         assert_eq!(advice(&["--max-concurrent-reconciles", "10"]), [""; 0]);
-        assert_eq!(advise(&[]), [""; 0]);
+        assert_eq!(advise_deployments(&[]), [""; 0]);
     }
 
     #[test]

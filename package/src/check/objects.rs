@@ -1,16 +1,16 @@
-//! The objects in a package: which may be there, and whether they fit together.
+//! The objects in a package: allowed kinds, and consistency.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::{
-    Problem, constraint,
-    stream::{Document, Stream},
+    CheckProblem, constraint,
+    stream::{Document, PackageStream},
 };
 use crate::build::stream::dependency_name;
 
-/// Which kinds a package may bring.
+/// Kinds that a package may contain.
 const CONFIGURATION: &[&str] = &[
     "CompositeResourceDefinition",
     "Composition",
@@ -27,18 +27,18 @@ const PROVIDER: &[&str] = &[
     "MutatingWebhookConfiguration",
 ];
 
-/// Says what is wrong with the objects of a package.
-pub fn check(stream: &Stream, problems: &mut Vec<Problem>) {
+/// Checks the objects of a package.
+pub fn check_objects(stream: &PackageStream, problems: &mut Vec<CheckProblem>) {
     let mut names = BTreeSet::new();
     for object in &stream.objects {
         if object.name().is_empty() {
-            problems.push(Problem::error(object.place(), "has no metadata.name"));
+            problems.push(CheckProblem::error(object.place(), "has no metadata.name"));
         } else if !names.insert((&object.api_version, &object.kind, object.name())) {
-            problems.push(Problem::error(object.place(), "is there twice"));
+            problems.push(CheckProblem::error(object.place(), "is there twice"));
         }
         match object.kind.as_str() {
-            "CompositeResourceDefinition" | "CustomResourceDefinition" => definition(object, problems),
-            "Composition" => composition(object, problems),
+            "CompositeResourceDefinition" | "CustomResourceDefinition" => check_definition(object, problems),
+            "Composition" => check_composition(object, problems),
             _ => {}
         }
     }
@@ -57,10 +57,10 @@ pub fn check(stream: &Stream, problems: &mut Vec<Problem>) {
                 )
             }
         };
-        problems.push(Problem::error("package.yaml", text));
+        problems.push(CheckProblem::error("package.yaml", text));
         return;
     };
-    metadata(meta, problems);
+    check_metadata(meta, problems);
     let allowed = match meta.kind.as_str() {
         "Function" => FUNCTION,
         "Configuration" => CONFIGURATION,
@@ -68,17 +68,17 @@ pub fn check(stream: &Stream, problems: &mut Vec<Problem>) {
     };
     for object in stream.objects.iter().filter(|object| !allowed.contains(&object.kind.as_str())) {
         let text = format!("cannot be in a {}, only {} can", meta.kind, allowed.join(", "));
-        problems.push(Problem::error(object.place(), text));
+        problems.push(CheckProblem::error(object.place(), text));
     }
     if meta.kind == "Configuration" {
-        fits_together(stream, meta, problems);
+        check_references(stream, meta, problems);
     }
 }
 
-fn metadata(meta: &Document, problems: &mut Vec<Problem>) {
+fn check_metadata(meta: &Document, problems: &mut Vec<CheckProblem>) {
     let place = meta.place();
     if meta.name().is_empty() {
-        problems.push(Problem::error(place.as_str(), "has no metadata.name"));
+        problems.push(CheckProblem::error(place.as_str(), "has no metadata.name"));
     }
     match &meta.value["spec"]["crossplane"] {
         Value::Null => {}
@@ -88,43 +88,43 @@ fn metadata(meta: &Document, problems: &mut Vec<Problem>) {
                 let text = format!(
                     "spec.crossplane.version {version:?} is no constraint; write one like >=v1.20.0-0"
                 );
-                problems.push(Problem::error(place.as_str(), text));
+                problems.push(CheckProblem::error(place.as_str(), text));
             }
             None => problems
-                .push(Problem::error(place.as_str(), "spec.crossplane has no version, which is a text")),
+                .push(CheckProblem::error(place.as_str(), "spec.crossplane has no version, which is a text")),
         },
     }
     let capabilities = meta.value["spec"]["capabilities"].as_array().into_iter().flatten();
     for capability in capabilities.filter(|_| meta.kind == "Function") {
         if ![Some("composition"), Some("operation")].contains(&capability.as_str()) {
             let text = format!("spec.capabilities has {capability}, which core does not know");
-            problems.push(Problem::warning(place.as_str(), text));
+            problems.push(CheckProblem::warning(place.as_str(), text));
         }
     }
-    for (index, dependency) in dependencies(meta).enumerate() {
+    for (index, dependency) in list_dependencies(meta).enumerate() {
         let place = format!("{place}, spec.dependsOn[{index}]");
         if package_of(dependency).is_none() {
             let text = "names no package; give apiVersion, kind and package";
-            problems.push(Problem::error(place.as_str(), text));
+            problems.push(CheckProblem::error(place.as_str(), text));
         }
         match dependency["version"].as_str() {
             Some(version) if constraint::is_digest(version) => {}
             Some(version) if constraint::is_valid(version) => {
                 let text = format!("{version} may be another package tomorrow; a digest cannot");
-                problems.push(Problem::warning(place, text));
+                problems.push(CheckProblem::warning(place, text));
             }
             other => {
                 let text = format!(
                     "version {} is neither a constraint nor a digest",
                     other.map_or_else(|| "is missing, which".to_owned(), |version| format!("{version:?}"))
                 );
-                problems.push(Problem::error(place, text));
+                problems.push(CheckProblem::error(place, text));
             }
         }
     }
 }
 
-fn dependencies(meta: &Document) -> impl Iterator<Item = &Value> {
+fn list_dependencies(meta: &Document) -> impl Iterator<Item = &Value> {
     meta.value["spec"]["dependsOn"].as_array().into_iter().flatten()
 }
 
@@ -137,15 +137,15 @@ fn package_of(dependency: &Value) -> Option<&str> {
     })
 }
 
-/// What CRDs and XRDs have in common.
-fn definition(object: &Document, problems: &mut Vec<Problem>) {
+/// Checks common to CRDs and XRDs.
+fn check_definition(object: &Document, problems: &mut Vec<CheckProblem>) {
     let place = object.place();
     let spec = &object.value["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let expected = format!("{}.{}", text(&spec["names"]["plural"]), text(&spec["group"]));
     if object.name() != expected {
         let text = format!("has to be called after its plural and group, {expected}");
-        problems.push(Problem::error(place.as_str(), text));
+        problems.push(CheckProblem::error(place.as_str(), text));
     }
     let versions: Vec<&Value> = spec["versions"].as_array().into_iter().flatten().collect();
     let (mark, what) = if object.kind == "CompositeResourceDefinition" {
@@ -156,48 +156,49 @@ fn definition(object: &Document, problems: &mut Vec<Problem>) {
     let count = versions.iter().filter(|version| version[mark] == true).count();
     if count != 1 {
         let text = format!("{count} versions are marked {mark}; exactly one is, {what}");
-        problems.push(Problem::error(place.as_str(), text));
+        problems.push(CheckProblem::error(place.as_str(), text));
     }
     for version in versions {
         let schema = &version["schema"]["openAPIV3Schema"];
         if !schema.is_object() {
             let text = format!("version {} has no schema (openAPIV3Schema)", version["name"]);
-            problems.push(Problem::error(place.as_str(), text));
+            problems.push(CheckProblem::error(place.as_str(), text));
         }
     }
 }
 
-fn composition(object: &Document, problems: &mut Vec<Problem>) {
+fn check_composition(object: &Document, problems: &mut Vec<CheckProblem>) {
     let place = object.place();
     let spec = &object.value["spec"];
     if spec["mode"] != "Pipeline" {
         let text =
             "spec.mode is not Pipeline; older releases of core then take it for another kind of Composition";
-        problems.push(Problem::error(place.as_str(), text));
+        problems.push(CheckProblem::error(place.as_str(), text));
     }
     let steps: Vec<&Value> = spec["pipeline"].as_array().into_iter().flatten().collect();
     if steps.is_empty() || steps.len() > 99 {
         let text = format!("has {} steps; there are 1 to 99", steps.len());
-        problems.push(Problem::error(place.as_str(), text));
+        problems.push(CheckProblem::error(place.as_str(), text));
     }
     let mut names = BTreeSet::new();
     for (index, step) in steps.iter().enumerate() {
         match step["step"].as_str() {
             Some(name) if names.insert(name) => {}
             Some(name) => {
-                problems.push(Problem::error(place.as_str(), format!("two steps are called {name}")));
+                problems.push(CheckProblem::error(place.as_str(), format!("two steps are called {name}")));
             }
-            None => problems.push(Problem::error(place.as_str(), format!("step {index} has no name"))),
+            None => problems.push(CheckProblem::error(place.as_str(), format!("step {index} has no name"))),
         }
         if step["functionRef"]["name"].as_str().is_none_or(str::is_empty) {
             let text = format!("step {index} names no function");
-            problems.push(Problem::error(place.as_str(), text));
+            problems.push(CheckProblem::error(place.as_str(), text));
         }
     }
 }
 
-/// Compositions find their XRD and their functions by names, which nobody checks before the first claim.
-fn fits_together(stream: &Stream, meta: &Document, problems: &mut Vec<Problem>) {
+/// Checks references by name: Compositions find their XRD and their functions by name, and Crossplane verifies the names only with the
+/// first claim.
+fn check_references(stream: &PackageStream, meta: &Document, problems: &mut Vec<CheckProblem>) {
     let mut types = BTreeSet::new();
     for xrd in stream.objects.iter().filter(|object| object.kind == "CompositeResourceDefinition") {
         let spec = &xrd.value["spec"];
@@ -210,7 +211,7 @@ fn fits_together(stream: &Stream, meta: &Document, problems: &mut Vec<Problem>) 
             }
         }
     }
-    let functions: BTreeSet<String> = dependencies(meta)
+    let functions: BTreeSet<String> = list_dependencies(meta)
         .filter(|dependency| dependency["kind"] == "Function" || dependency["function"].is_string())
         .filter_map(package_of)
         .map(dependency_name)
@@ -222,7 +223,7 @@ fn fits_together(stream: &Stream, meta: &Document, problems: &mut Vec<Problem>) 
         let wanted = (text("apiVersion"), text("kind"));
         if !types.contains(&wanted) {
             let text = format!("is for {} {}, of which the package has no XRD", wanted.0, wanted.1);
-            problems.push(Problem::warning(place.as_str(), text));
+            problems.push(CheckProblem::warning(place.as_str(), text));
         }
         for step in composition.value["spec"]["pipeline"].as_array().into_iter().flatten() {
             let Some(name) = step["functionRef"]["name"].as_str() else { continue };
@@ -236,7 +237,7 @@ fn fits_together(stream: &Stream, meta: &Document, problems: &mut Vec<Problem>) 
                         functions.iter().cloned().collect::<Vec<_>>().join(", ")
                     }
                 );
-                problems.push(Problem::warning(place.as_str(), text));
+                problems.push(CheckProblem::warning(place.as_str(), text));
             }
         }
     }

@@ -1,24 +1,24 @@
-//! The documents of `package.yaml`, told apart and named with their lines.
+//! The documents of `package.yaml`, with their lines.
 
 use serde_json::Value;
 
-use super::Problem;
+use super::CheckProblem;
 
-/// A document that can be read.
+/// A readable document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// The line of `package.yaml` on which it begins, from 1.
+    /// The line of `package.yaml` on which it starts, from 1.
     pub line: usize,
     /// `apiVersion`.
     pub api_version: String,
     /// `kind`.
     pub kind: String,
-    /// All of it.
+    /// The complete document.
     pub value: Value,
 }
 
 impl Document {
-    /// `metadata.name`, or nothing.
+    /// `metadata.name`, or an empty string.
     pub fn name(&self) -> &str {
         self.value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default()
     }
@@ -29,24 +29,24 @@ impl Document {
             .any(|(version, kinds)| *version == self.api_version && kinds.contains(&self.kind.as_str()))
     }
 
-    /// Where it is, for people.
+    /// Name of the document in messages.
     pub fn place(&self) -> String {
         format!("package.yaml line {}, {} {}", self.line, self.kind, self.name())
     }
 }
 
-/// What a stream consists of.
+/// Content of a stream.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Stream {
-    /// What says what the package is; one, if it is a package.
+pub struct PackageStream {
+    /// Package metadata; exactly one in a valid package.
     pub metas: Vec<Document>,
-    /// What it brings.
+    /// Objects to install.
     pub objects: Vec<Document>,
 }
 
 const META_GROUP: &str = "meta.pkg.crossplane.io/";
 
-/// What core's parser knows. A kind that is not among these stops it, whatever the package is.
+/// Kinds that core's parser knows. Any other kind stops it, whatever the type of the package.
 const METAS: [(&str, &[&str]); 3] = [
     ("meta.pkg.crossplane.io/v1", &["Configuration", "Provider", "Function"]),
     ("meta.pkg.crossplane.io/v1beta1", &["Function"]),
@@ -68,10 +68,10 @@ const OBJECTS: [(&str, &[&str]); 7] = [
     ("admissionregistration.k8s.io/v1", &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]),
 ];
 
-/// Reads a stream as core does: documents are parted by lines `---`, those with nothing but comments do not count.
-pub fn read(text: &str, problems: &mut Vec<Problem>) -> Stream {
-    let mut stream = Stream::default();
-    for (line, document) in split(text) {
+/// Reads a stream like core: lines `---` separate documents, and documents with only comments do not count.
+pub fn read_stream(text: &str, problems: &mut Vec<CheckProblem>) -> PackageStream {
+    let mut stream = PackageStream::default();
+    for (line, document) in split_documents(text) {
         let place = format!("package.yaml line {line}");
         let value = match serde_saphyr::from_str::<Value>(document) {
             Ok(value) => value,
@@ -79,17 +79,19 @@ pub fn read(text: &str, problems: &mut Vec<Problem>) -> Stream {
                 let at = error.location().map_or(line, |at| {
                     line + usize::try_from(at.line()).unwrap_or_default().saturating_sub(1)
                 });
-                let said = error.to_string();
-                let said = said.lines().next().unwrap_or_default();
-                problems
-                    .push(Problem::error(format!("package.yaml line {at}"), format!("is not YAML: {said}")));
+                let message = error.to_string();
+                let message = message.lines().next().unwrap_or_default();
+                problems.push(CheckProblem::error(
+                    format!("package.yaml line {at}"),
+                    format!("is not YAML: {message}"),
+                ));
                 continue;
             }
         };
         let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
         if api_version.is_empty() || kind.is_empty() {
-            problems.push(Problem::error(place, "has no apiVersion and kind, so it is no object"));
+            problems.push(CheckProblem::error(place, "has no apiVersion and kind, so it is no object"));
             continue;
         }
         let document = Document { line, api_version, kind, value };
@@ -104,25 +106,25 @@ pub fn read(text: &str, problems: &mut Vec<Problem>) -> Stream {
                 "cannot be in a package: core refuses the whole package for it; install it beside the package"
             };
             let text = format!("{} {} {why}", document.api_version, document.kind);
-            problems.push(Problem::error(place, text));
+            problems.push(CheckProblem::error(place, text));
         }
     }
     stream
 }
 
-/// Whether a line that begins with three dashes parts documents, by what follows: nothing, or a comment.
-fn parts(rest: &str) -> bool {
+/// Whether a line with three dashes separates documents: nothing follows, or a comment.
+fn is_separator(rest: &str) -> bool {
     let text = rest.trim();
     text.is_empty() || (rest.starts_with([' ', '\t']) && text.starts_with('#'))
 }
 
-/// Documents with the line on which each begins.
-pub(crate) fn split(text: &str) -> Vec<(usize, &str)> {
+/// Documents, each with its first line.
+pub(crate) fn split_documents(text: &str) -> Vec<(usize, &str)> {
     let mut documents = Vec::new();
     let (mut start, mut start_line) = (0, 1);
     let mut at = 0;
     for (index, line) in text.split_inclusive('\n').enumerate() {
-        if line.strip_prefix("---").is_some_and(parts) {
+        if line.strip_prefix("---").is_some_and(is_separator) {
             documents.push((start_line, &text[start..at]));
             (start, start_line) = (at + line.len(), index + 2);
         }
@@ -144,18 +146,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_are_parted_and_know_their_lines() {
+    fn documents_are_split_and_know_their_lines() {
         let text = "# comment\n---\na: 1\n---\n# nothing\n--- \nb: 2\nc: '---'\n";
-        assert_eq!(split(text), [(3, "a: 1\n"), (7, "b: 2\nc: '---'\n")]);
-        assert_eq!(split("a: 1"), [(1, "a: 1")]);
-        assert_eq!(split("a: 1\n--- # two\nb: 2\n---#\n"), [(1, "a: 1\n"), (3, "b: 2\n---#\n")]);
-        assert!(split("---\n---\n").is_empty());
+        assert_eq!(split_documents(text), [(3, "a: 1\n"), (7, "b: 2\nc: '---'\n")]);
+        assert_eq!(split_documents("a: 1"), [(1, "a: 1")]);
+        assert_eq!(split_documents("a: 1\n--- # two\nb: 2\n---#\n"), [(1, "a: 1\n"), (3, "b: 2\n---#\n")]);
+        assert!(split_documents("---\n---\n").is_empty());
     }
 
     #[test]
-    fn a_document_that_is_not_yaml_is_named_with_its_line() {
+    fn invalid_yaml_is_reported_with_its_line() {
         let mut problems = Vec::new();
-        read("---\nkind: A\napiVersion: b\n---\nx: 1\n  y: [\n", &mut problems);
+        read_stream("---\nkind: A\napiVersion: b\n---\nx: 1\n  y: [\n", &mut problems);
         let places: Vec<_> = problems.iter().map(|problem| problem.place.as_str()).collect();
         assert!(places.contains(&"package.yaml line 2"), "{problems:?}");
         assert!(

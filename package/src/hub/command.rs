@@ -13,17 +13,17 @@ use kube::config::{Cluster, Kubeconfig};
 use testplatform_apis::{duration::GoDuration, names::ours};
 
 use super::{
-    Way, kubeconfig,
-    token::{Asked, Issued, issue},
+    KubeconfigTarget, build_kubeconfig,
+    token::{HubTokenRequest, IssuedToken, issue_token},
 };
 use crate::{
-    cluster::{Access, block_on},
+    access::{Access, block_on},
     to_yaml,
 };
 
-/// API servers issue no token for less.
-const SHORTEST: GoDuration = GoDuration::from_mins(10);
-/// An API server may issue a shorter token than it was asked for. What is missing of a few seconds is the way there.
+/// Minimum lifetime of a token: API servers issue none for less.
+const MIN_DURATION: GoDuration = GoDuration::from_mins(10);
+/// Tolerance for the lifetime of a token. An API server may issue a shorter one than requested; a few seconds are network latency.
 const SLACK: SignedDuration = SignedDuration::from_mins(1);
 
 /// Print a kubeconfig for the ServiceAccount that a Konflux cluster is on the hub. Everything is in it, the token too.
@@ -31,11 +31,11 @@ const SLACK: SignedDuration = SignedDuration::from_mins(1);
 /// Asks the hub for the token, as somebody who may create serviceaccounts/token there. Nothing is stored; the last line on
 /// stderr says when the token ends.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Arguments {
+pub struct HubKubeconfigArgs {
     #[command(flatten)]
     access: Access,
     /// Whose kubeconfig it is to be.
-    #[arg(long, value_name = "NAMESPACE/NAME", default_value = "ephemeral-cluster/konflux", value_parser = account)]
+    #[arg(long, value_name = "NAMESPACE/NAME", default_value = "ephemeral-cluster/konflux", value_parser = parse_account)]
     service_account: (String, String),
     /// How long the token is to be good, at least 10m. The hub may make it shorter.
     #[arg(long, value_name = "DURATION", default_value = "2160h")]
@@ -51,7 +51,7 @@ pub struct Arguments {
     certificate_authority: Option<PathBuf>,
 }
 
-fn account(text: &str) -> Result<(String, String), String> {
+fn parse_account(text: &str) -> Result<(String, String), String> {
     match text.split_once('/') {
         Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains('/') => {
             Ok((namespace.to_owned(), name.to_owned()))
@@ -60,31 +60,32 @@ fn account(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Asks and prints.
+/// Requests a token and prints the kubeconfig.
 ///
 /// # Errors
-/// If the hub issues no token, or what is needed for a kubeconfig is not known.
-pub fn run(arguments: &Arguments, out: &mut impl Write, now: Timestamp) -> anyhow::Result<()> {
+/// If the hub issues no token, or data for the kubeconfig is missing.
+pub fn run(arguments: &HubKubeconfigArgs, out: &mut impl Write, now: Timestamp) -> anyhow::Result<()> {
     ensure!(
-        arguments.duration >= SHORTEST,
+        arguments.duration >= MIN_DURATION,
         "--duration {} is too short: no API server issues a token for less than 10m",
         arguments.duration
     );
-    let own = arguments.access.read()?;
-    let cluster = cluster(&arguments.access, &own)?.clone();
-    let server = server(arguments.server.as_deref(), &cluster)?;
-    let authority = authority(arguments.certificate_authority.as_deref(), &cluster)?;
+    let own = arguments.access.read_kubeconfig()?;
+    let cluster = find_cluster(&arguments.access, &own)?.clone();
+    let server = server_url(arguments.server.as_deref(), &cluster)?;
+    let authority = authority_data(arguments.certificate_authority.as_deref(), &cluster)?;
     let (namespace, name) = &arguments.service_account;
-    let asked = Asked {
+    let request = HubTokenRequest {
         namespace,
         account: name,
         bound: arguments.bound_secret.as_deref(),
         seconds: Some(arguments.duration.as_secs()),
     };
-    let issued = async { issue(arguments.access.client(own).await?, &asked).await };
-    let Issued { token, until } = block_on(issued)?;
-    let way = Way { server: &server, authority: &authority, account: name, namespace, token: &token };
-    out.write_all(to_yaml(&kubeconfig(&way))?.as_bytes()).context("cannot print")?;
+    let issued = async { issue_token(arguments.access.build_client(own).await?, &request).await };
+    let IssuedToken { token, until } = block_on(issued)?;
+    let way =
+        KubeconfigTarget { server: &server, authority: &authority, account: name, namespace, token: &token };
+    out.write_all(to_yaml(&build_kubeconfig(&way))?.as_bytes()).context("cannot print")?;
     if until.duration_since(now) + SLACK < arguments.duration.get() {
         eprintln!(
             "note: the hub gives shorter tokens than the {} that were asked for (its flag \
@@ -99,7 +100,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write, now: Timestamp) -> anyho
     Ok(())
 }
 
-fn cluster<'k>(access: &'k Access, own: &'k Kubeconfig) -> anyhow::Result<&'k Cluster> {
+fn find_cluster<'k>(access: &'k Access, own: &'k Kubeconfig) -> anyhow::Result<&'k Cluster> {
     let context =
         access.context(own).context("the kubeconfig has no current context; name one with --context")?;
     let named = own.contexts.iter().find(|named| named.name == context);
@@ -111,7 +112,7 @@ fn cluster<'k>(access: &'k Access, own: &'k Kubeconfig) -> anyhow::Result<&'k Cl
     })
 }
 
-fn server(given: Option<&str>, cluster: &Cluster) -> anyhow::Result<String> {
+fn server_url(given: Option<&str>, cluster: &Cluster) -> anyhow::Result<String> {
     let server = given
         .or(cluster.server.as_deref())
         .context("the kubeconfig names no server; name it with --server")?;
@@ -123,8 +124,8 @@ fn server(given: Option<&str>, cluster: &Cluster) -> anyhow::Result<String> {
     Ok(server.to_owned())
 }
 
-/// In base64, as a kubeconfig has it.
-fn authority(given: Option<&Path>, cluster: &Cluster) -> anyhow::Result<String> {
+/// The CA in base64, as in a kubeconfig.
+fn authority_data(given: Option<&Path>, cluster: &Cluster) -> anyhow::Result<String> {
     let read = |file: &Path| fs::read(file).with_context(|| format!("cannot read {}", file.display()));
     let pem = match (given, &cluster.certificate_authority_data, &cluster.certificate_authority) {
         (Some(file), _, _) => read(file)?,

@@ -1,4 +1,4 @@
-//! Tokens of a ServiceAccount, as an API server issues them. Edge.
+//! Tokens of a ServiceAccount, issued by an API server. Edge.
 
 use anyhow::Context as _;
 use jiff::Timestamp;
@@ -8,41 +8,41 @@ use k8s_openapi::api::{
 };
 use kube::{Api, Client, api::PostParams};
 
-use crate::cluster::said;
+use crate::access::describe_error;
 
-/// What is asked for.
+/// Request of a token.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct HubTokenRequest<'a> {
     /// Namespace of the ServiceAccount.
     pub namespace: &'a str,
     /// Its name.
     pub account: &'a str,
-    /// A Secret of that namespace whose end is that of the token.
+    /// Secret in that namespace whose deletion ends the token.
     pub bound: Option<&'a str>,
-    /// How long it is to be good; as long as the API server likes if it is not said.
+    /// Lifetime in seconds; none: the API server's default.
     pub seconds: Option<i64>,
 }
 
 /// A token.
 #[derive(Clone)]
-pub struct Issued {
+pub struct IssuedToken {
     /// The token itself.
     pub token: String,
-    /// When it ends.
+    /// Time of expiry.
     pub until: Timestamp,
 }
 
-/// Has a token issued.
+/// Requests a token.
 ///
 /// # Errors
-/// If the API server does not.
-pub async fn issue(client: Client, asked: &Asked<'_>) -> anyhow::Result<Issued> {
-    let Asked { namespace, account, bound, seconds } = *asked;
+/// If the API server issues none.
+pub async fn issue_token(client: Client, request: &HubTokenRequest<'_>) -> anyhow::Result<IssuedToken> {
+    let HubTokenRequest { namespace, account, bound, seconds } = *request;
     let bound = match bound {
         None => None,
         Some(name) => {
             let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
-            let secret = secrets.get(name).await.map_err(said);
+            let secret = secrets.get(name).await.map_err(describe_error);
             let secret = secret.with_context(|| {
                 format!("cannot read Secret {namespace}/{name}, to which the token is to be bound")
             })?;
@@ -62,12 +62,12 @@ pub async fn issue(client: Client, asked: &Asked<'_>) -> anyhow::Result<Issued> 
     let accounts: Api<ServiceAccount> = Api::namespaced(client, namespace);
     let request = TokenRequest { spec: Some(spec), ..TokenRequest::default() };
     let issued = accounts.create_token_request(account, &PostParams::default(), &request).await;
-    let issued = issued.map_err(said).with_context(|| {
+    let issued = issued.map_err(describe_error).with_context(|| {
         format!("no token for ServiceAccount {namespace}/{account}; package/install/hub has the one of Konflux clusters")
     })?;
     let status = issued.status.unwrap_or_default();
     let token =
         status.token.filter(|token| !token.is_empty()).context("the API server answers without a token")?;
     let until = status.expiration_timestamp.context("the API server does not say when the token ends")?;
-    Ok(Issued { token, until: until.0 })
+    Ok(IssuedToken { token, until: until.0 })
 }

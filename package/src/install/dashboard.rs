@@ -1,19 +1,19 @@
-//! A dashboard for Grafana: what tenants wait for, what the function does, what the provider does.
+//! A dashboard for Grafana: waiting times of tenants, activity of function and provider.
 
 use serde_json::{Value, json};
 
-/// A panel.
+/// A panel of the dashboard.
 #[derive(Clone, Copy, Debug)]
 pub struct Panel {
-    /// What it shows.
+    /// Title.
     pub title: &'static str,
-    /// Unit as Grafana knows it.
+    /// Unit in Grafana's notation.
     pub unit: &'static str,
     /// Expressions, each with the legend of its lines.
     pub queries: &'static [(&'static str, &'static str)],
 }
 
-/// Two in a row.
+/// All panels, two per row.
 pub const PANELS: &[Panel] = &[
     Panel {
         title: "Claims by phase",
@@ -66,7 +66,7 @@ pub const PANELS: &[Panel] = &[
     Panel {
         title: "Function: calls",
         unit: "reqps",
-        // Other servers of gRPC have metrics of these names too.
+        // Other gRPC servers have metrics of these names too.
         queries: &[(
             r#"sum by (grpc_code) (rate(grpc_server_handled_total{grpc_service=~"apiextensions[.]fn[.]proto[.].+"}[5m]))"#,
             "{{grpc_code}}",
@@ -146,9 +146,10 @@ pub const PANELS: &[Panel] = &[
     },
 ];
 
-/// The whole dashboard. Its data source is chosen where it is looked at.
-pub fn dashboard() -> Value {
-    let panels: Vec<Value> = PANELS.iter().enumerate().map(|(index, panel)| panel.json(index)).collect();
+/// The complete dashboard. The viewer selects its data source.
+pub fn build_dashboard() -> Value {
+    let panels: Vec<Value> =
+        PANELS.iter().enumerate().map(|(index, panel)| panel.render_json(index)).collect();
     json!({
         "uid": "testplatform",
         "title": "Test Platform clusters",
@@ -165,7 +166,7 @@ pub fn dashboard() -> Value {
 }
 
 impl Panel {
-    fn json(&self, index: usize) -> Value {
+    fn render_json(&self, index: usize) -> Value {
         let source = json!({ "type": "prometheus", "uid": "${datasource}" });
         let target = |(number, (expression, legend)): (usize, &(&str, &str))| json!({ "refId": format!("Q{number}"), "datasource": source, "expr": expression, "legendFormat": legend });
         let targets: Vec<Value> = self.queries.iter().enumerate().map(target).collect();

@@ -1,16 +1,16 @@
-//! How Argo CD is told what health is, and what is no difference: the same as fragment of its `ConfigMap` and of the operator's resource.
+//! Argo CD's health checks and ignored differences, as a fragment of its `ConfigMap` and of the operator's resource.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::space::{GROUP as SPACES, SPACE_CLAIM_KIND, SPACE_KIND};
 
-/// A kind and the Lua that judges it.
+/// A kind with its health check in Lua.
 #[derive(Clone, Copy, Debug)]
-pub struct Check {
+pub struct HealthCheck {
     /// API group.
     pub group: &'static str,
     /// Kind.
     pub kind: &'static str,
-    /// Lua 5.1. `obj` goes in, a table with status and message comes out.
+    /// Lua 5.1. Its input is `obj`, its output a table with status and message.
     pub lua: &'static str,
 }
 
@@ -27,36 +27,36 @@ const PACKAGES: &str = "pkg.crossplane.io";
 const KUBERNETES: &str = "kubernetes.crossplane.io";
 const NAMESPACED: &str = "kubernetes.m.crossplane.io";
 
-/// Every kind that is installed here or comes of it.
-pub const CHECKS: [Check; 22] = [
-    Check { group: "ci.openshift.org", kind: "TestPlatformCluster", lua: CLAIM },
-    Check { group: "ci.openshift.org", kind: "XTestPlatformCluster", lua: CLAIM },
-    Check { group: "ci.openshift.org", kind: "TestCluster", lua: CLAIM },
-    Check { group: "ci.openshift.org", kind: "XTestPlatformClusterPool", lua: POOL },
-    Check { group: SPACES, kind: SPACE_CLAIM_KIND, lua: SPACE },
-    Check { group: SPACES, kind: SPACE_KIND, lua: SPACE },
-    Check { group: KUBERNETES, kind: "Object", lua: OBJECT },
-    Check { group: NAMESPACED, kind: "Object", lua: OBJECT },
-    Check { group: EXTENSIONS, kind: "CompositeResourceDefinition", lua: DEFINITION },
-    Check { group: PACKAGES, kind: "Function", lua: PACKAGE },
-    Check { group: PACKAGES, kind: "Provider", lua: PACKAGE },
-    Check { group: PACKAGES, kind: "Configuration", lua: PACKAGE },
-    Check { group: PACKAGES, kind: "FunctionRevision", lua: REVISION },
-    Check { group: PACKAGES, kind: "ProviderRevision", lua: REVISION },
-    Check { group: PACKAGES, kind: "ConfigurationRevision", lua: REVISION },
-    Check { group: EXTENSIONS, kind: "Composition", lua: STATIC },
-    Check { group: EXTENSIONS, kind: "CompositionRevision", lua: STATIC },
-    Check { group: EXTENSIONS, kind: "EnvironmentConfig", lua: STATIC },
-    Check { group: PACKAGES, kind: "DeploymentRuntimeConfig", lua: STATIC },
-    Check { group: KUBERNETES, kind: "ProviderConfig", lua: STATIC },
-    Check { group: NAMESPACED, kind: "ProviderConfig", lua: STATIC },
-    Check { group: NAMESPACED, kind: "ClusterProviderConfig", lua: STATIC },
+/// Every kind that is installed here or created from it.
+pub const CHECKS: [HealthCheck; 22] = [
+    HealthCheck { group: "ci.openshift.org", kind: "TestPlatformCluster", lua: CLAIM },
+    HealthCheck { group: "ci.openshift.org", kind: "XTestPlatformCluster", lua: CLAIM },
+    HealthCheck { group: "ci.openshift.org", kind: "TestCluster", lua: CLAIM },
+    HealthCheck { group: "ci.openshift.org", kind: "XTestPlatformClusterPool", lua: POOL },
+    HealthCheck { group: SPACES, kind: SPACE_CLAIM_KIND, lua: SPACE },
+    HealthCheck { group: SPACES, kind: SPACE_KIND, lua: SPACE },
+    HealthCheck { group: KUBERNETES, kind: "Object", lua: OBJECT },
+    HealthCheck { group: NAMESPACED, kind: "Object", lua: OBJECT },
+    HealthCheck { group: EXTENSIONS, kind: "CompositeResourceDefinition", lua: DEFINITION },
+    HealthCheck { group: PACKAGES, kind: "Function", lua: PACKAGE },
+    HealthCheck { group: PACKAGES, kind: "Provider", lua: PACKAGE },
+    HealthCheck { group: PACKAGES, kind: "Configuration", lua: PACKAGE },
+    HealthCheck { group: PACKAGES, kind: "FunctionRevision", lua: REVISION },
+    HealthCheck { group: PACKAGES, kind: "ProviderRevision", lua: REVISION },
+    HealthCheck { group: PACKAGES, kind: "ConfigurationRevision", lua: REVISION },
+    HealthCheck { group: EXTENSIONS, kind: "Composition", lua: STATIC },
+    HealthCheck { group: EXTENSIONS, kind: "CompositionRevision", lua: STATIC },
+    HealthCheck { group: EXTENSIONS, kind: "EnvironmentConfig", lua: STATIC },
+    HealthCheck { group: PACKAGES, kind: "DeploymentRuntimeConfig", lua: STATIC },
+    HealthCheck { group: KUBERNETES, kind: "ProviderConfig", lua: STATIC },
+    HealthCheck { group: NAMESPACED, kind: "ProviderConfig", lua: STATIC },
+    HealthCheck { group: NAMESPACED, kind: "ClusterProviderConfig", lua: STATIC },
 ];
 
 const REVISION: &str = include_str!("../../install/argocd/health/revision.lua");
 
-/// What an API server adds to our `ExternalSecret` by its definition, which Argo CD does not know inside lists: it would differ for ever. Which of these there are
-/// is a matter of the operator's version, so they cannot be written down in the object itself.
+/// Defaults that an API server adds to our `ExternalSecret`. Argo CD does not know defaults inside lists, so it would report a permanent
+/// difference. The set depends on the operator's version, so the object itself cannot contain them.
 /// Source: external-secrets, `apis/externalsecrets/v1/externalsecret_types.go`, `ExternalSecretDataRemoteRef`.
 const DEFAULTED: [&str; 4] = [
     ".spec.dataFrom[]?.extract.conversionStrategy",
@@ -65,10 +65,11 @@ const DEFAULTED: [&str; 4] = [
     ".spec.dataFrom[]?.extract.nullBytePolicy",
 ];
 
-/// To be merged into the `ConfigMap` `argocd-cm`.
-pub fn config_map() -> Value {
+/// Fragment to merge into the `ConfigMap` `argocd-cm`.
+pub fn health_config_map() -> Value {
     let mut data = Map::new();
-    // Argo CD's mark is then an annotation: Crossplane copies labels of a claim to its composite, and Argo CD would prune that.
+    // With this setting Argo CD's tracking mark is an annotation. Crossplane copies labels of a claim to its composite, and Argo CD would
+    // prune that.
     data.insert("application.resourceTrackingMethod".to_owned(), "annotation".into());
     for check in CHECKS {
         let key = format!("resource.customizations.health.{}_{}", check.group, check.kind);
@@ -87,9 +88,9 @@ pub fn config_map() -> Value {
     })
 }
 
-/// To be merged into the resource from which the operator makes that `ConfigMap`.
-pub fn operator() -> Value {
-    let check = |check: Check| json!({ "group": check.group, "kind": check.kind, "check": check.lua });
+/// Fragment to merge into the resource from which the operator creates that `ConfigMap`.
+pub fn operator_fragment() -> Value {
+    let check = |check: HealthCheck| json!({ "group": check.group, "kind": check.kind, "check": check.lua });
     json!({
         "apiVersion": "argoproj.io/v1beta1",
         "kind": "ArgoCD",

@@ -1,25 +1,24 @@
-//! What kube-state-metrics makes of objects: claims by phase, times and conditions, Objects that are to go, and the end of the hub's
-//! kubeconfig.
+//! Configuration of kube-state-metrics: claims by phase, times and conditions, Objects in deletion, and the expiry of the hub's kubeconfig.
 
 use serde_json::{Value, json};
 use testplatform_apis::{claim, names::ours, phase::Phase};
 
-/// 1 for the phase in which a claim is, 0 for every other.
+/// 1 for the current phase of a claim, 0 for every other.
 pub const PHASE: &str = "testplatform_cluster_phase";
-/// When a claim was taken up.
+/// Acceptance time of a claim.
 pub const STARTED: &str = "testplatform_cluster_started_timestamp_seconds";
-/// When its cluster first became ready.
+/// Time at which its cluster first became ready.
 pub const READY: &str = "testplatform_cluster_ready_timestamp_seconds";
-/// When its lifetime ends.
+/// End of its lifetime.
 pub const EXPIRES: &str = "testplatform_cluster_expires_timestamp_seconds";
-/// Since when a condition of a claim says what it says; status and reason are labels.
+/// Transition time of a condition of a claim; status and reason are labels.
 pub const CONDITION: &str = "testplatform_cluster_condition_timestamp_seconds";
-/// When the token in the kubeconfig behind a ProviderConfig ends, as its annotation says.
+/// Expiry of the token in the kubeconfig behind a ProviderConfig, from its annotation.
 pub const KUBECONFIG_EXPIRES: &str = "testplatform_provider_config_kubeconfig_expires_timestamp_seconds";
-/// Since when an Object that is not gone is to go. It outlives claim and composite, and so tells of what is left when they are gone.
+/// Deletion time of an Object that still exists. The Object outlives claim and composite, so this metric reveals orphans.
 pub const OBJECT_DELETED: &str = "testplatform_object_deletion_timestamp_seconds";
-/// The same of one in a namespace, under a name of its own: where two kinds share a name, kube-state-metrics 2.12 to 2.18 leaves the
-/// second out.
+/// The same for an Object in a namespace, under its own name: if two kinds share a metric name, kube-state-metrics 2.12 to 2.18 omits the
+/// second.
 pub const NAMESPACED_OBJECT_DELETED: &str = "testplatform_namespaced_object_deletion_timestamp_seconds";
 
 /// Every metric that kube-state-metrics exports with this configuration.
@@ -37,12 +36,12 @@ pub const ALL: [&str; 8] = [
 /// The file for kube-state-metrics' flag `--custom-resource-state-config-file`.
 pub fn custom_resource_state() -> Value {
     let phases: Vec<&str> = Phase::ALL.iter().map(|phase| phase.as_str()).collect();
-    // A path to an object would make one of every field in it, so paths lead to the value itself.
-    let time = |name, help, field: &str| metric(name, help, &json!({ "path": ["status", field] }));
+    // A path to an object would create a metric for each of its fields, so each path leads to the value itself.
+    let time = |name, help, field: &str| build_metric(name, help, &json!({ "path": ["status", field] }));
     let conditions = json!({
         "path": ["status", "conditions"],
         "valueFrom": ["lastTransitionTime"],
-        // Not the message: it has names of jobs in it.
+        // Without the message: it contains names of jobs.
         "labelsFromPath": { "type": ["type"], "status": ["status"], "reason": ["reason"] },
     });
     let expires = json!({ "path": ["metadata", "annotations", ours::KUBECONFIG_EXPIRES_AT] });
@@ -51,15 +50,15 @@ pub fn custom_resource_state() -> Value {
         "spec": { "resources": [
             {
                 "groupVersionKind": { "group": "ci.openshift.org", "version": "v1alpha1", "kind": "TestPlatformCluster" },
-                // Names are whole, so that they can be found where they are used.
+                // Metric names are complete, so a search finds them where they are used.
                 "metricNamePrefix": "testplatform",
-                // That a claim is not ready yet is nothing to log.
+                // A claim without this field is normal and not logged.
                 "errorLogV": 10,
-                // Not `namespace`: that is where kube-state-metrics itself is.
+                // Not `namespace`: that label is the namespace of kube-state-metrics itself.
                 "labelsFromPath": { "tenant": ["metadata", "namespace"], "claim": ["metadata", "name"] },
                 "metrics": [
                     {
-                        "name": suffix(PHASE),
+                        "name": metric_suffix(PHASE),
                         "help": "Where a claim's cluster stands",
                         "each": {
                             "type": "StateSet",
@@ -69,7 +68,7 @@ pub fn custom_resource_state() -> Value {
                     time(STARTED, "When a claim was taken up", "startedAt"),
                     time(READY, "When a claim's cluster first became ready", "readyAt"),
                     time(EXPIRES, "When a claim's lifetime ends", "expiresAt"),
-                    metric(CONDITION, "Since when a claim's condition says so", &conditions),
+                    build_metric(CONDITION, "Since when a claim's condition says so", &conditions),
                 ],
             },
             {
@@ -77,19 +76,19 @@ pub fn custom_resource_state() -> Value {
                 "metricNamePrefix": "testplatform",
                 "errorLogV": 10,
                 "labelsFromPath": { "provider_config": ["metadata", "name"] },
-                "metrics": [metric(
+                "metrics": [build_metric(
                     KUBECONFIG_EXPIRES,
                     "When the token in the kubeconfig ends, as an annotation says",
                     &expires,
                 )],
             },
-            objects(
+            object_metrics(
                 OBJECT_DELETED,
                 &json!({ "group": "kubernetes.crossplane.io", "version": "v1alpha2", "kind": "Object" }),
-                // A composite that nobody claimed has neither.
+                // A composite without a claim has neither.
                 &[("tenant", "crossplane.io/claim-namespace"), ("claim", "crossplane.io/claim-name")],
             ),
-            objects(
+            object_metrics(
                 NAMESPACED_OBJECT_DELETED,
                 &json!({ "group": "kubernetes.m.crossplane.io", "version": "v1alpha1", "kind": "Object" }),
                 &[],
@@ -98,9 +97,9 @@ pub fn custom_resource_state() -> Value {
     })
 }
 
-/// Of Objects, which may be anybody's. Only those that are to go have a value, so there are no more series than Objects being deleted.
-fn objects(name: &str, kind: &Value, of_claims: &[(&str, &str)]) -> Value {
-    // An Object without such an owner is of somebody else's composite, or of none. The owner is still named when it is gone.
+/// Metrics of Objects, of any owner. Only Objects in deletion have a value, so there are no more series than deletions.
+fn object_metrics(name: &str, kind: &Value, of_claims: &[(&str, &str)]) -> Value {
+    // An Object without such an owner belongs to another composite, or to none. The owner reference survives the owner.
     let owner = format!("[apiVersion={}]", claim::API_VERSION);
     let mut labels = json!({
         "object": ["metadata", "name"],
@@ -115,18 +114,18 @@ fn objects(name: &str, kind: &Value, of_claims: &[(&str, &str)]) -> Value {
     json!({
         "groupVersionKind": kind,
         "metricNamePrefix": "testplatform",
-        // That an Object is not to go is nothing to log.
+        // An Object without a deletion time is normal and not logged.
         "errorLogV": 10,
         "labelsFromPath": labels,
-        "metrics": [metric(name, "Since when an Object that is not gone is to go", &deleted)],
+        "metrics": [build_metric(name, "Since when an Object that is not gone is to go", &deleted)],
     })
 }
 
-fn metric(name: &str, help: &str, gauge: &Value) -> Value {
-    json!({ "name": suffix(name), "help": help, "each": { "type": "Gauge", "gauge": gauge } })
+fn build_metric(name: &str, help: &str, gauge: &Value) -> Value {
+    json!({ "name": metric_suffix(name), "help": help, "each": { "type": "Gauge", "gauge": gauge } })
 }
 
-/// A name without the prefix that kube-state-metrics puts before it.
-fn suffix(name: &str) -> &str {
+/// A name without the prefix that kube-state-metrics adds.
+fn metric_suffix(name: &str) -> &str {
     name.strip_prefix("testplatform_").unwrap_or(name)
 }

@@ -1,4 +1,4 @@
-//! Archives as `docker save` writes them; with a package in it, Crossplane's tools call such a file `.xpkg`.
+//! Archives in the format of `docker save`. Crossplane's tools call such a file with a package `.xpkg`.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Artifact, CONFIG, Descriptor, Digest, Image, MANIFEST, Manifest, XPKG, describe,
-    layer::{self, Entry},
+    Artifact, CONFIG, Descriptor, Digest, Image, MANIFEST, Manifest, XPKG, describe_blob,
+    layer::{self, LayerEntry},
     to_json,
 };
 
-/// What the file `manifest.json` says about an image.
+/// Entry of an image in the file `manifest.json`.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Saved {
+struct SavedImage {
     config: String,
     layers: Vec<String>,
 }
@@ -23,9 +23,9 @@ struct Saved {
 /// Packs one image.
 ///
 /// # Errors
-/// Never, as long as JSON can hold texts.
+/// Never: strings always serialize to JSON.
 pub fn write(image: &Image) -> anyhow::Result<Vec<u8>> {
-    let file = |path: String, bytes: Vec<u8>| Entry { path, mode: 0o644, bytes };
+    let file = |path: String, bytes: Vec<u8>| LayerEntry { path, mode: 0o644, bytes };
     let config = format!("{}.json", Digest::of(&image.config).hex());
     let mut layers = Vec::new();
     let mut entries = Vec::new();
@@ -37,22 +37,22 @@ pub fn write(image: &Image) -> anyhow::Result<Vec<u8>> {
     let saved = json!([{ "Config": config, "RepoTags": null, "Layers": layers }]);
     entries.push(file("manifest.json".to_owned(), to_json(&saved)?));
     entries.push(file(config, image.config.clone()));
-    layer::archive(&entries, 0)
+    layer::build_archive(&entries, 0)
 }
 
-/// Reads one image, and gives its layers the annotations that its labels speak of, as Crossplane's tool does when it pushes.
+/// Reads one image, and sets the layer annotations from its labels, as Crossplane's tool does in a push.
 ///
 /// # Errors
 /// If it is no such archive, or has several images.
 pub fn read(bytes: &[u8]) -> anyhow::Result<Artifact> {
-    let archive = layer::unpacked(bytes)?;
+    let archive = layer::unpack_layer(bytes)?;
     let files: BTreeMap<String, Vec<u8>> =
-        layer::entries(&archive)?.into_iter().map(|entry| (entry.path, entry.bytes)).collect();
+        layer::read_entries(&archive)?.into_iter().map(|entry| (entry.path, entry.bytes)).collect();
     let manifest =
         files.get("manifest.json").context("it has no manifest.json, which an archive of an image has")?;
-    let saved: Vec<Saved> = serde_json::from_slice(manifest).context("manifest.json cannot be read")?;
+    let saved: Vec<SavedImage> = serde_json::from_slice(manifest).context("manifest.json cannot be read")?;
     let [saved] = saved.as_slice() else { bail!("it has {} images; a package is one", saved.len()) };
-    // It stays there: layers that are the same, such as empty ones, have one file.
+    // The blob is not removed: equal layers, such as empty ones, share one file.
     let of = |path: &str| {
         files
             .get(path)
@@ -65,7 +65,7 @@ pub fn read(bytes: &[u8]) -> anyhow::Result<Artifact> {
     let mut layers = Vec::new();
     for path in &saved.layers {
         let blob = of(path)?;
-        let mut descriptor = describe(layer::media_type(&blob), &blob);
+        let mut descriptor = describe_blob(layer::media_type(&blob), &blob);
         let label = format!("{XPKG}:{}", descriptor.digest);
         if let Some(purpose) = described["config"]["Labels"].get(&label).and_then(Value::as_str) {
             descriptor.annotations.insert(XPKG.to_owned(), purpose.to_owned());
@@ -83,11 +83,11 @@ pub fn read(bytes: &[u8]) -> anyhow::Result<Artifact> {
     let manifest = to_json(&Manifest {
         schema_version: 2,
         media_type: MANIFEST.to_owned(),
-        config: describe(CONFIG, &config),
+        config: describe_blob(CONFIG, &config),
         layers,
         annotations,
     })?;
-    let root: Descriptor = describe(MANIFEST, &manifest);
+    let root: Descriptor = describe_blob(MANIFEST, &manifest);
     blobs.insert(Digest::of(&config), config);
     blobs.insert(root.digest.clone(), manifest);
     Ok(Artifact { root, blobs })

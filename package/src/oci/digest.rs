@@ -1,4 +1,4 @@
-//! What names content: its SHA-256.
+//! Digest of content: its SHA-256.
 
 use std::{fmt, str::FromStr};
 
@@ -24,12 +24,12 @@ impl Digest {
         Self(text)
     }
 
-    /// The digits.
+    /// Its hexadecimal digits.
     pub fn hex(&self) -> &str {
         &self.0[PREFIX.len()..]
     }
 
-    /// The whole of it.
+    /// The complete digest.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_digest_of_nothing_is_the_known_one() {
+    fn the_digest_of_empty_content_is_known() {
         let digest = Digest::of(b"");
         assert_eq!(digest.hex(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
         assert_eq!(digest.to_string().parse::<Digest>().unwrap(), digest);

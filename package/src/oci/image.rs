@@ -6,10 +6,11 @@ use anyhow::bail;
 use serde_json::{Map, Value, json};
 
 use super::{
-    CONFIG, Descriptor, Digest, LAYER, MANIFEST, Manifest, Platform, XPKG, describe, layer::Layer, to_json,
+    CONFIG, Descriptor, Digest, LAYER, MANIFEST, Manifest, Platform, XPKG, describe_blob, layer::Layer,
+    to_json,
 };
 
-/// What a program in an image is built for.
+/// Target architecture of a program in an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Architecture {
     /// x86-64.
@@ -19,10 +20,10 @@ pub enum Architecture {
 }
 
 impl Architecture {
-    /// All of them.
+    /// All architectures.
     pub const ALL: [Self; 2] = [Self::Amd64, Self::Arm64];
 
-    /// The name that images use.
+    /// Its name in images.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Amd64 => "amd64",
@@ -30,26 +31,26 @@ impl Architecture {
         }
     }
 
-    /// The name that the compiler uses.
-    pub fn target(self) -> &'static str {
+    /// Its target triple in Rust.
+    pub fn target_triple(self) -> &'static str {
         match self {
             Self::Amd64 => "x86_64-unknown-linux-gnu",
             Self::Arm64 => "aarch64-unknown-linux-gnu",
         }
     }
 
-    /// Whether programs for it run on this machine.
-    pub const fn is_here(self) -> bool {
+    /// Whether this machine runs programs for it.
+    pub const fn is_native(self) -> bool {
         match self {
             Self::Amd64 => cfg!(all(target_os = "linux", target_arch = "x86_64")),
             Self::Arm64 => cfg!(all(target_os = "linux", target_arch = "aarch64")),
         }
     }
 
-    /// What a program for Linux is built for, from the header of its file.
+    /// The architecture of a Linux program, from its file header.
     ///
     /// # Errors
-    /// If it is no program for Linux on one of these, or needs a loader and libraries, which are not in the image.
+    /// If it is no Linux program for one of these, or needs a loader and libraries, which the image lacks.
     pub fn of_program(program: &[u8]) -> anyhow::Result<Self> {
         const INTERPRETER: u64 = 3;
         let number = |at: usize, length: usize| {
@@ -75,7 +76,7 @@ impl Architecture {
                 bail!(
                     "it is linked dynamically, and the image has no libraries; build it with \
                      RUSTFLAGS='-C target-feature=+crt-static' and --target {}",
-                    architecture.target()
+                    architecture.target_triple()
                 );
             }
         }
@@ -89,38 +90,38 @@ impl fmt::Display for Architecture {
     }
 }
 
-/// How a container is started from an image.
+/// Start of a container from an image.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Start {
     /// Program and arguments.
     pub entrypoint: Vec<String>,
     /// `uid:gid`.
     pub user: String,
-    /// Such as `9443/tcp`.
+    /// Ports, such as `9443/tcp`.
     pub ports: Vec<String>,
 }
 
 /// One image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// What it runs on. Core reads one without a program just the same.
+    /// Architecture. Core also reads an image without a program.
     pub architecture: Architecture,
     /// The configuration, as it is named by the manifest.
     pub config: Vec<u8>,
-    /// From the lowest to the topmost.
+    /// Layers, lowest first.
     pub layers: Vec<Layer>,
     /// The manifest, whose digest is the image's.
     pub manifest: Vec<u8>,
-    /// What the manifest says about the image.
+    /// Annotations of the manifest.
     pub annotations: BTreeMap<String, String>,
 }
 
 impl Image {
-    /// Puts an image together. What `annotations` say is also in the configuration, where tools that know only containers look,
-    /// and so is the purpose of a layer, because an archive (`.xpkg`) has no place for annotations of layers.
+    /// Builds an image. The configuration repeats the `annotations`, because container tools look there. It also has the purpose of each
+    /// layer, because an archive (`.xpkg`) has no place for annotations of layers.
     ///
     /// # Errors
-    /// Never, as long as JSON can hold texts.
+    /// Never: strings always serialize to JSON.
     pub fn new(
         architecture: Architecture,
         start: &Start,
@@ -153,12 +154,12 @@ impl Image {
         let manifest = to_json(&Manifest {
             schema_version: 2,
             media_type: MANIFEST.to_owned(),
-            config: describe(CONFIG, &config),
+            config: describe_blob(CONFIG, &config),
             layers: layers
                 .iter()
                 .map(|layer| Descriptor {
                     annotations: layer.annotations.clone(),
-                    ..describe(LAYER, &layer.blob)
+                    ..describe_blob(LAYER, &layer.blob)
                 })
                 .collect(),
             annotations: annotations.clone(),
@@ -166,13 +167,13 @@ impl Image {
         Ok(Self { architecture, config, layers, manifest, annotations: annotations.clone() })
     }
 
-    /// What names it.
+    /// Its descriptor.
     pub fn descriptor(&self) -> Descriptor {
         let platform = Platform { architecture: self.architecture.to_string(), os: "linux".to_owned() };
-        Descriptor { platform: Some(platform), ..describe(MANIFEST, &self.manifest) }
+        Descriptor { platform: Some(platform), ..describe_blob(MANIFEST, &self.manifest) }
     }
 
-    /// Everything that it consists of.
+    /// Adds all of its blobs.
     pub fn into_blobs(self, blobs: &mut BTreeMap<Digest, Vec<u8>>) {
         let layers = self.layers.into_iter().map(|layer| layer.blob);
         for blob in layers.chain([self.config, self.manifest]) {
@@ -213,7 +214,7 @@ mod tests {
 
     /// The header claims more than there is.
     #[test]
-    fn a_program_that_was_cut_off_does_no_harm() {
+    fn a_truncated_program_does_not_panic() {
         let mut cut = program(62, &[1, 3]);
         cut.truncate(64);
         assert_eq!(Architecture::of_program(&cut).unwrap(), Architecture::Amd64);

@@ -1,4 +1,4 @@
-//! Layers: archives with nothing in them that depends on where and when they were made.
+//! Layers: archives whose content does not depend on time and place of the build.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,13 +10,13 @@ use flate2::{Compression, GzBuilder, read::MultiGzDecoder};
 
 use super::{Digest, LAYER, LAYER_TAR, LAYER_ZSTD};
 
-/// With what compressed layers begin.
+/// Magic bytes of compressed layers.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// A file in a layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct LayerEntry {
     /// Path without a leading slash.
     pub path: String,
     /// Permissions.
@@ -32,30 +32,30 @@ pub struct Layer {
     pub blob: Vec<u8>,
     /// The digest of the archive before it was compressed.
     pub diff_id: Digest,
-    /// What its descriptor says besides.
+    /// Annotations of its descriptor.
     pub annotations: BTreeMap<String, String>,
 }
 
-/// More is not unpacked: an archive of a few kilobytes can claim terabytes. Core reads as much of a package.
-const MOST: u64 = 200 << 20;
+/// Maximum unpacked size: an archive of a few kilobytes can expand to terabytes. Core has the same limit for a package.
+const MAX_UNPACKED_BYTES: u64 = 200 << 20;
 
-/// Packs files, in the order of their paths, owned by root, all of one time (seconds since 1970).
+/// Packs files, sorted by path, owned by root, all with one time (seconds since 1970).
 ///
 /// # Errors
 /// If a path is too long for an archive.
-pub fn pack(entries: &[Entry], time: u64) -> anyhow::Result<Layer> {
-    let archive = archive(entries, time)?;
-    // Neither name nor time nor system in the header. The level is part of the bytes and never changes.
+pub fn pack_layer(entries: &[LayerEntry], time: u64) -> anyhow::Result<Layer> {
+    let archive = build_archive(entries, time)?;
+    // The header has no name, time or system. The compression level affects the bytes and never changes.
     let mut gzip = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::new(9));
     gzip.write_all(&archive)?;
     Ok(Layer { blob: gzip.finish()?, diff_id: Digest::of(&archive), annotations: BTreeMap::new() })
 }
 
-/// An archive that is not compressed.
+/// An uncompressed archive.
 ///
 /// # Errors
 /// If a path is too long for an archive.
-pub fn archive(entries: &[Entry], time: u64) -> anyhow::Result<Vec<u8>> {
+pub fn build_archive(entries: &[LayerEntry], time: u64) -> anyhow::Result<Vec<u8>> {
     let mut files: Vec<_> = entries.iter().collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
     let mut folders = BTreeSet::new();
@@ -68,11 +68,11 @@ pub fn archive(entries: &[Entry], time: u64) -> anyhow::Result<Vec<u8>> {
     }
     let mut builder = tar::Builder::new(Vec::new());
     for folder in folders {
-        let mut header = header(tar::EntryType::Directory, 0o755, 0, time);
+        let mut header = tar_header(tar::EntryType::Directory, 0o755, 0, time);
         builder.append_data(&mut header, &folder, std::io::empty()).with_context(|| folder.clone())?;
     }
     for file in files {
-        let mut header = header(tar::EntryType::Regular, file.mode, file.bytes.len() as u64, time);
+        let mut header = tar_header(tar::EntryType::Regular, file.mode, file.bytes.len() as u64, time);
         builder
             .append_data(&mut header, &file.path, file.bytes.as_slice())
             .with_context(|| file.path.clone())?;
@@ -80,7 +80,7 @@ pub fn archive(entries: &[Entry], time: u64) -> anyhow::Result<Vec<u8>> {
     Ok(builder.into_inner()?)
 }
 
-fn header(kind: tar::EntryType, mode: u32, size: u64, time: u64) -> tar::Header {
+fn tar_header(kind: tar::EntryType, mode: u32, size: u64, time: u64) -> tar::Header {
     let mut header = tar::Header::new_ustar();
     header.set_entry_type(kind);
     header.set_mode(mode);
@@ -91,7 +91,7 @@ fn header(kind: tar::EntryType, mode: u32, size: u64, time: u64) -> tar::Header 
     header
 }
 
-/// What a layer is: compressed, or as `docker save` leaves it.
+/// Media type of a layer, from its compression.
 pub fn media_type(blob: &[u8]) -> &'static str {
     match blob {
         _ if blob.starts_with(&GZIP) => LAYER,
@@ -100,15 +100,15 @@ pub fn media_type(blob: &[u8]) -> &'static str {
     }
 }
 
-/// The archive in a layer, whether it is compressed or not.
+/// The archive in a layer, compressed or not.
 ///
 /// # Errors
-/// If it is compressed in another way than gzip, damaged, or too large.
-pub fn unpacked(blob: &[u8]) -> anyhow::Result<Vec<u8>> {
-    unpacked_to(blob, MOST)
+/// If its compression is not gzip, or it is damaged or too large.
+pub fn unpack_layer(blob: &[u8]) -> anyhow::Result<Vec<u8>> {
+    unpack_limited(blob, MAX_UNPACKED_BYTES)
 }
 
-fn unpacked_to(blob: &[u8], most: u64) -> anyhow::Result<Vec<u8>> {
+fn unpack_limited(blob: &[u8], most: u64) -> anyhow::Result<Vec<u8>> {
     if blob.starts_with(&ZSTD) {
         bail!("it is compressed with zstd, which Crossplane's reader supports in no release; use gzip");
     }
@@ -127,7 +127,7 @@ fn unpacked_to(blob: &[u8], most: u64) -> anyhow::Result<Vec<u8>> {
 ///
 /// # Errors
 /// If it is no archive.
-pub fn entries(archive: &[u8]) -> anyhow::Result<Vec<Entry>> {
+pub fn read_entries(archive: &[u8]) -> anyhow::Result<Vec<LayerEntry>> {
     let mut files = Vec::new();
     for entry in tar::Archive::new(archive).entries()? {
         let mut entry = entry.context("it is no archive")?;
@@ -138,7 +138,7 @@ pub fn entries(archive: &[u8]) -> anyhow::Result<Vec<Entry>> {
         let mode = entry.header().mode()?;
         let mut bytes = Vec::new();
         entry.read_to_end(&mut bytes).with_context(|| path.clone())?;
-        files.push(Entry { path, mode, bytes });
+        files.push(LayerEntry { path, mode, bytes });
     }
     Ok(files)
 }
@@ -147,7 +147,7 @@ pub fn entries(archive: &[u8]) -> anyhow::Result<Vec<Entry>> {
 ///
 /// # Errors
 /// If it is no archive.
-pub fn links(archive: &[u8]) -> anyhow::Result<BTreeSet<String>> {
+pub fn read_links(archive: &[u8]) -> anyhow::Result<BTreeSet<String>> {
     let mut links = BTreeSet::new();
     for entry in tar::Archive::new(archive).entries()? {
         let entry = entry.context("it is no archive")?;
@@ -163,39 +163,39 @@ pub fn links(archive: &[u8]) -> anyhow::Result<BTreeSet<String>> {
 mod tests {
     use super::*;
 
-    fn file(path: &str) -> Entry {
-        Entry { path: path.to_owned(), mode: 0o644, bytes: path.as_bytes().to_vec() }
+    fn file(path: &str) -> LayerEntry {
+        LayerEntry { path: path.to_owned(), mode: 0o644, bytes: path.as_bytes().to_vec() }
     }
 
     #[test]
     fn the_order_of_files_does_not_matter() {
-        let one = pack(&[file("b"), file("a/c")], 0).unwrap();
-        let other = pack(&[file("a/c"), file("b")], 0).unwrap();
+        let one = pack_layer(&[file("b"), file("a/c")], 0).unwrap();
+        let other = pack_layer(&[file("a/c"), file("b")], 0).unwrap();
         assert_eq!(one, other);
     }
 
     #[test]
-    fn what_was_packed_is_unpacked() {
-        let layer = pack(&[file("b"), file("usr/share/a")], 7).unwrap();
-        let archive = unpacked(&layer.blob).unwrap();
+    fn packed_files_can_be_unpacked() {
+        let layer = pack_layer(&[file("b"), file("usr/share/a")], 7).unwrap();
+        let archive = unpack_layer(&layer.blob).unwrap();
         assert_eq!(Digest::of(&archive), layer.diff_id);
-        assert_eq!(entries(&archive).unwrap(), [file("b"), file("usr/share/a")]);
+        assert_eq!(read_entries(&archive).unwrap(), [file("b"), file("usr/share/a")]);
     }
 
     /// Bytes of our own making must not drift with a compressor's version without anybody noticing.
     #[test]
-    fn headers_tell_neither_time_nor_owner() {
-        let layer = pack(&[file("a")], 0).unwrap();
+    fn headers_contain_neither_time_nor_owner() {
+        let layer = pack_layer(&[file("a")], 0).unwrap();
         assert_eq!(layer.blob[..10], [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255]);
-        let archive = unpacked(&layer.blob).unwrap();
+        let archive = unpack_layer(&layer.blob).unwrap();
         let header = tar::Header::from_byte_slice(&archive[..512]);
         assert_eq!((header.mtime().unwrap(), header.uid().unwrap(), header.gid().unwrap()), (0, 0, 0));
         assert_eq!(header.username().unwrap(), Some(""));
     }
 
     #[test]
-    fn folders_come_before_what_is_in_them() {
-        let archive = archive(&[file("usr/share/a")], 0).unwrap();
+    fn directories_precede_their_content() {
+        let archive = build_archive(&[file("usr/share/a")], 0).unwrap();
         let mut archive = tar::Archive::new(archive.as_slice());
         let paths: Vec<_> = archive
             .entries()
@@ -207,16 +207,16 @@ mod tests {
 
     /// A layer of a few kilobytes must not fill the memory.
     #[test]
-    fn a_layer_that_unpacks_without_end_is_refused() {
-        let blob = pack(&[Entry { bytes: vec![0; 2 << 20], ..file("a") }], 0).unwrap().blob;
-        assert!(unpacked_to(&blob, 3 << 20).is_ok());
-        assert!(unpacked_to(&blob, 1 << 20).unwrap_err().to_string().contains("larger than 1 MiB"));
+    fn a_layer_larger_than_the_limit_is_refused() {
+        let blob = pack_layer(&[LayerEntry { bytes: vec![0; 2 << 20], ..file("a") }], 0).unwrap().blob;
+        assert!(unpack_limited(&blob, 3 << 20).is_ok());
+        assert!(unpack_limited(&blob, 1 << 20).unwrap_err().to_string().contains("larger than 1 MiB"));
     }
 
     #[test]
     fn a_damaged_layer_is_refused() {
-        let mut layer = pack(&[file("a")], 0).unwrap();
+        let mut layer = pack_layer(&[file("a")], 0).unwrap();
         layer.blob.truncate(30);
-        assert!(unpacked(&layer.blob).is_err());
+        assert!(unpack_layer(&layer.blob).is_err());
     }
 }

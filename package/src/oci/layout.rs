@@ -1,4 +1,4 @@
-//! OCI layouts: a folder with an artifact in it.
+//! OCI layouts: a directory with an artifact.
 
 use std::{
     collections::BTreeMap,
@@ -11,14 +11,14 @@ use serde_json::json;
 
 use super::{Artifact, Descriptor, Digest, INDEX, Index, Manifest, archive, is_index, is_manifest, to_json};
 
-/// The annotation by which a layout names what is in it.
+/// Annotation with the name of an artifact in a layout.
 const REF_NAME: &str = "org.opencontainers.image.ref.name";
 
 /// The files of a layout, by their path in it.
 ///
 /// # Errors
-/// Never, as long as JSON can hold texts.
-pub fn files(artifact: &Artifact, name: &str) -> anyhow::Result<BTreeMap<PathBuf, Vec<u8>>> {
+/// Never: strings always serialize to JSON.
+pub fn layout_files(artifact: &Artifact, name: &str) -> anyhow::Result<BTreeMap<PathBuf, Vec<u8>>> {
     let mut root = artifact.root.clone();
     root.annotations.insert(REF_NAME.to_owned(), name.to_owned());
     let index = Index {
@@ -37,13 +37,13 @@ pub fn files(artifact: &Artifact, name: &str) -> anyhow::Result<BTreeMap<PathBuf
     Ok(files)
 }
 
-/// Writes a layout. What an earlier build left in the folder goes, since readers take all of its blobs for the artifact's.
+/// Writes a layout. It removes blobs of an earlier build, since readers attribute all blobs to the artifact.
 ///
 /// # Errors
-/// If the folder holds something else than a layout, or cannot be written.
+/// If the directory contains anything but a layout, or cannot be written.
 pub fn write(folder: &Path, artifact: &Artifact, name: &str) -> anyhow::Result<()> {
-    let there = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
-    if there {
+    let exists = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    if exists {
         ensure!(
             folder.join("oci-layout").is_file(),
             "{} is not empty and no OCI layout; name another folder",
@@ -56,7 +56,7 @@ pub fn write(folder: &Path, artifact: &Artifact, name: &str) -> anyhow::Result<(
             })
             .with_context(|| format!("cannot replace {}", folder.display()))?;
     }
-    for (path, bytes) in files(artifact, name)? {
+    for (path, bytes) in layout_files(artifact, name)? {
         let path = folder.join(path);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
@@ -66,10 +66,10 @@ pub fn write(folder: &Path, artifact: &Artifact, name: &str) -> anyhow::Result<(
     Ok(())
 }
 
-/// Reads an artifact from a layout (a folder) or from an archive as Docker and Crossplane's own tool write it (`.xpkg`).
+/// Reads an artifact from a layout (a directory), or from an archive of Docker or Crossplane's own tool (`.xpkg`).
 ///
 /// # Errors
-/// If it is neither, or holds several artifacts.
+/// If it is neither, or contains several artifacts.
 pub fn open(path: &Path) -> anyhow::Result<Artifact> {
     if path.is_dir() {
         return read(path);
@@ -93,15 +93,15 @@ fn read(folder: &Path) -> anyhow::Result<Artifact> {
     let [root] = index.manifests.as_slice() else {
         bail!("{} names {} images; a package is one", path.display(), index.manifests.len());
     };
-    // The name is the layout's, not the artifact's.
+    // The name belongs to the layout, not to the artifact.
     let root = Descriptor { annotations: BTreeMap::new(), ..root.clone() };
     let mut blobs = BTreeMap::new();
-    collect(&root, &mut blobs, &|descriptor| fs::read(folder.join(blob_path(&descriptor.digest))).ok());
+    collect_blobs(&root, &mut blobs, &|descriptor| fs::read(folder.join(blob_path(&descriptor.digest))).ok());
     Ok(Artifact { root, blobs })
 }
 
-/// Reads everything that a descriptor leads to. What cannot be had is left out: whoever uses it says so, with its name.
-fn collect(
+/// Reads all blobs reachable from a descriptor. Missing blobs are omitted; their user reports them by name.
+fn collect_blobs(
     descriptor: &Descriptor,
     blobs: &mut BTreeMap<Digest, Vec<u8>>,
     fetch: &impl Fn(&Descriptor) -> Option<Vec<u8>>,
@@ -110,15 +110,15 @@ fn collect(
         return;
     }
     let Some(bytes) = fetch(descriptor) else { return };
-    let inner = named(&descriptor.media_type, &bytes);
+    let inner = referenced_blobs(&descriptor.media_type, &bytes);
     blobs.insert(descriptor.digest.clone(), bytes);
     for descriptor in inner {
-        collect(&descriptor, blobs, fetch);
+        collect_blobs(&descriptor, blobs, fetch);
     }
 }
 
-/// What a manifest or an index names. Other blobs name nothing.
-pub fn named(media_type: &str, bytes: &[u8]) -> Vec<Descriptor> {
+/// References in a manifest or an index. Other blobs have none.
+pub fn referenced_blobs(media_type: &str, bytes: &[u8]) -> Vec<Descriptor> {
     if is_index(media_type) {
         serde_json::from_slice::<Index>(bytes).map(|index| index.manifests).unwrap_or_default()
     } else if is_manifest(media_type) {

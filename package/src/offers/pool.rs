@@ -1,4 +1,4 @@
-//! The catalogue of pools → what is told of it: which words of a claim a pool answers to, and not which pool, nor where it is.
+//! The catalogue of pools → its offers: the labels by which a claim gets a pool, without the pool's name and location.
 
 use std::collections::BTreeMap;
 
@@ -8,61 +8,61 @@ use testplatform_apis::{
     offer::{Block, Offer, OfferedVersion},
 };
 
-/// The labels with a field of their own in a claim, in the order of names.
-const WORDS: [&str; 5] = ["product", "version", "architecture", "cloud", "owner"];
-/// Those without which only claims that name the pool get it: where a claim does not say, they are the defaults, or required.
-const NEEDED: [&str; 3] = ["product", "version", "architecture"];
+/// The labels with their own field in a claim, in the order of names.
+const LABELS: [&str; 5] = ["product", "version", "architecture", "cloud", "owner"];
+/// Labels that every pool needs to be found by labels. A claim that omits them gets the default, or they are required.
+const REQUIRED_LABELS: [&str; 3] = ["product", "version", "architecture"];
 
-/// How claims get a pool.
+/// Selection of a pool by claims.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Way {
-    /// By these labels. All pools that have them are one offer.
+enum PoolSelector {
+    /// By these labels. All pools with these labels are one offer.
     Labels(BTreeMap<String, String>),
     /// By namespace and name.
     Name(String, String),
 }
 
-/// Everything that may be asked for, and what may not.
-pub(super) fn offers(catalogue: &Catalogue) -> (Vec<Offer>, Vec<String>) {
-    let mut ways: BTreeMap<Way, Vec<&Pool>> = BTreeMap::new();
-    let mut left_out = Vec::new();
+/// All offers, and the omitted pools.
+pub(super) fn build_offers(catalogue: &Catalogue) -> (Vec<Offer>, Vec<String>) {
+    let mut ways: BTreeMap<PoolSelector, Vec<&Pool>> = BTreeMap::new();
+    let mut omitted = Vec::new();
     for pool in &catalogue.pools {
         if pool.allowed_tenants.is_empty() {
-            left_out.push(format!("pool {}: no namespace may use it", pool.name));
+            omitted.push(format!("pool {}: no namespace may use it", pool.name));
         } else if pool.bring_your_own.is_some() {
-            // It is no pool, and what a claim needs for it no starter can fill in: an account in a cloud, and Secrets of the tenant's.
-            left_out.push(format!("pool {}: only claims with spec.byoc may use it", pool.name));
+            // It is no pool. A starter cannot fill in its requirements: a cloud account, and Secrets of the tenant.
+            omitted.push(format!("pool {}: only claims with spec.byoc may use it", pool.name));
         } else {
-            ways.entry(way(pool)).or_default().push(pool);
+            ways.entry(pool_selector(pool)).or_default().push(pool);
         }
     }
     let mut offers: Vec<Offer> = Vec::new();
     for (way, pools) in ways {
-        let mut offer = offer(catalogue, &way, &pools);
-        // Two ways of writing a label can come to one name.
-        let plain = offer.name.clone();
+        let mut build_offer = offer(catalogue, &way, &pools);
+        // Two spellings of a label can give the same name.
+        let plain = build_offer.name.clone();
         let mut others = 1;
-        while offers.iter().any(|other| other.name == offer.name) {
+        while offers.iter().any(|other| other.name == build_offer.name) {
             others += 1;
-            offer.name = format!("{plain}-{others}");
+            build_offer.name = format!("{plain}-{others}");
         }
-        offers.push(offer);
+        offers.push(build_offer);
     }
-    (offers, left_out)
+    (offers, omitted)
 }
 
-fn way(pool: &Pool) -> Way {
+fn pool_selector(pool: &Pool) -> PoolSelector {
     let sayable = |value: &String| (1..=63).contains(&value.chars().count());
-    let labelled = NEEDED.iter().all(|word| pool.labels.contains_key(*word));
+    let labelled = REQUIRED_LABELS.iter().all(|word| pool.labels.contains_key(*word));
     if pool.weight > 0 && labelled && pool.labels.values().all(sayable) {
-        Way::Labels(pool.labels.clone())
+        PoolSelector::Labels(pool.labels.clone())
     } else {
-        Way::Name(pool.namespace.to_string(), pool.name.to_string())
+        PoolSelector::Name(pool.namespace.to_string(), pool.name.to_string())
     }
 }
 
-/// What a claim can count on, whichever of the pools it gets. Pools of some namespaces say nothing about those of everybody.
-fn offer(catalogue: &Catalogue, way: &Way, pools: &[&Pool]) -> Offer {
+/// The common guarantees of the matching pools. Pools of some namespaces reveal nothing about pools for everyone.
+fn offer(catalogue: &Catalogue, way: &PoolSelector, pools: &[&Pool]) -> Offer {
     let open = |pool: &&&Pool| pool.allowed_tenants.iter().any(|tenant| tenant == EVERYBODY);
     let restricted = !pools.iter().any(|pool| open(&pool));
     let counted = || pools.iter().filter(|pool| restricted || open(pool));
@@ -72,8 +72,10 @@ fn offer(catalogue: &Catalogue, way: &Way, pools: &[&Pool]) -> Offer {
     let version =
         pools.iter().find_map(|pool| pool.labels.get("version")).filter(|version| !version.is_empty());
     let (name, title, cluster_claim) = match way {
-        Way::Labels(labels) => (named(labels), "Out of a pool, installed in advance", by_labels(labels)),
-        Way::Name(namespace, name) => {
+        PoolSelector::Labels(labels) => {
+            (offer_name(labels), "Out of a pool, installed in advance", claim_by_labels(labels))
+        }
+        PoolSelector::Name(namespace, name) => {
             let of_name = |pool: &&Pool| pool.name.as_str() == name;
             let elsewhere =
                 catalogue.pools.iter().filter(of_name).any(|pool| pool.namespace.as_str() != namespace);
@@ -87,7 +89,7 @@ fn offer(catalogue: &Catalogue, way: &Way, pools: &[&Pool]) -> Offer {
     };
     let mut starter = Map::from_iter([("clusterClaim".to_owned(), cluster_claim)]);
     if let Some(lifetime) = default_lifetime {
-        starter.insert("lifetime".into(), super::starter::short(&lifetime.to_string()).into());
+        starter.insert("lifetime".into(), super::starter::shorten_duration(&lifetime.to_string()).into());
     }
     Offer {
         name,
@@ -117,12 +119,12 @@ fn offer(catalogue: &Catalogue, way: &Way, pools: &[&Pool]) -> Offer {
     }
 }
 
-/// `clusterClaim` of a claim that gets a pool with these labels.
-fn by_labels(labels: &BTreeMap<String, String>) -> Value {
+/// `clusterClaim` of a claim for a pool with these labels.
+fn claim_by_labels(labels: &BTreeMap<String, String>) -> Value {
     let mut claim = Map::new();
     let mut others = Map::new();
     for (key, value) in labels {
-        let place = if WORDS.contains(&key.as_str()) { &mut claim } else { &mut others };
+        let place = if LABELS.contains(&key.as_str()) { &mut claim } else { &mut others };
         place.insert(key.clone(), value.as_str().into());
     }
     if !others.is_empty() {
@@ -131,10 +133,10 @@ fn by_labels(labels: &BTreeMap<String, String>) -> Value {
     claim.into()
 }
 
-/// A name out of labels, such as `ocp-4.20-amd64-aws`: that of a pool may tell where it is.
-fn named(labels: &BTreeMap<String, String>) -> String {
-    let words = WORDS.iter().filter_map(|word| labels.get(*word)).cloned();
-    let others = labels.iter().filter(|(key, _)| !WORDS.contains(&key.as_str()));
+/// A name from labels, such as `ocp-4.20-amd64-aws`. The name of a pool may reveal its location.
+fn offer_name(labels: &BTreeMap<String, String>) -> String {
+    let words = LABELS.iter().filter_map(|word| labels.get(*word)).cloned();
+    let others = labels.iter().filter(|(key, _)| !LABELS.contains(&key.as_str()));
     let others = others.map(|(key, value)| format!("{key}-{value}"));
     let all: Vec<String> = words.chain(others).collect();
     let plain = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.' { c } else { '-' };

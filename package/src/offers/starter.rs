@@ -1,4 +1,4 @@
-//! A claim to begin with: `spec` but for the Secret, and what nobody but its owner can say.
+//! A starter claim: `spec` without the Secret, and a list of values that only its owner knows.
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::template::{
@@ -7,9 +7,8 @@ use testplatform_apis::template::{
     parameter::{Rule, Type, under},
 };
 
-/// For a template: what it has by default is written out where one would change it, and what is required is set if there is a value
-/// that is as good as any.
-pub(super) fn of_template(entry: &Entry, version: Option<&str>) -> (Map<String, Value>, Vec<String>) {
+/// The starter of a template. It has defaults that users often change, and required parameters for which any valid value works.
+pub(super) fn template_starter(entry: &Entry, version: Option<&str>) -> (Map<String, Value>, Vec<String>) {
     let mut spec = Map::new();
     let mut fill_in = Vec::new();
     spec.insert("template".into(), entry.name.as_str().into());
@@ -17,33 +16,33 @@ pub(super) fn of_template(entry: &Entry, version: Option<&str>) -> (Map<String, 
         spec.insert("version".into(), version.into());
     }
     if let Some(lifetime) = entry.document.default_lifetime {
-        spec.insert("lifetime".into(), short(&lifetime.to_string()).into());
+        spec.insert("lifetime".into(), shorten_duration(&lifetime.to_string()).into());
     }
-    let parameters = required("spec.parameters", &entry.made.offer().parameters(), &mut fill_in);
+    let parameters = required_values("spec.parameters", &entry.made.offer().parameters(), &mut fill_in);
     if !parameters.is_empty() {
         spec.insert("parameters".into(), parameters.into());
     }
-    if let Some(groups) = groups(entry, &mut fill_in) {
+    if let Some(groups) = node_groups(entry, &mut fill_in) {
         spec.insert("nodeGroups".into(), groups);
     }
     (spec, fill_in)
 }
 
-/// A duration without the units of which it has nothing: Go writes `2h0m0s`.
-pub(super) fn short(duration: &str) -> String {
+/// A duration without zero units: Go writes `2h0m0s`.
+pub(super) fn shorten_duration(duration: &str) -> String {
     let units = ["0s", "0m"].iter().fold(duration, |rest, nothing| {
         let shorter = rest.strip_suffix(nothing);
-        // Of 10s the 0 is a digit.
+        // The 0 of `10s` is a digit of the number.
         shorter.filter(|rest| rest.ends_with(['h', 'm'])).unwrap_or(rest)
     });
     units.to_owned()
 }
 
-/// Values for what is required.
-fn required(path: &str, rules: &Rules<'_>, fill_in: &mut Vec<String>) -> Map<String, Value> {
+/// Values of required parameters.
+fn required_values(path: &str, rules: &Rules<'_>, fill_in: &mut Vec<String>) -> Map<String, Value> {
     let mut set = Map::new();
     for (name, rule) in rules.iter().filter(|(_, rule)| rule.required) {
-        match any(rule) {
+        match example_value(rule) {
             Some(value) => {
                 set.insert((*name).to_owned(), value);
             }
@@ -53,8 +52,8 @@ fn required(path: &str, rules: &Rules<'_>, fill_in: &mut Vec<String>) -> Map<Str
     set
 }
 
-/// A value that the rule allows, where one is as good as any. A text that is free is its owner's to say, and so is a Secret.
-fn any(rule: &Rule) -> Option<Value> {
+/// A value that the rule allows, if any valid value works. Free text and Secrets are for the owner to choose.
+fn example_value(rule: &Rule) -> Option<Value> {
     let edge = rule.minimum.or(rule.maximum);
     let own = match rule.type_ {
         Type::Boolean => Some(Value::Bool(false)),
@@ -71,8 +70,8 @@ fn any(rule: &Rule) -> Option<Value> {
     rule.allowed.iter().cloned().chain(own).find(allowed)
 }
 
-/// The groups that claims get which say nothing of any, or one of the first class. None: they are better not said.
-fn groups(entry: &Entry, fill_in: &mut Vec<String>) -> Option<Value> {
+/// The default groups of a claim, or one of the first class. None: the claim should omit them.
+fn node_groups(entry: &Entry, fill_in: &mut Vec<String>) -> Option<Value> {
     let document = &entry.document;
     let limits = &document.limits;
     let least = limits.min_nodes.unwrap_or_default();
@@ -98,7 +97,7 @@ fn groups(entry: &Entry, fill_in: &mut Vec<String>) -> Option<Value> {
     for (i, group) in groups.iter_mut().enumerate() {
         let missing: Rules<'_> =
             rules.iter().filter(|(name, _)| !group.parameters.0.contains_key(*name)).copied().collect();
-        let set = required(&format!("spec.nodeGroups[{i}].parameters"), &missing, fill_in);
+        let set = required_values(&format!("spec.nodeGroups[{i}].parameters"), &missing, fill_in);
         group.parameters.0.extend(set);
     }
     serde_json::to_value(groups).ok()
@@ -120,7 +119,7 @@ mod tests {
             ("90s", "90s"),
             ("20h10m0s", "20h10m"),
         ] {
-            assert_eq!(short(go), own);
+            assert_eq!(shorten_duration(go), own);
         }
     }
 }

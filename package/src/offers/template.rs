@@ -1,4 +1,4 @@
-//! An entry of the catalogue of templates → what is told of it.
+//! An entry of the catalogue of templates → its offer.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use testplatform_apis::{
 
 use super::starter;
 
-/// What is told of an entry; why nothing.
-pub(super) fn offer(entry: &Entry) -> Result<Offer, &'static str> {
+/// The offer of an entry; else the reason for its omission.
+pub(super) fn build_offer(entry: &Entry) -> Result<Offer, &'static str> {
     let document = &entry.document;
     let tenants = document.allowed_tenants.as_deref().unwrap_or_default();
     if !entry.is_enabled() {
@@ -43,7 +43,7 @@ pub(super) fn offer(entry: &Entry) -> Result<Offer, &'static str> {
             .filter(|numbers| !numbers.is_empty()),
         ..document.limits.clone()
     };
-    let (starter, fill_in) = starter::of_template(entry, default_version.as_deref());
+    let (starter, fill_in) = starter::template_starter(entry, default_version.as_deref());
     Ok(Offer {
         name: entry.name.clone(),
         block: Block::Template,
@@ -55,8 +55,8 @@ pub(super) fn offer(entry: &Entry) -> Result<Offer, &'static str> {
         default_version,
         node_classes: offer.classes().into_iter().map(|name| (name.to_owned(), class(name))).collect(),
         control_plane_classes: offer.control_plane_classes().into_iter().map(str::to_owned).collect(),
-        parameters: told(&offer.parameters()),
-        node_parameters: told(&offer.node_parameters()),
+        parameters: public_rules(&offer.parameters()),
+        node_parameters: public_rules(&offer.node_parameters()),
         default_node_groups: document.default_node_groups.clone(),
         default_control_plane_replicas: document.default_control_plane_replicas,
         limits,
@@ -69,11 +69,12 @@ pub(super) fn offer(entry: &Entry) -> Result<Offer, &'static str> {
     })
 }
 
-/// Rules without where the values go; of what names a Secret nothing that could be one's name.
-fn told(rules: &[(&str, &Rule)]) -> BTreeMap<String, Rule> {
-    let told = |rule: &Rule| {
+/// Rules without their targets. A rule for the name of a Secret also loses allowed values, pattern and default, because these could be such
+/// a name.
+fn public_rules(rules: &[(&str, &Rule)]) -> BTreeMap<String, Rule> {
+    let public_rule = |rule: &Rule| {
         let rule = Rule { target: None, ..rule.clone() };
         if rule.secret { Rule { allowed: vec![], pattern: None, default: None, ..rule } } else { rule }
     };
-    rules.iter().map(|(name, rule)| ((*name).to_owned(), told(rule))).collect()
+    rules.iter().map(|(name, rule)| ((*name).to_owned(), public_rule(rule))).collect()
 }

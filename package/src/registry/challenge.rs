@@ -1,25 +1,25 @@
-//! What a registry answers to a request without credentials: where to get them (`WWW-Authenticate`).
+//! Authentication challenges of a registry (`WWW-Authenticate`).
 
 use std::collections::BTreeMap;
 
-/// A way to be let in.
+/// A way of authentication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Challenge {
     /// Name and password with every request.
     Basic,
     /// A token from another server.
     Bearer {
-        /// Where tokens are given out.
+        /// Address of the token server.
         realm: String,
-        /// What that server calls this registry.
+        /// Name of this registry at that server.
         service: Option<String>,
-        /// What the token has to be for.
+        /// Required scope of the token.
         scope: Option<String>,
     },
 }
 
-/// Reads a header; the strongest way first. Ways that are not known are left out.
-pub fn parse(header: &str) -> Vec<Challenge> {
+/// Parses a header; the strongest way comes first. Unknown ways are omitted.
+pub fn parse_challenges(header: &str) -> Vec<Challenge> {
     let mut found = Vec::new();
     let mut scheme = String::new();
     let mut parameters = BTreeMap::new();
@@ -31,7 +31,7 @@ pub fn parse(header: &str) -> Vec<Challenge> {
             parameters.insert(word.to_ascii_lowercase(), value);
             rest = after.trim_start_matches([',', ' ']);
         } else {
-            found.extend(challenge(&scheme, &mut parameters));
+            found.extend(build_challenge(&scheme, &mut parameters));
             word.clone_into(&mut scheme);
             rest = after.trim_start_matches([',', ' ']);
             if word.is_empty() {
@@ -39,12 +39,12 @@ pub fn parse(header: &str) -> Vec<Challenge> {
             }
         }
     }
-    found.extend(challenge(&scheme, &mut parameters));
+    found.extend(build_challenge(&scheme, &mut parameters));
     found.sort_by_key(|challenge| matches!(challenge, Challenge::Basic));
     found
 }
 
-fn challenge(scheme: &str, parameters: &mut BTreeMap<String, String>) -> Option<Challenge> {
+fn build_challenge(scheme: &str, parameters: &mut BTreeMap<String, String>) -> Option<Challenge> {
     let mut parameters = std::mem::take(parameters);
     match scheme.to_ascii_lowercase().as_str() {
         "basic" => Some(Challenge::Basic),
@@ -61,7 +61,7 @@ fn split_word(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| c == '=' || c == ',' || c.is_whitespace()).unwrap_or(text.len()))
 }
 
-/// A quoted value may hold commas and escaped quotes.
+/// Splits off a value. A quoted value may contain commas and escaped quotes.
 fn split_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let (value, rest) = text.split_at(text.find([',', ' ']).unwrap_or(text.len()));
@@ -111,7 +111,7 @@ mod tests {
             ("Bearer realm=\"unfinished", vec![bearer("unfinished", None, None)]),
             ("=,=", vec![]),
         ] {
-            assert_eq!(parse(header), expected, "{header}");
+            assert_eq!(parse_challenges(header), expected, "{header}");
         }
     }
 }

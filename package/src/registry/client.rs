@@ -1,4 +1,4 @@
-//! The distribution API: what is there, and putting there what is not.
+//! The distribution API: reads artifacts, and uploads missing blobs.
 
 mod platforms;
 
@@ -8,12 +8,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use super::{
     Reference, challenge,
     credentials::Credentials,
-    http::{Answer, Http, resolve},
+    http::{Http, HttpResponse, resolve_location},
     login::Login,
 };
 use crate::oci::{
     Artifact, DOCKER_INDEX, DOCKER_MANIFEST, Descriptor, Digest, INDEX, MANIFEST, is_index, is_manifest,
-    layout::named,
+    layout::referenced_blobs,
 };
 
 /// One repository of one registry.
@@ -21,23 +21,23 @@ pub struct Client {
     http: Http,
     reference: Reference,
     credentials: Option<Credentials>,
-    /// What worked last.
+    /// Last successful authorization.
     authorization: Option<HeaderValue>,
     scheme: &'static str,
     pushes: bool,
 }
 
-/// What a push did.
+/// Result of a push.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pushed {
-    /// Blobs that were sent.
+pub struct PushSummary {
+    /// Number of blobs sent.
     pub sent: usize,
-    /// Blobs that were there already.
+    /// Number of blobs that the registry already had.
     pub skipped: usize,
 }
 
-/// No package is nested deeper than an index of images.
-const DEPTH: usize = 3;
+/// Maximum nesting: an index of images is the deepest package.
+const MAX_DEPTH: usize = 3;
 
 impl Client {
     /// A client for the repository that a reference names.
@@ -45,19 +45,19 @@ impl Client {
         Self { http, reference, credentials, authorization: None, scheme: "https", pushes: false }
     }
 
-    /// Puts an artifact there: first what is named, then what names it, so that nothing incomplete can be read.
+    /// Pushes an artifact: references come after their targets, so nobody reads an incomplete one.
     ///
     /// # Errors
-    /// If the artifact is not complete, or the registry takes something not, or has other bytes afterwards.
-    pub async fn push(&mut self, artifact: &Artifact) -> anyhow::Result<Pushed> {
+    /// If the artifact is incomplete, the registry refuses a part of it, or the registry has other bytes afterwards.
+    pub async fn push(&mut self, artifact: &Artifact) -> anyhow::Result<PushSummary> {
         self.pushes = true;
-        self.scheme = self.http.scheme(self.host()).await;
-        let mut pushed = Pushed::default();
-        let root = artifact.root.clone();
-        self.push_inner(artifact, &root, &mut pushed).await?;
-        // Without a tag it can be had by its digest.
-        let name = self.reference.tag.clone().unwrap_or_else(|| root.digest.to_string());
-        self.put_manifest(&name, &root, artifact.blob(&root)?).await?;
+        self.scheme = self.http.scheme(self.registry_host()).await;
+        let mut pushed = PushSummary::default();
+        let verify_root = artifact.root.clone();
+        self.push_inner(artifact, &verify_root, &mut pushed).await?;
+        // Without a tag the artifact is available by its digest.
+        let name = self.reference.tag.clone().unwrap_or_else(|| verify_root.digest.to_string());
+        self.put_manifest(&name, &verify_root, artifact.blob(&verify_root)?).await?;
         Ok(pushed)
     }
 
@@ -65,14 +65,14 @@ impl Client {
         &mut self,
         artifact: &Artifact,
         parent: &Descriptor,
-        pushed: &mut Pushed,
+        pushed: &mut PushSummary,
     ) -> anyhow::Result<()> {
-        for descriptor in named(&parent.media_type, artifact.blob(parent)?) {
+        for descriptor in referenced_blobs(&parent.media_type, artifact.blob(parent)?) {
             let bytes = artifact.blob(&descriptor)?;
             if is_manifest(&descriptor.media_type) || is_index(&descriptor.media_type) {
                 Box::pin(self.push_inner(artifact, &descriptor, pushed)).await?;
                 self.put_manifest(descriptor.digest.as_str(), &descriptor, bytes).await?;
-            } else if self.has(&descriptor.digest).await? {
+            } else if self.has_blob(&descriptor.digest).await? {
                 pushed.skipped += 1;
             } else {
                 self.put_blob(&descriptor.digest, bytes).await?;
@@ -82,32 +82,32 @@ impl Client {
         Ok(())
     }
 
-    /// Reads an artifact with everything that it names.
+    /// Reads an artifact with all of its blobs.
     ///
     /// # Errors
-    /// If it is not there, or something in it is missing or has other bytes than its digest says.
+    /// If it does not exist, or a blob is missing or does not match its digest.
     pub async fn pull(&mut self) -> anyhow::Result<Artifact> {
-        self.scheme = self.http.scheme(self.host()).await;
-        let answer = self.manifest().await?;
+        self.scheme = self.http.scheme(self.registry_host()).await;
+        let answer = self.fetch_manifest().await?;
         let (root, bytes) = self.root(answer)?;
         let mut artifact = Artifact { root: root.clone(), blobs: [(root.digest.clone(), bytes)].into() };
-        self.pull_inner(&mut artifact, &root, DEPTH).await?;
+        self.pull_inner(&mut artifact, &root, MAX_DEPTH).await?;
         Ok(artifact)
     }
 
-    /// Asks for what the reference names, an image or an index of images.
-    async fn manifest(&mut self) -> anyhow::Result<Answer> {
+    /// Requests the referenced image or index of images.
+    async fn fetch_manifest(&mut self) -> anyhow::Result<HttpResponse> {
         let name = self.reference.name()?.to_owned();
         let accept = [MANIFEST, INDEX, DOCKER_MANIFEST, DOCKER_INDEX].join(", ");
         let headers = [(header::ACCEPT, accept.as_str())];
         self.send(Method::GET, &format!("manifests/{name}"), &headers, &[]).await
     }
 
-    /// What was answered, if it is what was asked for.
-    fn root(&self, answer: Answer) -> anyhow::Result<(Descriptor, Vec<u8>)> {
-        self.expect(&answer, &[StatusCode::OK], "cannot be read")?;
+    /// The response, if it matches the request.
+    fn root(&self, answer: HttpResponse) -> anyhow::Result<(Descriptor, Vec<u8>)> {
+        self.expect_status(&answer, &[StatusCode::OK], "cannot be read")?;
         let media_type = answer.header(header::CONTENT_TYPE).unwrap_or_default();
-        let root = crate::oci::describe(media_type.split(';').next().unwrap_or_default(), &answer.body);
+        let root = crate::oci::describe_blob(media_type.split(';').next().unwrap_or_default(), &answer.body);
         if let Some(digest) = &self.reference.digest {
             ensure!(*digest == root.digest, "{} answers with {} instead", self.reference, root.digest);
         }
@@ -121,12 +121,12 @@ impl Client {
         depth: usize,
     ) -> anyhow::Result<()> {
         ensure!(depth > 0, "{} is nested too deep for a package", self.reference);
-        for descriptor in named(&parent.media_type, artifact.blob(parent)?) {
+        for descriptor in referenced_blobs(&parent.media_type, artifact.blob(parent)?) {
             let inner = is_manifest(&descriptor.media_type) || is_index(&descriptor.media_type);
             let path = format!("{}/{}", if inner { "manifests" } else { "blobs" }, descriptor.digest);
             let headers = [(header::ACCEPT, descriptor.media_type.as_str())];
             let answer = self.send(Method::GET, &path, if inner { &headers } else { &[] }, &[]).await?;
-            self.expect(&answer, &[StatusCode::OK], &format!("lacks {}", descriptor.digest))?;
+            self.expect_status(&answer, &[StatusCode::OK], &format!("lacks {}", descriptor.digest))?;
             artifact.blobs.insert(descriptor.digest.clone(), answer.body);
             artifact.blob(&descriptor)?;
             if inner {
@@ -136,24 +136,24 @@ impl Client {
         Ok(())
     }
 
-    async fn has(&mut self, digest: &Digest) -> anyhow::Result<bool> {
+    async fn has_blob(&mut self, digest: &Digest) -> anyhow::Result<bool> {
         let answer = self.send(Method::HEAD, &format!("blobs/{digest}"), &[], &[]).await?;
-        self.expect(&answer, &[StatusCode::OK, StatusCode::NOT_FOUND], "does not say what it has")?;
+        self.expect_status(&answer, &[StatusCode::OK, StatusCode::NOT_FOUND], "does not say what it has")?;
         Ok(answer.status == StatusCode::OK)
     }
 
-    /// In one piece: the largest blob is a program of a few megabytes.
+    /// Uploads in one piece: the largest blob is a program of a few megabytes.
     async fn put_blob(&mut self, digest: &Digest, bytes: &[u8]) -> anyhow::Result<()> {
         let answer = self.send(Method::POST, "blobs/uploads/", &[], &[]).await?;
-        self.expect(&answer, &[StatusCode::ACCEPTED], "takes no uploads")?;
+        self.expect_status(&answer, &[StatusCode::ACCEPTED], "takes no uploads")?;
         let location =
             answer.headers.get(header::LOCATION).context("the registry names no place to upload to")?;
-        let location = resolve(&self.uri("blobs/uploads/")?, location)?;
+        let location = resolve_location(&self.uri("blobs/uploads/")?, location)?;
         let join = if location.query().is_some() { '&' } else { '?' };
-        let uri: Uri = format!("{location}{join}digest={digest}").parse()?;
+        let build_uri: Uri = format!("{location}{join}digest={digest}").parse()?;
         let headers = [(header::CONTENT_TYPE, "application/octet-stream")];
-        let answer = self.send_to(Method::PUT, &uri, &headers, bytes).await?;
-        self.expect(&answer, &[StatusCode::CREATED], &format!("does not take {digest}"))
+        let answer = self.send_to(Method::PUT, &build_uri, &headers, bytes).await?;
+        self.expect_status(&answer, &[StatusCode::CREATED], &format!("does not take {digest}"))
     }
 
     async fn put_manifest(
@@ -165,7 +165,7 @@ impl Client {
         let headers = [(header::CONTENT_TYPE, descriptor.media_type.as_str())];
         let answer = self.send(Method::PUT, &format!("manifests/{name}"), &headers, bytes).await?;
         let accepted = [StatusCode::CREATED, StatusCode::OK, StatusCode::ACCEPTED];
-        self.expect(&answer, &accepted, &format!("does not take the manifest {name}"))?;
+        self.expect_status(&answer, &accepted, &format!("does not take the manifest {name}"))?;
         let digest = answer.header("docker-content-digest").unwrap_or(descriptor.digest.as_str());
         ensure!(
             digest == descriptor.digest.as_str(),
@@ -175,7 +175,12 @@ impl Client {
         Ok(())
     }
 
-    fn expect(&self, answer: &Answer, statuses: &[StatusCode], what: &str) -> anyhow::Result<()> {
+    fn expect_status(
+        &self,
+        answer: &HttpResponse,
+        statuses: &[StatusCode],
+        what: &str,
+    ) -> anyhow::Result<()> {
         if statuses.contains(&answer.status) {
             return Ok(());
         }
@@ -189,23 +194,23 @@ impl Client {
                 };
                 bail!(
                     "{repository} {what} ({}): {with}; log in with docker login or podman login",
-                    answer.complaint()
+                    answer.error_message()
                 )
             }
-            _ => bail!("{repository} {what}: {}", answer.complaint()),
+            _ => bail!("{repository} {what}: {}", answer.error_message()),
         }
     }
 
-    fn host(&self) -> &str {
+    fn registry_host(&self) -> &str {
         match self.reference.registry.as_str() {
-            // Its web site has the name that everybody uses, its registry another one.
+            // Docker Hub's web site has the common name; its registry has another.
             "docker.io" => "registry-1.docker.io",
             other => other,
         }
     }
 
     fn uri(&self, path: &str) -> anyhow::Result<Uri> {
-        format!("{}://{}/v2/{}/{path}", self.scheme, self.host(), self.reference.path)
+        format!("{}://{}/v2/{}/{path}", self.scheme, self.registry_host(), self.reference.path)
             .parse()
             .with_context(|| format!("{} is no address", self.reference))
     }
@@ -216,25 +221,25 @@ impl Client {
         path: &str,
         headers: &[(HeaderName, &str)],
         body: &[u8],
-    ) -> anyhow::Result<Answer> {
+    ) -> anyhow::Result<HttpResponse> {
         let uri = self.uri(path)?;
         self.send_to(method, &uri, headers, body).await
     }
 
-    /// Sends a request, and once more with credentials if it takes some.
+    /// Sends a request, and repeats it once with credentials if the registry requires them.
     async fn send_to(
         &mut self,
         method: Method,
         uri: &Uri,
         headers: &[(HeaderName, &str)],
         body: &[u8],
-    ) -> anyhow::Result<Answer> {
+    ) -> anyhow::Result<HttpResponse> {
         let mut all = HeaderMap::new();
         for (name, value) in headers {
             all.insert(name, HeaderValue::from_str(value)?);
         }
-        // Some registries have uploads sent to another server, with what it needs in the address.
-        let ours = same_server(uri, &self.uri("")?);
+        // Some registries redirect uploads to another server, with the authorization in the address.
+        let ours = is_same_server(uri, &self.uri("")?);
         if let Some(authorization) = self.authorization.as_ref().filter(|_| ours) {
             all.insert(header::AUTHORIZATION, authorization.clone());
         }
@@ -243,7 +248,8 @@ impl Client {
             return Ok(answer);
         }
         let ways = answer.headers.get_all(header::WWW_AUTHENTICATE).iter();
-        let ways: Vec<_> = ways.filter_map(|way| way.to_str().ok()).flat_map(challenge::parse).collect();
+        let ways: Vec<_> =
+            ways.filter_map(|way| way.to_str().ok()).flat_map(challenge::parse_challenges).collect();
         let login = Login {
             http: &self.http,
             path: &self.reference.path,
@@ -257,8 +263,8 @@ impl Client {
     }
 }
 
-/// Whether two addresses lead to one server, by the same means: what is sent to it over TLS is not sent to it without.
-fn same_server(one: &Uri, other: &Uri) -> bool {
+/// Whether two addresses have the same server and scheme. Data for TLS must not go to the same server without TLS.
+fn is_same_server(one: &Uri, other: &Uri) -> bool {
     let of = |uri: &Uri| {
         let usual = if uri.scheme_str() == Some("http") { 80 } else { 443 };
         (uri.scheme().cloned(), uri.host().map(str::to_ascii_lowercase), uri.port_u16().unwrap_or(usual))
@@ -272,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_server_is_the_same_by_scheme_host_and_port() {
-        let same = |one: &str, other: &str| same_server(&one.parse().unwrap(), &other.parse().unwrap());
+        let same = |one: &str, other: &str| is_same_server(&one.parse().unwrap(), &other.parse().unwrap());
         assert!(same("https://r.example.com/v2/", "https://R.example.com:443/upload"));
         assert!(same("http://localhost:5000/a", "http://localhost:5000/b"));
         assert!(!same("https://r.example.com/", "http://r.example.com/"));

@@ -1,4 +1,4 @@
-//! The command line of `cargo xpkg push`, and reading a package for other commands.
+//! The command line of `cargo xpkg push`, and package reads for other commands.
 
 use std::{collections::BTreeSet, io::Write, path::PathBuf};
 
@@ -13,7 +13,7 @@ use crate::oci::{Artifact, layout};
 /// ~/.docker/config.json, `XDG_RUNTIME_DIR`/containers/auth.json, ~/.config/containers/auth.json. `HTTPS_PROXY`,
 /// `ALL_PROXY` and `NO_PROXY` are heeded. What the registry has already is not sent again.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Arguments {
+pub struct PushArgs {
     /// What `cargo xpkg build` made: the folder of one package, or an archive (.xpkg).
     #[arg(value_name = "DIR")]
     package: PathBuf,
@@ -32,11 +32,11 @@ pub struct Connection {
     plain_http: bool,
 }
 
-/// Pushes and prints.
+/// Pushes a package and prints its reference.
 ///
 /// # Errors
-/// If there is no such package, or the registry does not take it.
-pub fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
+/// If the package does not exist, or the registry refuses it.
+pub fn run(arguments: &PushArgs, out: &mut impl Write) -> anyhow::Result<()> {
     let artifact = layout::open(&arguments.package)?;
     let reference = arguments.reference.clone();
     if let Some(digest) = &reference.digest {
@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
             artifact.root.digest
         );
     }
-    let mut client = client(&reference, arguments.connection)?;
+    let mut client = build_client(&reference, arguments.connection)?;
     let pushed = block_on(client.push(&artifact))??;
     eprintln!("{} blobs sent, {} were there already", pushed.sent, pushed.skipped);
     writeln!(out, "{}@{}", reference.repository(), artifact.root.digest).context("cannot print")
@@ -56,36 +56,44 @@ pub fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
 /// Reads a package from a registry.
 ///
 /// # Errors
-/// If it is not there.
-pub fn pull(reference: &Reference, connection: Connection) -> anyhow::Result<Artifact> {
-    let mut client = client(reference, connection)?;
+/// If it does not exist.
+pub fn pull_artifact(reference: &Reference, connection: Connection) -> anyhow::Result<Artifact> {
+    let mut client = build_client(reference, connection)?;
     block_on(client.pull())?
 }
 
-/// The platforms for which a registry has an image; none where it has no such image.
+/// The platforms of an image in a registry; none if there is no such image.
 ///
 /// # Errors
-/// If the registry does not say.
-pub fn platforms(reference: &Reference, connection: Connection) -> anyhow::Result<Option<BTreeSet<String>>> {
-    let mut client = client(reference, connection)?;
-    block_on(client.platforms())?
+/// If the registry does not answer.
+pub fn list_platforms(
+    reference: &Reference,
+    connection: Connection,
+) -> anyhow::Result<Option<BTreeSet<String>>> {
+    let mut client = build_client(reference, connection)?;
+    block_on(client.list_platforms())?
 }
 
-/// Reads a file from a web server.
+/// Downloads a file from a web server.
 ///
 /// # Errors
-/// If it is not there.
-pub fn download(url: &str) -> anyhow::Result<Vec<u8>> {
+/// If it does not exist.
+pub fn download_file(url: &str) -> anyhow::Result<Vec<u8>> {
     let uri: http::Uri = url.parse().with_context(|| format!("{url:?} is no address"))?;
     let http = Http::new(None)?;
     let headers = http::HeaderMap::new();
     let answer = block_on(http.send(http::Method::GET, &uri, &headers, &[]))??;
-    anyhow::ensure!(answer.status.is_success(), "{} answers {}", super::http::shown(&uri), answer.status);
+    anyhow::ensure!(
+        answer.status.is_success(),
+        "{} answers {}",
+        super::http::redact_query(&uri),
+        answer.status
+    );
     Ok(answer.body)
 }
 
-fn client(reference: &Reference, connection: Connection) -> anyhow::Result<Client> {
-    let credentials = credentials::read(&credentials::files(), reference)?;
+fn build_client(reference: &Reference, connection: Connection) -> anyhow::Result<Client> {
+    let credentials = credentials::read_credentials(&credentials::login_files(), reference)?;
     Ok(Client::new(Http::new(Some(connection.plain_http))?, reference.clone(), credentials))
 }
 

@@ -1,4 +1,4 @@
-//! Credentials: what `docker login` and `podman login` left in their files, and the helpers that those name.
+//! Credentials: the files of `docker login` and `podman login`, and the helpers in them.
 
 use std::{
     collections::BTreeMap,
@@ -15,45 +15,45 @@ use serde::Deserialize;
 
 use super::Reference;
 
-/// What is shown to a registry. It has no `Debug`, so that it gets into no log.
+/// Credentials for a registry. The type has no `Debug`, so no log can contain it.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credentials {
     /// Name and password.
     Basic {
-        /// Name.
+        /// User name.
         user: String,
         /// Password, or a token in its place.
         password: String,
     },
-    /// What a token server changes into tokens.
+    /// Refresh token, which a token server exchanges for tokens.
     Identity(String),
 }
 
-/// Where a file says that credentials are.
+/// Location of credentials according to a file.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum CredentialLocation {
     /// In the file.
-    Here(Credentials),
+    InFile(Credentials),
     /// With the program `docker-credential-<name>`, under this key.
     Helper {
-        /// End of the program's name.
+        /// Suffix of the program's name.
         name: String,
-        /// What it is asked for.
+        /// Key of the request.
         key: String,
     },
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Config {
-    auths: BTreeMap<String, Entry>,
+struct LoginFile {
+    auths: BTreeMap<String, LoginEntry>,
     cred_helpers: BTreeMap<String, String>,
     creds_store: String,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "lowercase")]
-struct Entry {
+struct LoginEntry {
     auth: String,
     username: String,
     password: String,
@@ -62,46 +62,48 @@ struct Entry {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Helped {
+struct HelperOutput {
     username: String,
     secret: String,
 }
 
-/// What a file says about a repository: an entry for a path in the registry wins over one for the registry.
+/// Finds the credentials of a repository in a file. An entry for a path in the registry wins over one for the registry.
 ///
 /// # Errors
-/// If the file is not what it should be. Its content is not repeated.
-pub fn find(text: &str, reference: &Reference) -> anyhow::Result<Option<Found>> {
-    let config: Config = serde_json::from_str(text)
+/// If the file is invalid. The error does not repeat its content.
+pub fn find_credentials(text: &str, reference: &Reference) -> anyhow::Result<Option<CredentialLocation>> {
+    let config: LoginFile = serde_json::from_str(text)
         .map_err(|error| anyhow::anyhow!("line {}: not the JSON of a login file", error.line()))?;
     let mut path = reference.repository();
-    let mut places = vec![path.clone()];
+    let mut login_file_paths = vec![path.clone()];
     while let Some((parent, _)) = path.rsplit_once('/') {
-        places.push(parent.to_owned());
+        login_file_paths.push(parent.to_owned());
         path = parent.to_owned();
     }
     if ["docker.io", "registry-1.docker.io"].contains(&reference.registry.as_str()) {
-        places.push("index.docker.io".to_owned());
+        login_file_paths.push("index.docker.io".to_owned());
     }
-    for place in &places {
-        let helper = config.cred_helpers.iter().find(|(key, _)| bare(key) == place);
+    for place in &login_file_paths {
+        let helper = config.cred_helpers.iter().find(|(key, _)| normalize_key(key) == place);
         if let Some((key, name)) = helper.filter(|(_, name)| !name.is_empty()) {
-            return Ok(Some(Found::Helper { name: name.clone(), key: key.clone() }));
+            return Ok(Some(CredentialLocation::Helper { name: name.clone(), key: key.clone() }));
         }
-        let Some((key, auth)) = config.auths.iter().find(|(key, _)| bare(key) == place) else { continue };
+        let Some((key, auth)) = config.auths.iter().find(|(key, _)| normalize_key(key) == place) else {
+            continue;
+        };
         if let Some(credentials) = auth.credentials().with_context(|| format!("the entry {key:?}"))? {
-            return Ok(Some(Found::Here(credentials)));
+            return Ok(Some(CredentialLocation::InFile(credentials)));
         }
-        // An entry without content says that the store has it.
+        // An empty entry refers to the credential store.
         if !config.creds_store.is_empty() {
-            return Ok(Some(Found::Helper { name: config.creds_store, key: key.clone() }));
+            return Ok(Some(CredentialLocation::Helper { name: config.creds_store, key: key.clone() }));
         }
     }
     Ok((!config.creds_store.is_empty())
-        .then(|| Found::Helper { name: config.creds_store, key: reference.registry.clone() }))
+        .then(|| CredentialLocation::Helper { name: config.creds_store, key: reference.registry.clone() }))
 }
 
-impl Entry {
+impl LoginEntry {
     fn credentials(&self) -> anyhow::Result<Option<Credentials>> {
         if !self.identitytoken.is_empty() {
             return Ok(Some(Credentials::Identity(self.identitytoken.clone())));
@@ -125,22 +127,22 @@ impl Entry {
     }
 }
 
-/// The key of an entry without what different tools put around it.
-fn bare(key: &str) -> &str {
+/// The key of an entry without the additions of different tools.
+fn normalize_key(key: &str) -> &str {
     let key = key.strip_prefix("https://").or_else(|| key.strip_prefix("http://")).unwrap_or(key);
     let key = key.trim_end_matches('/');
     key.strip_suffix("/v1").or_else(|| key.strip_suffix("/v2")).unwrap_or(key)
 }
 
-/// The login files that exist, in the order in which they are read; one that `REGISTRY_AUTH_FILE` names has to, as with podman.
-pub fn files() -> Vec<PathBuf> {
+/// The existing login files, in order of precedence. A file in `REGISTRY_AUTH_FILE` must exist, as with podman.
+pub fn login_files() -> Vec<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let user = fs::metadata("/proc/self").ok().map(|process| process.uid());
     let named = variable("REGISTRY_AUTH_FILE");
     places(variable, user).filter(|path| path.is_file() || Some(path) == named.as_ref()).collect()
 }
 
-/// Where such files may be: podman's also where there is no `XDG_RUNTIME_DIR`, as for root, and those that outlive a session
+/// Possible locations of such files: podman's also without `XDG_RUNTIME_DIR`, as for root, and those that outlive a session
 /// (containers-auth.json(5)).
 fn places(variable: impl Fn(&str) -> Option<PathBuf>, user: Option<u32>) -> impl Iterator<Item = PathBuf> {
     let below_home = |folder: &str| Some(variable("HOME")?.join(folder));
@@ -158,18 +160,18 @@ fn places(variable: impl Fn(&str) -> Option<PathBuf>, user: Option<u32>) -> impl
     .flatten()
 }
 
-/// The credentials for a repository, or none: the first file that knows the registry decides.
+/// The credentials of a repository, if any. The first file with the registry decides.
 ///
 /// # Errors
-/// If a file or a helper does not work.
-pub fn read(files: &[PathBuf], reference: &Reference) -> anyhow::Result<Option<Credentials>> {
+/// If a file is invalid or a helper fails.
+pub fn read_credentials(files: &[PathBuf], reference: &Reference) -> anyhow::Result<Option<Credentials>> {
     for file in files {
         let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-        let found = find(&text, reference).with_context(|| file.display().to_string())?;
+        let found = find_credentials(&text, reference).with_context(|| file.display().to_string())?;
         match found {
-            Some(Found::Here(credentials)) => return Ok(Some(credentials)),
-            Some(Found::Helper { name, key }) => {
-                if let Some(credentials) = ask(&name, &key)? {
+            Some(CredentialLocation::InFile(credentials)) => return Ok(Some(credentials)),
+            Some(CredentialLocation::Helper { name, key }) => {
+                if let Some(credentials) = ask_helper(&name, &key)? {
                     return Ok(Some(credentials));
                 }
             }
@@ -179,8 +181,8 @@ pub fn read(files: &[PathBuf], reference: &Reference) -> anyhow::Result<Option<C
     Ok(None)
 }
 
-/// Asks a helper, which knows the answer or says that it does not.
-fn ask(name: &str, key: &str) -> anyhow::Result<Option<Credentials>> {
+/// Asks a helper, which may have no credentials.
+fn ask_helper(name: &str, key: &str) -> anyhow::Result<Option<Credentials>> {
     ensure!(
         name.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)),
         "{name:?} is no name of a credential helper"
@@ -200,7 +202,7 @@ fn ask(name: &str, key: &str) -> anyhow::Result<Option<Credentials>> {
     if !output.status.success() {
         return Ok(None);
     }
-    let helped: Helped = serde_json::from_slice(&output.stdout)
+    let helped: HelperOutput = serde_json::from_slice(&output.stdout)
         .ok()
         .with_context(|| format!("{program} answers something else than credentials"))?;
     Ok(Some(if helped.username == "<token>" {
@@ -215,11 +217,11 @@ mod tests {
     use super::*;
 
     fn found(config: &str, reference: &str) -> Option<String> {
-        let found = find(config, &reference.parse().unwrap()).unwrap()?;
+        let found = find_credentials(config, &reference.parse().unwrap()).unwrap()?;
         Some(match found {
-            Found::Here(Credentials::Basic { user, password }) => format!("{user}:{password}"),
-            Found::Here(Credentials::Identity(token)) => format!("token {token}"),
-            Found::Helper { name, key } => format!("helper {name} {key}"),
+            CredentialLocation::InFile(Credentials::Basic { user, password }) => format!("{user}:{password}"),
+            CredentialLocation::InFile(Credentials::Identity(token)) => format!("token {token}"),
+            CredentialLocation::Helper { name, key } => format!("helper {name} {key}"),
         })
     }
 
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn login_files_are_where_docker_and_podman_leave_them() {
+    fn login_files_are_found_at_the_paths_of_docker_and_podman() {
         let of = |set: &[(&str, &str)]| -> Vec<String> {
             let variable =
                 |name: &str| set.iter().find(|(key, _)| *key == name).map(|(_, value)| PathBuf::from(value));
@@ -272,14 +274,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_file_is_said_without_its_content() {
+    fn problems_of_a_file_are_reported_without_its_content() {
         for (file, what) in [
             ("{\n\"auths\": {\"r.example\": {\"auth\": \"not base 64\"}}}", "not base64"),
             ("{\"auths\": {\"r.example\": {\"auth\": \"YQ==\"}}}", "no colon"),
             ("{\n\n not json", "line 3"),
         ] {
-            let said = format!("{:#}", find(file, &"r.example/f".parse().unwrap()).err().unwrap());
-            assert!(said.contains(what) && !said.contains("not base 64"), "{said}");
+            let message =
+                format!("{:#}", find_credentials(file, &"r.example/f".parse().unwrap()).err().unwrap());
+            assert!(message.contains(what) && !message.contains("not base 64"), "{message}");
         }
     }
 }

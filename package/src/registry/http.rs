@@ -1,7 +1,7 @@
-//! Connections: HTTP/1.1 over TLS, with the certificates that this machine trusts (`SSL_CERT_FILE` names others), directly or through
-//! the proxy that the environment names.
+//! Connections: HTTP/1.1 over TLS, with this machine's trusted certificates (`SSL_CERT_FILE` names others), directly or through the
+//! environment's proxy.
 //!
-//! Nothing is tried twice here: a push that failed is repeated by whoever started it, and skips what is there already.
+//! Nothing is retried here: the user repeats a failed push, and the push skips existing blobs.
 
 use std::{io::Cursor, sync::Arc, time::Duration};
 
@@ -19,18 +19,18 @@ use hyper_util::{
 
 use super::proxy::Proxy;
 
-/// A program of some megabytes over a slow line takes no longer.
+/// Request timeout: enough for a program of some megabytes over a slow connection.
 const TIMEOUT: Duration = Duration::from_mins(5);
-/// Larger answers than any package are refused.
-const MOST: usize = 256 << 20;
+/// Maximum response size: larger than any package.
+const MAX_BODY_BYTES: usize = 256 << 20;
 const REDIRECTS: usize = 5;
 
 type Body = Full<Cursor<Vec<u8>>>;
 type Direct = HttpsConnector<HttpConnector>;
-/// TLS to a server, in a tunnel of the proxy, to which there may be TLS too.
+/// TLS to a server, in a tunnel of the proxy, with optional TLS to the proxy.
 type Proxied = Client<HttpsConnector<Tunnel<Direct>>, Body>;
 
-/// A client. Connections are kept between requests.
+/// A client. It keeps connections between requests.
 #[derive(Debug)]
 pub struct Http {
     client: Client<Direct, Body>,
@@ -38,22 +38,22 @@ pub struct Http {
     plain: Option<bool>,
 }
 
-/// What a server said.
+/// Response of a server.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct HttpResponse {
     /// Status.
     pub status: StatusCode,
     /// Headers.
     pub headers: HeaderMap,
-    /// The whole body.
+    /// The complete body.
     pub body: Vec<u8>,
 }
 
 impl Http {
-    /// A client that speaks plain HTTP only with this machine itself, unless `plain` allows it everywhere. None: whoever starts it cannot.
+    /// A client. It uses plain HTTP only with this machine, unless `plain` allows it everywhere. None: the user has no option to allow it.
     ///
     /// # Errors
-    /// If this machine has no certificates that it trusts, or names a proxy that cannot be used.
+    /// If this machine has no trusted certificates, or its proxy is unusable.
     pub fn new(plain: Option<bool>) -> anyhow::Result<Self> {
         let tls = || {
             HttpsConnectorBuilder::new()
@@ -61,7 +61,9 @@ impl Http {
                 .context("no trusted certificates; install a CA bundle, or name one with SSL_CERT_FILE")
         };
         let direct = tls()?.https_or_http().enable_http1().build();
-        let proxied = match Proxy::of(|name| Some(std::env::var_os(name)?.to_string_lossy().into_owned()))? {
+        let proxied = match Proxy::from_environment(|name| {
+            Some(std::env::var_os(name)?.to_string_lossy().into_owned())
+        })? {
             Some(proxy) => {
                 let mut tunnel = Tunnel::new(proxy.entry.uri().clone(), direct.clone());
                 if let Some(login) = proxy.entry.basic_auth() {
@@ -75,7 +77,7 @@ impl Http {
         Ok(Self { client: Client::builder(TokioExecutor::new()).build(direct), proxied, plain })
     }
 
-    /// The scheme of a registry: TLS, unless plain HTTP is allowed there and the registry has no TLS.
+    /// The scheme of a registry: TLS, unless plain HTTP is allowed and the registry has no TLS.
     pub async fn scheme(&self, host: &str) -> &'static str {
         if self.plain != Some(true) && !is_loopback(host) {
             return "https";
@@ -87,47 +89,47 @@ impl Http {
         }
     }
 
-    /// Sends a request and follows redirects of reads. Credentials do not follow to another server.
+    /// Sends a request and follows redirects of reads. It sends no credentials to another server.
     ///
     /// # Errors
-    /// If there is no answer in time, or it is too large, or the way to it is not safe.
+    /// If there is no response in time, it is too large, or the connection is insecure.
     pub async fn send(
         &self,
         method: Method,
         uri: &Uri,
         headers: &HeaderMap,
         body: &[u8],
-    ) -> anyhow::Result<Answer> {
+    ) -> anyhow::Result<HttpResponse> {
         let mut uri = uri.clone();
         let mut headers = headers.clone();
         for _ in 0..=REDIRECTS {
-            let answer = tokio::time::timeout(TIMEOUT, self.once(&method, &uri, &headers, body))
+            let answer = tokio::time::timeout(TIMEOUT, self.send_once(&method, &uri, &headers, body))
                 .await
                 .with_context(|| format!("no answer in {} s", TIMEOUT.as_secs()))
                 .flatten()
-                .with_context(|| format!("{method} {} failed", shown(&uri)))?;
+                .with_context(|| format!("{method} {} failed", redact_query(&uri)))?;
             let reads = method == Method::GET || method == Method::HEAD;
             let Some(location) = answer.headers.get(header::LOCATION).filter(|_| {
                 reads && answer.status.is_redirection() && answer.status != StatusCode::NOT_MODIFIED
             }) else {
                 return Ok(answer);
             };
-            let next = resolve(&uri, location)?;
+            let next = resolve_location(&uri, location)?;
             if next.authority() != uri.authority() || next.scheme() != uri.scheme() {
                 headers.remove(header::AUTHORIZATION);
             }
             uri = next;
         }
-        bail!("{} leads in circles ({REDIRECTS} redirects)", shown(&uri))
+        bail!("{} leads in circles ({REDIRECTS} redirects)", redact_query(&uri))
     }
 
-    async fn once(
+    async fn send_once(
         &self,
         method: &Method,
         uri: &Uri,
         headers: &HeaderMap,
         body: &[u8],
-    ) -> anyhow::Result<Answer> {
+    ) -> anyhow::Result<HttpResponse> {
         let host = uri.host().context("the address has no host")?;
         let option = self.plain.map_or("", |_| ", or --plain-http in a network that you trust");
         ensure!(
@@ -139,31 +141,31 @@ impl Http {
         *request.headers_mut() = headers.clone();
         let agent = HeaderValue::from_static(concat!("cargo-xpkg/", env!("CARGO_PKG_VERSION")));
         request.headers_mut().insert(header::USER_AGENT, agent);
-        // hyper says nothing of a body that is empty, and Google's registries refuse an upload of which no length is told (411).
+        // hyper omits the length of an empty body, and Google's registries refuse uploads without a length (411).
         if body.is_empty() && *method != Method::GET && *method != Method::HEAD {
             request.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
-        // Where it fails the cause is what helps: "connection refused", "invalid peer certificate".
-        let response = match self.proxied.as_ref().filter(|(proxy, _)| proxy.leads_to(uri)) {
+        // The cause is the helpful part of the error: "connection refused", "invalid peer certificate".
+        let response = match self.proxied.as_ref().filter(|(proxy, _)| proxy.applies_to(uri)) {
             Some((proxy, client)) => client.request(request).await.with_context(|| {
                 format!("no way through the proxy {} that the environment names", proxy.entry.uri())
             })?,
             None => self.client.request(request).await?,
         };
         let (parts, body) = response.into_parts();
-        let body = Limited::new(body, MOST).collect().await.map_err(anyhow::Error::from_boxed)?;
-        Ok(Answer { status: parts.status, headers: parts.headers, body: body.to_bytes().to_vec() })
+        let body = Limited::new(body, MAX_BODY_BYTES).collect().await.map_err(anyhow::Error::from_boxed)?;
+        Ok(HttpResponse { status: parts.status, headers: parts.headers, body: body.to_bytes().to_vec() })
     }
 }
 
-impl Answer {
+impl HttpResponse {
     /// A header as text.
     pub fn header(&self, name: impl header::AsHeaderName) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// What went wrong, in the server's words where it has any.
-    pub fn complaint(&self) -> String {
+    /// The server's error message, if it has any.
+    pub fn error_message(&self) -> String {
         let errors: serde_json::Value = serde_json::from_slice(&self.body).unwrap_or_default();
         let words: Vec<_> = errors["errors"]
             .as_array()
@@ -181,18 +183,18 @@ impl Answer {
     }
 }
 
-/// The address that a `Location` means, seen from where it was said.
+/// Resolves a `Location` header relative to the request's address.
 ///
 /// # Errors
 /// If it is no address.
-pub fn resolve(from: &Uri, location: &HeaderValue) -> anyhow::Result<Uri> {
+pub fn resolve_location(from: &Uri, location: &HeaderValue) -> anyhow::Result<Uri> {
     let text = location.to_str().context("the server's Location is no text")?;
     let base = format!(
         "{}://{}",
         from.scheme_str().unwrap_or("https"),
         from.authority().context("the address has no host")?
     );
-    // Further on in it, such as in a query, another address may stand.
+    // A later part, such as a query, may contain another address.
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);
     let full = match text {
         _ if scheme.is_some_and(|scheme| !scheme.contains(['/', '?', '#'])) => text.to_owned(),
@@ -202,15 +204,15 @@ pub fn resolve(from: &Uri, location: &HeaderValue) -> anyhow::Result<Uri> {
     full.parse().with_context(|| format!("the server's Location {text:?} is no address"))
 }
 
-/// Without the query, in which signed addresses carry their secret.
-pub fn shown(uri: &Uri) -> String {
+/// An address without its query, because signed addresses carry their secret there.
+pub fn redact_query(uri: &Uri) -> String {
     let text = uri.to_string();
     text.split_once('?').map_or(text.as_str(), |(before, _)| before).to_owned()
 }
 
-/// Whether a host is this machine itself.
+/// Whether a host is this machine.
 pub fn is_loopback(host: &str) -> bool {
-    // A port is behind a name or behind brackets; an address of version 6 without them has none.
+    // The port follows the name or the brackets. An IPv6 address without brackets has none.
     let name = match host.rsplit_once(':') {
         Some((name, _)) if !name.contains(':') || name.ends_with(']') => name,
         _ => host,
@@ -229,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_this_machine_is_spoken_to_without_tls() {
+    fn only_this_machine_is_contacted_without_tls() {
         for host in ["localhost", "localhost:5000", "127.0.0.1:80", "[::1]:5000", "::1"] {
             assert!(is_loopback(host), "{host}");
         }
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_body_is_said_to_be_empty_where_there_could_be_one() {
+    fn requests_with_an_empty_body_have_a_content_length() {
         for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
             let head = head_of(method.clone());
             assert_eq!(head.matches("\ncontent-length: 0").count(), 1, "{method}: {head}");
@@ -281,13 +283,13 @@ mod tests {
             ("1?next=https://x", "https://r.example:5000/v2/a/blobs/uploads/1?next=https://x"),
         ] {
             let location = HeaderValue::from_static(location);
-            assert_eq!(resolve(&from, &location).unwrap().to_string(), expected);
+            assert_eq!(resolve_location(&from, &location).unwrap().to_string(), expected);
         }
     }
 
     #[test]
     fn secrets_in_addresses_are_not_shown() {
         let uri: Uri = "https://cdn.example/blob?signature=secret".parse().unwrap();
-        assert_eq!(shown(&uri), "https://cdn.example/blob");
+        assert_eq!(redact_query(&uri), "https://cdn.example/blob");
     }
 }

@@ -1,4 +1,4 @@
-//! Being let in: from what a registry asks for to what it is shown.
+//! Authentication: from a registry's challenge to the `Authorization` header.
 
 use anyhow::{Context as _, bail};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -7,23 +7,23 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use super::{
     challenge::Challenge,
     credentials::Credentials,
-    http::{Http, shown},
+    http::{Http, redact_query},
 };
 
-/// What it takes to be let in.
+/// Data for the authentication.
 pub struct Login<'a> {
-    /// For the token server.
+    /// Client for the token server.
     pub http: &'a Http,
     /// Path of the repository.
     pub path: &'a str,
-    /// None: as anybody.
+    /// None: anonymous.
     pub credentials: Option<&'a Credentials>,
-    /// Whether something is put there.
+    /// Whether the client pushes.
     pub pushes: bool,
 }
 
 impl Login<'_> {
-    /// What to put into the next request, or nothing if none of the ways can be gone.
+    /// Builds the `Authorization` header of the next request; none if no challenge is supported.
     ///
     /// # Errors
     /// If the token server gives no token.
@@ -31,16 +31,16 @@ impl Login<'_> {
         for way in ways {
             match (way, self.credentials) {
                 (Challenge::Basic, Some(Credentials::Basic { user, password })) => {
-                    return Ok(Some(basic(user, password)?));
+                    return Ok(Some(basic_header(user, password)?));
                 }
                 (Challenge::Bearer { realm, service, scope }, _) => {
                     let actions = if self.pushes { "pull,push" } else { "pull" };
                     let ours = format!("repository:{}:{actions}", self.path);
-                    // The first request of a push is a look, whose challenge asks for no more than `pull`. Quay makes a repository only where
-                    // a token to push is asked for, and lets nobody look into one that is not there.
+                    // The first request of a push is a lookup, whose challenge requires only `pull`. Quay creates a repository only for a
+                    // token with push scope, and refuses lookups in a missing one.
                     let scope = scope.as_deref().filter(|_| !self.pushes).unwrap_or(&ours);
-                    let token = self.token(realm, service.as_deref(), scope).await?;
-                    return Ok(Some(sensitive(&format!("Bearer {token}"))?));
+                    let token = self.fetch_token(realm, service.as_deref(), scope).await?;
+                    return Ok(Some(sensitive_header(&format!("Bearer {token}"))?));
                 }
                 _ => {}
             }
@@ -48,8 +48,8 @@ impl Login<'_> {
         Ok(None)
     }
 
-    /// Gets a token, with the credentials or, where there are none, for anybody.
-    async fn token(&self, realm: &str, service: Option<&str>, scope: &str) -> anyhow::Result<String> {
+    /// Gets a token, with credentials or anonymously.
+    async fn fetch_token(&self, realm: &str, service: Option<&str>, scope: &str) -> anyhow::Result<String> {
         let mut query: Vec<(&str, &str)> = vec![("scope", scope)];
         query.extend(service.map(|service| ("service", service)));
         let mut headers = HeaderMap::new();
@@ -62,24 +62,24 @@ impl Login<'_> {
             let form = HeaderValue::from_static("application/x-www-form-urlencoded");
             headers.insert(header::CONTENT_TYPE, form);
             let uri: Uri = realm.parse().context("the registry's token server has no address")?;
-            self.http.send(Method::POST, &uri, &headers, encoded(&query).as_bytes()).await
+            self.http.send(Method::POST, &uri, &headers, encode_form(&query).as_bytes()).await
         } else {
             if let Some(Credentials::Basic { user, password }) = self.credentials {
-                headers.insert(header::AUTHORIZATION, basic(user, password)?);
+                headers.insert(header::AUTHORIZATION, basic_header(user, password)?);
             }
             let join = if realm.contains('?') { '&' } else { '?' };
-            let uri: Uri = format!("{realm}{join}{}", encoded(&query))
+            let uri: Uri = format!("{realm}{join}{}", encode_form(&query))
                 .parse()
                 .context("the registry's token server has no address")?;
             self.http.send(Method::GET, &uri, &headers, &[]).await
         }
         .with_context(|| format!("no token for {}", self.path))?;
         if answer.status != StatusCode::OK {
-            let server = realm.parse::<Uri>().map_or_else(|_| realm.to_owned(), |uri| shown(&uri));
+            let server = realm.parse::<Uri>().map_or_else(|_| realm.to_owned(), |uri| redact_query(&uri));
             bail!(
                 "{server} gives no token for {} ({}); log in with docker login or podman login",
                 self.path,
-                answer.complaint()
+                answer.error_message()
             );
         }
         let body: serde_json::Value = serde_json::from_slice(&answer.body).unwrap_or_default();
@@ -88,17 +88,17 @@ impl Login<'_> {
     }
 }
 
-fn basic(user: &str, password: &str) -> anyhow::Result<HeaderValue> {
-    sensitive(&format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
+fn basic_header(user: &str, password: &str) -> anyhow::Result<HeaderValue> {
+    sensitive_header(&format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
 }
 
-fn sensitive(text: &str) -> anyhow::Result<HeaderValue> {
+fn sensitive_header(text: &str) -> anyhow::Result<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok().context("the credentials cannot be sent in a header")?;
     value.set_sensitive(true);
     Ok(value)
 }
 
-fn encoded(pairs: &[(&str, &str)]) -> String {
+fn encode_form(pairs: &[(&str, &str)]) -> String {
     let value = |text: &str| -> String {
         text.bytes()
             .map(|byte| match byte {
@@ -117,9 +117,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_to_a_token_server_is_encoded() {
+    fn parameters_for_a_token_server_are_encoded() {
         assert_eq!(
-            encoded(&[("scope", "repository:a/b:pull,push"), ("service", "r.example")]),
+            encode_form(&[("scope", "repository:a/b:pull,push"), ("service", "r.example")]),
             "scope=repository%3Aa%2Fb%3Apull%2Cpush&service=r.example"
         );
     }

@@ -1,8 +1,7 @@
-//! The way out of a network that has only a proxy: `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, as curl, docker and podman have them.
+//! The proxy of a restricted network: `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, as in curl, docker and podman.
 //!
-//! Input: the environment and an address. Output: whether it goes through a proxy, and which. What is sent to a registry passes through
-//! the proxy inside TLS, of which the other end is the registry: the proxy learns its name and nothing else. Plain HTTP, which is
-//! spoken only in a network that is trusted, takes no proxy.
+//! Input: the environment and an address. Output: the proxy for the address, if any. Requests to a registry pass the proxy inside of TLS
+//! that ends at the registry: the proxy learns only its name. Plain HTTP, which is limited to trusted networks, uses no proxy.
 
 use anyhow::{Context as _, bail, ensure};
 use http::Uri;
@@ -10,39 +9,39 @@ use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 
 use super::http::is_loopback;
 
-/// The proxy for TLS, and what goes without it.
+/// The proxy for TLS, with its exceptions.
 #[derive(Debug)]
 pub struct Proxy {
-    /// Where it is, and what it asks for.
+    /// Address and credentials of the proxy.
     pub entry: Intercept,
     matcher: Matcher,
 }
 
 impl Proxy {
-    /// The one that the environment names, if it does. `variable` reads it.
+    /// The proxy of the environment, if any. `variable` reads the environment.
     ///
     /// # Errors
-    /// If it cannot be used: to go without it would be to go past it.
-    pub fn of(variable: impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<Self>> {
+    /// If the proxy is unusable: a direct connection would bypass it.
+    pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> anyhow::Result<Option<Self>> {
         let read = |name: &str| {
             let lower = name.to_ascii_lowercase();
             [name, lower.as_str()].into_iter().find_map(&variable).filter(|value| !value.trim().is_empty())
         };
         let named = ["HTTPS_PROXY", "ALL_PROXY"].into_iter().find_map(|name| Some((name, read(name)?)));
         let Some((name, value)) = named else { return Ok(None) };
-        let entry = entry(&value).with_context(|| format!("{name} cannot be used"))?;
+        let entry = parse_entry(&value).with_context(|| format!("{name} cannot be used"))?;
         let matcher = Matcher::builder().https(value).no(read("NO_PROXY").unwrap_or_default()).build();
         Ok(Some(Self { entry, matcher }))
     }
 
-    /// Whether an address is reached through it. This machine itself never is.
-    pub fn leads_to(&self, uri: &Uri) -> bool {
+    /// Whether an address is reached through the proxy. This machine never is.
+    pub fn applies_to(&self, uri: &Uri) -> bool {
         uri.host().is_some_and(|host| !is_loopback(host)) && self.matcher.intercept(uri).is_some()
     }
 }
 
-/// The password may be in it, so it is never shown.
-fn entry(value: &str) -> anyhow::Result<Intercept> {
+/// Parses a proxy URL. It may contain a password, so no error shows it.
+fn parse_entry(value: &str) -> anyhow::Result<Intercept> {
     let example = "such as http://proxy.example.com:3128";
     let anywhere = Uri::from_static("https://registry.example.com");
     let Some(entry) = Matcher::builder().https(value).build().intercept(&anywhere) else {
@@ -62,11 +61,11 @@ mod tests {
 
     fn proxy(variables: &[(&str, &str)]) -> anyhow::Result<Option<Proxy>> {
         let value = |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
-        Proxy::of(|name| value(name).map(str::to_owned))
+        Proxy::from_environment(|name| value(name).map(str::to_owned))
     }
 
     #[test]
-    fn the_environment_says_which_way_to_go() {
+    fn the_environment_selects_the_proxy() {
         let usual = ("HTTPS_PROXY", "http://proxy.example:3128");
         for (variables, uri, expected) in [
             (&[][..], "https://r.example/v2/", None),
@@ -93,23 +92,23 @@ mod tests {
             (&[usual, ("NO_PROXY", "*")], "https://r.example", None),
             (&[usual, ("NO_PROXY", "r.example")], "https://cdn.example", Some("http://proxy.example:3128/")),
         ] {
-            let found = proxy(variables).unwrap().filter(|proxy| proxy.leads_to(&uri.parse().unwrap()));
+            let found = proxy(variables).unwrap().filter(|proxy| proxy.applies_to(&uri.parse().unwrap()));
             let found = found.map(|proxy| proxy.entry.uri().to_string());
             assert_eq!(found.as_deref(), expected, "{variables:?} {uri}");
         }
     }
 
     #[test]
-    fn a_proxy_that_cannot_be_used_is_no_reason_to_go_past_it() {
+    fn an_unusable_proxy_is_an_error() {
         for (value, words) in [
             ("socks5://p.example:1080", "of kind \"socks5\""),
             ("ftp://p.example", "no address of a proxy"),
             ("http://user:secret@", "no address of a proxy"),
             ("a b", "no address of a proxy"),
         ] {
-            let said = format!("{:#}", proxy(&[("HTTPS_PROXY", value)]).unwrap_err());
-            assert!(said.contains(words) && said.contains("HTTPS_PROXY"), "{value}: {said}");
-            assert!(!said.contains("secret"), "{said}");
+            let message = format!("{:#}", proxy(&[("HTTPS_PROXY", value)]).unwrap_err());
+            assert!(message.contains(words) && message.contains("HTTPS_PROXY"), "{value}: {message}");
+            assert!(!message.contains("secret"), "{message}");
         }
     }
 }

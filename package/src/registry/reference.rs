@@ -1,4 +1,4 @@
-//! References: where a package is, `REGISTRY/REPOSITORY[:TAG][@DIGEST]`.
+//! References of packages: `REGISTRY/REPOSITORY[:TAG][@DIGEST]`.
 
 use std::{fmt, str::FromStr};
 
@@ -6,16 +6,16 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::oci::Digest;
 
-/// Where a package is.
+/// Location of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// Host, with a port where it is not the usual one.
+    /// Host, with a port if it is not the default one.
     pub registry: String,
     /// Path in the registry.
     pub path: String,
-    /// A name that may move.
+    /// Tag, which may move.
     pub tag: Option<String>,
-    /// What cannot.
+    /// Digest, which is immutable.
     pub digest: Option<Digest>,
 }
 
@@ -25,7 +25,7 @@ impl Reference {
         format!("{}/{}", self.registry, self.path)
     }
 
-    /// What the distribution API calls it: the digest if there is one.
+    /// Its name in the distribution API: the digest if there is one.
     ///
     /// # Errors
     /// If there is neither tag nor digest.
@@ -54,7 +54,7 @@ impl fmt::Display for Reference {
 impl FromStr for Reference {
     type Err = anyhow::Error;
 
-    /// Names without a registry are refused: Crossplane has no default one, and a guess could push to a stranger's.
+    /// Names without a registry are refused: Crossplane has no default registry, and a guess could push to a stranger's.
     fn from_str(text: &str) -> anyhow::Result<Self> {
         let (rest, digest) = match text.split_once('@') {
             Some((rest, digest)) => (rest, Some(digest.parse()?)),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_reference_is_said() {
+    fn invalid_references_are_reported() {
         for (text, what) in [
             ("function", "is no reference"),
             ("team/function", "names no registry"),
@@ -136,8 +136,8 @@ mod tests {
             ("r.example/f@sha256:12", "not a digest"),
             ("https://r.example/f", "no repository"),
         ] {
-            let said = text.parse::<Reference>().unwrap_err().to_string();
-            assert!(said.contains(what), "{text}: {said}");
+            let message = text.parse::<Reference>().unwrap_err().to_string();
+            assert!(message.contains(what), "{text}: {message}");
         }
     }
 }

@@ -10,22 +10,23 @@ use anyhow::Context as _;
 use serde_json::Value;
 
 use super::{
-    Change, Crd, Difference, compare,
-    compatibility::{in_words, is_cosmetic, verdict},
-    differences::told,
-    read_crd, read_differences, spec_of_xrd, unexpected, unsafe_statuses, unsafe_versions,
-    with_our_descriptions,
+    Change, Crd, Difference,
+    compatibility::{describe_verdict, evaluate_change, is_cosmetic},
+    diff_schemas,
+    differences::describe_change,
+    keep_descriptions, list_unexpected, read_crd, read_differences, spec_of_xrd, unsafe_statuses,
+    unsafe_versions,
 };
 use testplatform_apis::yaml::sorted;
 
-use crate::{bump::schema::Verdict, registry::command::download};
+use crate::{bump::schema::Verdict, registry::command::download_file};
 
 /// Take over what changed in the `EphemeralCluster` CRD, and say what that means to claims that exist.
 ///
 /// The structure of spec.ciOperator is the CRD's; our descriptions stay, and so do the differences that package/sync/differences.yaml lists.
 /// Of the CRD's status and versions it says what would refuse or lose what is written and stored.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Arguments {
+pub struct SyncArgs {
     /// The CRD ephemeralclusters.ci.openshift.io, as a file or an https address.
     #[arg(long, value_name = "FILE|URL")]
     crd: String,
@@ -48,39 +49,44 @@ const XRD: &str = "xrds/xtestplatformclusters.ci.openshift.org.yaml";
 const SHIPPED: &str = "crds/ephemeralclusters.ci.openshift.io.yaml";
 const DIFFERENCES: &str = "sync/differences.yaml";
 
-/// Compares, updates and prints; false if `--check` found drift, or if the CRD was refused.
+/// Compares, updates and prints; false if `--check` found drift, or the CRD was refused.
 ///
 /// # Errors
-/// If something cannot be read. Nothing is changed then.
-pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyhow::Result<bool> {
-    let crd = definition(&arguments.crd)?;
+/// If an input cannot be read. Nothing is changed then.
+pub fn run(arguments: &SyncArgs, package: &Path, out: &mut impl Write) -> anyhow::Result<bool> {
+    let crd = read_definition(&arguments.crd)?;
     if let Some(xrd) = &arguments.xrd {
-        let theirs = spec_of_xrd(&xrd.display().to_string(), &read(xrd)?)?;
-        let drift: Vec<_> = structural(compare("spec", &crd.spec, &theirs)).iter().map(told).collect();
-        return report(out, &drift, &format!("{} is in step with the CRD", xrd.display()));
+        let theirs = spec_of_xrd(&xrd.display().to_string(), &read_text(xrd)?)?;
+        let drift: Vec<_> = structural_changes(diff_schemas("spec", &crd.spec, &theirs))
+            .iter()
+            .map(describe_change)
+            .collect();
+        return print_drift(out, &drift, &format!("{} is in step with the CRD", xrd.display()));
     }
     let path = package.parent().unwrap_or(package).join(SCHEMA);
-    let ours: Value =
-        serde_json::from_str(&read(&path)?).with_context(|| format!("{} is not JSON", path.display()))?;
-    let changes = structural(compare("spec.ciOperator", &ours, crd.ci_operator()));
+    let ours: Value = serde_json::from_str(&read_text(&path)?)
+        .with_context(|| format!("{} is not JSON", path.display()))?;
+    let changes = structural_changes(diff_schemas("spec.ciOperator", &ours, crd.ci_operator()));
     if arguments.check {
-        let mut drift: Vec<_> =
-            changes.iter().map(|change| format!("{change} ({})", in_words(verdict(change)))).collect();
-        // While the data lags behind, the XRD does too, and would repeat all of it.
+        let mut drift: Vec<_> = changes
+            .iter()
+            .map(|change| format!("{change} ({})", describe_verdict(evaluate_change(change))))
+            .collect();
+        // Outdated data also makes the XRD outdated, which would repeat all changes.
         if drift.is_empty() {
-            drift = beside_the_block(&crd, package, |_| true)?;
+            drift = compare_remaining_spec(&crd, package, |_| true)?;
         }
-        let running = arguments.running.as_deref().map(definition).transpose()?;
-        drift.extend(beside_the_spec(&crd, running.as_ref(), package)?);
-        return report(out, &drift, "in step with the CRD; every difference is a listed one");
+        let running = arguments.running.as_deref().map(read_definition).transpose()?;
+        drift.extend(check_status_and_versions(&crd, running.as_ref(), package)?);
+        return print_drift(out, &drift, "in step with the CRD; every difference is a listed one");
     }
     if changes.is_empty() {
         writeln!(out, "{SCHEMA} is up to date")?;
     } else {
         for change in &changes {
-            writeln!(out, "{change} ({})", in_words(verdict(change)))?;
+            writeln!(out, "{change} ({})", describe_verdict(evaluate_change(change)))?;
         }
-        let worst = changes.iter().map(verdict).max();
+        let worst = changes.iter().map(evaluate_change).max();
         if worst == Some(Verdict::Breaking) && !arguments.accept_breaking {
             writeln!(
                 out,
@@ -88,65 +94,73 @@ pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyho
             )?;
             return Ok(false);
         }
-        let updated = sorted(&with_our_descriptions(crd.ci_operator(), &ours));
+        let updated = sorted(&keep_descriptions(crd.ci_operator(), &ours));
         let mut text = serde_json::to_string_pretty(&updated)?;
         text.push('\n');
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-        let worst = worst.map_or("", in_words);
+        let worst = worst.map_or("", describe_verdict);
         writeln!(out, "wrote {SCHEMA}: {worst}; now run `cargo xpkg generate`")?;
     }
-    // What is not in the block is ours to write: sync can only tell.
-    let mut by_hand = beside_the_block(&crd, package, |path| !path.starts_with("spec.ciOperator"))?;
-    by_hand.extend(beside_the_spec(&crd, None, package)?);
+    // The rest of the spec is written by hand: sync only reports it.
+    let mut by_hand = compare_remaining_spec(&crd, package, |path| !path.starts_with("spec.ciOperator"))?;
+    by_hand.extend(check_status_and_versions(&crd, None, package)?);
     for text in by_hand {
         writeln!(out, "by hand: {text}")?;
     }
     Ok(true)
 }
 
-/// Reads the CRD from a file or an address.
-fn definition(name: &str) -> anyhow::Result<Crd> {
+/// Reads the CRD from a file or a URL.
+fn read_definition(name: &str) -> anyhow::Result<Crd> {
     let text = if name.contains("://") {
-        String::from_utf8(download(name)?).with_context(|| format!("{name}:1: not text"))?
+        String::from_utf8(download_file(name)?).with_context(|| format!("{name}:1: not text"))?
     } else {
-        read(Path::new(name))?
+        read_text(Path::new(name))?
     };
     read_crd(name, &text)
 }
 
-/// Dangers to statuses and stored objects.
-fn beside_the_spec(crd: &Crd, running: Option<&Crd>, package: &Path) -> anyhow::Result<Vec<String>> {
+/// Finds dangers to statuses and stored objects.
+fn check_status_and_versions(
+    crd: &Crd,
+    running: Option<&Crd>,
+    package: &Path,
+) -> anyhow::Result<Vec<String>> {
     let shipped = package.join(SHIPPED);
-    let ours = read_crd(&shipped.display().to_string(), &read(&shipped)?)?;
-    let mut found = unsafe_statuses(&crd.status, &ours.status, &listed(package)?);
+    let ours = read_crd(&shipped.display().to_string(), &read_text(&shipped)?)?;
+    let mut found = unsafe_statuses(&crd.status, &ours.status, &read_listed(package)?);
     found.extend(unsafe_versions(crd, running));
     Ok(found)
 }
 
-fn listed(package: &Path) -> anyhow::Result<Vec<Difference>> {
+fn read_listed(package: &Path) -> anyhow::Result<Vec<Difference>> {
     let list = package.join(DIFFERENCES);
-    read_differences(&read(&list)?).with_context(|| list.display().to_string())
+    read_differences(&read_text(&list)?).with_context(|| list.display().to_string())
 }
 
-/// What our XRD says differently from the CRD and the list does not mean.
-fn beside_the_block(crd: &Crd, package: &Path, counts: impl Fn(&str) -> bool) -> anyhow::Result<Vec<String>> {
+/// Differences between our XRD and the CRD that the list does not contain.
+fn compare_remaining_spec(
+    crd: &Crd,
+    package: &Path,
+    counts: impl Fn(&str) -> bool,
+) -> anyhow::Result<Vec<String>> {
     let xrd = package.join(XRD);
-    let claim = spec_of_xrd(&xrd.display().to_string(), &read(&xrd)?)?;
-    let mut list = listed(package)?;
+    let claim = spec_of_xrd(&xrd.display().to_string(), &read_text(&xrd)?)?;
+    let mut list = read_listed(package)?;
     list.retain(|difference| !difference.is_of_status());
-    let mut changes = compare("spec", &crd.spec, &claim);
+    let mut changes = diff_schemas("spec", &crd.spec, &claim);
     changes.retain(|change| counts(&change.path));
-    // One that means the block alone cannot be missed where the block is left out.
+    // A listed difference of the block alone is not stale here, because the block is excluded.
     list.retain(|difference| counts(&difference.at));
-    Ok(unexpected(&changes, &list, &claim))
+    Ok(list_unexpected(&changes, &list, &claim))
 }
 
-fn structural(mut changes: Vec<Change>) -> Vec<Change> {
+fn structural_changes(mut changes: Vec<Change>) -> Vec<Change> {
     changes.retain(|change| !is_cosmetic(change));
     changes
 }
 
-fn report(out: &mut impl Write, drift: &[String], clean: &str) -> anyhow::Result<bool> {
+fn print_drift(out: &mut impl Write, drift: &[String], clean: &str) -> anyhow::Result<bool> {
     for line in drift {
         writeln!(out, "drift: {line}")?;
     }
@@ -156,6 +170,6 @@ fn report(out: &mut impl Write, drift: &[String], clean: &str) -> anyhow::Result
     Ok(drift.is_empty())
 }
 
-fn read(path: &Path) -> anyhow::Result<String> {
+fn read_text(path: &Path) -> anyhow::Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }

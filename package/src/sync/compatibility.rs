@@ -1,23 +1,23 @@
-//! What a change of a schema means to objects that exist.
+//! Effect of a schema change on existing objects.
 //!
-//! The table is that of `cargo xpkg bump`, which asks the same of one release of an XRD and the next.
+//! The table is that of `cargo xpkg bump`, which compares one release of an XRD with the next.
 
 use serde_json::{Map, Value, json};
 
 use super::schema::{Change, PROPERTY};
 use crate::bump::schema::{Verdict, compare_schemas};
 
-/// What does not reach objects at all.
+/// Keywords without effect on objects.
 const COSMETIC: [&str; 4] = ["description", "title", "example", "externalDocs"];
 const UNKNOWN: &str = "x-kubernetes-preserve-unknown-fields";
 
-/// Whether only readers feel a change.
+/// Whether a change affects only readers.
 pub fn is_cosmetic(change: &Change) -> bool {
     COSMETIC.contains(&change.keyword.as_str())
 }
 
-/// The verdict on one change: that on two schemas that differ in nothing else.
-pub fn verdict(change: &Change) -> Verdict {
+/// The verdict on one change: that on two schemas with no other difference.
+pub fn evaluate_change(change: &Change) -> Verdict {
     let side = |value: &Option<Value>| -> Value {
         let schema = match (change.keyword.as_str(), value) {
             (_, None) => Map::new(),
@@ -32,18 +32,18 @@ pub fn verdict(change: &Change) -> Verdict {
         };
         Value::Object(schema)
     };
-    let told = compare_schemas(&side(&change.before), &side(&change.after));
-    let worst = told.iter().map(|change| change.verdict).max();
+    let differences = compare_schemas(&side(&change.before), &side(&change.after));
+    let worst = differences.iter().map(|change| change.verdict).max();
     worst.unwrap_or(match change.keyword.as_str() {
-        // Nothing to tell: more is kept than before, or a rule is gone.
+        // No difference: more fields are preserved than before, or a rule was removed.
         UNKNOWN | "x-kubernetes-validations" => Verdict::Fine,
-        // Not in the table, so taken for a restriction.
+        // A change outside of the table counts as a restriction.
         _ => Verdict::Maybe,
     })
 }
 
-/// A verdict in words.
-pub fn in_words(verdict: Verdict) -> &'static str {
+/// A verdict as text.
+pub fn describe_verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Fine => "compatible",
         Verdict::Warn => "changes behaviour",
@@ -57,16 +57,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::sync::compare;
+    use crate::sync::diff_schemas;
 
     fn worst(before: &Value, after: &Value) -> Verdict {
-        compare("spec", before, after).iter().map(verdict).max().unwrap()
+        diff_schemas("spec", before, after).iter().map(evaluate_change).max().unwrap()
     }
 
     #[test]
     fn descriptions_are_for_readers() {
         let described = |text: &str| json!({ "description": text });
-        assert!(compare("spec", &described("x"), &described("y")).iter().all(is_cosmetic));
+        assert!(diff_schemas("spec", &described("x"), &described("y")).iter().all(is_cosmetic));
     }
 
     /// The compatibility table, row by row.

@@ -1,16 +1,16 @@
-//! Reads the CRD, and the part of an XRD that is compared with it.
+//! Parsers of the CRD, and of the corresponding part of an XRD.
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use crate::check::stream::split;
+use crate::check::stream::split_documents;
 
 use testplatform_apis::foreign::ephemeral_cluster::{API_VERSION, KIND};
 
-/// What counts of the CRD.
+/// Relevant parts of the CRD.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crd {
-    /// The version in which the function asks for clusters.
+    /// The version in which the function requests clusters.
     pub version: String,
     /// Schema of `spec`.
     pub spec: Value,
@@ -18,7 +18,7 @@ pub struct Crd {
     pub status: Value,
     /// Every version.
     pub versions: Vec<Version>,
-    /// `status.storedVersions`, which only a CRD has that was read from a cluster.
+    /// `status.storedVersions`, which exists only in a CRD from a cluster.
     pub stored_versions: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Crd {
         &self.spec["properties"]["ciOperator"]
     }
 
-    /// The version of a name.
+    /// The version with a name.
     pub fn version_named(&self, name: &str) -> Option<&Version> {
         self.versions.iter().find(|version| version.name == name)
     }
@@ -52,28 +52,28 @@ impl Crd {
     }
 }
 
-/// Reads the CRD from a file, in which other objects may stand too. `name` is what the file is called in errors.
+/// Reads the CRD from a file, which may contain other objects. `name` is the file's name in errors.
 ///
 /// # Errors
-/// With file and line, if it is not YAML or has no such CRD.
-pub fn read(name: &str, text: &str) -> anyhow::Result<Crd> {
+/// With file and line, if it is not YAML or contains no such CRD.
+pub fn read_crd(name: &str, text: &str) -> anyhow::Result<Crd> {
     let (group, version) = API_VERSION.split_once('/').unwrap_or_default();
     let mut others = Vec::new();
-    for (line, document) in split(text) {
-        let value = parse(name, line, document)?;
+    for (line, document) in split_documents(text) {
+        let value = parse_document(name, line, document)?;
         let definition = value["kind"] == "CustomResourceDefinition";
         let spec = &value["spec"];
         if definition && spec["group"] == group && spec["names"]["kind"] == KIND {
-            return crd(&value, version).with_context(|| format!("{name}:{line}"));
+            return build_crd(&value, version).with_context(|| format!("{name}:{line}"));
         }
-        let said = |value: &Value| value.as_str().unwrap_or("nothing").to_owned();
+        let message = |value: &Value| value.as_str().unwrap_or("nothing").to_owned();
         others.push(if definition {
-            let kind = said(&spec["names"]["kind"]);
+            let kind = message(&spec["names"]["kind"]);
             let at = line_of(document, line, |l| l.starts_with(' ') && l.trim() == format!("kind: {kind}"));
-            format!("{name}:{at}: a CRD of {} {kind}", said(&spec["group"]))
+            format!("{name}:{at}: a CRD of {} {kind}", message(&spec["group"]))
         } else {
             let at = line_of(document, line, |l| l.starts_with("kind:"));
-            format!("{name}:{at}: of kind {}", said(&value["kind"]))
+            format!("{name}:{at}: of kind {}", message(&value["kind"]))
         });
     }
     if others.is_empty() {
@@ -82,8 +82,8 @@ pub fn read(name: &str, text: &str) -> anyhow::Result<Crd> {
     bail!("{}; not the CRD of {KIND} ({group})", others.join("; "))
 }
 
-/// Of the version that is asked for. Which one is stored is no matter to requests: Objects name the version that they are in.
-fn crd(value: &Value, version: &str) -> anyhow::Result<Crd> {
+/// Reads the requested version. The storage version does not affect requests: Objects name their version.
+fn build_crd(value: &Value, version: &str) -> anyhow::Result<Crd> {
     let versions = value["spec"]["versions"].as_array().context("the CRD has no versions")?;
     let versions: Vec<Version> = versions.iter().map(read_version).collect();
     let served = versions.iter().find(|served| served.name == version && served.served);
@@ -117,8 +117,8 @@ fn read_version(value: &Value) -> Version {
 /// # Errors
 /// With file and line, if it is not YAML or no XRD.
 pub fn spec_of_xrd(name: &str, text: &str) -> anyhow::Result<Value> {
-    let [(line, document)] = split(text)[..] else { bail!("{name}:1: not one XRD") };
-    let value = parse(name, line, document)?;
+    let [(line, document)] = split_documents(text)[..] else { bail!("{name}:1: not one XRD") };
+    let value = parse_document(name, line, document)?;
     let at = line_of(document, line, |l| l.starts_with("kind:"));
     if value["kind"] != "CompositeResourceDefinition" {
         bail!("{name}:{at}: of kind {}, not an XRD", value["kind"].as_str().unwrap_or("nothing"));
@@ -130,14 +130,14 @@ pub fn spec_of_xrd(name: &str, text: &str) -> anyhow::Result<Value> {
     schema.cloned().with_context(|| format!("{name}:{at}: the XRD has no schema of spec"))
 }
 
-fn parse(name: &str, line: usize, document: &str) -> anyhow::Result<Value> {
+fn parse_document(name: &str, line: usize, document: &str) -> anyhow::Result<Value> {
     serde_saphyr::from_str(document).map_err(|error| {
         let inner = error.location().map_or(1, |at| usize::try_from(at.line()).unwrap_or(1));
-        let said = error.to_string();
+        let message = error.to_string();
         anyhow::anyhow!(
             "{name}:{}: not YAML: {}",
             line + inner.max(1) - 1,
-            said.lines().next().unwrap_or_default()
+            message.lines().next().unwrap_or_default()
         )
     })
 }

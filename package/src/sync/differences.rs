@@ -1,55 +1,55 @@
-//! The differences that are meant, and those that are not.
+//! Intended differences, and unexpected ones.
 
 use anyhow::Context as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::schema::{Change, PROPERTY, same};
+use super::schema::{Change, PROPERTY, is_same_value};
 
-/// A difference between CRD and claim that is meant. The file says what each field is for.
+/// An intended difference between CRD and claim. The file explains each field.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Difference {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Path, possibly with `**` at its end.
     pub at: String,
     /// Keyword, or `property`.
     pub keyword: String,
-    /// In what way.
-    pub change: Way,
-    /// The value of [`Way::Set`].
+    /// Kind of the difference.
+    pub change: DifferenceKind,
+    /// The value of [`DifferenceKind::Set`].
     #[serde(default)]
     pub value: Option<Value>,
-    /// What the CRD said when this was decided.
+    /// The CRD's value at the time of the decision.
     #[serde(default)]
     pub theirs: Option<Value>,
-    /// Whether it is so at every object below.
+    /// Whether it applies to every object below.
     #[serde(default)]
     pub every: bool,
     /// The reason.
     pub why: String,
 }
 
-/// In what way a claim differs.
+/// Kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Way {
-    /// The CRD has it, the claim has not.
+pub enum DifferenceKind {
+    /// The CRD has it, the claim does not.
     Dropped,
-    /// The claim has something of its own.
+    /// The claim has its own value.
     Ours,
-    /// The claim has exactly this.
+    /// The claim has exactly this value.
     Set,
-    /// The claim has it, the CRD has not.
+    /// The claim has it, the CRD does not.
     Added,
 }
 
 /// Reads the list.
 ///
 /// # Errors
-/// If it is not what it should be.
-pub fn read(text: &str) -> anyhow::Result<Vec<Difference>> {
+/// If its format is wrong.
+pub fn read_differences(text: &str) -> anyhow::Result<Vec<Difference>> {
     serde_saphyr::from_str(text).context("the list of differences cannot be read")
 }
 
@@ -63,35 +63,38 @@ impl Difference {
         }
     }
 
-    /// Whether it is about the status, which hubs have in different forms: it need not be there.
+    /// Whether it concerns the status. It may be absent, because hubs differ in their status schema.
     pub(super) fn is_of_status(&self) -> bool {
         self.at.starts_with("status")
     }
 
-    /// Whether it is this change.
-    pub(super) fn means(&self, change: &Change) -> bool {
+    /// Whether it describes this change.
+    pub(super) fn matches_change(&self, change: &Change) -> bool {
         let Change { before, after, .. } = change;
         self.keyword == change.keyword
             && self.is_at(&change.path)
             && match self.change {
-                Way::Dropped => after.is_none(),
-                Way::Added => before.is_none(),
-                Way::Ours => after.is_some(),
-                Way::Set => *after == self.value,
+                DifferenceKind::Dropped => after.is_none(),
+                DifferenceKind::Added => before.is_none(),
+                DifferenceKind::Ours => after.is_some(),
+                DifferenceKind::Set => *after == self.value,
             }
-            && self.theirs.as_ref().is_none_or(|theirs| same(&self.keyword, before.as_ref(), Some(theirs)))
+            && self
+                .theirs
+                .as_ref()
+                .is_none_or(|theirs| is_same_value(&self.keyword, before.as_ref(), Some(theirs)))
     }
 }
 
-/// The changes from CRD to claim that the list does not mean, and what the list means that is not so.
-pub fn unexpected(changes: &[Change], list: &[Difference], claim: &Value) -> Vec<String> {
+/// Changes from CRD to claim that the list does not contain, and stale entries of the list.
+pub fn list_unexpected(changes: &[Change], list: &[Difference], claim: &Value) -> Vec<String> {
     let mut found: Vec<String> = changes
         .iter()
-        .filter(|change| !list.iter().any(|difference| difference.means(change)))
-        .map(told)
+        .filter(|change| !list.iter().any(|difference| difference.matches_change(change)))
+        .map(describe_change)
         .collect();
     for difference in list {
-        if !changes.iter().any(|change| difference.means(change)) {
+        if !changes.iter().any(|change| difference.matches_change(change)) {
             found.push(format!(
                 "{}: the difference {:?} ({}) is listed but not there; take it off the list, or bring it back",
                 difference.at, difference.name, difference.keyword
@@ -99,7 +102,7 @@ pub fn unexpected(changes: &[Change], list: &[Difference], claim: &Value) -> Vec
         }
         if difference.every {
             let mut levels = Vec::new();
-            objects("spec", claim, &mut levels);
+            collect_objects("spec", claim, &mut levels);
             for (path, schema) in levels {
                 if difference.is_at(&path) && schema.get(&difference.keyword) != difference.value.as_ref() {
                     found.push(format!(
@@ -113,8 +116,8 @@ pub fn unexpected(changes: &[Change], list: &[Difference], claim: &Value) -> Vec
     found
 }
 
-/// What a difference from the CRD does to whoever writes a claim.
-pub fn told(change: &Change) -> String {
+/// Effect of a difference on the author of a claim.
+pub fn describe_change(change: &Change) -> String {
     let kind = |schema: &Value| schema["type"].as_str().unwrap_or("any type").to_owned();
     match (change.keyword.as_str(), &change.before, &change.after) {
         (PROPERTY, Some(schema), None) => format!(
@@ -126,24 +129,30 @@ pub fn told(change: &Change) -> String {
             format!("{}: not in the CRD ({}); the hub drops it or refuses it", change.path, kind(schema))
         }
         (keyword, before, after) => {
-            let said = |side: &Option<Value>| side.as_ref().map_or("nothing".to_owned(), ToString::to_string);
-            format!("{}: {keyword} is {} in the CRD and {} here", change.path, said(before), said(after))
+            let text_of =
+                |side: &Option<Value>| side.as_ref().map_or("nothing".to_owned(), ToString::to_string);
+            format!(
+                "{}: {keyword} is {} in the CRD and {} here",
+                change.path,
+                text_of(before),
+                text_of(after)
+            )
         }
     }
 }
 
-/// Every level that has properties, with its path.
-fn objects<'a>(path: &str, schema: &'a Value, found: &mut Vec<(String, &'a Value)>) {
+/// Every level with properties, with its path.
+fn collect_objects<'a>(path: &str, schema: &'a Value, found: &mut Vec<(String, &'a Value)>) {
     if let Some(properties) = schema["properties"].as_object() {
         found.push((path.to_owned(), schema));
         for (name, inner) in properties {
-            objects(&format!("{path}.{name}"), inner, found);
+            collect_objects(&format!("{path}.{name}"), inner, found);
         }
     }
     if schema["items"].is_object() {
-        objects(&format!("{path}[]"), &schema["items"], found);
+        collect_objects(&format!("{path}[]"), &schema["items"], found);
     }
     if schema["additionalProperties"].is_object() {
-        objects(&format!("{path}.*"), &schema["additionalProperties"], found);
+        collect_objects(&format!("{path}.*"), &schema["additionalProperties"], found);
     }
 }

@@ -1,23 +1,23 @@
-//! Two schemas side by side.
+//! Comparison of two schemas.
 //!
-//! Input: `OpenAPI` v3 schemas as CRDs have them. Output: what differs, with its path. No I/O.
+//! Input: `OpenAPI` v3 schemas of CRDs. Output: the differences with their paths. No I/O.
 
 use std::{collections::BTreeSet, fmt};
 
 use serde_json::{Map, Value};
 
-/// A keyword of one level that differs, or a whole property. What both sides say is kept; nothing is what one does not say.
+/// A keyword of one level that differs, or a whole property, with the values of both sides; none if a side lacks it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// Such as `spec.ciOperator.releases.*.release`; `*` is any key of a map, `[]` any item of a list.
+    /// Path, such as `spec.ciOperator.releases.*.release`; `*` is any key of a map, `[]` any item of a list.
     pub path: String,
-    /// Such as `required`; `property` for the field itself.
+    /// Keyword, such as `required`; `property` for the field itself.
     pub keyword: String,
-    /// On the first side.
+    /// Value on the first side.
     pub before: Option<Value>,
-    /// On the second side.
+    /// Value on the second side.
     pub after: Option<Value>,
-    /// Of an added property: whether it has to be there, and nothing fills it in.
+    /// Whether an added property is required and has no default.
     pub demanded: bool,
 }
 
@@ -44,14 +44,14 @@ impl fmt::Display for Change {
     }
 }
 
-/// Everything in which the second schema differs from the first. Order of keys and of `required` does not count.
-pub fn compare(path: &str, before: &Value, after: &Value) -> Vec<Change> {
+/// Compares two schemas. The order of keys and of `required` does not count.
+pub fn diff_schemas(path: &str, before: &Value, after: &Value) -> Vec<Change> {
     let mut changes = Vec::new();
-    level(path, before, after, &mut changes);
+    diff_level(path, before, after, &mut changes);
     changes
 }
 
-fn level(path: &str, before: &Value, after: &Value, changes: &mut Vec<Change>) {
+fn diff_level(path: &str, before: &Value, after: &Value, changes: &mut Vec<Change>) {
     let empty = Map::new();
     let [old, new] = [before, after].map(|schema| schema.as_object().unwrap_or(&empty));
     let keywords: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
@@ -59,15 +59,15 @@ fn level(path: &str, before: &Value, after: &Value, changes: &mut Vec<Change>) {
         let sides = (old.get(keyword), new.get(keyword));
         match (keyword.as_str(), sides) {
             ("properties", (old_properties, new_properties)) => {
-                properties(path, new, old_properties, new_properties, changes);
+                diff_properties(path, new, old_properties, new_properties, changes);
             }
             ("items", (Some(Value::Object(_)), Some(Value::Object(_)))) => {
-                level(&format!("{path}[]"), &old[keyword], &new[keyword], changes);
+                diff_level(&format!("{path}[]"), &old[keyword], &new[keyword], changes);
             }
             ("additionalProperties", (Some(Value::Object(_)), Some(Value::Object(_)))) => {
-                level(&format!("{path}.*"), &old[keyword], &new[keyword], changes);
+                diff_level(&format!("{path}.*"), &old[keyword], &new[keyword], changes);
             }
-            (name, (before, after)) if !same(name, before, after) => changes.push(Change {
+            (name, (before, after)) if !is_same_value(name, before, after) => changes.push(Change {
                 path: path.to_owned(),
                 keyword: name.to_owned(),
                 before: before.cloned(),
@@ -79,7 +79,7 @@ fn level(path: &str, before: &Value, after: &Value, changes: &mut Vec<Change>) {
     }
 }
 
-fn properties(
+fn diff_properties(
     path: &str,
     parent: &Map<String, Value>,
     before: Option<&Value>,
@@ -92,7 +92,7 @@ fn properties(
     for name in names {
         let path = format!("{path}.{name}");
         match (old.get(name), new.get(name)) {
-            (Some(before), Some(after)) => level(&path, before, after, changes),
+            (Some(before), Some(after)) => diff_level(&path, before, after, changes),
             (before, after) => {
                 let required = parent.get("required").and_then(Value::as_array);
                 let required = required.is_some_and(|names| names.iter().any(|other| other == name.as_str()));
@@ -109,7 +109,7 @@ fn properties(
     }
 }
 
-pub(super) fn same(keyword: &str, before: Option<&Value>, after: Option<&Value>) -> bool {
+pub(super) fn is_same_value(keyword: &str, before: Option<&Value>, after: Option<&Value>) -> bool {
     match (keyword, before.and_then(Value::as_array), after.and_then(Value::as_array)) {
         ("required" | "enum", Some(before), Some(after)) => {
             before.len() == after.len() && before.iter().all(|value| after.contains(value))
@@ -118,8 +118,8 @@ pub(super) fn same(keyword: &str, before: Option<&Value>, after: Option<&Value>)
     }
 }
 
-/// The new structure with the descriptions of the old one, wherever the old one describes something.
-pub fn with_our_descriptions(new: &Value, old: &Value) -> Value {
+/// The new structure with the descriptions of the old one, wherever the old one has some.
+pub fn keep_descriptions(new: &Value, old: &Value) -> Value {
     let Value::Object(map) = new else { return new.clone() };
     let mut result = map.clone();
     if let Some(ours) = old.get("description") {
@@ -127,12 +127,12 @@ pub fn with_our_descriptions(new: &Value, old: &Value) -> Value {
     }
     if let Some(Value::Object(properties)) = result.get_mut("properties") {
         for (name, schema) in properties {
-            *schema = with_our_descriptions(schema, &old["properties"][name]);
+            *schema = keep_descriptions(schema, &old["properties"][name]);
         }
     }
     for keyword in ["items", "additionalProperties"] {
         if let Some(schema) = result.get_mut(keyword) {
-            *schema = with_our_descriptions(schema, &old[keyword]);
+            *schema = keep_descriptions(schema, &old[keyword]);
         }
     }
     Value::Object(result)
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     fn changes(before: &Value, after: &Value) -> Vec<String> {
-        compare("spec", before, after).iter().map(ToString::to_string).collect()
+        diff_schemas("spec", before, after).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
             "b": { "items": { "description": "theirs" } },
         } });
         assert_eq!(
-            with_our_descriptions(&new, &old),
+            keep_descriptions(&new, &old),
             json!({ "description": "ours", "properties": {
                 "a": { "description": "ours", "type": "integer" },
                 "b": { "items": { "description": "theirs" } },

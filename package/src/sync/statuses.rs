@@ -1,33 +1,34 @@
-//! Statuses: whether the hub's CRD admits and keeps what the provider of this version writes.
+//! Statuses: whether the hub's CRD accepts and preserves the statuses that this version's provider writes.
 
 use serde_json::Value;
 
 use super::{
-    compatibility::{is_cosmetic, verdict},
-    differences::{Difference, told},
-    schema::{Change, PROPERTY, compare},
+    compatibility::{evaluate_change, is_cosmetic},
+    differences::{Difference, describe_change},
+    schema::{Change, PROPERTY, diff_schemas},
 };
 use crate::bump::schema::Verdict;
 
-/// Where the CRD refuses or drops what our schema of `status` allows, other than listed.
+/// Fields that our schema of `status` allows and the CRD refuses or drops, without listed differences.
 pub fn unsafe_statuses(crd: &Value, ours: &Value, list: &[Difference]) -> Vec<String> {
     let changes = if crd.is_null() {
         let (path, keyword) = ("status".to_owned(), PROPERTY.to_owned());
         vec![Change { path, keyword, before: None, after: Some(ours.clone()), demanded: false }]
     } else {
-        compare("status", crd, ours)
+        diff_schemas("status", crd, ours)
     };
-    let is_unsafe = |change: &&Change| !is_cosmetic(change) && verdict(&reversed(change)) >= Verdict::Maybe;
-    let is_listed = |change: &Change| list.iter().any(|difference| difference.means(change));
-    changes.iter().filter(is_unsafe).filter(|change| !is_listed(change)).map(advice).collect()
+    let is_unsafe =
+        |change: &&Change| !is_cosmetic(change) && evaluate_change(&reverse_change(change)) >= Verdict::Maybe;
+    let is_listed = |change: &Change| list.iter().any(|difference| difference.matches_change(change));
+    changes.iter().filter(is_unsafe).filter(|change| !is_listed(change)).map(advise_change).collect()
 }
 
-fn reversed(change: &Change) -> Change {
+fn reverse_change(change: &Change) -> Change {
     let Change { path, keyword, before, after, .. } = change.clone();
     Change { path, keyword, before: after, after: before, demanded: false }
 }
 
-fn advice(change: &Change) -> String {
+fn advise_change(change: &Change) -> String {
     let effect = if change.keyword == PROPERTY {
         "the provider reads it back and would miss it"
     } else {
@@ -36,6 +37,6 @@ fn advice(change: &Change) -> String {
     format!(
         "{}; {effect}. Do not install this CRD before the provider is updated; list the difference in \
          package/sync/differences.yaml once the provider is right under both",
-        told(change)
+        describe_change(change)
     )
 }

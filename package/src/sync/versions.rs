@@ -1,27 +1,27 @@
-//! Versions: whether objects that are stored stay readable, and whether an update refuses them.
+//! Versions: whether stored objects stay readable, and whether an update is refused.
 
 use super::{
-    compatibility::{in_words, is_cosmetic, verdict},
+    compatibility::{describe_verdict, evaluate_change, is_cosmetic},
     crd::{Crd, Version},
-    schema::compare,
+    schema::diff_schemas,
 };
 use crate::bump::schema::Verdict;
 
 const REWRITE: &str = "kubectl get ephemeralclusters.ci.openshift.io -A -o yaml | kubectl replace -f -";
 
-/// Dangers for stored objects: of the CRD by itself, and of its update over the one that the hub has.
+/// Dangers to stored objects: of the CRD itself, and of its update over the hub's current one.
 pub fn unsafe_versions(crd: &Crd, running: Option<&Crd>) -> Vec<String> {
-    let mut found = stored(crd, running);
+    let mut found = check_stored(crd, running);
     if let Some(running) = running {
-        found.extend(served(crd, running));
-        found.extend(moved(crd, running));
-        found.extend(narrowed(crd, running));
+        found.extend(check_served(crd, running));
+        found.extend(check_moved(crd, running));
+        found.extend(check_narrowed(crd, running));
     }
     found
 }
 
-/// Objects that are stored in a version that is gone, or was left behind by an earlier update.
-fn stored(crd: &Crd, running: Option<&Crd>) -> Vec<String> {
+/// Objects stored in a removed version, or in one that an earlier update replaced.
+fn check_stored(crd: &Crd, running: Option<&Crd>) -> Vec<String> {
     let message = |version: &String| {
         if crd.version_named(version).is_none() {
             return Some(format!(
@@ -31,7 +31,7 @@ fn stored(crd: &Crd, running: Option<&Crd>) -> Vec<String> {
             ));
         }
         let storage = crd.storage_version()?;
-        // An update that moves the storage version has a message of its own.
+        // An update that moves the storage version has its own message.
         let moves = running.and_then(Crd::storage_version) == Some(version.as_str());
         (version != storage && !moves).then(|| {
             format!(
@@ -43,10 +43,10 @@ fn stored(crd: &Crd, running: Option<&Crd>) -> Vec<String> {
     running.unwrap_or(crd).stored_versions.iter().filter_map(message).collect()
 }
 
-fn served(crd: &Crd, running: &Crd) -> Vec<String> {
+fn check_served(crd: &Crd, running: &Crd) -> Vec<String> {
     let is_served = |name: &str| crd.version_named(name).is_some_and(|version| version.served);
-    let gone = running.versions.iter().filter(|version| version.served && !is_served(&version.name));
-    gone.map(|Version { name, .. }| {
+    let removed = running.versions.iter().filter(|version| version.served && !is_served(&version.name));
+    removed.map(|Version { name, .. }| {
         format!(
             "spec.versions.{name}: no longer served, so the API server refuses clients that request it. Keep served: true until \
              every client requests {}",
@@ -56,7 +56,7 @@ fn served(crd: &Crd, running: &Crd) -> Vec<String> {
     .collect()
 }
 
-fn moved(crd: &Crd, running: &Crd) -> Option<String> {
+fn check_moved(crd: &Crd, running: &Crd) -> Option<String> {
     let (before, after) = (running.storage_version()?, crd.storage_version()?);
     (before != after).then(|| {
         format!(
@@ -66,7 +66,7 @@ fn moved(crd: &Crd, running: &Crd) -> Option<String> {
     })
 }
 
-fn narrowed(crd: &Crd, running: &Crd) -> Vec<String> {
+fn check_narrowed(crd: &Crd, running: &Crd) -> Vec<String> {
     let mut found = Vec::new();
     for before in running.versions.iter().filter(|version| version.served) {
         let Some(after) = crd.version_named(&before.name).filter(|version| version.served) else { continue };
@@ -75,14 +75,15 @@ fn narrowed(crd: &Crd, running: &Crd) -> Vec<String> {
             ("status", "update the controller before the CRD"),
         ] {
             let [old, new] = [before, after].map(|version| &version.schema["properties"][part]);
-            let changes = compare(part, old, new);
-            let refusing =
-                changes.iter().filter(|change| !is_cosmetic(change) && verdict(change) >= Verdict::Maybe);
+            let changes = diff_schemas(part, old, new);
+            let refusing = changes
+                .iter()
+                .filter(|change| !is_cosmetic(change) && evaluate_change(change) >= Verdict::Maybe);
             found.extend(refusing.map(|change| {
                 format!(
                     "update of {}: {change} ({}); stored objects that are not so may be refused at their next write: {advice}",
                     before.name,
-                    in_words(verdict(change))
+                    describe_verdict(evaluate_change(change))
                 )
             }));
         }

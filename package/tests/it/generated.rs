@@ -8,9 +8,9 @@ use serde_json::Value;
 #[test]
 fn generated_files_are_checked_in() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let files = testplatform_package::generate().unwrap();
+    let files = testplatform_package::generate_files().unwrap();
     if std::env::var_os("SNAPSHOTS").is_some_and(|value| value == "overwrite") {
-        testplatform_package::write(package, &files).unwrap();
+        testplatform_package::write_files(package, &files).unwrap();
     }
     for file in &files {
         let checked_in = fs::read_to_string(package.join(file.path)).unwrap_or_default();
@@ -29,7 +29,7 @@ fn generated_files_are_checked_in() {
 fn nothing_else_is_in_the_generated_folders() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let generated: Vec<_> =
-        testplatform_package::generate().unwrap().iter().map(|file| package.join(file.path)).collect();
+        testplatform_package::generate_files().unwrap().iter().map(|file| package.join(file.path)).collect();
     for folder in ["crds", "xrds", "input", "function", "configuration"] {
         for entry in fs::read_dir(package.join(folder)).unwrap() {
             let path = entry.unwrap().path();
@@ -55,7 +55,7 @@ fn nothing_in_a_list_of_a_spec_has_a_default() {
             look(inner, in_list, &format!("{path}.{name}"));
         }
     }
-    let files = testplatform_package::generate().unwrap();
+    let files = testplatform_package::generate_files().unwrap();
     let mut looked = 0;
     for file in &files {
         let object: Value = serde_saphyr::from_str(&file.text).unwrap_or_default();
@@ -72,12 +72,15 @@ fn nothing_in_a_list_of_a_spec_has_a_default() {
 
 #[test]
 fn the_same_types_give_the_same_bytes() {
-    assert_eq!(testplatform_package::generate().unwrap(), testplatform_package::generate().unwrap());
+    assert_eq!(
+        testplatform_package::generate_files().unwrap(),
+        testplatform_package::generate_files().unwrap()
+    );
 }
 
 #[test]
-fn what_is_written_reads_back_as_what_was_meant() {
-    let files = testplatform_package::generate().unwrap();
+fn generated_files_parse_back_to_their_values() {
+    let files = testplatform_package::generate_files().unwrap();
     let read = |folder: &str| -> Value {
         serde_saphyr::from_str(&files.iter().find(|file| file.path.starts_with(folder)).unwrap().text)
             .unwrap()
@@ -97,7 +100,7 @@ fn what_is_written_reads_back_as_what_was_meant() {
 
 /// What is installed as an example of a catalogue is one, whole and without a flaw.
 #[test]
-fn the_sample_catalogue_can_be_used() {
+fn the_sample_catalogue_is_valid() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("install/examples/pool-catalogue.yaml");
     let config: Value = serde_saphyr::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let (catalogue, flaws) = testplatform_apis::catalogue::Catalogue::read(&config["data"]).unwrap();
@@ -109,7 +112,7 @@ fn the_sample_catalogue_can_be_used() {
 
 /// Readers of YAML 1.1 (Go's, Python's) take bare `yes`, `on`, `1:30` and `0777` for something else than texts.
 #[test]
-fn texts_that_look_like_something_else_are_quoted() {
+fn ambiguous_strings_are_quoted() {
     for text in [
         "yes",
         "no",
@@ -140,12 +143,12 @@ fn texts_that_look_like_something_else_are_quoted() {
 #[test]
 fn only_changed_files_are_written() {
     let directory = tempfile::tempdir().unwrap();
-    let files = testplatform_package::generate().unwrap();
-    assert_eq!(testplatform_package::write(directory.path(), &files).unwrap().len(), files.len());
-    assert!(testplatform_package::write(directory.path(), &files).unwrap().is_empty());
+    let files = testplatform_package::generate_files().unwrap();
+    assert_eq!(testplatform_package::write_files(directory.path(), &files).unwrap().len(), files.len());
+    assert!(testplatform_package::write_files(directory.path(), &files).unwrap().is_empty());
     fs::write(directory.path().join(files[0].path), "edited by hand").unwrap();
     assert_eq!(
-        testplatform_package::write(directory.path(), &files).unwrap(),
+        testplatform_package::write_files(directory.path(), &files).unwrap(),
         [directory.path().join(files[0].path)]
     );
 }

@@ -21,7 +21,7 @@ use crate::{
 pub(crate) const MAX_RESPONSE_BYTES: usize = 2 << 20;
 /// The most values in one: as many as are judged, and as many again for what is left out before that. Two bytes may become a value that takes hundreds, and
 /// several answers are held at a time.
-const MOST_VALUES: usize = 2 * testplatform_readiness::MOST_VALUES;
+const MOST_VALUES: usize = 2 * testplatform_readiness::MAX_VALUES;
 
 /// A kubeconfig that cannot be used, and why: the end of a sentence, without a word of what is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

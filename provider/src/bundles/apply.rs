@@ -219,7 +219,7 @@ async fn check_readiness(manifest: &Manifest, there: Value) -> Option<PendingObj
     let expression = manifest.ready.as_deref()?;
     let (why, message) = match evaluate_off_thread(expression, there).await {
         Verdict::Ready => return None,
-        Verdict::Not(message) => (ApplyErrorReason::NotReady, message),
+        Verdict::NotReady(message) => (ApplyErrorReason::NotReady, message),
         Verdict::Invalid(message) => (ApplyErrorReason::InvalidExpression, message),
         Verdict::TooLarge(message) => (ApplyErrorReason::TooLarge, message),
     };

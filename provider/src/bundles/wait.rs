@@ -59,7 +59,8 @@ pub(crate) fn report_first_invalid<'a>(
 /// Whether the expression of a manifest is one.
 pub(crate) fn check_ready_expression(manifest: &Manifest) -> Result<(), ApplyError> {
     let Some(expression) = manifest.ready.as_deref() else { return Ok(()) };
-    ready::check(expression).map_err(|message| ApplyError::new(ApplyErrorReason::InvalidExpression, message))
+    ready::validate_expression(expression)
+        .map_err(|message| ApplyError::new(ApplyErrorReason::InvalidExpression, message))
 }
 
 /// All is there and ready.

@@ -4,11 +4,16 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Context, Finding, Read, Tree, text};
+use super::{CheckContext, CheckedOverlay, Finding, Tree, text};
 use crate::bump::{Overlay, application_set, rights};
 
 /// B12: the ApplicationSet's clusters are the overlays.
-pub fn clusters(tree: &Tree, read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
+pub fn check_clusters(
+    tree: &Tree,
+    read: &[CheckedOverlay],
+    context: &CheckContext,
+    findings: &mut Vec<Finding>,
+) {
     let flat: Vec<&Overlay> = read
         .iter()
         .map(|read| &read.overlay)
@@ -17,7 +22,7 @@ pub fn clusters(tree: &Tree, read: &[Read], context: &Context, findings: &mut Ve
     if flat.is_empty() {
         return;
     }
-    let set = match application_set::of_component(tree, &context.component) {
+    let set = match application_set::find_application_set(tree, &context.component) {
         Ok(Some(set)) => set,
         Ok(None) => {
             let message = format!("no ApplicationSet renders components/{}", context.component);
@@ -25,7 +30,7 @@ pub fn clusters(tree: &Tree, read: &[Read], context: &Context, findings: &mut Ve
             return;
         }
         Err(problem) => {
-            findings.push(Finding::error("B12", problem.what).file(problem.file).line(problem.line));
+            findings.push(Finding::error("B12", problem.what).in_file(problem.file).at_line(problem.line));
             return;
         }
     };
@@ -38,7 +43,9 @@ pub fn clusters(tree: &Tree, read: &[Read], context: &Context, findings: &mut Ve
                 overlay.directory
             );
             findings.push(
-                Finding::error("B12", message).file(&set.file).line(text::line_with(bytes, "elements:")),
+                Finding::error("B12", message)
+                    .in_file(&set.file)
+                    .at_line(text::find_line(bytes, "elements:")),
             );
         }
     }
@@ -47,12 +54,12 @@ pub fn clusters(tree: &Tree, read: &[Read], context: &Context, findings: &mut Ve
         if directory != "base" && !flat.iter().any(|overlay| overlay.cluster.as_deref() == Some(directory)) {
             let message =
                 format!("{} is to be rendered from {directory}, which has no overlay", element.name);
-            let line = text::line_with(bytes, &format!("values.clusterDir: {directory}"));
-            findings.push(Finding::error("B12", message).file(&set.file).line(line));
+            let line = text::find_line(bytes, &format!("values.clusterDir: {directory}"));
+            findings.push(Finding::error("B12", message).in_file(&set.file).at_line(line));
         }
     }
     let listed = |name: &str| set.elements.iter().any(|element| element.name == name);
-    let mut elsewhere: BTreeMap<String, String> = application_set::elsewhere(tree, &set.file)
+    let mut elsewhere: BTreeMap<String, String> = application_set::count_other_clusters(tree, &set.file)
         .into_iter()
         .map(|(name, count)| (name, format!("in {count} other ApplicationSets")))
         .collect();
@@ -66,64 +73,66 @@ pub fn clusters(tree: &Tree, read: &[Read], context: &Context, findings: &mut Ve
             "{name} is {place}, but not here: if it is a member cluster, it gets the base, without Crossplane; \
              `--add-cluster {name}` adds it"
         );
-        let line = text::line_with(bytes, "elements:");
-        findings.push(Finding::warning("B12", message).file(&set.file).line(line));
+        let line = text::find_line(bytes, "elements:");
+        findings.push(Finding::warning("B12", message).in_file(&set.file).at_line(line));
     }
 }
 
 /// B13: people and runners have rights on the claims.
-pub fn groups(tree: &Tree, context: &Context, findings: &mut Vec<Finding>) {
+pub fn check_claim_rights(tree: &Tree, context: &CheckContext, findings: &mut Vec<Finding>) {
     for directory in ["components/authentication", "components/konflux-rbac"] {
-        if tree.under(directory).next().is_none() {
+        if tree.files_under(directory).next().is_none() {
             continue;
         }
-        let roles: Vec<Value> = tree.documents(directory).map(|(_, document)| document).collect();
-        let granted = rights::of_roles(&roles);
+        let roles: Vec<Value> = tree.documents_under(directory).map(|(_, document)| document).collect();
+        let granted = rights::rights_of_roles(&roles);
         for group in &context.groups {
             if !granted.iter().any(|right| right.group == *group) {
                 let message = format!("no role here names {group}: nobody may see its claims");
-                findings.push(Finding::warning("B13", message).file(directory));
+                findings.push(Finding::warning("B13", message).in_file(directory));
             }
         }
     }
 }
 
 /// B16: `crossplane-config`, the identity on a hub, has the rights that claims need and no wider ones.
-pub fn hub_rights(tree: &Tree, findings: &mut Vec<Finding>) {
+pub fn check_hub_rights(tree: &Tree, findings: &mut Vec<Finding>) {
     let directory = "components/crossplane-config";
-    let files: Vec<(&str, Value)> = tree.documents(directory).collect();
+    let files: Vec<(&str, Value)> = tree.documents_under(directory).collect();
     let Some((path, _)) =
         files.iter().find(|(_, document)| text::str_at(document, &["kind"]) == Some("ClusterRole"))
     else {
         return;
     };
     let documents: Vec<Value> = files.iter().map(|(_, document)| document.clone()).collect();
-    let line = text::line_with(tree.get(path).unwrap_or_default(), "rules:");
-    let Ok(needed) = rights::needed() else { return };
-    let listed = rights::of_roles(&documents);
-    let bound = rights::of_bound(&documents);
-    let missing: Vec<_> =
-        needed.iter().filter(|need| !listed.iter().chain(&bound).any(|right| right.covers(need))).collect();
+    let line = text::find_line(tree.get(path).unwrap_or_default(), "rules:");
+    let Ok(needed) = rights::required_rights() else { return };
+    let listed = rights::rights_of_roles(&documents);
+    let bound = rights::rights_of_bound_roles(&documents);
+    let missing: Vec<_> = needed
+        .iter()
+        .filter(|need| !listed.iter().chain(&bound).any(|right| right.covers_right(need)))
+        .collect();
     if !missing.is_empty() {
         let message = format!(
             "if this hub is to serve TestPlatformClusters, its role lacks {}; package/install/hub/konflux-identity-rbac.yaml \
              grants just that, in one namespace",
-            rights::rules(missing)
+            rights::format_rules(missing)
         );
-        findings.push(Finding::warning("B16", message).file(*path).line(line));
+        findings.push(Finding::warning("B16", message).in_file(*path).at_line(line));
     }
     let wide: Vec<_> = listed
         .iter()
         .filter(|right| [&right.group, &right.resource, &right.verb].contains(&&"*".to_owned()))
         .collect();
     if !wide.is_empty() {
-        let message = format!("wider than what TestPlatformClusters need: {}", rights::rules(wide));
-        findings.push(Finding::note("B16", message).file(*path).line(line));
+        let message = format!("wider than what TestPlatformClusters need: {}", rights::format_rules(wide));
+        findings.push(Finding::note("B16", message).in_file(*path).at_line(line));
     }
     if !bound.is_empty() {
         let message = "a built-in role is bound in all namespaces: it reads every Secret of the hub, where get and patch \
                        in the credentials' namespace are enough";
-        let line = text::line_with(tree.get(path).unwrap_or_default(), "name: edit");
-        findings.push(Finding::note("B16", message).file(*path).line(line));
+        let line = text::find_line(tree.get(path).unwrap_or_default(), "name: edit");
+        findings.push(Finding::note("B16", message).in_file(*path).at_line(line));
     }
 }

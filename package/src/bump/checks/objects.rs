@@ -1,23 +1,25 @@
-//! Checks of the objects that overlays render: EnvironmentConfigs, ProviderConfigs, and whether kustomize takes an overlay at all.
+//! Checks of the objects that overlays render: EnvironmentConfigs, ProviderConfigs, and acceptance by kustomize.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Context, Environment, Finding, Problem, Read, Tree, environment_config};
+use super::{CheckContext, CheckedOverlay, Environment, Finding, Problem, Tree, environment_config};
 use crate::bump::Overlay;
 
-/// B07: every cluster says who it is, each something else.
-pub fn environment_configs(tree: &Tree, read: &[Read], findings: &mut Vec<Finding>) {
+/// B07: every cluster has a cluster name, and no two have the same.
+pub fn check_environment_configs(tree: &Tree, read: &[CheckedOverlay], findings: &mut Vec<Finding>) {
     let mut names = BTreeMap::<String, String>::new();
     for overlay in read {
-        let Some(cluster) = environment_config::cluster(&overlay.overlay) else { continue };
+        let Some(cluster) = environment_config::overlay_cluster(&overlay.overlay) else { continue };
         // B09 or B15 reports an overlay that does not render.
-        let Some(rendered) = overlay.objects().filter(|rendered| !rendered.is_empty()) else { continue };
-        let Some(found) = environment_config::found(tree, rendered) else {
+        let Some(rendered) = overlay.rendered_objects().filter(|rendered| !rendered.is_empty()) else {
+            continue;
+        };
+        let Some(found) = environment_config::find_config(tree, rendered) else {
             let message = format!(
                 "no EnvironmentConfig {}: claims of {cluster} wait for it; `bump apply` makes it",
                 environment_config::NAME
             );
-            findings.push(Finding::error("B07", message).file(&overlay.file.path));
+            findings.push(Finding::error("B07", message).in_file(&overlay.file.path));
             continue;
         };
         let own =
@@ -31,9 +33,9 @@ pub fn environment_configs(tree: &Tree, read: &[Read], findings: &mut Vec<Findin
                 Finding::error("B07", message)
             };
             findings.push(if own {
-                finding.file(&found.file).line(found.line)
+                finding.in_file(&found.file).at_line(found.line)
             } else {
-                finding.file(&overlay.file.path)
+                finding.in_file(&overlay.file.path)
             });
         };
         let remedy = format!("patch /data/{} of it in this overlay", environment_config::FIELD);
@@ -54,16 +56,16 @@ pub fn environment_configs(tree: &Tree, read: &[Read], findings: &mut Vec<Findin
     }
 }
 
-/// B08: the ProviderConfigs that compositions name exist in staging and production.
-pub fn provider_configs(read: &[Read], context: &Context, findings: &mut Vec<Finding>) {
-    let mut groups = BTreeMap::<String, Vec<&Read>>::new();
+/// B08: the ProviderConfigs that compositions reference exist in staging and production.
+pub fn check_provider_configs(read: &[CheckedOverlay], context: &CheckContext, findings: &mut Vec<Finding>) {
+    let mut groups = BTreeMap::<String, Vec<&CheckedOverlay>>::new();
     for overlay in read.iter().filter(|read| !read.overlay.part) {
-        if let Some(directory) = group(&overlay.overlay, context) {
+        if let Some(directory) = cluster_group(&overlay.overlay, context) {
             groups.entry(directory).or_default().push(overlay);
         }
     }
     for (directory, mut overlays) in groups {
-        // A base counts only where no cluster renders it.
+        // A base counts only if no cluster renders it.
         if overlays.iter().any(|read| read.overlay.cluster.is_some()) {
             overlays.retain(|read| read.overlay.cluster.is_some());
         }
@@ -71,22 +73,24 @@ pub fn provider_configs(read: &[Read], context: &Context, findings: &mut Vec<Fin
             let lacking: BTreeSet<&str> = overlays
                 .iter()
                 .filter(|read| {
-                    read.objects().is_some_and(|objects| objects.object("ProviderConfig", name).is_none())
+                    read.rendered_objects()
+                        .is_some_and(|objects| objects.find_object("ProviderConfig", name).is_none())
                 })
                 .map(|read| read.file.path.as_str())
                 .collect();
             let message = format!("no ProviderConfig {name}, which compositions name");
             if lacking.len() == overlays.len() {
-                findings.push(Finding::error("B08", message).file(&directory));
+                findings.push(Finding::error("B08", message).in_file(&directory));
             } else {
-                findings.extend(lacking.into_iter().map(|file| Finding::error("B08", &message).file(file)));
+                findings
+                    .extend(lacking.into_iter().map(|file| Finding::error("B08", &message).in_file(file)));
             }
         }
     }
 }
 
-/// The directory of the clusters that an overlay is one of, in staging and production.
-fn group(overlay: &Overlay, context: &Context) -> Option<String> {
+/// The directory shared by the clusters of an overlay, in staging and production.
+fn cluster_group(overlay: &Overlay, context: &CheckContext) -> Option<String> {
     match (overlay.environment, &overlay.ring) {
         (Environment::Development, _) => None,
         (_, Some(ring)) => Some(format!("components/{}/rings/{ring}", context.component)),
@@ -94,8 +98,8 @@ fn group(overlay: &Overlay, context: &Context) -> Option<String> {
     }
 }
 
-/// B09: kustomize takes every overlay, and its patches have an effect. Only B10 knows about remote resources.
-pub fn rendering(read: &[Read], findings: &mut Vec<Finding>) {
+/// B09: kustomize accepts every overlay, and its patches have an effect. Only B10 knows remote resources.
+pub fn check_rendering(read: &[CheckedOverlay], findings: &mut Vec<Finding>) {
     let mut add = |finding: Finding| {
         let is_new = findings.iter().all(|other| {
             other.id != finding.id
@@ -108,11 +112,11 @@ pub fn rendering(read: &[Read], findings: &mut Vec<Finding>) {
     };
     let refused = |problem: &Problem| {
         let message = format!("{}; {}", problem.what, problem.help);
-        Finding::error("B09", message).file(&problem.file).line(problem.line)
+        Finding::error("B09", message).in_file(&problem.file).at_line(problem.line)
     };
     for result in read.iter().filter_map(|read| read.rendered.as_ref()) {
         match result {
-            // B15 reports a file that is no YAML.
+            // B15 reports invalid YAML.
             Err(problem) if problem.what.starts_with("not ") => {}
             Err(problem) => add(refused(problem)),
             Ok(rendered) => {
@@ -120,7 +124,7 @@ pub fn rendering(read: &[Read], findings: &mut Vec<Finding>) {
                 for patch in &rendered.ineffective {
                     let message =
                         format!("no object matches the target ({}): the patch has no effect", patch.target);
-                    add(Finding::warning("B09", message).file(&patch.file).line(patch.line));
+                    add(Finding::warning("B09", message).in_file(&patch.file).at_line(patch.line));
                 }
             }
         }

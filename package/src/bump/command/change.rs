@@ -1,28 +1,28 @@
 //! `plan` and `apply`.
 
 use super::{
-    BTreeSet, CHANGED, CHECK_FAILED, Change, Commit, Context, Environment, Facts, Failure, Finding,
-    Kustomization, Path, Plan, Problem, Request, Scope, Severity, Tree, UNCHANGED, UPSTREAM_SOURCE, Upstream,
-    Write, check_upstream, disk, git, online, progress, said, upstream,
+    BTreeSet, CHANGED, CHECK_FAILED, ChangeArgs, CheckContext, Commit, Environment, Failure, Finding,
+    FindingSeverity, Kustomization, Path, Plan, Problem, PullRequestFacts, Request, Scope, Tree, UNCHANGED,
+    UPSTREAM_SOURCE, Upstream, Write, check_upstream, disk, git, online, output, print_progress, upstream,
 };
-use crate::bump::{body, check, environment_config, plan};
+use crate::bump::{environment_config, plan_changes, pull_request, run_checks};
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// Plans, and with `apply` also writes; its value is whether a directory without git will do.
+/// Plans, and with `apply` also writes. The value of `apply`: whether a directory without git is accepted.
 pub fn run(
-    change: &Change,
+    change: &ChangeArgs,
     apply: Option<bool>,
     out: &mut impl Write,
     err: &mut impl Write,
     now: i64,
 ) -> Result<u8, Failure> {
     let place = &change.place;
-    let rings = place.rings()?;
-    let crd = place.crd()?;
-    let tree = disk::read(&place.repo, &place.component)?;
-    let (to, clone) = target(change)?;
-    let directories = place.directories(&tree, &rings);
+    let rings = place.read_rings()?;
+    let crd = place.read_crd()?;
+    let tree = disk::read_checkout(&place.repo, &place.component)?;
+    let (to, clone) = resolve_target(change)?;
+    let directories = place.pinned_directories(&tree, &rings);
     let mut request = Request {
         component: place.component.clone(),
         source: place.source.clone(),
@@ -34,29 +34,29 @@ pub fn run(
         },
         add_clusters: change.add_cluster.clone(),
         images: change.image.clone(),
-        environment_configs: environment_config::is_for(&tree, &place.component, &rings),
+        environment_configs: environment_config::needs_cluster_name(&tree, &place.component, &rings),
         force: change.force,
         rings: rings.clone(),
     };
-    // Said before anything is read from the clone, which may take longer than a mistake deserves.
-    let mut planned = plan(&tree, &request)?;
+    // Report mistakes before reading the clone, which may take long.
+    let mut planned = plan_changes(&tree, &request)?;
     if let Some(clone) = clone.as_deref() {
-        if !git::has(clone, &to)? {
+        if !git::has_commit(clone, &to)? {
             let what = format!("the clone has no commit {to}");
             return Err(Problem::new(clone.display().to_string(), what, "fetch it, or check --to").into());
         }
-        there(clone, &planned, &request)?;
-        // Only the upstream's own compositions ever did without.
+        verify_target(clone, &planned, &request)?;
+        // Only the upstream's own compositions ever worked without one.
         if place.source.to_string() == UPSTREAM_SOURCE
-            && !upstream::needs_environment_config(&deployed(clone, &to, &directories)?)
+            && !upstream::needs_environment_config(&read_deployed(clone, &to, &directories)?)
         {
             request.environment_configs = false;
-            planned = plan(&tree, &request)?;
+            planned = plan_changes(&tree, &request)?;
         }
     }
     let is_checkout = git::is_checkout(&place.repo)?;
     if is_checkout && !change.allow_dirty {
-        let dirty = git::dirty(&place.repo, &planned.edits)?;
+        let dirty = git::find_uncommitted(&place.repo, &planned.edits)?;
         if !dirty.is_empty() {
             return Err(dirty.into());
         }
@@ -65,26 +65,27 @@ pub fn run(
         let help = "give a checkout, or --allow-no-vcs if there need be no way back";
         return Err(Problem::new(place.repo.display().to_string(), "no git checkout", help).into());
     }
-    let ranges = ranges(clone.as_deref(), &planned, &to, &directories, err)?;
+    let ranges = read_ranges(clone.as_deref(), &planned, &to, &directories, err)?;
     let mut findings = std::mem::take(&mut planned.findings);
     for range in &ranges {
         findings.extend(check_upstream(range, crd.as_ref(), change.rollback, &place.registry));
     }
-    let mut context = place.context(&rings, &ranges)?;
-    // A member of the ring that has no overlay was said by the plan.
+    let mut context = place.build_context(&rings, &ranges)?;
+    // The plan already reported ring members without an overlay.
     let production = request.scope.environments.contains(&Environment::Production);
-    let staged_days = if production { staged(&tree, &context, &request, now, &mut findings) } else { None };
+    let staged_days =
+        if production { check_staged(&tree, &context, &request, now, &mut findings) } else { None };
     context.staged = None;
-    findings.extend(on_result(&tree, &context, &planned, request.environment_configs));
+    findings.extend(check_result(&tree, &context, &planned, request.environment_configs));
     if place.online {
-        let pinned = online::pinned(&applied(&tree, &planned), &planned.overlays, &ranges);
-        findings.extend(online::check(place, &pinned, err)?);
+        let pinned = online::pinned_references(&apply_edits(&tree, &planned), &planned.overlays, &ranges);
+        findings.extend(online::check_references(place, &pinned, err)?);
     }
     findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.id));
     findings.dedup();
 
-    let failed = findings.iter().any(|finding| finding.severity == Severity::Error) && !change.force;
-    let facts = Facts {
+    let failed = findings.iter().any(|finding| finding.severity == FindingSeverity::Error) && !change.force;
+    let facts = PullRequestFacts {
         request: &request,
         plan: &planned,
         ranges: &ranges,
@@ -97,19 +98,21 @@ pub fn run(
         && !planned.edits.is_empty()
         && let Some(path) = &change.pr_body
     {
-        std::fs::write(path, body::pull_request(&facts)).map_err(|error| {
+        std::fs::write(path, pull_request::render_pull_request(&facts)).map_err(|error| {
             let what = format!("cannot be written: {error}");
             Problem::new(path.display().to_string(), what, "nothing was changed; give another file")
         })?;
     }
     let applied = apply.is_some() && !failed;
     if applied && !planned.edits.is_empty() {
-        disk::write(&place.repo, &planned.edits, || said::print(change, &facts, true, out, err))?;
-        // It is changed by now, whoever hears of it.
-        let _ = said::summary(change, &facts, (true, false), err);
+        disk::write_edits(&place.repo, &planned.edits, || {
+            output::print_changes(change, &facts, true, out, err)
+        })?;
+        // The files are changed by now, even if the output fails.
+        let _ = output::print_summary(change, &facts, (true, false), err);
     } else {
-        said::print(change, &facts, applied, out, err)?;
-        said::summary(change, &facts, (applied, failed), err)?;
+        output::print_changes(change, &facts, applied, out, err)?;
+        output::print_summary(change, &facts, (applied, failed), err)?;
     }
     Ok(match (failed, planned.edits.is_empty()) {
         (true, _) => CHECK_FAILED,
@@ -119,7 +122,7 @@ pub fn run(
 }
 
 /// The commit to move to, and the clone that has it.
-fn target(change: &Change) -> Result<(Commit, Option<std::path::PathBuf>), Problem> {
+fn resolve_target(change: &ChangeArgs) -> Result<(Commit, Option<std::path::PathBuf>), Problem> {
     let why = match change.to.parse::<Commit>() {
         Ok(commit) => return Ok((commit, change.place.clone.clone())),
         Err(why) => why,
@@ -132,20 +135,21 @@ fn target(change: &Change) -> Result<(Commit, Option<std::path::PathBuf>), Probl
             "give forty lower-case hexadecimal digits, or a clone of the source",
         ));
     }
-    Ok((git::head(path)?, Some(path.to_owned())))
+    Ok((git::head_commit(path)?, Some(path.to_owned())))
 }
 
-/// What will be pinned has to be where it is pinned to: kustomize would find nothing under another name, or in another repository, and
-/// neither would the checks that compare.
-fn there(clone: &Path, plan: &Plan, request: &Request) -> Result<(), Vec<Problem>> {
+/// Verifies that the pinned directories exist at the target. kustomize would not find them under another name or in another repository, nor
+/// would the checks that compare.
+fn verify_target(clone: &Path, plan: &Plan, request: &Request) -> Result<(), Vec<Problem>> {
     let edited = plan.overlays.iter().filter_map(|overlay| {
         let path = &overlay.kustomization;
         Kustomization::read(path, &plan.edits.get(path)?.after).ok()
     });
-    let pinned = edited.flat_map(|file| file.pins().collect::<Vec<_>>());
+    let pinned = edited.flat_map(|file| file.list_pins().collect::<Vec<_>>());
     let moved = pinned.filter(|pin| pin.source == request.source && pin.commit == request.to);
     let directories = moved.map(|pin| pin.directory).collect();
-    let absent = git::absent(clone, &request.to, directories).map_err(|problem| vec![problem])?;
+    let absent =
+        git::missing_kustomizations(clone, &request.to, directories).map_err(|problem| vec![problem])?;
     let problem = |directory| {
         let what = format!("`{directory}` is not there at {}", request.to.short());
         Problem::new(clone.display().to_string(), what, "check --to and --source")
@@ -154,12 +158,12 @@ fn there(clone: &Path, plan: &Plan, request: &Request) -> Result<(), Vec<Problem
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// The files that are deployed of a source at a commit.
-fn deployed(clone: &Path, commit: &Commit, pinned: &BTreeSet<String>) -> Result<Tree, Problem> {
-    git::files(clone, commit, &git::places(clone, commit, pinned)?)
+/// The deployed files of a source at a commit.
+fn read_deployed(clone: &Path, commit: &Commit, pinned: &BTreeSet<String>) -> Result<Tree, Problem> {
+    git::read_files(clone, commit, &git::deployed_paths(clone, commit, pinned)?)
 }
 
-fn ranges(
+fn read_ranges(
     clone: Option<&Path>,
     plan: &Plan,
     to: &Commit,
@@ -170,27 +174,27 @@ fn ranges(
     let from: BTreeSet<&Commit> = plan.moves.iter().map(|step| &step.from).collect();
     let mut ranges = Vec::new();
     for from in from {
-        progress(err, &format!("reading {}..{} from {}", from.short(), to.short(), clone.display()))?;
-        ranges.push(git::range(clone, from, to, directories)?);
+        print_progress(err, &format!("reading {}..{} from {}", from.short(), to.short(), clone.display()))?;
+        ranges.push(git::read_range(clone, from, to, directories)?);
     }
     Ok(ranges)
 }
 
-/// B03: production gets what staging has, or had. Days since then.
-fn staged(
+/// B03: production gets a commit that staging has or had. Returns the days since then.
+fn check_staged(
     tree: &Tree,
-    context: &Context,
+    context: &CheckContext,
     request: &Request,
     now: i64,
     findings: &mut Vec<Finding>,
 ) -> Option<i64> {
-    let has_now = crate::bump::overlays(tree, &request.component, &request.rings)
+    let has_now = crate::bump::list_overlays(tree, &request.component, &request.rings)
         .iter()
         .filter(|overlay| overlay.environment == Environment::Staging)
         .filter_map(|overlay| {
             Kustomization::read(&overlay.kustomization, tree.get(&overlay.kustomization)?).ok()
         })
-        .any(|file| file.pins().any(|pin| pin.source == request.source && pin.commit == request.to));
+        .any(|file| file.list_pins().any(|pin| pin.source == request.source && pin.commit == request.to));
     let since = context.staged.as_ref().and_then(|history| history.get(&request.to)).copied();
     let days = since.map(|since| (now - since).max(0) / DAY);
     let short = request.to.short();
@@ -204,8 +208,8 @@ fn staged(
     days
 }
 
-/// The files as they will be.
-fn applied(tree: &Tree, plan: &Plan) -> Tree {
+/// The files after the change.
+fn apply_edits(tree: &Tree, plan: &Plan) -> Tree {
     let mut after = tree.clone();
     for (path, edit) in &plan.edits {
         after.insert(path, edit.after.clone());
@@ -213,9 +217,9 @@ fn applied(tree: &Tree, plan: &Plan) -> Tree {
     after
 }
 
-/// The checks on the files as they will be. What is wrong outside of the scope is for another pull request.
-fn on_result(tree: &Tree, context: &Context, plan: &Plan, environment_configs: bool) -> Vec<Finding> {
-    // A file of an overlay, or a directory that overlays in scope are in.
+/// The checks of the files after the change. Problems outside of the scope belong into another pull request.
+fn check_result(tree: &Tree, context: &CheckContext, plan: &Plan, environment_configs: bool) -> Vec<Finding> {
+    // A file of an overlay, or a directory of overlays in scope.
     let about = |file: &str, overlay: &str| {
         file.rsplit_once('/').is_some_and(|(at, _)| at == overlay)
             || overlay.strip_prefix(file).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -223,12 +227,12 @@ fn on_result(tree: &Tree, context: &Context, plan: &Plan, environment_configs: b
     let ours = |file: &str| {
         plan.edits.contains_key(file) || plan.overlays.iter().any(|overlay| about(file, &overlay.directory))
     };
-    check(&applied(tree, plan), context)
+    run_checks(&apply_edits(tree, plan), context)
         .into_iter()
         .filter(|finding| finding.id != "B07" || environment_configs)
         .filter_map(|finding| match (&finding.file, finding.severity) {
-            (Some(file), Severity::Error) if !ours(file) => {
-                Some(Finding { severity: Severity::Warning, ..finding })
+            (Some(file), FindingSeverity::Error) if !ours(file) => {
+                Some(Finding { severity: FindingSeverity::Warning, ..finding })
             }
             (Some(file), _) if !ours(file) => None,
             _ => Some(finding),

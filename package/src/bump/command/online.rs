@@ -1,56 +1,61 @@
-//! B11 with the network: registries are asked whether what is pinned is there, and what it runs on.
+//! B11 with network access: asks registries for pinned images and their platforms.
 
 use super::{
-    BTreeMap, BTreeSet, Failure, Finding, Kustomization, Place, Tree, Upstream, Write, progress, upstream,
+    BTreeMap, BTreeSet, CheckoutArgs, Failure, Finding, Kustomization, Tree, Upstream, Write, print_progress,
+    upstream,
 };
 use crate::{
     bump::{Overlay, image},
     registry::{self, Reference},
 };
 
-/// What is pinned by digest, with the words for it: packages of the source, and images that overlays set.
-pub fn pinned(tree: &Tree, overlays: &[Overlay], ranges: &[Upstream]) -> BTreeMap<String, String> {
+/// References by digest, each with a description: packages of the source, and images that overlays set.
+pub fn pinned_references(tree: &Tree, overlays: &[Overlay], ranges: &[Upstream]) -> BTreeMap<String, String> {
     let packages = ranges
         .iter()
-        .flat_map(|range| upstream::packages(&range.after))
+        .flat_map(|range| upstream::list_packages(&range.after))
         .map(|(name, package)| (package, format!("package {name}")));
     let images = overlays.iter().flat_map(|overlay| {
         let bytes = tree.get(&overlay.kustomization).unwrap_or_default();
         let file = Kustomization::read(&overlay.kustomization, bytes);
-        let images = file.map(|file| image::pinned(&file.value)).unwrap_or_default();
+        let images = file.map(|file| image::pinned_references(&file.value)).unwrap_or_default();
         images.into_iter().map(|image| (image, "image".to_owned()))
     });
     let at_digest = |(reference, _): &(String, String)| {
         reference.split_once('@').is_some_and(|(_, digest)| image::is_digest(digest))
     };
-    // What is not at a digest is another finding.
+    // Another check reports references without a digest.
     packages.chain(images).filter(at_digest).collect()
 }
 
-/// Asks for each.
-pub fn check(
-    place: &Place,
+/// Looks up each reference.
+pub fn check_references(
+    place: &CheckoutArgs,
     pinned: &BTreeMap<String, String>,
     err: &mut impl Write,
 ) -> Result<Vec<Finding>, Failure> {
     let mut findings = Vec::new();
     for (reference, what) in pinned {
-        progress(err, &format!("asking for {reference}"))?;
-        let asked = reference
+        print_progress(err, &format!("asking for {reference}"))?;
+        let answer = reference
             .parse::<Reference>()
-            .and_then(|reference| registry::command::platforms(&reference, place.connection));
-        findings.push(found(&format!("{what} {reference}"), asked, &place.platform));
+            .and_then(|reference| registry::command::list_platforms(&reference, place.connection));
+        findings.push(evaluate_answer(&format!("{what} {reference}"), answer, &place.platform));
     }
     Ok(findings)
 }
 
-fn found(what: &str, asked: anyhow::Result<Option<BTreeSet<String>>>, wanted: &[String]) -> Finding {
-    let has = match asked {
+fn evaluate_answer(
+    what: &str,
+    answer: anyhow::Result<Option<BTreeSet<String>>>,
+    wanted: &[String],
+) -> Finding {
+    let has = match answer {
         Ok(Some(has)) => has,
         Ok(None) => {
             return Finding::error("B11", format!("{what} is not there: its registry has no such digest"));
         }
-        // Asked for and not answered is no pass.
+        // A registry without an answer is a failed check.
         Err(error) => return Finding::error("B11", format!("{what} cannot be asked for: {error:#}")),
     };
     let list = |platforms: Vec<&str>| platforms.join(", ");
@@ -67,23 +72,27 @@ mod tests {
     use anyhow::anyhow;
 
     use super::*;
-    use crate::bump::Severity;
+    use crate::bump::FindingSeverity;
 
     #[test]
-    fn what_registries_say_is_judged() {
+    fn registry_answers_become_findings() {
         let wanted = ["linux/amd64".to_owned(), "linux/arm64".to_owned()];
         let has = |platforms: &[&str]| Ok(Some(platforms.iter().map(ToString::to_string).collect()));
         for (asked, severity, words) in [
             (
                 has(&["linux/amd64", "linux/arm64", "linux/s390x"]),
-                Severity::Note,
+                FindingSeverity::Note,
                 "is there, for linux/amd64",
             ),
-            (has(&["linux/amd64"]), Severity::Error, "does not run on linux/arm64, only on linux/amd64"),
-            (Ok(None), Severity::Error, "is not there"),
-            (Err(anyhow!("refused")), Severity::Error, "cannot be asked for: refused"),
+            (
+                has(&["linux/amd64"]),
+                FindingSeverity::Error,
+                "does not run on linux/arm64, only on linux/amd64",
+            ),
+            (Ok(None), FindingSeverity::Error, "is not there"),
+            (Err(anyhow!("refused")), FindingSeverity::Error, "cannot be asked for: refused"),
         ] {
-            let finding = found("image r.example/x", asked, &wanted);
+            let finding = evaluate_answer("image r.example/x", asked, &wanted);
             assert_eq!(finding.severity, severity, "{finding}");
             assert!(finding.message.contains(words), "{finding}");
         }

@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 use super::object::{self, Object};
 use super::spec::{GeneratorEntry, KustomizationSpec};
 use super::{Position, Rendered};
-use crate::bump::tree::resolved;
+use crate::bump::tree::resolve_path;
 use crate::bump::{Problem, Tree, text};
 
-/// Adds the generated objects. Names have no hash, as for every patch; the values of a Secret are not encoded.
-pub fn generate(
+/// Adds the generated objects. Names have no hash, because patches use none. Values of a Secret are not encoded.
+pub fn add_generated(
     tree: &Tree,
     directory: &str,
     file: &str,
@@ -22,13 +22,13 @@ pub fn generate(
     let secrets = spec.secret_generator.iter().map(|entry| ("Secret", entry));
     for (kind, entry) in maps.chain(secrets) {
         let bytes = tree.get(file).unwrap_or_default();
-        let line = text::line_with(bytes, &format!("name: {}", entry.name)).unwrap_or(1);
-        add(kind, entry, data(tree, directory, entry), &Position { file, line }, rendered)?;
+        let line = text::find_line(bytes, &format!("name: {}", entry.name)).unwrap_or(1);
+        add_object(kind, entry, generator_data(tree, directory, entry), &Position { file, line }, rendered)?;
     }
     Ok(())
 }
 
-fn add(
+fn add_object(
     kind: &str,
     entry: &GeneratorEntry,
     data: Map<String, Value>,
@@ -45,14 +45,16 @@ fn add(
     let has_more = rendered.may_have_more();
     let existing = rendered.objects.iter_mut().find(|other| other.all_ids().any(|other| other == id));
     match (entry.behavior.as_deref().unwrap_or_default(), existing) {
-        ("create" | "", None) => rendered.add(object, at),
+        ("create" | "", None) => rendered.add_object(object, at),
         ("replace", Some(existing)) => {
             existing.value["data"] = Value::Object(data);
             existing.patched_by.push(at.file.to_owned());
             Ok(())
         }
         ("merge", Some(existing)) => {
-            if let Some(fields) = object::child(&mut existing.value, "data").and_then(Value::as_object_mut) {
+            if let Some(fields) =
+                object::child_mapping(&mut existing.value, "data").and_then(Value::as_object_mut)
+            {
                 fields.extend(data);
             }
             existing.patched_by.push(at.file.to_owned());
@@ -61,23 +63,23 @@ fn add(
         ("merge" | "replace", None) if has_more => Ok(()),
         ("create" | "", Some(_)) => {
             let what = format!("{id} exists already, and behavior is create");
-            Err(at.problem(what, "set behavior to merge or replace, or choose another name"))
+            Err(at.report_problem(what, "set behavior to merge or replace, or choose another name"))
         }
         ("merge" | "replace", None) => {
             let what = format!("{id} does not exist, so that kustomize cannot merge or replace it");
-            Err(at.problem(what, "set behavior to create, or correct name and namespace"))
+            Err(at.report_problem(what, "set behavior to create, or correct name and namespace"))
         }
         (other, _) => {
-            let what = format!("behavior {} is unknown", text::excerpt(other));
-            Err(at.problem(what, "set behavior to create, merge or replace"))
+            let what = format!("behavior {} is unknown", text::quote_excerpt(other));
+            Err(at.report_problem(what, "set behavior to create, merge or replace"))
         }
     }
 }
 
-/// The keys, each with its value. A file that was not read has an empty value: only its key matters to a patch.
-fn data(tree: &Tree, directory: &str, entry: &GeneratorEntry) -> Map<String, Value> {
+/// The keys with their values. An unread file has an empty value: only its key matters to a patch.
+fn generator_data(tree: &Tree, directory: &str, entry: &GeneratorEntry) -> Map<String, Value> {
     let content = |path: &str| {
-        let bytes = resolved(directory, path).and_then(|path| tree.get(&path).map(<[u8]>::to_vec));
+        let bytes = resolve_path(directory, path).and_then(|path| tree.get(&path).map(<[u8]>::to_vec));
         String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
     };
     let mut data = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Strategic merge of a patch into an object, as kustomize does it: lists of built-in kinds merge by key, those of other kinds are replaced.
+//! Strategic merge of a patch into an object, as in kustomize: lists of built-in kinds merge by key, lists of other kinds are replaced.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::object::ObjectId;
 
 const DIRECTIVE: &str = "$patch";
 
-/// Keys by which lists of built-in kinds merge, by the name of the list. The first key that an element has counts.
+/// Merge keys of lists in built-in kinds, by the name of the list. The first key that an element has counts.
 const KEYS: [(&str, &[&str]); 15] = [
     ("containers", &["name"]),
     ("initContainers", &["name"]),
@@ -25,18 +25,18 @@ const KEYS: [(&str, &[&str]); 15] = [
     ("conditions", &["type"]),
 ];
 
-/// Groups whose kinds kustomize has the schema of.
+/// Groups with built-in kinds: kustomize has their schema.
 const BUILT_IN: [&str; 5] = ["", "apps", "autoscaling", "batch", "policy"];
 
 /// The object with a patch merged into it; none if the patch deletes it.
-pub fn merged(object: &Value, patch: &Value) -> Option<Value> {
+pub fn merge_patch(object: &Value, patch: &Value) -> Option<Value> {
     let group = ObjectId::of(object).group;
     let is_built_in = BUILT_IN.contains(&&*group) || group.ends_with(".k8s.io");
-    merge(Some(object), patch, None, is_built_in)
+    merge_field(Some(object), patch, None, is_built_in)
 }
 
 /// A field with its patch; none if the patch removes it.
-fn merge(field: Option<&Value>, patch: &Value, name: Option<&str>, is_built_in: bool) -> Option<Value> {
+fn merge_field(field: Option<&Value>, patch: &Value, name: Option<&str>, is_built_in: bool) -> Option<Value> {
     match (field, patch) {
         (_, Value::Null) => None,
         (field, Value::Object(changes)) => match changes.get(DIRECTIVE).and_then(Value::as_str) {
@@ -47,7 +47,7 @@ fn merge(field: Option<&Value>, patch: &Value, name: Option<&str>, is_built_in: 
                 let mut result: Map<String, Value> = base.cloned().unwrap_or_default();
                 for (key, change) in changes.iter().filter(|(key, _)| *key != DIRECTIVE) {
                     let before = base.and_then(|base| base.get(key));
-                    match merge(before, change, Some(key), is_built_in) {
+                    match merge_field(before, change, Some(key), is_built_in) {
                         Some(value) => result.insert(key.clone(), value),
                         None => result.remove(key),
                     };
@@ -56,13 +56,13 @@ fn merge(field: Option<&Value>, patch: &Value, name: Option<&str>, is_built_in: 
             }
         },
         (Some(Value::Array(before)), Value::Array(changes)) if is_built_in => {
-            Some(Value::Array(list(before, changes, name.unwrap_or_default())))
+            Some(Value::Array(merge_list(before, changes, name.unwrap_or_default())))
         }
         (_, patch) => Some(without_directives(patch)),
     }
 }
 
-fn list(before: &[Value], changes: &[Value], name: &str) -> Vec<Value> {
+fn merge_list(before: &[Value], changes: &[Value], name: &str) -> Vec<Value> {
     let keys = KEYS.iter().find(|(list, _)| *list == name).map_or(&[][..], |(_, keys)| keys);
     let key =
         keys.iter().find(|key| changes.iter().chain(before).any(|element| element.get(**key).is_some()));
@@ -81,7 +81,7 @@ fn list(before: &[Value], changes: &[Value], name: &str) -> Vec<Value> {
     for change in changes {
         let index = rest.iter().position(|element| same(element, change));
         let element = index.map(|index| rest.remove(index));
-        result.extend(merge(element.as_ref(), change, None, true));
+        result.extend(merge_field(element.as_ref(), change, None, true));
     }
     result.extend(rest);
     result

@@ -1,4 +1,4 @@
-//! An object, and the identity by which kustomize tells objects apart.
+//! An object and its identity in kustomize.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::bump::{Problem, text};
 
-/// Kinds that kustomize knows to have no namespace, with their group. It takes every other kind for one with a namespace.
+/// Kinds without a namespace in kustomize, with their group. kustomize treats every other kind as namespaced.
 const CLUSTER_SCOPED: [(&str, &str); 18] = [
     ("", "ComponentStatus"),
     ("", "Namespace"),
@@ -37,7 +37,7 @@ pub struct ObjectId {
     pub version: String,
     /// The kind.
     pub kind: String,
-    /// `default` where none is given; none for kinds without a namespace.
+    /// `default` if the object has none; none for kinds without a namespace.
     pub namespace: Option<String>,
     /// The name.
     pub name: String,
@@ -69,24 +69,24 @@ impl ObjectId {
 
 impl fmt::Display for ObjectId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} {}", self.kind, text::excerpt(&self.name))?;
+        write!(out, "{} {}", self.kind, text::quote_excerpt(&self.name))?;
         match (&*self.group, &self.namespace) {
             ("", _) => {}
             (group, _) => write!(out, " of {group}")?,
         }
         match self.namespace.as_deref() {
             None | Some("default") => Ok(()),
-            Some(namespace) => write!(out, " in namespace {}", text::excerpt(namespace)),
+            Some(namespace) => write!(out, " in namespace {}", text::quote_excerpt(namespace)),
         }
     }
 }
 
-/// An object as rendered so far.
+/// An object in its current state of rendering.
 #[derive(Clone, Debug)]
 pub struct Object {
     /// The object.
     pub value: Value,
-    /// The file that it is written in; the kustomization of a generated one.
+    /// The file of the object; the kustomization of a generated one.
     pub file: String,
     /// Files of the patches that changed it, in their order; the kustomization of an inline patch.
     pub patched_by: Vec<String>,
@@ -100,24 +100,24 @@ impl Object {
         Self { value, file: file.into(), patched_by: Vec::new(), earlier: Vec::new() }
     }
 
-    /// Its identity now.
+    /// Its current identity.
     pub fn id(&self) -> ObjectId {
         ObjectId::of(&self.value)
     }
 
-    /// Its identities, the present one last.
+    /// Its identities, the current one last.
     pub fn all_ids(&self) -> impl Iterator<Item = ObjectId> {
         self.earlier.iter().cloned().chain([self.id()])
     }
 
-    /// Whether it has a kind and a name.
-    pub fn is(&self, kind: &str, name: &str) -> bool {
+    /// Whether it has this kind and name.
+    pub fn has_identity(&self, kind: &str, name: &str) -> bool {
         text::str_at(&self.value, &["kind"]) == Some(kind)
             && text::str_at(&self.value, &["metadata", "name"]) == Some(name)
     }
 
-    /// Changes it, and remembers the identity that it had.
-    pub fn change<T>(&mut self, change: impl FnOnce(&mut Value) -> T) -> T {
+    /// Changes it, and records its previous identity.
+    pub fn change_value<T>(&mut self, change: impl FnOnce(&mut Value) -> T) -> T {
         let before = self.id();
         let result = change(&mut self.value);
         if self.id() != before {
@@ -126,10 +126,10 @@ impl Object {
         result
     }
 
-    /// Sets the text below a path of keys. Mappings on the way are made.
-    pub fn set(&mut self, path: &[&str], key: &str, value: &str) {
-        self.change(|object| {
-            let target = path.iter().try_fold(object, |value, key| child(value, key));
+    /// Sets the string below a path of keys. Missing mappings on the path are created.
+    pub fn set_string(&mut self, path: &[&str], key: &str, value: &str) {
+        self.change_value(|object| {
+            let target = path.iter().try_fold(object, |value, key| child_mapping(value, key));
             if let Some(fields) = target.and_then(Value::as_object_mut) {
                 fields.insert(key.to_owned(), Value::from(value));
             }
@@ -137,8 +137,8 @@ impl Object {
     }
 }
 
-/// The mapping below a key, made if it is absent.
-pub fn child<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
+/// The mapping below a key, created if it is absent.
+pub fn child_mapping<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
     let child = value.as_object_mut()?.entry(key).or_insert(Value::Null);
     if child.is_null() {
         *child = Value::Object(serde_json::Map::new());
@@ -146,29 +146,29 @@ pub fn child<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
     Some(child)
 }
 
-/// The objects of a file. Items of a list are objects of their own.
-pub fn read(file: &str, bytes: &[u8]) -> Result<Vec<Object>, Problem> {
+/// The objects of a file. Items of a list are separate objects.
+pub fn read_objects(file: &str, bytes: &[u8]) -> Result<Vec<Object>, Problem> {
     let mut objects = Vec::new();
-    for document in text::documents(file, bytes)? {
+    for document in text::parse_documents(file, bytes)? {
         let kind = text::str_at(&document, &["kind"]).unwrap_or_default();
         if kind.ends_with("List") && document.get("items").is_some_and(Value::is_array) {
-            for item in text::items(&document, &["items"]) {
-                objects.push(Object::new(file, checked(file, bytes, item.clone())?));
+            for item in text::items_at(&document, &["items"]) {
+                objects.push(Object::new(file, check_object(file, bytes, item.clone())?));
             }
         } else {
-            objects.push(Object::new(file, checked(file, bytes, document)?));
+            objects.push(Object::new(file, check_object(file, bytes, document)?));
         }
     }
     Ok(objects)
 }
 
-/// An object, if it has all that kustomize needs for its identity.
-fn checked(file: &str, bytes: &[u8], object: Value) -> Result<Value, Problem> {
+/// An object, if it has all fields of kustomize's identity.
+fn check_object(file: &str, bytes: &[u8], object: Value) -> Result<Value, Problem> {
     let fields: [&[&str]; 2] = [&["kind"], &["metadata", "name"]];
     let missing = fields.into_iter().find(|path| text::str_at(&object, path).is_none_or(str::is_empty));
     let Some(path) = missing else { return Ok(object) };
     let field = path.join(".");
-    let line = text::line_with(bytes, &format!("{}:", path.last().unwrap_or(&""))).unwrap_or(1);
+    let line = text::find_line(bytes, &format!("{}:", path.last().unwrap_or(&""))).unwrap_or(1);
     let what = format!("an object without a text in {field}, which kustomize refuses");
-    Err(Problem::new(file, what, format!("set {field}")).at(line))
+    Err(Problem::new(file, what, format!("set {field}")).at_line(line))
 }

@@ -1,27 +1,27 @@
-//! The objects that a directory renders, and the entries that are not known offline.
+//! The objects that a directory renders, and the entries unknown offline.
 
 use serde_json::Value;
 
 use super::patch::{self, PendingPatch};
-use super::{Object, Position, absent};
+use super::{Object, Position, absent_problem};
 use crate::bump::Problem;
 
-/// The objects of a directory, and the limits of knowing them offline.
+/// The objects of a directory, and the limits of offline rendering.
 #[derive(Clone, Debug, Default)]
 pub struct Rendered {
     /// Objects in the order in which kustomize adds them.
     pub objects: Vec<Object>,
     /// Entries that only kustomize itself can resolve.
     pub unresolved: Vec<Unresolved>,
-    /// Entries that name nothing. kustomize refuses each; the rest is read as if they were remote.
+    /// Entries without a target. kustomize refuses each; the rest is read as if they were remote.
     pub absent: Vec<Problem>,
-    /// Patches with a target that no object has, while nothing remote could have it either. kustomize ignores them.
+    /// Patches whose target matches no object, and no remote object either. kustomize ignores them.
     pub ineffective: Vec<Ineffective>,
     /// Patches that may match an object of a remote resource.
     pub(super) pending: Vec<PendingPatch>,
 }
 
-/// An entry that the repository alone does not resolve.
+/// An entry that needs more than the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unresolved {
     /// The kustomization.
@@ -30,7 +30,7 @@ pub struct Unresolved {
     pub reason: UnresolvedReason,
 }
 
-/// Why an entry needs kustomize itself.
+/// Reason for which an entry needs kustomize itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnresolvedReason {
     /// A remote resource or component adds objects.
@@ -39,7 +39,7 @@ pub enum UnresolvedReason {
     Generator,
     /// A replacement or a transformer changes objects.
     Transformer,
-    /// A file or a directory is not there.
+    /// A file or directory does not exist.
     Absent,
 }
 
@@ -48,14 +48,14 @@ pub enum UnresolvedReason {
 pub struct Ineffective {
     /// The kustomization.
     pub file: String,
-    /// The line of the entry, where it can be told.
+    /// The line of the entry, if known.
     pub line: Option<usize>,
     /// The target as the kustomization writes it.
     pub target: String,
 }
 
 impl Rendered {
-    /// Whether nothing is deployed by it.
+    /// Whether it deploys nothing.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty() && !self.may_have_more()
     }
@@ -68,7 +68,7 @@ impl Rendered {
         })
     }
 
-    /// Whether transformers that are not read may change objects.
+    /// Whether unread transformers may change objects.
     pub fn may_change(&self) -> bool {
         self.unresolved.iter().any(|entry| match entry.reason {
             UnresolvedReason::Transformer => true,
@@ -77,19 +77,19 @@ impl Rendered {
     }
 
     /// The first object of a kind and a name.
-    pub fn object(&self, kind: &str, name: &str) -> Option<&Object> {
-        self.objects.iter().find(|object| object.is(kind, name))
+    pub fn find_object(&self, kind: &str, name: &str) -> Option<&Object> {
+        self.objects.iter().find(|object| object.has_identity(kind, name))
     }
 
-    /// A remote object as far as patches describe it: `assumed` with those applied that name its kind. None without such a patch.
+    /// A remote object as described by patches: `assumed` with the patches for its kind applied. None without such a patch.
     pub fn remote_object(&self, assumed: &Value) -> Option<Object> {
         patch::describe_remote(&self.pending, assumed)
     }
 
     /// Adds the objects of another directory.
-    pub(super) fn append(&mut self, other: Self, at: &Position) -> Result<(), Problem> {
+    pub(super) fn append_rendered(&mut self, other: Self, at: &Position) -> Result<(), Problem> {
         for object in other.objects {
-            self.add(object, at)?;
+            self.add_object(object, at)?;
         }
         self.unresolved.extend(other.unresolved);
         self.absent.extend(other.absent);
@@ -98,18 +98,18 @@ impl Rendered {
         Ok(())
     }
 
-    /// An entry that only kustomize itself resolves.
-    pub(super) fn leave(&mut self, at: &Position, reason: UnresolvedReason) {
+    /// Adds an entry that only kustomize itself resolves.
+    pub(super) fn add_unresolved(&mut self, at: &Position, reason: UnresolvedReason) {
         self.unresolved.push(Unresolved { file: at.file.to_owned(), reason });
     }
 
-    /// An entry that names nothing.
-    pub(super) fn miss(&mut self, entry: &str, at: &Position) {
-        self.absent.push(at.problem(absent(entry), "add it, or remove the entry"));
-        self.leave(at, UnresolvedReason::Absent);
+    /// Adds an entry without a target.
+    pub(super) fn add_absent(&mut self, entry: &str, at: &Position) {
+        self.absent.push(at.report_problem(absent_problem(entry), "add it, or remove the entry"));
+        self.add_unresolved(at, UnresolvedReason::Absent);
     }
 
-    pub(super) fn add(&mut self, object: Object, at: &Position) -> Result<(), Problem> {
+    pub(super) fn add_object(&mut self, object: Object, at: &Position) -> Result<(), Problem> {
         if let Some(first) = self.objects.iter().find(|other| other.id() == object.id()) {
             let what = format!(
                 "{} of {} is already in {}: kustomize may not add an object with an already registered id",
@@ -118,7 +118,7 @@ impl Rendered {
                 first.file
             );
             let help = "remove one of the two, or make the second a patch of the first";
-            return Err(at.problem(what, help));
+            return Err(at.report_problem(what, help));
         }
         self.objects.push(object);
         Ok(())

@@ -30,37 +30,38 @@ pub struct PendingPatch {
 const OPERATIONS: [&str; 6] = ["add", "remove", "replace", "move", "copy", "test"];
 
 impl Patch {
-    /// Reads a patch. A list is one of RFC 6902, mappings are objects to merge.
+    /// Reads a patch. A list is one of RFC 6902; mappings are objects to merge.
     pub fn read(entry: &PatchEntry, file: &str, bytes: &[u8], at: &Position) -> Result<Self, Problem> {
         let inline = file == at.file;
-        // Lines of an inline patch count from its own beginning.
-        let located = |problem: Problem| if inline { problem.at(at.line) } else { problem };
-        let documents = text::documents(file, bytes).map_err(located)?;
-        // A text that begins as JSON is JSON to kustomize, and not YAML on one line.
+        // Lines of an inline patch count from its own start.
+        let located = |problem: Problem| if inline { problem.at_line(at.line) } else { problem };
+        let documents = text::parse_documents(file, bytes).map_err(located)?;
+        // kustomize parses a text that starts like JSON as JSON, not as YAML on one line.
         if bytes.starts_with(b"[")
             && let Err(error) = serde_json::from_slice::<Value>(bytes)
         {
             let what = format!("a patch that begins with [ and is no JSON: {error}");
-            return Err(
-                at.problem(what, "write keys and texts in double quotes, or a list of one entry a line")
-            );
+            return Err(at.report_problem(
+                what,
+                "write keys and texts in double quotes, or a list of one entry a line",
+            ));
         }
         if let [Value::Array(operations)] = &documents[..] {
             if entry.target.is_none() {
                 let what = "a JSON patch without target, which kustomize refuses";
-                return Err(at.problem(what, "set target with kind and name of the object"));
+                return Err(at.report_problem(what, "set target with kind and name of the object"));
             }
             return read_operations(operations, file, bytes, at);
         }
         if documents.iter().any(|document| !document.is_object()) {
             let what = "a patch that is neither objects nor one list of operations";
-            return Err(at.problem(what, "write an object to merge, or a list of op, path and value"));
+            return Err(at.report_problem(what, "write an object to merge, or a list of op, path and value"));
         }
         if entry.target.is_some() && documents.len() > 1 {
             let what = "several objects in one patch with a target, which kustomize refuses";
-            return Err(at.problem(what, "make an entry of each, or remove the target"));
+            return Err(at.report_problem(what, "make an entry of each, or remove the target"));
         }
-        let objects = object::read(file, bytes).map_err(located)?;
+        let objects = object::read_objects(file, bytes).map_err(located)?;
         Ok(Self::Merge(objects.into_iter().map(|object| object.value).collect()))
     }
 }
@@ -69,48 +70,49 @@ fn read_operations(operations: &[Value], file: &str, bytes: &[u8], at: &Position
     for (index, operation) in operations.iter().enumerate() {
         let name = text::str_at(operation, &["op"]).unwrap_or_default();
         let line = |needle: &str| {
-            if file == at.file { at.line } else { text::line_with(bytes, needle).unwrap_or(1) }
+            if file == at.file { at.line } else { text::find_line(bytes, needle).unwrap_or(1) }
         };
         if !OPERATIONS.contains(&name) {
-            let what = format!("operation {} has op {}, which is unknown", index + 1, text::excerpt(name));
+            let what =
+                format!("operation {} has op {}, which is unknown", index + 1, text::quote_excerpt(name));
             let help = format!("use one of {}", OPERATIONS.join(", "));
-            return Err(Problem::new(file, what, help).at(line("op:")));
+            return Err(Problem::new(file, what, help).at_line(line("op:")));
         }
         if let Err(error) = serde_json::from_value::<PatchOperation>(operation.clone()) {
             let what = format!("operation {} ({name}) is not readable: {error}", index + 1);
             let help =
                 "write path as a JSON pointer that begins with /, and value or from where the op needs it";
-            return Err(Problem::new(file, what, help).at(line("path:")));
+            return Err(Problem::new(file, what, help).at_line(line("path:")));
         }
     }
     serde_json::from_value(Value::Array(operations.to_vec()))
         .map(Patch::Operations)
-        .map_err(|error| at.problem(format!("the patch is not readable: {error}"), "correct it"))
+        .map_err(|error| at.report_problem(format!("the patch is not readable: {error}"), "correct it"))
 }
 
-/// Where a patch was read.
+/// Origin of a patch.
 #[derive(Clone, Copy)]
 pub struct PatchOrigin<'a> {
     /// Its entry in the kustomization; none for a patch of a remote object.
     pub entry: Option<&'a PatchEntry>,
-    /// The file that has its text.
+    /// The file with its text.
     pub file: &'a str,
     /// The entry's position.
     pub at: &'a Position<'a>,
 }
 
-/// Applies a patch to all objects that it is for.
-pub fn apply(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) -> Result<(), Problem> {
+/// Applies a patch to all objects that it targets.
+pub fn apply_patch(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) -> Result<(), Problem> {
     let PatchOrigin { file, at, .. } = source;
     let Some(target) = source.entry.and_then(|entry| entry.target.as_ref()) else {
         return merge_each(patch, source, rendered);
     };
-    let selector = target.selector().map_err(|what| at.problem(what, "correct the target"))?;
+    let selector = target.build_selector().map_err(|what| at.report_problem(what, "correct the target"))?;
     let selected: Vec<usize> = rendered
         .objects
         .iter()
         .enumerate()
-        .filter(|(_, object)| selector.matches(object))
+        .filter(|(_, object)| selector.matches_object(object))
         .map(|(index, _)| index)
         .collect();
     if selected.is_empty() {
@@ -123,7 +125,7 @@ pub fn apply(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) ->
         }
         return Ok(());
     }
-    // From the last on, because a patch may delete its object.
+    // Iterate backwards, because a patch may delete its object.
     for index in selected.into_iter().rev() {
         let Some(object) = rendered.objects.get_mut(index) else { continue };
         if !apply_to(patch, source, object)? {
@@ -133,7 +135,7 @@ pub fn apply(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) ->
     Ok(())
 }
 
-/// Merges objects into those of the same identity. Without one kustomize refuses the patch.
+/// Merges objects into those with the same identity. kustomize refuses a patch without one.
 fn merge_each(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) -> Result<(), Problem> {
     let PatchOrigin { file, at, .. } = source;
     let Patch::Merge(objects) = patch else { return Ok(()) };
@@ -153,7 +155,7 @@ fn merge_each(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) -
             }
             (Some(_), Some(_)) => {
                 let what = format!("a patch of {id} matches several objects, which kustomize refuses");
-                return Err(at.problem(what, "set target with the fields that tell them apart"));
+                return Err(at.report_problem(what, "set target with the fields that tell them apart"));
             }
             (None, _) if rendered.may_have_more() => {
                 rendered.pending.push(PendingPatch { patch: one, selector: None, file: file.to_owned() });
@@ -161,14 +163,14 @@ fn merge_each(patch: &Patch, source: PatchOrigin<'_>, rendered: &mut Rendered) -
             (None, _) => {
                 let what = format!("no object matches the patch of {id}, which kustomize refuses");
                 let help = "correct apiVersion, kind, name and namespace of the patch, or remove it";
-                return Err(at.problem(what, help));
+                return Err(at.report_problem(what, help));
             }
         }
     }
     Ok(())
 }
 
-/// Applies a patch to one object. False if the patch deletes it.
+/// Applies a patch to one object. Returns false if the patch deletes it.
 fn apply_to(patch: &Patch, source: PatchOrigin<'_>, object: &mut Object) -> Result<bool, Problem> {
     let PatchOrigin { entry, file, at } = source;
     let before = object.value.clone();
@@ -176,18 +178,18 @@ fn apply_to(patch: &Patch, source: PatchOrigin<'_>, object: &mut Object) -> Resu
         Patch::Operations(operations) => {
             let id = object.id();
             for (index, operation) in operations.0.iter().enumerate() {
-                object.change(|value| operate(value, operation)).map_err(|error| {
+                object.change_value(|value| apply_operation(value, operation)).map_err(|error| {
                     let what =
                         format!("operation {} at {} fails on {id}: {}", index + 1, error.path, error.kind);
                     let help = format!("correct the path, or the object in {}", object.file);
-                    at.problem(what, help)
+                    at.report_problem(what, help)
                 })?;
             }
         }
         Patch::Merge(objects) => {
             for value in objects {
-                let Some(mut merged) = merge::merged(&object.value, value) else { return Ok(false) };
-                let allows = |option: &str| entry.is_some_and(|entry| entry.allows(option));
+                let Some(mut merged) = merge::merge_patch(&object.value, value) else { return Ok(false) };
+                let allows = |option: &str| entry.is_some_and(|entry| entry.allows_option(option));
                 for (path, is_free) in [
                     (&["kind"][..], allows("allowKindChange")),
                     (&["apiVersion"], allows("allowKindChange")),
@@ -195,10 +197,10 @@ fn apply_to(patch: &Patch, source: PatchOrigin<'_>, object: &mut Object) -> Resu
                     (&["metadata", "namespace"], false),
                 ] {
                     if !is_free {
-                        restore(&mut merged, &object.value, path);
+                        restore_field(&mut merged, &object.value, path);
                     }
                 }
-                object.change(|value| *value = merged);
+                object.change_value(|value| *value = merged);
             }
         }
     }
@@ -208,13 +210,13 @@ fn apply_to(patch: &Patch, source: PatchOrigin<'_>, object: &mut Object) -> Resu
     Ok(true)
 }
 
-/// Applies one operation as kustomize does: `replace` of a field that a mapping does not have adds it, which RFC 6902 refuses.
-/// The annotations exist during a patch, because kustomize has some of its own.
-fn operate(value: &mut Value, operation: &PatchOperation) -> Result<(), PatchError> {
+/// Applies one operation as kustomize does: `replace` of a missing field of a mapping adds it, which RFC 6902 refuses. Annotations exist
+/// during a patch, because kustomize adds its own.
+fn apply_operation(value: &mut Value, operation: &PatchOperation) -> Result<(), PatchError> {
     let annotations = ["metadata", "annotations"];
     let had_none = text::at(value, &annotations).is_none();
     if had_none && operation.path().as_str().starts_with("/metadata/annotations/") {
-        let _ = annotations.iter().try_fold(&mut *value, |value, key| object::child(value, key));
+        let _ = annotations.iter().try_fold(&mut *value, |value, key| object::child_mapping(value, key));
     }
     let adding = match operation {
         PatchOperation::Replace(ReplaceOperation { path, value: new }) => {
@@ -231,8 +233,8 @@ fn operate(value: &mut Value, operation: &PatchOperation) -> Result<(), PatchErr
     json_patch::patch(value, std::slice::from_ref(adding.as_ref().unwrap_or(operation)))
 }
 
-/// Puts a field back as it was: a merge does not change the identity of an object.
-fn restore(merged: &mut Value, before: &Value, path: &[&str]) {
+/// Restores a field: a merge does not change the identity of an object.
+fn restore_field(merged: &mut Value, before: &Value, path: &[&str]) {
     let Some((last, parents)) = path.split_last() else { return };
     let parent = parents.iter().try_fold(merged, |value, key| value.get_mut(*key));
     let Some(fields) = parent.and_then(Value::as_object_mut) else { return };
@@ -242,13 +244,13 @@ fn restore(merged: &mut Value, before: &Value, path: &[&str]) {
     };
 }
 
-/// A remote object as far as patches that name its kind describe it. None without one.
+/// A remote object as described by the patches for its kind; none without such a patch.
 pub fn describe_remote(pending: &[PendingPatch], assumed: &Value) -> Option<Object> {
     let mut found = None;
     for PendingPatch { patch, selector, file } in pending {
         let object = found.clone().unwrap_or_else(|| Object::new(file, assumed.clone()));
         let is_for = match (selector, patch) {
-            (Some(selector), _) => selector.names_kind() && selector.matches(&object),
+            (Some(selector), _) => selector.names_kind() && selector.matches_object(&object),
             (None, Patch::Merge(objects)) => objects.iter().any(|value| ObjectId::of(value) == object.id()),
             (None, Patch::Operations(_)) => false,
         };
@@ -257,7 +259,7 @@ pub fn describe_remote(pending: &[PendingPatch], assumed: &Value) -> Option<Obje
         }
         let mut object = object;
         let source = PatchOrigin { entry: None, file, at: &Position { file, line: 1 } };
-        // An operation on a field that only the remote object has fails here, and says nothing about the others.
+        // An operation on a field of the remote object fails here. The other patches still apply.
         match apply_to(patch, source, &mut object) {
             Ok(true) => found = Some(object),
             Ok(false) => return None,

@@ -32,26 +32,29 @@ impl TargetSpec {
             ("annotationSelector", &self.annotation_selector),
         ];
         let given = fields.into_iter().filter_map(|(field, value)| Some((field, value.as_deref()?)));
-        given.map(|(field, value)| format!("{field} {}", text::excerpt(value))).collect::<Vec<_>>().join(", ")
+        given
+            .map(|(field, value)| format!("{field} {}", text::quote_excerpt(value)))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
-    /// The selector that it means; else the field that is wrong, and why.
-    pub fn selector(&self) -> Result<Selector, String> {
-        let labels = requirements("labelSelector", self.label_selector.as_deref())?;
-        let annotations = requirements("annotationSelector", self.annotation_selector.as_deref())?;
+    /// The parsed selector; else the invalid field, and the reason.
+    pub fn build_selector(&self) -> Result<Selector, String> {
+        let labels = parse_requirements("labelSelector", self.label_selector.as_deref())?;
+        let annotations = parse_requirements("annotationSelector", self.annotation_selector.as_deref())?;
         Ok(Selector {
-            group: anchored("group", self.group.as_deref())?,
-            version: anchored("version", self.version.as_deref())?,
-            kind: anchored("kind", self.kind.as_deref())?,
-            name: anchored("name", self.name.as_deref())?,
-            namespace: anchored("namespace", self.namespace.as_deref())?,
+            group: anchored_regex("group", self.group.as_deref())?,
+            version: anchored_regex("version", self.version.as_deref())?,
+            kind: anchored_regex("kind", self.kind.as_deref())?,
+            name: anchored_regex("name", self.name.as_deref())?,
+            namespace: anchored_regex("namespace", self.namespace.as_deref())?,
             labels,
             annotations,
         })
     }
 }
 
-/// The objects that a patch is for.
+/// The targeted objects of a patch.
 #[derive(Clone, Debug)]
 pub struct Selector {
     group: Option<Regex>,
@@ -64,36 +67,37 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Whether it selects an object, by any name and namespace that the object had.
-    pub fn matches(&self, object: &Object) -> bool {
+    /// Whether it selects an object, by any of its current and earlier names and namespaces.
+    pub fn matches_object(&self, object: &Object) -> bool {
         let now = object.id();
         let ids: Vec<ObjectId> = object.all_ids().collect();
-        let namespace =
-            |id: &ObjectId| fits(self.namespace.as_ref(), id.namespace.as_deref().unwrap_or_default());
-        fits(self.group.as_ref(), &now.group)
-            && fits(self.version.as_ref(), &now.version)
-            && fits(self.kind.as_ref(), &now.kind)
-            && ids.iter().any(|id| fits(self.name.as_ref(), &id.name))
+        let namespace = |id: &ObjectId| {
+            fits_pattern(self.namespace.as_ref(), id.namespace.as_deref().unwrap_or_default())
+        };
+        fits_pattern(self.group.as_ref(), &now.group)
+            && fits_pattern(self.version.as_ref(), &now.version)
+            && fits_pattern(self.kind.as_ref(), &now.kind)
+            && ids.iter().any(|id| fits_pattern(self.name.as_ref(), &id.name))
             && ids.iter().any(namespace)
-            && self.labels.iter().all(|requirement| requirement.holds(object, "labels"))
-            && self.annotations.iter().all(|requirement| requirement.holds(object, "annotations"))
+            && self.labels.iter().all(|requirement| requirement.is_met_by(object, "labels"))
+            && self.annotations.iter().all(|requirement| requirement.is_met_by(object, "annotations"))
     }
 
-    /// Whether it selects by kind at all, so that it is about one kind of objects.
+    /// Whether it selects by kind at all.
     pub fn names_kind(&self) -> bool {
         self.kind.is_some()
     }
 }
 
-fn fits(pattern: Option<&Regex>, value: &str) -> bool {
+fn fits_pattern(pattern: Option<&Regex>, value: &str) -> bool {
     pattern.is_none_or(|pattern| pattern.is_match(value))
 }
 
-fn anchored(field: &str, pattern: Option<&str>) -> Result<Option<Regex>, String> {
+fn anchored_regex(field: &str, pattern: Option<&str>) -> Result<Option<Regex>, String> {
     let Some(pattern) = pattern.filter(|pattern| !pattern.is_empty()) else { return Ok(None) };
     let anchored = Regex::new(&format!("^(?:{pattern})$"));
     anchored.map(Some).map_err(|error| {
-        format!("target.{field} {} is no regular expression: {error}", text::excerpt(pattern))
+        format!("target.{field} {} is no regular expression: {error}", text::quote_excerpt(pattern))
     })
 }
 
@@ -113,7 +117,7 @@ enum KeyTest {
 }
 
 impl Requirement {
-    fn holds(&self, object: &Object, map: &str) -> bool {
+    fn is_met_by(&self, object: &Object, map: &str) -> bool {
         let value = text::str_at(&object.value, &["metadata", map, &self.key]);
         match &self.test {
             KeyTest::Exists => value.is_some(),
@@ -124,21 +128,24 @@ impl Requirement {
     }
 }
 
-fn requirements(field: &str, selector: Option<&str>) -> Result<Vec<Requirement>, String> {
-    let parts = split(selector.unwrap_or_default());
+fn parse_requirements(field: &str, selector: Option<&str>) -> Result<Vec<Requirement>, String> {
+    let parts = split_selector(selector.unwrap_or_default());
     parts
         .into_iter()
         .filter(|part| !part.is_empty())
         .map(|part| {
-            requirement(part).ok_or_else(|| {
-                format!("target.{field} {} is not readable", text::excerpt(selector.unwrap_or_default()))
+            parse_requirement(part).ok_or_else(|| {
+                format!(
+                    "target.{field} {} is not readable",
+                    text::quote_excerpt(selector.unwrap_or_default())
+                )
             })
         })
         .collect()
 }
 
-/// The requirements of a selector: at commas outside of parentheses.
-fn split(selector: &str) -> Vec<&str> {
+/// Splits a selector at commas outside of parentheses.
+fn split_selector(selector: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let parts = selector.split(move |character| {
         match character {
@@ -151,7 +158,7 @@ fn split(selector: &str) -> Vec<&str> {
     parts.map(str::trim).collect()
 }
 
-fn requirement(part: &str) -> Option<Requirement> {
+fn parse_requirement(part: &str) -> Option<Requirement> {
     let new = |key: &str, test: KeyTest| {
         let key = key.trim();
         let is_key = !key.is_empty() && !key.contains(|c: char| c.is_whitespace() || "!=(),".contains(c));

@@ -1,4 +1,4 @@
-//! The fields of a kustomization. An unknown one is an error, as for kustomize: it is a typing mistake that would be ignored silently.
+//! The fields of a kustomization. An unknown field is an error, as in kustomize: a typo would be ignored silently.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::selector::TargetSpec;
 use super::{Position, Unresolved, UnresolvedReason};
 use crate::bump::{Problem, text};
 
-/// Whether a kustomization stands alone, or changes the one that names it.
+/// Whether a kustomization is standalone, or changes its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ManifestKind {
     /// `Kustomization`
@@ -34,7 +34,7 @@ impl ManifestKind {
     }
 }
 
-/// A kustomization. Fields that change nothing that is read here keep their value unread.
+/// A kustomization. Fields without an effect here keep their unparsed value.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct KustomizationSpec {
@@ -53,9 +53,9 @@ pub struct KustomizationSpec {
     merges: Vec<PatchEntry>,
     /// Namespace of all objects.
     pub namespace: Option<String>,
-    /// Before all names.
+    /// Prefix of all names.
     pub name_prefix: Option<String>,
-    /// After all names.
+    /// Suffix of all names.
     pub name_suffix: Option<String>,
     /// Labels of all objects, and of selectors.
     pub common_labels: BTreeMap<String, Value>,
@@ -63,9 +63,9 @@ pub struct KustomizationSpec {
     pub labels: Vec<LabelEntry>,
     /// Annotations of all objects.
     pub common_annotations: BTreeMap<String, Value>,
-    /// ConfigMaps that are made.
+    /// ConfigMaps to generate.
     pub config_map_generator: Vec<GeneratorEntry>,
-    /// Secrets that are made.
+    /// Secrets to generate.
     pub secret_generator: Vec<GeneratorEntry>,
     helm_charts: Vec<Value>,
     helm_chart_inflation_generator: Vec<Value>,
@@ -109,7 +109,7 @@ pub struct GeneratorEntry {
     pub files: Vec<String>,
     /// Files of keys and values.
     pub envs: Vec<String>,
-    /// The older field with one such file.
+    /// The older field, with one such file.
     pub env: Option<String>,
     /// Keys and values.
     pub literals: Vec<String>,
@@ -121,12 +121,12 @@ pub struct GeneratorEntry {
 pub struct PatchEntry {
     path: Option<String>,
     patch: Option<String>,
-    /// The objects that it is for.
+    /// The targeted objects.
     pub target: Option<TargetSpec>,
     options: Option<BTreeMap<String, bool>>,
 }
 
-/// Where a patch is written.
+/// Location of a patch.
 pub enum PatchSource<'a> {
     /// In the kustomization.
     Inline(&'a str),
@@ -135,31 +135,31 @@ pub enum PatchSource<'a> {
 }
 
 impl PatchEntry {
-    /// The text by which its line is found: the path, or the first line of the patch.
-    pub fn written(&self) -> &str {
+    /// The text that locates its line: the path, or the first line of the patch.
+    pub fn locating_text(&self) -> &str {
         let text = self.path.as_deref().or(self.patch.as_deref()).unwrap_or_default();
         text.trim()
     }
 
-    /// Its one source.
+    /// Its only source.
     pub fn source(&self, at: &Position) -> Result<PatchSource<'_>, Problem> {
         let given = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
         match (given(&self.path), given(&self.patch)) {
             (true, false) => Ok(PatchSource::File(self.path.as_deref().unwrap_or_default())),
             (false, true) => Ok(PatchSource::Inline(self.patch.as_deref().unwrap_or_default())),
-            (true, true) => Err(at.problem(
+            (true, true) => Err(at.report_problem(
                 "a patch with both path and patch, which kustomize refuses",
                 "remove one of the two",
             )),
-            (false, false) => {
-                Err(at
-                    .problem("a patch without path and patch, which kustomize refuses", "set one of the two"))
-            }
+            (false, false) => Err(at.report_problem(
+                "a patch without path and patch, which kustomize refuses",
+                "set one of the two",
+            )),
         }
     }
 
     /// Whether the patch may rename its object or change its kind.
-    pub fn allows(&self, option: &str) -> bool {
+    pub fn allows_option(&self, option: &str) -> bool {
         self.options.as_ref().and_then(|options| options.get(option)).copied().unwrap_or_default()
     }
 }
@@ -167,11 +167,11 @@ impl PatchEntry {
 impl KustomizationSpec {
     /// Reads a kustomization.
     pub fn read(file: &str, bytes: &[u8]) -> Result<Self, Problem> {
-        let mut documents = text::documents(file, bytes)?;
+        let mut documents = text::parse_documents(file, bytes)?;
         let (Some(Value::Object(mut fields)), true) = (documents.pop(), documents.is_empty()) else {
-            return Err(Problem::new(file, "no kustomization", "a kustomization is one mapping").at(1));
+            return Err(Problem::new(file, "no kustomization", "a kustomization is one mapping").at_line(1));
         };
-        // An empty field is an absent one.
+        // An empty field counts as absent.
         fields.retain(|_, value| !value.is_null());
         let mut spec: Self = serde_path_to_error::deserialize(Value::Object(fields)).map_err(|error| {
             let path = error.path().to_string();
@@ -179,15 +179,17 @@ impl KustomizationSpec {
             let unknown = inner.split('`').nth(1).filter(|_| inner.starts_with("unknown field"));
             let top = path.split(['.', '[']).next().unwrap_or_default();
             let needle = unknown.unwrap_or(top);
-            let line = text::line_with(bytes, &format!("{needle}:")).unwrap_or(1);
+            let line = text::find_line(bytes, &format!("{needle}:")).unwrap_or(1);
             let what = match unknown {
-                Some(field) => format!("{} is no field that kustomize knows here", text::excerpt(field)),
-                None => format!("{path} is not readable: {}", text::excerpt(&inner)),
+                Some(field) => {
+                    format!("{} is no field that kustomize knows here", text::quote_excerpt(field))
+                }
+                None => format!("{path} is not readable: {}", text::quote_excerpt(&inner)),
             };
-            Problem::new(file, what, "correct the field").at(line)
+            Problem::new(file, what, "correct the field").at_line(line)
         })?;
         let entries = std::mem::take(&mut spec.patches_strategic_merge);
-        // An entry of several lines is the patch itself; one of a single line is a path.
+        // An entry of several lines is the patch itself; a single line is a path.
         spec.merges = entries
             .into_iter()
             .map(|entry| {
@@ -204,9 +206,9 @@ impl KustomizationSpec {
     /// Refuses a component below `resources`, and anything else below `components`.
     pub fn expect_kind(&self, file: &str, bytes: &[u8], expected: ManifestKind) -> Result<(), Problem> {
         let refuse = |field: &str, value: &str, wanted: &str, help: &str| {
-            let line = text::line_with(bytes, &format!("{field}:")).unwrap_or(1);
-            let what = format!("{field} is {}, where kustomize expects {wanted}", text::excerpt(value));
-            Err(Problem::new(file, what, help).at(line))
+            let line = text::find_line(bytes, &format!("{field}:")).unwrap_or(1);
+            let what = format!("{field} is {}, where kustomize expects {wanted}", text::quote_excerpt(value));
+            Err(Problem::new(file, what, help).at_line(line))
         };
         let kind = self.kind.as_deref().unwrap_or(ManifestKind::Kustomization.name());
         if kind != expected.name() {
@@ -226,18 +228,18 @@ impl KustomizationSpec {
         self.resources.iter().chain(&self.bases).map(String::as_str)
     }
 
-    /// Patches from before names and namespaces change.
+    /// Patches that apply before names and namespaces change.
     pub fn early_patches(&self) -> impl Iterator<Item = &PatchEntry> {
         self.merges.iter().chain(&self.patches)
     }
 
-    /// Patches from after that.
+    /// Patches that apply after that.
     pub fn late_patches(&self) -> impl Iterator<Item = &PatchEntry> {
         self.patches_json6902.iter()
     }
 
     /// Fields that only kustomize itself resolves.
-    pub fn unresolved<'a>(&'a self, file: &'a str) -> impl Iterator<Item = Unresolved> + 'a {
+    pub fn unresolved_fields<'a>(&'a self, file: &'a str) -> impl Iterator<Item = Unresolved> + 'a {
         let adds = [
             !self.helm_charts.is_empty(),
             !self.helm_chart_inflation_generator.is_empty(),

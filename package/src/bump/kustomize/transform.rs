@@ -1,4 +1,4 @@
-//! The changes of names, namespaces, labels and annotations.
+//! Changes of names, namespaces, labels and annotations.
 
 use serde_json::Value;
 
@@ -7,11 +7,11 @@ use super::spec::KustomizationSpec;
 use super::{Position, Rendered};
 use crate::bump::{Problem, text};
 
-/// Kinds whose names prefixes and suffixes leave alone.
+/// Kinds whose names ignore prefixes and suffixes.
 const FIXED_NAMES: [&str; 3] = ["APIService", "CustomResourceDefinition", "Namespace"];
 
 /// Changes namespaces, names, labels and annotations, in kustomize's order.
-pub fn rename(
+pub fn rename_objects(
     spec: &KustomizationSpec,
     file: &str,
     bytes: &[u8],
@@ -19,14 +19,14 @@ pub fn rename(
 ) -> Result<(), Problem> {
     if let Some(namespace) = spec.namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
         for object in rendered.objects.iter_mut().filter(|object| object.id().namespace.is_some()) {
-            object.set(&["metadata"], "namespace", namespace);
+            object.set_string(&["metadata"], "namespace", namespace);
         }
-        // The object of the namespace itself is renamed.
+        // A Namespace object itself is renamed.
         let is_namespace = |object: &&mut Object| ObjectId::of(&object.value).is_namespace();
         for object in rendered.objects.iter_mut().filter(is_namespace) {
-            object.set(&["metadata"], "name", namespace);
+            object.set_string(&["metadata"], "name", namespace);
         }
-        let line = text::line_with(bytes, "namespace:").unwrap_or(1);
+        let line = text::find_line(bytes, "namespace:").unwrap_or(1);
         refuse_conflicts(rendered, &Position { file, line })?;
     }
     let (prefix, suffix) = (spec.name_prefix.as_deref(), spec.name_suffix.as_deref());
@@ -35,7 +35,7 @@ pub fn rename(
             let ObjectId { kind, name, .. } = object.id();
             if !FIXED_NAMES.contains(&&*kind) {
                 let name = format!("{}{name}{}", prefix.unwrap_or_default(), suffix.unwrap_or_default());
-                object.set(&["metadata"], "name", &name);
+                object.set_string(&["metadata"], "name", &name);
             }
         }
     }
@@ -45,7 +45,7 @@ pub fn rename(
     for (map, key, value) in labels.chain(annotations) {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         for object in &mut rendered.objects {
-            object.set(&["metadata", map], key, &value);
+            object.set_string(&["metadata", map], key, &value);
         }
     }
     Ok(())
@@ -59,13 +59,13 @@ fn refuse_conflicts(rendered: &Rendered, at: &Position) -> Result<(), Problem> {
                 "the namespace makes {id} of {} and of {} the same object, which kustomize refuses",
                 object.file, first.file
             );
-            return Err(at.problem(what, "rename or remove one of the two"));
+            return Err(at.report_problem(what, "rename or remove one of the two"));
         }
     }
     Ok(())
 }
 
-/// Whether an object stays out of the output: it configures a tool on somebody's machine.
+/// Whether an object is excluded from the output, because it configures a local tool.
 pub fn is_local_config(object: &Object) -> bool {
     let annotation = ["metadata", "annotations", "config.kubernetes.io/local-config"];
     text::at(&object.value, &annotation).is_some_and(|value| value != &Value::from("false"))

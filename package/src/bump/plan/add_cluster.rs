@@ -1,15 +1,15 @@
-//! A cluster that had no overlay.
+//! Overlays of new clusters.
 
 use crate::bump::kustomization::Kustomization;
 use crate::bump::pin::is_remote;
-use crate::bump::text::{self, lines};
+use crate::bump::text::{self, split_lines};
 use crate::bump::{
     Environment, Finding, Overlay, Problem, Rendered, Request, Tree, application_set, environment_config,
-    overlays, render,
+    list_overlays, render_directory,
 };
 
-/// An overlay like those of its neighbours, and the cluster in the ApplicationSet. In rings the lists of clusters belong to all components,
-/// so that a finding says what is missing there.
+/// Adds an overlay like those of its neighbours, and the cluster in the ApplicationSet. In rings all components share the lists of
+/// clusters, so a finding reports the missing entry instead.
 pub fn add_cluster(work: &mut Tree, request: &Request, cluster: &str) -> Result<Option<Finding>, Problem> {
     let option = |what: String, help: &str| Problem::new("--add-cluster", what, help);
     let mut environments: Vec<_> = request.scope.environments.iter().copied().collect();
@@ -20,14 +20,14 @@ pub fn add_cluster(work: &mut Tree, request: &Request, cluster: &str) -> Result<
             "give one of them in --env",
         ));
     };
-    let all = overlays(work, &request.component, &request.rings);
+    let all = list_overlays(work, &request.component, &request.rings);
     let siblings: Vec<&Overlay> = all
         .iter()
         .filter(|overlay| overlay.environment == environment && overlay.cluster.is_some())
         .collect();
     let exists = all.iter().any(|overlay| overlay.cluster.as_deref() == Some(cluster));
     if !siblings.is_empty() && siblings.iter().all(|overlay| overlay.ring.is_some()) {
-        let ring = ring(request, cluster)?;
+        let ring = find_ring(request, cluster)?;
         if !exists {
             let directory = format!("components/{}/rings/{ring}/{cluster}", request.component);
             let in_ring = siblings.iter().copied().filter(|overlay| overlay.ring.as_ref() == Some(&ring));
@@ -38,9 +38,9 @@ pub fn add_cluster(work: &mut Tree, request: &Request, cluster: &str) -> Result<
                 )
             })?;
         }
-        return Ok(unlisted(work, &ring, cluster));
+        return Ok(unlisted_finding(work, &ring, cluster));
     }
-    let Some(set) = application_set::of_component(work, &request.component)? else {
+    let Some(set) = application_set::find_application_set(work, &request.component)? else {
         let what = format!("no ApplicationSet renders components/{}", request.component);
         return Err(option(what, "check --repo and --component"));
     };
@@ -54,14 +54,14 @@ pub fn add_cluster(work: &mut Tree, request: &Request, cluster: &str) -> Result<
         })?;
     }
     if !listed {
-        let text = application_set::with(work, &set, cluster)?;
+        let text = application_set::add_element(work, &set, cluster)?;
         work.insert(&set.file, text);
     }
     Ok(None)
 }
 
-/// The ring of a cluster: the one that lists it, else the one ring of the request.
-fn ring(request: &Request, cluster: &str) -> Result<String, Problem> {
+/// The ring of a cluster: the ring that lists it, else the only ring of the request.
+fn find_ring(request: &Request, cluster: &str) -> Result<String, Problem> {
     let requested: Vec<String> = request
         .scope
         .rings
@@ -69,7 +69,7 @@ fn ring(request: &Request, cluster: &str) -> Result<String, Problem> {
         .filter(|name| *name != "all")
         .map(|name| if name.starts_with("ring-") { name.clone() } else { format!("ring-{name}") })
         .collect();
-    let listed = request.rings.of(cluster).map(|ring| ring.name.clone());
+    let listed = request.rings.ring_of(cluster).map(|ring| ring.name.clone());
     let is_other = |ring: &String| !requested.is_empty() && !requested.contains(ring);
     match (listed, &requested[..]) {
         (Some(ring), _) if is_other(&ring) => {
@@ -79,14 +79,14 @@ fn ring(request: &Request, cluster: &str) -> Result<String, Problem> {
         (Some(ring), _) => Ok(ring),
         (None, [ring]) => Ok(ring.clone()),
         (None, _) => {
-            let what = format!("the ring of {} is not known", text::excerpt(cluster));
+            let what = format!("the ring of {} is not known", text::quote_excerpt(cluster));
             Err(Problem::new("--add-cluster", what, "give one ring with --ring, or a list with --rings"))
         }
     }
 }
 
 /// The reminder that Argo CD does not know a cluster of a ring yet.
-fn unlisted(work: &Tree, ring: &str, cluster: &str) -> Option<Finding> {
+fn unlisted_finding(work: &Tree, ring: &str, cluster: &str) -> Option<Finding> {
     if application_set::lists_in_ring(work, ring, cluster) {
         return None;
     }
@@ -96,7 +96,7 @@ fn unlisted(work: &Tree, ring: &str, cluster: &str) -> Option<Finding> {
     Some(Finding::warning("B12", message))
 }
 
-/// Copies the first overlay that renders the same for another cluster, but for the name. None without one.
+/// Copies the first overlay whose copy renders the same objects except for the name. None without such an overlay.
 fn copy_model<'a>(
     work: &mut Tree,
     siblings: impl Iterator<Item = &'a Overlay>,
@@ -104,16 +104,17 @@ fn copy_model<'a>(
     directory: &str,
 ) -> Option<()> {
     for sibling in siblings {
-        let Some(files) = copies(work, sibling, cluster, directory) else { continue };
+        let Some(files) = copy_files(work, sibling, cluster, directory) else { continue };
         let mut copy = work.clone();
         for (path, text) in files {
             copy.insert(path, text);
         }
-        let rendered = render(&copy, &sibling.directory).and_then(|one| Ok((one, render(&copy, directory)?)));
+        let rendered = render_directory(&copy, &sibling.directory)
+            .and_then(|one| Ok((one, render_directory(&copy, directory)?)));
         let Ok((model, made)) = rendered else { continue };
-        let name = environment_config::found(&copy, &made).map(|found| found.cluster_name);
+        let name = environment_config::find_config(&copy, &made).map(|found| found.cluster_name);
         let is_named = name.is_none_or(|name| name.as_deref() == Some(cluster));
-        if is_named && others(&model) == others(&made) {
+        if is_named && common_objects(&model) == common_objects(&made) {
             *work = copy;
             return Some(());
         }
@@ -122,16 +123,22 @@ fn copy_model<'a>(
 }
 
 /// The objects that clusters have in common.
-fn others(rendered: &Rendered) -> Vec<&serde_json::Value> {
+fn common_objects(rendered: &Rendered) -> Vec<&serde_json::Value> {
     let objects = rendered.objects.iter();
-    let is_name =
-        |object: &&crate::bump::Object| !object.is(environment_config::KIND, environment_config::NAME);
+    let is_name = |object: &&crate::bump::Object| {
+        !object.has_identity(environment_config::KIND, environment_config::NAME)
+    };
     objects.filter(is_name).map(|object| &object.value).collect()
 }
 
-/// The files of a sibling for another cluster: its kustomization, and patches that name the sibling. Its EnvironmentConfig is not among them: it
-/// is made where the cluster needs it. None if the sibling has other files of its own.
-fn copies(work: &Tree, sibling: &Overlay, cluster: &str, directory: &str) -> Option<Vec<(String, String)>> {
+/// The files of a sibling for another cluster: its kustomization, and patches that mention the sibling. Its EnvironmentConfig is omitted:
+/// the plan adds one if the cluster needs it. None if the sibling has other files.
+fn copy_files(
+    work: &Tree,
+    sibling: &Overlay,
+    cluster: &str,
+    directory: &str,
+) -> Option<Vec<(String, String)>> {
     let own = sibling.cluster.as_deref()?;
     let file = Kustomization::read(&sibling.kustomization, work.get(&sibling.kustomization)?).ok()?;
     let is_shared =
@@ -140,22 +147,22 @@ fn copies(work: &Tree, sibling: &Overlay, cluster: &str, directory: &str) -> Opt
         return None;
     }
     let mut files = Vec::new();
-    for (path, bytes) in work.under(&sibling.directory) {
+    for (path, bytes) in work.files_under(&sibling.directory) {
         let name = path.strip_prefix(&sibling.directory)?.trim_start_matches('/');
         let text = if path == sibling.kustomization {
-            model(&file)
+            model_text(&file)
         } else if name == environment_config::FILE {
             continue;
         } else {
             text::utf8(path, bytes).ok().filter(|text| text.contains(own))?.to_owned()
         };
-        files.push((format!("{directory}/{name}"), renamed(&text, own, cluster)));
+        files.push((format!("{directory}/{name}"), rename_cluster(&text, own, cluster)));
     }
     Some(files)
 }
 
-/// A text with the name of one cluster in place of another's, where it stands as a word of its own.
-fn renamed(text: &str, from: &str, to: &str) -> String {
+/// The text with one cluster's name replaced by another's, where it is a separate word.
+fn rename_cluster(text: &str, from: &str, to: &str) -> String {
     let is_part = |character: char| character.is_alphanumeric() || character == '-';
     let mut out = String::new();
     let mut rest = text;
@@ -171,9 +178,9 @@ fn renamed(text: &str, from: &str, to: &str) -> String {
 }
 
 /// A sibling's kustomization without its EnvironmentConfig.
-fn model(file: &Kustomization) -> String {
+fn model_text(file: &Kustomization) -> String {
     let mut out = String::new();
-    for line in lines(&file.text) {
+    for line in split_lines(&file.text) {
         let own = file
             .entries
             .iter()

@@ -1,4 +1,4 @@
-//! On which line of a document a field stands, and how its value is written.
+//! Source lines of fields, and the original text of their values.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, Spanned};
 use testplatform_apis::template::parameter::under;
 
-/// The lines of a document.
+/// The source lines of a document.
 pub(crate) struct Lines {
     document: String,
     root: Option<Node>,
@@ -19,18 +19,18 @@ enum Node {
 }
 
 impl Lines {
-    /// Those of a document that can be read.
-    pub fn of(document: &str) -> Self {
+    /// The source lines of a readable document.
+    pub fn parse(document: &str) -> Self {
         Self { document: document.to_owned(), root: serde_saphyr::from_str(document).ok() }
     }
 
-    /// The line of a field, from 1; of the nearest one around it, where it is not there.
-    pub fn line(&self, path: &str) -> usize {
-        let line = self.root.as_ref().map_or(1, |root| root.line(path, 1));
+    /// The line of a field, from 1; of its nearest parent if it is absent.
+    pub fn find_line(&self, path: &str) -> usize {
+        let line = self.root.as_ref().map_or(1, |root| root.find_line(path, 1));
         usize::try_from(line).unwrap_or(1)
     }
 
-    /// A number, boolean or text as it is written in the document, without what YAML makes of it.
+    /// The source text of a number, boolean or string, before YAML parses it.
     pub fn scalar_text(&self, path: &str) -> Option<String> {
         let span = self.root.as_ref()?.find_scalar(path)?.span();
         let [offset, length] = [span.offset(), span.len()].map(usize::try_from);
@@ -40,14 +40,14 @@ impl Lines {
 }
 
 impl Node {
-    fn line(&self, path: &str, own: u64) -> u64 {
+    fn find_line(&self, path: &str, own: u64) -> u64 {
         match self.first_member(path) {
-            Some((line, inner, rest)) => inner.value.line(rest, line),
+            Some((line, inner, rest)) => inner.value.find_line(rest, line),
             None => own,
         }
     }
 
-    /// Where a scalar is written.
+    /// Source location of a scalar.
     fn find_scalar(&self, path: &str) -> Option<Location> {
         let (_, inner, rest) = self.first_member(path)?;
         match &inner.value {
@@ -143,8 +143,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_found_and_what_is_not_there_is_where_it_would_be() {
-        let lines = Lines::of(
+    fn lines_of_fields_and_of_missing_fields_are_found() {
+        let lines = Lines::parse(
             "kind: X\ndata:\n  a: 1\n  list:\n  - x: 1\n    y: 2\n  - { x: [1,\n      2] }\n  \"odd key\":\n    b: null\n",
         );
         for (path, line) in [
@@ -161,14 +161,14 @@ mod tests {
             ("data.a.b", 3),
             ("", 1),
         ] {
-            assert_eq!(lines.line(path), line, "{path}");
+            assert_eq!(lines.find_line(path), line, "{path}");
         }
-        assert_eq!(Lines::of("a: [").line("a"), 1);
+        assert_eq!(Lines::parse("a: [").find_line("a"), 1);
     }
 
     #[test]
-    fn values_are_read_as_they_are_written() {
-        let lines = Lines::of("# ä\na: [ 4.20, 010 ]\nb:\n  c: 4.20 # new\n  d: { e: yes, f: x }\n");
+    fn source_texts_of_values_are_found() {
+        let lines = Lines::parse("# ä\na: [ 4.20, 010 ]\nb:\n  c: 4.20 # new\n  d: { e: yes, f: x }\n");
         for (path, text) in [("a[0]", "4.20"), ("a[1]", "010"), ("b.c", "4.20"), ("b.d.e", "yes")] {
             assert_eq!(lines.scalar_text(path).as_deref(), Some(text), "{path}");
         }

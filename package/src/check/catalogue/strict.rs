@@ -1,5 +1,5 @@
-//! What the function passes over in a catalogue and in its input, since an old function reads what is for a newer one: here it is a typo, and
-//! what was meant as a limit would be none.
+//! Strict checks of the catalogue and of the function's input. The function ignores unknown fields, since an old function reads catalogues
+//! for a newer one. Here an unknown field is a typo, and an intended limit would have no effect.
 
 use std::collections::BTreeSet;
 
@@ -15,34 +15,34 @@ use testplatform_apis::{
 use super::{lines::Lines, texts::quote_texts};
 use crate::build::FUNCTION;
 
-type Found = Vec<(String, &'static str)>;
+type FieldProblems = Vec<(String, &'static str)>;
 
 fn pipeline_steps(composition: &Value) -> impl Iterator<Item = &Value> {
     composition["spec"]["pipeline"].as_array().into_iter().flatten()
 }
 
 /// The inputs of the function in a Composition, each with the number of its step.
-fn inputs(composition: &Value) -> impl Iterator<Item = (usize, &Value)> {
+fn function_inputs(composition: &Value) -> impl Iterator<Item = (usize, &Value)> {
     pipeline_steps(composition).map(|step| &step["input"]).enumerate().filter(|(_, input)| {
         let version = input["apiVersion"].as_str().unwrap_or_default();
         version.split('/').next() == Some(input::GROUP)
     })
 }
 
-/// By which names the function gets the catalogue of pools in a Composition.
-pub(super) fn pools_named(composition: &Value) -> Vec<String> {
+/// The names by which the function gets the pool catalogue in a Composition.
+pub(super) fn pool_catalogue_names(composition: &Value) -> Vec<String> {
     let named = |(_, input): (usize, &Value)| {
         let pools = input["pools"].as_str().map(str::to_owned);
         Input { pools, ..Input::default() }.settings().pools
     };
-    // A step without an input reads it by the usual name.
+    // A step without an input uses the usual name.
     let bare = |step: &&Value| step["input"].is_null() && step["functionRef"]["name"] == FUNCTION;
     let usual = pipeline_steps(composition).filter(bare).map(|_| Settings::default().pools);
-    inputs(composition).map(named).chain(usual).collect()
+    function_inputs(composition).map(named).chain(usual).collect()
 }
 
-/// What is wrong with the name of a catalogue of pools, where the function reads it by one of these.
-pub(super) fn of_pools_name(name: &str, read: &BTreeSet<String>) -> Option<String> {
+/// Problem with the name of a pool catalogue. `read` are the names that the function reads.
+pub(super) fn check_pools_name(name: &str, read: &BTreeSet<String>) -> Option<String> {
     let known = read.iter().map(String::as_str).collect::<Vec<_>>().join(" or ");
     match name {
         "" => Some(format!("is missing: the function reads {known}")),
@@ -53,11 +53,11 @@ pub(super) fn of_pools_name(name: &str, read: &BTreeSet<String>) -> Option<Strin
     }
 }
 
-/// What is wrong with the input of the function in a Composition: path and sentence of each. None: the Composition gives it none.
-pub(super) fn of_composition(composition: &Value, lines: &Lines) -> Option<Vec<(String, String)>> {
+/// Problems with the function's input in a Composition: path and message of each. None: the Composition has no input.
+pub(super) fn check_composition(composition: &Value, lines: &Lines) -> Option<Vec<(String, String)>> {
     let schema = serde_json::to_value(input::schema()).unwrap_or_default();
     let mut found = None;
-    for (i, input) in inputs(composition) {
+    for (i, input) in function_inputs(composition) {
         let path = format!("spec.pipeline[{i}].input");
         let mut given = input.clone();
         for of_objects in ["apiVersion", "kind", "metadata"] {
@@ -69,57 +69,57 @@ pub(super) fn of_composition(composition: &Value, lines: &Lines) -> Option<Vec<(
         if let Err(error) = serde_json::from_value::<Input>(given.clone()) {
             own.push((path.clone(), error.to_string()));
         }
-        let mut passed_over = Found::new();
+        let mut passed_over = FieldProblems::new();
         let nobody = "is not a field of the function's input, so nobody reads it";
-        walk(&Schema { root: &schema, nobody }, &schema, &given, &path, &mut passed_over);
+        walk_schema(&Schema { root: &schema, nobody }, &schema, &given, &path, &mut passed_over);
         own.extend(passed_over.into_iter().map(|(path, sentence)| (path, sentence.to_owned())));
     }
     found
 }
 
-/// What is wrong with a catalogue of pools that can be read all the same: path and sentence of each.
-pub(super) fn of_pools(data: &Value) -> Found {
+/// Problems of a readable pool catalogue: path and message of each.
+pub(super) fn check_pools(data: &Value) -> FieldProblems {
     let schema = serde_json::to_value(catalogue::schema()).unwrap_or_default();
-    let mut found = Found::new();
+    let mut found = FieldProblems::new();
     let nobody = "is not a field of a catalogue of pools, so nobody reads it";
-    walk(&Schema { root: &schema, nobody }, &schema, data, "data", &mut found);
+    walk_schema(&Schema { root: &schema, nobody }, &schema, data, "data", &mut found);
     for (i, pool) in data["pools"].as_array().into_iter().flatten().enumerate() {
         let span = |field: &str| serde_json::from_value::<GoDuration>(pool[field].clone()).ok();
         if span("defaultLifetime").zip(span("maxLifetime")).is_some_and(|(own, most)| own > most) {
             found.push((format!("data.pools[{i}].defaultLifetime"), "is above maxLifetime"));
         }
         let path = format!("data.pools[{i}]");
-        // Of what pools are made like it is no more than what it is known by.
+        // The namespace of a `bringYourOwn` entry only identifies it, so any object name is valid.
         if pool["bringYourOwn"].is_null() {
-            namespace(pool, "namespace", &path, &mut found);
+            check_namespace(pool, "namespace", &path, &mut found);
         }
-        namespace(&pool["subject"], "namespace", &format!("{path}.subject"), &mut found);
-        carrier(pool, &path, "carrier", &mut found);
+        check_namespace(&pool["subject"], "namespace", &format!("{path}.subject"), &mut found);
+        check_carrier(pool, &path, "carrier", &mut found);
     }
     for (i, hub) in data["hubs"].as_array().into_iter().flatten().enumerate() {
-        namespace(hub, "credentialsNamespace", &format!("data.hubs[{i}]"), &mut found);
+        check_namespace(hub, "credentialsNamespace", &format!("data.hubs[{i}]"), &mut found);
     }
     found
 }
 
-/// The same of an entry of the catalogue of templates.
-pub(super) fn of_template(data: &Value) -> Found {
-    let mut found = Found::new();
-    namespace(data, "namespace", "data", &mut found);
+/// Problems of a readable entry of the template catalogue.
+pub(super) fn check_template(data: &Value) -> FieldProblems {
+    let mut found = FieldProblems::new();
+    check_namespace(data, "namespace", "data", &mut found);
     let backend = &data["backendRef"];
-    namespace(backend, "hostedClusterNamespace", "data.backendRef", &mut found);
-    namespace(&backend["classRef"], "namespace", "data.backendRef.classRef", &mut found);
-    carrier(data, "data", "carrier", &mut found);
-    carrier(data, "data", "provider", &mut found);
+    check_namespace(backend, "hostedClusterNamespace", "data.backendRef", &mut found);
+    check_namespace(&backend["classRef"], "namespace", "data.backendRef.classRef", &mut found);
+    check_carrier(data, "data", "carrier", &mut found);
+    check_carrier(data, "data", "provider", &mut found);
     found
 }
 
-fn carrier(of: &Value, path: &str, who: &str, found: &mut Found) {
-    namespace(&of["bringYourOwn"][who], "namespace", &format!("{path}.bringYourOwn.{who}"), found);
+fn check_carrier(of: &Value, path: &str, who: &str, found: &mut FieldProblems) {
+    check_namespace(&of["bringYourOwn"][who], "namespace", &format!("{path}.bringYourOwn.{who}"), found);
 }
 
-/// A name that objects may have, and no namespace.
-fn namespace(of: &Value, field: &str, path: &str, found: &mut Found) {
+/// Reports a field whose value is a valid object name, but no namespace name.
+fn check_namespace(of: &Value, field: &str, path: &str, found: &mut FieldProblems) {
     let Some(name) = of[field].as_str() else { return };
     if ObjectName::try_from(name).is_ok() && (name.contains('.') || name.len() > 63) {
         let sentence = "is no name of a namespace: lower-case letters, digits and -, at most 63";
@@ -127,17 +127,17 @@ fn namespace(of: &Value, field: &str, path: &str, found: &mut Found) {
     }
 }
 
-/// By what is walked.
+/// Context of a walk through a schema.
 struct Schema<'a> {
-    /// What references lead into.
+    /// Schema with the definitions of all references.
     root: &'a Value,
-    /// What is said of a field that it does not have.
+    /// Message for an unknown field.
     nobody: &'static str,
 }
 
-/// Fields that the schema does not have, and nulls. What reading refuses by itself is not said again.
-fn walk(by: &Schema<'_>, schema: &Value, value: &Value, path: &str, found: &mut Found) {
-    let schema = resolved(by.root, schema);
+/// Finds fields that the schema lacks, and nulls. Problems that parsing reports are not repeated.
+fn walk_schema(by: &Schema<'_>, schema: &Value, value: &Value, path: &str, found: &mut FieldProblems) {
+    let schema = resolve_schema(by.root, schema);
     match value {
         Value::Object(members) => {
             let others = &schema["additionalProperties"];
@@ -153,21 +153,21 @@ fn walk(by: &Schema<'_>, schema: &Value, value: &Value, path: &str, found: &mut 
                     None => found.push((path, by.nobody)),
                     Some(_) if member.is_null() && required() => {}
                     Some(_) if member.is_null() => found.push((path, "is null; leave it out")),
-                    Some(inner) => walk(by, inner, member, &path, found),
+                    Some(inner) => walk_schema(by, inner, member, &path, found),
                 }
             }
         }
         Value::Array(items) => {
             for (i, item) in items.iter().enumerate() {
-                walk(by, &schema["items"], item, &format!("{path}[{i}]"), found);
+                walk_schema(by, &schema["items"], item, &format!("{path}[{i}]"), found);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-/// What a reference leads to, and of what may be absent, what it is.
-pub(super) fn resolved<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+/// Resolves a reference, and of an optional schema the schema of its value.
+pub(super) fn resolve_schema<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let some = schema["anyOf"].as_array().and_then(|any| any.iter().find(|one| one["type"] != "null"));
     let schema = some.unwrap_or(schema);
     let pointer = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));

@@ -1,19 +1,19 @@
-//! Numbers and booleans where a text belongs: YAML reads an unquoted 4.20 as the number 4.2.
+//! Numbers and booleans in place of strings: YAML reads an unquoted 4.20 as the number 4.2.
 //!
-//! Input: a schema, and a value with the lines it was written on. Output: the value as it was written, with texts in those places, and what
-//! to quote. The rest of the check reads the corrected value, so that one such mistake hides no other.
+//! Input: a schema, and a value with its source lines. Output: the value with the original strings in those places, and the quotes to add.
+//! The rest of the check reads the corrected value, so one such mistake hides no other.
 
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 use testplatform_apis::{catalogue, template::parameter::under};
 
-use super::{lines::Lines, strict::resolved};
+use super::{lines::Lines, strict::resolve_schema};
 
-/// A correction: path and sentence of each.
+/// Corrections: path and message of each.
 pub(super) type Unquoted = Vec<(String, String)>;
 
-/// The value with texts where the schema has texts.
+/// The value with strings wherever the schema has strings.
 pub(super) fn quote_texts(schema: &Value, value: &Value, path: &str, lines: &Lines) -> (Value, Unquoted) {
     let mut reader = TextReader { root: schema, lines, unquoted: Unquoted::new() };
     let corrected = reader.read_value(schema, value, path);
@@ -21,7 +21,7 @@ pub(super) fn quote_texts(schema: &Value, value: &Value, path: &str, lines: &Lin
 }
 
 struct TextReader<'a> {
-    /// The schema that references lead into.
+    /// Schema with the definitions of all references.
     root: &'a Value,
     lines: &'a Lines,
     unquoted: Unquoted,
@@ -29,7 +29,7 @@ struct TextReader<'a> {
 
 impl TextReader<'_> {
     fn read_value(&mut self, schema: &Value, value: &Value, path: &str) -> Value {
-        let schema = resolved(self.root, schema);
+        let schema = resolve_schema(self.root, schema);
         match value {
             Value::Object(members) => {
                 let inner =
@@ -52,7 +52,7 @@ impl TextReader<'_> {
     }
 
     fn quote_scalar(&mut self, value: &Value, path: &str, kind: &str) -> Value {
-        // An alias is written elsewhere, and as something else.
+        // An alias has another source location and text.
         let written = self
             .lines
             .scalar_text(path)
@@ -64,13 +64,13 @@ impl TextReader<'_> {
     }
 }
 
-/// How long the text of a duration may be. A number lacks more than quotes there, which the reader of durations says better.
+/// Maximum length of a duration. A number there lacks more than quotes; the parser of durations has the better message.
 static DURATION_LENGTH: LazyLock<Value> = LazyLock::new(|| {
     let schema = json!(catalogue::schema());
     schema["$defs"]["Pool"]["properties"]["maxLifetime"]["maxLength"].clone()
 });
 
-/// Whether any text will do: it is no choice of some texts, and no duration.
+/// Whether any string is valid: neither an enum nor a duration.
 fn is_text(schema: &Value) -> bool {
     let is_string = match &schema["type"] {
         Value::String(type_) => type_ == "string",

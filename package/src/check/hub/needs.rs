@@ -1,4 +1,4 @@
-//! What each kind of claim needs of a hub: kinds, namespaces and rights of the identity that a Konflux cluster has there.
+//! Requirements of each kind of claim on a hub: kinds, namespaces, and rights of a Konflux cluster's identity there.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -8,18 +8,18 @@ use testplatform_apis::{
     template::Backend,
 };
 
-mod inside;
+mod namespaced;
 
-/// What a hub is for.
+/// Purpose of a hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// Claims with `ciOperator`.
     EphemeralCluster,
     /// Claims with `clusterClaim`.
     ClusterClaim,
-    /// Claims with `clusterClaim` that bring their own credentials.
+    /// Claims with `clusterClaim` and credentials of the tenant.
     Byoc,
-    /// Claims with `template` that bring their own credentials.
+    /// Claims with `template` and credentials of the tenant.
     ByocTemplate,
     /// `Namespace` claims.
     Space,
@@ -39,8 +39,8 @@ const CLUSTER_POOL: Kind =
     Kind { group: "hive.openshift.io", versions: &["v1"], kind: "ClusterPool", plural: "clusterpools" };
 
 impl Subject {
-    /// All of them.
-    pub const EVERY: [Self; 9] = [
+    /// All subjects.
+    pub const ALL: [Self; 9] = [
         Self::EphemeralCluster,
         Self::ClusterClaim,
         Self::Byoc,
@@ -52,12 +52,12 @@ impl Subject {
         Self::Template(Backend::Osac),
     ];
 
-    /// Those that are looked at although nobody names them: what a hub serves tells whether they concern it.
-    pub fn unnamed() -> Vec<Self> {
-        Self::EVERY.into_iter().filter(|subject| !subject.must_be_named()).collect()
+    /// Subjects that are checked by default: the served kinds show whether they concern a hub.
+    pub fn default_subjects() -> Vec<Self> {
+        Self::ALL.into_iter().filter(|subject| !subject.must_be_named()).collect()
     }
 
-    /// The word for it on the command line.
+    /// Its name on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::EphemeralCluster => "ephemeral-cluster",
@@ -69,17 +69,17 @@ impl Subject {
         }
     }
 
-    /// The subject for a word.
+    /// Parses the name of a subject.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such subject.
     pub fn parse(word: &str) -> Result<Self, String> {
-        let words = Self::EVERY.map(Self::as_str).join(", ");
-        let found = Self::EVERY.into_iter().find(|subject| subject.as_str() == word);
+        let words = Self::ALL.map(Self::as_str).join(", ");
+        let found = Self::ALL.into_iter().find(|subject| subject.as_str() == word);
         found.ok_or_else(|| format!("expected one of {words}"))
     }
 
-    /// Whether what a hub serves does not tell that it is meant to be for this.
+    /// Whether the served kinds do not reveal that a hub is for this subject.
     pub const fn must_be_named(self) -> bool {
         match self {
             Self::Byoc | Self::ByocTemplate | Self::Space => true,
@@ -87,7 +87,7 @@ impl Subject {
         }
     }
 
-    /// The claims that it is for: by their block, or their kind.
+    /// Its claims: by their block, or their kind.
     pub const fn claims(self) -> &'static str {
         match self {
             Self::EphemeralCluster => "`ciOperator`",
@@ -99,7 +99,7 @@ impl Subject {
         }
     }
 
-    /// The kinds that are written for a cluster.
+    /// Kinds written for a cluster.
     pub fn kinds(self) -> Vec<Kind> {
         match self {
             Self::EphemeralCluster => vec![EPHEMERAL_CLUSTER],
@@ -111,7 +111,7 @@ impl Subject {
         }
     }
 
-    /// The kinds that are only watched beside those.
+    /// Kinds that are only watched.
     pub fn watched_kinds(self) -> Vec<Kind> {
         match self {
             Self::EphemeralCluster | Self::ClusterClaim | Self::Byoc | Self::ByocTemplate | Self::Space => {
@@ -121,7 +121,7 @@ impl Subject {
         }
     }
 
-    /// The namespace in which they are written, unless somebody says otherwise. None: each claim has one of its own.
+    /// Default namespace of the written objects. None: each claim has its own.
     pub const fn namespace(self) -> Option<&'static str> {
         match self {
             Self::EphemeralCluster => Some("ephemeral-cluster"),
@@ -132,7 +132,7 @@ impl Subject {
         }
     }
 
-    /// The namespace in which credentials are published, unless somebody says otherwise.
+    /// Default namespace of published credentials.
     pub const fn credentials(self) -> &'static str {
         match self {
             Self::EphemeralCluster => "ephemeral-cluster",
@@ -144,22 +144,22 @@ impl Subject {
     }
 }
 
-/// Something that somebody may do.
+/// A permission of an identity.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Right {
+pub struct Permission {
     /// The verb.
     pub verb: &'static str,
-    /// API group; empty for the core.
+    /// API group; empty for the core group.
     pub group: &'static str,
     /// The resource.
     pub resource: &'static str,
-    /// The namespace; none: in every one, or in none.
+    /// The namespace; none: every namespace, or cluster scope.
     pub namespace: Option<String>,
-    /// Only the object of this name.
+    /// The only allowed object name.
     pub name: Option<&'static str>,
 }
 
-impl fmt::Display for Right {
+impl fmt::Display for Permission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { verb, group, resource, namespace, name } = self;
         let dot = if group.is_empty() { "" } else { "." };
@@ -175,73 +175,73 @@ impl fmt::Display for Right {
     }
 }
 
-/// A right that is needed.
+/// A required right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
     /// The right.
-    pub right: Right,
-    /// Whether it can be done without.
+    pub right: Permission,
+    /// Whether it is optional.
     pub advised: bool,
-    /// What for.
+    /// Purpose.
     pub why: &'static str,
 }
 
-/// What is looked at.
+/// Scope of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// For these.
+pub struct CheckPlan {
+    /// Subjects to check.
     pub subjects: Vec<Subject>,
-    /// They were named, so that their kinds have to be there.
+    /// Whether the user named them, so their kinds have to exist.
     pub named: bool,
-    /// Where objects go, other than usual.
-    pub elsewhere: BTreeMap<Subject, String>,
-    /// Where credentials are published, other than usual.
+    /// Namespaces of objects that differ from the default.
+    pub custom_namespaces: BTreeMap<Subject, String>,
+    /// Namespace of published credentials that differs from the default.
     pub credentials: Option<String>,
-    /// Where the hub tells its facts.
+    /// Namespace of the hub's facts.
     pub facts: String,
 }
 
-impl Default for Plan {
+impl Default for CheckPlan {
     fn default() -> Self {
         Self {
-            subjects: Subject::unnamed(),
+            subjects: Subject::default_subjects(),
             named: false,
-            elsewhere: BTreeMap::new(),
+            custom_namespaces: BTreeMap::new(),
             credentials: None,
             facts: "provider-testplatform".into(),
         }
     }
 }
 
-/// What is done with objects that stand for clusters.
+/// Verbs on objects that represent clusters.
 pub const WRITES: [&str; 4] = ["get", "create", "patch", "delete"];
-/// What is done with what is only read: provider-kubernetes observes by a dry run of a patch, so reading takes both.
+/// Verbs on objects that are only read. provider-kubernetes observes by a dry run of a patch, so reading needs both.
 pub const READS: [&str; 2] = ["get", "patch"];
-/// What a watch takes.
+/// Verbs of a watch.
 pub const WATCHES: [&str; 2] = ["list", "watch"];
 
-fn right(
+fn build_permission(
     verb: &'static str,
     group: &'static str,
     resource: &'static str,
     namespace: Option<&str>,
     name: Option<&'static str>,
-) -> Right {
-    Right { verb, group, resource, namespace: namespace.map(str::to_owned), name }
+) -> Permission {
+    Permission { verb, group, resource, namespace: namespace.map(str::to_owned), name }
 }
 
-impl Plan {
-    /// Where objects of a subject go.
+impl CheckPlan {
+    /// Namespace of a subject's objects.
     pub fn namespace(&self, subject: Subject) -> Option<&str> {
-        self.elsewhere.get(&subject).map(String::as_str).or(subject.namespace())
+        self.custom_namespaces.get(&subject).map(String::as_str).or(subject.namespace())
     }
 
-    /// Where credentials of a subject are published.
+    /// Namespace of a subject's published credentials.
     pub fn credentials(&self, subject: Subject) -> &str {
         self.credentials.as_deref().unwrap_or_else(|| subject.credentials())
     }
 
-    /// The namespaces that have to be there.
+    /// The required namespaces.
     pub fn namespaces(&self, subject: Subject) -> Vec<&str> {
         let mut all: Vec<&str> = self.namespace(subject).into_iter().collect();
         all.push(self.credentials(subject));
@@ -250,47 +250,48 @@ impl Plan {
         all
     }
 
-    /// The rights that are needed.
+    /// The required rights.
     pub fn needs(&self, subject: Subject) -> Vec<Need> {
         let mut needs = match subject {
-            Subject::Byoc => inside::byoc(&[CARRIER_ROLE]),
-            Subject::ByocTemplate => inside::byoc(&[CARRIER_ROLE, PUBLISHER_ROLE]),
-            Subject::Space => inside::spaces(),
+            Subject::Byoc => namespaced::byoc(&[CARRIER_ROLE]),
+            Subject::ByocTemplate => namespaced::byoc(&[CARRIER_ROLE, PUBLISHER_ROLE]),
+            Subject::Space => namespaced::spaces(),
             Subject::EphemeralCluster | Subject::ClusterClaim | Subject::Template(_) => vec![],
         };
         for kind in subject.kinds() {
             let namespace = self.namespace(subject);
             needs.extend(WRITES.map(|verb| Need {
-                right: right(verb, kind.group, kind.plural, namespace, None),
+                right: build_permission(verb, kind.group, kind.plural, namespace, None),
                 advised: false,
                 why: "clusters are asked for, followed and taken away by it",
             }));
-            // A pool for one cluster does not change after it was made.
+            // A pool for one cluster does not change after its creation.
             let watches = WATCHES.into_iter().filter(|_| kind.plural != CLUSTER_POOL.plural);
             needs.extend(watches.map(|verb| Need {
-                right: right(verb, kind.group, kind.plural, None, None),
+                right: build_permission(verb, kind.group, kind.plural, None, None),
                 advised: true,
                 why: "without it provider-kubernetes polls, every 30 seconds to 10 minutes",
             }));
         }
         for kind in subject.watched_kinds() {
             needs.extend(READS.into_iter().chain(WATCHES).map(|verb| Need {
-                right: right(verb, kind.group, kind.plural, None, None),
+                right: build_permission(verb, kind.group, kind.plural, None, None),
                 advised: true,
                 why: "without it the addresses, version and nodes of clusters are unknown, and whether they are degraded",
             }));
         }
         let credentials = Some(self.credentials(subject));
         needs.extend(READS.map(|verb| Need {
-            right: right(verb, "", "secrets", credentials, None),
+            right: build_permission(verb, "", "secrets", credentials, None),
             advised: false,
             why: "credentials are read, by a dry run of a patch",
         }));
         if subject == Subject::Template(Backend::Caas) {
             let behind = Backend::HyperShift.cluster_kind();
             let namespace = self.namespace(Subject::Template(Backend::HyperShift));
-            let reads = READS.map(|verb| right(verb, behind.group, behind.plural, namespace, None));
-            let watches = WATCHES.map(|verb| right(verb, behind.group, behind.plural, None, None));
+            let reads =
+                READS.map(|verb| build_permission(verb, behind.group, behind.plural, namespace, None));
+            let watches = WATCHES.map(|verb| build_permission(verb, behind.group, behind.plural, None, None));
             needs.extend(reads.into_iter().chain(watches).map(|right| Need {
                 right,
                 advised: true,
@@ -299,12 +300,12 @@ impl Plan {
         }
         if let Subject::Template(_) = subject {
             needs.extend(WRITES.map(|verb| Need {
-                right: right(verb, "", "configmaps", self.namespace(subject), None),
+                right: build_permission(verb, "", "configmaps", self.namespace(subject), None),
                 advised: true,
                 why: "templates with bundles, prerequisites or credentials of clouds order them by ConfigMaps",
             }));
             needs.extend(READS.map(|verb| Need {
-                right: right(verb, "", "configmaps", Some(&self.facts), Some(CONFIG_MAP)),
+                right: build_permission(verb, "", "configmaps", Some(&self.facts), Some(CONFIG_MAP)),
                 advised: true,
                 why: "without it the hub's facts are unknown, and its load is estimated",
             }));
@@ -312,9 +313,10 @@ impl Plan {
         needs
     }
 
-    /// What nobody needs and would be dangerous.
-    pub fn excess(&self) -> Vec<Right> {
-        let everywhere = |verb, group, resource| Right { verb, group, resource, namespace: None, name: None };
+    /// Dangerous rights that nothing needs.
+    pub fn excess_rights(&self) -> Vec<Permission> {
+        let everywhere =
+            |verb, group, resource| Permission { verb, group, resource, namespace: None, name: None };
         vec![
             everywhere("*", "*", "*"),
             everywhere("get", "", "secrets"),

@@ -1,28 +1,30 @@
-//! The table of what hubs need, in the guide to installing.
+//! The table of hub requirements, in the installation guide.
 
-use super::needs::{Plan, Right, Subject};
+use super::needs::{CheckPlan, Permission, Subject};
 
-/// The lines between which the table stands.
+/// Lines before and after the table.
 const MARKS: [&str; 2] = [
     "<!-- Made by `cargo xpkg generate` from package/src/check/hub/needs.rs. -->",
     "<!-- End of what is made. -->",
 ];
 
 /// The table.
-pub fn table() -> String {
-    let plan = Plan::default();
+pub fn render_table() -> String {
+    let plan = CheckPlan::default();
     let mut out = String::from(
         "| `--backend` | claims with | served | rights of the Konflux identity | advised, in every namespace |\n\
          | --- | --- | --- | --- | --- |\n",
     );
-    for subject in Subject::EVERY {
+    for subject in Subject::ALL {
         let served = subject.kinds().into_iter();
         let served: Vec<String> = served
             .map(|kind| format!("`{}.{}` {}", kind.plural, kind.group, kind.versions.join(" or ")))
             .collect();
         let needs = plan.needs(subject);
-        let of = |advised: bool, somewhere: &dyn Fn(&Right) -> bool| {
-            rights(needs.iter().filter(|n| n.advised == advised && somewhere(&n.right)).map(|n| &n.right))
+        let of = |advised: bool, somewhere: &dyn Fn(&Permission) -> bool| {
+            describe_rights(
+                needs.iter().filter(|n| n.advised == advised && somewhere(&n.right)).map(|n| &n.right),
+            )
         };
         let mut here = of(false, &|_| true);
         here.extend(
@@ -43,9 +45,9 @@ pub fn table() -> String {
     out
 }
 
-/// In words, what takes the same verbs in the same place together.
-fn rights<'r>(rights: impl Iterator<Item = &'r Right>) -> Vec<String> {
-    let mut verbs: Vec<(&Right, Vec<&str>)> = Vec::new();
+/// Rights as text. Rights with equal verbs and place share an entry.
+fn describe_rights<'r>(rights: impl Iterator<Item = &'r Permission>) -> Vec<String> {
+    let mut verbs: Vec<(&Permission, Vec<&str>)> = Vec::new();
     for right in rights {
         match verbs.iter_mut().find(|(known, _)| is_same_thing(known, right)) {
             Some((_, verbs)) => verbs.push(right.verb),
@@ -53,7 +55,7 @@ fn rights<'r>(rights: impl Iterator<Item = &'r Right>) -> Vec<String> {
         }
     }
     let mut places: Vec<(Vec<&str>, &Option<String>, Vec<String>)> = Vec::new();
-    for (Right { resource, namespace, name, .. }, verbs) in verbs {
+    for (Permission { resource, namespace, name, .. }, verbs) in verbs {
         let what = match name {
             Some(name) => format!("{} `{name}`", resource.trim_end_matches('s')),
             None => (*resource).to_owned(),
@@ -70,15 +72,15 @@ fn rights<'r>(rights: impl Iterator<Item = &'r Right>) -> Vec<String> {
     places.into_iter().map(words).collect()
 }
 
-fn is_same_thing(one: &Right, other: &Right) -> bool {
-    let key = |right: &Right| (right.group, right.resource, right.name);
+fn is_same_thing(one: &Permission, other: &Permission) -> bool {
+    let key = |right: &Permission| (right.group, right.resource, right.name);
     key(one) == key(other) && one.namespace == other.namespace
 }
 
-/// A guide with the table of today. None: it has no place for one.
-pub fn spliced(guide: &str) -> Option<String> {
+/// A guide with the current table. None: the guide has no place for one.
+pub fn update_guide(guide: &str) -> Option<String> {
     let [begin, end] = MARKS;
     let (before, rest) = guide.split_once(begin)?;
     let (_, after) = rest.split_once(end)?;
-    Some(format!("{before}{begin}\n{}{end}{after}", table()))
+    Some(format!("{before}{begin}\n{}{end}{after}", render_table()))
 }

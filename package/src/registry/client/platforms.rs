@@ -1,4 +1,4 @@
-//! For which platforms there is an image, without reading what is in it.
+//! Platforms of an image, without reading its content.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use super::Client;
 use crate::oci::{Digest, Index, Manifest, Platform, is_index};
 
 impl Client {
-    /// Such as `linux/amd64`; none where the registry has no such image.
+    /// Platforms, such as `linux/amd64`; none if the registry has no such image.
     ///
     /// # Errors
-    /// If the registry does not say, or has something under that name that is no image.
-    pub async fn platforms(&mut self) -> anyhow::Result<Option<BTreeSet<String>>> {
-        self.scheme = self.http.scheme(self.host()).await;
-        let answer = self.manifest().await?;
+    /// If the registry does not answer, or the reference is no image.
+    pub async fn list_platforms(&mut self) -> anyhow::Result<Option<BTreeSet<String>>> {
+        self.scheme = self.http.scheme(self.registry_host()).await;
+        let answer = self.fetch_manifest().await?;
         if answer.status == StatusCode::NOT_FOUND {
             return Ok(None);
         }
@@ -24,12 +24,12 @@ impl Client {
         if is_index(&root.media_type) {
             let index: Index = serde_json::from_slice(&bytes).with_context(no_image)?;
             let platforms = index.manifests.into_iter().filter_map(|manifest| manifest.platform);
-            return Ok(Some(platforms.filter(runs).map(|platform| platform.to_string()).collect()));
+            return Ok(Some(platforms.filter(is_runnable).map(|platform| platform.to_string()).collect()));
         }
         let manifest: Manifest = serde_json::from_slice(&bytes).with_context(no_image)?;
         let digest = manifest.config.digest;
         let answer = self.send(Method::GET, &format!("blobs/{digest}"), &[], &[]).await?;
-        self.expect(&answer, &[StatusCode::OK], &format!("lacks {digest}"))?;
+        self.expect_status(&answer, &[StatusCode::OK], &format!("lacks {digest}"))?;
         ensure!(Digest::of(&answer.body) == digest, "the bytes under {digest} have another digest");
         let platform: Platform = serde_json::from_slice(&answer.body)
             .with_context(|| format!("{} does not say what it runs on", self.reference))?;
@@ -37,7 +37,7 @@ impl Client {
     }
 }
 
-/// Signatures and bills of materials stand in an index as images for nothing.
-fn runs(platform: &Platform) -> bool {
+/// Whether it is a real platform. Signatures and bills of materials are index entries for an unknown platform.
+fn is_runnable(platform: &Platform) -> bool {
     platform.os != "unknown"
 }

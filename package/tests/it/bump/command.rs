@@ -89,7 +89,7 @@ fn changes_in_files_that_are_not_edited_do_not_matter() {
 }
 
 #[test]
-fn a_directory_without_git_is_edited_only_if_asked_for() {
+fn a_directory_without_git_is_edited_only_on_request() {
     let directory = tempfile::tempdir().unwrap();
     put(directory.path(), &tree());
     let repo = directory.path().to_str().unwrap();
@@ -129,7 +129,7 @@ fn mistakes_on_the_command_line_exit_with_1_and_help_with_0() {
 
 /// 1 means that nothing is changed, also where nobody can be told.
 #[test]
-fn what_cannot_be_printed_is_not_done() {
+fn an_unprintable_plan_is_not_applied() {
     let checkout = Checkout::of(&tree());
     let before = checkout.files();
     let full = || fs::File::options().write(true).open("/dev/full").unwrap().into();
@@ -224,7 +224,7 @@ fn production_gets_only_what_staging_had() {
 }
 
 #[test]
-fn the_text_of_a_pull_request_says_what_why_validation_and_risk() {
+fn the_text_of_a_pull_request_has_what_why_validation_and_risk() {
     let checkout = Checkout::of(&tree());
     let body = checkout.path().join("../body.md");
     let ran = checkout.bump(&[
@@ -261,7 +261,7 @@ fn the_text_of_a_pull_request_says_what_why_validation_and_risk() {
 }
 
 #[test]
-fn check_is_for_ci() {
+fn check_exits_with_3_on_errors() {
     let mut tree = tree();
     tree.insert(path("staging/base/moving.yaml"), "kind: ConfigMap\nmetadata: {name: moving}\n");
     let checkout = Checkout::of(&tree);
@@ -320,7 +320,7 @@ fn a_write_that_fails_leaves_every_file_as_it_was() {
         crate::bump::support::plan(&tree(), &crate::bump::support::dev_and_staging(OTHER)).unwrap();
     let edit = testplatform_package::bump::Edit { before: None, after: b"x".to_vec() };
     plan.edits.insert(format!("{}/below", path("staging/base/kustomization.yaml")), edit);
-    let problem = disk::write(checkout.path(), &plan.edits, || Ok::<_, Problem>(())).unwrap_err();
+    let problem = disk::write_edits(checkout.path(), &plan.edits, || Ok::<_, Problem>(())).unwrap_err();
     assert!(problem.what.contains("cannot be written"), "{problem}");
     assert_eq!(checkout.files(), before);
 }
@@ -331,7 +331,7 @@ fn a_file_that_changed_since_it_was_read_is_not_written() {
     let plan = crate::bump::support::plan(&tree(), &crate::bump::support::dev_and_staging(OTHER)).unwrap();
     checkout.write(&path("staging/base/kustomization.yaml"), "resources: []\n");
     let before = checkout.files();
-    let problem = disk::write(checkout.path(), &plan.edits, || Ok::<_, Problem>(())).unwrap_err();
+    let problem = disk::write_edits(checkout.path(), &plan.edits, || Ok::<_, Problem>(())).unwrap_err();
     assert!(problem.what.contains("changed while"), "{problem}");
     assert_eq!(checkout.files(), before);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use testplatform_package::bump::{self, Context, Environment, Request, Rings, Severity};
+use testplatform_package::bump::{self, CheckContext, Environment, FindingSeverity, Request, Rings};
 
 use crate::bump::support::{
     COMPONENT, Checkout, NEW, OLD, OTHER, after, dev_and_staging, edited, path, plan, problem, request, text,
@@ -31,23 +31,25 @@ fn a_pin_below_components_moves_and_is_reported() {
     assert_eq!(text(&result, STAGING), text(&tree, STAGING).replace(OLD, NEW));
     assert_eq!((moved.moves.len(), moved.moves[0].line), (1, 17));
     assert!(plan(&result, &of_ours(NEW)).unwrap().edits.is_empty(), "twice is once");
-    let rings = Rings::shipped().unwrap();
-    let rows = bump::report(&result, bump::COMPONENT, &rings, &BTreeMap::new()).unwrap();
+    let rings = Rings::default_rings().unwrap();
+    let rows = bump::build_report(&result, bump::COMPONENT, &rings, &BTreeMap::new()).unwrap();
     let ours: Vec<_> = rows.iter().filter(|row| row.source == OURS).collect();
     assert_eq!(ours.len(), 1, "{rows:?}");
     assert_eq!(ours[0].commits.iter().map(ToString::to_string).collect::<Vec<_>>(), [NEW]);
 }
 
 #[test]
-fn pins_below_components_are_judged_with_those_below_resources() {
+fn pins_below_components_are_checked_like_those_below_resources() {
     let overlay = format!("- https://github.com/{OURS}/package/install/overlays/konflux?ref={NEW}\n- https");
     let half = edited(STAGING, |text| text.replacen("- https", &overlay, 1) + &pin(OLD));
     let said = problem(&half, &of_ours(OTHER));
     assert!(said.starts_with(&format!("{COMPONENT}/{STAGING}:18: ")) && said.contains("half made"), "{said}");
     let errors = |tree: &bump::Tree| {
-        let context = Context::new(bump::COMPONENT, OURS.parse().unwrap(), Rings::shipped().unwrap());
-        let errors =
-            bump::check(tree, &context).into_iter().filter(|found| found.severity == Severity::Error);
+        let context =
+            CheckContext::new(bump::COMPONENT, OURS.parse().unwrap(), Rings::default_rings().unwrap());
+        let errors = bump::run_checks(tree, &context)
+            .into_iter()
+            .filter(|found| found.severity == FindingSeverity::Error);
         errors.map(|found| found.to_string()).collect::<Vec<_>>()
     };
     let said = errors(&half);
@@ -106,7 +108,7 @@ fn a_component_without_claims_gets_no_environment_config_and_needs_none() {
 
 /// Where one cluster says who it is, the others have to, and their ProviderConfigs have to be there.
 #[test]
-fn a_component_in_which_one_cluster_says_who_it_is_is_one_with_claims() {
+fn a_component_with_one_cluster_name_has_claims() {
     let pin = format!("resources:\n- https://github.com/{OURS}/package/install/overlays/konflux?ref={OLD}\n");
     let mut tree = tree();
     tree.insert("components/own/staging/one/kustomization.yaml", format!("{pin}- environment-config.yaml\n"));
@@ -126,7 +128,7 @@ fn a_component_in_which_one_cluster_says_who_it_is_is_one_with_claims() {
 
 /// Of the default component every cluster has to say who it is, be there none yet that does.
 #[test]
-fn in_the_default_component_every_cluster_says_who_it_is() {
+fn every_cluster_of_the_default_component_has_a_cluster_name() {
     let name = path("staging/stone-stg-rh01/environment-config.yaml");
     let only: bump::Tree = tree()
         .files()
@@ -137,6 +139,6 @@ fn in_the_default_component_every_cluster_says_who_it_is() {
         })
         .collect();
     assert!(plan(&only, &dev_and_staging(NEW)).unwrap().edits.contains_key(&name));
-    let context = Context::new(bump::COMPONENT, OURS.parse().unwrap(), Rings::shipped().unwrap());
-    assert!(bump::check(&only, &context).iter().any(|found| found.id == "B07"));
+    let context = CheckContext::new(bump::COMPONENT, OURS.parse().unwrap(), Rings::default_rings().unwrap());
+    assert!(bump::run_checks(&only, &context).iter().any(|found| found.id == "B07"));
 }

@@ -103,7 +103,7 @@ fn check_kinds(source: &Tree, changes: &[(&str, &str, &str)]) -> Value {
 }
 
 #[test]
-fn what_an_overlay_leads_to_is_deployed_and_what_it_does_not_is_not() {
+fn only_paths_that_an_overlay_references_are_deployed() {
     check_kinds(
         &ours(),
         &[
@@ -127,7 +127,7 @@ fn what_an_overlay_leads_to_is_deployed_and_what_it_does_not_is_not() {
 
 /// The overlay that the guide has people pin: it has a place for the package, and no package yet.
 #[test]
-fn the_overlay_that_is_shipped_is_seen_whole() {
+fn the_shipped_overlay_is_deployed_completely() {
     let role = format!("---\n{ROLE}");
     let said = check_kinds(
         &shipped(),
@@ -151,7 +151,7 @@ fn the_overlay_that_is_shipped_is_seen_whole() {
 }
 
 #[test]
-fn what_breaks_beyond_the_overlay_fails() {
+fn a_breaking_change_outside_the_overlay_fails() {
     for (file, from, to, id) in [
         ("package/xrds/xrd.yaml", "              kept: {type: string}\n", "", "B05"),
         ("package/xrds/xrd.yaml", "kind: XTestPlatformCluster,", "kind: XOther,", "B06"),
@@ -185,7 +185,7 @@ fn what_breaks_beyond_the_overlay_fails() {
 }
 
 #[test]
-fn rights_and_requests_beyond_the_overlay_are_compared() {
+fn rights_and_requests_outside_the_overlay_are_compared() {
     let (source, infra) = world(&ours(), OVERLAY);
     source.write("package/install/tenants/roles.yaml", ROLE.replace("[get]", "['*']"));
     source.commit("Do all to r");
@@ -202,7 +202,7 @@ fn rights_and_requests_beyond_the_overlay_are_compared() {
 }
 
 #[test]
-fn what_only_one_of_the_two_commits_deploys_counts() {
+fn a_path_deployed_at_only_one_of_two_commits_counts() {
     let (source, infra) = world(&ours(), OVERLAY);
     add(&source, "package/install/components/carrier/rbac.yaml", "rules: []\n");
     let overlay = format!("{OVERLAY}/kustomization.yaml");
@@ -225,7 +225,7 @@ fn what_only_one_of_the_two_commits_deploys_counts() {
 }
 
 #[test]
-fn a_slash_behind_the_pinned_directory_means_nothing() {
+fn a_trailing_slash_of_the_pinned_directory_is_ignored() {
     let (source, infra) = world(&ours(), &format!("{OVERLAY}/"));
     let overlay = format!("{OVERLAY}/kustomization.yaml");
     add(&source, &overlay, "labels: []\n");
@@ -235,7 +235,7 @@ fn a_slash_behind_the_pinned_directory_means_nothing() {
 }
 
 #[test]
-fn a_kustomization_of_the_source_that_cannot_be_read_is_an_error() {
+fn an_unreadable_kustomization_of_the_source_is_an_error() {
     let (source, infra) = world(&ours(), OVERLAY);
     source.write("package/install/base/kustomization.yml", "resources:\n- ../api\n- [\n");
     let commit = source.commit("Break it");

@@ -2,7 +2,7 @@
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use testplatform_package::bump::{Rendered, Tree, render};
+use testplatform_package::bump::{Rendered, Tree, render_directory};
 
 fn object(kind: &str, name: &str) -> String {
     format!(
@@ -25,7 +25,7 @@ fn tree(kustomization: &str) -> Tree {
 }
 
 fn rendered(kustomization: &str) -> Rendered {
-    render(&tree(kustomization), "a").unwrap_or_else(|problem| panic!("{problem}"))
+    render_directory(&tree(kustomization), "a").unwrap_or_else(|problem| panic!("{problem}"))
 }
 
 fn value(kustomization: &str) -> Value {
@@ -33,7 +33,7 @@ fn value(kustomization: &str) -> Value {
 }
 
 fn problem(kustomization: &str) -> String {
-    render(&tree(kustomization), "a").unwrap_err().to_string()
+    render_directory(&tree(kustomization), "a").unwrap_err().to_string()
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_target_selects(#[case] target: &str, #[case] selects: bool) {
         "resources: [../base]\npatches:\n- target: {target}\n  patch: |-\n    - op: replace\n      path: /spec/text\n      value: two\n"
     ));
     tree.insert("base/kustomization.yaml", "resources: [object.yaml]\nlabels:\n- pairs: { tier: a }\n");
-    let rendered = render(&tree, "a").unwrap();
+    let rendered = render_directory(&tree, "a").unwrap();
     assert_eq!(rendered.objects[0].value["spec"]["text"], json!(if selects { "two" } else { "one" }));
     assert_eq!(rendered.ineffective.len(), usize::from(!selects));
 }
@@ -89,12 +89,12 @@ fn generated_objects_have_their_literals_and_can_be_merged() {
         "resources: [../base]\nconfigMapGenerator:\n- name: made\n  behavior: merge\n  literals: ['two=2']\n",
     );
     tree.insert("base/kustomization.yaml", "configMapGenerator:\n- name: made\n  literals: [one=1]\n");
-    let rendered = render(&tree, "a").unwrap();
+    let rendered = render_directory(&tree, "a").unwrap();
     assert_eq!(rendered.objects[0].value["data"], json!({ "one": "1", "two": "2" }));
 }
 
 #[test]
-fn remote_resources_keep_a_patch_from_being_wrong() {
+fn a_patch_may_match_a_remote_resource() {
     let patch = "patches:\n- patch: |\n    apiVersion: apps/v1\n    kind: Deployment\n    metadata: { name: theirs }\n";
     let rendered = rendered(&format!("resources: ['https://github.com/o/n/config?ref=main']\n{patch}"));
     assert!(rendered.may_have_more() && rendered.ineffective.is_empty());
@@ -166,7 +166,7 @@ fn kustomize_would_refuse(#[case] kustomization: &str, #[case] expected: &str) {
 }
 
 #[test]
-fn an_entry_that_names_nothing_is_reported_and_the_rest_is_read() {
+fn an_entry_without_target_is_reported_and_the_rest_is_read() {
     let rendered = rendered("resources: [object.yaml, gone.yaml, ../nowhere]\n");
     let absent: Vec<_> = rendered.absent.iter().map(ToString::to_string).collect();
     assert_eq!(

@@ -48,7 +48,7 @@ fn production_without_a_ring_is_refused() {
 }
 
 #[test]
-fn a_ring_or_a_cluster_that_is_not_there_is_refused() {
+fn an_unknown_ring_or_cluster_is_refused() {
     let said = problem(&tree(), &request(NEW, &[Environment::Production], &["7"], &[]));
     assert_eq!(said, "--ring: no ring \"7\"; known are ring-2, ring-3, ring-4 and all");
     let said = problem(&tree(), &request(NEW, &[Environment::Production], &["ring-1"], &[]));
@@ -58,7 +58,7 @@ fn a_ring_or_a_cluster_that_is_not_there_is_refused() {
 }
 
 #[test]
-fn refs_that_are_no_whole_commits_are_refused_with_their_line() {
+fn refs_other_than_full_commits_are_refused_with_their_line() {
     for (reference, why) in [
         ("?ref=0ddd632", "\"0ddd632\" is a short commit"),
         ("?ref=main", "\"main\" is a branch or a tag"),
@@ -128,7 +128,7 @@ fn mixed_refs_are_refused_unless_forced() {
 }
 
 #[test]
-fn yaml_that_cannot_be_read_is_refused_with_its_line() {
+fn invalid_yaml_is_refused_with_its_line() {
     let name = "development/kustomization.yaml";
     let tree = edited(name, |text| text.replace("images:\n", "images: [\n"));
     let said = problem(&tree, &dev_and_staging(OTHER));
@@ -162,7 +162,7 @@ fn resources_that_are_not_one_entry_a_line_are_refused() {
 }
 
 #[test]
-fn every_byte_that_is_not_a_ref_stays() {
+fn only_bytes_of_refs_change() {
     // Comments, key order, indentation, a missing new line at the end, ends of lines from elsewhere, text in other sections.
     let name = "development/kustomization.yaml";
     let body = format!(
@@ -181,7 +181,7 @@ fn every_byte_that_is_not_a_ref_stays() {
 }
 
 #[test]
-fn a_missing_environment_config_is_made_and_named() {
+fn a_missing_environment_config_is_created_and_referenced() {
     let mut tree = edited("staging/stone-stg-rh01/kustomization.yaml", |text| {
         text.replace("- environment-config.yaml\n", "").trim_end().to_owned()
     });
@@ -211,7 +211,7 @@ fn a_file_in_the_place_of_the_environment_config_is_not_overwritten() {
 }
 
 #[test]
-fn what_several_clusters_share_moves_only_with_all_of_them() {
+fn a_shared_overlay_moves_only_with_all_of_its_clusters() {
     let pin = format!("- {SOURCE}/config?ref={OLD}\n");
     let tree = edited("production/base/kustomization.yaml", |text| format!("{text}{pin}"));
     let said = problem(&tree, &production(NEW, &["kflux-prd-rh02"]));
@@ -225,7 +225,7 @@ fn what_several_clusters_share_moves_only_with_all_of_them() {
 
 /// What every environment shares would stay behind, or go everywhere at once.
 #[test]
-fn a_pin_outside_of_the_overlays_stops_a_bump_that_would_leave_it_behind() {
+fn a_pin_outside_of_the_overlays_stops_a_bump_that_would_not_move_it() {
     let base = "base/kustomization.yaml";
     let with = |name: &str, reference: &str| {
         let mut tree = tree();
@@ -251,7 +251,7 @@ fn a_pin_outside_of_the_overlays_stops_a_bump_that_would_leave_it_behind() {
 }
 
 #[test]
-fn a_source_that_nothing_pins_is_refused() {
+fn a_source_without_pins_is_refused() {
     let mut request = dev_and_staging(NEW);
     request.source = "example/other".parse().unwrap();
     assert!(

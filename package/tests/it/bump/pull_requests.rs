@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use testplatform_package::bump::{Environment, Request, Tree, disk, git as history, unified};
+use testplatform_package::bump::{Environment, Request, Tree, disk, git as history, unified_diff};
 use testplatform_test_data::upstream;
 
 use crate::bump::support::{
@@ -72,7 +72,7 @@ fn the_diff_of_one_cluster_is_the_one_that_was_reviewed() {
     let before = of_clusters(&data("pull-requests/13050/before"));
     let plan = plan(&before, &production(OLD, &["stone-prod-p02"])).unwrap();
     let path = format!("{COMPONENT}/production/stone-prod-p02/kustomization.yaml");
-    let diff = unified(&path, &plan.edits[&path]);
+    let diff = unified_diff(&path, &plan.edits[&path]);
     assert!(
         diff.contains(
             " - ../base
@@ -89,11 +89,11 @@ fn the_diff_of_one_cluster_is_the_one_that_was_reviewed() {
 
 /// What upstream's files are today is what #13253 and #13050 made; so both can be undone and made again.
 #[test]
-fn real_files_come_back_after_a_bump_of_what_they_were() {
+fn a_bump_of_old_real_files_gives_the_current_ones() {
     let directory = upstream();
-    let real = disk::read(&directory.join("infra-deployments"), "crossplane-control-plane").unwrap();
+    let real = disk::read_checkout(&directory.join("infra-deployments"), "crossplane-control-plane").unwrap();
     let mut before = real.clone();
-    for (path, bytes) in real.under(COMPONENT) {
+    for (path, bytes) in real.files_under(COMPONENT) {
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         before.insert(path, text.replace(NEW, OLD));
     }
@@ -109,7 +109,8 @@ fn real_files_come_back_after_a_bump_of_what_they_were() {
 #[test]
 fn every_ring_of_the_real_repository_can_be_promoted_twice_without_a_second_change() {
     let directory = upstream();
-    let mut tree = disk::read(&directory.join("infra-deployments"), "crossplane-control-plane").unwrap();
+    let mut tree =
+        disk::read_checkout(&directory.join("infra-deployments"), "crossplane-control-plane").unwrap();
     for (ring, pins) in [("2", 12), ("ring-3", 4), ("4", 2)] {
         let request = request(NEW, &[Environment::Production], &[ring], &[]);
         let first = plan(&tree, &request).unwrap();
@@ -131,7 +132,7 @@ const MERGED: [(&str, &str, Environment); 7] = [
 ];
 
 #[test]
-fn real_history_is_made_again_commit_by_commit() {
+fn bumps_reproduce_real_history_commit_by_commit() {
     let what = "replay of merged pull requests";
     let Some(infra) = clone(what, "INFRA_DEPLOYMENTS_CLONE") else { return };
     let Some(source) = clone(what, "CROSSPLANE_CONTROL_PLANE_CLONE") else { return };
@@ -139,7 +140,7 @@ fn real_history_is_made_again_commit_by_commit() {
     for (commit, name, environment) in MERGED {
         let at = |revision: &str| {
             let commit = git(&infra, &["rev-parse", revision]).trim().parse().unwrap();
-            history::files(&infra, &commit, &directories).unwrap()
+            history::read_files(&infra, &commit, &directories).unwrap()
         };
         let (before, expected) = (at(&format!("{commit}^")), at(commit));
         let added = git(&infra, &["show", "--format=", "-U0", commit]);
@@ -183,7 +184,7 @@ fn git_finds(clone: &Path, text: &str, commit: &str) -> bool {
 fn apply_leaves_a_checkout_with_exactly_the_five_lines_changed() {
     let checkout = Checkout::of(&of_directory(&data("pull-requests/13253/before")));
     // The rest of the repository, which this pull request did not touch.
-    for (path, bytes) in crate::bump::support::tree().under("argo-cd-apps") {
+    for (path, bytes) in crate::bump::support::tree().files_under("argo-cd-apps") {
         checkout.write(path, bytes);
     }
     checkout.write(&format!("{COMPONENT}/base/kustomization.yaml"), "resources: []\n");

@@ -133,7 +133,7 @@ fn a_template_and_rights_are_a_medium_risk_and_wide_rights_a_high_one() {
 
 /// What an API server refuses is a matter of rights, too, whichever line of it changes.
 #[test]
-fn a_policy_of_admission_counts_as_rights() {
+fn an_admission_policy_counts_as_rights() {
     let (source, infra, _) = world();
     let policy = "kind: ValidatingAdmissionPolicy\nspec:\n  validations:\n  - expression: a\n";
     source.write("config/fields-policy.yaml", policy);
@@ -231,7 +231,7 @@ fn rights_grow(#[case] from: &str, #[case] to: &str, #[case] level: &str, #[case
 }
 
 #[test]
-fn what_a_person_has_set_for_their_diffs_changes_nothing() {
+fn diff_settings_of_the_user_have_no_effect() {
     for setting in ["diff.noprefix", "diff.mnemonicPrefix"] {
         let (source, infra, _) = world();
         source.git(&["config", setting, "true"]);
@@ -260,7 +260,7 @@ fn a_definition_that_breaks_claims_in_flight_fails_and_changes_nothing() {
 }
 
 #[test]
-fn names_that_change_fail() {
+fn renames_fail() {
     for (file, from, to) in [
         ("config/xrd.yaml", "kind: XTestPlatformCluster,", "kind: XOther,"),
         ("config/composition.yaml", "name: testplatform-ephemeral-cluster", "name: other"),
@@ -276,7 +276,7 @@ fn names_that_change_fail() {
 }
 
 #[test]
-fn a_package_at_a_tag_or_from_elsewhere_fails() {
+fn a_package_with_a_tag_or_from_an_unknown_registry_fails() {
     for package in
         ["quay.io/konflux-ci/x:latest".to_owned(), format!("docker.io/x@sha256:{}", "1".repeat(64))]
     {
@@ -292,7 +292,7 @@ fn a_package_at_a_tag_or_from_elsewhere_fails() {
 }
 
 #[test]
-fn going_back_has_to_be_asked_for() {
+fn a_rollback_has_to_be_requested() {
     let (source, infra, first) = world();
     source.write("config/functions.yaml", package('2'));
     source.commit("Update");
@@ -307,7 +307,7 @@ fn going_back_has_to_be_asked_for() {
 }
 
 #[test]
-fn a_commit_that_the_clone_has_not_is_an_error() {
+fn a_commit_missing_in_the_clone_is_an_error() {
     let (source, infra, _) = world();
     let clone = source.path().to_str().unwrap();
     let ran = infra.bump(&["plan", "--env", "dev,staging", "--to", OTHER, "--clone", clone]);
@@ -316,7 +316,7 @@ fn a_commit_that_the_clone_has_not_is_an_error() {
 
 /// What kustomize would not find, no pin is moved to: a directory with another name, or the whole source of another repository.
 #[test]
-fn a_directory_that_is_not_there_at_the_target_is_an_error() {
+fn a_directory_missing_at_the_target_is_an_error() {
     let (source, infra, first) = world();
     let before = infra.files();
     source.git(&["mv", "crossplane", "core"]);
@@ -345,7 +345,7 @@ fn a_directory_that_is_not_there_at_the_target_is_an_error() {
 
 /// A cluster is added with pins that nothing moves.
 #[test]
-fn what_a_new_overlay_pins_has_to_be_there_too() {
+fn pins_of_a_new_overlay_have_to_exist_at_the_target() {
     let (source, infra, _) = world();
     source.git(&["mv", "crossplane", "core"]);
     source.commit("Rename it");
@@ -380,7 +380,7 @@ fn the_crd_of_the_remote_object_is_compared_with_the_definition() {
 }
 
 #[test]
-fn compositions_that_ask_for_no_environment_config_get_none() {
+fn compositions_without_need_of_an_environment_config_get_none() {
     let (source, infra, _) = world();
     let name = "components/crossplane-control-plane/staging/stone-stg-rh01";
     infra.write(&format!("{name}/kustomization.yaml"), "kind: Kustomization\nresources:\n- ../base\n");

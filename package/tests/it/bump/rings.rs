@@ -1,7 +1,9 @@
 //! The layout by rings: the base of a ring has the EnvironmentConfig, each cluster's overlay sets its name.
 
 use rstest::rstest;
-use testplatform_package::bump::{self, Context, Environment, Plan, Request, Rings, Severity, Tree};
+use testplatform_package::bump::{
+    self, CheckContext, Environment, FindingSeverity, Plan, Request, Rings, Tree,
+};
 
 use crate::bump::support::{Checkout, NEW, OLD, after, path, plan, problem, request, text};
 
@@ -123,10 +125,10 @@ fn repository(shape: Shape) -> Tree {
 
 fn errors(tree: &Tree) -> Vec<String> {
     let source = bump::UPSTREAM_SOURCE.parse().unwrap();
-    let context = Context::new(bump::COMPONENT, source, Rings::shipped().unwrap());
-    let findings = bump::check(tree, &context).into_iter();
+    let context = CheckContext::new(bump::COMPONENT, source, Rings::default_rings().unwrap());
+    let findings = bump::run_checks(tree, &context).into_iter();
     findings
-        .filter(|finding| finding.severity == Severity::Error)
+        .filter(|finding| finding.severity == FindingSeverity::Error)
         .map(|finding| finding.to_string())
         .collect()
 }
@@ -141,7 +143,8 @@ fn files(plan: &Plan) -> Vec<&str> {
 
 /// The name that an overlay renders, and that there is one EnvironmentConfig only.
 fn cluster_name(tree: &Tree, directory: &str) -> String {
-    let rendered = bump::render(tree, &path(directory)).unwrap_or_else(|problem| panic!("{problem}"));
+    let rendered =
+        bump::render_directory(tree, &path(directory)).unwrap_or_else(|problem| panic!("{problem}"));
     let configs: Vec<_> =
         rendered.objects.iter().filter(|object| object.id().kind == "EnvironmentConfig").collect();
     assert_eq!(configs.len(), 1, "{directory}");
@@ -242,7 +245,7 @@ fn a_ring_without_environment_config_gets_one_in_each_overlay() {
 
 /// The guide's overlay of a cluster: the EnvironmentConfig is in what is pinned, and a patch sets the name.
 #[test]
-fn a_patch_of_a_remote_environment_config_says_who_the_cluster_is() {
+fn a_patch_of_a_remote_environment_config_sets_the_cluster_name() {
     let mut tree = repository(Shape::Inline);
     let name = path("rings/ring-4/kflux-prd-rh02/kustomization.yaml");
     let base = path("rings/ring-4/base/kustomization.yaml");
@@ -277,16 +280,19 @@ fn an_overlay_that_kustomize_refuses_is_an_error_once() {
 }
 
 #[test]
-fn a_target_that_nothing_has_is_a_warning() {
+fn a_patch_target_without_match_is_a_warning() {
     let mut tree = repository(Shape::File);
     let name = path("rings/ring-2/base/base-snapshot/kustomization.yaml");
     let patch = "patches:\n- target:\n    kind: Deployment\n    name: renamed\n  patch: |-\n    - op: remove\n      path: /spec\n";
     let text = text(&tree, "rings/ring-2/base/base-snapshot/kustomization.yaml");
     tree.insert(&name, format!("{text}{patch}"));
-    let context =
-        Context::new(bump::COMPONENT, bump::UPSTREAM_SOURCE.parse().unwrap(), Rings::shipped().unwrap());
+    let context = CheckContext::new(
+        bump::COMPONENT,
+        bump::UPSTREAM_SOURCE.parse().unwrap(),
+        Rings::default_rings().unwrap(),
+    );
     let found: Vec<_> =
-        bump::check(&tree, &context).into_iter().filter(|finding| finding.id == "B09").collect();
+        bump::run_checks(&tree, &context).into_iter().filter(|finding| finding.id == "B09").collect();
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(
         found[0].to_string(),
@@ -297,7 +303,7 @@ fn a_target_that_nothing_has_is_a_warning() {
 }
 
 #[test]
-fn a_pin_in_a_part_of_a_ring_waits_for_the_whole_ring() {
+fn a_pin_in_a_part_of_a_ring_moves_only_with_the_complete_ring() {
     let tree = repository(Shape::File);
     let said = problem(&tree, &request(NEW, &[Environment::Production], &[], &["kflux-ocp-p01"]));
     let part = path("rings/ring-2/base/invariant/kustomization.yaml");
@@ -316,7 +322,7 @@ fn a_new_cluster_is_written_as_its_siblings_in_the_ring(
     let model = "rings/ring-2/kflux-fedora-01/";
     let made: Vec<_> =
         plan.edits.iter().filter(|(_, edit)| edit.before.is_none()).map(|(file, _)| file).collect();
-    assert_eq!(made.len(), tree.under(&path(model.trim_end_matches('/'))).count());
+    assert_eq!(made.len(), tree.files_under(&path(model.trim_end_matches('/'))).count());
     for file in made {
         let name = file.strip_prefix(&path("rings/ring-2/kflux-lw-p01/")).unwrap();
         let expected = text(&tree, &format!("{model}{name}")).replace("kflux-fedora-01", "kflux-lw-p01");
@@ -388,7 +394,7 @@ fn a_new_cluster_without_ring_or_model_is_refused() {
 
 /// Overlays name directories of other components, and files of any ending.
 #[test]
-fn a_checkout_is_read_as_far_as_its_kustomizations_lead() {
+fn a_checkout_is_read_along_its_kustomizations() {
     let mut tree = repository(Shape::File);
     tree.insert("components/shared/name/kustomization.yaml", "resources:\n- ../more\n");
     tree.insert("components/shared/more/kustomization.yaml", "resources:\n- one.object\n");

@@ -23,7 +23,7 @@ pub fn path(name: &str) -> String {
 }
 
 pub fn tree() -> Tree {
-    disk::read(&data("infra-deployments"), "crossplane-control-plane").unwrap()
+    disk::read_checkout(&data("infra-deployments"), "crossplane-control-plane").unwrap()
 }
 
 pub fn edited(name: &str, edit: impl Fn(String) -> String) -> Tree {
@@ -51,7 +51,7 @@ pub fn request(to: &str, environments: &[Environment], rings: &[&str], clusters:
         images: Vec::new(),
         environment_configs: true,
         force: false,
-        rings: Rings::shipped().unwrap(),
+        rings: Rings::default_rings().unwrap(),
     }
 }
 
@@ -73,7 +73,7 @@ pub fn after(tree: &Tree, plan: &Plan) -> Tree {
 }
 
 pub fn plan(tree: &Tree, request: &Request) -> Result<Plan, Vec<Problem>> {
-    testplatform_package::bump::plan(tree, request)
+    testplatform_package::bump::plan_changes(tree, request)
 }
 
 /// The one problem of a request, as it is printed.

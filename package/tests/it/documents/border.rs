@@ -58,7 +58,7 @@ fn decides((path, code): &Source) -> bool {
 }
 
 #[test]
-fn only_the_border_touches_the_world() {
+fn only_border_modules_perform_io() {
     let (border, core): (Vec<_>, Vec<_>) =
         sources("function/src").into_iter().partition(|(path, _)| is_border(path));
     assert!(core.len() > 100 && border.len() > 10, "{} and {} sources", core.len(), border.len());
@@ -75,7 +75,7 @@ fn only_the_border_touches_the_world() {
 }
 
 #[test]
-fn the_plugin_touches_the_world_at_its_border_only() {
+fn only_border_modules_of_the_plugin_perform_io() {
     let (border, core): (Vec<_>, Vec<_>) =
         sources("function/plugin/src").into_iter().partition(|(path, _)| {
             let below = path.strip_prefix("function/plugin/src/").unwrap_or(path);
@@ -89,7 +89,7 @@ fn the_plugin_touches_the_world_at_its_border_only() {
 }
 
 #[test]
-fn what_the_provider_decides_by_is_pure() {
+fn decisions_of_the_provider_are_pure() {
     let world: Vec<&str> = WORLD.into_iter().chain(API_SERVER).collect();
     let (core, border): (Vec<_>, Vec<_>) = sources("provider/src").into_iter().partition(decides);
     assert!(core.len() > 20, "{} sources decide", core.len());
@@ -101,7 +101,7 @@ fn what_the_provider_decides_by_is_pure() {
 }
 
 #[test]
-fn what_is_said_of_the_world_is_not_naming_it() {
+fn comments_and_strings_about_io_are_ignored() {
     for code in ["// tokio::spawn", "    //! of fs::read", "refs::read(x)", "MyCommand::new()", "AnyClient"] {
         for what in WORLD.into_iter().chain(API_SERVER) {
             assert!(!names(code, what), "{code}: {what}");

@@ -6,7 +6,7 @@ use crate::documents::text::read;
 
 #[test]
 fn rings_of_production_that_are_named_are_of_production() {
-    let rings = Rings::shipped().unwrap();
+    let rings = Rings::default_rings().unwrap();
     let document = read("package/BUMP.md");
     let named: Vec<&str> = document
         .split("--env production --ring ")
@@ -15,7 +15,7 @@ fn rings_of_production_that_are_named_are_of_production() {
         .collect();
     assert!(!named.is_empty(), "BUMP.md shows no bump of a ring of production");
     for name in named {
-        let ring = rings.named(name).unwrap_or_else(|| panic!("there is no ring {name}"));
+        let ring = rings.find_ring(name).unwrap_or_else(|| panic!("there is no ring {name}"));
         assert_eq!(ring.environment, Environment::Production, "--env production --ring {name}");
     }
 }

@@ -78,7 +78,7 @@ fn paths(document: &str) -> Vec<&str> {
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn links_have_targets() {
     let mut wrong = Vec::new();
     let mut all = 0;
     for document in documents() {
@@ -92,7 +92,7 @@ fn links_lead_somewhere() {
 }
 
 #[test]
-fn paths_are_there() {
+fn paths_exist() {
     let mut wrong = Vec::new();
     let mut all = 0;
     for document in documents() {
@@ -111,7 +111,7 @@ fn paths_are_there() {
 
 /// The comparison sees what it is for.
 #[test]
-fn what_is_not_there_is_seen() {
+fn broken_links_and_paths_are_found() {
     assert_eq!(broken("README.md", "RUNBOOK.md#alerts"), None);
     assert_eq!(broken("package/install/README.md", "../../RUNBOOK.md#alerts"), None);
     assert_eq!(broken("RUNBOOK.md", "#alerts"), None);

@@ -91,7 +91,7 @@ fn every_requirement_of_pools_has_a_test_that_exists_or_says_why_not() {
 }
 
 #[test]
-fn every_requirement_of_clusters_says_where_it_stands() {
+fn every_requirement_of_clusters_has_a_status() {
     for (letters, last) in [("S", 64), ("M", 45), ("P", 33), ("A", 10)] {
         for row in rows(CLUSTERS, letters, last) {
             assert_eq!(stands(&row), Ok(()), "row {}", row.number);
@@ -102,7 +102,7 @@ fn every_requirement_of_clusters_says_where_it_stands() {
 
 /// The comparison sees what it is for.
 #[test]
-fn what_is_not_shown_is_not_met() {
+fn a_requirement_without_a_proof_is_not_met() {
     let row = |how: &str, tests: &str| Row { number: "S6–S8".into(), how: how.into(), tests: tests.into() };
     let (shown, held) = (
         "`tests/tests/it/scenarios/life.rs::lifetime_reached`",

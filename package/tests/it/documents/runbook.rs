@@ -162,7 +162,7 @@ fn every_enum_of_words_is_one_of_reasons_or_known_to_be_none() {
 
 /// What is compared are the words of `ALL`; none that is told is missing there.
 #[test]
-fn every_word_that_is_told_is_one_of_all() {
+fn every_reported_word_is_in_the_list_of_all() {
     let mut seen = 0;
     let within = (WITHIN.0, WITHIN.1, ApplyErrorReason::ALL.map(ApplyErrorReason::as_str).to_vec());
     for (file, name, words) in known().into_iter().chain([within]) {
@@ -205,7 +205,7 @@ fn every_reason_has_one_entry_and_every_entry_is_a_reason() {
 
 /// Where it is seen, why, and what to do.
 #[test]
-fn every_entry_says_where_it_stands_and_what_to_do() {
+fn every_entry_has_a_place_and_a_remedy() {
     for (word, text) in entries(&read(RUNBOOK)) {
         let (before, action) = text.split_once("**Do:** ").unwrap_or_else(|| panic!("{word}: what to do?"));
         let (place, cause) = before.split_once("*\n").unwrap_or_else(|| panic!("{word}: where is it seen?"));
@@ -236,7 +236,7 @@ fn every_alert_leads_to_its_heading_and_no_other_is_among_them() {
         }
     }
     for alert in FUNCTION.iter().chain(CLAIMS).chain(HUB).chain(ORPHANS) {
-        let annotation = Alert::rule(alert)["annotations"]["runbook"].clone();
+        let annotation = Alert::to_rule(alert)["annotations"]["runbook"].clone();
         let anchor = alert.name.to_lowercase();
         assert_eq!(annotation, format!("{RUNBOOK}#{anchor}"));
         assert!(anchors.contains(&anchor), "{RUNBOOK} has no heading {}", alert.name);

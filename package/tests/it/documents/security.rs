@@ -46,7 +46,7 @@ fn every_proof_is_a_test_that_exists() {
 }
 
 #[test]
-fn every_line_has_a_proof_or_says_that_it_has_none() {
+fn every_line_has_a_proof_or_declares_its_absence() {
     let text = read(SECURITY);
     let sections = sections(&text);
     for title in UNPROVEN {
@@ -61,9 +61,9 @@ fn every_line_has_a_proof_or_says_that_it_has_none() {
 
 /// The comparison sees what it is for.
 #[test]
-fn what_is_no_test_is_no_proof() {
+fn only_tests_are_proofs() {
     let here = "package/tests/it/documents/security.rs";
-    assert_eq!(has_test(here, "what_is_no_test_is_no_proof"), Ok(()));
+    assert_eq!(has_test(here, "only_tests_are_proofs"), Ok(()));
     assert!(has_test(here, "has_test").is_err() && has_test(here, "nowhere").is_err());
     assert!(has_test("nowhere.rs", "has_test").is_err());
     assert_eq!(has_test("tests/tests/it/scenarios/life.rs", "lifetime_reached"), Ok(()));
@@ -71,7 +71,7 @@ fn what_is_no_test_is_no_proof() {
 
 /// It exists, and is as good as none.
 #[test]
-fn what_nobody_runs_is_no_proof() {
+fn ignored_tests_are_no_proofs() {
     let source = "#[test]\nfn runs() {\n}\n\n#[test]\n#[ignore = \"whole tier: takes minutes\"]\nfn slow() {}\n\n\
                   #[tokio::test]\n#[ignore = \"takes minutes\"]\nasync fn waits() {\n}\n\
                   #[ignore]\n#[test]\nfn other() {}\n\n#[cfg_attr(unix, ignore)]\n#[test]\nfn elsewhere() {}\n\n\

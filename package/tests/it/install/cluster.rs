@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use testplatform_package::check::{
-    back,
-    cluster::{Reason, kind, report},
+    revisions::{Reason, kind, report},
+    rollback,
 };
 
 const NAME: &str = "testplatform-ephemeral-cluster";
@@ -40,7 +40,7 @@ fn revisions() -> Vec<Value> {
 }
 
 #[test]
-fn nobody_is_left() {
+fn a_cluster_without_outdated_composites_is_clean() {
     let mut claimed = on("new");
     claimed["claimRef"] = json!({ "namespace": "team-a", "name": "demo" });
     let report = report(NAME, &[composite("demo-1", &claimed), composite("b", &on("new"))], &revisions());
@@ -50,7 +50,7 @@ fn nobody_is_left() {
 }
 
 #[test]
-fn those_who_are_left_are_listed_with_the_reason() {
+fn outdated_composites_are_listed_with_the_reason() {
     let with = |mut spec: Value, key: &str, value: Value| {
         spec[key] = value;
         spec
@@ -98,14 +98,14 @@ fn those_who_are_left_are_listed_with_the_reason() {
 }
 
 #[test]
-fn without_a_revision_everybody_is_left() {
+fn without_a_revision_all_composites_are_outdated() {
     let report = report("another", &[composite("a", &on("new"))], &revisions());
     assert_eq!((report.newest.as_deref(), report.is_clean()), (None, false));
 }
 
 /// Asked about spaces, a list of claims would be no answer, and an empty one a false all-clear.
 #[test]
-fn whose_composites_are_listed_is_for_the_composition_to_say() {
+fn the_composition_determines_the_listed_kind() {
     let mut revisions = revisions();
     let made = |api_version: &str, kind: &str| json!({ "apiVersion": api_version, "kind": kind });
     for revision in &mut revisions {
@@ -131,7 +131,7 @@ fn a_composite_in_a_namespace_is_listed_with_it() {
 
 /// The incumbent makes an EphemeralCluster of every composite, and knows none of what keeps ours from that.
 #[test]
-fn those_who_cannot_go_back_are_listed_with_the_reason() {
+fn composites_that_cannot_roll_back_are_listed_with_the_reason() {
     let of = |name: &str, mut spec: Value, status: Value| {
         spec["claimRef"] = json!({ "namespace": "team-a", "name": name });
         json!({ "metadata": { "name": format!("{name}-x") }, "spec": spec, "status": status })
@@ -151,7 +151,7 @@ fn those_who_cannot_go_back_are_listed_with_the_reason() {
         of("ending", ending, json!({ "phase": "Deprovisioning" })),
         of("kept", manual, ready.clone()),
     ];
-    let clean = back::report(&composites);
+    let clean = rollback::build_report(&composites);
     assert!(clean.is_clean(), "{clean}");
     assert_eq!(clean.to_string(), "all 4 composites that follow their Composition can go back\n");
     let mut deleted = of("deleted", ours(), json!({ "phase": "Failed" }));
@@ -193,28 +193,28 @@ fn those_who_cannot_go_back_are_listed_with_the_reason() {
     let mut digits = of("tenant", ours(), ready.clone());
     digits["spec"]["claimRef"]["namespace"] = "4711".into();
     composites.push(digits);
-    let report = back::report(&composites);
+    let report = rollback::build_report(&composites);
     let kept: Vec<_> = report.kept.iter().map(|kept| (kept.composite.as_str(), kept.reason)).collect();
     assert_eq!(
         kept,
         [
-            ("account-x", back::Reason::ServiceAccount),
-            ("administrators-x", back::Reason::NoTenant),
-            ("colon-x", back::Reason::Unquoted),
-            ("digits-x", back::Reason::Unquoted),
-            ("given-x", back::Reason::HandedOver),
-            ("hive-x", back::Reason::OtherBlock),
-            ("lines-x", back::Reason::Unquoted),
-            ("lost-x", back::Reason::Failed),
-            ("moved-x", back::Reason::Elsewhere),
-            ("other-hub-x", back::Reason::Elsewhere),
-            ("over-x", back::Reason::Deprovisioned),
-            ("spent-x", back::Reason::Ending),
-            ("task-x", back::Reason::Refused),
-            ("template-x", back::Reason::OtherBlock),
-            ("tenant-x", back::Reason::Unquoted),
-            ("truth-x", back::Reason::Unquoted),
-            ("word-x", back::Reason::Unquoted),
+            ("account-x", rollback::StayReason::ServiceAccount),
+            ("administrators-x", rollback::StayReason::NoTenant),
+            ("colon-x", rollback::StayReason::Unquoted),
+            ("digits-x", rollback::StayReason::Unquoted),
+            ("given-x", rollback::StayReason::HandedOver),
+            ("hive-x", rollback::StayReason::OtherBlock),
+            ("lines-x", rollback::StayReason::Unquoted),
+            ("lost-x", rollback::StayReason::Failed),
+            ("moved-x", rollback::StayReason::Elsewhere),
+            ("other-hub-x", rollback::StayReason::Elsewhere),
+            ("over-x", rollback::StayReason::Deprovisioned),
+            ("spent-x", rollback::StayReason::Ending),
+            ("task-x", rollback::StayReason::Refused),
+            ("template-x", rollback::StayReason::OtherBlock),
+            ("tenant-x", rollback::StayReason::Unquoted),
+            ("truth-x", rollback::StayReason::Unquoted),
+            ("word-x", rollback::StayReason::Unquoted),
         ]
     );
     let text = report.to_string();

@@ -67,7 +67,7 @@ fn at<'v>(value: &'v Value, path: &Value) -> &'v Value {
 
 /// Also that of a claim that Failed, which stays Failed while what is left of it is torn down.
 #[test]
-fn every_teardown_under_way_is_waited_for() {
+fn removal_waits_for_every_teardown() {
     let parsed = parser::parse(expression("TeardownStuck")).unwrap();
     let mut phases = BTreeSet::new();
     for composite in of_examples("desired.yaml") {
@@ -88,7 +88,7 @@ fn every_teardown_under_way_is_waited_for() {
 /// Of a claim that was deleted, and of its composite, nothing is left but Objects. They are known by what they still have, and nobody
 /// else's are taken for them: neither those of spaces nor those of pools.
 #[test]
-fn what_is_left_of_deleted_claims_is_waited_for() {
+fn removal_waits_for_orphans_of_deleted_claims() {
     let config = metrics::custom_resource_state();
     let resources = config["spec"]["resources"].as_array().unwrap();
     let mut seen = BTreeSet::new();

@@ -259,7 +259,7 @@ fn definitions_that_were_changed() {
 /// What core's package manager writes on the way, v2.3.4, and before 2.0.
 /// Both Argo CDs ignore the same, in a list that ours has.
 #[test]
-fn what_an_api_server_adds_is_no_difference() {
+fn defaults_of_an_api_server_are_no_difference() {
     let of = |file: &str| documents(&repository().join("package/install").join(file)).remove(0);
     let words = &of("argocd/argocd-cm.yaml")["data"]["resource.customizations.ignoreDifferences.external-secrets.io_ExternalSecret"];
     let ignored: Value = serde_saphyr::from_str(words.as_str().unwrap()).unwrap();
@@ -280,7 +280,7 @@ fn what_an_api_server_adds_is_no_difference() {
 }
 
 #[test]
-fn packages_on_their_way() {
+fn packages_during_installation() {
     let asked = "registry.example.com/package:v2";
     let package = |kind: &str, identifier: Option<&str>, conditions: Value| {
         let mut package = object("pkg.crossplane.io/v1", kind, &conditions);

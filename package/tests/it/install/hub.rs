@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::Value;
-use testplatform_package::hub::{Way, kubeconfig};
+use testplatform_package::hub::{KubeconfigTarget, build_kubeconfig};
 
 use crate::install::{documents, repository};
 
@@ -35,7 +35,7 @@ fn own(cluster: &str) -> String {
 }
 
 #[test]
-fn what_cannot_work_is_refused_before_anything_is_asked() {
+fn invalid_arguments_are_refused_before_any_request() {
     let folder = tempfile::tempdir().unwrap();
     let whole = own(&format!("{{server: 'https://127.0.0.1:1', certificate-authority-data: {CA}}}"));
     let key = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCi0tLS0tQkVHSU4gUFJJVkFURSBLRVktLS0tLQo=";
@@ -68,14 +68,14 @@ fn what_cannot_work_is_refused_before_anything_is_asked() {
 
 #[test]
 fn everything_is_in_the_kubeconfig() {
-    let way = Way {
+    let way = KubeconfigTarget {
         server: "https://hub.example.com:6443",
         authority: CA,
         account: "konflux",
         namespace: "ephemeral-cluster",
         token: "t0ken",
     };
-    let made = kubeconfig(&way);
+    let made = build_kubeconfig(&way);
     assert_eq!(made["clusters"][0]["cluster"]["certificate-authority-data"], CA);
     assert_eq!(made["users"][0]["user"]["token"], "t0ken");
     assert_eq!(made["contexts"][0]["context"]["namespace"], "ephemeral-cluster");
@@ -102,7 +102,7 @@ fn ids(file: &Path) -> Vec<Id> {
 
 /// kustomize takes nothing that is there twice, so what the guide has beside `hub` repeats nothing of it.
 #[test]
-fn nothing_is_there_twice_beside_a_hub() {
+fn components_and_hub_share_no_object() {
     let folder = repository().join("package/install/hub");
     let mut seen = BTreeSet::new();
     for entry in fs::read_dir(&folder).unwrap() {
@@ -120,7 +120,7 @@ fn nothing_is_there_twice_beside_a_hub() {
 
 /// Made anew an account is another one: whoever has a token of before is let in no more.
 #[test]
-fn accounts_with_tokens_outside_are_kept_and_so_is_where_they_are() {
+fn accounts_with_external_tokens_and_their_namespaces_stay() {
     let folder = repository().join("package/install");
     let of = |file: &str| documents(&folder.join(file));
     let mut outside = BTreeSet::new();
@@ -147,7 +147,7 @@ fn accounts_with_tokens_outside_are_kept_and_so_is_where_they_are() {
 
 /// Rights for another configuration have the names of those that are shipped, which therefore go first: all of them, and nothing else.
 #[test]
-fn what_makes_room_for_rights_takes_the_shipped_ones_out() {
+fn a_component_for_own_rights_removes_the_shipped_ones() {
     let install = repository().join("package/install");
     let component = documents(&install.join("components/own-rights/kustomization.yaml")).remove(0);
     let mut out = BTreeSet::new();

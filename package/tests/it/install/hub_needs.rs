@@ -7,11 +7,10 @@ use rstest::rstest;
 use serde_json::Value;
 use testplatform_apis::byoc::CARRIER_ROLE;
 use testplatform_package::check::hub::{
-    Report, Seen, Verdict,
-    needs::{Need, Plan, Subject},
-    report,
-    table::{spliced, table},
-    token::{End, end, of},
+    HubAnswers, HubReport, RequirementStatus, evaluate_hub,
+    needs::{CheckPlan, Need, Subject},
+    table::{render_table, update_guide},
+    token::{TokenExpiry, jwt_expiry, token_expiry},
 };
 
 use crate::install::{documents, repository};
@@ -63,12 +62,12 @@ fn needed(subject: Subject) -> BTreeSet<Flat> {
         let own = |text: &str| text.to_owned();
         (own(right.verb), own(right.group), own(right.resource), right.namespace, right.name.map(own))
     };
-    Plan::default().needs(subject).into_iter().map(flat).collect()
+    CheckPlan::default().needs(subject).into_iter().map(flat).collect()
 }
 
 #[test]
-fn shipped_rights_are_what_is_needed_and_no_more() {
-    for subject in Subject::EVERY {
+fn shipped_rights_are_exactly_the_required_ones() {
+    for subject in Subject::ALL {
         let of_claims = "konflux-identity-clusterclaims-rbac.yaml";
         let file = match subject {
             Subject::EphemeralCluster => "konflux-identity-rbac.yaml".to_owned(),
@@ -110,7 +109,7 @@ fn shipped_rights_are_what_is_needed_and_no_more() {
 
 /// Whoever has the identity can change what is no claim's: the file says so, and what is stolen with it is told of.
 #[test]
-fn what_can_be_changed_everywhere_is_told_of() {
+fn rights_in_all_namespaces_have_a_warning() {
     let mut told = vec![];
     let security = std::fs::read_to_string(repository().join("SECURITY.md")).unwrap();
     for backend in testplatform_apis::template::Backend::ALL {
@@ -135,15 +134,15 @@ fn what_can_be_changed_everywhere_is_told_of() {
 }
 
 #[test]
-fn the_table_in_the_guide_is_of_today() {
+fn the_table_in_the_guide_is_current() {
     let guide = std::fs::read_to_string(repository().join("package/install/README.md")).unwrap();
-    assert_eq!(spliced(&guide).unwrap(), guide, "run `cargo xpkg generate`");
-    for subject in Subject::EVERY {
+    assert_eq!(update_guide(&guide).unwrap(), guide, "run `cargo xpkg generate`");
+    for subject in Subject::ALL {
         assert!(guide.contains(&format!("| {} | {} |", subject.as_str(), subject.claims())), "{guide}");
         assert_eq!(Subject::parse(subject.as_str()), Ok(subject));
     }
-    assert_eq!(table().lines().count(), 2 + Subject::EVERY.len());
-    assert_eq!(spliced("no place"), None);
+    assert_eq!(render_table().lines().count(), 2 + Subject::ALL.len());
+    assert_eq!(update_guide("no place"), None);
     assert!(Subject::parse("kind").unwrap_err().contains("hypershift"));
 }
 
@@ -151,17 +150,17 @@ fn now() -> Timestamp {
     "2026-01-01T12:00:00Z".parse().unwrap()
 }
 
-fn days(days: i64) -> End {
-    End::At(now() + SignedDuration::from_hours(24 * days))
+fn days(days: i64) -> TokenExpiry {
+    TokenExpiry::At(now() + SignedDuration::from_hours(24 * days))
 }
 
-fn plan(subject: Subject) -> Plan {
-    Plan { subjects: vec![subject], named: true, ..Plan::default() }
+fn plan(subject: Subject) -> CheckPlan {
+    CheckPlan { subjects: vec![subject], named: true, ..CheckPlan::default() }
 }
 
 /// A hub that has everything.
-fn whole(plan: &Plan) -> Seen {
-    let mut seen = Seen::default();
+fn whole(plan: &CheckPlan) -> HubAnswers {
+    let mut seen = HubAnswers::default();
     for subject in &plan.subjects {
         for kind in subject.kinds() {
             let key = (kind.group.to_owned(), kind.versions[0].to_owned());
@@ -177,32 +176,32 @@ fn whole(plan: &Plan) -> Seen {
     seen
 }
 
-fn of_verdict(report: &Report, verdict: Verdict) -> Vec<String> {
+fn of_verdict(report: &HubReport, verdict: RequirementStatus) -> Vec<String> {
     report.0.iter().filter(|line| line.verdict == verdict).map(ToString::to_string).collect()
 }
 
 #[test]
 fn a_hub_that_has_everything_is_clean() {
-    for subject in Subject::EVERY {
+    for subject in Subject::ALL {
         let plan = plan(subject);
-        let report = report(&plan, &whole(&plan), &days(90), now());
+        let report = evaluate_hub(&plan, &whole(&plan), &days(90), now());
         assert!(report.is_clean(), "{report}");
-        assert_eq!(of_verdict(&report, Verdict::Note), Vec::<String>::new());
+        assert_eq!(of_verdict(&report, RequirementStatus::Note), Vec::<String>::new());
         assert!(report.to_string().ends_with("nothing is missing\n"), "{report}");
     }
 }
 
 /// Each thing that is needed, taken away alone: a gap where it is needed, a note where it is advised.
 #[test]
-fn everything_that_is_missing_is_seen() {
-    for subject in Subject::EVERY {
+fn every_missing_requirement_is_reported() {
+    for subject in Subject::ALL {
         let plan = plan(subject);
         let seen = whole(&plan);
         for need in plan.needs(subject) {
             let mut less = seen.clone();
             less.rights.insert(need.right.clone(), false);
-            let report = report(&plan, &less, &days(90), now());
-            let verdict = if need.advised { Verdict::Note } else { Verdict::Gap };
+            let report = evaluate_hub(&plan, &less, &days(90), now());
+            let verdict = if need.advised { RequirementStatus::Note } else { RequirementStatus::Gap };
             let said = of_verdict(&report, verdict);
             assert_eq!(said.len(), 1, "{report}");
             assert!(said[0].contains(&format!("may not {}: {}", need.right, need.why)), "{report}");
@@ -211,13 +210,13 @@ fn everything_that_is_missing_is_seen() {
         for namespace in plan.namespaces(subject) {
             let mut less = seen.clone();
             less.namespaces.insert(namespace.to_owned(), Some(false));
-            let gaps = of_verdict(&report(&plan, &less, &days(90), now()), Verdict::Gap);
+            let gaps = of_verdict(&evaluate_hub(&plan, &less, &days(90), now()), RequirementStatus::Gap);
             assert_eq!(gaps, [format!("gap: {}: namespace {namespace} is missing", subject.as_str())]);
         }
         for kind in subject.kinds() {
             let mut less = seen.clone();
             less.served.values_mut().for_each(|plurals| plurals.retain(|plural| plural != kind.plural));
-            let gaps = of_verdict(&report(&plan, &less, &days(90), now()), Verdict::Gap);
+            let gaps = of_verdict(&evaluate_hub(&plan, &less, &days(90), now()), RequirementStatus::Gap);
             assert_eq!(gaps.len(), 1);
             assert!(gaps[0].contains(&format!("{}.{} is not served", kind.plural, kind.group)), "{gaps:?}");
         }
@@ -225,10 +224,10 @@ fn everything_that_is_missing_is_seen() {
 }
 
 #[test]
-fn of_what_is_not_named_only_what_is_there_is_looked_at() {
-    let all = Plan::default();
+fn unnamed_subjects_are_checked_only_if_served() {
+    let all = CheckPlan::default();
     let here = plan(Subject::ClusterClaim);
-    let report_of = |seen: &Seen| report(&all, seen, &days(90), now());
+    let report_of = |seen: &HubAnswers| evaluate_hub(&all, seen, &days(90), now());
     let report = report_of(&whole(&here));
     assert!(report.is_clean() && !report.to_string().contains("hypershift"), "{report}");
     // Every hub serves namespaces, and one with Hive need not take what tenants bring.
@@ -236,7 +235,7 @@ fn of_what_is_not_named_only_what_is_there_is_looked_at() {
         !report.0.iter().any(|line| ["space", "byoc", "byoc-template"].contains(&line.subject.as_str())),
         "{report}"
     );
-    let nothing = report_of(&Seen::default());
+    let nothing = report_of(&HubAnswers::default());
     assert!(
         !nothing.is_clean() && nothing.to_string().contains("it serves none of ephemeralclusters"),
         "{nothing}"
@@ -244,62 +243,66 @@ fn of_what_is_not_named_only_what_is_there_is_looked_at() {
 }
 
 #[test]
-fn a_version_in_other_words_will_not_do() {
+fn an_unknown_version_is_a_gap() {
     let plan = plan(Subject::parse("cluster-api").unwrap());
     let mut seen = whole(&plan);
     let with = |version: &str| {
         BTreeMap::from([(("cluster.x-k8s.io".to_owned(), version.to_owned()), vec!["clusters".to_owned()])])
     };
     seen.served = with("v1beta2");
-    assert!(report(&plan, &seen, &days(90), now()).is_clean());
+    assert!(evaluate_hub(&plan, &seen, &days(90), now()).is_clean());
     seen.served = with("v1beta1");
-    let said = report(&plan, &seen, &days(90), now()).to_string();
+    let said = evaluate_hub(&plan, &seen, &days(90), now()).to_string();
     assert!(said.contains("clusters.cluster.x-k8s.io is not served as v1beta2"), "{said}");
 }
 
 #[test]
-fn more_than_is_needed_is_told_of() {
+fn excess_rights_are_reported() {
     let plan = plan(Subject::EphemeralCluster);
-    for right in plan.excess() {
+    for right in plan.excess_rights() {
         let mut seen = whole(&plan);
         seen.rights.insert(right.clone(), true);
-        let report = report(&plan, &seen, &days(90), now());
+        let report = evaluate_hub(&plan, &seen, &days(90), now());
         assert!(report.is_clean());
-        let notes = of_verdict(&report, Verdict::Note);
+        let notes = of_verdict(&report, RequirementStatus::Note);
         assert_eq!(notes, [format!("note: hub: may {right}, which no claim needs")]);
     }
 }
 
 #[rstest]
-#[case(days(90), Verdict::Good, "the token ends at 2026-04-01")]
-#[case(days(13), Verdict::Note, "the token ends soon, at 2026-01-14")]
-#[case(days(0), Verdict::Gap, "the token ended at 2026-01-01")]
-#[case(End::None, Verdict::Note, "has no token")]
-#[case(End::Unreadable, Verdict::Note, "does not say")]
-fn the_end_of_the_token_is_told(#[case] token: End, #[case] verdict: Verdict, #[case] words: &str) {
+#[case(days(90), RequirementStatus::Good, "the token ends at 2026-04-01")]
+#[case(days(13), RequirementStatus::Note, "the token ends soon, at 2026-01-14")]
+#[case(days(0), RequirementStatus::Gap, "the token ended at 2026-01-01")]
+#[case(TokenExpiry::None, RequirementStatus::Note, "has no token")]
+#[case(TokenExpiry::Unreadable, RequirementStatus::Note, "does not say")]
+fn the_expiry_of_the_token_is_reported(
+    #[case] token: TokenExpiry,
+    #[case] verdict: RequirementStatus,
+    #[case] words: &str,
+) {
     let plan = plan(Subject::EphemeralCluster);
-    let report = report(&plan, &whole(&plan), &token, now());
+    let report = evaluate_hub(&plan, &whole(&plan), &token, now());
     assert_eq!(report.0[0].verdict, verdict);
     assert!(report.0[0].text.contains(words), "{report}");
 }
 
 #[test]
-fn the_end_is_read_from_the_token_of_the_context() {
+fn the_expiry_comes_from_the_token_of_the_context() {
     // {"exp":1767268800}
     let token = "e30.eyJleHAiOjE3NjcyNjg4MDB9.c2ln";
-    assert_eq!(of(token), days(0));
+    assert_eq!(jwt_expiry(token), days(0));
     for other in ["", "opaque", "a.b.c", "e30.e30.c2ln"] {
-        assert_eq!(of(other), End::Unreadable, "{other}");
+        assert_eq!(jwt_expiry(other), TokenExpiry::Unreadable, "{other}");
     }
     let kubeconfig = |user: &str| {
         let text = format!(
             "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{{name: c, context: {{cluster: h, user: u}}}}]\n\
              clusters: []\nusers: [{{name: other, user: {{token: x}}}}, {{name: u, user: {user}}}]\n"
         );
-        end(&kube::config::Kubeconfig::from_yaml(&text).unwrap(), Some("c"))
+        token_expiry(&kube::config::Kubeconfig::from_yaml(&text).unwrap(), Some("c"))
     };
     assert_eq!(kubeconfig(&format!("{{token: {token}}}")), days(0));
-    assert_eq!(kubeconfig("{client-certificate-data: eA==}"), End::None);
+    assert_eq!(kubeconfig("{client-certificate-data: eA==}"), TokenExpiry::None);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
     std::fs::write(&file, format!("{token}\n")).unwrap();
@@ -308,7 +311,7 @@ fn the_end_is_read_from_the_token_of_the_context() {
 
 /// What the command line comes to where no API server has to be asked.
 #[test]
-fn a_token_that_ended_is_a_gap_and_a_hub_that_is_away_is_none() {
+fn an_expired_token_is_a_gap_and_an_unreachable_hub_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("hub");
     let run = |payload: &str, more: &[&str]| {
@@ -346,7 +349,7 @@ fn base64(text: &str) -> String {
 
 /// A hub of the guide is one, whole and without a flaw, and what mirrors it is never ready and only observes.
 #[test]
-fn the_sample_hub_can_be_used() {
+fn the_sample_hub_is_valid() {
     use testplatform_apis::{
         foreign::provider_config::ProviderConfig,
         hub::{CONFIG_MAP, Hub, Mirror},
@@ -378,5 +381,5 @@ fn the_sample_hub_can_be_used() {
     assert_eq!(mirror.metadata.labels[names::hub::FACTS], "true");
     let manifest = &mirror.spec.for_provider.manifest;
     assert_eq!(manifest["metadata"]["name"], CONFIG_MAP);
-    assert_eq!(manifest["metadata"]["namespace"], Plan::default().facts.as_str());
+    assert_eq!(manifest["metadata"]["namespace"], CheckPlan::default().facts.as_str());
 }

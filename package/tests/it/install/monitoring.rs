@@ -76,7 +76,7 @@ fn every_metric_is_exported_by_somebody() {
 
 /// What roles beside the claims export is in the guide, with the words that it has for them.
 #[test]
-fn the_guide_has_the_metrics_beside_the_claims() {
+fn the_guide_lists_the_metrics_of_claims() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("install/README.md");
     let guide = fs::read_to_string(&path).unwrap();
     let rows: Vec<&str> = guide.lines().filter(|line| line.starts_with("| `c")).collect();
@@ -118,7 +118,7 @@ fn the_guide_has_the_metrics_beside_the_claims() {
 
 /// A reason that nobody gives would never ring.
 #[test]
-fn conditions_and_reasons_are_ones_that_are_given() {
+fn alerts_use_existing_conditions_and_reasons() {
     let mut reasons = 0;
     for expression in expressions() {
         for selector in used(expression) {
@@ -165,7 +165,7 @@ fn conditions_and_reasons_are_ones_that_are_given() {
 
 /// What is read of a claim is in its definition, or it would be pruned and never seen.
 #[test]
-fn what_kube_state_metrics_reads_is_declared() {
+fn paths_of_kube_state_metrics_are_declared_fields() {
     let xrd = testplatform_apis::xrd::test_platform_cluster().unwrap();
     let schema = &xrd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
     let config = metrics::custom_resource_state();
@@ -208,7 +208,7 @@ fn declared<'s>(schema: &'s Value, path: &Value) -> &'s Value {
 
 /// What may not be listed is not measured, and nobody would notice.
 #[test]
-fn what_is_measured_may_be_listed_and_watched() {
+fn measured_kinds_may_be_listed_and_watched() {
     let role =
         documents(&repository().join("package/install/components/kube-state-metrics/rbac.yaml")).remove(0);
     let config = metrics::custom_resource_state();
@@ -275,7 +275,7 @@ fn expression(alert: &str) -> String {
 /// A function that does not run has no metrics, and no rate of them is above anything. What rings is the absence of one that it has from its
 /// first moment on.
 #[test]
-fn a_function_that_is_not_there_is_missed() {
+fn a_missing_function_raises_an_alert() {
     let expression = expression("FunctionDown");
     let Expr::Call(call) = parser::parse(&expression).unwrap() else { panic!("{expression}") };
     assert_eq!(call.func.name, "absent");
@@ -289,7 +289,7 @@ fn a_function_that_is_not_there_is_missed() {
 
 /// One that runs and cannot be reached has metrics. Crossplane then says of the conditions of every claim that they are Unknown.
 #[test]
-fn a_function_that_cannot_be_reached_is_told_by_claims() {
+fn claims_raise_an_alert_for_an_unreachable_function() {
     let told = |label: &str, value: &str| {
         used(&expression("PassesFail")).iter().all(|selector| {
             let mut of = selector.matchers.matchers.iter().filter(|matcher| matcher.name == label);
@@ -301,7 +301,7 @@ fn a_function_that_cannot_be_reached_is_told_by_claims() {
 
 /// Carrier and cleaner are the provider's program, and have its metrics: one that leads says nothing of the provider.
 #[test]
-fn other_roles_are_not_taken_for_the_provider() {
+fn other_roles_do_not_count_as_the_provider() {
     let install = repository().join("package/install");
     let namespace = |file: &str| documents(&install.join(file)).remove(0)["metadata"]["namespace"].clone();
     for selector in used(&expression("ProviderNotLeading")) {

@@ -45,7 +45,7 @@ fn each_comes_with_its_kind() {
 
 /// Where there is more than one, Crossplane takes any for what names none: other limits would be a matter of drawing again.
 #[test]
-fn what_names_no_composition_gets_the_shipped_one() {
+fn claims_without_a_composition_get_the_shipped_one() {
     for (definition, composition) in [
         ("xrds/xtestplatformclusters.ci.openshift.org.yaml", POLICIES[0].2),
         ("install/components/spaces/definition.yaml", POLICIES[1].2),
@@ -61,7 +61,7 @@ fn what_names_no_composition_gets_the_shipped_one() {
 }
 
 #[test]
-fn claims_of_every_kind_are_judged_alike() {
+fn policies_treat_claims_of_every_kind_alike() {
     let [[clusters, _], [spaces, _]] = [policy("tenants"), policy("components/spaces")];
     let renamed = clusters.to_string();
     let renamed = [

@@ -25,7 +25,7 @@ fn overlays_name_the_version_of_this_workspace() {
 
 /// The annotation is a comment there until somebody knows the time.
 #[test]
-fn the_provider_config_shows_where_the_end_of_the_token_goes() {
+fn the_sample_provider_config_has_the_token_expiry_annotation() {
     let path = repository().join("package/install/components/hub-access/provider-config.yaml");
     assert!(fs::read_to_string(path).unwrap().contains(&format!("# {}: ", ours::KUBECONFIG_EXPIRES_AT)));
 }
@@ -33,7 +33,7 @@ fn the_provider_config_shows_where_the_end_of_the_token_goes() {
 /// Hive lets in whom the catalogue names, and the function reads where it says: both have to be what is shipped. So that who
 /// copies an example is served too, it names the same.
 #[test]
-fn the_sample_catalogue_names_what_is_shipped_for_a_hub() {
+fn the_sample_catalogue_references_shipped_hub_objects() {
     let folder = repository().join("package/install");
     let catalogue = documents(&folder.join("examples/pool-catalogue.yaml")).remove(0)["data"].clone();
     let provider = documents(&folder.join("hub/provider-rbac-clusterclaims.yaml"));

@@ -29,7 +29,8 @@ fn two_builds_give_one_digest() {
 fn time_and_revision_are_arguments() {
     let text = "---\n";
     let build = |about: &_| {
-        let images = testplatform_package::build::images::function(&programs(&[AMD64]), text, about).unwrap();
+        let images =
+            testplatform_package::build::images::build_function(&programs(&[AMD64]), text, about).unwrap();
         (images[0].descriptor().digest, json(&images[0].config)["created"].clone())
     };
     let mut later = about();
@@ -66,7 +67,7 @@ fn a_function_starts_without_arguments_as_nobody_in_particular() {
     assert_eq!(config["config"]["User"], "65532:65532");
     assert_eq!(config["config"]["ExposedPorts"], json!({ "9443/tcp": {}, "8080/tcp": {} }));
     assert_eq!(config["config"]["Labels"]["org.opencontainers.image.revision"], "abc");
-    let files = layer::entries(&layer::unpacked(&image.layers[0].blob).unwrap()).unwrap();
+    let files = layer::read_entries(&layer::unpack_layer(&image.layers[0].blob).unwrap()).unwrap();
     let modes: Vec<_> = files.iter().map(|file| (file.path.as_str(), file.mode)).collect();
     assert_eq!(
         modes,
@@ -96,17 +97,17 @@ fn an_archive_reads_back_as_the_same_package() {
 
 /// `docker save` leaves layers as they were before they were compressed, and a registry is told so.
 #[test]
-fn layers_of_an_archive_are_called_what_they_are() {
+fn layers_of_an_archive_have_their_media_types() {
     let image = configuration();
-    let mut entries = layer::entries(&archive::write(&image).unwrap()).unwrap();
-    let types = |entries: &[layer::Entry]| -> Vec<String> {
-        let artifact = archive::read(&layer::archive(entries, 0).unwrap()).unwrap();
+    let mut entries = layer::read_entries(&archive::write(&image).unwrap()).unwrap();
+    let types = |entries: &[layer::LayerEntry]| -> Vec<String> {
+        let artifact = archive::read(&layer::build_archive(entries, 0).unwrap()).unwrap();
         let manifest: Manifest = serde_json::from_slice(artifact.blob(&artifact.root).unwrap()).unwrap();
         manifest.layers.into_iter().map(|layer| layer.media_type).collect()
     };
     assert_eq!(types(&entries), ["application/vnd.oci.image.layer.v1.tar+gzip"]);
     for entry in entries.iter_mut().filter(|entry| entry.path.ends_with(".tar.gz")) {
-        entry.bytes = layer::unpacked(&entry.bytes).unwrap();
+        entry.bytes = layer::unpack_layer(&entry.bytes).unwrap();
     }
     assert_eq!(types(&entries), ["application/vnd.oci.image.layer.v1.tar"]);
 }
@@ -115,7 +116,7 @@ fn layers_of_an_archive_are_called_what_they_are() {
 #[test]
 fn an_archive_is_one_that_docker_loads() {
     let image = function(&[AMD64]).remove(0);
-    let entries = layer::entries(&archive::write(&image).unwrap()).unwrap();
+    let entries = layer::read_entries(&archive::write(&image).unwrap()).unwrap();
     let files: BTreeMap<_, _> = entries.into_iter().map(|entry| (entry.path, entry.bytes)).collect();
     let saved = json(&files["manifest.json"]);
     let config = saved[0]["Config"].as_str().unwrap();
@@ -125,7 +126,7 @@ fn an_archive_is_one_that_docker_loads() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|path| Digest::of(&layer::unpacked(&files[path.as_str().unwrap()]).unwrap()).to_string())
+        .map(|path| Digest::of(&layer::unpack_layer(&files[path.as_str().unwrap()]).unwrap()).to_string())
         .collect();
     assert_eq!(json!(unpacked), diff_ids);
 }
@@ -144,7 +145,7 @@ fn a_layout_reads_back_and_is_replaced_as_a_whole() {
 }
 
 #[test]
-fn a_folder_with_something_else_is_left_alone() {
+fn a_directory_with_other_content_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("notes"), "mine").unwrap();
     let artifact = Artifact::of(vec![configuration()]).unwrap();
@@ -154,16 +155,16 @@ fn a_folder_with_something_else_is_left_alone() {
 }
 
 #[test]
-fn nothing_is_wrong_with_what_is_built() {
+fn built_packages_have_no_problems() {
     for artifact in [
         Artifact::of(function(&[AMD64])).unwrap(),
         Artifact::of(function(&[AMD64, ARM64])).unwrap(),
         Artifact::of(vec![configuration()]).unwrap(),
     ] {
-        let (summary, problems) = check::package(&artifact);
+        let (summary, problems) = check::check_package(&artifact);
         assert_eq!(problems, [], "{summary:?}");
     }
-    let (summary, _) = check::package(&Artifact::of(function(&[AMD64, ARM64])).unwrap());
+    let (summary, _) = check::check_package(&Artifact::of(function(&[AMD64, ARM64])).unwrap());
     assert_eq!((summary.kind.as_str(), summary.name.as_str()), ("Function", "function-testplatform"));
     assert_eq!(summary.platforms, ["linux/amd64", "linux/arm64"]);
     assert_eq!(summary.objects, ["CustomResourceDefinition inputs.testplatform.fn.crossplane.io"]);
@@ -171,7 +172,7 @@ fn nothing_is_wrong_with_what_is_built() {
 
 /// Crossplane's own parser and linters, from its own module.
 #[test]
-fn crossplane_takes_what_is_built() {
+fn crossplane_accepts_built_packages() {
     let parser = go_program("package-parser");
     let folder = tempfile::tempdir().unwrap();
     for (image, expected) in
@@ -255,12 +256,13 @@ fn the_tool_builds_all_packages_twice_alike() {
     }
 
     // The Configuration names the function by the digest that was printed, and as core will call it.
-    let (_, problems) = check::package(&open("configuration-testplatform"));
+    let (_, problems) = check::check_package(&open("configuration-testplatform"));
     assert_eq!(problems, []);
     let configuration = open("configuration-testplatform");
     let manifest: Manifest =
         serde_json::from_slice(configuration.blob(&configuration.root).unwrap()).unwrap();
-    let entries = layer::entries(&layer::unpacked(configuration.blob(&manifest.layers[0]).unwrap()).unwrap());
+    let entries =
+        layer::read_entries(&layer::unpack_layer(configuration.blob(&manifest.layers[0]).unwrap()).unwrap());
     let text = String::from_utf8(entries.unwrap().remove(0).bytes).unwrap();
     assert!(text.contains("package: registry.example.org/team/function-testplatform\n"), "{text}");
     assert!(text.contains(&printed["function-testplatform"]), "{text}");
@@ -269,7 +271,7 @@ fn the_tool_builds_all_packages_twice_alike() {
 
 /// For pipelines that build the function themselves.
 #[test]
-fn a_configuration_can_be_built_for_a_function_from_elsewhere() {
+fn a_configuration_can_be_built_for_an_external_function() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out").display().to_string();
     let reference = format!("registry.example.org/function-testplatform@{}", Digest::of(b"x"));
@@ -303,7 +305,7 @@ fn the_bill_of_materials_names_every_crate() {
     .unwrap();
     let folder = tempfile::tempdir().unwrap();
     let [amd64, _] = write_programs(folder.path());
-    let program = workspace.given("function-testplatform", amd64.as_ref()).unwrap();
+    let program = workspace.read_program("function-testplatform", amd64.as_ref()).unwrap();
     assert_eq!(Architecture::of_program(&program.bytes).unwrap(), Architecture::Amd64);
     let text = String::from_utf8(program.sbom.clone()).unwrap();
     let root = crate::packages::support::package().parent().unwrap().canonicalize().unwrap();

@@ -5,7 +5,7 @@ mod mistakes;
 use std::{fs, path::Path};
 
 use testplatform_apis::template::entry::BUNDLES;
-use testplatform_package::check::catalogue::{Report, check};
+use testplatform_package::check::catalogue::{CatalogueReport, check_catalogue};
 
 use crate::packages::support::{run, stdout, tool};
 
@@ -22,8 +22,8 @@ data:
   allowedTenants: ["*"]
 "#;
 
-fn checked(text: &str) -> Report {
-    check(&[("a.yaml".to_owned(), text.to_owned())])
+fn checked(text: &str) -> CatalogueReport {
+    check_catalogue(&[("a.yaml".to_owned(), text.to_owned())])
 }
 
 fn said(text: &str) -> Vec<String> {
@@ -32,7 +32,7 @@ fn said(text: &str) -> Vec<String> {
 
 #[test]
 fn problems_have_file_line_and_field() {
-    assert_eq!(checked(ENTRY), Report { templates: 1, ..Report::default() });
+    assert_eq!(checked(ENTRY), CatalogueReport { templates: 1, ..CatalogueReport::default() });
     let wrong = format!(
         "# A comment.\n---\n{ENTRY}  cost: much\n  releases:\n  - version: 4.20.3\n  - image: x\n  colour: blue\n"
     );
@@ -53,7 +53,7 @@ fn problems_have_file_line_and_field() {
 }
 
 #[test]
-fn what_would_be_passed_over_in_silence_is_a_problem() {
+fn ignored_fields_are_problems() {
     for (text, line, part) in [
         (ENTRY.replace("\"true\"", "true"), 5, "must be the text \"true\": quote it"),
         (
@@ -146,7 +146,7 @@ data:
 
 /// The function passes over what is for a newer one; what was meant as a limit would be none.
 #[test]
-fn a_limit_of_pools_that_nobody_reads_is_a_problem() {
+fn an_unread_limit_of_pools_is_a_problem() {
     assert_eq!(said(POOLS), [""; 0]);
     let unread = "is not a field of a catalogue of pools, so nobody reads it";
     let unspaced = "is no name of a namespace: lower-case letters, digits and -, at most 63";
@@ -196,7 +196,7 @@ fn a_limit_of_pools_that_nobody_reads_is_a_problem() {
 
 /// What pools are made like is in no namespace of that name.
 #[test]
-fn namespaces_are_names_of_namespaces() {
+fn namespace_fields_need_valid_namespace_names() {
     let own = "    bringYourOwn: { imageSet: ocp, carrier: { name: c, namespace: a.b } }\n";
     let text =
         POOLS.replace("cluster-pools", "cluster.pools").replace("  quotas:", &format!("{own}  quotas:"));
@@ -226,7 +226,7 @@ fn namespaces_are_names_of_namespaces() {
 
 /// The function evaluates none, and the hub would say so only once a cluster was asked for.
 #[test]
-fn expressions_that_never_are_true_are_a_problem() {
+fn expressions_that_can_never_be_true_are_a_problem() {
     let object = "      object: { apiVersion: v1, kind: ConfigMap, metadata: { name: \"{name}-x\" } }\n";
     let bundle = |list: &str, ready: &str| {
         format!("  {list}:\n  - name: a\n    manifests:\n    - ready: {ready}\n{object}")
@@ -286,7 +286,7 @@ fn the_input_in_a_composition_is_checked_too() {
 
 /// What platform teams begin with.
 #[test]
-fn the_sample_entries_can_be_used() {
+fn the_sample_entries_are_valid() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("install/examples");
     let names = [
         "template-hypershift-kubevirt.yaml",
@@ -307,7 +307,7 @@ fn the_sample_entries_can_be_used() {
 }
 
 #[test]
-fn ci_goes_by_the_exit_code() {
+fn the_exit_code_reports_problems_to_ci() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("entry.yaml");
     fs::write(&path, ENTRY.replace("backend: osac", "backend: magic")).unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use testplatform_package::{
-    check::{Problem, Severity, package},
+    check::{CheckProblem, ProblemSeverity, check_package},
     oci::{
         Architecture, Artifact, Descriptor, Digest, Image, Index, Manifest, XPKG, XPKG_BASE, archive,
         image::Start, layer,
@@ -21,32 +21,32 @@ const FUNCTION: &str =
 const CONFIGURATION: &str =
     "apiVersion: meta.pkg.crossplane.io/v1\nkind: Configuration\nmetadata: {name: c}\nspec: {}\n";
 
-fn problems(artifact: &Artifact) -> Vec<Problem> {
-    package(artifact).1
+fn problems(artifact: &Artifact) -> Vec<CheckProblem> {
+    check_package(artifact).1
 }
 
 /// What is wrong with a Configuration of these documents.
-fn configuration_of(documents: &[&str]) -> Vec<Problem> {
+fn configuration_of(documents: &[&str]) -> Vec<CheckProblem> {
     problems(&package_of(&documents.join("---\n"), None))
 }
 
-fn assert_says(problems: &[Problem], severity: Severity, words: &[&str]) {
+fn assert_says(problems: &[CheckProblem], severity: ProblemSeverity, words: &[&str]) {
     let said = problems.iter().any(|problem| {
         problem.severity == severity && words.iter().all(|word| problem.to_string().contains(word))
     });
     assert!(said, "nothing says {words:?}: {problems:#?}");
 }
 
-fn assert_error(problems: &[Problem], words: &[&str]) {
-    assert_says(problems, Severity::Error, words);
+fn assert_error(problems: &[CheckProblem], words: &[&str]) {
+    assert_says(problems, ProblemSeverity::Error, words);
 }
 
-fn assert_warning(problems: &[Problem], words: &[&str]) {
-    assert_says(problems, Severity::Warning, words);
+fn assert_warning(problems: &[CheckProblem], words: &[&str]) {
+    assert_says(problems, ProblemSeverity::Warning, words);
 }
 
 #[test]
-fn a_package_is_exactly_one_thing() {
+fn a_package_has_exactly_one_metadata_document() {
     assert_error(&configuration_of(&["a: 1\n"]), &["no apiVersion"]);
     assert_error(&configuration_of(&["# nothing\n"]), &["no metadata"]);
     assert_error(
@@ -59,7 +59,7 @@ fn a_package_is_exactly_one_thing() {
 }
 
 #[test]
-fn each_kind_of_package_brings_its_own_kinds() {
+fn each_type_of_package_has_its_allowed_kinds() {
     let named = |api: &str, kind: &str| format!("apiVersion: {api}\nkind: {kind}\nmetadata: {{name: x}}\n");
     let crd = named("apiextensions.k8s.io/v1", "CustomResourceDefinition");
     let xrd = named("apiextensions.crossplane.io/v1", "CompositeResourceDefinition");
@@ -86,7 +86,7 @@ fn each_kind_of_package_brings_its_own_kinds() {
 }
 
 #[test]
-fn unreadable_documents_are_named_with_their_lines() {
+fn unreadable_documents_are_reported_with_their_lines() {
     let found = configuration_of(&[CONFIGURATION, "kind: X\n  bad: [\n"]);
     assert_error(&found, &["is not YAML"]);
     assert_error(&configuration_of(&[CONFIGURATION, "a: 1\na: 2\n"]), &["is not YAML"]);
@@ -113,7 +113,7 @@ fn versions_and_dependencies_are_read_as_core_reads_them() {
 }
 
 #[test]
-fn definitions_and_compositions_have_to_fit_together() {
+fn definitions_and_compositions_have_to_match() {
     let xrd = testplatform_apis::xrd::test_platform_cluster().unwrap();
     let composition = json!({
         "apiVersion": "apiextensions.crossplane.io/v1", "kind": "Composition", "metadata": { "name": "c" },
@@ -177,7 +177,7 @@ fn changed(artifact: &Artifact, change: impl Fn(&mut Manifest)) -> Artifact {
 
 fn rooted(artifact: &Artifact, media_type: &str, bytes: Vec<u8>) -> Artifact {
     let mut artifact = artifact.clone();
-    artifact.root = testplatform_package::oci::describe(media_type, &bytes);
+    artifact.root = testplatform_package::oci::describe_blob(media_type, &bytes);
     artifact.blobs.insert(artifact.root.digest.clone(), bytes);
     artifact
 }
@@ -189,7 +189,7 @@ fn one_layer_is_the_package() {
     let found = problems(&none);
     assert_warning(&found, &["no layer has the annotation"]);
     assert!(
-        found.iter().all(|problem| problem.severity == Severity::Warning),
+        found.iter().all(|problem| problem.severity == ProblemSeverity::Warning),
         "core finds it all the same: {found:?}"
     );
     let two = changed(&artifact, |manifest| {
@@ -204,7 +204,7 @@ fn one_layer_is_the_package() {
 }
 
 #[test]
-fn what_is_missing_or_changed_in_an_image_is_found() {
+fn missing_or_changed_parts_of_an_image_are_found() {
     let artifact = Artifact::of(function(&[AMD64])).unwrap();
     let manifest: Manifest = serde_json::from_slice(artifact.blob(&artifact.root).unwrap()).unwrap();
     let mut without = artifact.clone();
@@ -230,7 +230,7 @@ fn what_is_missing_or_changed_in_an_image_is_found() {
     let mut other = changed(&artifact, |manifest| {
         manifest.layers[1] = Descriptor {
             annotations: manifest.layers[1].annotations.clone(),
-            ..testplatform_package::oci::describe("application/vnd.oci.image.layer.v1.tar+zstd", &zstd)
+            ..testplatform_package::oci::describe_blob("application/vnd.oci.image.layer.v1.tar+zstd", &zstd)
         };
     });
     other.blobs.insert(Digest::of(&zstd), zstd.clone());
@@ -238,7 +238,7 @@ fn what_is_missing_or_changed_in_an_image_is_found() {
 }
 
 #[test]
-fn the_image_that_core_reads_has_to_be_there() {
+fn the_image_that_core_reads_has_to_exist() {
     let arm = Artifact::of(function(&[ARM64])).unwrap();
     assert_eq!(problems(&arm), [], "the only one is read whatever it is for");
     let both = Artifact::of(function(&[AMD64, ARM64])).unwrap();
@@ -303,7 +303,7 @@ fn a_function_has_to_be_able_to_start() {
             serde_json::from_slice(artifact.blob(&manifest.config).unwrap()).unwrap();
         change(&mut config);
         let bytes = serde_json::to_vec(&config).unwrap();
-        let descriptor = testplatform_package::oci::describe(&manifest.config.media_type, &bytes);
+        let descriptor = testplatform_package::oci::describe_blob(&manifest.config.media_type, &bytes);
         let mut artifact = changed(&artifact, |manifest| manifest.config = descriptor.clone());
         artifact.blobs.insert(descriptor.digest.clone(), bytes);
         problems(&artifact)
@@ -333,13 +333,13 @@ fn a_program_behind_a_link_is_not_missing() {
         let archive = builder.into_inner().unwrap();
         let links =
             layer::Layer { diff_id: Digest::of(&archive), blob: archive, annotations: BTreeMap::new() };
-        let file = |path: &str, mode, bytes: &[u8]| layer::Entry {
+        let file = |path: &str, mode, bytes: &[u8]| layer::LayerEntry {
             path: path.to_owned(),
             mode,
             bytes: bytes.to_vec(),
         };
-        let run = layer::pack(&[file("usr/bin/run", 0o755, &program(AMD64))], 0).unwrap();
-        let mut base = layer::pack(&[file("package.yaml", 0o644, FUNCTION.as_bytes())], 0).unwrap();
+        let run = layer::pack_layer(&[file("usr/bin/run", 0o755, &program(AMD64))], 0).unwrap();
+        let mut base = layer::pack_layer(&[file("package.yaml", 0o644, FUNCTION.as_bytes())], 0).unwrap();
         base.annotations.insert(XPKG.to_owned(), XPKG_BASE.to_owned());
         let start =
             Start { entrypoint: vec![entrypoint.to_owned()], user: "65532".to_owned(), ports: vec![] };
@@ -360,7 +360,7 @@ fn a_program_behind_a_link_is_not_missing() {
 #[test]
 fn an_archive_may_name_one_layer_twice() {
     let mut image = image_of(FUNCTION, Some(program(AMD64)), &[("package.yaml", 0o644)]);
-    let empty = layer::pack(&[], 0).unwrap();
+    let empty = layer::pack_layer(&[], 0).unwrap();
     let mut layers = image.layers.clone();
     layers.splice(0..0, [empty.clone(), empty]);
     let start = Start { entrypoint: vec!["/run".to_owned()], user: "65532".to_owned(), ports: vec![] };
@@ -374,7 +374,7 @@ fn an_archive_may_name_one_layer_twice() {
 }
 
 #[test]
-fn the_exit_code_tells_a_bad_package_from_an_unreadable_one() {
+fn the_exit_code_distinguishes_a_bad_package_from_an_unreadable_one() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, artifact: &Artifact| {
         let path = folder.path().join(name);

@@ -73,7 +73,7 @@ fn starts_like(stages: &Stages, name: &str, image: &Image) {
     }
 
     let built = said(stages, &format!("build-{stage}"), "RUN");
-    let command = format!("cargo build {}", programs::what(name).join(" "));
+    let command = format!("cargo build {}", programs::cargo_arguments(name).join(" "));
     assert_eq!(built.last(), Some(&command));
     let target = said(stages, &format!("build-{stage}"), "ENV").join(" ");
     assert!(target.contains("CARGO_TARGET_DIR=/target "), "{target}");
@@ -85,7 +85,7 @@ fn starts_like(stages: &Stages, name: &str, image: &Image) {
 fn the_containerfile_makes_the_same_images() {
     let stages = stages();
     starts_like(&stages, FUNCTION, &function(&[AMD64])[0]);
-    starts_like(&stages, PROVIDER, &images::provider(&some_programs(&[AMD64]), &about()).unwrap()[0]);
+    starts_like(&stages, PROVIDER, &images::build_provider(&some_programs(&[AMD64]), &about()).unwrap()[0]);
     // The package lies in the root, where core looks in an image whose layers are not annotated.
     assert_eq!(
         said(&stages, "function", "COPY")[1],

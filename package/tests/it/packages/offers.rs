@@ -9,7 +9,7 @@ use std::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use testplatform_apis::offer::{self, Block, Offer, Offers};
-use testplatform_package::offers::{Made, config_map, made};
+use testplatform_package::offers::{GeneratedOffers, config_map, generate_offers};
 
 mod served;
 
@@ -40,8 +40,8 @@ fn joined() -> String {
     texts.join("\n---\n")
 }
 
-fn of(text: &str) -> Result<Made, Vec<String>> {
-    made(&[("a.yaml".to_owned(), text.to_owned())], &BTreeSet::new())
+fn of(text: &str) -> Result<GeneratedOffers, Vec<String>> {
+    generate_offers(&[("a.yaml".to_owned(), text.to_owned())], &BTreeSet::new())
         .map_err(|problems| problems.iter().map(ToString::to_string).collect())
 }
 
@@ -89,7 +89,7 @@ fn pool(name: &str, more: &Value) -> Value {
 }
 
 #[test]
-fn an_offer_says_what_a_claim_may() {
+fn an_offer_has_the_options_of_a_claim() {
     let more = json!({
         "title": "Metal", "cost": 4, "maxLifetime": "24h", "defaultLifetime": "4h",
         "releases": [
@@ -126,7 +126,7 @@ fn an_offer_says_what_a_claim_may() {
 }
 
 #[test]
-fn groups_to_begin_with_are_within_the_limits() {
+fn starter_groups_are_within_the_limits() {
     let groups = |more: Value| offers(&hosted(&more))[0].starter.get("nodeGroups").cloned();
     let one = json!([{ "name": "workers", "class": "metal", "count": 1 }]);
     assert_eq!(groups(json!({})), Some(one));
@@ -139,7 +139,7 @@ fn groups_to_begin_with_are_within_the_limits() {
 }
 
 #[test]
-fn what_nobody_may_ask_for_is_left_out() {
+fn entries_that_nobody_may_request_are_omitted() {
     let made = of(&format!(
         "{}{}",
         hosted(&json!({ "enabled": false })),
@@ -158,12 +158,12 @@ fn what_nobody_may_ask_for_is_left_out() {
         "pool own: only claims with spec.byoc may use it",
         "template hosted: it is not enabled",
     ];
-    assert_eq!(made.left_out, said);
+    assert_eq!(made.omitted, said);
     assert!(offers(&hosted(&json!({ "allowedTenants": ["team-a"] })))[0].restricted);
 }
 
 #[test]
-fn pools_are_offered_by_what_claims_say() {
+fn pools_are_offered_by_labels_of_claims() {
     let all = offers(&pools(&json!([
         pool("one", &json!({ "cost": 2, "maxLifetime": "8h", "defaultLifetime": "2h" })),
         pool("two", &json!({ "hub": "hive-2", "maxLifetime": "4h", "defaultLifetime": "2h" })),
@@ -198,7 +198,7 @@ fn pools_are_offered_by_what_claims_say() {
 
 /// Whatever a catalogue says for hubs alone, in fields of hubs, is in no offer.
 #[test]
-fn nothing_of_hubs_and_tenants_is_told() {
+fn offers_contain_nothing_about_hubs_and_tenants() {
     let mut text = joined();
     let hidden = [
         ("hosted-kubevirt", "pull-secret"),
@@ -233,7 +233,7 @@ fn nothing_of_hubs_and_tenants_is_told() {
 }
 
 #[test]
-fn who_names_a_hub_or_a_tenant_in_a_text_is_told_where() {
+fn names_of_hubs_and_tenants_in_texts_are_reported_with_their_place() {
     let config = "---\napiVersion: kubernetes.crossplane.io/v1alpha1\nkind: ProviderConfig\nmetadata:\n  name: hub-east\n  labels: { testplatform.ci.openshift.org/hub: \"true\" }\n  annotations: { testplatform.ci.openshift.org/tenants-deny: team-q }\n";
     let catalogue = pools(&json!([pool("a", &json!({ "allowedTenants": ["team-p", "*"] }))]));
     let names = [
@@ -267,13 +267,13 @@ fn who_names_a_hub_or_a_tenant_in_a_text_is_told_where() {
     }
     let text = format!("{}{catalogue}", hosted(&json!({ "title": "for TEAM-P" })));
     let files = [("a.yaml".to_owned(), text)];
-    let problems = made(&files, &BTreeSet::new()).unwrap_err();
+    let problems = generate_offers(&files, &BTreeSet::new()).unwrap_err();
     let line = files[0].1.lines().position(|line| line.contains("title")).unwrap() + 1;
     assert!(
         problems[0].to_string().starts_with(&format!("error: a.yaml:{line}: data.title: ")),
         "{problems:?}"
     );
-    assert!(made(&files, &BTreeSet::from(["team-p".to_owned()])).is_ok(), "a word like any other");
+    assert!(generate_offers(&files, &BTreeSet::from(["team-p".to_owned()])).is_ok(), "a word like any other");
 }
 
 proptest! {
@@ -281,7 +281,7 @@ proptest! {
 
     /// Whatever people write: either it is refused, or no word of what is offered is the name of a hub or of a tenant.
     #[test]
-    fn no_name_gets_through(
+    fn no_protected_name_is_published(
         hub in "[a-z][a-z0-9-]{0,6}[a-z0-9]",
         tenant in "[a-z][a-z0-9-]{0,6}[a-z0-9]",
         texts in prop::array::uniform3(prop::collection::vec((0..4_usize, "[ .,:/_-]|[a-z]{1,3}"), 0..6)),
@@ -317,17 +317,18 @@ proptest! {
 }
 
 #[test]
-fn what_is_too_large_to_be_applied_is_refused() {
+fn offers_too_large_to_apply_are_refused() {
     let made = of(&hosted(&json!({ "description": "x".repeat(offer::MAX_SIZE) }))).unwrap();
     let error = config_map(&made.offers, "x").unwrap_err().to_string();
     assert!(error.contains("shorten descriptions"), "{error}");
 }
 
 #[test]
-fn equal_catalogues_are_equal_bytes() {
+fn equal_catalogues_give_equal_bytes() {
     let mut files = samples();
-    let text =
-        |files: &[(String, String)]| config_map(&made(files, &BTreeSet::new()).unwrap().offers, "x").unwrap();
+    let text = |files: &[(String, String)]| {
+        config_map(&generate_offers(files, &BTreeSet::new()).unwrap().offers, "x").unwrap()
+    };
     let one = text(&files);
     files.reverse();
     assert_eq!(text(&files), one);

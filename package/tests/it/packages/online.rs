@@ -43,7 +43,7 @@ fn findings(repository: &Path, more: &[&str]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_is_pinned_is_asked_for() {
+fn pinned_references_are_looked_up() {
     let folder = tempfile::tempdir().unwrap();
     let registry = Registry::start(&[]);
     let both = push(&registry, folder.path(), "both", &[AMD64, ARM64]);

@@ -15,7 +15,7 @@ fn the_function_is_static_small_and_starts_anywhere() {
     let root = crate::packages::support::package().parent().unwrap().canonicalize().unwrap();
     let workspace = Workspace::read(&root).unwrap();
     let architecture = if cfg!(target_arch = "aarch64") { Architecture::Arm64 } else { Architecture::Amd64 };
-    let program = workspace.build("function-testplatform", architecture).unwrap();
+    let program = workspace.build_program("function-testplatform", architecture).unwrap();
     let size = program.bytes.len();
     println!("function-testplatform: {size} bytes");
     assert!(
@@ -40,6 +40,6 @@ fn the_function_is_static_small_and_starts_anywhere() {
     assert!(install.arg("-m755").arg(&written).arg(&file).status().unwrap().success());
     let output = run(Command::new(&file).arg("--version").env_clear());
     assert!(output.status.success(), "{}", stderr(&output));
-    let version = workspace.version("function-testplatform").unwrap();
+    let version = workspace.package_version("function-testplatform").unwrap();
     assert_eq!(stdout(&output).trim(), format!("function-testplatform {version}"));
 }

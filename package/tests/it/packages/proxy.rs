@@ -117,7 +117,7 @@ fn a_registry_is_reached_through_the_proxy() {
 }
 
 #[test]
-fn a_proxy_that_asks_for_a_login_gets_it() {
+fn a_proxy_with_authentication_gets_credentials() {
     let away = Away::new();
     let proxy = Proxy::start(&away.registry.address, Some(LOGIN));
     let push = ["push", away.package.as_str(), away.reference.as_str()];
@@ -131,7 +131,7 @@ fn a_proxy_that_asks_for_a_login_gets_it() {
 }
 
 #[test]
-fn what_needs_no_proxy_goes_without() {
+fn exceptions_of_the_proxy_are_reached_directly() {
     let away = Away::new();
     let proxy = Proxy::start(&away.registry.address, None);
     let address = format!("http://{}", proxy.address);
@@ -152,7 +152,7 @@ fn what_needs_no_proxy_goes_without() {
 
 /// No client of an API server can use a proxy: one that is there for registries must not keep it from being made.
 #[test]
-fn a_proxy_for_registries_is_nothing_to_an_api_server() {
+fn the_proxy_of_registries_is_not_used_for_api_servers() {
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
     let check = |cluster: &str| {

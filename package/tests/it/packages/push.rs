@@ -19,7 +19,7 @@ fn both() -> Artifact {
 }
 
 #[test]
-fn what_is_pushed_can_be_read_back() {
+fn a_pushed_artifact_can_be_read_back() {
     let folder = tempfile::tempdir().unwrap();
     let registry = Registry::start(&[]);
     let artifact = both();
@@ -47,7 +47,7 @@ fn what_is_pushed_can_be_read_back() {
 }
 
 #[test]
-fn what_is_there_is_not_sent_again() {
+fn existing_blobs_are_not_sent_again() {
     let folder = tempfile::tempdir().unwrap();
     let registry = Registry::start(&[]);
     let package = write(folder.path(), &both());
@@ -61,7 +61,7 @@ fn what_is_there_is_not_sent_again() {
 }
 
 #[test]
-fn an_archive_is_pushed_as_the_package_that_it_holds() {
+fn an_archive_is_pushed_as_its_package() {
     let folder = tempfile::tempdir().unwrap();
     let registry = Registry::start(&[]);
     let path = folder.path().join("configuration.xpkg");
@@ -80,7 +80,7 @@ fn login(folder: &std::path::Path, registry: &str, entry: &str) {
 }
 
 #[test]
-fn registries_that_ask_for_a_login_get_it() {
+fn registries_with_authentication_get_credentials() {
     // "robot:secret".
     let basic = r#"{"auth": "cm9ib3Q6c2VjcmV0"}"#;
     let identity = r#"{"auth": "", "identitytoken": "refresh"}"#;
@@ -116,7 +116,7 @@ fn registries_that_ask_for_a_login_get_it() {
 }
 
 #[test]
-fn a_wrong_login_is_told_from_none() {
+fn a_wrong_login_is_distinguished_from_none() {
     let folder = tempfile::tempdir().unwrap();
     let registry = Registry::start(&["-auth", "basic", "-user", "robot", "-password", "other"]);
     login(folder.path(), &registry.address, r#"{"auth": "cm9ib3Q6c2VjcmV0"}"#);
@@ -131,7 +131,7 @@ fn a_wrong_login_is_told_from_none() {
 
 /// Registries that give a token to anybody.
 #[test]
-fn a_token_for_anybody_is_asked_for_without_a_login() {
+fn an_anonymous_token_is_requested_without_a_login() {
     let folder = tempfile::tempdir().unwrap();
     let registry = Registry::start(&["-auth", "bearer"]);
     let package = write(folder.path(), &both());
@@ -141,7 +141,7 @@ fn a_token_for_anybody_is_asked_for_without_a_login() {
 
 /// Quay makes a repository when a token to push to it is asked for, and its challenge to the first look names only `pull`.
 #[test]
-fn a_repository_that_is_not_there_yet_is_made_by_what_is_asked_for() {
+fn a_missing_repository_is_created_by_the_requested_scope() {
     let folder = tempfile::tempdir().unwrap();
     let registry = Registry::start(&["-auth", "bearer", "-scopes", "-user", "robot", "-password", "secret"]);
     login(folder.path(), &registry.address, r#"{"auth": "cm9ib3Q6c2VjcmV0"}"#);
@@ -163,7 +163,7 @@ fn a_repository_that_is_not_there_yet_is_made_by_what_is_asked_for() {
 
 /// As podman has it: whoever names a file means that one, and no other login.
 #[test]
-fn a_login_file_that_is_named_has_to_be_there() {
+fn a_named_login_file_has_to_exist() {
     let folder = tempfile::tempdir().unwrap();
     let registry = Registry::start(&["-auth", "basic", "-user", "robot", "-password", "secret"]);
     login(folder.path(), &registry.address, r#"{"auth": "cm9ib3Q6c2VjcmV0"}"#);
@@ -201,7 +201,7 @@ fn certificates_are_verified() {
 }
 
 #[test]
-fn what_cannot_be_pushed_or_read_is_said() {
+fn failures_of_push_and_pull_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let registry = Registry::start(&[]);
     let refused = |arguments: &[&str], what: &str| {

@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value;
 use testplatform_engines::Engines;
 use testplatform_package::{
-    build::{About, Program, images, stream},
+    build::{BuildInfo, Program, images, stream},
     oci::{Artifact, Digest, Image, XPKG, XPKG_BASE, image::Start, layer},
 };
 
@@ -27,8 +27,8 @@ pub fn program(machine: u8) -> Vec<u8> {
     program
 }
 
-pub fn about() -> About {
-    About { version: "1.2.3".to_owned(), revision: Some("abc".to_owned()), time: 0 }
+pub fn about() -> BuildInfo {
+    BuildInfo { version: "1.2.3".to_owned(), revision: Some("abc".to_owned()), time: 0 }
 }
 
 pub fn programs(machines: &[u8]) -> Vec<Program> {
@@ -36,16 +36,16 @@ pub fn programs(machines: &[u8]) -> Vec<Program> {
 }
 
 pub fn function(machines: &[u8]) -> Vec<Image> {
-    let text = stream::function(&[testplatform_apis::xrd::input().unwrap()]).unwrap();
-    images::function(&programs(machines), &text, &about()).unwrap()
+    let text = stream::render_function(&[testplatform_apis::xrd::input().unwrap()]).unwrap();
+    images::build_function(&programs(machines), &text, &about()).unwrap()
 }
 
 pub fn configuration() -> Image {
     let composition = yaml(&package().join("compositions/testplatform-ephemeral-cluster.yaml"));
     let xrd = testplatform_apis::xrd::test_platform_cluster().unwrap();
     let repository = "xpkg.example.org/function-testplatform";
-    let text = stream::configuration(&[xrd], &[composition], repository, &Digest::of(b"")).unwrap();
-    images::configuration(&text, &about()).unwrap()
+    let text = stream::render_configuration(&[xrd], &[composition], repository, &Digest::of(b"")).unwrap();
+    images::build_configuration(&text, &about()).unwrap()
 }
 
 /// A package with this `package.yaml`, around a program if there is one.
@@ -55,16 +55,19 @@ pub fn package_of(text: &str, program: Option<Vec<u8>>) -> Artifact {
 
 /// An image whose second layer has the text under each of these names.
 pub fn image_of(text: &str, program: Option<Vec<u8>>, files: &[(&str, u32)]) -> Image {
-    let file =
-        |path: &str, mode, bytes: &[u8]| layer::Entry { path: path.to_owned(), mode, bytes: bytes.to_vec() };
+    let file = |path: &str, mode, bytes: &[u8]| layer::LayerEntry {
+        path: path.to_owned(),
+        mode,
+        bytes: bytes.to_vec(),
+    };
     let mut start = Start::default();
     let mut layers = vec![];
     if let Some(program) = program {
-        layers.push(layer::pack(&[file("run", 0o755, &program)], 0).unwrap());
+        layers.push(layer::pack_layer(&[file("run", 0o755, &program)], 0).unwrap());
         start = Start { entrypoint: vec!["/run".to_owned()], user: "65532".to_owned(), ports: vec![] };
     }
     let entries: Vec<_> = files.iter().map(|(path, mode)| file(path, *mode, text.as_bytes())).collect();
-    let mut base = layer::pack(&entries, 0).unwrap();
+    let mut base = layer::pack_layer(&entries, 0).unwrap();
     base.annotations.insert(XPKG.to_owned(), XPKG_BASE.to_owned());
     layers.push(base);
     let amd64 = testplatform_package::oci::Architecture::Amd64;

@@ -85,7 +85,7 @@ impl Checkout {
         #[derive(clap::Parser)]
         struct Line {
             #[command(flatten)]
-            arguments: sync::command::Arguments,
+            arguments: sync::command::SyncArgs,
         }
         let line = <Line as clap::Parser>::try_parse_from([&["sync"], arguments].concat())?;
         let mut out = vec![];
@@ -99,7 +99,7 @@ fn operator(spec: &mut Value) -> &mut Value {
 }
 
 #[test]
-fn what_is_in_step_stays_as_it_is() {
+fn synchronized_data_stays_unchanged() {
     let checkout = Checkout::new();
     let before = checkout.schema_text();
     let crd = checkout.crd(|_| {});
@@ -115,7 +115,7 @@ fn what_is_in_step_stays_as_it_is() {
 }
 
 #[test]
-fn changes_are_told_with_their_verdict_and_taken_over() {
+fn changes_are_reported_with_their_verdict_and_applied() {
     let checkout = Checkout::new();
     let crd = checkout.crd(|spec| {
         operator(spec)["test"]["properties"]["retries"] =
@@ -163,7 +163,7 @@ fn our_descriptions_stay() {
 }
 
 #[test]
-fn what_is_written_differs_in_nothing_but_the_change() {
+fn the_written_file_differs_only_in_the_change() {
     let checkout = Checkout::new();
     let before = checkout.schema_text();
     let crd =
@@ -177,7 +177,7 @@ fn what_is_written_differs_in_nothing_but_the_change() {
 
 /// The differences are meant: exactly these.
 #[test]
-fn a_difference_that_is_not_listed_is_drift_and_so_is_one_that_is_gone() {
+fn unlisted_and_stale_differences_are_drift() {
     let checkout = Checkout::new();
     let crd = checkout.crd(|_| {});
     let path = format!("package/{XRD}");
@@ -232,7 +232,7 @@ fn a_difference_is_decided_again_when_the_crd_changes_under_it() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named_with_its_line_and_changes_nothing() {
+fn unreadable_input_is_reported_with_its_line_and_changes_nothing() {
     let checkout = Checkout::new();
     let before = checkout.schema_text();
     let refused = |name: &str, text: &str, what: &str| {
@@ -268,7 +268,7 @@ fn what_cannot_be_read_is_named_with_its_line_and_changes_nothing() {
 
 /// A newer version that is stored changes nothing for who asks in the older one.
 #[test]
-fn the_version_that_is_asked_for_is_compared_and_not_the_stored_one() {
+fn the_requested_version_is_compared_and_not_the_stored_one() {
     let checkout = Checkout::new();
     let text = fs::read_to_string(checkout.crd(|_| {})).unwrap();
     let path = checkout.file("moved.yaml", &text.replace("storage: true", "storage: false"));
@@ -297,7 +297,7 @@ fn the_tool_exits_with_3_on_drift() {
 }
 
 #[test]
-fn ours_is_in_step_with_the_hubs() {
+fn our_schema_is_in_sync_with_the_hubs() {
     let directory = upstream();
     let crd = directory.join("crds/ephemeralclusters.ci.openshift.io.yaml").display().to_string();
     let checkout = Checkout::new();
@@ -327,7 +327,7 @@ fn the_drift_of_upstreams_own_xrd_is_found() {
 
 /// The same by an XRD made from our schema; a file of another kind is refused.
 #[test]
-fn a_field_that_an_xrd_lacks_is_found() {
+fn a_field_missing_in_an_xrd_is_found() {
     let checkout = Checkout::new();
     let crd = checkout.crd(|_| {});
     let mut schema = checkout.schema();

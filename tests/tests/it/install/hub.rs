@@ -17,8 +17,8 @@ use testplatform_tests::{
 async fn checked(kubeconfig: &str, more: &[&str]) -> anyhow::Result<(String, bool)> {
     let line = [&["hub", "--kubeconfig", kubeconfig], more].concat();
     let run =
-        |arguments: &check::command::Arguments, out: &mut Vec<u8>| check::command::run(arguments, out, now());
-    super::xpkg::<check::command::Arguments, _>(&line, run).await
+        |arguments: &check::command::CheckArgs, out: &mut Vec<u8>| check::command::run(arguments, out, now());
+    super::xpkg::<check::command::CheckArgs, _>(&line, run).await
 }
 
 pub async fn what_a_hub_lacks_is_told(plane: &ControlPlane) -> anyhow::Result<()> {

@@ -16,10 +16,10 @@ pub async fn made(plane: &ControlPlane, more: &[&str]) -> anyhow::Result<String>
     let kubeconfig = plane.kubeconfig().display().to_string();
     let line = [&["--kubeconfig", &kubeconfig], more].concat();
     // What time it is matters only for a note that the token is shorter than asked for.
-    let run = |arguments: &command::Arguments, out: &mut Vec<u8>| {
+    let run = |arguments: &command::HubKubeconfigArgs, out: &mut Vec<u8>| {
         command::run(arguments, out, Timestamp::UNIX_EPOCH).map(|()| true)
     };
-    Ok(super::xpkg::<command::Arguments, _>(&line, run).await?.0)
+    Ok(super::xpkg::<command::HubKubeconfigArgs, _>(&line, run).await?.0)
 }
 
 pub async fn a_kubeconfig_for_the_hub(plane: &ControlPlane) -> anyhow::Result<()> {

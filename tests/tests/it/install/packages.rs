@@ -9,7 +9,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_apis::xrd;
 use testplatform_package::{
-    build::{About, Program, images, stream},
+    build::{BuildInfo, Program, images, stream},
     oci::{Artifact, layout},
     registry::command,
 };
@@ -56,19 +56,24 @@ pub async fn packages_are_pulled_installed_and_healthy() -> anyhow::Result<()> {
     let konflux = definitions.konflux.cluster();
     let outcome = async {
         let repository = format!("{}/testplatform/function-testplatform", registry.address);
-        let about = About { version: "1.2.3".into(), revision: None, time: 0 };
+        let about = BuildInfo { version: "1.2.3".into(), revision: None, time: 0 };
         // A program that core never starts: the header of one.
         let mut bytes = vec![0; 64];
         bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
         bytes[18] = 62;
         let program = Program { bytes, sbom: b"{}".to_vec() };
-        let function = images::function(&[program], &stream::function(&[xrd::input()?])?, &about)?;
+        let function =
+            images::build_function(&[program], &stream::render_function(&[xrd::input()?])?, &about)?;
         let function = Artifact::of(function)?;
         push(&definitions, "function", &function, &repository).await?;
         let digest = function.root.digest.clone();
-        let text =
-            stream::configuration(&[xrd::test_platform_cluster()?], &[composition()?], &repository, &digest)?;
-        let configuration = Artifact::of(vec![images::configuration(&text, &about)?])?;
+        let text = stream::render_configuration(
+            &[xrd::test_platform_cluster()?],
+            &[composition()?],
+            &repository,
+            &digest,
+        )?;
+        let configuration = Artifact::of(vec![images::build_configuration(&text, &about)?])?;
         let repository = format!("{}/testplatform/configuration-testplatform", registry.address);
         let package = push(&definitions, "configuration", &configuration, &repository).await?;
         install(konflux, &package, digest.as_str()).await
@@ -88,7 +93,7 @@ async fn push(
     layout::write(&folder, artifact, name)?;
     let line = [folder.display().to_string(), format!("{repository}:v1.2.3")];
     let line = line.each_ref().map(String::as_str);
-    let (printed, _) = super::xpkg::<command::Arguments, _>(&line, |arguments, out| {
+    let (printed, _) = super::xpkg::<command::PushArgs, _>(&line, |arguments, out| {
         command::run(arguments, out).map(|()| true)
     })
     .await?;

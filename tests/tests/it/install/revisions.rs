@@ -16,7 +16,7 @@ const NAMESPACE: &str = "default";
 async fn checked(plane: &ControlPlane, more: &[&str]) -> anyhow::Result<(String, bool)> {
     let kubeconfig = plane.kubeconfig().display().to_string();
     let line = [&["cluster", "--kubeconfig", &kubeconfig], more].concat();
-    super::xpkg::<check::command::Arguments, _>(&line, |arguments, out| {
+    super::xpkg::<check::command::CheckArgs, _>(&line, |arguments, out| {
         check::command::run(arguments, out, jiff::Timestamp::UNIX_EPOCH)
     })
     .await

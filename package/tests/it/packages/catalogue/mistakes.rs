@@ -11,7 +11,7 @@ fn composition(pools: &str) -> String {
 }
 
 #[test]
-fn a_catalogue_of_pools_that_nobody_reads_is_a_problem() {
+fn an_unread_catalogue_of_pools_is_a_problem() {
     let other = POOLS.replace("testplatform-pools", "our-pools");
     let unread = |name: &str, read: &str| {
         [format!(
@@ -77,7 +77,7 @@ fn an_unquoted_version_is_a_problem_with_the_advice_to_quote_it() {
 
 /// Yes and no are booleans to some readers of YAML, and `true` is one to all.
 #[test]
-fn unquoted_booleans_are_told_too() {
+fn unquoted_booleans_are_reported_too() {
     let labels = POOLS.replace("anything: goes", "fips: true");
     assert_eq!(
         said(&labels),

@@ -15,7 +15,7 @@ use testplatform_apis::{
     offer::{self, Offers},
     template::Backend,
 };
-use testplatform_package::offers::{config_map, made};
+use testplatform_package::offers::{config_map, generate_offers};
 
 use super::{SAMPLES, joined, of, repository, samples};
 
@@ -116,14 +116,14 @@ fn tenants(text: &str) -> Vec<String> {
 /// What the documents say, and what the plugin's tests read. `SNAPSHOTS=overwrite` writes it.
 #[test]
 fn the_sample_is_what_the_samples_of_catalogues_offer() {
-    let made = made(&samples(), &BTreeSet::new()).unwrap();
+    let made = generate_offers(&samples(), &BTreeSet::new()).unwrap();
     let text = config_map(&made.offers, offer::NAMESPACE).unwrap();
     let path = repository().join("package/install/examples/offers.yaml");
     if std::env::var_os("SNAPSHOTS").is_some_and(|value| value == "overwrite") {
         fs::write(&path, &text).unwrap();
     }
     assert_eq!(fs::read_to_string(&path).unwrap_or_default(), text);
-    assert_eq!((made.offers.offers.len(), made.left_out), (5, vec![]));
+    assert_eq!((made.offers.offers.len(), made.omitted), (5, vec![]));
     let object: Value = serde_saphyr::from_str(&text).unwrap();
     let read: Offers = serde_saphyr::from_str(object["data"][offer::KEY].as_str().unwrap()).unwrap();
     assert_eq!(read, made.offers, "what is written reads back as what was meant");
@@ -134,7 +134,7 @@ fn the_sample_is_what_the_samples_of_catalogues_offer() {
 }
 
 #[test]
-fn the_recipe_for_conformance_asks_for_what_is_served() {
+fn the_conformance_recipe_requests_served_offers() {
     let folder = repository().join("package/install/examples");
     let judge = Judge::new(&SAMPLES.map(|name| folder.join(name)));
     for name in ["openshift.yaml", "kubernetes.yaml"] {
@@ -147,7 +147,7 @@ fn the_recipe_for_conformance_asks_for_what_is_served() {
 
 /// Every catalogue that the examples have.
 #[test]
-fn what_is_offered_is_served() {
+fn offers_are_served() {
     let (mut served, mut refused) = (0, vec![]);
     let mut folders: Vec<_> =
         fs::read_dir(repository().join("examples")).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -52,7 +52,7 @@ fn only(lines: &[String], texts: &[&str]) {
 
 /// The provider is right under both.
 #[test]
-fn statuses_of_both_upstream_definitions_are_in_step() {
+fn statuses_of_both_upstream_definitions_are_accepted() {
     let file = "ephemeralclusters.ci.openshift.io.yaml";
     let newest = package().parent().unwrap().join("tests/crds/newest");
     for directory in [upstream().join("crds"), newest] {
@@ -63,7 +63,7 @@ fn statuses_of_both_upstream_definitions_are_in_step() {
 }
 
 #[test]
-fn a_status_that_would_be_refused_is_drift() {
+fn a_refused_status_is_drift() {
     let refused = "the API server would refuse the whole status that this version writes";
     let todo = "Do not install this CRD before the provider";
     only(
@@ -100,7 +100,7 @@ fn a_status_that_would_be_refused_is_drift() {
 }
 
 #[test]
-fn more_in_a_status_is_none_of_our_concern() {
+fn additional_status_fields_are_ignored() {
     let none = check(|crd| {
         status(crd)["properties"]["retries"] = json!({ "type": "integer" });
         status(crd)["properties"]["phase"]["enum"].as_array_mut().unwrap().push("Paused".into());
@@ -128,7 +128,7 @@ fn stored_objects_need_their_version() {
 
 /// Beside the CRD that the hub has, it counts which version that one serves and stores.
 #[test]
-fn an_update_keeps_what_is_served_and_stored() {
+fn an_update_keeps_served_and_stored_versions() {
     let version = |crd: &Value, name: &str, served: bool, storage: bool| {
         let mut version = crd["spec"]["versions"][1].clone();
         (version["name"], version["served"], version["storage"]) =
@@ -159,7 +159,7 @@ fn an_update_keeps_what_is_served_and_stored() {
 
 /// Narrower than what the hub has, although wider than what this version needs.
 #[test]
-fn an_update_that_refuses_stored_objects_is_drift() {
+fn an_update_that_would_refuse_stored_objects_is_drift() {
     let lines = check_update(|crd| {
         let spec = &mut crd["spec"]["versions"][1]["schema"]["openAPIV3Schema"]["properties"]["spec"];
         spec["properties"]["tearDownCluster"]["enum"] = json!([true]);

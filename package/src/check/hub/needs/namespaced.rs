@@ -1,11 +1,11 @@
-//! What is needed where each claim has a namespace of its own on the hub, and something in it.
+//! Requirements of claims that have their own namespace on the hub, and objects in it.
 
 use testplatform_apis::{byoc::REQUEST, space::CLUSTER_ROLE};
 
-use super::{Need, WATCHES, WRITES, right};
+use super::{Need, WATCHES, WRITES, build_permission};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
-/// What goes with its namespace is never deleted.
+/// Verbs on objects in that namespace, which are never deleted individually.
 const MAKES: [&str; 3] = ["get", "create", "patch"];
 
 fn need(verb: &'static str, group: &'static str, resource: &'static str, name: Option<&'static str>) -> Need {
@@ -14,10 +14,10 @@ fn need(verb: &'static str, group: &'static str, resource: &'static str, name: O
         (_, "namespaces") => "every claim has a namespace of its own",
         _ => "it is made in the namespace of every claim",
     };
-    Need { right: right(verb, group, resource, None, name), advised: false, why }
+    Need { right: build_permission(verb, group, resource, None, name), advised: false, why }
 }
 
-/// For claims that bring their own credentials, beside their kinds. `roles`: those that are given to somebody in the namespace of each.
+/// For claims with credentials of the tenant, besides their kinds. `roles` are granted to a subject in each namespace.
 pub(super) fn byoc(roles: &[&'static str]) -> Vec<Need> {
     let mut needs: Vec<Need> = WRITES.map(|verb| need(verb, "", "namespaces", None)).into();
     needs.extend(MAKES.map(|verb| need(verb, "", "configmaps", Some(REQUEST))));
@@ -32,7 +32,7 @@ pub(super) fn byoc(roles: &[&'static str]) -> Vec<Need> {
 pub(super) fn spaces() -> Vec<Need> {
     let mut needs: Vec<Need> = WRITES.map(|verb| need(verb, "", "namespaces", None)).into();
     needs.extend(WATCHES.map(|verb| Need {
-        right: right(verb, "", "namespaces", None, None),
+        right: build_permission(verb, "", "namespaces", None, None),
         advised: true,
         why: "without it provider-kubernetes polls, and sees late that credentials are published",
     }));

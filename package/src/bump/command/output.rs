@@ -1,12 +1,12 @@
-//! What `plan` and `apply` print.
+//! Output of `plan` and `apply`.
 
-use super::{BTreeMap, Change, Facts, Failure, Severity, Write, json, print_json};
-use crate::bump::{delta, unified};
+use super::{BTreeMap, ChangeArgs, Failure, FindingSeverity, PullRequestFacts, Write, json, print_json};
+use crate::bump::{delta, unified_diff};
 
-/// What changes, to its end: nothing is written before it has been said.
-pub fn print(
-    change: &Change,
-    facts: &Facts,
+/// Prints all changes. Nothing is written before the output is complete.
+pub fn print_changes(
+    change: &ChangeArgs,
+    facts: &PullRequestFacts,
     applied: bool,
     out: &mut impl Write,
     err: &mut impl Write,
@@ -15,9 +15,9 @@ pub fn print(
     if change.place.json {
         let files: Vec<_> = edits
             .iter()
-            .map(|(path, edit)| json!({ "file": path, "new": edit.before.is_none(), "diff": unified(path, edit) }))
+            .map(|(path, edit)| json!({ "file": path, "new": edit.before.is_none(), "diff": unified_diff(path, edit) }))
             .collect();
-        let (level, reason) = delta::risk(facts.ranges, facts.findings);
+        let (level, reason) = delta::assess_risk(facts.ranges, facts.findings);
         let commits: BTreeMap<_, _> =
             facts.ranges.iter().map(|range| (range.from.as_str(), &range.commits)).collect();
         print_json(
@@ -37,18 +37,18 @@ pub fn print(
         return Ok(out.flush()?);
     }
     for (path, edit) in edits {
-        out.write_all(unified(path, edit).as_bytes())?;
+        out.write_all(unified_diff(path, edit).as_bytes())?;
     }
-    for finding in facts.findings.iter().filter(|finding| finding.severity > Severity::Note) {
+    for finding in facts.findings.iter().filter(|finding| finding.severity > FindingSeverity::Note) {
         writeln!(err, "{finding}")?;
     }
     Ok(out.flush()?)
 }
 
-/// What came of it, for people.
-pub fn summary(
-    change: &Change,
-    facts: &Facts,
+/// Summary for people.
+pub fn print_summary(
+    change: &ChangeArgs,
+    facts: &PullRequestFacts,
     (applied, failed): (bool, bool),
     err: &mut impl Write,
 ) -> Result<(), Failure> {
@@ -59,12 +59,14 @@ pub fn summary(
     let summary = match (facts.plan.edits.len(), applied) {
         _ if failed => "a check failed: nothing was changed (--force goes on)".to_owned(),
         (0, _) => format!("no change: everything in scope is at {}", facts.request.to.short()),
-        (files, true) => format!("changed {}, {}", count(files, "file"), count(pins, "pin")),
-        (files, false) => format!("would change {}, {}", count(files, "file"), count(pins, "pin")),
+        (files, true) => format!("changed {}, {}", format_count(files, "file"), format_count(pins, "pin")),
+        (files, false) => {
+            format!("would change {}, {}", format_count(files, "file"), format_count(pins, "pin"))
+        }
     };
     Ok(writeln!(err, "{summary}")?)
 }
 
-fn count(number: usize, what: &str) -> String {
+fn format_count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }

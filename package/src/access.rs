@@ -1,4 +1,4 @@
-//! The way to an API server, as kubectl goes it: a kubeconfig and a context. Edge.
+//! Access to an API server as in kubectl: a kubeconfig and a context. Edge.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ impl Access {
     ///
     /// # Errors
     /// If there is none, or it cannot be read.
-    pub fn read(&self) -> anyhow::Result<Kubeconfig> {
+    pub fn read_kubeconfig(&self) -> anyhow::Result<Kubeconfig> {
         match &self.kubeconfig {
             Some(file) => {
                 Kubeconfig::read_from(file).with_context(|| format!("cannot read {}", file.display()))
@@ -34,17 +34,17 @@ impl Access {
         }
     }
 
-    /// The context that is used.
+    /// The selected context.
     pub fn context<'k>(&'k self, kubeconfig: &'k Kubeconfig) -> Option<&'k str> {
         self.context.as_deref().or(kubeconfig.current_context.as_deref())
     }
 
-    /// A client. A proxy that only the environment names, for registries, is not used: no client here can use any, and with it none would be
-    /// made. With one that the kubeconfig names none is made: who names one does not want to go without.
+    /// A client. It ignores the environment's proxy, which is for registries: no client here supports one, and its construction would fail.
+    /// A proxy in the kubeconfig makes the construction fail, because its author does not want a direct connection.
     ///
     /// # Errors
-    /// If the kubeconfig leads nowhere.
-    pub async fn client(&self, kubeconfig: Kubeconfig) -> anyhow::Result<Client> {
+    /// If the kubeconfig is unusable.
+    pub async fn build_client(&self, kubeconfig: Kubeconfig) -> anyhow::Result<Client> {
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
         let named = kubeconfig.clusters.iter().filter_map(|named| named.cluster.as_ref()?.proxy_url.clone());
         let named: Vec<String> = named.collect();
@@ -56,18 +56,18 @@ impl Access {
     }
 }
 
-/// What an API server said no to, in one sentence.
-pub fn said(error: kube::Error) -> anyhow::Error {
+/// An API server's refusal, in one sentence.
+pub fn describe_error(error: kube::Error) -> anyhow::Error {
     match error {
         kube::Error::Api(status) => anyhow::anyhow!("the API server says: {}", status.message),
         other => anyhow::Error::new(other).context("the API server cannot be reached"),
     }
 }
 
-/// Runs something that waits for an API server.
+/// Runs a future that calls an API server.
 ///
 /// # Errors
-/// If it fails, or nothing can be waited for here.
+/// If it fails, or no runtime can start.
 pub fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.context("cannot start the runtime")?.block_on(future)

@@ -1,95 +1,97 @@
-//! What is deployed of a source: the directories that are pinned, and whatever their kustomizations lead to in the same repository.
+//! The deployed part of a source: the pinned directories, and every path in the same repository that their kustomizations reference.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::pin::is_remote;
-use super::tree::{KUSTOMIZATIONS, resolved};
+use super::tree::{KUSTOMIZATIONS, resolve_path};
 use super::{Problem, Tree, text};
 
-/// Directories and files that are deployed. `files` are all that the source has at a commit, and `read` has the documents of one.
+/// Deployed directories and files. `files` are all files of the source at a commit; `read` returns the documents of one.
 ///
-/// A directory counts whole: so what is made of the files in it is seen, by whichever of kustomize's generators that is.
+/// A directory counts completely, so files that any of kustomize's generators reads are included.
 ///
 /// # Errors
-/// If a kustomization on the way cannot be read: what it leads to would be left out without a word.
-pub fn places(
+/// If a kustomization on the way cannot be read: its references would be omitted silently.
+pub fn deployed_paths(
     pinned: &BTreeSet<String>,
     files: &BTreeSet<String>,
     read: impl Fn(&str) -> Result<Vec<Value>, Problem>,
 ) -> Result<BTreeSet<String>, Problem> {
     let mut found = BTreeSet::new();
-    // As pins write it, `config/` is `config`.
-    let mut next: Vec<String> = pinned.iter().filter_map(|directory| resolved("", directory)).collect();
+    // Pins write `config/` for `config`.
+    let mut next: Vec<String> = pinned.iter().filter_map(|directory| resolve_path("", directory)).collect();
     while let Some(place) = next.pop() {
-        // Where one leads back to itself, which kustomize refuses, this ends.
+        // The loop ends at a cycle, which kustomize refuses.
         if !found.insert(place.clone()) {
             continue;
         }
-        let Some(path) = kustomization(files, &place) else { continue };
+        let Some(path) = find_kustomization(files, &place) else { continue };
         for document in read(&path)? {
-            // What leaves the repository is nothing of the source's.
-            next.extend(named(&document).filter_map(|name| resolved(&place, name)));
+            // A path outside of the repository does not belong to the source.
+            next.extend(referenced_paths(&document).filter_map(|name| resolve_path(&place, name)));
         }
     }
     Ok(found)
 }
 
 /// Whether a file is deployed.
-pub fn includes(places: &BTreeSet<String>, path: &str) -> bool {
+pub fn includes_path(places: &BTreeSet<String>, path: &str) -> bool {
     places.iter().any(|place| {
         path.strip_prefix(place.as_str())
             .is_some_and(|rest| place.is_empty() || rest.is_empty() || rest.starts_with('/'))
     })
 }
 
-/// Whether kustomize finds anything in a directory that is pinned.
-pub fn is_there(files: &BTreeSet<String>, pinned: &str) -> bool {
-    resolved("", pinned).is_some_and(|directory| kustomization(files, &directory).is_some())
+/// Whether kustomize finds anything in a pinned directory.
+pub fn has_kustomization(files: &BTreeSet<String>, pinned: &str) -> bool {
+    resolve_path("", pinned).is_some_and(|directory| find_kustomization(files, &directory).is_some())
 }
 
-fn kustomization(files: &BTreeSet<String>, directory: &str) -> Option<String> {
-    KUSTOMIZATIONS.iter().filter_map(|name| resolved(directory, name)).find(|path| files.contains(path))
+fn find_kustomization(files: &BTreeSet<String>, directory: &str) -> Option<String> {
+    KUSTOMIZATIONS.iter().filter_map(|name| resolve_path(directory, name)).find(|path| files.contains(path))
 }
 
-/// The files and directories of its own repository that a kustomization names, as it writes them.
-fn named(kustomization: &Value) -> impl Iterator<Item = &str> {
-    // `bases` is what `resources` had for directories before kustomize 2.1, and still works.
+/// The files and directories of its own repository that a kustomization references, as written.
+fn referenced_paths(kustomization: &Value) -> impl Iterator<Item = &str> {
+    // Before kustomize 2.1, `bases` listed the directories of `resources`. It still works.
     let lists =
         ["resources", "components", "bases"].into_iter().filter_map(move |key| kustomization.get(key));
     let entries = lists.filter_map(Value::as_array).flatten().filter_map(Value::as_str);
-    let patches = text::items(kustomization, &["patches"]).filter_map(|patch| text::str_at(patch, &["path"]));
+    let patches =
+        text::items_at(kustomization, &["patches"]).filter_map(|patch| text::str_at(patch, &["path"]));
     entries.chain(patches).filter(|name| !is_remote(name))
 }
 
-fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+fn list_items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
     value.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Paths below `components` that kustomizations there name, and the tree does not have.
-pub fn unread(tree: &Tree) -> BTreeSet<String> {
+/// Paths below `components` that kustomizations there reference, and the tree lacks.
+pub fn unread_paths(tree: &Tree) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for (file, document) in tree.documents("components") {
+    for (file, document) in tree.documents_under("components") {
         let Some((directory, name)) = file.rsplit_once('/') else { continue };
         if !KUSTOMIZATIONS.contains(&name) {
             continue;
         }
-        let older = text::items(&document, &["patchesStrategicMerge"]).filter_map(Value::as_str);
-        let listed = text::items(&document, &["patchesJson6902"]);
+        let older = text::items_at(&document, &["patchesStrategicMerge"]).filter_map(Value::as_str);
+        let listed = text::items_at(&document, &["patchesJson6902"]);
         let listed = listed.filter_map(|patch| text::str_at(patch, &["path"]));
-        let mut names: Vec<&str> = named(&document).chain(older).chain(listed).collect();
+        let mut names: Vec<&str> = referenced_paths(&document).chain(older).chain(listed).collect();
         for entry in
-            ["configMapGenerator", "secretGenerator"].into_iter().flat_map(|key| list(&document, key))
+            ["configMapGenerator", "secretGenerator"].into_iter().flat_map(|key| list_items(&document, key))
         {
-            let sources = ["files", "envs"].into_iter().flat_map(|key| list(entry, key));
-            // A file may have its key before it.
+            let sources = ["files", "envs"].into_iter().flat_map(|key| list_items(entry, key));
+            // An entry may have the form `key=file`.
             let bare = |path: &'_ str| path.split_once('=').map_or(0, |(key, _)| key.len() + 1);
             names.extend(sources.filter_map(Value::as_str).filter_map(|path| path.get(bare(path)..)));
         }
-        let paths = names.into_iter().filter_map(|name| resolved(directory, name));
+        let paths = names.into_iter().filter_map(|name| resolve_path(directory, name));
         let paths = paths.filter(|path| path.starts_with("components/"));
-        found.extend(paths.filter(|path| tree.get(path).is_none() && tree.kustomization(path).is_none()));
+        found
+            .extend(paths.filter(|path| tree.get(path).is_none() && tree.find_kustomization(path).is_none()));
     }
     found
 }
@@ -101,12 +103,12 @@ mod tests {
     fn places_of(tree: &Tree, pinned: &[&str]) -> Result<Vec<String>, Problem> {
         let pinned = pinned.iter().map(ToString::to_string).collect();
         let files = tree.files().map(|(path, _)| path.to_owned()).collect();
-        let read = |path: &str| text::documents(path, tree.get(path).unwrap_or_default());
-        Ok(places(&pinned, &files, read)?.into_iter().collect())
+        let read = |path: &str| text::parse_documents(path, tree.get(path).unwrap_or_default());
+        Ok(deployed_paths(&pinned, &files, read)?.into_iter().collect())
     }
 
     #[test]
-    fn what_kustomizations_lead_to_is_deployed_whatever_they_are_called() {
+    fn referenced_paths_are_deployed_under_any_name() {
         let tree = Tree::from_iter([
             ("a/b/kustomization.yaml", "resources:\n- ../../base\n- file.yaml\ncomponents: [../c]\n"),
             (
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_end_and_what_is_elsewhere_is_left_out() {
+    fn cycles_end_and_paths_outside_are_omitted() {
         let text = "resources:\n- ../b\n- ../../outside\n- https://github.com/o/n/x?ref=main\n- git@example.com:o/n\n- {no: text}\n";
         let tree = Tree::from_iter([
             ("a/kustomization.yaml", text),
@@ -135,14 +137,14 @@ mod tests {
     }
 
     #[test]
-    fn a_kustomization_that_cannot_be_read_is_said() {
+    fn an_unreadable_kustomization_is_reported() {
         let tree = Tree::from_iter([("a/kustomization.yaml", "resources:\n- x\n- [\n")]);
         let problem = places_of(&tree, &["a"]).unwrap_err();
         assert!(problem.to_string().starts_with("a/kustomization.yaml:"), "{problem}");
     }
 
     #[test]
-    fn a_directory_has_what_is_below_it_and_not_its_neighbour() {
+    fn a_directory_includes_its_descendants_but_no_sibling() {
         let places = ["config".to_owned(), "patches/one.yaml".to_owned()].into();
         for (path, is) in [
             ("config/a/b.yaml", true),
@@ -151,9 +153,9 @@ mod tests {
             ("patches/two.yaml", false),
             ("README.md", false),
         ] {
-            assert_eq!(includes(&places, path), is, "{path}");
+            assert_eq!(includes_path(&places, path), is, "{path}");
         }
-        assert!(includes(&[String::new()].into(), "README.md"));
-        assert!(!includes(&BTreeSet::new(), "README.md"));
+        assert!(includes_path(&[String::new()].into(), "README.md"));
+        assert!(!includes_path(&BTreeSet::new(), "README.md"));
     }
 }

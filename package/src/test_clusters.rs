@@ -1,12 +1,12 @@
-//! What serves TestClusters, composites in the tenant's namespace: their Composition, and the component that adds them to an
-//! installation that serves claims.
+//! Support for TestClusters, composites in the tenant's namespace: their Composition, and the component that adds them to an installation
+//! with claims.
 //!
 //! Input: names. Output: JSON values and files. No I/O.
 
 use serde_json::{Value, json};
 use testplatform_apis::{claim, input, test_cluster, xrd};
 
-use crate::{File, build, document, install};
+use crate::{GeneratedFile, build, install, render_generated};
 
 /// Name of the Composition.
 pub const COMPOSITION: &str = "testplatform-test-cluster";
@@ -44,7 +44,7 @@ pub fn composition() -> Value {
     })
 }
 
-/// Makes both flavours count together, of a Composition of either.
+/// Makes a Composition of either flavour count composites of both.
 pub fn count_both(composition: &mut Value) {
     let kinds = [claim::COMPOSITE_KIND, test_cluster::KIND];
     let of_clusters =
@@ -59,20 +59,20 @@ pub fn count_both(composition: &mut Value) {
     }
 }
 
-/// The component: the definition and the Composition, each as Argo CD is to treat it.
-pub(crate) fn component() -> anyhow::Result<Vec<File>> {
-    // A prune of the definition would delete every composite, and with it every cluster. It comes before the function, whose status
-    // it has to declare.
+/// The component: definition and Composition, each with Argo CD's annotations.
+pub(crate) fn component() -> anyhow::Result<Vec<GeneratedFile>> {
+    // Pruning the definition would delete every composite, and with it every cluster. The definition precedes the function, whose status it
+    // declares.
     let mut composition = composition();
     count_both(&mut composition);
     Ok(vec![
-        File {
+        GeneratedFile {
             path: "install/components/test-clusters/composition.yaml",
-            text: document(&install::kept(composition, "3"))?,
+            text: render_generated(&install::protect_from_prune(composition, "3"))?,
         },
-        File {
+        GeneratedFile {
             path: "install/components/test-clusters/definition.yaml",
-            text: document(&install::kept(xrd::test_cluster()?, "-1"))?,
+            text: render_generated(&install::protect_from_prune(xrd::test_cluster()?, "-1"))?,
         },
     ])
 }

@@ -3,38 +3,38 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::upstream::{Kind, Upstream};
-use super::{Commit, Environment, Finding, Plan, Request, Severity, delta};
+use super::upstream::{CommitKind, Upstream};
+use super::{Commit, Environment, Finding, FindingSeverity, Plan, Request, delta};
 
-/// What the text is made of.
+/// Data for the text.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts<'a> {
-    /// What was asked for.
+pub struct PullRequestFacts<'a> {
+    /// The request.
     pub request: &'a Request,
-    /// What changes.
+    /// The planned changes.
     pub plan: &'a Plan,
-    /// The source in between, one for each commit that is left; empty where no clone was given.
+    /// The source between old and new commit, one for each commit that remains; empty without a clone.
     pub ranges: &'a [Upstream],
-    /// What the checks found.
+    /// Findings of the checks.
     pub findings: &'a [Finding],
-    /// Days that staging has had the target.
+    /// Days since staging got the target.
     pub staged_days: Option<i64>,
     /// The Jira key.
     pub jira: Option<&'a str>,
-    /// Why, in the words of who asks.
+    /// The reason, as given by the requester.
     pub why: Option<&'a str>,
 }
 
 /// The text, as Markdown. The same facts give the same bytes.
-pub fn pull_request(facts: &Facts) -> String {
+pub fn render_pull_request(facts: &PullRequestFacts) -> String {
     let mut out = String::new();
     // Writing to a String cannot fail.
-    let _ = what(&mut out, facts).and_then(|()| why(&mut out, facts));
-    let _ = validation(&mut out, facts).and_then(|()| risk(&mut out, facts));
+    let _ = write_what(&mut out, facts).and_then(|()| write_why(&mut out, facts));
+    let _ = write_validation(&mut out, facts).and_then(|()| write_risk(&mut out, facts));
     out
 }
 
-fn clusters(facts: &Facts) -> Vec<String> {
+fn changed_clusters(facts: &PullRequestFacts) -> Vec<String> {
     let changed: BTreeSet<&str> = facts.plan.edits.keys().map(String::as_str).collect();
     let mut names: Vec<String> = facts
         .plan
@@ -56,31 +56,33 @@ fn clusters(facts: &Facts) -> Vec<String> {
     names
 }
 
-fn environments(facts: &Facts) -> String {
+fn environment_names(facts: &PullRequestFacts) -> String {
     let names: Vec<_> =
         facts.request.scope.environments.iter().map(|environment| environment.name()).collect();
     names.join(" and ")
 }
 
-fn ring(facts: &Facts) -> String {
+fn ring_names(facts: &PullRequestFacts) -> String {
     let names: Vec<String> = facts
         .request
         .scope
         .rings
         .iter()
-        .map(|name| facts.request.rings.named(name).map_or_else(|| name.clone(), |ring| ring.name.clone()))
+        .map(|name| {
+            facts.request.rings.find_ring(name).map_or_else(|| name.clone(), |ring| ring.name.clone())
+        })
         .collect();
     if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
 }
 
-fn what(out: &mut String, facts: &Facts) -> std::fmt::Result {
+fn write_what(out: &mut String, facts: &PullRequestFacts) -> std::fmt::Result {
     let (source, to) = (&facts.request.source, &facts.request.to);
     writeln!(out, "## What\n")?;
-    writeln!(out, "Move `{source}` to {to} in {}{}.\n", environments(facts), ring(facts))?;
+    writeln!(out, "Move `{source}` to {to} in {}{}.\n", environment_names(facts), ring_names(facts))?;
     if let Some(jira) = facts.jira {
         writeln!(out, "Jira: {jira}\n")?;
     }
-    let clusters = clusters(facts);
+    let clusters = changed_clusters(facts);
     if !clusters.is_empty() {
         writeln!(out, "Clusters: {}\n", clusters.join(", "))?;
     }
@@ -107,7 +109,7 @@ fn what(out: &mut String, facts: &Facts) -> std::fmt::Result {
     writeln!(out)
 }
 
-fn why(out: &mut String, facts: &Facts) -> std::fmt::Result {
+fn write_why(out: &mut String, facts: &PullRequestFacts) -> std::fmt::Result {
     writeln!(out, "## Why\n")?;
     match facts.why {
         Some(why) => writeln!(out, "{why}\n")?,
@@ -116,19 +118,19 @@ fn why(out: &mut String, facts: &Facts) -> std::fmt::Result {
         }
         None => writeln!(out, "Keep up with `{}`.\n", facts.request.source)?,
     }
-    let mut seen = BTreeSet::new();
-    let mut kinds = BTreeMap::<Kind, Vec<String>>::new();
+    let mut unique = BTreeSet::new();
+    let mut kinds = BTreeMap::<CommitKind, Vec<String>>::new();
     for commit in facts.ranges.iter().flat_map(|range| &range.commits) {
-        if seen.insert(&commit.commit) {
+        if unique.insert(&commit.commit) {
             let short = commit.commit.get(..7).unwrap_or(&commit.commit);
             kinds.entry(commit.kind).or_default().push(format!("{short} {}", commit.subject));
         }
     }
-    for kind in Kind::ALL {
+    for kind in CommitKind::ALL {
         let Some(commits) = kinds.get(&kind) else { continue };
         writeln!(out, "{} ({}):\n", kind.heading(), commits.len())?;
-        // Dozens of these come from a bot, and say the same.
-        let shown = if kind <= Kind::Digests { 10 } else { usize::MAX };
+        // Dozens of these come from a bot, with the same message.
+        let shown = if kind <= CommitKind::Digests { 10 } else { usize::MAX };
         for commit in commits.iter().take(shown) {
             writeln!(out, "- {commit}")?;
         }
@@ -140,25 +142,25 @@ fn why(out: &mut String, facts: &Facts) -> std::fmt::Result {
     Ok(())
 }
 
-fn validation(out: &mut String, facts: &Facts) -> std::fmt::Result {
+fn write_validation(out: &mut String, facts: &PullRequestFacts) -> std::fmt::Result {
     writeln!(out, "## Validation\n")?;
-    let errors = facts.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+    let errors = facts.findings.iter().filter(|finding| finding.severity == FindingSeverity::Error).count();
     let warnings: Vec<_> =
-        facts.findings.iter().filter(|finding| finding.severity == Severity::Warning).collect();
+        facts.findings.iter().filter(|finding| finding.severity == FindingSeverity::Warning).collect();
     let read = if facts.ranges.is_empty() { ", without the source's commits" } else { "" };
     writeln!(out, "- `bump check`{read}: {errors} errors, {} warnings", warnings.len())?;
     if let Some(days) = facts.staged_days {
         writeln!(out, "- in staging for {days} days")?;
     }
-    for finding in facts.findings.iter().filter(|finding| finding.severity > Severity::Note) {
+    for finding in facts.findings.iter().filter(|finding| finding.severity > FindingSeverity::Note) {
         writeln!(out, "- {finding}")?;
     }
     writeln!(out, "- not done here: rendering of the overlays, signatures and architectures of images\n")
 }
 
-fn risk(out: &mut String, facts: &Facts) -> std::fmt::Result {
-    let (level, reason) = delta::risk(facts.ranges, facts.findings);
-    let clusters = clusters(facts);
+fn write_risk(out: &mut String, facts: &PullRequestFacts) -> std::fmt::Result {
+    let (level, reason) = delta::assess_risk(facts.ranges, facts.findings);
+    let clusters = changed_clusters(facts);
     let blast =
         match (clusters.is_empty(), facts.request.scope.environments.contains(&Environment::Production)) {
             (true, _) => "developers' clusters".to_owned(),

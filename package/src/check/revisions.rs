@@ -1,7 +1,8 @@
-//! `cargo xpkg check cluster`: which composites still go by another revision of the Composition than the newest.
+//! `cargo xpkg check cluster`: composites that do not use the newest revision of the Composition.
 //!
-//! Input: composites and revisions, as the API server has them. Output: who is left, and which functions are still called. No I/O.
-//! The incumbent's functions may go only when nobody is left: a composite whose function is gone can be neither changed nor deleted.
+//! Input: composites and revisions from the API server. Output: composites on other revisions, and functions still in use. No I/O. The
+//! incumbent's functions may be removed only if no composite uses them: without its function a composite can be neither changed nor
+//! deleted.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,38 +12,38 @@ use std::{
 use serde::Serialize;
 use serde_json::Value;
 
-/// A composite that goes by something else than the newest revision of the Composition.
+/// A composite that does not use the newest revision of the Composition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Left {
     /// Name of the composite, after its namespace if it has one.
     pub composite: String,
-    /// Namespace and name of its claim; none for an administrator's.
+    /// Namespace and name of its claim; none for a composite of an administrator.
     pub claim: Option<String>,
-    /// The revision that it goes by; none if Crossplane has not looked at it yet.
+    /// Its revision; none if Crossplane has not processed it yet.
     pub revision: Option<String>,
-    /// What calls the composite's functions: names of Functions, in the order of the pipeline. Empty if the revision is gone.
+    /// Names of the Functions that it calls, in pipeline order. Empty if the revision was deleted.
     pub functions: Vec<String>,
-    /// Why it does not follow.
+    /// Reason for which it is on another revision.
     pub reason: Reason,
 }
 
-/// Why a composite is left on another revision.
+/// Reason for which a composite uses another revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Reason {
-    /// Crossplane will move it with its next pass, or has not been able to.
+    /// Crossplane updates it with the next reconcile, or could not yet.
     NotMovedYet,
-    /// Its compositionUpdatePolicy is Manual: somebody has to move it.
+    /// Its compositionUpdatePolicy is Manual: a person has to update it.
     Manual,
-    /// Its compositionRevisionSelector keeps it.
+    /// Its compositionRevisionSelector selects another revision.
     Selected,
-    /// It goes by another Composition.
+    /// It uses another Composition.
     OtherComposition,
-    /// Crossplane has not looked at it yet.
+    /// Crossplane has not processed it yet.
     NotLookedAt,
 }
 
-/// What was found.
+/// Result of the check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
@@ -50,18 +51,18 @@ pub struct Report {
     pub composition: String,
     /// Its newest revision; none if it has none.
     pub newest: Option<String>,
-    /// How many composites there are.
+    /// Number of composites.
     pub composites: usize,
-    /// Those that are left, by name.
+    /// Composites on other revisions, by name.
     pub left: Vec<Left>,
-    /// Functions that those who are left need, and the newest revision does not.
+    /// Functions that those composites need, and the newest revision does not.
     pub still_needed: BTreeSet<String>,
-    /// Sentences about Crossplane's arguments. They do not make the report unclean.
+    /// Advice about Crossplane's arguments. It does not make the report unclean.
     pub advice: Vec<String>,
 }
 
 impl Report {
-    /// Whether everybody goes by the newest revision.
+    /// Whether all composites use the newest revision.
     pub fn is_clean(&self) -> bool {
         self.left.is_empty()
     }
@@ -88,7 +89,7 @@ pub fn report(composition: &str, composites: &[Value], revisions: &[Value]) -> R
     }
 }
 
-/// What a Composition composes: apiVersion and kind of its composites, by its newest revision. None: it has no revision.
+/// apiVersion and kind of the composites of a Composition, from its newest revision. None: it has no revision.
 pub fn kind<'a>(composition: &str, revisions: &'a [Value]) -> Option<(&'a str, &'a str)> {
     let made = &newest(composition, revisions)?["spec"]["compositeTypeRef"];
     made["apiVersion"].as_str().zip(made["kind"].as_str())
@@ -108,7 +109,7 @@ fn judge(
     revisions: &BTreeMap<&str, &Value>,
 ) -> Option<Left> {
     let spec = &composite["spec"];
-    // Crossplane 2 keeps its own fields under `crossplane` in composites that have no claims.
+    // Crossplane 2 has its own fields under `crossplane` in composites without claims.
     let ours = if spec["crossplane"].is_object() { &spec["crossplane"] } else { spec };
     let revision = ours["compositionRevisionRef"]["name"].as_str();
     let reason = if ours["compositionRef"]["name"].as_str().is_some_and(|other| other != composition) {
