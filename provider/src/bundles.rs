@@ -19,10 +19,10 @@
 
 pub mod apply;
 pub mod controller;
-pub(crate) mod inside;
-pub mod map;
-pub mod next;
+pub(crate) mod guest_cluster;
 pub(crate) mod observe;
+pub mod plan;
 pub mod ready;
-pub mod seen;
+pub mod request;
+pub mod state;
 pub(crate) mod wait;

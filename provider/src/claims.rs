@@ -11,7 +11,7 @@ pub mod execute;
 mod feed;
 pub mod hub;
 pub mod observe;
-mod pass;
+mod reconcile;
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,11 +32,11 @@ use self::{
     observe::ClaimObserver,
 };
 use crate::{
-    account::callers::GuestLimiter,
-    cluster_claim::{object::ClusterClaim, world::ClaimSettings},
+    account::guest_limiter::GuestLimiter,
+    cluster_claim::{object::ClusterClaim, observed_state::ClaimSettings},
     controller::{
-        drive::{WORKERS, run_reconciler, until_stopped, work_until},
         queue::{Queue, Receiver, requests},
+        scheduler::{WORKERS, run_reconciler, until_stopped, work_until},
     },
     execute::error::is_not_found,
     metrics::Metrics,
@@ -105,7 +105,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
 /// Waits until the hub serves Hive's kinds. Logged once; the watches report all other errors.
 async fn until_served(options: &Options) {
     let hub = &options.hub;
-    let mut told = false;
+    let mut warned = false;
     loop {
         let absent = is_absent(hub.all_claims(), options.patience).await
             || is_absent(hub.all_pools(), options.patience).await
@@ -113,12 +113,12 @@ async fn until_served(options: &Options) {
         if !absent {
             return;
         }
-        if !told {
+        if !warned {
             tracing::warn!(
                 "this hub has no ClusterClaims, ClusterPools and ClusterDeployments of {}: nothing is done about them until it has",
                 crate::cluster_claim::object::GROUP
             );
-            told = true;
+            warned = true;
         }
         sleep(ABSENT).await;
     }

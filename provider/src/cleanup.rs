@@ -20,6 +20,6 @@
 
 pub mod controller;
 mod execute;
-pub mod next;
 pub mod observe;
+pub mod plan;
 mod runs;

@@ -25,10 +25,10 @@
 pub mod clouds;
 pub mod controller;
 mod execute;
+pub mod gauge;
 pub mod identity;
 pub mod issuer;
-pub mod next;
-pub mod order;
-pub mod pass;
+pub mod plan;
+pub mod reconcile;
 pub mod record;
-pub mod seen;
+pub mod request;

@@ -11,9 +11,9 @@
 pub mod clusters;
 pub mod controller;
 mod execute;
-pub mod next;
 mod observe;
+pub mod plan;
 pub mod pool;
 mod refresh;
 mod rotation;
-pub mod seen;
+pub mod state;

@@ -10,10 +10,10 @@
 mod backend;
 pub mod controller;
 mod execute;
-mod next;
 mod observe;
-pub mod world;
+pub mod observed_state;
+mod plan;
 
 pub use backend::in_the_making;
-pub use next::{AGE, FactsPlan, SOONEST, plan};
 pub use observe::{AGENTS, SUPPORTED};
+pub use plan::{AGE, FactsPlan, SOONEST, plan};

@@ -23,7 +23,7 @@
 
 pub mod controller;
 mod hub;
-pub mod map;
-pub mod next;
-pub mod own;
-pub mod seen;
+pub mod objects;
+pub mod plan;
+pub mod request;
+pub mod state;

@@ -12,8 +12,8 @@
 pub mod controller;
 mod execute;
 mod kubeconfig;
-pub mod next;
 mod observe;
-pub mod seen;
+pub mod plan;
+pub mod state;
 
 pub use observe::ROOT_CA;

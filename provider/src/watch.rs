@@ -192,13 +192,16 @@ pub async fn track<K>(
     config: watcher::Config,
     health: &Health,
     key: impl Fn(&K) -> String,
-    mut saw: impl FnMut(&str, &K),
-    mut gone: impl FnMut(&str),
+    mut on_apply: impl FnMut(&str, &K),
+    mut on_delete: impl FnMut(&str),
 ) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let mut there = ReportedKeys::default();
-    keep_watching(api, config, health, |event| there.report_event(event, &key, &mut saw, &mut gone)).await;
+    let mut reported = ReportedKeys::default();
+    keep_watching(api, config, health, |event| {
+        reported.report_event(event, &key, &mut on_apply, &mut on_delete)
+    })
+    .await;
 }
 
 /// One watch, until it fails or has been quiet for too long.

@@ -9,11 +9,11 @@ use testplatform_apis::{foreign::cluster_claim::KIND, names::ours};
 
 use super::hub::ClaimHub;
 use crate::{
-    account::{GUEST_TIMEOUT as ISSUING, callers::GuestLimiter},
+    account::{GUEST_TIMEOUT as ISSUING, guest_limiter::GuestLimiter},
     cluster_claim::{
         deployment::RUNNING,
         object::{ClusterClaim, GROUP},
-        step::{ClaimAnnotations, ClaimOperation, ClaimPlan},
+        operation::{ClaimAnnotations, ClaimOperation, ClaimPlan},
     },
     execute::{Cause, Error, Reason, error::is_object_not_found, event, with_timeout},
     hub::patching,

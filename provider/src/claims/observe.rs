@@ -8,13 +8,13 @@ use testplatform_apis::hive_status::Blocked;
 use super::{caches::ClaimCaches, hub::ClaimHub};
 use crate::{
     account::{
-        self, CredentialsOwner, Issue, admin::AdminKubeconfig, callers::GuestLimiter, credentials_owner,
+        self, CredentialsOwner, Issue, admin::AdminKubeconfig, credentials_owner, guest_limiter::GuestLimiter,
     },
     cluster_claim::{
         deployment::{ClusterMetadata, SecretRef},
-        next::may_read,
         object::{ClusterClaim, ClusterDeployment},
-        world::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
+        observed_state::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
+        plan::may_read,
     },
     ephemeral_cluster::credentials::{Credentials, Published},
     execute::{Cause, Error, with_timeout},

@@ -21,8 +21,8 @@ use tokio::{
 
 use super::{
     execute::{Identity, tear_down, write_annotation},
-    next::{Claim, CleanupPlan, Fate, Remark, plan},
     observe,
+    plan::{Claim, CleanupPlan, Fate, Remark, plan},
     runs::Runs,
 };
 use crate::{
@@ -163,7 +163,7 @@ impl CleanupController {
         let key = |object: &PartialObject| {
             format!("{plural}/{}/{}", object.namespace().unwrap_or_default(), object.name_any())
         };
-        let saw = |key: &str, object: &PartialObject| {
+        let on_apply = |key: &str, object: &PartialObject| {
             let Some(claim) = observe::read_claim(&object.metadata, &object.body) else {
                 self.forget_claim(key);
                 return;
@@ -184,8 +184,10 @@ impl CleanupController {
             }
         };
         let paged = watcher::Config::default().page_size(PAGE);
-        track(claims_api(&self.client, flavour, None), paged, health, key, saw, |key| self.forget_claim(key))
-            .await;
+        track(claims_api(&self.client, flavour, None), paged, health, key, on_apply, |key| {
+            self.forget_claim(key)
+        })
+        .await;
     }
 
     /// Forgets a claim that is deleted or does not want cleanup any more. An annotation on it means nothing then.
@@ -246,22 +248,23 @@ impl CleanupController {
             step.tell = Some(Remark::Held);
         }
         self.emit_remark(key, identity, &step).await?;
-        let left = step.due.map_or(NET, |at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
+        let remaining =
+            step.due.map_or(NET, |at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
         let patience = if step.note.is_some() && !calm { RESPITE } else { self.poll };
-        Ok(step.follow.then(|| left.min(patience)))
+        Ok(step.follow.then(|| remaining.min(patience)))
     }
 
     /// Emits a remark on a claim once. A plan from before this process started was reported when it was recorded.
     async fn emit_remark(&self, key: &str, claim: &Identity, step: &CleanupPlan) -> Result<(), Cause> {
         let Some(remark) = step.tell else { return Ok(()) };
         let note = |made| {
-            let told = LastRemark { uid: claim.uid.clone(), remark, made };
-            lock(&self.told).insert(key.to_owned(), told);
+            let last = LastRemark { uid: claim.uid.clone(), remark, made };
+            lock(&self.told).insert(key.to_owned(), last);
         };
-        let before = lock(&self.told).get(key).filter(|told| told.uid == claim.uid).cloned();
+        let before = lock(&self.told).get(key).filter(|last| last.uid == claim.uid).cloned();
         let known = before.is_none() && matches!(remark, Remark::Planned(_)) && step.note.is_none();
-        let before = before.filter(|told| told.remark == remark);
-        if known || before.as_ref().is_some_and(|told| told.made) {
+        let before = before.filter(|last| last.remark == remark);
+        if known || before.as_ref().is_some_and(|last| last.made) {
             note(true);
             return Ok(());
         }

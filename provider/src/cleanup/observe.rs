@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 use testplatform_apis::{cleanup, condition::ConditionType, names::ours, phase::Phase};
 
-use super::next::{Claim, Fate, MOST_RUNS, Run, RunKind};
+use super::plan::{Claim, Fate, MOST_RUNS, Run, RunKind};
 
 /// API group of Tekton.
 pub const TEKTON: &str = "tekton.dev";

@@ -8,8 +8,8 @@ use testplatform_apis::{
 use super::{
     failure,
     object::{ClusterClaim, ClusterDeployment},
+    observed_state::{ClaimState, DeploymentState},
     supply,
-    world::{ClaimState, DeploymentState},
 };
 use crate::diagnostics::is_word;
 
@@ -46,10 +46,10 @@ pub fn of(claim: &ClusterClaim, world: &ClaimState, ownership: Option<Ownership>
 
 /// Not even this is reported about another claim's cluster.
 fn cluster(status: &mut HiveStatus, deployment: &ClusterDeployment) {
-    let said = &deployment.status.value;
+    let reported = &deployment.status.value;
     status.power_state = deployment.power_state().filter(|word| is_word(word)).map(str::to_owned);
-    status.api_url = link(&said.api_url);
-    status.console_url = link(&said.console_url);
+    status.api_url = link(&reported.api_url);
+    status.console_url = link(&reported.console_url);
     let is_version = |text: &&str| {
         text.len() <= LONGEST.1 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-+_".contains(&b))
     };

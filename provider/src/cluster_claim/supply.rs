@@ -8,9 +8,9 @@ use testplatform_apis::{
 
 use super::{
     object::{ClusterClaim, ClusterPool},
+    observed_state::ClaimState,
     pool::conditions,
     redact::redacted,
-    world::ClaimState,
 };
 
 /// The longest sentence about a pool.
@@ -82,15 +82,15 @@ pub fn supply(claim: &ClusterClaim, world: &ClaimState) -> Option<Supply> {
     if place <= installed.saturating_add(i64::try_from(under_way).unwrap_or(i64::MAX)) {
         return Some(Supply::Installing);
     }
-    let says = |type_, is: fn(&ObservedCondition) -> bool| of(pool, type_).is_some_and(is);
-    if says(conditions::MISSING_DEPENDENCIES, ObservedCondition::is_true) {
+    let has_condition = |type_, is: fn(&ObservedCondition) -> bool| of(pool, type_).is_some_and(is);
+    if has_condition(conditions::MISSING_DEPENDENCIES, ObservedCondition::is_true) {
         return Some(Supply::PoolMisconfigured);
     }
-    let full = says(conditions::CAPACITY_AVAILABLE, ObservedCondition::is_false);
+    let full = has_condition(conditions::CAPACITY_AVAILABLE, ObservedCondition::is_false);
     let entries = i64::try_from(pool.spec.value.inventory.len()).unwrap_or(i64::MAX);
     // Hive takes the inventory for the pool's greatest size where it is the smaller of the two.
     let by_inventory = entries > 0 && pool.spec.value.max_size.is_none_or(|most| entries < most);
-    let broken = entries > 0 && says(conditions::INVENTORY_VALID, ObservedCondition::is_false);
+    let broken = entries > 0 && has_condition(conditions::INVENTORY_VALID, ObservedCondition::is_false);
     if (full && by_inventory) || broken {
         return Some(Supply::InventoryExhausted);
     }

@@ -14,12 +14,12 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
     execute::{emit, write_status},
-    next::plan,
     observe::{LABELS, PoolLookup, hive, observe},
-    seen::{PoolGauge, PoolProgress},
+    plan::plan,
+    state::{PoolGauge, PoolProgress},
 };
 use crate::{
-    controller::pass::catch_panic,
+    controller::reconcile::catch_panic,
     execute::{Cause, Error, error::plain, with_timeout},
     metrics::Metrics,
     plan::Requeue,
@@ -64,15 +64,15 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 }
 
 async fn run_until(options: Options, metrics: Metrics, stop: Running) {
-    let seen = Arc::new(PoolGauge::default());
-    metrics.attach_pools(&seen);
-    let controller = PoolController { options, seen, metrics };
+    let gauge = Arc::new(PoolGauge::default());
+    metrics.attach_pools(&gauge);
+    let controller = PoolController { options, seen: gauge, metrics };
     let (sender, happened) = unbounded_channel();
-    let PoolController { options, seen, .. } = &controller;
+    let PoolController { options, seen: gauge, .. } = &controller;
     let watches = async {
         tokio::join!(
-            watch_pools(options, &seen.health[0], sender.clone()),
-            watch_clusters(options, &seen.health[1], sender.clone()),
+            watch_pools(options, &gauge.health[0], sender.clone()),
+            watch_clusters(options, &gauge.health[1], sender.clone()),
         );
     };
     let looking = run_queue(

@@ -24,7 +24,7 @@ use testplatform_apis::{
 
 use super::{
     clusters::{PoolCluster, PoolClusters},
-    next::at_most,
+    plan::at_most,
     pool::Pool,
 };
 

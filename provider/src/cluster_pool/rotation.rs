@@ -14,7 +14,7 @@ use testplatform_apis::{
 
 use super::{
     clusters::{PoolCluster, PoolClusters},
-    next::at_most,
+    plan::at_most,
     pool::Pool,
 };
 use crate::bundles::wait::saturating_add;

@@ -22,15 +22,15 @@ use super::{
     kind::{self, ClusterKind},
     object::Cluster,
     observe::{ClusterObserver, resource},
-    world::ClusterSettings,
+    observed_state::ClusterSettings,
 };
 use crate::{
-    account::callers::GuestLimiter,
+    account::guest_limiter::GuestLimiter,
     claims::caches::SecretMeta,
     config::{Clusters, ClustersOf},
     controller::{
-        drive::{WORKERS, run_reconciler, until_stopped, work_until},
         queue::{Queue, Receiver, requests},
+        scheduler::{WORKERS, run_reconciler, until_stopped, work_until},
     },
     execute::error::is_not_found,
     metrics::Metrics,
@@ -127,7 +127,7 @@ async fn serve(
 /// Waits until the hub serves a kind, and returns the best version. Logged once; the watches report all other errors.
 async fn until_served(backend: Backend, options: &Options) -> ApiResource {
     let kind = backend.cluster_kind();
-    let mut told = false;
+    let mut warned = false;
     loop {
         for version in kind.versions {
             let resource = resource(kind, version);
@@ -135,12 +135,12 @@ async fn until_served(backend: Backend, options: &Options) -> ApiResource {
                 return resource;
             }
         }
-        if !told {
+        if !warned {
             let (group, plural, versions) = (kind.group, kind.plural, kind.versions.join(" or "));
             tracing::warn!(
                 "this hub has no {plural} of {group} in version {versions}: nothing is done about them until it has"
             );
-            told = true;
+            warned = true;
         }
         sleep(ABSENT).await;
     }

@@ -12,12 +12,12 @@ use testplatform_apis::{names::ours, template::Backend};
 
 use super::{
     kind::owner,
-    next::{ClusterAnnotations, ClusterPlan},
     object::Cluster,
     observe::api,
+    plan::{ClusterAnnotations, ClusterPlan},
 };
 use crate::{
-    account::{GUEST_TIMEOUT as ISSUING, callers::GuestLimiter},
+    account::{GUEST_TIMEOUT as ISSUING, guest_limiter::GuestLimiter},
     execute::{Cause, Error, Reason, error::is_not_found, event, with_timeout},
     lookup,
     plan::Event,

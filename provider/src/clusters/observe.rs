@@ -16,12 +16,12 @@ use testplatform_apis::{
 use super::{
     caches::ClusterCaches,
     kind::{self, ClusterKind, Password, owner},
-    next::{may_read, needs_fresh_read},
     object::Cluster,
-    world::{ClusterSettings, ClusterState, HolderState},
+    observed_state::{ClusterSettings, ClusterState, HolderState},
+    plan::{may_read, needs_fresh_read},
 };
 use crate::{
-    account::{self, CredentialsOwner, Issue, callers::GuestLimiter, credentials_owner},
+    account::{self, CredentialsOwner, Issue, credentials_owner, guest_limiter::GuestLimiter},
     ephemeral_cluster::credentials::{Credentials, Published},
     execute::{
         Cause, Error, Reason,

@@ -253,8 +253,8 @@ impl FindingList {
             &config.cluster_claim.credentials_namespace,
             &config.spaces.credentials_namespace,
         ];
-        let taken = of_credentials.contains(&own) || section.backends.values().any(|of| of.serves(own));
-        if cloud.mode == Switch::On && taken {
+        let is_used = of_credentials.contains(&own) || section.backends.values().any(|of| of.serves(own));
+        if cloud.mode == Switch::On && is_used {
             self.add(
                 "clusters.cloudCredentials.issuersNamespace",
                 "must be a namespace of its own: whoever reads the Secrets of clusters could read issuers",

@@ -8,8 +8,8 @@ use crate::diagnostics::{entry, fitted, is_word};
 
 use super::{
     conditions::{CLUSTER_READY, ConditionReason, PROW_JOB_COMPLETED, PROW_JOB_CREATING, find},
+    observed_state::{Job, JobSite},
     status::{Condition, Status},
-    world::{Job, JobSite},
 };
 
 /// Diagnostics as JSON.
@@ -17,14 +17,14 @@ pub fn of(status: &Status, job: Option<&Job>) -> String {
     let entry = |c: &Condition| entry(&c.type_, &c.status, &c.reason, c.last_transition_time);
     let timeline: Vec<Value> = status.conditions.iter().map(entry).collect();
     let (reason, _) = cause(status);
-    let mut whole = json!({ "reason": reason, "prowJob": prow_job(status, job) });
+    let mut summary = json!({ "reason": reason, "prowJob": prow_job(status, job) });
     if let Some(site) = job.and_then(|j| site(&j.site)) {
-        whole["buildCluster"] = site.0.into();
+        summary["buildCluster"] = site.0.into();
         if let Some(namespace) = site.1 {
-            whole["namespace"] = namespace.into();
+            summary["namespace"] = namespace.into();
         }
     }
-    fitted(whole, timeline)
+    fitted(summary, timeline)
 }
 
 /// Reason of the failure, and the type of the condition that reports it.

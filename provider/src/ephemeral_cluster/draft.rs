@@ -8,11 +8,11 @@ use super::{
     ci_operator_config::ci_operator_config,
     job_name::illegal_run_names,
     manifest::{JobInputs, manifest},
+    observed_state::{Draft, JobRefusal},
     profiles::Profiles,
     request::Request,
     settings::Settings,
     validation::{GENERATION, RequestProblem, Validation, validate},
-    world::{Draft, JobRefusal},
 };
 use testplatform_apis::yaml::to_yaml;
 

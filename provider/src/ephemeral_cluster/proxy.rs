@@ -8,14 +8,14 @@ use testplatform_apis::names::ours;
 use super::{
     conditions::{PROW_JOB_COMPLETED, find},
     credentials::Published,
-    next::{BoundJob, OwnJobs, is_for_another, pass::RETRY, running::SOON},
     object::EphemeralCluster,
+    observed_state::ObservedState,
+    plan::{BoundJob, OwnJobs, is_for_another, planner::RETRY, running::SOON},
     publication::{Publication, cannot_be_watched, compare},
     status::{Condition, Phase},
-    world::ObservedState,
 };
 use crate::{
-    account::stamp::TokenFingerprint,
+    account::fingerprint::TokenFingerprint,
     plan::{Operation, Plan, Requeue},
 };
 
@@ -28,8 +28,8 @@ pub fn plan_proxy(object: &EphemeralCluster, world: &ObservedState, now: Timesta
     }
     let bound = OwnJobs::of(object, world).bound;
     let completed = find(&status.conditions, PROW_JOB_COMPLETED).is_some_and(Condition::is_true);
-    let gone = matches!(bound, BoundJob::Gone | BoundJob::Foreign(_));
-    if status.phase == Some(Phase::Deprovisioned) || completed || gone {
+    let is_deleted = matches!(bound, BoundJob::Gone | BoundJob::Foreign(_));
+    if status.phase == Some(Phase::Deprovisioned) || completed || is_deleted {
         return withdrawn(world);
     }
     let job = match bound {

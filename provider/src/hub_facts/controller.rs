@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use kube::Client;
 use tokio::time::sleep;
 
-use super::{execute::write, next::plan, observe};
+use super::{execute::write, observe, plan::plan};
 use crate::{
     config::HubFacts,
-    controller::pass::catch_panic,
+    controller::reconcile::catch_panic,
     execute::{Cause, Error, with_timeout},
     metrics::Metrics,
     running::Running,

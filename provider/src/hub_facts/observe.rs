@@ -16,7 +16,7 @@ use testplatform_apis::{
 
 use super::{
     backend::in_the_making,
-    world::{BackendState, HubState},
+    observed_state::{BackendState, HubState},
 };
 use crate::{
     config::{Agents, HubFacts},
@@ -175,8 +175,8 @@ async fn free(client: &Client, agents: &Agents) -> kube::Result<i64> {
         agents.match_labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
     pages(client, &path, Some(&labels.join(",")), |agent: &Agent| {
         let goes = agent.metadata.deletion_timestamp.is_some();
-        let taken = agent.spec.cluster_deployment_name.is_some();
-        free += i64::from(agent.spec.approved && !taken && !goes);
+        let is_bound = agent.spec.cluster_deployment_name.is_some();
+        free += i64::from(agent.spec.approved && !is_bound && !goes);
     })
     .await?;
     Ok(free)

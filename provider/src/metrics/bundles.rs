@@ -8,8 +8,8 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use super::{Metrics, orders::RequestMetrics};
-use crate::bundles::seen::{BundleGauge, BundleState};
+use super::{Metrics, requests::RequestMetrics};
+use crate::bundles::state::{BundleGauge, BundleState};
 
 /// From what is applied and done to what a template may ask for.
 const SECONDS: [f64; 9] = [1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1800.0, 3600.0, 7200.0];

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use prometheus_client::registry::Registry;
 use testplatform_apis::cloud::State;
 
-use super::{Metrics, orders::RequestMetrics};
-use crate::cloud::seen::CredentialGauge;
+use super::{Metrics, requests::RequestMetrics};
+use crate::cloud::gauge::CredentialGauge;
 
 /// Outcome of a cluster's credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use prometheus_client::{
 };
 
 use super::{Metrics, set};
-use crate::cluster_pool::seen::{PoolGauge, PoolState};
+use crate::cluster_pool::state::{PoolGauge, PoolState};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct PoolStateLabel {

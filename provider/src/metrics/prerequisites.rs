@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
 
-use super::{Metrics, orders::RequestMetrics};
-use crate::prerequisites::seen::{PrerequisiteGauge, PrerequisiteState};
+use super::{Metrics, requests::RequestMetrics};
+use crate::prerequisites::state::{PrerequisiteGauge, PrerequisiteState};
 
 /// Outcome of a cluster's prerequisites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

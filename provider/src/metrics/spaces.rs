@@ -9,7 +9,7 @@ use prometheus_client::{
 };
 
 use super::{Metrics, set};
-use crate::spaces::seen::{SpaceGauge, SpaceState};
+use crate::spaces::state::{SpaceGauge, SpaceState};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct SpaceStateLabel {

@@ -19,13 +19,13 @@ use tokio::{
 
 use super::{
     hub::OnHub,
-    map::{MARKS, PrerequisiteRequest, REMOVING},
-    next::{
+    objects::RequestObjects,
+    plan::{
         ClusterPresence, PrerequisitePlan, PrerequisiteRelease, PrerequisiteSet, PrerequisiteUpdate,
         StepResult, plan,
     },
-    own::RequestObjects,
-    seen::{PrerequisiteGauge, PrerequisiteState, new_gauge},
+    request::{MARKS, PrerequisiteRequest, REMOVING},
+    state::{PrerequisiteGauge, PrerequisiteState, new_gauge},
 };
 use crate::{
     bundles::apply::{ApplyError, ApplyErrorReason, ApplyProgress, apply_bundles},
@@ -34,8 +34,8 @@ use crate::{
     execute::{Cause, Error, Reason, with_timeout},
     lookup,
     metrics::{Metrics, prerequisites::PrerequisiteOutcome},
-    orders::{EventPublisher, RequestWatch},
     plan::Event,
+    requests::{EventPublisher, RequestWatch},
     running::Running,
     watch::Health,
     workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
@@ -115,8 +115,8 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
 
 impl PrerequisiteController {
     async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
-        let gone = |key: &str| self.seen.record(key, None);
-        self.orders.watch(self.client.clone(), namespace, health, sender, gone).await;
+        let on_delete = |key: &str| self.seen.record(key, None);
+        self.orders.watch(self.client.clone(), namespace, health, sender, on_delete).await;
     }
 
     /// Reconciles a request, and returns the next action.
@@ -149,12 +149,12 @@ impl PrerequisiteController {
             return Ok(None);
         };
         let map = PrerequisiteRequest::read(&stored);
-        let here = self.cluster_presence(&map).await?;
-        let mut step = plan(&map, here, None, (self.now)());
+        let presence = self.cluster_presence(&map).await?;
+        let mut step = plan(&map, presence, None, (self.now)());
         if let Some(came) = self.execute_step(key, &map, &step).await {
-            step = plan(&map, here, Some(&came), (self.now)());
+            step = plan(&map, presence, Some(&came), (self.now)());
         }
-        let told = match &step {
+        let state = match &step {
             PrerequisitePlan::Write(note, _) => note.report.state,
             _ => map.report.state,
         };
@@ -178,7 +178,7 @@ impl PrerequisiteController {
             }
         };
         if self.orders.contains(key) {
-            self.seen.record(key, Some(PrerequisiteState::of(&map, told)));
+            self.seen.record(key, Some(PrerequisiteState::of(&map, state)));
         }
         Ok(after)
     }

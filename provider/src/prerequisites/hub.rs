@@ -6,12 +6,14 @@ use http::StatusCode;
 use kube::Client;
 use serde_json::{Value, json};
 
-use super::own::{HubObjects, ObjectVersion, WriteResult};
+use super::objects::{HubObjects, ObjectVersion, WriteResult};
 use crate::{
-    account::reach::ApiResponse,
+    account::guest_client::ApiResponse,
     bundles::{
         apply::{ApplyError, ApplyErrorReason},
-        inside::{ErrorMessages, GuestClient, NO_BODY, Resource, Target, expect_object, response_error},
+        guest_cluster::{
+            ErrorMessages, GuestClient, NO_BODY, Resource, Target, expect_object, response_error,
+        },
     },
     config::AllowedResource,
     ephemeral_cluster::object::MANAGER,

@@ -136,8 +136,8 @@ impl Kubeconfig {
     pub fn read(bytes: &[u8]) -> Result<Self, &'static str> {
         let text = std::str::from_utf8(bytes).map_err(|_| NONE)?;
         // By way of JSON, as kubectl reads it: a number is no text there.
-        let whole: Value = serde_saphyr::from_str(text).map_err(|_| NONE)?;
-        let file: File = serde_json::from_value(whole).map_err(|_| NONE)?;
+        let document: Value = serde_saphyr::from_str(text).map_err(|_| NONE)?;
+        let file: File = serde_json::from_value(document).map_err(|_| NONE)?;
         let other = |value: &Option<String>, own| value.as_deref().is_some_and(|v| !v.is_empty() && v != own);
         if other(&file.api_version, "v1") || other(&file.kind, "Config") {
             return Err(NONE);
@@ -173,14 +173,14 @@ impl Kubeconfig {
 
     /// The text that is published.
     pub fn write(&self) -> String {
-        let whole = json!({
+        let document = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": self.current,
             "clusters": list(&self.clusters, "cluster"),
             "contexts": list(&self.contexts, "context"),
             "users": list(&self.users, "user"),
         });
         // JSON is YAML too; nothing in it keeps the other from being written.
-        to_yaml(&whole).unwrap_or_else(|_| whole.to_string())
+        to_yaml(&document).unwrap_or_else(|_| document.to_string())
     }
 }
 

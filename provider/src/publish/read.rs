@@ -12,9 +12,9 @@ use super::{CredentialsNamespace, CredentialsSource, SecretOwner, kubeconfig, re
 use crate::{
     account::{
         admin::AdminKubeconfig,
-        callers::GuestLimiter,
-        reach::is_unauthorized,
-        stamp::{TokenFingerprint, kubeconfig_digest},
+        fingerprint::{TokenFingerprint, kubeconfig_digest},
+        guest_client::is_unauthorized,
+        guest_limiter::GuestLimiter,
     },
     caches::source_revision,
     ephemeral_cluster::credentials::Published,
@@ -122,7 +122,7 @@ impl Reader<'_> {
         published: &mut Published,
     ) -> Result<(), Error> {
         let Published::Ours { revision, source_revision: made_from } = &*published else { return Ok(()) };
-        let says_so = match source {
+        let matches_source = match source {
             CredentialsSource::Complete(credentials) => {
                 made_from.as_ref() == Some(&credentials.source_revision)
             }
@@ -133,7 +133,7 @@ impl Reader<'_> {
         };
         // A Secret that somebody edited has another resourceVersion than the announced one.
         let untouched = announced == Some(revision);
-        if untouched || !says_so {
+        if untouched || !matches_source {
             return Ok(());
         }
         let stored = self.secret(lookup::get_opt(&self.vault.secrets(), &owner.secret_name())).await?;

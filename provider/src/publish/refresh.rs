@@ -22,9 +22,9 @@ use tokio::time::sleep;
 
 use super::kubeconfig::rewritten;
 use crate::{
-    account::stamp::TokenFingerprint,
+    account::fingerprint::TokenFingerprint,
     caches::source_revision,
-    controller::pass::catch_panic,
+    controller::reconcile::catch_panic,
     ephemeral_cluster::credentials::SUFFIX,
     execute::{Cause, Error, Reason, with_timeout},
     hub::patching,

@@ -18,12 +18,12 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
     execute::{PublicApiServer, issue, record_revision},
-    next::{SpacePlan, plan},
     observe::{self, KIND, owner},
-    seen::{SpaceGauge, SpaceState},
+    plan::{SpacePlan, plan},
+    state::{SpaceGauge, SpaceState},
 };
 use crate::{
-    account::callers::GuestLimiter,
+    account::guest_limiter::GuestLimiter,
     config::Spaces,
     ephemeral_cluster::credentials::{Published, SUFFIX},
     execute::{Cause, Error, Reason, with_timeout},
@@ -68,11 +68,12 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 }
 
 async fn run_until(options: Options, metrics: Metrics, stop: Running) {
-    let seen = Arc::new(SpaceGauge::default());
-    metrics.attach_spaces(&seen);
+    let gauge = Arc::new(SpaceGauge::default());
+    metrics.attach_spaces(&gauge);
     let Options { client, config, now } = options;
     let vault = CredentialsNamespace::new(client, &config.credentials_namespace);
-    let controller = SpaceController { vault, config, now, seen, metrics, callers: GuestLimiter::default() };
+    let controller =
+        SpaceController { vault, config, now, seen: gauge, metrics, callers: GuestLimiter::default() };
     let (sender, happened) = unbounded_channel();
     let watches = async {
         tokio::join!(controller.watch_namespaces(sender.clone()), controller.watch_secrets(sender.clone()));
@@ -143,8 +144,8 @@ impl SpaceController {
             tracing::info!(namespace = name, "removed the credentials of a space that is gone");
             return Ok(Some(DEBOUNCE));
         }
-        let asked = space.as_ref().filter(|space| space.asked && !space.going);
-        let (Some(space), Some(namespace)) = (asked, namespace.as_ref()) else {
+        let requested = space.as_ref().filter(|space| space.asked && !space.going);
+        let (Some(space), Some(namespace)) = (requested, namespace.as_ref()) else {
             self.seen.record(name, None);
             // The published Secret is removed with the namespace. No event reports the final removal of the namespace.
             return Ok(labelled.map(|_| NET));
@@ -172,8 +173,8 @@ impl SpaceController {
             }
             SpacePlan::Wait(until) => {
                 self.seen.record(name, Some(SpaceState::Published));
-                let left = Duration::try_from(until.duration_since(now)).unwrap_or(Duration::ZERO);
-                Ok(Some(left.min(NET)))
+                let remaining = Duration::try_from(until.duration_since(now)).unwrap_or(Duration::ZERO);
+                Ok(Some(remaining.min(NET)))
             }
             SpacePlan::Blocked(whose) => {
                 self.seen.record(name, Some(SpaceState::Blocked));

@@ -6,8 +6,8 @@ mod walk;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use provider_testplatform::cleanup::{
-    next::{Claim, CleanupPlan, Fate, MOST_RUNS, Remark, Run, plan},
     observe,
+    plan::{Claim, CleanupPlan, Fate, MOST_RUNS, Remark, Run, plan},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{cleanup::note, duration::GoDuration};

@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 use provider_testplatform::{
     account::{
-        next::{
+        fingerprint::TokenFingerprint,
+        plan::{
             AccountObject, AccountObjects, AccountState, AccountStep, ObjectState, TokenCheck, TokenDue,
             TokenError, plan, token_due,
         },
-        stamp::TokenFingerprint,
     },
     ephemeral_cluster::credentials::Published,
 };

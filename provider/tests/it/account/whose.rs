@@ -2,7 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
-    account::{CredentialsOwner, Issue, admin::AdminKubeconfig, credentials_owner, stamp::TokenFingerprint},
+    account::{
+        CredentialsOwner, Issue, admin::AdminKubeconfig, credentials_owner, fingerprint::TokenFingerprint,
+    },
     ephemeral_cluster::credentials::Published,
     publish::{CredentialsOperation, CredentialsSource, compare, follow},
 };

@@ -8,7 +8,7 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use provider_testplatform::{
-    account::stamp::TokenFingerprint,
+    account::fingerprint::TokenFingerprint,
     metrics::Metrics,
     publish::{kubeconfig::rewritten, refresh},
 };

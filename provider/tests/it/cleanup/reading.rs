@@ -2,8 +2,8 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use provider_testplatform::cleanup::{
-    next::{Fate, Run, RunKind},
     observe,
+    plan::{Fate, Run, RunKind},
 };
 use rstest::rstest;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::cluster_pool::{
     clusters::{PoolCluster, PoolClusters},
-    next::{PoolPlan, plan},
+    plan::{PoolPlan, plan},
     pool::Pool,
 };
 use testplatform_apis::{
