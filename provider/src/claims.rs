@@ -164,8 +164,8 @@ impl ClaimController {
         let ClaimInlets { claims, orphans, writers } = inlets;
         let work = async |stopped: tokio::sync::watch::Receiver<()>| {
             self.wait_for_caches().await;
-            let name_of = |gone: &ObjectRef<DynamicObject>| {
-                claim_key(gone.namespace.as_deref().unwrap_or_default(), &gone.name)
+            let name_of = |deleted: &ObjectRef<DynamicObject>| {
+                claim_key(deleted.namespace.as_deref().unwrap_or_default(), &deleted.name)
             };
             let looks = run_reconciler(
                 self,
@@ -173,7 +173,7 @@ impl ClaimController {
                 requests(claims, object_ref).take_until(Box::pin(until_stopped(stopped.clone()))),
                 WORKERS,
                 |claim, controller| Box::pin(async move { controller.reconcile_claim(claim).await }),
-                |gone| self.queue.forget(&name_of(gone)),
+                |deleted| self.queue.forget(&name_of(deleted)),
             );
             let namespace = self.hub.credentials_namespace().namespace().to_owned();
             let sweeps = run_reconciler(
@@ -183,7 +183,7 @@ impl ClaimController {
                     .take_until(Box::pin(until_stopped(stopped))),
                 CONCURRENCY_OF_ORPHANS,
                 |secret, controller| Box::pin(async move { controller.reconcile_secret(secret).await }),
-                |gone| self.orphans.forget(&gone.name),
+                |deleted| self.orphans.forget(&deleted.name),
             );
             tokio::join!(looks, sweeps);
             self.observer.callers.wait_idle().await;

@@ -92,7 +92,7 @@ impl Observer {
         }
         let orphaned_site = if job_is_missing { self.find_orphaned_namespace(&bound)? } else { None };
         let settings = Arc::clone(&self.settings);
-        let world = ObservedState {
+        let observed = ObservedState {
             settings,
             jobs: job_sites,
             fresh,
@@ -101,7 +101,7 @@ impl Observer {
             orphaned_site,
             published,
         };
-        Ok(Some((object, world)))
+        Ok(Some((object, observed)))
     }
 
     /// The object and its jobs, from the API server.

@@ -80,7 +80,7 @@ pub enum TokenCheck {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccountState {
     /// Observed objects; None before the first observation.
-    pub seen: Option<AccountObjects>,
+    pub objects: Option<AccountObjects>,
     /// Whether there is a token.
     pub token: bool,
     /// How the cluster took it; none before it was tried.
@@ -121,11 +121,11 @@ pub enum AccountStep {
 
 /// Plans the next step.
 pub fn plan(known: &AccountState) -> AccountStep {
-    let Some(seen) = &known.seen else { return AccountStep::Look };
-    if !seen.has_role {
+    let Some(objects) = &known.objects else { return AccountStep::Look };
+    if !objects.has_role {
         return AccountStep::Stop(TokenError::NoRole);
     }
-    for (thing, found) in AccountObject::ALL.into_iter().zip(seen.things) {
+    for (thing, found) in AccountObject::ALL.into_iter().zip(objects.things) {
         match found {
             ObjectState::Right => {}
             ObjectState::Absent => return AccountStep::Make(thing),

@@ -91,17 +91,17 @@ pub async fn issue_token(cluster: &impl DeliveredCluster) -> Result<Token, Token
     for _ in 0..STEPS {
         let step = plan(&known);
         match (step, &token) {
-            (AccountStep::Look, _) => known.seen = Some(cluster.read_objects().await?),
+            (AccountStep::Look, _) => known.objects = Some(cluster.read_objects().await?),
             // A finalizer may keep the old object: creating a new one next to it would fail.
             (AccountStep::Remove(thing), _) => {
                 cluster.delete_object(thing).await?;
-                known.seen = None;
+                known.objects = None;
             }
             (AccountStep::Make(thing), _) => {
                 if cluster.create_object(thing).await? {
                     record_created(&mut known, thing);
                 } else {
-                    known.seen = None;
+                    known.objects = None;
                 }
             }
             (AccountStep::Ask, _) | (AccountStep::Verify | AccountStep::Take, None) => {
@@ -117,7 +117,8 @@ pub async fn issue_token(cluster: &impl DeliveredCluster) -> Result<Token, Token
 }
 
 fn record_created(known: &mut AccountState, thing: AccountObject) {
-    let places = known.seen.iter_mut().flat_map(|seen| AccountObject::ALL.into_iter().zip(&mut seen.things));
+    let places =
+        known.objects.iter_mut().flat_map(|objects| AccountObject::ALL.into_iter().zip(&mut objects.things));
     for (_, place) in places.filter(|(other, _)| *other == thing) {
         *place = ObjectState::Right;
     }

@@ -195,13 +195,13 @@ impl BuildCluster {
         let api: Api<PartialObjectMeta<Namespace>> = Api::all(self.client());
         let config = Config::default().labels(ci_operator::JOB_ID);
         watch::keep_watching(api, config, &self.health[0], |event| {
-            let (whole, gone) = (matches!(event, Event::InitDone), job_of_deleted(&event));
+            let (is_listed, gone) = (matches!(event, Event::InitDone), job_of_deleted(&event));
             let jobs: Vec<String> = {
                 let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
                 let keys = known.namespaces.apply_event(&event, namespace_info);
                 keys.iter().filter_map(|key| known.namespaces.get(key)).map(|p| p.job.clone()).collect()
             };
-            self.send_events(moved, whole, jobs.into_iter().chain(gone));
+            self.send_events(moved, is_listed, jobs.into_iter().chain(gone));
         })
         .await;
     }

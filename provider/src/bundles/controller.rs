@@ -68,8 +68,8 @@ struct BundleController {
     now: fn() -> Timestamp,
     metrics: Metrics,
     teller: EventPublisher,
-    seen: Arc<BundleGauge>,
-    orders: RequestWatch,
+    gauge: Arc<BundleGauge>,
+    requests: RequestWatch,
     /// The Secret that is published for the cluster of an order.
     secrets: Mutex<BTreeMap<String, String>>,
 }
@@ -96,8 +96,8 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
         now,
         metrics: metrics.clone(),
         teller: EventPublisher { client, patience, instance, metrics },
-        seen: Arc::clone(&states),
-        orders: RequestWatch::new(REQUEST_KEYS),
+        gauge: Arc::clone(&states),
+        requests: RequestWatch::new(REQUEST_KEYS),
         secrets: Mutex::default(),
     };
     let (sender, happened) = unbounded_channel();
@@ -123,7 +123,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
 impl BundleController {
     async fn watch_requests(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
         let client = self.client.clone();
-        self.orders.watch(client, namespace, health, sender, |key| self.forget_request(key)).await;
+        self.requests.watch(client, namespace, health, sender, |key| self.forget_request(key)).await;
     }
 
     /// Watches published Secrets: a request may wait for one.
@@ -144,17 +144,17 @@ impl BundleController {
 
     fn forget_request(&self, key: &str) {
         lock(&self.secrets).remove(key);
-        self.seen.record(key, None);
+        self.gauge.record(key, None);
     }
 
     /// Reconciles a request, and returns the next action.
     async fn reconcile(&self, key: &str) -> Action {
-        if !self.orders.contains(key) {
+        if !self.requests.contains(key) {
             return Action::AwaitChange;
         }
         let passed = self.reconcile_request(key).await;
         // The object may be deleted meanwhile, and nothing would forget it then.
-        if !self.orders.contains(key) {
+        if !self.requests.contains(key) {
             self.forget_request(key);
         }
         match passed {
@@ -201,8 +201,8 @@ impl BundleController {
             step = plan(&map, &access, Some(&progress), (self.now)());
         }
         let record_state = |state: Option<State>| {
-            if self.orders.contains(key) {
-                self.seen.record(key, Some(state.into()));
+            if self.requests.contains(key) {
+                self.gauge.record(key, Some(state.into()));
             }
         };
         match step {

@@ -132,24 +132,24 @@ pub enum BundleRelease {
     GivenUp,
 }
 
-/// Plans the next step of a request. `looked` is the progress of the apply that was planned before, on the same `map` and `here`.
+/// Plans the next step of a request. `progress` is the progress of the apply that was planned before, on the same `map` and `access`.
 pub fn plan(
     map: &BundleRequest,
-    here: &ClusterAccess,
-    looked: Option<&ApplyProgress>,
+    access: &ClusterAccess,
+    progress: Option<&ApplyProgress>,
     now: Timestamp,
 ) -> BundlePlan {
     match (map.deleted, map.has_finalizer) {
-        (Some(deleted), true) => plan_pre_delete(map, here, looked, deleted, now),
+        (Some(deleted), true) => plan_pre_delete(map, access, progress, deleted, now),
         (Some(_), false) => BundlePlan::AwaitChange,
-        (None, _) => plan_post_install(map, here, looked, now),
+        (None, _) => plan_post_install(map, access, progress, now),
     }
 }
 
 fn plan_post_install(
     map: &BundleRequest,
-    here: &ClusterAccess,
-    looked: Option<&ApplyProgress>,
+    access: &ClusterAccess,
+    progress: Option<&ApplyProgress>,
     now: Timestamp,
 ) -> BundlePlan {
     let order = match &map.order {
@@ -163,7 +163,7 @@ fn plan_post_install(
         }
     };
     let begun = map.report.state.is_some();
-    let stop = match here {
+    let stop = match access {
         ClusterAccess::Unknown => {
             let message = "the provider publishes no credentials of clusters of this kind in this namespace";
             return write_report(
@@ -198,7 +198,7 @@ fn plan_post_install(
     if map.report.state == Some(State::Applied) || report_invalid_expression(order).is_some() {
         return BundlePlan::AwaitChange;
     }
-    match (looked, stop) {
+    match (progress, stop) {
         (None, None) => BundlePlan::Apply(BundleRange { list: BundlePhase::PostInstall, from: 0 }),
         (Some(ApplyProgress::All), None) => write_report(map, report_applied(now), Duration::ZERO),
         (Some(ApplyProgress::At(place, stop)), None) => report_pending(map, order, *place, stop, now),
@@ -248,15 +248,15 @@ fn report_pending(
 
 fn plan_pre_delete(
     map: &BundleRequest,
-    here: &ClusterAccess,
-    looked: Option<&ApplyProgress>,
+    access: &ClusterAccess,
+    progress: Option<&ApplyProgress>,
     deleted: Timestamp,
     now: Timestamp,
 ) -> BundlePlan {
     let list = BundlePhase::PreDelete;
     let Ok(order) = &map.order else { return BundlePlan::Release(BundleRelease::GivenUp) };
     let Some(first) = order.pre_delete.first() else { return BundlePlan::Release(BundleRelease::NotNeeded) };
-    let closed = match here {
+    let closed = match access {
         ClusterAccess::Unknown => return BundlePlan::Release(BundleRelease::GivenUp),
         ClusterAccess::Gone | ClusterAccess::Deleting => {
             return BundlePlan::Release(BundleRelease::NotNeeded);
@@ -275,7 +275,7 @@ fn plan_pre_delete(
             Duration::ZERO,
         );
     };
-    let (place, stop) = match (looked, closed) {
+    let (place, stop) = match (progress, closed) {
         (_, Some(stop)) => (before, stop),
         (None, None) => return BundlePlan::Apply(BundleRange { list, from: before }),
         (Some(ApplyProgress::All), None) => return BundlePlan::Release(BundleRelease::Done),

@@ -151,13 +151,13 @@ impl ClaimExecutor {
         Ok(())
     }
 
-    /// Deletes a published Secret whose claim is deleted. `gone` is the claim's uid.
-    pub async fn delete_orphaned_secret(&self, name: &str, gone: &str) -> Result<(), Error> {
+    /// Deletes a published Secret whose claim is deleted. `deleted_uid` is the claim's uid.
+    pub async fn delete_orphaned_secret(&self, name: &str, deleted_uid: &str) -> Result<(), Error> {
         let removed = delete_orphaned_secret(
             self.hub.credentials_namespace(),
             name,
             (GROUP, KIND),
-            gone,
+            deleted_uid,
             &self.callers,
         );
         with_timeout("sweep_credentials", self.patience, removed).await

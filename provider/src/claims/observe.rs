@@ -88,7 +88,7 @@ impl ClaimObserver {
         let queue = self.caches.claims_of(namespace, pool);
         let waits = |claim: &&Arc<ClusterClaim>| claim.is_waiting();
         let created = |claim: &Arc<ClusterClaim>| claim.metadata.creation_timestamp.as_ref().map(|t| t.0);
-        let world = ClaimState {
+        let observed = ClaimState {
             settings: self.settings,
             pool: self.caches.pool_of(&claim),
             queue: queue.iter().filter(waits).map(created).collect(),
@@ -97,7 +97,7 @@ impl ClaimObserver {
             source,
             published,
         };
-        Ok(Some((claim, world)))
+        Ok(Some((claim, observed)))
     }
 
     /// The credentials of a claimed cluster. `published` is put right where a cache or an annotation misleads.

@@ -32,10 +32,10 @@ impl ClaimController {
     }
 
     async fn reconcile_observed(&self, cached: Arc<ClusterClaim>, anew: bool) -> Result<Requeue, Error> {
-        let Some((claim, world)) = self.observer.observe_claim(cached, anew).await? else {
+        let Some((claim, observed)) = self.observer.observe_claim(cached, anew).await? else {
             return Ok(Requeue::OnChange);
         };
-        let step = plan::plan(&claim, &world, (self.now)());
+        let step = plan::plan(&claim, &observed, (self.now)());
         match self.executor.run(&claim, &step).await {
             Ok(forgone) => {
                 for error in forgone {

@@ -12,13 +12,13 @@ pub const MOST_RUNS: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// Retention after the last run; None: it cannot be read, or more runs own the claim than [are read](MOST_RUNS).
-    pub kept: Option<GoDuration>,
+    pub retention: Option<GoDuration>,
     /// Its namespace.
     pub namespace: String,
     /// The runs that own it.
     pub runs: Vec<Run>,
     /// `spec.tearDownCluster`.
-    pub asked: Option<bool>,
+    pub tear_down: Option<bool>,
     /// Since when it shows that it Failed, as far as that can be read; None: it did not.
     pub failed: Option<Option<Timestamp>>,
     /// Whether its cluster is being deleted or gone, or the claim itself is.
@@ -100,7 +100,7 @@ pub struct CleanupPlan {
     /// Whether the cluster is torn down.
     pub tear_down: bool,
     /// Remark for the claim's owner.
-    pub tell: Option<Remark>,
+    pub remark: Option<Remark>,
     /// When it will be time.
     pub due: Option<Timestamp>,
     /// Whether the runs still matter; if not, they need not be watched.
@@ -159,42 +159,42 @@ fn parse_since(note: &str) -> Option<Timestamp> {
 /// Plans the cleanup. `fates` are those of the runs that [concern](Claim::runs_to_read) the claim, in their order.
 pub fn plan(claim: &Claim, fates: &[Fate], now: Timestamp) -> CleanupPlan {
     // Somebody has ended it, or it ends by itself: there is nothing more to decide.
-    if claim.ends || claim.asked == Some(true) {
+    if claim.ends || claim.tear_down == Some(true) {
         return CleanupPlan::default();
     }
     let watching = CleanupPlan { follow: true, ..CleanupPlan::default() };
     let change = |wanted: Option<String>| (claim.note != wanted).then_some(wanted);
     // Another process may have written it, and a while ago. No honest writer records a time in the future.
     let read = |of: fn(&str) -> Option<Timestamp>| claim.note.as_deref().and_then(of).filter(|at| *at <= now);
-    let (noted, before) = (read(cleanup::since), read(parse_since));
+    let (recorded, before) = (read(cleanup::since), read(parse_since));
     // With cleanup switched off, no annotation may announce an end. The recorded time stays: its run may be gone, and the reference too.
     let off = || {
         let Some(runs) = format_runs(&claim.runs_to_read()) else { return change(claim.note.clone()) };
-        let since = noted.or(before).map(|at| format!(",{BEFORE}{}", cleanup::note(at)));
+        let since = recorded.or(before).map(|at| format!(",{BEFORE}{}", cleanup::note(at)));
         change(Some(runs + &since.unwrap_or_default()))
     };
-    let Some(kept) = claim.kept else {
-        return CleanupPlan { note: off(), tell: Some(Remark::Unreadable), ..CleanupPlan::default() };
+    let Some(retention) = claim.retention else {
+        return CleanupPlan { note: off(), remark: Some(Remark::Unreadable), ..CleanupPlan::default() };
     };
     if fates.contains(&Fate::Forbidden) {
-        return CleanupPlan { note: off(), tell: Some(Remark::Forbidden), ..watching };
+        return CleanupPlan { note: off(), remark: Some(Remark::Forbidden), ..watching };
     }
-    let failed = claim.failed.map(|shown| shown.filter(|at| *at <= now).or(noted).unwrap_or(now));
-    let Some(since) = unneeded_since(claim, fates, [noted, before], now).into_iter().chain(failed).min()
+    let failed = claim.failed.map(|shown| shown.filter(|at| *at <= now).or(recorded).unwrap_or(now));
+    let Some(since) = unneeded_since(claim, fates, [recorded, before], now).into_iter().chain(failed).min()
     else {
-        let tell = claim.runs.is_empty().then_some(Remark::NoOwner);
-        return CleanupPlan { note: change(format_runs(&claim.runs)), tell, ..watching };
+        let remark = claim.runs.is_empty().then_some(Remark::NoOwner);
+        return CleanupPlan { note: change(format_runs(&claim.runs)), remark, ..watching };
     };
     let since = Timestamp::from_second(since.as_second()).unwrap_or(since);
     let note = change(Some(cleanup::note(since)));
     // A time beyond the maximum never comes.
-    let Ok(due) = since.checked_add(kept.get()) else { return CleanupPlan { note, ..watching } };
+    let Ok(due) = since.checked_add(retention.get()) else { return CleanupPlan { note, ..watching } };
     if now < due {
-        return CleanupPlan { note, tell: Some(Remark::Planned(due)), due: Some(due), ..watching };
+        return CleanupPlan { note, remark: Some(Remark::Planned(due)), due: Some(due), ..watching };
     }
-    let opted_out = claim.asked == Some(false);
-    let tell = if opted_out { Remark::Held } else { Remark::TornDown };
-    CleanupPlan { note, tear_down: !opted_out, tell: Some(tell), due: None, follow: true }
+    let opted_out = claim.tear_down == Some(false);
+    let remark = if opted_out { Remark::Held } else { Remark::TornDown };
+    CleanupPlan { note, tear_down: !opted_out, remark: Some(remark), due: None, follow: true }
 }
 
 /// Since when all runs are over. None: one goes on, or there is none. `remembered`: since when they were, and when they once were.
@@ -204,11 +204,11 @@ fn unneeded_since(
     remembered: [Option<Timestamp>; 2],
     now: Timestamp,
 ) -> Option<Timestamp> {
-    let [noted, _] = remembered;
+    let [recorded, _] = remembered;
     let (own, former) = fates.split_at(claim.runs.len().min(fates.len()));
     let own = own.iter().map(|fate| match fate {
-        Fate::Over(at) => Some(at.or(noted).unwrap_or(now)),
-        Fate::Gone => Some(noted.unwrap_or(now)),
+        Fate::Over(at) => Some(at.or(recorded).unwrap_or(now)),
+        Fate::Gone => Some(recorded.unwrap_or(now)),
         Fate::Runs | Fate::Forbidden => None,
     });
     // Former runs count only if they are gone: somebody removed the reference to the others, and needs the cluster.

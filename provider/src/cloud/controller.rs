@@ -67,7 +67,7 @@ struct CloudController {
     options: Options,
     metrics: Metrics,
     teller: EventPublisher,
-    seen: Arc<CredentialGauge>,
+    gauge: Arc<CredentialGauge>,
     /// The versions of ConfigMaps: what is in one has none of its own.
     known: Mutex<BTreeMap<String, String>>,
     /// The versions of ConfigMaps that we have written ourselves.
@@ -92,7 +92,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
         options,
         metrics: metrics.clone(),
         teller: EventPublisher { client, patience, instance, metrics },
-        seen: Arc::clone(&states),
+        gauge: Arc::clone(&states),
         known: Mutex::default(),
         written: Mutex::default(),
     };
@@ -165,7 +165,7 @@ impl CloudController {
     fn forget_request(&self, key: &str) {
         lock(&self.known).remove(key);
         lock(&self.written).remove(key);
-        self.seen.record(key, None);
+        self.gauge.record(key, None);
     }
 
     /// Reconciles a request, and returns the next action.
@@ -301,7 +301,7 @@ impl CloudController {
         report.since = if same { before.since.or(Some(worker.now)) } else { Some(worker.now) };
         worker.write_report(&report).await?;
         if lock(&self.known).contains_key(key) {
-            self.seen.record(key, report.state);
+            self.gauge.record(key, report.state);
         }
         if same {
             return Ok(());

@@ -165,7 +165,7 @@ fn create_credential(
             None => {}
         }
         let Some(Ok(found)) = known.listed.get(issuer) else { return CredentialStep::List(issuer.clone()) };
-        if let Some((through, with)) = &known.noted
+        if let Some((through, with)) = &known.announced
             && through == issuer
         {
             return CredentialStep::Mint(issuer.clone(), *with);

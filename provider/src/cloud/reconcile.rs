@@ -128,7 +128,7 @@ pub async fn reconcile_credential<B: CredentialBackend + Sync>(
             CredentialStep::Announce(record, issuer, number) => {
                 both.write_record(&record).await?;
                 scene.set_stored(record, false);
-                known.noted = Some((issuer, number));
+                known.announced = Some((issuer, number));
             }
             CredentialStep::Mint(issuer, number) => {
                 let made = both.issue_credential(&issuer, number).await;

@@ -40,20 +40,21 @@ use crate::{
 };
 
 /// Plans the next step of a ClusterClaim.
-pub fn plan(claim: &ClusterClaim, world: &ClaimState, now: Timestamp) -> ClaimPlan {
-    let published = matches!(world.published, Published::Ours { .. });
+pub fn plan(claim: &ClusterClaim, observed: &ClaimState, now: Timestamp) -> ClaimPlan {
+    let published = matches!(observed.published, Published::Ours { .. });
     let unreadable =
-        claim.spec.error.is_some() || claim.status.error.is_some() || !is_readable(&world.deployment);
+        claim.spec.error.is_some() || claim.status.error.is_some() || !is_readable(&observed.deployment);
     if claim.uid().is_empty() || unreadable || !(claim.is_marked() || published) {
         return ClaimPlan::default();
     }
-    let ownership = match &world.deployment {
+    let ownership = match &observed.deployment {
         DeploymentState::Here(deployment) => Some(ownership::of(claim, deployment)),
         DeploymentState::Unassigned | DeploymentState::Gone => None,
     };
-    let mut pass = ClaimPlanner { claim, world, stored: report::stored(claim), step: ClaimPlan::default() };
-    let mut status = report::of(claim, world, ownership);
-    let is_reported = pass.credentials(decide_credentials(claim, world, ownership, now), &mut status);
+    let mut pass =
+        ClaimPlanner { claim, observed, stored: report::stored(claim), step: ClaimPlan::default() };
+    let mut status = report::of(claim, observed, ownership);
+    let is_reported = pass.credentials(decide_credentials(claim, observed, ownership, now), &mut status);
     if ownership == Some(Ownership::Mismatch) && pass.stored.ownership != ownership {
         pass.emit(ClaimEventReason::OwnershipMismatch, sentence(Blocked::OwnershipMismatch));
     }
@@ -64,13 +65,13 @@ pub fn plan(claim: &ClusterClaim, world: &ClaimState, now: Timestamp) -> ClaimPl
         // They concern annotations that are not written in this reconcile.
         pass.step.events.clear();
     }
-    if let Some(wait) = recheck_after(&world.source, &world.published, has_run_since(claim), now) {
+    if let Some(wait) = recheck_after(&observed.source, &observed.published, has_run_since(claim), now) {
         pass.within(Requeue::after(wait));
     }
     // Last: a failed resume is still reported.
     pass.resume(ownership, now);
-    if may_read(claim, &world.deployment) {
-        pass.within(Requeue::after(world.settings.poll));
+    if may_read(claim, &observed.deployment) {
+        pass.within(Requeue::after(observed.settings.poll));
     }
     pass.step
 }
@@ -115,7 +116,7 @@ fn is_readable(deployment: &DeploymentState) -> bool {
 
 fn decide_credentials(
     claim: &ClusterClaim,
-    world: &ClaimState,
+    observed: &ClaimState,
     ownership: Option<Ownership>,
     now: Timestamp,
 ) -> CredentialsDecision {
@@ -124,7 +125,7 @@ fn decide_credentials(
     if claim.is_deleted() {
         return withdraw(Blocked::NotRunning, "the ClusterClaim is being deleted");
     }
-    let deployment = match &world.deployment {
+    let deployment = match &observed.deployment {
         DeploymentState::Unassigned => return plain(Blocked::NotAssigned),
         DeploymentState::Gone => return withdraw(Blocked::NotRunning, "the ClusterDeployment is gone"),
         DeploymentState::Here(deployment) => deployment,
@@ -142,13 +143,13 @@ fn decide_credentials(
     if deployment.is_ending() {
         return withdraw(Blocked::NotRunning, "the cluster is being deleted");
     }
-    if !may_read(claim, &world.deployment) {
+    if !may_read(claim, &observed.deployment) {
         let reason =
             if lacks_references(claim, deployment) { Blocked::MetadataMissing } else { Blocked::NotRunning };
         return CredentialsDecision::Leave(reason, sentence(reason).to_owned());
     }
     let unread = || CredentialsDecision::Leave(Blocked::NotRunning, sentence(Blocked::NotRunning).to_owned());
-    compare(&world.source, &world.published, now).unwrap_or_else(unread)
+    compare(&observed.source, &observed.published, now).unwrap_or_else(unread)
 }
 
 /// Whether Hive cannot grant the provider access, because the cluster does not name its Secrets yet. The claim then stays Pending without a
@@ -164,7 +165,7 @@ fn lacks_references(claim: &ClusterClaim, deployment: &ClusterDeployment) -> boo
 
 struct ClaimPlanner<'a> {
     claim: &'a ClusterClaim,
-    world: &'a ClaimState,
+    observed: &'a ClaimState,
     stored: HiveStatus,
     step: ClaimPlan,
 }
@@ -187,12 +188,12 @@ impl ClaimPlanner<'_> {
     /// Plans the operations on the credentials, and their report. Returns false if the next reconcile reports the rest, which the Secret's own
     /// event triggers and which knows its revision.
     fn credentials(&mut self, verdict: CredentialsDecision, status: &mut HiveStatus) -> bool {
-        let ClaimState { source, published, .. } = self.world;
+        let ClaimState { source, published, .. } = self.observed;
         let followed = follow(self.claim.name(), verdict, source, published, &self.stored);
         self.step.actions.extend(followed.actions.into_iter().map(ClaimOperation::from));
         self.step.events.extend(followed.events);
-        let Some(told) = followed.told else { return false };
-        (status.credentials, status.blocking_reason) = (told.report, told.blocked);
+        let Some(reported) = followed.status else { return false };
+        (status.credentials, status.blocking_reason) = (reported.report, reported.blocked);
         true
     }
 
@@ -202,16 +203,16 @@ impl ClaimPlanner<'_> {
         let recorded =
             self.stored.provision_failure.clone().map(|failure| FailureRecord { failure, diagnostics });
         let before = recorded.clone();
-        let last = match (&self.world.deployment, ownership) {
+        let last = match (&self.observed.deployment, ownership) {
             (DeploymentState::Unassigned, _) => {
-                failure::last(self.claim, self.world.unclaimed.iter().map(AsRef::as_ref), recorded, now)
+                failure::last(self.claim, self.observed.unclaimed.iter().map(AsRef::as_ref), recorded, now)
             }
             (DeploymentState::Here(deployment), Some(Ownership::Confirmed))
                 if !deployment.spec.value.installed =>
             {
                 failure::last(self.claim, std::iter::once(deployment.as_ref()), recorded, now)
             }
-            (DeploymentState::Here(deployment), _) if may_read(self.claim, &self.world.deployment) => {
+            (DeploymentState::Here(deployment), _) if may_read(self.claim, &self.observed.deployment) => {
                 recorded.filter(|recorded| recorded.failure.cluster_deployment == deployment.name())
             }
             (DeploymentState::Here(_) | DeploymentState::Gone, _) => recorded,
@@ -228,7 +229,7 @@ impl ClaimPlanner<'_> {
 
     /// Lets a cluster run again that was put to sleep while it is in use, if the claim asks for that.
     fn resume(&mut self, ownership: Option<Ownership>, now: Timestamp) {
-        let DeploymentState::Here(deployment) = &self.world.deployment else { return };
+        let DeploymentState::Here(deployment) = &self.observed.deployment else { return };
         let ends = self.claim.is_deleted() || deployment.is_ending();
         let served =
             reported_condition(self.claim, conditions::PENDING).is_some_and(ObservedCondition::is_false);
@@ -236,7 +237,8 @@ impl ClaimPlanner<'_> {
             return;
         }
         let Some(since) = deployment.asleep_since().filter(|_| !deployment.power_is_paused()) else { return };
-        let awake = since.map_or(now, |since| since.saturating_add(self.world.settings.dwell).unwrap_or(now));
+        let awake =
+            since.map_or(now, |since| since.saturating_add(self.observed.settings.dwell).unwrap_or(now));
         if awake > now {
             self.within(Requeue::after(awake.duration_since(now)));
             return;
@@ -249,12 +251,12 @@ impl ClaimPlanner<'_> {
         self.step.actions.push(ClaimOperation::Emit(event(ClaimEventReason::ClusterResumed, note)));
     }
 
-    fn plan_annotations(&mut self, mut status: HiveStatus, noted: Option<FailureRecord>) {
-        let credentials_revision = match (&self.world.published, &status.credentials) {
+    fn plan_annotations(&mut self, mut status: HiveStatus, last_failure: Option<FailureRecord>) {
+        let credentials_revision = match (&self.observed.published, &status.credentials) {
             (Published::Ours { revision, .. }, Some(_)) => Some(revision.clone()),
             (Published::Ours { .. } | Published::Absent | Published::Foreign(_), _) => None,
         };
-        let (provision_failure, diagnostics) = noted.map(|n| (n.failure, n.diagnostics)).unzip();
+        let (provision_failure, diagnostics) = last_failure.map(|n| (n.failure, n.diagnostics)).unzip();
         status.provision_failure = provision_failure;
         // In a long queue everybody's numbers change whenever somebody comes or goes. That alone is no reason to write.
         if supply::is_near(self.stored.queue.as_ref(), status.queue.as_ref()) {

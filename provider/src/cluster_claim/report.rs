@@ -23,12 +23,12 @@ pub fn stored(claim: &ClusterClaim) -> HiveStatus {
 }
 
 /// The pool, the queue and the cluster.
-pub fn of(claim: &ClusterClaim, world: &ClaimState, ownership: Option<Ownership>) -> HiveStatus {
-    let mut status = HiveStatus { pool: Some(supply::pool(world)), ownership, ..HiveStatus::default() };
-    match &world.deployment {
+pub fn of(claim: &ClusterClaim, observed: &ClaimState, ownership: Option<Ownership>) -> HiveStatus {
+    let mut status = HiveStatus { pool: Some(supply::pool(observed)), ownership, ..HiveStatus::default() };
+    match &observed.deployment {
         DeploymentState::Unassigned => {
-            status.queue = supply::queue(claim, world);
-            status.supply = supply::supply(claim, world);
+            status.queue = supply::queue(claim, observed);
+            status.supply = supply::supply(claim, observed);
         }
         DeploymentState::Gone => {
             status.cluster_deployment =

@@ -42,7 +42,7 @@ pub struct PoolCluster {
     /// Whether it runs.
     pub running: bool,
     /// Whether it is being destroyed, or about to be.
-    pub going: bool,
+    pub is_deleted: bool,
     /// Why its installation failed, if it did.
     pub failure: Option<PoolFailure>,
 }
@@ -103,14 +103,14 @@ impl PoolCluster {
             claimed: !of.claim_name.is_empty(),
             installed: spec.installed,
             running: status.power_state == "Running",
-            going: marked || metadata.deletion_timestamp.is_some(),
+            is_deleted: marked || metadata.deletion_timestamp.is_some(),
             name: metadata.name,
         })
     }
 
     /// Whether it is available to claims.
     pub fn is_free(&self) -> bool {
-        !self.claimed && !self.going
+        !self.claimed && !self.is_deleted
     }
 }
 

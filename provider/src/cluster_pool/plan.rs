@@ -33,31 +33,31 @@ pub struct PoolPlan {
 }
 
 /// Plan for a pool.
-pub fn plan(pool: &Pool, world: &PoolClusters, now: Timestamp) -> PoolPlan {
+pub fn plan(pool: &Pool, observed: &PoolClusters, now: Timestamp) -> PoolPlan {
     let before = pool.known.clone().unwrap_or_default();
     let mut status = before.clone();
-    status.claimed = i64::try_from(world.clusters.iter().filter(|c| c.claimed).count()).ok();
-    status.namesakes.clone_from(&world.namesakes);
-    status.last_provision_failure = latest(world, before.last_provision_failure.as_ref());
-    status.provision_failure_overcome = overcome(&status, &before, world).then_some(true);
+    status.claimed = i64::try_from(observed.clusters.iter().filter(|c| c.claimed).count()).ok();
+    status.namesakes.clone_from(&observed.namesakes);
+    status.last_provision_failure = latest(observed, before.last_provision_failure.as_ref());
+    status.provision_failure_overcome = overcome(&status, &before, observed).then_some(true);
     if pool.deleting {
         // A deleted pool is not scaled.
         status.ceiling = None;
     } else {
-        let (rotation, emptied) = rotation::advance(pool, world, before.rotation.clone(), now);
+        let (rotation, emptied) = rotation::advance(pool, observed, before.rotation.clone(), now);
         status.rotation = rotation;
-        status.artifacts = artifacts(pool, world, before.artifacts.clone());
+        status.artifacts = artifacts(pool, observed, before.artifacts.clone());
         let (refresh, lowered) = if emptied.is_some() {
             // One thing at a time: an emptied pool has nothing to refresh.
             (before.refresh.clone(), None)
         } else {
-            refresh::advance(pool, world, status.artifacts.as_ref(), now)
+            refresh::advance(pool, observed, status.artifacts.as_ref(), now)
         };
         let done = |r: &RefreshReport| r.phase == RefreshPhase::Done && r.started_at.is_some();
         let just = refresh.as_ref().filter(|r| done(r) && before.refresh.as_ref() != Some(*r));
         if just.is_some() {
             // Every cluster was made from what is there now.
-            status.artifacts = artifacts(pool, world, None);
+            status.artifacts = artifacts(pool, observed, None);
         }
         status.refresh = refresh;
         status.ceiling = emptied.or(lowered);
@@ -72,28 +72,28 @@ pub fn plan(pool: &Pool, world: &PoolClusters, now: Timestamp) -> PoolPlan {
 }
 
 /// Newest failure ever observed. Hive destroys the cluster that has the evidence.
-fn latest(world: &PoolClusters, known: Option<&PoolFailure>) -> Option<PoolFailure> {
-    let failures = world.clusters.iter().filter_map(|c| c.failure.as_ref());
+fn latest(observed: &PoolClusters, known: Option<&PoolFailure>) -> Option<PoolFailure> {
+    let failures = observed.clusters.iter().filter_map(|c| c.failure.as_ref());
     failures.chain(known).max_by_key(|f| (f.time, f.cluster_deployment.clone(), f.attempt)).cloned()
 }
 
 /// Whether a cluster that was started after the failure was installed. Such a cluster may be claimed and deleted by now. A failure without a
 /// time is never overcome.
-fn overcome(status: &PoolStatus, before: &PoolStatus, world: &PoolClusters) -> bool {
+fn overcome(status: &PoolStatus, before: &PoolStatus, observed: &PoolClusters) -> bool {
     let Some(failure) = &status.last_provision_failure else { return false };
     let was = before.provision_failure_overcome == Some(true)
         && before.last_provision_failure.as_ref() == Some(failure);
     let younger = |c: &PoolCluster| c.installed && failure.time.is_some_and(|at| c.created > at);
-    was || world.clusters.iter().any(younger)
+    was || observed.clusters.iter().any(younger)
 }
 
 /// Release image of the ClusterImageSet, together with the one at the creation of the clusters.
-fn artifacts(pool: &Pool, world: &PoolClusters, known: Option<Artifacts>) -> Option<Artifacts> {
+fn artifacts(pool: &Pool, observed: &PoolClusters, known: Option<Artifacts>) -> Option<Artifacts> {
     if pool.request.on_artifact_change == Some(OnArtifactChange::Ignore) {
         return None;
     }
     // An unreadable image counts as unchanged.
-    let Some(release) = &world.release_image else { return known };
+    let Some(release) = &observed.release_image else { return known };
     match known.filter(|k| k.image_set == pool.image_set) {
         Some(known) => Some(Artifacts { changed: known.release_image != *release, ..known }),
         None => Some(Artifacts {

@@ -226,8 +226,8 @@ impl ClusterController {
         let ClusterInlets { clusters, orphans, writers } = inlets;
         let work = async |stopped: watch::Receiver<()>| {
             self.begin().await;
-            let name_of = |gone: &ObjectRef<DynamicObject>| {
-                format!("{}/{}", gone.namespace.as_deref().unwrap_or_default(), gone.name)
+            let name_of = |deleted: &ObjectRef<DynamicObject>| {
+                format!("{}/{}", deleted.namespace.as_deref().unwrap_or_default(), deleted.name)
             };
             let reference = |key: &str| self.reference(key);
             let looks = run_reconciler(
@@ -236,7 +236,7 @@ impl ClusterController {
                 requests(clusters, reference).take_until(Box::pin(until_stopped(stopped.clone()))),
                 WORKERS,
                 |object, controller| Box::pin(async move { controller.reconcile_cluster(object).await }),
-                |gone| self.queue.forget(&name_of(gone)),
+                |deleted| self.queue.forget(&name_of(deleted)),
             );
             let secret = |name: &str| ObjectRef::<SecretMeta>::new(name).within(self.vault.namespace());
             let sweeps = run_reconciler(
@@ -245,7 +245,7 @@ impl ClusterController {
                 requests(orphans, secret).take_until(Box::pin(until_stopped(stopped))),
                 CONCURRENCY_OF_ORPHANS,
                 |secret, controller| Box::pin(async move { controller.reconcile_secret(secret).await }),
-                |gone| self.orphans.forget(&gone.name),
+                |deleted| self.orphans.forget(&deleted.name),
             );
             tokio::join!(looks, sweeps);
             self.observer.callers.wait_idle().await;

@@ -162,10 +162,11 @@ impl ClusterExecutor {
         }
     }
 
-    /// Deletes a published Secret whose cluster is deleted. `gone` is the uid of the cluster's object.
-    pub async fn delete_orphaned_secret(&self, name: &str, gone: &str) -> Result<(), Error> {
+    /// Deletes a published Secret whose cluster is deleted. `deleted_uid` is the uid of the cluster's object.
+    pub async fn delete_orphaned_secret(&self, name: &str, deleted_uid: &str) -> Result<(), Error> {
         let kind = self.backend.cluster_kind();
-        let removed = delete_orphaned_secret(&self.vault, name, (kind.group, kind.kind), gone, &self.callers);
+        let removed =
+            delete_orphaned_secret(&self.vault, name, (kind.group, kind.kind), deleted_uid, &self.callers);
         with_timeout("sweep_credentials", self.patience, removed).await
     }
 

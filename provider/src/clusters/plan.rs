@@ -62,38 +62,43 @@ pub struct ClusterAnnotations {
 }
 
 /// Plans the next step of a cluster.
-pub fn plan(kind: &dyn ClusterKind, object: &Cluster, world: &ClusterState, now: Timestamp) -> ClusterPlan {
-    if !is_ours(object, &world.published, &world.settings) || !is_readable(object, &world.holder) {
+pub fn plan(
+    kind: &dyn ClusterKind,
+    object: &Cluster,
+    observed: &ClusterState,
+    now: Timestamp,
+) -> ClusterPlan {
+    if !is_ours(object, &observed.published, &observed.settings) || !is_readable(object, &observed.holder) {
         return ClusterPlan::default();
     }
     let stored = stored(object);
-    let (source, waits) = source(kind, object, world, &stored, now);
-    let (verdict, again) = evaluate_credentials(kind, object, world, &source, now);
-    let followed = follow(object.name(), verdict, &source, &world.published, &stored);
+    let (source, waits) = source(kind, object, observed, &stored, now);
+    let (verdict, again) = evaluate_credentials(kind, object, observed, &source, now);
+    let followed = follow(object.name(), verdict, &source, &observed.published, &stored);
     let mut step = ClusterPlan {
         actions: followed.actions,
         events: followed.events,
         status: None,
         requeue: sooner(waits, again),
     };
-    if let Some(told) = followed.told {
-        let revision = match &world.published {
+    if let Some(reported) = followed.status {
+        let revision = match &observed.published {
             Published::Ours { revision, .. } => Some(revision.clone()),
             Published::Absent | Published::Foreign(_) => None,
         };
         step.status = Some(ClusterAnnotations {
-            credentials_revision: revision.filter(|_| told.report.is_some()),
+            credentials_revision: revision.filter(|_| reported.report.is_some()),
             status: HiveStatus {
-                credentials: told.report,
-                blocking_reason: told.blocked,
+                credentials: reported.report,
+                blocking_reason: reported.blocked,
                 ..HiveStatus::default()
             },
         });
     }
-    if may_read(kind, object, world).is_some() {
-        step.requeue = sooner(step.requeue, Requeue::after(world.settings.poll));
+    if may_read(kind, object, observed).is_some() {
+        step.requeue = sooner(step.requeue, Requeue::after(observed.settings.poll));
     }
-    if let LatestEnd::Ahead(end) = LatestEnd::of(object, &world.settings, now) {
+    if let LatestEnd::Ahead(end) = LatestEnd::of(object, &observed.settings, now) {
         step.requeue = sooner(step.requeue, end);
     }
     step
@@ -110,16 +115,17 @@ pub fn is_ours(object: &Cluster, published: &Published, settings: &ClusterSettin
 pub fn may_read<'a>(
     kind: &dyn ClusterKind,
     object: &'a Cluster,
-    world: &'a ClusterState,
+    observed: &'a ClusterState,
 ) -> Option<&'a Cluster> {
-    let holder = match &world.holder {
+    let holder = match &observed.holder {
         HolderState::Itself => object,
         HolderState::Here(holder) => holder,
         HolderState::NotNamed | HolderState::Gone => return None,
     };
     let ends = object.is_deleted() || holder.is_deleted();
-    let runs = kind.runs(holder).is_ok() || ever_published(object, &world.published);
-    let ours = is_ours(object, &world.published, &world.settings) && is_readable(object, &world.holder);
+    let runs = kind.runs(holder).is_ok() || ever_published(object, &observed.published);
+    let ours =
+        is_ours(object, &observed.published, &observed.settings) && is_readable(object, &observed.holder);
     (ours && runs && !ends).then_some(holder)
 }
 
@@ -146,7 +152,7 @@ fn stored(object: &Cluster) -> HiveStatus {
 fn evaluate_credentials(
     kind: &dyn ClusterKind,
     object: &Cluster,
-    world: &ClusterState,
+    observed: &ClusterState,
     source: &CredentialsSource,
     now: Timestamp,
 ) -> (CredentialsDecision, Requeue) {
@@ -159,7 +165,7 @@ fn evaluate_credentials(
     if object.is_deleted() {
         return (withdraw(&format!("the {made} is being deleted")), Requeue::OnChange);
     }
-    match (&world.holder, kind.holder(object)) {
+    match (&observed.holder, kind.holder(object)) {
         (HolderState::Gone, _) => return (withdraw("the HostedCluster that it names does not exist"), soon),
         (HolderState::Here(holder), _) if holder.is_deleted() => {
             return (withdraw("the HostedCluster that it names is being deleted"), soon);
@@ -169,8 +175,8 @@ fn evaluate_credentials(
         }
         (HolderState::NotNamed | HolderState::Itself | HolderState::Here(_), _) => {}
     }
-    let Some(holder) = may_read(kind, object, world) else {
-        let why = match &world.holder {
+    let Some(holder) = may_read(kind, object, observed) else {
+        let why = match &observed.holder {
             HolderState::Itself => kind.runs(object),
             HolderState::Here(holder) => kind.runs(holder),
             HolderState::NotNamed | HolderState::Gone => Ok(()),
@@ -179,7 +185,7 @@ fn evaluate_credentials(
             Blocked::NotRunning,
             why.err().unwrap_or("it was not looked at").into(),
         );
-        let is_present = matches!(world.holder, HolderState::Here(_));
+        let is_present = matches!(observed.holder, HolderState::Here(_));
         return (verdict, if is_present { soon } else { Requeue::OnChange });
     };
     if let Err(why) = kind.place(holder) {
@@ -188,22 +194,22 @@ fn evaluate_credentials(
     let unread = || CredentialsDecision::Leave(Blocked::NotRunning, "it was not looked at".to_owned());
     let changed = holder.status.value.conditions.iter().filter_map(|c| c.last_transition_time).max();
     // Not of what is only waited for.
-    let recheck = recheck_after(&world.source, &world.published, changed, now);
+    let recheck = recheck_after(&observed.source, &observed.published, changed, now);
     let recheck = recheck.map_or(Requeue::OnChange, Requeue::after);
-    (compare(source, &world.published, now).unwrap_or_else(unread), recheck)
+    (compare(source, &observed.published, now).unwrap_or_else(unread), recheck)
 }
 
 /// The credentials as far as they count, and until when: while a password is waited for, they are not complete.
 fn source<'a>(
     kind: &dyn ClusterKind,
     object: &Cluster,
-    world: &'a ClusterState,
+    observed: &'a ClusterState,
     stored: &HiveStatus,
     now: Timestamp,
 ) -> (Cow<'a, CredentialsSource>, Requeue) {
-    let found = (Cow::Borrowed(&world.source), Requeue::OnChange);
-    let Some((reason, message)) = &world.lacks else { return found };
-    let place = may_read(kind, object, world).and_then(|holder| kind.place(holder).ok());
+    let found = (Cow::Borrowed(&observed.source), Requeue::OnChange);
+    let Some((reason, message)) = &observed.lacks else { return found };
+    let place = may_read(kind, object, observed).and_then(|holder| kind.place(holder).ok());
     match place.and_then(|place| password_deadline(&place, stored, now)) {
         Some(until) => (Cow::Owned(CredentialsSource::Blocked(*reason, message.clone())), until),
         None => found,
@@ -217,7 +223,7 @@ fn password_deadline(
     now: Timestamp,
 ) -> Option<Requeue> {
     let Password::Perhaps { since, .. } = &place.password else { return None };
-    if stored.credentials.as_ref().is_some_and(|told| told.password_available) {
+    if stored.credentials.as_ref().is_some_and(|reported| reported.password_available) {
         return Some(Requeue::OnChange);
     }
     // A time in the future only means that another clock wrote it.

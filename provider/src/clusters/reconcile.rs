@@ -39,10 +39,10 @@ impl ClusterController {
             // Its deletion is seen by the watch.
             return Ok(Requeue::after(SOON));
         }
-        let Some((object, world)) = self.observer.observe(cached, anew).await? else {
+        let Some((object, observed)) = self.observer.observe(cached, anew).await? else {
             return Ok(Requeue::OnChange);
         };
-        let step = plan::plan(self.kind, &object, &world, (self.now)());
+        let step = plan::plan(self.kind, &object, &observed, (self.now)());
         match self.executor.run(&object, &step).await {
             Ok(forgone) => {
                 for error in forgone {

@@ -33,13 +33,13 @@ impl Controller {
     }
 
     async fn reconcile_observed(&self, cached: Arc<EphemeralCluster>, anew: bool) -> Result<Requeue, Error> {
-        let Some((object, world)) = self.observer.observe(cached, anew).await? else {
+        let Some((object, observed)) = self.observer.observe(cached, anew).await? else {
             return Ok(Requeue::OnChange);
         };
         let now = (self.now)();
         let step = match &self.mode {
-            ControllerMode::Fulfil(_) => plan::plan(&object, &world, now),
-            ControllerMode::Proxy => proxy::plan_proxy(&object, &world, now),
+            ControllerMode::Fulfil(_) => plan::plan(&object, &observed, now),
+            ControllerMode::Proxy => proxy::plan_proxy(&object, &observed, now),
         };
         let outcome = match self.executor.run(Some(EphemeralCluster::clone(&object)), &step).await {
             Ok(outcome) => outcome,

@@ -63,11 +63,11 @@ pub(super) enum EndReason {
 }
 
 /// Plans the next step of an EphemeralCluster.
-pub fn plan(object: &EphemeralCluster, world: &ObservedState, now: Timestamp) -> Plan {
+pub fn plan(object: &EphemeralCluster, observed: &ObservedState, now: Timestamp) -> Plan {
     if object.uid().is_empty() {
         return Plan::default();
     }
-    let mut pass = Planner::new(object, world, now);
+    let mut pass = Planner::new(object, observed, now);
     if object.status.error.is_some() {
         unreadable::plan_unreadable(&mut pass);
         return pass.finish_without_status();
@@ -137,7 +137,8 @@ fn make_way(pass: &mut Planner<'_>, job: &Job) {
         }
     }
     // Tried until it is done, also when the end has begun since.
-    if is_for_another(pass.object, &job.prow_job) && matches!(pass.world.published, Published::Ours { .. }) {
+    if is_for_another(pass.object, &job.prow_job) && matches!(pass.observed.published, Published::Ours { .. })
+    {
         pass.afterwards.push(Operation::WithdrawCredentials);
     }
 }
@@ -298,6 +299,6 @@ fn creation_time(pass: &Planner<'_>) -> Timestamp {
 /// When there has to have been a cluster.
 fn provision_deadline(pass: &Planner<'_>) -> Timestamp {
     let timeout = duration(pass.object, ours::PROVISION_TIMEOUT);
-    let timeout = timeout.unwrap_or(pass.world.settings.provision_timeout);
+    let timeout = timeout.unwrap_or(pass.observed.settings.provision_timeout);
     after(creation_time(pass), timeout.saturating_add(MARGIN))
 }

@@ -46,26 +46,26 @@ pub(super) async fn observe_hub(client: &Client, config: &HubFacts) -> kube::Res
         let versions = served.get(kind.group)?;
         kind.versions.iter().copied().find(|version| versions.iter().any(|v| v == version))
     };
-    let mut world = HubState { trouble: api_server_problem(client).await, ..HubState::default() };
+    let mut observed = HubState { trouble: api_server_problem(client).await, ..HubState::default() };
     for backend in &config.backends {
         let kind = backend.cluster_kind();
         let found = match best(&kind) {
             Some(version) => count(client, *backend, version, config).await,
             None => not_served(&kind),
         };
-        world.backends.insert(*backend, found);
+        observed.backends.insert(*backend, found);
     }
     for (class, how) in &config.classes {
         let free = match &how.agents {
             Some(agents) => known_count(class, free(client, agents).await),
             None => None,
         };
-        world.classes.insert(class.clone(), free);
+        observed.classes.insert(class.clone(), free);
     }
     let counts_capi = config.backends.contains(&Backend::ClusterApi);
     let capi = best(&Backend::ClusterApi.cluster_kind()).filter(|_| counts_capi);
-    world.capi_version = capi.map(str::to_owned);
-    Ok(world)
+    observed.capi_version = capi.map(str::to_owned);
+    Ok(observed)
 }
 
 /// The versions of each API group.
@@ -144,7 +144,7 @@ async fn versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<S
                 None
             });
             let text = map.and_then(|map| map.data?.remove(SUPPORTED)).unwrap_or_default();
-            serde_json::from_str(&text).map(|told: Supported| told.versions).unwrap_or_default()
+            serde_json::from_str(&text).map(|supported: Supported| supported.versions).unwrap_or_default()
         }
         Backend::ClusterApi | Backend::Caas | Backend::Osac => vec![],
     }

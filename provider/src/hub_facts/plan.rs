@@ -22,8 +22,8 @@ pub struct FactsPlan {
 }
 
 /// Plans the facts. `known` are the published facts, if there are any that can be read; `period` is the interval between reconciles.
-pub fn plan(known: Option<&Facts>, world: &HubState, period: Duration, now: Timestamp) -> FactsPlan {
-    let facts = facts(known, world, now);
+pub fn plan(known: Option<&Facts>, observed: &HubState, period: Duration, now: Timestamp) -> FactsPlan {
+    let facts = facts(known, observed, now);
     let age = known.and_then(|known| known.written_at).map(|at| now.duration_since(at));
     // A time in the future is from another clock, and tells nothing about the write.
     let age = age.filter(|age| !age.is_negative());
@@ -38,20 +38,24 @@ pub fn plan(known: Option<&Facts>, world: &HubState, period: Duration, now: Time
     FactsPlan { write: write.then_some(facts), requeue: soon.unwrap_or(period).min(period) }
 }
 
-fn facts(known: Option<&Facts>, world: &HubState, now: Timestamp) -> Facts {
+fn facts(known: Option<&Facts>, observed: &HubState, now: Timestamp) -> Facts {
     let before = known.and_then(|known| known.health.as_ref());
-    let ready = world.trouble.is_none();
+    let ready = observed.trouble.is_none();
     let since = before.filter(|before| before.ready == ready).and_then(|before| before.since);
     Facts {
         written_at: Some(now),
-        health: Some(Health { ready, since: since.or(Some(now)), message: world.trouble.clone() }),
-        backends: world.backends.iter().map(|(b, found)| (b.as_str().to_owned(), backend(found))).collect(),
-        classes: world
+        health: Some(Health { ready, since: since.or(Some(now)), message: observed.trouble.clone() }),
+        backends: observed
+            .backends
+            .iter()
+            .map(|(b, found)| (b.as_str().to_owned(), backend(found)))
+            .collect(),
+        classes: observed
             .classes
             .iter()
             .map(|(name, free)| (name.clone(), ClassFacts { free: *free }))
             .collect(),
-        capi_version: world.capi_version.clone(),
+        capi_version: observed.capi_version.clone(),
     }
 }
 

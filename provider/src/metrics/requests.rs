@@ -43,8 +43,8 @@ impl<S: Copy + PartialEq> RequestMetrics<S> {
     }
 
     /// Reads the gauges from there. Counters start at zero, so that the first event shows as an increase.
-    pub fn attach(&self, seen: &Arc<StateGauge<S>>, outcomes: impl IntoIterator<Item = &'static str>) {
-        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
+    pub fn attach(&self, gauge: &Arc<StateGauge<S>>, outcomes: impl IntoIterator<Item = &'static str>) {
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(gauge);
         for outcome in outcomes {
             drop(self.outcomes.get_or_create(&RequestOutcomeLabel { outcome }));
         }

@@ -103,9 +103,9 @@ impl SecretSyncMetrics {
 
 impl Metrics {
     /// Reads the gauges of the secret sync from there. Counters start at zero, so that the first event shows as an increase.
-    pub fn attach_carries(&self, seen: &Arc<SecretSyncGauge>) {
+    pub fn attach_carries(&self, gauge: &Arc<SecretSyncGauge>) {
         let carries = &self.0.carries;
-        *carries.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
+        *carries.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(gauge);
         for at in SecretSyncState::ALL {
             drop(carries.looks.get_or_create(&SyncOutcomeLabel { outcome: at.as_str() }));
         }
@@ -136,10 +136,10 @@ impl Metrics {
     pub(super) fn refresh_carries(&self) {
         let metrics = &self.0.carries;
         let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        let Some(seen) = source else { return };
+        let Some(gauge) = source else { return };
         for at in SecretSyncState::ALL {
-            set(&metrics.count, &SyncStateLabel { state: at.as_str() }, seen.count_in(at));
+            set(&metrics.count, &SyncStateLabel { state: at.as_str() }, gauge.count_in(at));
         }
-        self.refresh_loops(&[], &seen.health);
+        self.refresh_loops(&[], &gauge.health);
     }
 }

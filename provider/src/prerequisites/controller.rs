@@ -70,8 +70,8 @@ struct PrerequisiteController {
     now: fn() -> Timestamp,
     metrics: Metrics,
     teller: EventPublisher,
-    seen: Arc<PrerequisiteGauge>,
-    orders: RequestWatch,
+    gauge: Arc<PrerequisiteGauge>,
+    requests: RequestWatch,
 }
 
 /// Runs until `stop`; what has begun is finished.
@@ -92,8 +92,8 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
         now,
         metrics: metrics.clone(),
         teller: EventPublisher { client: client.clone(), patience, instance, metrics },
-        seen: Arc::clone(&states),
-        orders: RequestWatch::new(MARKS),
+        gauge: Arc::clone(&states),
+        requests: RequestWatch::new(MARKS),
     };
     let (sender, happened) = unbounded_channel();
     let watching = namespaces
@@ -115,13 +115,13 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
 
 impl PrerequisiteController {
     async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
-        let on_delete = |key: &str| self.seen.record(key, None);
-        self.orders.watch(self.client.clone(), namespace, health, sender, on_delete).await;
+        let on_delete = |key: &str| self.gauge.record(key, None);
+        self.requests.watch(self.client.clone(), namespace, health, sender, on_delete).await;
     }
 
     /// Reconciles a request, and returns the next action.
     async fn reconcile(&self, key: &str) -> Action {
-        if !self.orders.contains(key) {
+        if !self.requests.contains(key) {
             return Action::AwaitChange;
         }
         match self.reconcile_request(key).await {
@@ -151,8 +151,8 @@ impl PrerequisiteController {
         let map = PrerequisiteRequest::read(&stored);
         let presence = self.cluster_presence(&map).await?;
         let mut step = plan(&map, presence, None, (self.now)());
-        if let Some(came) = self.execute_step(key, &map, &step).await {
-            step = plan(&map, presence, Some(&came), (self.now)());
+        if let Some(result) = self.execute_step(key, &map, &step).await {
+            step = plan(&map, presence, Some(&result), (self.now)());
         }
         let state = match &step {
             PrerequisitePlan::Write(note, _) => note.report.state,
@@ -173,12 +173,12 @@ impl PrerequisiteController {
             PrerequisitePlan::Release(how) => {
                 with_timeout("release_prerequisites", self.patience, MARKS.release(&maps, &stored)).await?;
                 self.released(key, &stored, how).await;
-                self.seen.record(key, None);
+                self.gauge.record(key, None);
                 return Ok(None);
             }
         };
-        if self.orders.contains(key) {
-            self.seen.record(key, Some(PrerequisiteState::of(&map, state)));
+        if self.requests.contains(key) {
+            self.gauge.record(key, Some(PrerequisiteState::of(&map, state)));
         }
         Ok(after)
     }
@@ -230,11 +230,11 @@ impl PrerequisiteController {
         match step {
             PrerequisitePlan::Apply(work) => {
                 let bundles: Vec<_> = work.of(order).map(|(_, bundle)| bundle).collect();
-                let looked = apply_bundles(bundles, 0, &own, until).await;
+                let progress = apply_bundles(bundles, 0, &own, until).await;
                 if *work == PrerequisiteSet::Prerequisites {
-                    self.log_drift(key, &looked);
+                    self.log_drift(key, &progress);
                 }
-                Some(StepResult::Applied(looked))
+                Some(StepResult::Applied(progress))
             }
             PrerequisitePlan::Remove => {
                 let bundles: Vec<_> =
@@ -249,8 +249,8 @@ impl PrerequisiteController {
     }
 
     /// The cluster lives, so that something of it is not as it was is for administrators alone.
-    fn log_drift(&self, key: &str, looked: &ApplyProgress) {
-        let ApplyProgress::At(_, stop) = looked else { return };
+    fn log_drift(&self, key: &str, progress: &ApplyProgress) {
+        let ApplyProgress::At(_, stop) = progress else { return };
         let ApplyError { reason, message, .. } = &stop.why;
         let kind =
             if stop.why.has_reason(ApplyErrorReason::NotReady) { Reason::NotYet } else { Reason::Refused };

@@ -95,7 +95,7 @@ impl PrerequisiteSet {
     }
 }
 
-/// Result of the previous step of this reconcile, on the same `map` and `here`.
+/// Result of the previous step of this reconcile, on the same `map` and `presence`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepResult {
     /// Bundles were applied.
@@ -127,22 +127,22 @@ pub enum PrerequisiteRelease {
 /// Plans the next step of a request.
 pub fn plan(
     map: &PrerequisiteRequest,
-    here: ClusterPresence,
-    came: Option<&StepResult>,
+    presence: ClusterPresence,
+    result: Option<&StepResult>,
     now: Timestamp,
 ) -> PrerequisitePlan {
     match (map.deleted, map.holds) {
-        (Some(deleted), true) => plan_removal(map, here, came, deleted, now),
+        (Some(deleted), true) => plan_removal(map, presence, result, deleted, now),
         // Nothing is applied without the finalizer.
         (Some(_), false) => PrerequisitePlan::Rest,
-        (None, _) => plan_apply(map, here, came, now),
+        (None, _) => plan_apply(map, presence, result, now),
     }
 }
 
 fn plan_apply(
     map: &PrerequisiteRequest,
-    here: ClusterPresence,
-    came: Option<&StepResult>,
+    presence: ClusterPresence,
+    result: Option<&StepResult>,
     now: Timestamp,
 ) -> PrerequisitePlan {
     let reported = map.report.state;
@@ -154,7 +154,7 @@ fn plan_apply(
         Ok(order) => order,
         Err(why) => return never(report_terminal(ApplyError::new(ApplyErrorReason::InvalidOrder, why))),
     };
-    if here == ClusterPresence::Unknown {
+    if presence == ClusterPresence::Unknown {
         let message = "the provider serves no clusters of this kind in this namespace";
         return never(report_terminal(ApplyError::new(ApplyErrorReason::UnknownCluster, message)));
     }
@@ -175,7 +175,7 @@ fn plan_apply(
         };
         return PrerequisitePlan::Write(PrerequisiteUpdate { report, removing: None, hold }, Duration::ZERO);
     }
-    match came {
+    match result {
         None if !is_applied => PrerequisitePlan::Apply(PrerequisiteSet::Everything),
         None if order.prerequisites.is_empty() => PrerequisitePlan::Rest,
         None => PrerequisitePlan::Apply(PrerequisiteSet::Prerequisites),
@@ -209,12 +209,12 @@ fn report_pending(
 
 fn plan_removal(
     map: &PrerequisiteRequest,
-    here: ClusterPresence,
-    came: Option<&StepResult>,
+    presence: ClusterPresence,
+    result: Option<&StepResult>,
     deleted: Timestamp,
     now: Timestamp,
 ) -> PrerequisitePlan {
-    match here {
+    match presence {
         ClusterPresence::Gone => {}
         ClusterPresence::Unasked => return PrerequisitePlan::Later(POLL),
         // Its deletion cannot be confirmed, and its prerequisites cannot be restored.
@@ -232,7 +232,7 @@ fn plan_removal(
         return PrerequisitePlan::Release(PrerequisiteRelease::GivenUp(why.clone()));
     }
     let Some(since) = map.removing else { return write_removing(map, Some(now), Duration::ZERO) };
-    match came {
+    match result {
         None | Some(StepResult::Applied(_)) => PrerequisitePlan::Remove,
         Some(StepResult::Removed(Removed::All)) => PrerequisitePlan::Release(PrerequisiteRelease::Done),
         Some(StepResult::Removed(Removed::Left(stop))) => {

@@ -32,8 +32,8 @@ impl PrerequisiteState {
     }
 
     /// State of a request with this reported state.
-    pub fn of(map: &PrerequisiteRequest, told: Option<State>) -> Self {
-        match told {
+    pub fn of(map: &PrerequisiteRequest, reported: Option<State>) -> Self {
+        match reported {
             _ if map.deleted.is_some() => Self::Leaving,
             Some(State::Applied) => Self::Applied,
             Some(State::SetupFailed) => Self::Failed,

@@ -68,7 +68,7 @@ pub struct DecisionOutcome {
     /// Emitted once the report is stored.
     pub events: Vec<Event>,
     /// None: the next reconcile reports it, which the Secret's own event triggers and which knows its revision.
-    pub told: Option<CredentialsStatus>,
+    pub status: Option<CredentialsStatus>,
 }
 
 /// Report about the credentials.
@@ -216,13 +216,13 @@ pub fn follow(
         CredentialsDecision::Publish(credentials) => {
             actions.push(CredentialsOperation::Publish(credentials));
             if !is_published {
-                return DecisionOutcome { actions, events, told: None };
+                return DecisionOutcome { actions, events, status: None };
             }
         }
         CredentialsDecision::Issue(issue) => {
             actions.push(CredentialsOperation::Issue(issue));
             if !is_published {
-                return DecisionOutcome { actions, events, told: None };
+                return DecisionOutcome { actions, events, status: None };
             }
         }
         CredentialsDecision::InSync => {
@@ -247,7 +247,7 @@ pub fn follow(
             };
         }
     }
-    DecisionOutcome { actions, events, told: Some(status) }
+    DecisionOutcome { actions, events, status: Some(status) }
 }
 
 /// An event with the type that its reason has.

@@ -17,7 +17,7 @@ use crate::watch::{Health, track};
 struct ObservedRequest {
     uid: String,
     reported: bool,
-    held: bool,
+    has_finalizer: bool,
     deleted: bool,
 }
 
@@ -27,7 +27,7 @@ impl ObservedRequest {
         self.uid != before.uid
             || self.deleted != before.deleted
             || (before.reported && !self.reported)
-            || (before.held && !self.held)
+            || (before.has_finalizer && !self.has_finalizer)
     }
 }
 
@@ -64,7 +64,7 @@ impl RequestWatch {
             let known = ObservedRequest {
                 uid: map.uid().unwrap_or_default(),
                 reported: map.annotations().contains_key(self.marks.report),
-                held: map.finalizers().iter().any(|one| one == self.marks.finalizer),
+                has_finalizer: map.finalizers().iter().any(|one| one == self.marks.finalizer),
                 deleted: map.metadata.deletion_timestamp.is_some(),
             };
             let before = self.lock_known().insert(key.to_owned(), known.clone());

@@ -71,8 +71,8 @@ struct SecretSyncController {
     now: fn() -> Timestamp,
     poll: Duration,
     metrics: Metrics,
-    seen: Arc<SecretSyncGauge>,
-    orders: Mutex<BTreeMap<String, SyncRequest>>,
+    gauge: Arc<SecretSyncGauge>,
+    requests: Mutex<BTreeMap<String, SyncRequest>>,
     /// By claim.
     written: Mutex<BTreeMap<String, Written>>,
     /// By claim: the hub and the namespace that do not let us in, as it was logged.
@@ -92,11 +92,11 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let controller = SecretSyncController {
         client,
         now,
-        seen: states,
+        gauge: states,
         poll: Duration::try_from(config.poll.get()).unwrap_or(NET),
         hubs: Hubs::new(config, trust),
         metrics,
-        orders: Mutex::default(),
+        requests: Mutex::default(),
         written: Mutex::default(),
         shut: Mutex::default(),
     };
@@ -104,7 +104,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let watches = futures_util::future::join_all(
         flavours
             .iter()
-            .zip(&controller.seen.health)
+            .zip(&controller.gauge.health)
             .map(|(flavour, health)| controller.watch_composites(*flavour, health, sender.clone())),
     );
     let looking = run_queue(
@@ -138,7 +138,7 @@ impl SecretSyncController {
                 Some(order) => {
                     self.lock_requests().insert(key.to_owned(), order.clone()).is_none_or(|old| old != order)
                 }
-                None => self.lock_requests().remove(key).inspect(|_| self.seen.record(key, None)).is_some(),
+                None => self.lock_requests().remove(key).inspect(|_| self.gauge.record(key, None)).is_some(),
             };
             if changed {
                 let _ = sender.send(key.to_owned());
@@ -151,7 +151,7 @@ impl SecretSyncController {
     /// The composite's Objects delete the namespace on the hub, and with it all copies.
     fn forget_claim(&self, key: &str) {
         self.lock_requests().remove(key);
-        self.seen.record(key, None);
+        self.gauge.record(key, None);
         self.lock_written().remove(key);
         self.shut.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
@@ -174,7 +174,7 @@ impl SecretSyncController {
             };
         // The object may be deleted meanwhile, and nothing would forget it then.
         if self.lock_requests().contains_key(key) {
-            self.seen.record(key, Some(standing));
+            self.gauge.record(key, Some(standing));
         } else {
             self.forget_claim(key);
         }
@@ -275,7 +275,7 @@ impl SecretSyncController {
     }
 
     fn lock_requests(&self) -> MutexGuard<'_, BTreeMap<String, SyncRequest>> {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_written(&self) -> MutexGuard<'_, BTreeMap<String, Written>> {
@@ -325,12 +325,12 @@ mod tests {
             now: || Timestamp::UNIX_EPOCH,
             poll: NET,
             metrics: Metrics::default(),
-            seen: Arc::new(new_gauge(&[Carried::Claims])),
-            orders: Mutex::new(BTreeMap::from([(KEY.to_owned(), order)])),
+            gauge: Arc::new(new_gauge(&[Carried::Claims])),
+            requests: Mutex::new(BTreeMap::from([(KEY.to_owned(), order)])),
             written: Mutex::default(),
             shut: Mutex::default(),
         };
-        controller.metrics.attach_carries(&controller.seen);
+        controller.metrics.attach_carries(&controller.gauge);
         controller
     }
 

@@ -45,9 +45,9 @@ pub(super) fn space(namespace: &PartialObjectMeta<Namespace>) -> Space {
         && label(ours::SPACE_ACCOUNT) == Some(space::SERVICE_ACCOUNT);
     Space {
         uid: metadata.uid.clone().unwrap_or_default(),
-        asked: is_requested,
-        going: metadata.deletion_timestamp.is_some(),
-        noted: metadata.annotations.as_ref().and_then(|a| a.get(ours::CREDENTIALS_REVISION)).cloned(),
+        requested: is_requested,
+        is_deleted: metadata.deletion_timestamp.is_some(),
+        revision: metadata.annotations.as_ref().and_then(|a| a.get(ours::CREDENTIALS_REVISION)).cloned(),
     }
 }
 

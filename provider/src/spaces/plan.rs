@@ -12,11 +12,11 @@ pub struct Space {
     /// Its uid.
     pub uid: String,
     /// Whether the function asks for credentials: everything that limits them is there.
-    pub asked: bool,
+    pub requested: bool,
     /// Whether it is being deleted.
-    pub going: bool,
+    pub is_deleted: bool,
     /// Revision of the published credentials, as recorded on it.
-    pub noted: Option<String>,
+    pub revision: Option<String>,
 }
 
 /// Inputs of published credentials, as recorded on the Secret.
@@ -81,7 +81,9 @@ pub fn plan(
     lifetime: SignedDuration,
     now: Timestamp,
 ) -> SpacePlan {
-    let Some(space) = space.filter(|space| space.asked && !space.going) else { return SpacePlan::Nothing };
+    let Some(space) = space.filter(|space| space.requested && !space.is_deleted) else {
+        return SpacePlan::Nothing;
+    };
     match published {
         Published::Absent => SpacePlan::Issue,
         Published::Foreign(whose) => SpacePlan::Blocked(whose.clone()),
@@ -90,7 +92,7 @@ pub fn plan(
             let valid = stamp.filter(|s| s.origin == origin);
             match valid.and_then(|stamp| stamp.usable_until(lifetime, now)) {
                 None => SpacePlan::Issue,
-                Some(_) if space.noted.as_deref() != Some(revision) => SpacePlan::Note(revision.clone()),
+                Some(_) if space.revision.as_deref() != Some(revision) => SpacePlan::Note(revision.clone()),
                 Some(due) => SpacePlan::Wait(due),
             }
         }
@@ -104,7 +106,7 @@ mod tests {
     const NOW: &str = "2026-03-02T12:00:00Z";
 
     fn space() -> Space {
-        Space { uid: "u".into(), asked: true, going: false, noted: Some("7".into()) }
+        Space { uid: "u".into(), requested: true, is_deleted: false, revision: Some("7".into()) }
     }
 
     fn ours(stamp: &str) -> Published {
@@ -118,8 +120,14 @@ mod tests {
     #[test]
     fn only_a_space_that_is_whole_gets_credentials() {
         assert_eq!(step(Some(&space()), &Published::Absent), SpacePlan::Issue);
-        assert_eq!(step(Some(&Space { asked: false, ..space() }), &Published::Absent), SpacePlan::Nothing);
-        assert_eq!(step(Some(&Space { going: true, ..space() }), &Published::Absent), SpacePlan::Nothing);
+        assert_eq!(
+            step(Some(&Space { requested: false, ..space() }), &Published::Absent),
+            SpacePlan::Nothing
+        );
+        assert_eq!(
+            step(Some(&Space { is_deleted: true, ..space() }), &Published::Absent),
+            SpacePlan::Nothing
+        );
         assert_eq!(step(None, &Published::Absent), SpacePlan::Nothing);
         let foreign = Published::Foreign("it is another's".into());
         assert_eq!(step(Some(&space()), &foreign), SpacePlan::Blocked("it is another's".into()));
@@ -131,7 +139,7 @@ mod tests {
         let fresh = of("2026-03-02T11:00:00Z", "2026-03-02T15:00:00Z");
         let due = "2026-03-02T13:40:00Z".parse().unwrap();
         assert_eq!(step(Some(&space()), &fresh), SpacePlan::Wait(due));
-        assert_eq!(step(Some(&Space { noted: None, ..space() }), &fresh), SpacePlan::Note("7".into()));
+        assert_eq!(step(Some(&Space { revision: None, ..space() }), &fresh), SpacePlan::Note("7".into()));
         for old in [
             of("2026-03-02T09:20:00Z", "2026-03-02T13:20:00Z"),
             of("2026-03-01T09:20:00Z", "2026-03-01T13:20:00Z"),

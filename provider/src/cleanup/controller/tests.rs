@@ -29,10 +29,10 @@ fn observed_claim(version: &str) -> ObservedClaim {
         uid: "of-the-run".into(),
     };
     let claim = Claim {
-        kept: Some(GoDuration::from_mins(10)),
+        retention: Some(GoDuration::from_mins(10)),
         namespace: "a".into(),
         runs: vec![run],
-        asked: None,
+        tear_down: None,
         failed: None,
         ends: false,
         note: None,
@@ -56,8 +56,8 @@ fn controller(client: Client, observed_claim: ObservedClaim) -> CleanupControlle
         poll: NET,
         metrics: Metrics::default(),
         claims: Mutex::new(BTreeMap::from([(KEY.to_owned(), observed_claim)])),
-        told: Mutex::default(),
-        noted: Mutex::default(),
+        last_remarks: Mutex::default(),
+        written_at: Mutex::default(),
     }
 }
 

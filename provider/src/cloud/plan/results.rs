@@ -96,7 +96,7 @@ pub struct StepResults {
     /// Those of ours that issuers have.
     pub listed: BTreeMap<String, Result<Vec<CredentialRef>, IdentityError>>,
     /// Issuer and number of the next credential, after they are recorded.
-    pub noted: Option<(String, u32)>,
+    pub announced: Option<(String, u32)>,
     /// Created credential.
     pub minted: Option<IssuedCredential>,
     /// How the identity service takes it.
@@ -144,7 +144,7 @@ impl StepResults {
 
     /// Records the result of creating a credential through an issuer.
     pub fn record_issued(&mut self, issuer: String, made: Result<IssuedCredential, IdentityError>) {
-        self.noted = None;
+        self.announced = None;
         // The issuer's credentials have changed.
         self.listed.remove(&issuer);
         match made {

@@ -63,10 +63,10 @@ pub(super) fn tear_down(
             return CredentialStep::Mark(Some(now));
         }
         let record = scene.record();
-        if let Some(noted) = record.map(|record| record_progress(scene, known, record.clone(), more))
-            && record != Some(&noted)
+        if let Some(progress) = record.map(|record| record_progress(scene, known, record.clone(), more))
+            && record != Some(&progress)
         {
-            return CredentialStep::Note(noted);
+            return CredentialStep::Note(progress);
         }
         let current = record.and_then(|record| record.held.as_ref());
         let (why, after) = match silent {

@@ -170,7 +170,7 @@ fn conclude(pass: &mut Planner<'_>, outcome: JobOutcome) {
 
 /// A job that somebody deleted leaves ci-operator running. Whether that has been dealt with.
 fn end_orphaned_namespace(pass: &mut Planner<'_>) -> bool {
-    let Some(site) = &pass.world.orphaned_site else { return true };
+    let Some(site) = &pass.observed.orphaned_site else { return true };
     match end_method(site) {
         EndMethod::Tell { cluster, namespace } if refused(pass) => {
             pass.afterwards.push(Operation::SignalWaitStep { cluster, namespace });
@@ -206,12 +206,12 @@ fn is_signalled(pass: &mut Planner<'_>) -> bool {
 fn is_given_up(pass: &mut Planner<'_>) -> bool {
     pass.enter(Phase::Deprovisioning);
     let since = pass.since(TEST_COMPLETED).unwrap_or(pass.now);
-    pass.is_due(after(since, pass.world.settings.deprovision_timeout))
+    pass.is_due(after(since, pass.observed.settings.deprovision_timeout))
 }
 
 /// The credentials of a deleted cluster are useless, but still a secret.
 pub fn withdraw(pass: &mut Planner<'_>) {
-    if let Published::Ours { .. } = pass.world.published {
+    if let Published::Ours { .. } = pass.observed.published {
         pass.actions.push(Operation::WithdrawCredentials);
     }
 }

@@ -59,7 +59,7 @@ pub fn plan_creation(pass: &mut Planner<'_>) {
         let message = "the spec cannot be read".to_owned();
         return refuse(pass, ConditionReason::EphemeralClusterValidationFailure.as_str(), message);
     }
-    match &pass.world.draft {
+    match &pass.observed.draft {
         None => pass.requeue_after(RETRY),
         Some(Draft::Refused(JobRefusal { reason, message })) => refuse(pass, reason, message.clone()),
         Some(Draft::Later(_) | Draft::Job(_)) if too_late(pass) => {
@@ -140,13 +140,13 @@ fn hold_deadline(pass: &Planner<'_>) -> Option<Timestamp> {
         .filter(|c| c.reason == ConditionReason::HeldByOtherController.as_str())
         .and_then(|c| c.last_transition_time);
     let wrote = pass.object.other_writer.as_ref().map(|writer| writer.at);
-    wrote.or(noticed).map(|at| after(at, pass.world.settings.other_writer_respite))
+    wrote.or(noticed).map(|at| after(at, pass.observed.settings.other_writer_respite))
 }
 
 /// Reports it, but only after a pause: a write between two writes of the other controller makes its second one fail, and it then creates a
 /// second job.
 fn hold(pass: &mut Planner<'_>) {
-    let pause = pass.world.settings.other_writer_respite / 10;
+    let pause = pass.observed.settings.other_writer_respite / 10;
     let wrote = pass.object.other_writer.as_ref().map_or(Timestamp::MIN, |writer| writer.at);
     if !pass.is_due(after(wrote, pause)) {
         pass.keep_status();

@@ -37,12 +37,12 @@ pub struct OwnJobs<'a> {
 
 impl<'a> OwnJobs<'a> {
     /// Sorts the jobs of a world.
-    pub fn of(object: &EphemeralCluster, world: &'a ObservedState) -> Self {
-        let own: Vec<&Job> = world.jobs.iter().filter(|job| is_own(object, &job.prow_job)).collect();
+    pub fn of(object: &EphemeralCluster, observed: &'a ObservedState) -> Self {
+        let own: Vec<&Job> = observed.jobs.iter().filter(|job| is_own(object, &job.prow_job)).collect();
         let bound = if object.status.value.prow_job_id.is_empty() {
             first(object, &own)
         } else {
-            the_named(object, &own, world)
+            the_named(object, &own, observed)
         };
         let strays = own
             .into_iter()
@@ -74,7 +74,7 @@ fn first<'a>(object: &EphemeralCluster, own: &[&'a Job]) -> BoundJob<'a> {
         .map_or(BoundJob::Unbound, |job| BoundJob::To(job))
 }
 
-fn the_named<'a>(object: &EphemeralCluster, own: &[&'a Job], world: &'a ObservedState) -> BoundJob<'a> {
+fn the_named<'a>(object: &EphemeralCluster, own: &[&'a Job], observed: &'a ObservedState) -> BoundJob<'a> {
     let status = &object.status.value;
     let named = status.prow_job_id.as_str();
     let concluded = find(&status.conditions, PROW_JOB_COMPLETED).is_some_and(Condition::is_true);
@@ -82,9 +82,9 @@ fn the_named<'a>(object: &EphemeralCluster, own: &[&'a Job], world: &'a Observed
     if let Some(job) = own.iter().copied().find(has_name) {
         return BoundJob::To(job);
     }
-    match world.jobs.iter().find(has_name) {
+    match observed.jobs.iter().find(has_name) {
         Some(job) => BoundJob::Foreign(job),
-        None if world.job_is_missing => BoundJob::Gone,
+        None if observed.job_is_missing => BoundJob::Gone,
         // Jobs are swept; a finished one needs no further read.
         None if concluded => BoundJob::Gone,
         None => BoundJob::Unseen,

@@ -29,7 +29,7 @@ pub struct Planner<'a> {
     /// The EphemeralCluster.
     pub object: &'a EphemeralCluster,
     /// Observed state around the object.
-    pub world: &'a ObservedState,
+    pub observed: &'a ObservedState,
     /// Its jobs.
     pub own: OwnJobs<'a>,
     /// Now.
@@ -49,17 +49,17 @@ pub struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     /// Starts an empty plan.
-    pub fn new(object: &'a EphemeralCluster, world: &'a ObservedState, now: Timestamp) -> Self {
+    pub fn new(object: &'a EphemeralCluster, observed: &'a ObservedState, now: Timestamp) -> Self {
         let stored = &object.status.value;
         let status = Status {
             conditions: conditions::carry_over(&stored.conditions, now),
             observed_generation: object.metadata.generation,
             ..stored.clone()
         };
-        let own = OwnJobs::of(object, world);
+        let own = OwnJobs::of(object, observed);
         Self {
             object,
-            world,
+            observed,
             own,
             now,
             status,
@@ -152,8 +152,8 @@ impl<'a> Planner<'a> {
 
     /// Whether the observation allows an irreversible operation; if not, it is read again, and this plan is dropped.
     pub fn is_sure(&mut self) -> bool {
-        self.anew |= !self.world.fresh;
-        self.world.fresh
+        self.anew |= !self.observed.fresh;
+        self.observed.fresh
     }
 
     /// Sets an annotation of the EphemeralCluster, if it is not so already.

@@ -80,9 +80,9 @@ fn mismatched(pass: &mut Planner<'_>) {
 /// Whether this reconcile publishes the first credentials.
 fn observe(pass: &mut Planner<'_>, job: &Job) -> bool {
     let mut publishing = false;
-    let publication = compare(&job.site, &pass.world.published);
+    let publication = compare(&job.site, &pass.observed.published);
     // A token goes stale although nothing happens.
-    if let (Publication::InSync, Some(stamp)) = (&publication, TokenFingerprint::of(&pass.world.published))
+    if let (Publication::InSync, Some(stamp)) = (&publication, TokenFingerprint::of(&pass.observed.published))
         && pass.is_due(stamp.renew_at())
     {
         pass.requeue_after(SOON);
@@ -110,17 +110,19 @@ fn observe(pass: &mut Planner<'_>, job: &Job) -> bool {
         }
     }
     let published = !pass.status.secret_ref.is_empty();
-    if let Published::Ours { revision, .. } = &pass.world.published
+    if let Published::Ours { revision, .. } = &pass.observed.published
         && published
     {
         pass.set_annotation(ours::CREDENTIALS_REVISION, revision);
         // The requester does not use the credentials before this is set.
-        if TokenFingerprint::of(&pass.world.published).is_some() {
+        if TokenFingerprint::of(&pass.observed.published).is_some() {
             pass.set_annotation(ours::CREDENTIALS_MODE, Mode::ServiceAccount.as_str());
         }
     }
     // Nor once it is outdated, as when another controller has recreated the Secret.
-    if pass.world.published != Published::Absent && TokenFingerprint::of(&pass.world.published).is_none() {
+    if pass.observed.published != Published::Absent
+        && TokenFingerprint::of(&pass.observed.published).is_none()
+    {
         pass.unannotate(ours::CREDENTIALS_MODE);
     }
     publishing
@@ -216,5 +218,5 @@ fn never_scheduled(pass: &mut Planner<'_>, job: &Job) -> bool {
         }
     };
     let since = created(&job.prow_job).unwrap_or(pass.now);
-    waits && ends(pass, after(since, pass.world.settings.scheduling_timeout))
+    waits && ends(pass, after(since, pass.observed.settings.scheduling_timeout))
 }

@@ -122,7 +122,7 @@ pub fn plan_teardown(pass: &mut Planner<'_>, job: &Job, ending: EndReason) {
                 EndReason::NeverScheduled => None,
                 EndReason::Asked | EndReason::ProvisionTimeout => started(&job.prow_job).max(Some(noticed)),
             };
-            let deadline = from.map(|t| after(t, pass.world.settings.abort_grace));
+            let deadline = from.map(|t| after(t, pass.observed.settings.abort_grace));
             let aborts = deadline.is_none_or(|at| pass.is_due(at)) && pass.is_sure();
             if aborts {
                 pass.actions.push(abort(&job.prow_job, &obstacle));
@@ -174,7 +174,7 @@ pub fn unserved(pass: &mut Planner<'_>, job: &Job) -> Option<Operation> {
         EndMethod::Told => None,
         EndMethod::Tell { cluster, namespace } => Some(send_signal(pass, job, noticed, cluster, namespace)),
         EndMethod::Abort { obstacle } => {
-            let deadline = started(&job.prow_job).map(|t| after(t, pass.world.settings.abort_grace));
+            let deadline = started(&job.prow_job).map(|t| after(t, pass.observed.settings.abort_grace));
             let aborts = deadline.is_none_or(|at| pass.is_due(at)) && pass.is_sure();
             aborts.then(|| abort(&job.prow_job, &obstacle))
         }
@@ -193,7 +193,7 @@ fn abandon(pass: &mut Planner<'_>, job: &Job, noticed: Timestamp) -> Option<Oper
 /// Whether to stop waiting for a job that cannot be signalled.
 fn is_abandoned(pass: &mut Planner<'_>, noticed: Timestamp) -> bool {
     let Some(deleted) = deleted_at(pass) else { return false };
-    let deadline = after(deleted.max(noticed), pass.world.settings.deprovision_timeout);
+    let deadline = after(deleted.max(noticed), pass.observed.settings.deprovision_timeout);
     pass.is_due(deadline) && pass.is_sure()
 }
 
@@ -218,7 +218,7 @@ fn by_us(why: &str) -> String {
 /// A deprovision is never cut short: leftovers cost money until somebody finds them.
 fn overdue(pass: &mut Planner<'_>) {
     let Some(since) = pass.since(TEST_COMPLETED) else { return };
-    if !pass.is_due(after(since, pass.world.settings.deprovision_timeout)) {
+    if !pass.is_due(after(since, pass.observed.settings.deprovision_timeout)) {
         return;
     }
     let text = "the ProwJob has not ended in the time that its end may take";

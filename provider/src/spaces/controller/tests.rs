@@ -36,7 +36,7 @@ fn controller(client: Client) -> SpaceController {
         vault: CredentialsNamespace::new(client, &config.credentials_namespace),
         config,
         now: || Timestamp::UNIX_EPOCH,
-        seen: Arc::new(SpaceGauge::default()),
+        gauge: Arc::new(SpaceGauge::default()),
         metrics: Metrics::default(),
         callers: GuestLimiter::default(),
     }

@@ -50,7 +50,7 @@ fn steps(#[case] known: AccountState, #[case] step: AccountStep) {
 }
 
 fn seen(seen: AccountObjects) -> AccountState {
-    AccountState { seen: Some(seen), ..AccountState::default() }
+    AccountState { objects: Some(seen), ..AccountState::default() }
 }
 
 fn answered(answer: TokenCheck) -> AccountState {
