@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! wish, published Secret, now ──due──▶ keep | renew
-//!                                              │ Issue { AdminKubeconfig, Wish }
-//! the cluster ──look──▶ Known ──next──▶ Step ──┴─▶ make, ask, verify ──▶ Credentials ──▶ publish
+//!                                                          │ Issue { AdminKubeconfig, Wish }
+//! the cluster ──look──▶ AccountState ──plan──▶ AccountStep ──┴─▶ make, ask, verify ──▶ Credentials ──▶ publish
 //! ```
 //!
 //! **Invariant:** [`AdminKubeconfig`] never reaches a published Secret: it can only open a client and return an address. **Invariant:** a token

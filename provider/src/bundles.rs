@@ -1,10 +1,10 @@
 //! `clusters.bundles: on`: what templates set up inside the clusters that are made by them, and what they do in those before they go.
 //!
 //! ```text
-//! ConfigMap ──read──▶ Map ─┐                     ┌──▶ Write, Release: report, finalizer ──▶ ConfigMap
-//! cluster, its Secret ──▶ Here ├─ next(map, here, looked, now) ─┤
-//!                               │                     └──▶ Apply ──carry_out──▶ Looked ─┐
-//!                               └◀───────────────────────────────────────────────────────┘
+//! ConfigMap ──▶ BundleRequest ─────────┐                                     ┌──▶ WriteStatus, Release ──▶ ConfigMap
+//! cluster, its Secret ──▶ ClusterAccess ├─ plan(map, access, progress, now) ──┤
+//!                                       │                                     └──▶ Apply ──▶ ApplyProgress ─┐
+//!                                       └◀───────────────────────────────────────────────────────────────────┘
 //! ```
 //!
 //! The function writes an [`Order`](testplatform_apis::bundle::Order) into a ConfigMap in the namespace of the cluster's object. Once the

@@ -1,7 +1,7 @@
 //! ClusterPools that Git asks for: refresh, rotation of credentials, and what Hive forgets.
 //!
 //! ```text
-//! pool, world, now ──next──▶ annotation, events, when to look again
+//! Pool, PoolClusters, now ──plan──▶ annotation, events, when to look again
 //! ```
 //!
 //! The controller writes a single annotation of the pool ([`PoolStatus`](testplatform_apis::pool_report::PoolStatus)). The composition function

@@ -2,7 +2,7 @@
 //! publishes them like all others, and reports the reason if it cannot.
 //!
 //! ```text
-//! watches ──▶ caches ──▶ queue ──▶ observe ──▶ World ──next(kind, object, world, now)──▶ Step ──▶ execute
+//! watches ──▶ caches ──▶ queue ──▶ observe ──▶ ClusterState ──plan(kind, object, observed, now)──▶ ClusterPlan ──▶ execute
 //! ```
 //!
 //! Each kind is described by one table in [`kind`]. A kind that the hub does not serve does not disturb the others; the controller waits for

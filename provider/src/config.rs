@@ -114,7 +114,7 @@ impl Config {
     pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
         let (config, mut findings) = source::decode::<Self>(text);
         if let Some(config) = &config {
-            findings.add_unless_covered(check::findings(config));
+            findings.add_unless_covered(check::check_config(config));
         }
         match config {
             Some(config) if findings.is_empty() => Ok(config),

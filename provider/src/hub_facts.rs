@@ -1,7 +1,7 @@
 //! Publishes facts about this hub for the hub selection: its load, its health, and the clusters that it can create.
 //!
 //! ```text
-//! API server ──observe──▶ World ──next(known, world, now)──▶ Step ──execute──▶ ConfigMap testplatform-hub
+//! API server ──observe──▶ HubState ──plan(known, observed, now)──▶ FactsPlan ──execute──▶ ConfigMap testplatform-hub
 //! ```
 //!
 //! **Invariant:** what could not be counted is left out; it never becomes a number. **Invariant:** nothing but that one ConfigMap is

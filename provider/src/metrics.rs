@@ -252,7 +252,7 @@ impl Metrics {
     }
 
     /// An event waited for its look.
-    pub fn waited(&self, time: Duration) {
+    pub fn observe_queue_wait(&self, time: Duration) {
         self.0.waiting.observe(time.as_secs_f64());
     }
 

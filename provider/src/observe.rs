@@ -141,7 +141,7 @@ impl Observer {
         bound: bool,
         published: &mut Published,
     ) -> Result<JobSite, Error> {
-        let location = match self.located(job)? {
+        let location = match self.locate_namespace(job)? {
             Ok(location) => location,
             Err(nowhere) => return Ok(nowhere),
         };
@@ -162,7 +162,7 @@ impl Observer {
 
     /// Observes the build cluster where an orphaned job runs.
     pub fn site_of_orphan(&self, job: &ProwJob) -> Result<JobSite, Error> {
-        Ok(self.located(job)?.map_or_else(
+        Ok(self.locate_namespace(job)?.map_or_else(
             |nowhere| nowhere,
             |here| {
                 here.into_site(job.spec.value.cluster.clone(), NamespaceCredentials::Pending(String::new()))
@@ -171,7 +171,7 @@ impl Observer {
     }
 
     /// Looks up a job's namespace on its build cluster; the inner error says why it cannot be observed.
-    fn located(&self, job: &ProwJob) -> Result<Result<JobNamespace, JobSite>, Error> {
+    fn locate_namespace(&self, job: &ProwJob) -> Result<Result<JobNamespace, JobSite>, Error> {
         let cluster = job.spec.value.cluster.clone();
         if job.state() == JobState::Scheduling || cluster.is_empty() {
             return Ok(Err(JobSite::Unscheduled));

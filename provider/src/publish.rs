@@ -2,9 +2,9 @@
 //! kubeconfig that may be published, and the resulting actions and reports.
 //!
 //! ```text
-//! cluster's Secrets ──read──▶ Source ─┐
-//! published Secret ──judge──▶ Published ├─compare─▶ Verdict ──follow──▶ actions, report
-//!                        what is stored ┘
+//! cluster's Secrets ──▶ CredentialsSource ─┐
+//! published Secret ──▶ Published ──────────┼─compare─▶ CredentialsDecision ──follow──▶ actions, report
+//! stored report ───────────────────────────┘
 //! ```
 //!
 //! **Invariant:** a Secret is written or removed only if its labels name that exact object, and its content goes only into another Secret.
@@ -20,7 +20,7 @@ pub(crate) mod write;
 pub use credentials_namespace::CredentialsNamespace;
 pub use decision::{
     CredentialsDecision, CredentialsOperation, CredentialsSource, CredentialsStatus, DecisionOutcome, SOON,
-    compare, event, follow, recheck_after, replaces,
+    compare, event, follow, recheck_after, replaces_other_source,
 };
 pub use owner::{Labelled, SecretOwner};
 pub use read::Key;

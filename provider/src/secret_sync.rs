@@ -1,7 +1,7 @@
 //! The third role, on the tenants' side: the Secrets of claims that bring their own credentials are carried to the hub.
 //!
 //! ```text
-//! composite, ConfigMap on the hub, named Secrets ──observe──▶ Order, Request, Found ──next──▶ Step ──execute──▶ Secrets on the hub, report
+//! composite, ConfigMap on the hub, named Secrets ──observe──▶ SyncRequest, SecretState ──plan──▶ SyncPlan ──execute──▶ Secrets on the hub, report
 //! ```
 //!
 //! The function creates a namespace on the hub for the claim alone, and in it a ConfigMap that names the wanted Secrets. Only that ConfigMap

@@ -120,7 +120,7 @@ fn render_kubeconfig(address: &Address, user: &str, credential: &Value) -> Value
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::publish::kubeconfig::rewritten;
+    use crate::publish::kubeconfig::rewrite_kubeconfig;
 
     const USER: &str = "client-certificate-data: Y2VydA==, client-key-data: c2VjcmV0";
 
@@ -140,7 +140,7 @@ mod tests {
         let parts = admin.read_parts().unwrap();
         let text = token_kubeconfig(&parts.address, "tpc-u", "t0k3n");
         assert!(!text.contains("c2VjcmV0") && !text.contains("Y2VydA"), "{text}");
-        assert_eq!(rewritten(text.as_bytes()).as_deref(), Ok(text.as_bytes()));
+        assert_eq!(rewrite_kubeconfig(text.as_bytes()).as_deref(), Ok(text.as_bytes()));
         // A published kubeconfig can be opened again, to revoke it.
         let again = KubeconfigParts::of(text.as_bytes()).unwrap();
         assert_eq!(again.address, parts.address);

@@ -127,7 +127,7 @@ impl ClaimObserver {
         let source = source.unwrap_or_else(|(reason, message)| CredentialsSource::Blocked(reason, message));
         let announced = claim.annotation(ours::CREDENTIALS_REVISION);
         reader.verify(&claim.owner(), announced, &source, published).await?;
-        reader.tried(&self.callers, source, published).await
+        reader.verify_accepted(&self.callers, source, published).await
     }
 
     /// Any other call.

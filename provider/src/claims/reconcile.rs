@@ -25,7 +25,7 @@ impl ClaimController {
         let (name, uid) = (claim_key(cached.namespace(), cached.name()), cached.uid().to_owned());
         let (waited, anew) = self.queue.begin(&name);
         if let Some(waited) = waited {
-            self.metrics.waited(waited);
+            self.metrics.observe_queue_wait(waited);
         }
         let looked = catch_panic(Box::pin(self.reconcile_observed(cached, anew))).await;
         Ok(requeue_after(&self.metrics, &self.queue, "clusterclaim", &name, &uid, looked))

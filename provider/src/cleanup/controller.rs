@@ -185,7 +185,7 @@ impl CleanupController {
         };
         let paged = watcher::Config::default().page_size(PAGE);
         track(claims_api(&self.client, flavour, None), paged, health, key, on_apply, |key| {
-            self.forget_claim(key)
+            self.forget_claim(key);
         })
         .await;
     }

@@ -14,7 +14,7 @@ use super::{
     redact::redacted,
 };
 use crate::{
-    diagnostics::{entry, fitted, is_word},
+    diagnostics::{entry, fit_to_size, is_word},
     ephemeral_cluster::conditions::truncate_to_seconds,
 };
 
@@ -93,5 +93,5 @@ fn diagnostics(deployment: &ClusterDeployment, reason: &str) -> String {
         "clusterDeployment": deployment.name(),
         "pool": format!("{}/{}", pool.namespace, pool.pool_name),
     });
-    fitted(summary, timeline)
+    fit_to_size(summary, timeline)
 }

@@ -54,11 +54,11 @@ pub fn plan(claim: &ClusterClaim, observed: &ClaimState, now: Timestamp) -> Clai
     let mut pass =
         ClaimPlanner { claim, observed, stored: report::stored(claim), step: ClaimPlan::default() };
     let mut status = report::of(claim, observed, ownership);
-    let is_reported = pass.credentials(decide_credentials(claim, observed, ownership, now), &mut status);
+    let is_reported = pass.plan_credentials(decide_credentials(claim, observed, ownership, now), &mut status);
     if ownership == Some(Ownership::Mismatch) && pass.stored.ownership != ownership {
         pass.emit(ClaimEventReason::OwnershipMismatch, sentence(Blocked::OwnershipMismatch));
     }
-    let last_failure = pass.failure(ownership, now);
+    let last_failure = pass.plan_failure_report(ownership, now);
     if is_reported {
         pass.plan_annotations(status, last_failure);
     } else {
@@ -66,12 +66,12 @@ pub fn plan(claim: &ClusterClaim, observed: &ClaimState, now: Timestamp) -> Clai
         pass.step.events.clear();
     }
     if let Some(wait) = recheck_after(&observed.source, &observed.published, has_run_since(claim), now) {
-        pass.within(Requeue::after(wait));
+        pass.requeue_within(Requeue::after(wait));
     }
     // Last: a failed resume is still reported.
-    pass.resume(ownership, now);
+    pass.plan_resume(ownership, now);
     if may_read(claim, &observed.deployment) {
-        pass.within(Requeue::after(observed.settings.poll));
+        pass.requeue_within(Requeue::after(observed.settings.poll));
     }
     pass.step
 }
@@ -177,7 +177,7 @@ impl ClaimPlanner<'_> {
     }
 
     /// Looks again within a time.
-    fn within(&mut self, other: Requeue) {
+    fn requeue_within(&mut self, other: Requeue) {
         self.step.requeue = match (self.step.requeue, other) {
             (Requeue::After(one), Requeue::After(other)) => Requeue::After(one.min(other)),
             (Requeue::OnChange, other) => other,
@@ -187,7 +187,7 @@ impl ClaimPlanner<'_> {
 
     /// Plans the operations on the credentials, and their report. Returns false if the next reconcile reports the rest, which the Secret's own
     /// event triggers and which knows its revision.
-    fn credentials(&mut self, verdict: CredentialsDecision, status: &mut HiveStatus) -> bool {
+    fn plan_credentials(&mut self, verdict: CredentialsDecision, status: &mut HiveStatus) -> bool {
         let ClaimState { source, published, .. } = self.observed;
         let followed = follow(self.claim.name(), verdict, source, published, &self.stored);
         self.step.actions.extend(followed.actions.into_iter().map(ClaimOperation::from));
@@ -198,7 +198,7 @@ impl ClaimPlanner<'_> {
     }
 
     /// The last provision that failed, while that concerns the owner: until there is a cluster, or of that cluster.
-    fn failure(&mut self, ownership: Option<Ownership>, now: Timestamp) -> Option<FailureRecord> {
+    fn plan_failure_report(&mut self, ownership: Option<Ownership>, now: Timestamp) -> Option<FailureRecord> {
         let diagnostics = self.claim.annotation(ours::DIAGNOSTICS).map(str::to_owned);
         let recorded =
             self.stored.provision_failure.clone().map(|failure| FailureRecord { failure, diagnostics });
@@ -228,7 +228,7 @@ impl ClaimPlanner<'_> {
     }
 
     /// Lets a cluster run again that was put to sleep while it is in use, if the claim asks for that.
-    fn resume(&mut self, ownership: Option<Ownership>, now: Timestamp) {
+    fn plan_resume(&mut self, ownership: Option<Ownership>, now: Timestamp) {
         let DeploymentState::Here(deployment) = &self.observed.deployment else { return };
         let ends = self.claim.is_deleted() || deployment.is_ending();
         let served =
@@ -240,7 +240,7 @@ impl ClaimPlanner<'_> {
         let awake =
             since.map_or(now, |since| since.saturating_add(self.observed.settings.dwell).unwrap_or(now));
         if awake > now {
-            self.within(Requeue::after(awake.duration_since(now)));
+            self.requeue_within(Requeue::after(awake.duration_since(now)));
             return;
         }
         self.step.actions.push(ClaimOperation::Resume {

@@ -38,8 +38,8 @@ pub fn plan(pool: &Pool, observed: &PoolClusters, now: Timestamp) -> PoolPlan {
     let mut status = before.clone();
     status.claimed = i64::try_from(observed.clusters.iter().filter(|c| c.claimed).count()).ok();
     status.namesakes.clone_from(&observed.namesakes);
-    status.last_provision_failure = latest(observed, before.last_provision_failure.as_ref());
-    status.provision_failure_overcome = overcome(&status, &before, observed).then_some(true);
+    status.last_provision_failure = latest_failure(observed, before.last_provision_failure.as_ref());
+    status.provision_failure_overcome = is_failure_overcome(&status, &before, observed).then_some(true);
     if pool.deleting {
         // A deleted pool is not scaled.
         status.ceiling = None;
@@ -72,14 +72,14 @@ pub fn plan(pool: &Pool, observed: &PoolClusters, now: Timestamp) -> PoolPlan {
 }
 
 /// Newest failure ever observed. Hive destroys the cluster that has the evidence.
-fn latest(observed: &PoolClusters, known: Option<&PoolFailure>) -> Option<PoolFailure> {
+fn latest_failure(observed: &PoolClusters, known: Option<&PoolFailure>) -> Option<PoolFailure> {
     let failures = observed.clusters.iter().filter_map(|c| c.failure.as_ref());
     failures.chain(known).max_by_key(|f| (f.time, f.cluster_deployment.clone(), f.attempt)).cloned()
 }
 
 /// Whether a cluster that was started after the failure was installed. Such a cluster may be claimed and deleted by now. A failure without a
 /// time is never overcome.
-fn overcome(status: &PoolStatus, before: &PoolStatus, observed: &PoolClusters) -> bool {
+fn is_failure_overcome(status: &PoolStatus, before: &PoolStatus, observed: &PoolClusters) -> bool {
     let Some(failure) = &status.last_provision_failure else { return false };
     let was = before.provision_failure_overcome == Some(true)
         && before.last_provision_failure.as_ref() == Some(failure);

@@ -68,7 +68,7 @@ pub(super) fn advance(
             ..RefreshReport::default()
         },
     };
-    let full = attainable(pool, observed, usual);
+    let full = attainable_size(pool, observed, usual);
     let missing = requested.max_unavailable.unwrap_or(usual).clamp(1, full.max(1));
     let wave = Wave { pool, observed, usual, full, all: missing >= full, down: (full - missing).max(0) };
     let mut ceiling = None;
@@ -112,7 +112,7 @@ fn requested_refresh(
 }
 
 /// Attainable number of unclaimed clusters, of a wanted number. An unclaimed cluster in deletion soon makes room.
-fn attainable(pool: &Pool, observed: &PoolClusters, usual: i64) -> i64 {
+fn attainable_size(pool: &Pool, observed: &PoolClusters, usual: i64) -> i64 {
     let claimed = i64::try_from(observed.clusters.iter().filter(|c| c.claimed).count()).unwrap_or(i64::MAX);
     pool.most.map_or(usual, |most| usual.min(most.saturating_sub(claimed).max(0)))
 }

@@ -41,7 +41,7 @@ pub(super) fn advance(
         let phase = if empty { RotationPhase::Switching } else { RotationPhase::Draining };
         // Since when those are used that are used: should it be called off, that is what counts again.
         let report = RotationReport { name: requested.name.clone(), phase, ..known.unwrap_or_default() };
-        return (Some(counted(report, &all)), Some(at_most(0, None)));
+        return (Some(count_before(report, &all)), Some(at_most(0, None)));
     }
     if requested.name != *used {
         // The function is about to change it.
@@ -79,7 +79,7 @@ pub(super) fn advance(
         spec_hash_before: before,
         ..RotationReport::default()
     };
-    (Some(counted(report, &old)), None)
+    (Some(count_before(report, &old)), None)
 }
 
 /// Pool hash that Hive recorded on the youngest cluster.
@@ -88,7 +88,7 @@ fn youngest_hash(observed: &PoolClusters) -> Option<String> {
     youngest.and_then(|c| c.spec_hash.clone())
 }
 
-fn counted(mut report: RotationReport, old: &[&PoolCluster]) -> RotationReport {
+fn count_before(mut report: RotationReport, old: &[&PoolCluster]) -> RotationReport {
     let mut names: Vec<String> = old.iter().map(|c| c.name.clone()).collect();
     names.sort();
     names.truncate(MOST);

@@ -88,7 +88,7 @@ impl ClusterObserver {
             let owner = owner(self.kind.backend(), &object);
             let mut published = observed.published.clone();
             reader.verify(&owner, announced, &found.source, &mut published).await?;
-            let source = reader.tried(&self.callers, found.source, &published).await?;
+            let source = reader.verify_accepted(&self.callers, found.source, &published).await?;
             observed = ClusterState { source, lacks: found.lacks, published, ..observed };
         }
         Ok(Some((object, observed)))

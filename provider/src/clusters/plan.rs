@@ -79,7 +79,7 @@ pub fn plan(
         actions: followed.actions,
         events: followed.events,
         status: None,
-        requeue: sooner(waits, again),
+        requeue: earlier_requeue(waits, again),
     };
     if let Some(reported) = followed.status {
         let revision = match &observed.published {
@@ -96,10 +96,10 @@ pub fn plan(
         });
     }
     if may_read(kind, object, observed).is_some() {
-        step.requeue = sooner(step.requeue, Requeue::after(observed.settings.poll));
+        step.requeue = earlier_requeue(step.requeue, Requeue::after(observed.settings.poll));
     }
     if let LatestEnd::Ahead(end) = LatestEnd::of(object, &observed.settings, now) {
-        step.requeue = sooner(step.requeue, end);
+        step.requeue = earlier_requeue(step.requeue, end);
     }
     step
 }
@@ -231,7 +231,7 @@ fn password_deadline(
     (over > now).then(|| Requeue::after(over.duration_since(now)))
 }
 
-fn sooner(one: Requeue, other: Requeue) -> Requeue {
+fn earlier_requeue(one: Requeue, other: Requeue) -> Requeue {
     match (one, other) {
         (Requeue::After(one), Requeue::After(other)) => Requeue::After(one.min(other)),
         (Requeue::OnChange, other) => other,

@@ -26,7 +26,7 @@ impl ClusterController {
         let (name, uid) = (key(&cached), cached.uid().to_owned());
         let (waited, anew) = self.queue.begin(&name);
         if let Some(waited) = waited {
-            self.metrics.waited(waited);
+            self.metrics.observe_queue_wait(waited);
         }
         let looked = catch_panic(Box::pin(self.reconcile_observed(cached, anew))).await;
         let kind = self.kind.backend().cluster_kind().kind;
@@ -84,7 +84,7 @@ impl ClusterController {
         if !self.of.serves(owner.namespace) {
             return Ok(Requeue::OnChange);
         }
-        if let Some(known) = self.cached(&format!("{}/{cluster}", owner.namespace))
+        if let Some(known) = self.cached_cluster(&format!("{}/{cluster}", owner.namespace))
             && !owner.is_orphaned(Some(known.uid()))
         {
             return Ok(Requeue::OnChange);

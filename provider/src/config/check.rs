@@ -34,7 +34,7 @@ const SHORTEST_LOOK: GoDuration = GoDuration::from_secs(10);
 const LONGEST_LOOK: GoDuration = GoDuration::from_mins(2);
 
 /// Everything that is wrong.
-pub fn findings(config: &Config) -> Vec<Finding> {
+pub fn check_config(config: &Config) -> Vec<Finding> {
     let mut found = FindingList(vec![]);
     found.ephemeral_cluster(&config.ephemeral_cluster);
     found.cluster_claim(&config.cluster_claim);

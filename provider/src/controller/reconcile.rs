@@ -26,7 +26,7 @@ impl Controller {
         let (name, uid) = (cached.name().to_owned(), cached.uid().to_owned());
         let (waited, anew) = self.queue.begin(&name);
         if let Some(waited) = waited {
-            self.metrics.waited(waited);
+            self.metrics.observe_queue_wait(waited);
         }
         let looked = catch_panic(Box::pin(self.reconcile_observed(cached, anew))).await;
         Ok(requeue_after(&self.metrics, &self.queue, "ephemeralcluster", &name, &uid, looked))

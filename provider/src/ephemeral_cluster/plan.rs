@@ -73,7 +73,7 @@ pub fn plan(object: &EphemeralCluster, observed: &ObservedState, now: Timestamp)
         return pass.finish_without_status();
     }
     if pass.own.runs() {
-        pass.protect();
+        pass.add_finalizer();
     }
     for stray in pass.own.strays.clone() {
         end_stray(&mut pass, stray);
@@ -92,7 +92,7 @@ pub fn plan(object: &EphemeralCluster, observed: &ObservedState, now: Timestamp)
         }
         BoundJob::Gone => (None, conclusion::conclude_missing_job(&mut pass)),
         BoundJob::Foreign(job) => {
-            conclusion::foreign(&mut pass, job);
+            conclusion::conclude_foreign_job(&mut pass, job);
             (None, true)
         }
         BoundJob::To(job) if job.prow_job.state().is_final() => {
@@ -145,7 +145,7 @@ fn make_way(pass: &mut Planner<'_>, job: &Job) {
 
 /// Ends a job that is one too many. Nothing waits for that which is done for the one that is served.
 fn end_stray(pass: &mut Planner<'_>, stray: &Job) {
-    if let Some(end) = teardown::unserved(pass, stray) {
+    if let Some(end) = teardown::end_unserved_job(pass, stray) {
         let note = format!("ProwJob {} is one too many and is ended", stray.prow_job.name());
         let event = Event { warning: true, reason: TOO_MANY_PROW_JOBS.to_owned(), note };
         pass.afterwards.extend([end, Operation::EmitEvent(event)]);
@@ -236,7 +236,7 @@ fn started_end(pass: &Planner<'_>) -> Option<EndReason> {
     if verdict == Some(ConditionReason::NeverScheduled) {
         return Some(EndReason::NeverScheduled);
     }
-    (is_end_requested(pass) || pass.is_over()).then_some(EndReason::Asked)
+    (is_end_requested(pass) || pass.is_completed()).then_some(EndReason::Asked)
 }
 
 /// Whether the end was requested, or started in this reconcile.
@@ -256,7 +256,7 @@ fn bind(pass: &mut Planner<'_>, job: &Job) {
         pass.status.prow_job_url.clone_from(&job.prow_job.status.value.url);
     }
     // This explains the failure.
-    if !pass.is_over() {
+    if !pass.is_completed() {
         let message = format!("ProwJob {name} was created");
         pass.set(PROW_JOB_CREATING, ConditionStatus::False, ConditionReason::ProwJobCreated, message);
     }

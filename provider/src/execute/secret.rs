@@ -96,7 +96,7 @@ pub(crate) async fn write(
         };
     };
     ours(&stored.metadata).map_err(|whose| Cause::new(Reason::Foreign, whose))?;
-    let Some(patch) = difference(&stored, content) else { return Ok(()) };
+    let Some(patch) = content_patch(&stored, content) else { return Ok(()) };
     let patched = secrets.patch(&name, &patching(), &Patch::Merge(patch)).await;
     patched.map(|_| ()).map_err(|error| Cause::about_secret(&error))
 }
@@ -150,7 +150,7 @@ pub fn data(credentials: &Credentials) -> BTreeMap<String, ByteString> {
 }
 
 /// Merge patch for the published Secret; None if nothing differs.
-fn difference(stored: &Secret, content: &SecretContent<'_>) -> Option<Value> {
+fn content_patch(stored: &Secret, content: &SecretContent<'_>) -> Option<Value> {
     let wanted = &content.data;
     let has = stored.data.as_ref();
     let revision = stored.metadata.annotations.as_ref().and_then(|a| a.get(ours::SOURCE_REVISION));

@@ -110,7 +110,7 @@ async fn count(client: &Client, backend: Backend, version: &str, config: &HubFac
     let kind = backend.cluster_kind();
     let (mut clusters, mut provisioning) = (0, 0);
     let path = format!("/apis/{}/{version}/{}", kind.group, kind.plural);
-    let counted = pages(client, &path, None, |object: &Counted| {
+    let counted = list_pages(client, &path, None, |object: &Counted| {
         clusters += 1;
         let goes = object.metadata.deletion_timestamp.is_some();
         provisioning += i64::from(!goes && in_the_making(backend, &object.status));
@@ -119,7 +119,7 @@ async fn count(client: &Client, backend: Backend, version: &str, config: &HubFac
         Ok(()) => BackendState::Counted {
             clusters,
             provisioning,
-            versions: versions(client, backend, config).await,
+            versions: supported_versions(client, backend, config).await,
         },
         // The group is there, and the kind is not.
         Err(error) if is_not_found(&error) => not_served(&kind),
@@ -131,7 +131,7 @@ async fn count(client: &Client, backend: Backend, version: &str, config: &HubFac
 }
 
 /// Versions that a backend supports. None: it does not say.
-async fn versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<String> {
+async fn supported_versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<String> {
     #[derive(Deserialize)]
     struct Supported {
         versions: Vec<String>,
@@ -173,7 +173,7 @@ async fn free(client: &Client, agents: &Agents) -> kube::Result<i64> {
     let path = format!("/apis/{group}/{version}/namespaces/{}/{plural}", agents.namespace);
     let labels: Vec<String> =
         agents.match_labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    pages(client, &path, Some(&labels.join(",")), |agent: &Agent| {
+    list_pages(client, &path, Some(&labels.join(",")), |agent: &Agent| {
         let goes = agent.metadata.deletion_timestamp.is_some();
         let is_bound = agent.spec.cluster_deployment_name.is_some();
         free += i64::from(agent.spec.approved && !is_bound && !goes);
@@ -200,7 +200,7 @@ struct ListContinue {
 }
 
 /// Each object of a list, page by page.
-async fn pages<T: DeserializeOwned>(
+async fn list_pages<T: DeserializeOwned>(
     client: &Client,
     path: &str,
     labels: Option<&str>,

@@ -29,7 +29,7 @@ use crate::{
     },
     execute::{Cause, Error, Reason, secret, with_timeout},
     lookup,
-    publish::{is_as_stamped, kubeconfig::rewritten},
+    publish::{is_as_stamped, kubeconfig::rewrite_kubeconfig},
     redacted::Redacted,
 };
 
@@ -85,7 +85,7 @@ impl Observer {
             }
         }
         if let Some(wish) = &wish
-            && self.keeps(object, wish, &revision, published).await?
+            && self.keeps_published_token(object, wish, &revision, published).await?
         {
             return Ok(NamespaceCredentials::Unchanged);
         }
@@ -110,7 +110,7 @@ impl Observer {
             let (name, key) = kubeconfig;
             return Ok(NamespaceCredentials::Pending(format!("Secret {name} has no {key} yet")));
         };
-        let written = match rewritten(&kubeconfig_value) {
+        let written = match rewrite_kubeconfig(&kubeconfig_value) {
             Ok(written) => written,
             // Steps upload files that are not finished.
             Err(why) => {
@@ -136,7 +136,7 @@ impl Observer {
     }
 
     /// Whether the token that is published stays. `revision`: the state of the admin's kubeconfig.
-    async fn keeps(
+    async fn keeps_published_token(
         &self,
         object: &EphemeralCluster,
         wish: &Wish,

@@ -172,7 +172,7 @@ impl PrerequisiteController {
             }
             PrerequisitePlan::Release(how) => {
                 with_timeout("release_prerequisites", self.patience, MARKS.release(&maps, &stored)).await?;
-                self.released(key, &stored, how).await;
+                self.record_release(key, &stored, how).await;
                 self.gauge.record(key, None);
                 return Ok(None);
             }
@@ -281,7 +281,7 @@ impl PrerequisiteController {
         self.publish_event(key, map, outcome, text).await;
     }
 
-    async fn released(&self, key: &str, map: &ConfigMap, how: PrerequisiteRelease) {
+    async fn record_release(&self, key: &str, map: &ConfigMap, how: PrerequisiteRelease) {
         tracing::info!(order = key, ?how, "let go");
         let (outcome, text) = match how {
             PrerequisiteRelease::Done => {

@@ -103,7 +103,9 @@ pub fn compare(
             CredentialsDecision::Publish(found.clone())
         }
         (CredentialsSource::Refused(found), Published::Absent) => CredentialsDecision::Publish(found.clone()),
-        (CredentialsSource::Refused(found), Published::Ours { .. }) if !replaces(found, published) => {
+        (CredentialsSource::Refused(found), Published::Ours { .. })
+            if !replaces_other_source(found, published) =>
+        {
             CredentialsDecision::Publish(found.clone())
         }
         (CredentialsSource::Refused(_), Published::Ours { .. }) => {
@@ -175,7 +177,7 @@ const REFUSED: &str =
 
 /// Whether new credentials would replace credentials made from another kubeconfig: if so, the cluster is asked whether it accepts the published
 /// one. Published credentials of unknown origin are no better than new ones.
-pub fn replaces(found: &Credentials, published: &Published) -> bool {
+pub fn replaces_other_source(found: &Credentials, published: &Published) -> bool {
     // The kubeconfig's state comes first, then the password's.
     let kubeconfig = |revision: &str| revision.split(',').next().unwrap_or_default().to_owned();
     match published {

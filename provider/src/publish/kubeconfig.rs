@@ -188,7 +188,7 @@ impl Kubeconfig {
 ///
 /// # Errors
 /// As those of [`Kubeconfig::read`].
-pub fn rewritten(bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
+pub fn rewrite_kubeconfig(bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
     Kubeconfig::read(bytes).map(|kubeconfig| kubeconfig.write().into_bytes())
 }
 
@@ -281,7 +281,7 @@ mod tests {
         contexts:\n- name: admin\n  context: {cluster: c, user: admin}\ncurrent-context: admin\n";
 
     fn read(rest: &str) -> Result<String, &'static str> {
-        rewritten(format!("{GOOD}{rest}").as_bytes()).map(|bytes| String::from_utf8(bytes).unwrap())
+        rewrite_kubeconfig(format!("{GOOD}{rest}").as_bytes()).map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
     #[test]
@@ -293,7 +293,7 @@ mod tests {
             "{token: exec, as: somebody, as-groups: [g]}",
         ] {
             let text = read(&format!("users: [{{name: admin, user: {user}}}]")).unwrap();
-            assert_eq!(rewritten(text.as_bytes()).unwrap(), text.as_bytes(), "{user}");
+            assert_eq!(rewrite_kubeconfig(text.as_bytes()).unwrap(), text.as_bytes(), "{user}");
             let again: Value = serde_saphyr::from_str(&text).unwrap();
             let asked: Value = serde_saphyr::from_str(user).unwrap();
             assert_eq!(again["users"][0]["user"], asked);
@@ -331,7 +331,8 @@ mod tests {
             assert!(!text.to_lowercase().contains("exec"), "{text}");
         }
         let second = GOOD.replace("contexts:", "- name: unfinished\n  cluster: {server: ''}\ncontexts:");
-        let text = rewritten(format!("{second}users: [{{name: admin, user: {{token: t}}}}]").as_bytes());
+        let text =
+            rewrite_kubeconfig(format!("{second}users: [{{name: admin, user: {{token: t}}}}]").as_bytes());
         assert!(!String::from_utf8(text.unwrap()).unwrap().contains("unfinished"));
     }
 
@@ -367,8 +368,8 @@ mod tests {
                 "has two entries with one name",
             ),
         ] {
-            assert_eq!(rewritten(text.as_bytes()), Err(why), "{text}");
+            assert_eq!(rewrite_kubeconfig(text.as_bytes()), Err(why), "{text}");
         }
-        assert_eq!(rewritten(&[0xff, 0xfe]), Err(NONE));
+        assert_eq!(rewrite_kubeconfig(&[0xff, 0xfe]), Err(NONE));
     }
 }

@@ -8,7 +8,7 @@ use testplatform_apis::{
     names::{ObjectName, keys},
 };
 
-use super::{CredentialsNamespace, CredentialsSource, SecretOwner, kubeconfig, replaces};
+use super::{CredentialsNamespace, CredentialsSource, SecretOwner, kubeconfig, replaces_other_source};
 use crate::{
     account::{
         admin::AdminKubeconfig,
@@ -67,7 +67,7 @@ impl Reader<'_> {
     /// Reads and rewrites a kubeconfig.
     pub async fn kubeconfig(&self, namespace: &str, at: &Key<'_>) -> Result<Value, Error> {
         let found = self.value(namespace, at).await?;
-        Ok(found.and_then(|(config, version)| match kubeconfig::rewritten(&config) {
+        Ok(found.and_then(|(config, version)| match kubeconfig::rewrite_kubeconfig(&config) {
             Ok(config) => Ok((config, version)),
             Err(why) => {
                 let message = format!("key {} of Secret {} {why}", at.key, at.secret);
@@ -154,14 +154,14 @@ impl Reader<'_> {
     }
 
     /// Asks the cluster whether it takes a kubeconfig that would replace another one.
-    pub async fn tried(
+    pub async fn verify_accepted(
         &self,
         callers: &GuestLimiter,
         source: CredentialsSource,
         published: &Published,
     ) -> Result<CredentialsSource, Error> {
         Ok(match source {
-            CredentialsSource::Complete(found) if replaces(&found, published) => {
+            CredentialsSource::Complete(found) if replaces_other_source(&found, published) => {
                 let admin = AdminKubeconfig::new(found.kubeconfig.0.clone());
                 if is_unauthorized(callers, &admin, self.patience).await? {
                     CredentialsSource::Refused(found)

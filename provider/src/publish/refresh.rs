@@ -20,7 +20,7 @@ use testplatform_apis::{
 };
 use tokio::time::sleep;
 
-use super::kubeconfig::rewritten;
+use super::kubeconfig::rewrite_kubeconfig;
 use crate::{
     account::fingerprint::TokenFingerprint,
     caches::source_revision,
@@ -187,7 +187,7 @@ fn decide_refresh(secret: &Secret) -> Refresh {
     else {
         return Refresh::Current;
     };
-    match rewritten(&stored.0) {
+    match rewrite_kubeconfig(&stored.0) {
         Ok(same) if same == stored.0 => Refresh::Current,
         Ok(kubeconfig) => Refresh::Rewrite(kubeconfig),
         Err(why) => Refresh::Remove(why),

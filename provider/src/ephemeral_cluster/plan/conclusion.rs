@@ -6,7 +6,7 @@ use super::{
     ever_ready, is_end_requested,
     planner::{Planner, RETRY, after},
     provision_deadline,
-    teardown::{ABORTED_BY_US, EndMethod, end_method, refused},
+    teardown::{ABORTED_BY_US, EndMethod, end_method, is_signal_refused},
 };
 use crate::{
     ephemeral_cluster::{
@@ -33,8 +33,8 @@ struct JobOutcome {
 /// The job has ended.
 pub fn plan_conclusion(pass: &mut Planner<'_>, job: &Job) {
     if !was_concluded(pass) {
-        let outcome = outcome(pass, job);
-        conclude(pass, outcome);
+        let outcome = job_outcome(pass, job);
+        set_conclusion(pass, outcome);
     }
 }
 
@@ -52,7 +52,7 @@ pub fn conclude_missing_job(pass: &mut Planner<'_>) -> bool {
     if !pass.is_condition_true(TEST_COMPLETED) && !end_orphaned_namespace(pass) {
         return false;
     }
-    conclude(
+    set_conclusion(
         pass,
         decided_outcome(pass, &message).unwrap_or(JobOutcome {
             fine: is_requested,
@@ -65,14 +65,14 @@ pub fn conclude_missing_job(pass: &mut Planner<'_>) -> bool {
 }
 
 /// The status names a job of another object, as after a restore under a new uid. The orphan loop ends that job.
-pub fn foreign(pass: &mut Planner<'_>, job: &Job) {
+pub fn conclude_foreign_job(pass: &mut Planner<'_>, job: &Job) {
     if was_concluded(pass) || !pass.is_sure() {
         return;
     }
     let message =
         format!("ProwJob {}, which the status names, was made for another object", job.prow_job.name());
     pass.set(CLUSTER_READY, ConditionStatus::False, ConditionReason::OwnershipMismatch, message.clone());
-    conclude(pass, JobOutcome { fine: false, reason: ConditionReason::OwnershipMismatch, message });
+    set_conclusion(pass, JobOutcome { fine: false, reason: ConditionReason::OwnershipMismatch, message });
 }
 
 /// The conclusion is stored. The finalizer is removed only then: waiting clients can rely on finding the conclusion.
@@ -87,7 +87,7 @@ fn was_concluded(pass: &mut Planner<'_>) -> bool {
     concluded
 }
 
-fn outcome(pass: &Planner<'_>, job: &Job) -> JobOutcome {
+fn job_outcome(pass: &Planner<'_>, job: &Job) -> JobOutcome {
     let status = &job.prow_job.status.value;
     let state = status.state;
     let is_signalled = pass.is_condition_true(TEST_COMPLETED)
@@ -145,7 +145,7 @@ fn decided_outcome(pass: &Planner<'_>, how: &str) -> Option<JobOutcome> {
     Some(JobOutcome { fine: false, reason, message })
 }
 
-fn conclude(pass: &mut Planner<'_>, outcome: JobOutcome) {
+fn set_conclusion(pass: &mut Planner<'_>, outcome: JobOutcome) {
     let JobOutcome { fine, reason, message } = outcome;
     withdraw(pass);
     let word = if fine { ConditionReason::Deprovisioned } else { ConditionReason::ProwJobFailure };
@@ -161,18 +161,18 @@ fn conclude(pass: &mut Planner<'_>, outcome: JobOutcome) {
     }
     // Nothing is over while another job of the same EphemeralCluster costs money.
     if !pass.own.strays.is_empty() {
-        pass.enter(if fine { Phase::Deprovisioning } else { Phase::Failed });
+        pass.enter_phase(if fine { Phase::Deprovisioning } else { Phase::Failed });
         return;
     }
     pass.complete(fine, reason, message);
-    pass.enter(if fine { Phase::Deprovisioned } else { Phase::Failed });
+    pass.enter_phase(if fine { Phase::Deprovisioned } else { Phase::Failed });
 }
 
 /// A job that somebody deleted leaves ci-operator running. Whether that has been dealt with.
 fn end_orphaned_namespace(pass: &mut Planner<'_>) -> bool {
     let Some(site) = &pass.observed.orphaned_site else { return true };
     match end_method(site) {
-        EndMethod::Tell { cluster, namespace } if refused(pass) => {
+        EndMethod::Tell { cluster, namespace } if is_signal_refused(pass) => {
             pass.afterwards.push(Operation::SignalWaitStep { cluster, namespace });
             is_given_up(pass)
         }
@@ -204,7 +204,7 @@ fn is_signalled(pass: &mut Planner<'_>) -> bool {
 
 /// Whether a job that cannot be signalled has been tried for long enough.
 fn is_given_up(pass: &mut Planner<'_>) -> bool {
-    pass.enter(Phase::Deprovisioning);
+    pass.enter_phase(Phase::Deprovisioning);
     let since = pass.since(TEST_COMPLETED).unwrap_or(pass.now);
     pass.is_due(after(since, pass.observed.settings.deprovision_timeout))
 }

@@ -30,7 +30,7 @@ const SWEPT_AFTER: SignedDuration = SignedDuration::from_hours(24);
 
 /// Decides whether a job is made.
 pub fn plan_creation(pass: &mut Planner<'_>) {
-    if pass.is_over() {
+    if pass.is_completed() {
         return at_rest(pass);
     }
     if pass.object.is_deleted() {
@@ -41,7 +41,7 @@ pub fn plan_creation(pass: &mut Planner<'_>) {
         && let Some(until) = hold_deadline(pass)
         && !pass.is_due(until)
     {
-        return hold(pass);
+        return report_wait(pass);
     }
     if !pass.is_sure() {
         return;
@@ -57,31 +57,31 @@ pub fn plan_creation(pass: &mut Planner<'_>) {
     }
     if pass.object.spec.error.is_some() {
         let message = "the spec cannot be read".to_owned();
-        return refuse(pass, ConditionReason::EphemeralClusterValidationFailure.as_str(), message);
+        return refuse_request(pass, ConditionReason::EphemeralClusterValidationFailure.as_str(), message);
     }
     match &pass.observed.draft {
         None => pass.requeue_after(RETRY),
-        Some(Draft::Refused(JobRefusal { reason, message })) => refuse(pass, reason, message.clone()),
+        Some(Draft::Refused(JobRefusal { reason, message })) => refuse_request(pass, reason, message.clone()),
         Some(Draft::Later(_) | Draft::Job(_)) if too_late(pass) => {
             let text = "there was no ProwJob in time; whether there once was one cannot be known any more";
             pass.set(PROW_JOB_CREATING, ConditionStatus::False, ConditionReason::ProvisionTimeout, text);
             complete_without_job(pass, Phase::Failed, ConditionReason::ProvisionTimeout, text);
         }
         Some(Draft::Later(JobRefusal { reason, message })) => {
-            pass.enter(Phase::Provisioning);
+            pass.enter_phase(Phase::Provisioning);
             if pass.set_word(PROW_JOB_CREATING, ConditionStatus::False, reason, message.clone()) {
                 pass.emit(true, reason, message.clone());
             }
             pass.requeue_after(RETRY);
         }
         Some(Draft::Job(manifest)) => {
-            pass.protect();
+            pass.add_finalizer();
             let name = prow_job::name_for(pass.object.uid());
             let note = format!("ProwJob {name} was created");
             let reason = ConditionReason::ProwJobCreated.as_str().to_owned();
             let event = Event { warning: false, reason, note };
             pass.actions.extend([Operation::CreateProwJob(manifest.clone()), Operation::EmitEvent(event)]);
-            pass.enter(Phase::Provisioning);
+            pass.enter_phase(Phase::Provisioning);
             pass.set(
                 PROW_JOB_CREATING,
                 ConditionStatus::True,
@@ -104,9 +104,9 @@ fn too_late(pass: &mut Planner<'_>) -> bool {
 }
 
 /// Permanent, for any later generation too: clients gave up at the first Failed.
-fn refuse(pass: &mut Planner<'_>, reason: &str, message: String) {
+fn refuse_request(pass: &mut Planner<'_>, reason: &str, message: String) {
     pass.set_word(PROW_JOB_CREATING, ConditionStatus::False, reason, message);
-    pass.enter(Phase::Failed);
+    pass.enter_phase(Phase::Failed);
 }
 
 fn complete_without_job(pass: &mut Planner<'_>, phase: Phase, reason: ConditionReason, text: &str) {
@@ -114,7 +114,7 @@ fn complete_without_job(pass: &mut Planner<'_>, phase: Phase, reason: ConditionR
     let word = if phase == Phase::Failed { reason } else { ConditionReason::Deprovisioned };
     pass.set(CLUSTER_READY, ConditionStatus::False, word, text);
     pass.complete(phase == Phase::Deprovisioned, reason, text);
-    pass.enter(phase);
+    pass.enter_phase(phase);
 }
 
 /// Failed or Deprovisioned, and no job: a finalizer can be left from before, and credentials from another controller.
@@ -145,14 +145,14 @@ fn hold_deadline(pass: &Planner<'_>) -> Option<Timestamp> {
 
 /// Reports it, but only after a pause: a write between two writes of the other controller makes its second one fail, and it then creates a
 /// second job.
-fn hold(pass: &mut Planner<'_>) {
+fn report_wait(pass: &mut Planner<'_>) {
     let pause = pass.observed.settings.other_writer_respite / 10;
     let wrote = pass.object.other_writer.as_ref().map_or(Timestamp::MIN, |writer| writer.at);
     if !pass.is_due(after(wrote, pause)) {
         pass.keep_status();
         return;
     }
-    pass.enter(Phase::Provisioning);
+    pass.enter_phase(Phase::Provisioning);
     let text = "another controller wrote the status lately, so this one creates nothing yet";
     // Unknown, because the other one may well be creating a ProwJob.
     if pass.set(PROW_JOB_CREATING, ConditionStatus::Unknown, ConditionReason::HeldByOtherController, text) {

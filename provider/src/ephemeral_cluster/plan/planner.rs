@@ -123,7 +123,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Takes another phase, unless the one that is there is never left.
-    pub fn enter(&mut self, phase: Phase) {
+    pub fn enter_phase(&mut self, phase: Phase) {
         self.status.phase = match self.status.phase {
             Some(last @ (Phase::Failed | Phase::Deprovisioned)) => Some(last),
             Some(Phase::Provisioning | Phase::Ready | Phase::Deprovisioning) | None => Some(phase),
@@ -131,7 +131,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Whether the phase is one that is never left.
-    pub fn is_over(&self) -> bool {
+    pub fn is_completed(&self) -> bool {
         matches!(self.status.phase, Some(Phase::Failed | Phase::Deprovisioned))
     }
 
@@ -164,7 +164,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Takes an annotation of the EphemeralCluster away, if it has it.
-    pub fn unannotate(&mut self, key: &str) {
+    pub fn remove_annotation(&mut self, key: &str) {
         if self.object.annotation(key).is_some() {
             self.annotations.insert(key.to_owned(), None);
         }
@@ -176,7 +176,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Puts the finalizer on, before anything that needs it.
-    pub fn protect(&mut self) {
+    pub fn add_finalizer(&mut self) {
         if !self.object.is_deleted() && !self.object.has_finalizer(FINALIZER) {
             self.actions.push(Operation::AddFinalizer);
         }
@@ -235,7 +235,7 @@ impl<'a> Planner<'a> {
                 self.emit(false, ConditionReason::Deprovisioned.as_str(), end(ENDED_WELL, &note).1);
             }
             Some(Phase::Failed) => {
-                let (reason, type_) = diagnostics::cause(&self.status);
+                let (reason, type_) = diagnostics::failure_cause(&self.status);
                 let note = describe(&self.status, type_);
                 self.emit(true, &reason, note);
             }

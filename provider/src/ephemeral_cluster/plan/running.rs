@@ -36,7 +36,7 @@ const PUBLISHING: SignedDuration = SignedDuration::from_mins(1);
 pub fn plan_running(pass: &mut Planner<'_>, job: &Job) -> Option<EndReason> {
     let mut patience = SignedDuration::ZERO;
     if is_for_another(pass.object, &job.prow_job) {
-        mismatched(pass);
+        report_mismatch(pass);
     } else if observe(pass, job) {
         // They came in time; only saying so takes another pass.
         patience = PUBLISHING;
@@ -51,7 +51,7 @@ pub fn plan_running(pass: &mut Planner<'_>, job: &Job) -> Option<EndReason> {
     }
     let in_vain = !ever_ready(pass) && {
         let deadline = after(provision_deadline(pass), patience);
-        ends(pass, deadline)
+        is_deadline_passed(pass, deadline)
     };
     in_vain.then(|| {
         pass.set(
@@ -64,7 +64,7 @@ pub fn plan_running(pass: &mut Planner<'_>, job: &Job) -> Option<EndReason> {
     })
 }
 
-fn mismatched(pass: &mut Planner<'_>) {
+fn report_mismatch(pass: &mut Planner<'_>) {
     let text = "the ProwJob was made for another Konflux tenant or cluster than the annotations now name; \
                 no credentials are given out";
     withdraw(pass);
@@ -74,7 +74,7 @@ fn mismatched(pass: &mut Planner<'_>) {
     if find(&pass.status.conditions, CREDENTIALS_IN_SYNC).is_some() {
         pass.set(CREDENTIALS_IN_SYNC, ConditionStatus::False, ConditionReason::OwnershipMismatch, text);
     }
-    pass.enter(Phase::Provisioning);
+    pass.enter_phase(Phase::Provisioning);
 }
 
 /// Whether this reconcile publishes the first credentials.
@@ -88,11 +88,11 @@ fn observe(pass: &mut Planner<'_>, job: &Job) -> bool {
         pass.requeue_after(SOON);
     }
     match publication {
-        Publication::InSync => ready(pass),
+        Publication::InSync => report_ready(pass),
         publication @ (Publication::Publish(_) | Publication::Issue(_)) => {
-            pass.actions.extend(written(publication));
+            pass.actions.extend(publish_operation(publication));
             if was_ready(pass) {
-                ready(pass);
+                report_ready(pass);
             } else {
                 // Ready is reported only about an observed Secret, together with its revision: a change right after it would make Crossplane
                 // reconcile with an outdated cache of the claim.
@@ -123,13 +123,13 @@ fn observe(pass: &mut Planner<'_>, job: &Job) -> bool {
     if pass.observed.published != Published::Absent
         && TokenFingerprint::of(&pass.observed.published).is_none()
     {
-        pass.unannotate(ours::CREDENTIALS_MODE);
+        pass.remove_annotation(ours::CREDENTIALS_MODE);
     }
     publishing
 }
 
 /// The action that writes them.
-fn written(publication: Publication) -> Option<Operation> {
+fn publish_operation(publication: Publication) -> Option<Operation> {
     match publication {
         Publication::Publish(credentials) => Some(Operation::PublishCredentials(credentials)),
         Publication::Issue(issue) => Some(Operation::IssueCredentials(issue)),
@@ -137,7 +137,7 @@ fn written(publication: Publication) -> Option<Operation> {
     }
 }
 
-fn ready(pass: &mut Planner<'_>) {
+fn report_ready(pass: &mut Planner<'_>) {
     pass.status.secret_ref = pass.object.secret_name();
     pass.set(
         CLUSTER_READY,
@@ -147,7 +147,7 @@ fn ready(pass: &mut Planner<'_>) {
     );
     let text = "the published credentials are those of the cluster";
     pass.set(CREDENTIALS_IN_SYNC, ConditionStatus::True, ConditionReason::CredentialsPublished, text);
-    pass.enter(Phase::Ready);
+    pass.enter_phase(Phase::Ready);
 }
 
 fn was_ready(pass: &Planner<'_>) -> bool {
@@ -164,12 +164,12 @@ fn not_now(pass: &mut Planner<'_>, reason: ConditionReason, message: String) {
             ConditionReason::CredentialsPublished,
             "the credentials are published",
         );
-        pass.enter(Phase::Ready);
+        pass.enter_phase(Phase::Ready);
         if pass.set(CREDENTIALS_IN_SYNC, ConditionStatus::False, reason, message.clone()) {
             pass.emit(true, reason.as_str(), message);
         }
     } else {
-        pass.enter(Phase::Provisioning);
+        pass.enter_phase(Phase::Provisioning);
         if pass.set(CLUSTER_READY, ConditionStatus::False, reason, message.clone()) && is_trouble(reason) {
             pass.emit(true, reason.as_str(), message);
         }
@@ -199,11 +199,11 @@ fn lifetime_is_over(pass: &mut Planner<'_>) -> bool {
     let expires =
         if pass.is_condition_true(CLUSTER_READY) { expires } else { pass.stored().expires_at.or(expires) };
     pass.status.expires_at = expires;
-    expires.is_some_and(|at| ends(pass, after(at, MARGIN)))
+    expires.is_some_and(|at| is_deadline_passed(pass, after(at, MARGIN)))
 }
 
 /// Whether a deadline ends it. That is irreversible, and the deadline may have been extended since the cache was filled.
-fn ends(pass: &mut Planner<'_>, at: Timestamp) -> bool {
+fn is_deadline_passed(pass: &mut Planner<'_>, at: Timestamp) -> bool {
     pass.is_due(at) && pass.is_sure()
 }
 
@@ -218,5 +218,5 @@ fn never_scheduled(pass: &mut Planner<'_>, job: &Job) -> bool {
         }
     };
     let since = created(&job.prow_job).unwrap_or(pass.now);
-    waits && ends(pass, after(since, pass.observed.settings.scheduling_timeout))
+    waits && is_deadline_passed(pass, after(since, pass.observed.settings.scheduling_timeout))
 }

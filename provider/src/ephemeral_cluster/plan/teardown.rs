@@ -100,7 +100,7 @@ pub fn plan_teardown(pass: &mut Planner<'_>, job: &Job, ending: EndReason) {
     let begun = match means {
         EndMethod::Told => is_signalled(pass),
         EndMethod::Tell { cluster, namespace } => {
-            let was_refused = refused(pass);
+            let was_refused = is_signal_refused(pass);
             if was_signalled || was_refused {
                 // A delivered signal stays delivered, and a refused one may be refused for long: nothing waits for it.
                 let signal = send_signal(pass, job, noticed, cluster, namespace);
@@ -112,7 +112,7 @@ pub fn plan_teardown(pass: &mut Planner<'_>, job: &Job, ending: EndReason) {
         }
         EndMethod::Abort { .. } | EndMethod::OutOfReach { .. } if was_signalled => {
             pass.requeue_after(RETRY);
-            let abort = abandon(pass, job, noticed);
+            let abort = abandon_job(pass, job, noticed);
             pass.actions.extend(abort);
             true
         }
@@ -125,7 +125,7 @@ pub fn plan_teardown(pass: &mut Planner<'_>, job: &Job, ending: EndReason) {
             let deadline = from.map(|t| after(t, pass.observed.settings.abort_grace));
             let aborts = deadline.is_none_or(|at| pass.is_due(at)) && pass.is_sure();
             if aborts {
-                pass.actions.push(abort(&job.prow_job, &obstacle));
+                pass.actions.push(abort_job(&job.prow_job, &obstacle));
             }
             pass.set(TEST_COMPLETED, ConditionStatus::False, ConditionReason::NamespacePending, obstacle);
             aborts
@@ -133,7 +133,7 @@ pub fn plan_teardown(pass: &mut Planner<'_>, job: &Job, ending: EndReason) {
         EndMethod::OutOfReach { reason, obstacle } => {
             pass.requeue_after(RETRY);
             pass.set(TEST_COMPLETED, ConditionStatus::False, reason, obstacle);
-            let abort = abandon(pass, job, noticed);
+            let abort = abandon_job(pass, job, noticed);
             let aborts = abort.is_some();
             pass.actions.extend(abort);
             aborts
@@ -141,12 +141,12 @@ pub fn plan_teardown(pass: &mut Planner<'_>, job: &Job, ending: EndReason) {
     };
     // Clients stop waiting at Failed, so the end begins before it is reported.
     let failed = ConditionReason::parse_decision(pass.reason_against(CLUSTER_READY)).is_some() && begun;
-    pass.enter(if failed { Phase::Failed } else { Phase::Deprovisioning });
-    overdue(pass);
+    pass.enter_phase(if failed { Phase::Failed } else { Phase::Deprovisioning });
+    report_overdue(pass);
 }
 
 /// Whether the signal could not be written, and is not there since.
-pub fn refused(pass: &Planner<'_>) -> bool {
+pub fn is_signal_refused(pass: &Planner<'_>) -> bool {
     pass.reason_against(TEST_COMPLETED) == ConditionReason::SignalFailed.as_str()
 }
 
@@ -168,7 +168,7 @@ fn send_signal(
 }
 
 /// Decides how to end a job that has no condition of its own.
-pub fn unserved(pass: &mut Planner<'_>, job: &Job) -> Option<Operation> {
+pub fn end_unserved_job(pass: &mut Planner<'_>, job: &Job) -> Option<Operation> {
     let noticed = deleted_at(pass).unwrap_or(pass.now);
     match end_method(&job.site) {
         EndMethod::Told => None,
@@ -176,18 +176,18 @@ pub fn unserved(pass: &mut Planner<'_>, job: &Job) -> Option<Operation> {
         EndMethod::Abort { obstacle } => {
             let deadline = started(&job.prow_job).map(|t| after(t, pass.observed.settings.abort_grace));
             let aborts = deadline.is_none_or(|at| pass.is_due(at)) && pass.is_sure();
-            aborts.then(|| abort(&job.prow_job, &obstacle))
+            aborts.then(|| abort_job(&job.prow_job, &obstacle))
         }
         EndMethod::OutOfReach { .. } => {
             pass.requeue_after(RETRY);
-            abandon(pass, job, noticed)
+            abandon_job(pass, job, noticed)
         }
     }
 }
 
 /// Being deleted, an EphemeralCluster does not wait for ever for what cannot be reached.
-fn abandon(pass: &mut Planner<'_>, job: &Job, noticed: Timestamp) -> Option<Operation> {
-    is_abandoned(pass, noticed).then(|| abort(&job.prow_job, SIGNAL_IMPOSSIBLE))
+fn abandon_job(pass: &mut Planner<'_>, job: &Job, noticed: Timestamp) -> Option<Operation> {
+    is_abandoned(pass, noticed).then(|| abort_job(&job.prow_job, SIGNAL_IMPOSSIBLE))
 }
 
 /// Whether to stop waiting for a job that cannot be signalled.
@@ -207,7 +207,7 @@ fn is_signalled(pass: &mut Planner<'_>) -> bool {
     true
 }
 
-fn abort(job: &ProwJob, why: &str) -> Operation {
+fn abort_job(job: &ProwJob, why: &str) -> Operation {
     Operation::AbortProwJob { name: job.name().to_owned(), description: by_us(why) }
 }
 
@@ -216,7 +216,7 @@ fn by_us(why: &str) -> String {
 }
 
 /// A deprovision is never cut short: leftovers cost money until somebody finds them.
-fn overdue(pass: &mut Planner<'_>) {
+fn report_overdue(pass: &mut Planner<'_>) {
     let Some(since) = pass.since(TEST_COMPLETED) else { return };
     if !pass.is_due(after(since, pass.observed.settings.deprovision_timeout)) {
         return;

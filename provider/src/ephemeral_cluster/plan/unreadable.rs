@@ -13,7 +13,7 @@ const MESSAGE: &str = r#"{"reason":"StatusUnreadable"}"#;
 pub fn plan_unreadable(pass: &mut Planner<'_>) {
     let deleted = pass.object.is_deleted();
     if pass.own.runs() {
-        pass.protect();
+        pass.add_finalizer();
     }
     if deleted || pass.object.spec.value.tear_down_cluster {
         let mut jobs = pass.own.strays.clone();
@@ -23,7 +23,7 @@ pub fn plan_unreadable(pass: &mut Planner<'_>) {
             jobs.push(job);
         }
         for job in jobs {
-            let end = teardown::unserved(pass, job);
+            let end = teardown::end_unserved_job(pass, job);
             pass.afterwards.extend(end);
         }
     }

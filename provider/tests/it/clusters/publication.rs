@@ -9,7 +9,7 @@ use provider_testplatform::{
     clusters::plan::{self, ClusterPlan, progress},
     ephemeral_cluster::credentials::{Credentials, Published},
     plan::Requeue,
-    publish::{CredentialsOperation, CredentialsSource, SOON, replaces},
+    publish::{CredentialsOperation, CredentialsSource, SOON, replaces_other_source},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -193,7 +193,7 @@ fn a_cluster_is_asked_of_what_replaces_a_kubeconfig() {
         (Published::Absent, false),
         (Published::Foreign("x".into()), false),
     ] {
-        assert_eq!(replaces(&of("ns:config@2,password@2"), &published), asked, "{published:?}");
+        assert_eq!(replaces_other_source(&of("ns:config@2,password@2"), &published), asked, "{published:?}");
     }
 }
 
