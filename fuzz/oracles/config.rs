@@ -1,7 +1,7 @@
 //! Any text as the provider's configuration: what is taken means the same when it is written down, and what is not taken is told.
 
 use provider_testplatform::{
-    cluster_claim::world,
+    cluster_claim::observed_state,
     config::{Config, ConfigError},
     ephemeral_cluster::settings::Settings,
 };
@@ -11,7 +11,11 @@ pub fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match Config::parse("provider.yaml", text) {
         Ok(config) => {
-            let _ = (Settings::from(&config), world::ClaimSettings::from(&config), config.lease_namespace());
+            let _ = (
+                Settings::from(&config),
+                observed_state::ClaimSettings::from(&config),
+                config.lease_namespace(),
+            );
             let written = serde_json::to_string(&config).expect("a configuration can be written");
             let again = Config::parse("again.yaml", &written);
             assert_eq!(again.expect("what was taken is taken again"), config);

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! wish, published Secret, now ──due──▶ keep | renew
-//!                                              │ Issue { AdminKubeconfig, Wish }
-//! the cluster ──look──▶ Known ──next──▶ Step ──┴─▶ make, ask, verify ──▶ Credentials ──▶ publish
+//!                                                          │ Issue { AdminKubeconfig, Wish }
+//! the cluster ──look──▶ AccountState ──plan──▶ AccountStep ──┴─▶ make, ask, verify ──▶ Credentials ──▶ publish
 //! ```
 //!
 //! **Invariant:** [`AdminKubeconfig`] never reaches a published Secret: it can only open a client and return an address. **Invariant:** a token
@@ -13,14 +13,14 @@
 //! needs.
 
 pub mod admin;
-pub mod callers;
 mod client;
-pub mod mint;
-pub mod next;
-pub(crate) mod reach;
+pub mod fingerprint;
+pub(crate) mod guest_client;
+pub mod guest_limiter;
+pub mod plan;
 mod revoke;
-pub mod stamp;
-pub(crate) mod term;
+pub mod token;
+pub(crate) mod token_lifetime;
 
 use std::time::Duration;
 
@@ -30,9 +30,9 @@ use testplatform_apis::{account::Wish, names::ours};
 pub(crate) use self::revoke::revoke_tokens;
 use self::{
     admin::{AdminKubeconfig, token_kubeconfig},
-    callers::GuestLimiter,
-    mint::{DeliveredCluster, TokenFailure, issue_token},
-    stamp::{TokenFingerprint, kubeconfig_digest},
+    fingerprint::{TokenFingerprint, kubeconfig_digest},
+    guest_limiter::GuestLimiter,
+    token::{DeliveredCluster, TokenFailure, issue_token},
 };
 use crate::{
     ephemeral_cluster::credentials::{Credentials, Published},
@@ -69,7 +69,7 @@ pub struct Issue {
 impl Issue {
     /// Fingerprint of the inputs of the token. A token whose inputs differ is replaced.
     pub fn origin_fingerprint(&self) -> String {
-        stamp::origin_fingerprint(&self.wish, &self.uid, &self.revision)
+        fingerprint::origin_fingerprint(&self.wish, &self.uid, &self.revision)
     }
 
     /// Makes a token, and what is published around it.
@@ -131,7 +131,7 @@ pub fn credentials_owner(annotation: Option<&str>, published: &Published) -> Cre
     match annotation.map(Wish::read) {
         Some(Ok(wish)) => CredentialsOwner::Account(wish),
         Some(Err(_)) => CredentialsOwner::Nobody(UNREADABLE),
-        None if TokenFingerprint::of(published).is_some() => CredentialsOwner::Nobody(TAKEN_AWAY),
+        None if TokenFingerprint::of(published).is_some() => CredentialsOwner::Nobody(REQUEST_REMOVED),
         None => CredentialsOwner::Admin,
     }
 }
@@ -141,4 +141,4 @@ pub const WISH: &str = ours::CREDENTIALS_WISH;
 
 const UNREADABLE: &str =
     "annotation testplatform.ci.openshift.org/credentials-wish cannot be understood; update the provider";
-const TAKEN_AWAY: &str = "annotation testplatform.ci.openshift.org/credentials-wish was taken away, and the admin's credentials are not published instead";
+const REQUEST_REMOVED: &str = "annotation testplatform.ci.openshift.org/credentials-wish was taken away, and the admin's credentials are not published instead";

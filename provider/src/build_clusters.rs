@@ -67,18 +67,18 @@ impl BuildClusterSet {
 
     /// Keeps the clusters equal to the directory until it is dropped.
     pub async fn watch_directory(&self, directory: &Path, trust: Trust) {
-        let mut said = String::new();
+        let mut last_error = String::new();
         loop {
             let error = match self.read_directory(directory, trust).await {
                 Err(error) => error.to_string(),
                 Ok(()) if self.read_entries().is_empty() => "there are none".to_owned(),
                 Ok(()) => String::new(),
             };
-            if !error.is_empty() && error != said {
+            if !error.is_empty() && error != last_error {
                 // A Secret may be mounted late; until then its clusters are unknown, which every object reports.
                 tracing::error!(directory = %directory.display(), error, "kubeconfigs cannot be read");
             }
-            said = error;
+            last_error = error;
             sleep(EVERY).await;
         }
     }
@@ -86,13 +86,13 @@ impl BuildClusterSet {
     /// Makes the clusters equal to the directory.
     pub async fn read_directory(&self, directory: &Path, trust: Trust) -> io::Result<()> {
         let files = read_files(directory)?;
-        let gone: Vec<String> = {
+        let removed: Vec<String> = {
             let mut clusters = self.write_entries();
-            let gone = clusters.keys().filter(|name| !files.contains_key(*name)).cloned().collect();
+            let removed = clusters.keys().filter(|name| !files.contains_key(*name)).cloned().collect();
             clusters.retain(|name, _| files.contains_key(name));
-            gone
+            removed
         };
-        for name in gone {
+        for name in removed {
             tracing::info!(cluster = name, "build cluster removed: its kubeconfig is gone");
             self.send_event(BuildClusterEvent::Cluster(name));
         }

@@ -1,10 +1,10 @@
 //! `clusters.bundles: on`: what templates set up inside the clusters that are made by them, and what they do in those before they go.
 //!
 //! ```text
-//! ConfigMap ──read──▶ Map ─┐                     ┌──▶ Write, Release: report, finalizer ──▶ ConfigMap
-//! cluster, its Secret ──▶ Here ├─ next(map, here, looked, now) ─┤
-//!                               │                     └──▶ Apply ──carry_out──▶ Looked ─┐
-//!                               └◀───────────────────────────────────────────────────────┘
+//! ConfigMap ──▶ BundleRequest ─────────┐                                     ┌──▶ WriteStatus, Release ──▶ ConfigMap
+//! cluster, its Secret ──▶ ClusterAccess ├─ plan(map, access, progress, now) ──┤
+//!                                       │                                     └──▶ Apply ──▶ ApplyProgress ─┐
+//!                                       └◀───────────────────────────────────────────────────────────────────┘
 //! ```
 //!
 //! The function writes an [`Order`](testplatform_apis::bundle::Order) into a ConfigMap in the namespace of the cluster's object. Once the
@@ -19,10 +19,10 @@
 
 pub mod apply;
 pub mod controller;
-pub(crate) mod inside;
-pub mod map;
-pub mod next;
+pub(crate) mod guest_cluster;
 pub(crate) mod observe;
+pub mod plan;
 pub mod ready;
-pub mod seen;
+pub mod request;
+pub mod state;
 pub(crate) mod wait;

@@ -45,14 +45,14 @@ macro_rules! cached_object {
         impl<'de> ::serde::Deserialize<'de> for $name {
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 #[derive(::serde::Deserialize)]
-                struct Whole {
+                struct Fields {
                     metadata: ::k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta,
                     #[serde(default)]
                     spec: ::testplatform_apis::foreign::meta::Lenient<$spec>,
                     #[serde(default)]
                     status: ::testplatform_apis::foreign::meta::Lenient<$status>,
                 }
-                let Whole { mut metadata, spec, status } = <Whole as ::serde::Deserialize>::deserialize(deserializer)?;
+                let Fields { mut metadata, spec, status } = <Fields as ::serde::Deserialize>::deserialize(deserializer)?;
                 metadata.managed_fields = None;
                 Ok(Self { metadata, spec, status })
             }

@@ -11,7 +11,7 @@ pub mod execute;
 mod feed;
 pub mod hub;
 pub mod observe;
-mod pass;
+mod reconcile;
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,11 +32,11 @@ use self::{
     observe::ClaimObserver,
 };
 use crate::{
-    account::callers::GuestLimiter,
-    cluster_claim::{object::ClusterClaim, world::ClaimSettings},
+    account::guest_limiter::GuestLimiter,
+    cluster_claim::{object::ClusterClaim, observed_state::ClaimSettings},
     controller::{
-        drive::{WORKERS, run_reconciler, until_stopped, work_until},
         queue::{Queue, Receiver, requests},
+        scheduler::{WORKERS, run_reconciler, until_stopped, work_until},
     },
     execute::error::is_not_found,
     metrics::Metrics,
@@ -105,7 +105,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
 /// Waits until the hub serves Hive's kinds. Logged once; the watches report all other errors.
 async fn until_served(options: &Options) {
     let hub = &options.hub;
-    let mut told = false;
+    let mut warned = false;
     loop {
         let absent = is_absent(hub.all_claims(), options.patience).await
             || is_absent(hub.all_pools(), options.patience).await
@@ -113,12 +113,12 @@ async fn until_served(options: &Options) {
         if !absent {
             return;
         }
-        if !told {
+        if !warned {
             tracing::warn!(
                 "this hub has no ClusterClaims, ClusterPools and ClusterDeployments of {}: nothing is done about them until it has",
                 crate::cluster_claim::object::GROUP
             );
-            told = true;
+            warned = true;
         }
         sleep(ABSENT).await;
     }
@@ -164,8 +164,8 @@ impl ClaimController {
         let ClaimInlets { claims, orphans, writers } = inlets;
         let work = async |stopped: tokio::sync::watch::Receiver<()>| {
             self.wait_for_caches().await;
-            let name_of = |gone: &ObjectRef<DynamicObject>| {
-                claim_key(gone.namespace.as_deref().unwrap_or_default(), &gone.name)
+            let name_of = |deleted: &ObjectRef<DynamicObject>| {
+                claim_key(deleted.namespace.as_deref().unwrap_or_default(), &deleted.name)
             };
             let looks = run_reconciler(
                 self,
@@ -173,7 +173,7 @@ impl ClaimController {
                 requests(claims, object_ref).take_until(Box::pin(until_stopped(stopped.clone()))),
                 WORKERS,
                 |claim, controller| Box::pin(async move { controller.reconcile_claim(claim).await }),
-                |gone| self.queue.forget(&name_of(gone)),
+                |deleted| self.queue.forget(&name_of(deleted)),
             );
             let namespace = self.hub.credentials_namespace().namespace().to_owned();
             let sweeps = run_reconciler(
@@ -183,7 +183,7 @@ impl ClaimController {
                     .take_until(Box::pin(until_stopped(stopped))),
                 CONCURRENCY_OF_ORPHANS,
                 |secret, controller| Box::pin(async move { controller.reconcile_secret(secret).await }),
-                |gone| self.orphans.forget(&gone.name),
+                |deleted| self.orphans.forget(&deleted.name),
             );
             tokio::join!(looks, sweeps);
             self.observer.callers.wait_idle().await;

@@ -2,7 +2,7 @@
 //! made for are finished (`spec.cleanup`).
 //!
 //! ```text
-//! claim, its owners in Tekton ──observe──▶ Claim, Fate of each run ──next──▶ Step ──execute──▶ note on the claim, spec.tearDownCluster, event
+//! claim, its owners in Tekton ──observe──▶ Claim, Fate of each run ──plan──▶ CleanupPlan ──execute──▶ note on the claim, spec.tearDownCluster, event
 //! ```
 //!
 //! The controller keeps no decisions in memory. It computes from the runs since when a cluster is unneeded. An annotation on the claim records
@@ -20,6 +20,6 @@
 
 pub mod controller;
 mod execute;
-pub mod next;
 pub mod observe;
+pub mod plan;
 mod runs;

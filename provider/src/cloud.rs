@@ -1,11 +1,11 @@
 //! `clusters.cloudCredentials.mode: on`: for each cluster that asks for it an application credential of OpenStack's identity service of its own.
 //!
 //! ```text
-//! ConfigMap, Secret, cluster ──▶ Scene ┐                  ┌─▶ hub: Hold, Note, Publish, Withdraw, Release
-//! issuers ─────────────────────────────┼─ next(scene, known, now)
-//!                                Known ┘                  └─▶ identity service: Probe, List, Mint, Verify, Remove
-//!                                  ▲                                     │
-//!                                  └─────────────── pass ────────────────┘
+//! ConfigMap, Secret, cluster ──▶ ObservedCredential ┐                            ┌─▶ hub: Hold, Note, Publish, Withdraw, Release
+//! issuers ──────────────────────────────────────────┼─ next_step(scene, known, now) ─┤
+//!                                       StepResults ┘                            └─▶ identity service: Probe, List, Mint, Verify, Remove
+//!                                            ▲                                                   │
+//!                                            └──────────────────── reconcile ────────────────────┘
 //! ```
 //!
 //! The function writes an [`Order`](testplatform_apis::cloud::Order) into a ConfigMap in the namespace of the cluster's object. The issued
@@ -25,10 +25,10 @@
 pub mod clouds;
 pub mod controller;
 mod execute;
+pub mod gauge;
 pub mod identity;
 pub mod issuer;
-pub mod next;
-pub mod order;
-pub mod pass;
+pub mod plan;
+pub mod reconcile;
 pub mod record;
-pub mod seen;
+pub mod request;

@@ -3,14 +3,14 @@
 
 pub mod deployment;
 pub mod failure;
-pub mod next;
 pub mod object;
+pub mod observed_state;
+pub mod operation;
 pub mod ownership;
+pub mod plan;
 pub mod pool;
 pub mod reason;
 mod report;
-pub mod step;
 pub mod supply;
-pub mod world;
 
 use testplatform_apis::redact;

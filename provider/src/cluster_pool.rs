@@ -1,7 +1,7 @@
 //! ClusterPools that Git asks for: refresh, rotation of credentials, and what Hive forgets.
 //!
 //! ```text
-//! pool, world, now ──next──▶ annotation, events, when to look again
+//! Pool, PoolClusters, now ──plan──▶ annotation, events, when to look again
 //! ```
 //!
 //! The controller writes a single annotation of the pool ([`PoolStatus`](testplatform_apis::pool_report::PoolStatus)). The composition function
@@ -11,9 +11,9 @@
 pub mod clusters;
 pub mod controller;
 mod execute;
-pub mod next;
 mod observe;
+pub mod plan;
 pub mod pool;
 mod refresh;
 mod rotation;
-pub mod seen;
+pub mod state;

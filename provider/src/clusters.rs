@@ -2,7 +2,7 @@
 //! publishes them like all others, and reports the reason if it cannot.
 //!
 //! ```text
-//! watches ──▶ caches ──▶ queue ──▶ observe ──▶ World ──next(kind, object, world, now)──▶ Step ──▶ execute
+//! watches ──▶ caches ──▶ queue ──▶ observe ──▶ ClusterState ──plan(kind, object, observed, now)──▶ ClusterPlan ──▶ execute
 //! ```
 //!
 //! Each kind is described by one table in [`kind`]. A kind that the hub does not serve does not disturb the others; the controller waits for
@@ -13,9 +13,9 @@ pub mod controller;
 mod execute;
 mod feed;
 pub mod kind;
-pub mod next;
 pub mod object;
 pub(crate) mod observe;
+pub mod observed_state;
 pub mod overdue;
-mod pass;
-pub mod world;
+pub mod plan;
+mod reconcile;

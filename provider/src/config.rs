@@ -9,7 +9,6 @@ use std::{collections::BTreeSet, io, path::Path};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-mod carry;
 mod check;
 mod cleanup;
 mod cluster_claim;
@@ -21,10 +20,10 @@ mod orphans;
 mod prerequisites;
 mod process;
 mod prow;
+mod secret_sync;
 mod source;
 mod spaces;
 
-pub use carry::{Carried, Carry, CarryHub};
 pub use cleanup::{Cleaned, Cleanups};
 pub use cluster_claim::{ClusterClaims, Switch};
 pub use cluster_pool::ClusterPools;
@@ -37,11 +36,13 @@ pub use orphans::{KubeconfigSecretRef, OrphanHub, OrphanMode, Orphans};
 pub use prerequisites::{AllowedResource, Prerequisites};
 pub use process::{BuildClusters, Http, LeaderElection};
 pub use prow::{CiOperatorPod, Prow, SecretMount};
+pub use secret_sync::{Carried, Carry, CarryHub};
 pub use source::ConfigProblem;
 pub use spaces::Spaces;
 
 use crate::{
-    cluster_claim::world, clusters::world as templated, ephemeral_cluster::settings::Settings, rbac,
+    cluster_claim::observed_state, clusters::observed_state as templated,
+    ephemeral_cluster::settings::Settings, rbac,
 };
 
 /// The configuration of `provider-testplatform`.
@@ -113,7 +114,7 @@ impl Config {
     pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
         let (config, mut findings) = source::decode::<Self>(text);
         if let Some(config) = &config {
-            findings.add_unless_covered(check::findings(config));
+            findings.add_unless_covered(check::check_config(config));
         }
         match config {
             Some(config) if findings.is_empty() => Ok(config),
@@ -147,7 +148,7 @@ impl From<&Config> for Settings {
     }
 }
 
-impl From<&Config> for world::ClaimSettings {
+impl From<&Config> for observed_state::ClaimSettings {
     fn from(config: &Config) -> Self {
         Self { poll: config.cluster_claim.poll.get(), dwell: config.cluster_claim.dwell.get() }
     }

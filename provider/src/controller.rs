@@ -6,10 +6,10 @@
 //!
 //! There are two loops: one over EphemeralClusters, and one over ProwJobs whose EphemeralCluster is deleted.
 
-pub(crate) mod drive;
 mod feed;
-pub(crate) mod pass;
 pub mod queue;
+pub(crate) mod reconcile;
+pub(crate) mod scheduler;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -23,11 +23,11 @@ use kube::{
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use self::{
-    drive::{WORKERS, run_reconciler, until_stopped, work_until},
     queue::{Queue, Receiver, requests},
+    scheduler::{WORKERS, run_reconciler, until_stopped, work_until},
 };
 use crate::{
-    account::callers::GuestLimiter,
+    account::guest_limiter::GuestLimiter,
     build_clusters::{BuildClusterEvent, BuildClusterSet, Trust},
     caches::Caches,
     ephemeral_cluster::{object::EphemeralCluster, prow_job::ProwJob, settings::Settings},
@@ -208,9 +208,9 @@ impl Controller {
         let Inlets { ephemeral_clusters, prow_jobs, moved, writers } = inlets;
         let work = async |stopped: tokio::sync::watch::Receiver<()>| {
             self.begin().await;
-            let gone = |gone: &ObjectRef<DynamicObject>| {
-                self.queue.forget(&gone.name);
-                self.orphans.forget(&gone.name);
+            let on_delete = |deleted: &ObjectRef<DynamicObject>| {
+                self.queue.forget(&deleted.name);
+                self.orphans.forget(&deleted.name);
             };
             let clusters_in = self.hub.namespace().to_owned();
             let clusters = run_reconciler(
@@ -222,7 +222,7 @@ impl Controller {
                 .take_until(Box::pin(until_stopped(stopped.clone()))),
                 WORKERS,
                 |object, controller| Box::pin(async move { controller.reconcile_cluster(object).await }),
-                gone,
+                on_delete,
             );
             let jobs_in = self.hub.prow_job_namespace().to_owned();
             let orphans = run_reconciler(
@@ -232,7 +232,7 @@ impl Controller {
                     .take_until(Box::pin(until_stopped(stopped))),
                 CONCURRENCY_OF_ORPHANS,
                 |job, controller| Box::pin(async move { controller.reconcile_job(job).await }),
-                gone,
+                on_delete,
             );
             tokio::join!(clusters, orphans);
             self.observer.callers.wait_idle().await;

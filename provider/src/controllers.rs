@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use kube::Client;
 use provider_testplatform::{
     build_clusters::Trust,
-    bundles, carry, claims, cleanup, cloud, cluster_pool, clusters,
+    bundles, claims, cleanup, cloud, cluster_pool, clusters,
     config::{Config, Mode, Switch},
     controller::{self, BuildClusterSource, Options},
     ephemeral_cluster::{draft::draft, settings::Settings},
@@ -17,7 +17,7 @@ use provider_testplatform::{
     publish::refresh,
     registry::ProfileRegistry,
     running::Running,
-    spaces,
+    secret_sync, spaces,
 };
 use tokio::sync::watch;
 
@@ -176,13 +176,13 @@ fn beside_claims(config: &Config, shared: &Shared) -> Vec<Running> {
     let Shared { client, instance, trust, metrics, .. } = shared;
     let mut all: Vec<Running> = Vec::new();
     if config.carry.is_on() {
-        let options = carry::controller::Options {
+        let options = secret_sync::controller::Options {
             client: client.clone(),
             config: config.carry.clone(),
             trust: *trust,
             now,
         };
-        all.push(carry::controller::run(options, metrics.clone(), shared.until_stop()));
+        all.push(secret_sync::controller::run(options, metrics.clone(), shared.until_stop()));
     }
     if config.cleanup.is_on() {
         let options = cleanup::controller::Options {

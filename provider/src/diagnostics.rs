@@ -21,7 +21,7 @@ pub fn entry(type_: &str, status: &str, reason: &str, since: Option<Timestamp>) 
 }
 
 /// JSON with the conditions in the order of time, within [`MAX`].
-pub fn fitted(mut whole: Value, mut timeline: Vec<Value>) -> String {
+pub fn fit_to_size(mut whole: Value, mut timeline: Vec<Value>) -> String {
     timeline.sort_by_cached_key(|entry| entry["lastTransitionTime"].as_str().unwrap_or_default().to_owned());
     // The newest entries are kept: questions are about the end.
     loop {

@@ -18,7 +18,7 @@ use tokio::{
 pub use self::error::{Cause, Error, Reason};
 pub(crate) use self::event::cut;
 use crate::{
-    account::{GUEST_TIMEOUT as ISSUING, callers::GuestLimiter},
+    account::{GUEST_TIMEOUT as ISSUING, guest_limiter::GuestLimiter},
     ephemeral_cluster::{object::EphemeralCluster, status::Status},
     hub::Hub,
     plan::{Operation, Plan},

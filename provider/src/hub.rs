@@ -47,7 +47,7 @@ impl Hub {
     }
 
     /// EphemeralClusters, whole.
-    pub fn whole_ephemeral_clusters(&self) -> Api<DynamicObject> {
+    pub fn dynamic_ephemeral_clusters(&self) -> Api<DynamicObject> {
         let resource = ApiResource::erase::<EphemeralCluster>(&());
         Api::namespaced_with(self.client(), &self.namespace, &resource)
     }
@@ -58,7 +58,7 @@ impl Hub {
     }
 
     /// ProwJobs, whole.
-    pub fn whole_prow_jobs(&self) -> Api<DynamicObject> {
+    pub fn dynamic_prow_jobs(&self) -> Api<DynamicObject> {
         let resource = ApiResource::erase::<ProwJob>(&());
         Api::namespaced_with(self.client(), &self.prow_job_namespace, &resource)
     }

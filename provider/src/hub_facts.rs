@@ -1,7 +1,7 @@
 //! Publishes facts about this hub for the hub selection: its load, its health, and the clusters that it can create.
 //!
 //! ```text
-//! API server ──observe──▶ World ──next(known, world, now)──▶ Step ──execute──▶ ConfigMap testplatform-hub
+//! API server ──observe──▶ HubState ──plan(known, observed, now)──▶ FactsPlan ──execute──▶ ConfigMap testplatform-hub
 //! ```
 //!
 //! **Invariant:** what could not be counted is left out; it never becomes a number. **Invariant:** nothing but that one ConfigMap is
@@ -10,10 +10,10 @@
 mod backend;
 pub mod controller;
 mod execute;
-mod next;
 mod observe;
-pub mod world;
+pub mod observed_state;
+mod plan;
 
 pub use backend::in_the_making;
-pub use next::{AGE, FactsPlan, SOONEST, plan};
 pub use observe::{AGENTS, SUPPORTED};
+pub use plan::{AGE, FactsPlan, SOONEST, plan};

@@ -109,19 +109,20 @@ pub enum Lost {
 impl Election {
     /// Waits until it is ours. Returns a moment from which on others count it as ours at the least.
     pub async fn acquire(&self) -> Instant {
-        let mut seen = None;
-        let mut said = String::new();
+        let mut observed = None;
+        let mut last_holder = String::new();
         loop {
             // Other processes count from the arrival of the write, which no response reveals.
             let begun = Instant::now();
-            match self.with_timeout(self.try_acquire(&mut seen)).await {
+            match self.with_timeout(self.try_acquire(&mut observed)).await {
                 Ok(Decision::Renew) => return begun,
                 Ok(Decision::Acquire) => {}
                 Ok(Decision::Wait(_)) => {
-                    let holder = seen.as_ref().map(|seen| seen.holder.clone()).unwrap_or_default();
-                    if said != holder {
+                    let holder =
+                        observed.as_ref().map(|observed| observed.holder.clone()).unwrap_or_default();
+                    if last_holder != holder {
                         tracing::info!(holder, "waiting for the lease");
-                        said = holder;
+                        last_holder = holder;
                     }
                 }
                 Err(error) => tracing::warn!(error, "the lease cannot be read or written"),
@@ -135,9 +136,9 @@ impl Election {
         loop {
             sleep(self.times.retry).await;
             // However slow an answer is: by then the process has to be at its end, because soon after another one acts.
-            let left = self.times.renew.saturating_sub(renewed.elapsed());
+            let remaining = self.times.renew.saturating_sub(renewed.elapsed());
             let begun = Instant::now();
-            let error = match timeout(left, self.with_timeout(self.renew())).await {
+            let error = match timeout(remaining, self.with_timeout(self.renew())).await {
                 Ok(Ok(None)) => {
                     renewed = begun;
                     continue;

@@ -2,17 +2,17 @@
 
 mod bounded;
 pub mod bundles;
-pub mod carries;
 mod claims;
 pub mod cleanups;
 pub mod cloud;
 mod clusters;
 mod hub;
 mod jobs;
-mod orders;
 pub mod orphans;
 mod pools;
 pub mod prerequisites;
+mod requests;
+pub mod secret_sync;
 mod spaces;
 
 use std::{
@@ -29,11 +29,11 @@ use prometheus_client::{
 };
 
 use self::{
-    bundles::BundleMetrics, carries::SecretSyncMetrics, claims::ClaimMetrics, cleanups::CleanupMetrics,
-    clusters::ClusterMetrics, hub::HubMetrics, jobs::JobMetrics, orders::RequestMetrics,
-    orphans::OrphanMetrics, pools::PoolMetrics, spaces::SpaceMetrics,
+    bundles::BundleMetrics, claims::ClaimMetrics, cleanups::CleanupMetrics, clusters::ClusterMetrics,
+    hub::HubMetrics, jobs::JobMetrics, orphans::OrphanMetrics, pools::PoolMetrics, requests::RequestMetrics,
+    secret_sync::SecretSyncMetrics, spaces::SpaceMetrics,
 };
-use crate::{controller::queue::Queue, prerequisites::seen::PrerequisiteState, watch::Health};
+use crate::{controller::queue::Queue, prerequisites::state::PrerequisiteState, watch::Health};
 
 /// From unnoticeable to worth an investigation.
 const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
@@ -252,7 +252,7 @@ impl Metrics {
     }
 
     /// An event waited for its look.
-    pub fn waited(&self, time: Duration) {
+    pub fn observe_queue_wait(&self, time: Duration) {
         self.0.waiting.observe(time.as_secs_f64());
     }
 
@@ -292,28 +292,28 @@ mod tests {
     use jiff::Timestamp;
     use testplatform_apis::hub::Facts;
 
-    use super::{bundles::BundleOutcome, carries::SecretAction, cleanups::Teardown, *};
+    use super::{bundles::BundleOutcome, cleanups::Teardown, secret_sync::SecretAction, *};
     use crate::{
-        carry::seen::SecretSyncState as Carry,
-        cluster_pool::seen::{PoolGauge, PoolProgress, PoolState},
+        cluster_pool::state::{PoolGauge, PoolProgress, PoolState},
         config::Carried,
         execute::Reason,
+        secret_sync::state::SecretSyncState as Carry,
     };
 
-    fn of_clouds(metrics: &Metrics) -> Arc<crate::cloud::seen::CredentialGauge> {
-        let seen = Arc::new(crate::cloud::seen::new_gauge(0));
+    fn of_clouds(metrics: &Metrics) -> Arc<crate::cloud::gauge::CredentialGauge> {
+        let seen = Arc::new(crate::cloud::gauge::new_gauge(0));
         metrics.attach_cloud(&seen);
         seen.record("clusters/one-cloud-credential", Some(testplatform_apis::cloud::State::Valid));
         metrics.cloud_came_to(super::cloud::CredentialOutcome::LeftBehind);
         seen
     }
 
-    fn of_prerequisites(metrics: &Metrics) -> Arc<crate::prerequisites::seen::PrerequisiteGauge> {
-        let seen = Arc::new(crate::prerequisites::seen::new_gauge(0));
+    fn of_prerequisites(metrics: &Metrics) -> Arc<crate::prerequisites::state::PrerequisiteGauge> {
+        let seen = Arc::new(crate::prerequisites::state::new_gauge(0));
         metrics.attach_prerequisites(&seen);
         seen.record(
             "clusters/one-prerequisites",
-            Some(crate::prerequisites::seen::PrerequisiteState::Leaving),
+            Some(crate::prerequisites::state::PrerequisiteState::Leaving),
         );
         metrics.prerequisites_came_to(super::prerequisites::PrerequisiteOutcome::Released);
         seen
@@ -425,12 +425,12 @@ mod tests {
             Some(PoolProgress { state: PoolState::Refreshing, remaining: Some(3) }),
         );
         metrics.issued_token();
-        let spaces = Arc::new(crate::spaces::seen::SpaceGauge::default());
+        let spaces = Arc::new(crate::spaces::state::SpaceGauge::default());
         metrics.attach_spaces(&spaces);
-        spaces.record("space", Some(crate::spaces::seen::SpaceState::Published));
-        spaces.record("another", Some(crate::spaces::seen::SpaceState::Failing));
+        spaces.record("space", Some(crate::spaces::state::SpaceState::Published));
+        spaces.record("another", Some(crate::spaces::state::SpaceState::Failing));
         spaces.record("another", None);
-        let carries = Arc::new(crate::carry::seen::new_gauge(&[Carried::Claims]));
+        let carries = Arc::new(crate::secret_sync::state::new_gauge(&[Carried::Claims]));
         metrics.attach_carries(&carries);
         carries.record("claim", Some(Carry::Carried));
         carries.record("another", Some(Carry::Failing));
@@ -441,9 +441,9 @@ mod tests {
         let watches = Arc::new(vec![Health::new("cleaned-claims")]);
         metrics.attach_cleanups(&watches);
         metrics.decided_teardown(Teardown::Told);
-        let bundles = Arc::new(crate::bundles::seen::new_gauge(1));
+        let bundles = Arc::new(crate::bundles::state::new_gauge(1));
         metrics.attach_bundles(&bundles);
-        bundles.record("clusters/one-bundles", Some(crate::bundles::seen::BundleState::Applied));
+        bundles.record("clusters/one-bundles", Some(crate::bundles::state::BundleState::Applied));
         metrics.bundles_came_to(BundleOutcome::GivenUp);
         let _seen = (of_clouds(&metrics), of_prerequisites(&metrics));
         metrics.bundle_took(jiff::SignedDuration::from_secs(7));

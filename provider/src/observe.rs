@@ -9,16 +9,16 @@ use serde_json::Value;
 use testplatform_apis::names::ephemeral_cluster::LABEL;
 
 use crate::{
-    account::callers::GuestLimiter,
+    account::guest_limiter::GuestLimiter,
     build_clusters::{BuildClusterSet, JobNamespace, NamespaceLookup},
     caches::Caches,
     ephemeral_cluster::{
         credentials::{NamespaceCredentials, Published},
         object::EphemeralCluster,
+        observed_state::{Draft, Job, JobSite, ObservedState},
         prow_job::{JobState, ProwJob, name_for},
         settings::{MARGIN, Settings},
         status::Phase,
-        world::{Draft, Job, JobSite, ObservedState},
     },
     execute::{Cause, Error, Reason, with_timeout},
     hub::Hub,
@@ -77,34 +77,42 @@ impl Observer {
         let Some(Read { object, mut jobs, draft, fresh }) = read else { return Ok(None) };
 
         let bound = object.status.value.prow_job_id.clone();
-        let mut job_is_gone = false;
+        let mut job_is_missing = false;
         if is_missing(&object, &jobs) {
             match self.call("get_prow_job", lookup::get_opt(&self.hub.prow_jobs(), &bound)).await? {
                 Some(job) => jobs.push(Arc::new(job)),
-                None => job_is_gone = true,
+                None => job_is_missing = true,
             }
         }
         let mut published = self.caches.published(&object);
-        let mut seen = Vec::with_capacity(jobs.len());
+        let mut job_sites = Vec::with_capacity(jobs.len());
         for job in jobs {
             let site = self.site(&object, &job, job.name() == bound, &mut published).await?;
-            seen.push(Job { prow_job: ProwJob::clone(&job), site });
+            job_sites.push(Job { prow_job: ProwJob::clone(&job), site });
         }
-        let left_behind = if job_is_gone { self.find_orphaned_namespace(&bound)? } else { None };
+        let orphaned_site = if job_is_missing { self.find_orphaned_namespace(&bound)? } else { None };
         let settings = Arc::clone(&self.settings);
-        let world = ObservedState { settings, jobs: seen, fresh, draft, job_is_gone, left_behind, published };
-        Ok(Some((object, world)))
+        let observed = ObservedState {
+            settings,
+            jobs: job_sites,
+            fresh,
+            draft,
+            job_is_missing,
+            orphaned_site,
+            published,
+        };
+        Ok(Some((object, observed)))
     }
 
     /// The object and its jobs, from the API server.
     async fn read(&self, name: &str) -> Result<Option<Read>, Error> {
-        let whole = self.hub.whole_ephemeral_clusters();
-        let Some(whole) = self.call("get_ephemeral_cluster", lookup::get_opt(&whole, name)).await? else {
+        let full = self.hub.dynamic_ephemeral_clusters();
+        let Some(full) = self.call("get_ephemeral_cluster", lookup::get_opt(&full, name)).await? else {
             return Ok(None);
         };
         let decode = |error: serde_json::Error| bug("get_ephemeral_cluster", &error.to_string());
-        let whole = serde_json::to_value(whole).map_err(decode)?;
-        let object: EphemeralCluster = serde_json::from_value(whole.clone()).map_err(decode)?;
+        let full = serde_json::to_value(full).map_err(decode)?;
+        let object: EphemeralCluster = serde_json::from_value(full.clone()).map_err(decode)?;
         // Jobs are read by name: a list by label makes the API server scan all jobs. Our job has the name that the uid determines, whoever
         // created it and whatever happened to its label. A job with another name comes from an earlier controller, and existed when the watch
         // of jobs started.
@@ -119,7 +127,7 @@ impl Observer {
             );
         }
         let draft = match &self.draft {
-            Some(draft) if is_unbound(&object) => Some(draft(&whole, (self.now)())),
+            Some(draft) if is_unbound(&object) => Some(draft(&full, (self.now)())),
             _ => None,
         };
         Ok(Some(Read { object: Arc::new(object), jobs, draft, fresh: true }))
@@ -133,13 +141,13 @@ impl Observer {
         bound: bool,
         published: &mut Published,
     ) -> Result<JobSite, Error> {
-        let here = match self.located(job)? {
-            Ok(here) => here,
+        let location = match self.locate_namespace(job)? {
+            Ok(location) => location,
             Err(nowhere) => return Ok(nowhere),
         };
         let cluster = job.spec.value.cluster.clone();
         let source = if bound {
-            match self.source(object, job, &cluster, &here, published).await {
+            match self.source(object, job, &cluster, &location, published).await {
                 // Nothing is published any more, so what cannot be read keeps no end from being begun. A proxy begins none.
                 Err(error) if self.draft.is_some() && ends(object, job, (self.now)()) => {
                     NamespaceCredentials::Unreadable(error.message)
@@ -149,12 +157,12 @@ impl Observer {
         } else {
             NamespaceCredentials::Pending("its credentials are not looked at".to_owned())
         };
-        Ok(here.into_site(cluster, source))
+        Ok(location.into_site(cluster, source))
     }
 
     /// Observes the build cluster where an orphaned job runs.
     pub fn site_of_orphan(&self, job: &ProwJob) -> Result<JobSite, Error> {
-        Ok(self.located(job)?.map_or_else(
+        Ok(self.locate_namespace(job)?.map_or_else(
             |nowhere| nowhere,
             |here| {
                 here.into_site(job.spec.value.cluster.clone(), NamespaceCredentials::Pending(String::new()))
@@ -163,7 +171,7 @@ impl Observer {
     }
 
     /// Looks up a job's namespace on its build cluster; the inner error says why it cannot be observed.
-    fn located(&self, job: &ProwJob) -> Result<Result<JobNamespace, JobSite>, Error> {
+    fn locate_namespace(&self, job: &ProwJob) -> Result<Result<JobNamespace, JobSite>, Error> {
         let cluster = job.spec.value.cluster.clone();
         if job.state() == JobState::Scheduling || cluster.is_empty() {
             return Ok(Err(JobSite::Unscheduled));

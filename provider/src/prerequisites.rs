@@ -1,11 +1,11 @@
 //! `clusters.prerequisites.mode: on`: objects that templates create on the hub before a cluster is requested, and actions there before that.
 //!
 //! ```text
-//! ConfigMap ──read──▶ Map ─┐                         ┌──▶ Write, Release: report, finalizer ──▶ ConfigMap
-//! cluster's object ──▶ Here ├─ next(map, here, came, now) ─┤
-//!                           │                         ├──▶ Apply ──carry_out──┐
-//!                           │                         └──▶ Remove ────────────┤
-//!                           └◀─────────────── Came ◀──────────────────────────┘
+//! ConfigMap ──▶ PrerequisiteRequest ───┐                                    ┌──▶ Write, Release ──▶ ConfigMap
+//! cluster's object ──▶ ClusterPresence ├─ plan(map, presence, result, now) ─┤
+//!                                      │                                    ├──▶ Apply ──┐
+//!                                      │                                    └──▶ Remove ─┤
+//!                                      └◀───────────────── StepResult ◀──────────────────┘
 //! ```
 //!
 //! The function writes an [`Order`](testplatform_apis::prerequisites::Order) into a ConfigMap in the namespace of the cluster's future object.
@@ -23,7 +23,7 @@
 
 pub mod controller;
 mod hub;
-pub mod map;
-pub mod next;
-pub mod own;
-pub mod seen;
+pub mod objects;
+pub mod plan;
+pub mod request;
+pub mod state;

@@ -2,7 +2,7 @@
 //! published where the Konflux cluster may read it and replaced long before it ends.
 //!
 //! ```text
-//! namespace, published Secret ──observe──▶ Space, Published ──next──▶ Step ──execute──▶ token, Secret, annotation
+//! namespace, published Secret ──observe──▶ Space, Published ──plan──▶ SpacePlan ──execute──▶ token, Secret, annotation
 //! ```
 //!
 //! **Invariant:** a token is requested for one ServiceAccount only, in a namespace with both labels of a space, and leaves the hub only through
@@ -12,8 +12,8 @@
 pub mod controller;
 mod execute;
 mod kubeconfig;
-pub mod next;
 mod observe;
-pub mod seen;
+pub mod plan;
+pub mod state;
 
 pub use observe::ROOT_CA;

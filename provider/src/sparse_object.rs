@@ -25,7 +25,7 @@ const LEVELS: u8 = 8;
 
 /// An object of any kind by which tenants ask, a run of theirs, or an Object of provider-kubernetes.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(from = "Whole")]
+#[serde(from = "FullObject")]
 pub struct PartialObject {
     /// Parts of its metadata, the managed fields not among them.
     pub metadata: ObjectMeta,
@@ -35,7 +35,7 @@ pub struct PartialObject {
 
 /// As it comes.
 #[derive(Deserialize)]
-struct Whole {
+struct FullObject {
     #[serde(default)]
     metadata: Metadata,
     #[serde(default, deserialize_with = "spec")]
@@ -59,9 +59,9 @@ struct Metadata {
     owner_references: Option<Vec<OwnerReference>>,
 }
 
-impl From<Whole> for PartialObject {
-    fn from(whole: Whole) -> Self {
-        let Whole { metadata, spec, status } = whole;
+impl From<FullObject> for PartialObject {
+    fn from(object: FullObject) -> Self {
+        let FullObject { metadata, spec, status } = object;
         let metadata = ObjectMeta {
             name: metadata.name,
             namespace: metadata.namespace,

@@ -192,13 +192,16 @@ pub async fn track<K>(
     config: watcher::Config,
     health: &Health,
     key: impl Fn(&K) -> String,
-    mut saw: impl FnMut(&str, &K),
-    mut gone: impl FnMut(&str),
+    mut on_apply: impl FnMut(&str, &K),
+    mut on_delete: impl FnMut(&str),
 ) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
-    let mut there = ReportedKeys::default();
-    keep_watching(api, config, health, |event| there.report_event(event, &key, &mut saw, &mut gone)).await;
+    let mut reported = ReportedKeys::default();
+    keep_watching(api, config, health, |event| {
+        reported.report_event(event, &key, &mut on_apply, &mut on_delete);
+    })
+    .await;
 }
 
 /// One watch, until it fails or has been quiet for too long.
@@ -212,7 +215,7 @@ where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
     let mut events = pin!(watcher(api.clone(), config.clone()));
-    let mut probe = pin!(unanswered(api, config));
+    let mut probe = pin!(wait_until_unanswered(api, config));
     let mut listed = false;
     loop {
         let event = tokio::select! {
@@ -244,7 +247,7 @@ where
 /// With a selector, a limit makes API servers before Kubernetes 1.34 search all of etcd, page by page. The probe therefore reads from the API
 /// server's cache, which knows no limit, and which kube does not request together with one. A label selector may match thousands of objects:
 /// the probe requests none of them. Without a selector the first object is returned at once.
-fn probe(config: &watcher::Config) -> ListParams {
+fn probe_params(config: &watcher::Config) -> ListParams {
     let mut params = ListParams::default();
     params.label_selector.clone_from(&config.label_selector);
     params.field_selector.clone_from(&config.field_selector);
@@ -256,11 +259,11 @@ fn probe(config: &watcher::Config) -> ListParams {
 }
 
 /// Ends when the other side does not answer.
-async fn unanswered<K>(api: &Api<K>, config: &watcher::Config) -> String
+async fn wait_until_unanswered<K>(api: &Api<K>, config: &watcher::Config) -> String
 where
     K: Clone + DeserializeOwned + Debug,
 {
-    let probe = probe(config);
+    let probe = probe_params(config);
     loop {
         sleep(PROBE).await;
         match timeout(PATIENCE, api.list_metadata(&probe)).await {
@@ -304,7 +307,8 @@ mod tests {
     fn what_is_selected_is_asked_of_no_etcd_and_what_may_be_much_not_at_all() {
         // As it goes over the wire: kube leaves the version out beside a limit.
         let asks = |config: watcher::Config| {
-            let request = kube::core::Request::new("/api/v1/secrets").list_metadata(&probe(&config)).unwrap();
+            let request =
+                kube::core::Request::new("/api/v1/secrets").list_metadata(&probe_params(&config)).unwrap();
             request.uri().query().unwrap_or_default().trim_start_matches('&').to_owned()
         };
         let plain = watcher::Config::default();
@@ -326,7 +330,7 @@ mod tests {
         });
         let api: Api<ConfigMap> = Api::all(kube::Client::new(service, "default"));
         let config = watcher::Config::default();
-        timeout(Duration::from_mins(15), unanswered(&api, &config)).await.ok()
+        timeout(Duration::from_mins(15), wait_until_unanswered(&api, &config)).await.ok()
     }
 
     #[tokio::test(start_paused = true)]

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use crate::{
-    controller::{pass::catch_panic, queue::backoff},
+    controller::{queue::backoff, reconcile::catch_panic},
     metrics::Metrics,
 };
 

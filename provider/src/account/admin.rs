@@ -67,8 +67,8 @@ pub(super) struct KubeconfigParts {
 impl KubeconfigParts {
     /// Reads the current context. Anything that is not understood is refused: no value is guessed or left to another parser.
     pub(super) fn of(bytes: &[u8]) -> Result<Self, &'static str> {
-        let whole = Kubeconfig::read(bytes)?;
-        let (cluster, user) = whole.current().ok_or("has no current context")?;
+        let kubeconfig = Kubeconfig::read(bytes)?;
+        let (cluster, user) = kubeconfig.current().ok_or("has no current context")?;
         let text = |value: &Option<String>| value.clone().filter(|text| !text.is_empty());
         if cluster.insecure_skip_tls_verify == Some(true) {
             return Err("trusts whoever answers");
@@ -101,9 +101,9 @@ impl KubeconfigParts {
 
 /// The kubeconfig that is published: an address and a token.
 pub(super) fn token_kubeconfig(address: &Address, account: &str, token: &str) -> String {
-    let whole = render_kubeconfig(address, account, &json!({ "token": token }));
+    let kubeconfig = render_kubeconfig(address, account, &json!({ "token": token }));
     // JSON is YAML too; that the other cannot be written nothing in it brings about.
-    to_yaml(&whole).unwrap_or_else(|_| whole.to_string())
+    to_yaml(&kubeconfig).unwrap_or_else(|_| kubeconfig.to_string())
 }
 
 fn render_kubeconfig(address: &Address, user: &str, credential: &Value) -> Value {
@@ -120,7 +120,7 @@ fn render_kubeconfig(address: &Address, user: &str, credential: &Value) -> Value
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::publish::kubeconfig::rewritten;
+    use crate::publish::kubeconfig::rewrite_kubeconfig;
 
     const USER: &str = "client-certificate-data: Y2VydA==, client-key-data: c2VjcmV0";
 
@@ -140,7 +140,7 @@ mod tests {
         let parts = admin.read_parts().unwrap();
         let text = token_kubeconfig(&parts.address, "tpc-u", "t0k3n");
         assert!(!text.contains("c2VjcmV0") && !text.contains("Y2VydA"), "{text}");
-        assert_eq!(rewritten(text.as_bytes()).as_deref(), Ok(text.as_bytes()));
+        assert_eq!(rewrite_kubeconfig(text.as_bytes()).as_deref(), Ok(text.as_bytes()));
         // A published kubeconfig can be opened again, to revoke it.
         let again = KubeconfigParts::of(text.as_bytes()).unwrap();
         assert_eq!(again.address, parts.address);

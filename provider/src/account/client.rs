@@ -11,9 +11,9 @@ use tokio::time::sleep;
 use super::{
     LIFETIME, NAMESPACE, account_name,
     admin::{AdminKubeconfig, KubeconfigParts, token_kubeconfig},
-    mint::{DeliveredCluster, Token, TokenFailure},
-    next::{AccountObject, AccountObjects, ObjectState, TokenCheck as Said},
-    reach::{self, ApiResponse, UnusableKubeconfig, send_json, send_request},
+    guest_client::{self, ApiResponse, UnusableKubeconfig, send_json, send_request},
+    plan::{AccountObject, AccountObjects, ObjectState, TokenCheck as Said},
+    token::{DeliveredCluster, Token, TokenFailure},
 };
 use crate::redacted::Redacted;
 
@@ -45,7 +45,7 @@ pub(super) fn connect(
 
 /// A client for it.
 pub(super) async fn build_client(parts: &KubeconfigParts) -> Result<Client, TokenFailure> {
-    reach::build_client(parts).await.map_err(|UnusableKubeconfig(why)| TokenFailure::Unusable(why))
+    guest_client::build_client(parts).await.map_err(|UnusableKubeconfig(why)| TokenFailure::Unusable(why))
 }
 
 /// Sends a request. None: its object does not exist (404), or exists already (409).
@@ -123,28 +123,28 @@ impl GuestAccountClient {
 
     async fn read_object(&self, client: &Client, thing: AccountObject) -> Result<ObjectState, TokenFailure> {
         let (path, name, wanted) = self.object_manifest(thing);
-        let there = guest_request(client, "GET", &format!("{path}/{name}"), &Value::Null).await?;
-        Ok(match there {
+        let existing = guest_request(client, "GET", &format!("{path}/{name}"), &Value::Null).await?;
+        Ok(match existing {
             None => ObjectState::Absent,
             // For a moment an API server gives tokens of it, and takes them.
-            Some(there) if !there["metadata"]["deletionTimestamp"].is_null() => ObjectState::Deleting,
-            Some(there) if contains_fields(&there, &wanted) => ObjectState::Right,
+            Some(existing) if !existing["metadata"]["deletionTimestamp"].is_null() => ObjectState::Deleting,
+            Some(existing) if contains_fields(&existing, &wanted) => ObjectState::Right,
             Some(_) => ObjectState::Wrong,
         })
     }
 }
 
 /// Whether an object contains all wanted fields. Fields that an API server adds do not matter.
-fn contains_fields(there: &Value, wanted: &Value) -> bool {
-    match (there, wanted) {
-        (Value::Object(there), Value::Object(wanted)) => wanted
+fn contains_fields(actual: &Value, wanted: &Value) -> bool {
+    match (actual, wanted) {
+        (Value::Object(actual), Value::Object(wanted)) => wanted
             .iter()
-            .all(|(key, value)| there.get(key).is_some_and(|found| contains_fields(found, value))),
-        (Value::Array(there), Value::Array(wanted)) => {
-            there.len() == wanted.len()
-                && there.iter().zip(wanted).all(|(one, other)| contains_fields(one, other))
+            .all(|(key, value)| actual.get(key).is_some_and(|found| contains_fields(found, value))),
+        (Value::Array(actual), Value::Array(wanted)) => {
+            actual.len() == wanted.len()
+                && actual.iter().zip(wanted).all(|(one, other)| contains_fields(one, other))
         }
-        (there, wanted) => there == wanted,
+        (actual, wanted) => actual == wanted,
     }
 }
 
@@ -218,7 +218,7 @@ fn parse_token(answer: &Value) -> Option<Token> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::{admin::Address, reach::tests::answering};
+    use crate::account::{admin::Address, guest_client::tests::answering};
 
     /// The server may be a tenant's, and several are called at a time.
     #[tokio::test]

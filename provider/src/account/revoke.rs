@@ -17,10 +17,10 @@ use tokio::{sync::oneshot, time::timeout};
 use super::{
     NAMESPACE, account_name,
     admin::KubeconfigParts,
-    callers::GuestLimiter,
     client::{build_client, ensure_done},
-    mint::TokenFailure,
-    stamp::TokenFingerprint,
+    fingerprint::TokenFingerprint,
+    guest_limiter::GuestLimiter,
+    token::TokenFailure,
 };
 use crate::{
     caches::source_revision,
@@ -43,12 +43,12 @@ pub(crate) async fn revoke_tokens(
     name: &str,
     uid_of: impl Fn(&ObjectMeta) -> Option<String>,
 ) -> Result<(), Cause> {
-    let gone = read_revocation(secrets, name, &uid_of)
+    let on_deleted = read_revocation(secrets, name, &uid_of)
         .await?
         .map(|ending| ending.enqueue_revocation(callers, metadata.clone()));
     remove(metadata, name, |secret| uid_of(secret).is_some()).await?;
-    if let Some(gone) = gone {
-        let _ = gone.send(());
+    if let Some(on_deleted) = on_deleted {
+        let _ = on_deleted.send(());
     }
     Ok(())
 }

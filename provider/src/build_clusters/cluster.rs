@@ -23,7 +23,7 @@ use tokio::{
 
 use super::{BuildClusterEvent, table::Table};
 use crate::{
-    ephemeral_cluster::{credentials::NamespaceCredentials, world::JobSite},
+    ephemeral_cluster::{credentials::NamespaceCredentials, observed_state::JobSite},
     watch::{self, Health},
 };
 
@@ -195,13 +195,13 @@ impl BuildCluster {
         let api: Api<PartialObjectMeta<Namespace>> = Api::all(self.client());
         let config = Config::default().labels(ci_operator::JOB_ID);
         watch::keep_watching(api, config, &self.health[0], |event| {
-            let (whole, gone) = (matches!(event, Event::InitDone), job_of_deleted(&event));
+            let (is_listed, gone) = (matches!(event, Event::InitDone), job_of_deleted(&event));
             let jobs: Vec<String> = {
                 let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
                 let keys = known.namespaces.apply_event(&event, namespace_info);
                 keys.iter().filter_map(|key| known.namespaces.get(key)).map(|p| p.job.clone()).collect()
             };
-            self.send_events(moved, whole, jobs.into_iter().chain(gone));
+            self.send_events(moved, is_listed, jobs.into_iter().chain(gone));
         })
         .await;
     }
@@ -210,14 +210,14 @@ impl BuildCluster {
         let api: Api<PartialObjectMeta<Secret>> = Api::all(self.client());
         let config = Config::default().fields(&format!("metadata.name={}", SECRETS[which]));
         watch::keep_watching(api, config, &self.health[which + 1], |event| {
-            let whole = matches!(event, Event::InitDone);
+            let is_listed = matches!(event, Event::InitDone);
             let jobs: Vec<String> = {
                 let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
                 let keys = known.secrets[which]
                     .apply_event(&event, |s| Some((s.namespace()?, s.resource_version()?)));
                 keys.iter().filter_map(|key| known.namespaces.get(key)).map(|p| p.job.clone()).collect()
             };
-            self.send_events(moved, whole, jobs.into_iter());
+            self.send_events(moved, is_listed, jobs.into_iter());
         })
         .await;
     }
@@ -226,10 +226,10 @@ impl BuildCluster {
     fn send_events(
         &self,
         moved: &UnboundedSender<BuildClusterEvent>,
-        whole: bool,
+        is_listed: bool,
         jobs: impl Iterator<Item = String>,
     ) {
-        let all = if whole {
+        let all = if is_listed {
             vec![BuildClusterEvent::Cluster(self.name.clone())]
         } else {
             jobs.map(BuildClusterEvent::Job).collect()

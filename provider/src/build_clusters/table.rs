@@ -35,9 +35,9 @@ impl<V: PartialEq> Table<V> {
             }
             Event::InitDone => {
                 let before = std::mem::replace(&mut self.now, std::mem::take(&mut self.next));
-                let gone = before.keys().filter(|key| !self.now.contains_key(*key));
+                let removed = before.keys().filter(|key| !self.now.contains_key(*key));
                 let new = self.now.iter().filter(|(key, value)| before.get(*key) != Some(value));
-                gone.chain(new.map(|(key, _)| key)).cloned().collect()
+                removed.chain(new.map(|(key, _)| key)).cloned().collect()
             }
             Event::Apply(object) => match read(object) {
                 Some((key, value)) if self.now.get(&key) != Some(&value) => {

@@ -190,20 +190,20 @@ pub async fn apply_bundles<'a>(
     for (place, bundle) in bundles.into_iter().enumerate().skip(from) {
         let mut first = None;
         for manifest in &bundle.manifests {
-            let said = if Instant::now() >= until {
+            let result = if Instant::now() >= until {
                 Err(ApplyError::new(ApplyErrorReason::Unreachable, "the API server answers too slowly"))
             } else {
                 cluster.apply_manifest(&manifest.object).await
             };
-            match said {
+            match result {
                 Err(why) => {
                     let stop = PendingObject { object: Some(describe_object(&manifest.object)), why };
                     // Later objects may need it, and earlier ones may wait for it.
                     let hopeless = first.filter(|first: &PendingObject| first.why.hopeless);
                     return ApplyProgress::At(place, hopeless.unwrap_or(stop));
                 }
-                Ok(there) => {
-                    let stop = check_readiness(manifest, there).await;
+                Ok(object) => {
+                    let stop = check_readiness(manifest, object).await;
                     first = first.or(stop);
                 }
             }
@@ -215,9 +215,9 @@ pub async fn apply_bundles<'a>(
     ApplyProgress::All
 }
 
-async fn check_readiness(manifest: &Manifest, there: Value) -> Option<PendingObject> {
+async fn check_readiness(manifest: &Manifest, object: Value) -> Option<PendingObject> {
     let expression = manifest.ready.as_deref()?;
-    let (why, message) = match evaluate_off_thread(expression, there).await {
+    let (why, message) = match evaluate_off_thread(expression, object).await {
         Verdict::Ready => return None,
         Verdict::NotReady(message) => (ApplyErrorReason::NotReady, message),
         Verdict::Invalid(message) => (ApplyErrorReason::InvalidExpression, message),
@@ -234,9 +234,9 @@ pub fn describe_object(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (kind, metadata) = (text(&object["kind"]), &object["metadata"]);
     let name = text(&metadata["name"]);
-    let whole = match metadata["namespace"].as_str().filter(|namespace| !namespace.is_empty()) {
+    let reference = match metadata["namespace"].as_str().filter(|namespace| !namespace.is_empty()) {
         Some(namespace) => format!("{kind} {namespace}/{name}"),
         None => format!("{kind} {name}"),
     };
-    whole.chars().filter(|c| !c.is_control()).take(MOST_OBJECT).collect()
+    reference.chars().filter(|c| !c.is_control()).take(MOST_OBJECT).collect()
 }

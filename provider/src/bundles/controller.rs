@@ -21,11 +21,11 @@ use tokio::{
 
 use super::{
     apply::{ApplyProgress, PendingObject, apply_bundles},
-    inside,
-    map::{BundleRequest, REQUEST_KEYS},
-    next::{BundlePlan, BundleRange, BundleRelease, ClusterAccess, StatusUpdate, is_overdue, plan},
+    guest_cluster,
     observe::RequestObserver,
-    seen::{BundleGauge, new_gauge},
+    plan::{BundlePlan, BundleRange, BundleRelease, ClusterAccess, StatusUpdate, is_overdue, plan},
+    request::{BundleRequest, REQUEST_KEYS},
+    state::{BundleGauge, new_gauge},
 };
 use crate::{
     config::Clusters,
@@ -33,8 +33,8 @@ use crate::{
     execute::{Cause, Error, Reason, with_timeout},
     lookup,
     metrics::{Metrics, bundles::BundleOutcome},
-    orders::{EventPublisher, RequestWatch},
     publish::CredentialsNamespace,
+    requests::{EventPublisher, RequestWatch},
     running::Running,
     watch::{Health, keep_watching},
     workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
@@ -68,8 +68,8 @@ struct BundleController {
     now: fn() -> Timestamp,
     metrics: Metrics,
     teller: EventPublisher,
-    seen: Arc<BundleGauge>,
-    orders: RequestWatch,
+    gauge: Arc<BundleGauge>,
+    requests: RequestWatch,
     /// The Secret that is published for the cluster of an order.
     secrets: Mutex<BTreeMap<String, String>>,
 }
@@ -96,8 +96,8 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
         now,
         metrics: metrics.clone(),
         teller: EventPublisher { client, patience, instance, metrics },
-        seen: Arc::clone(&states),
-        orders: RequestWatch::new(REQUEST_KEYS),
+        gauge: Arc::clone(&states),
+        requests: RequestWatch::new(REQUEST_KEYS),
         secrets: Mutex::default(),
     };
     let (sender, happened) = unbounded_channel();
@@ -123,7 +123,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
 impl BundleController {
     async fn watch_requests(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
         let client = self.client.clone();
-        self.orders.watch(client, namespace, health, sender, |key| self.forget_request(key)).await;
+        self.requests.watch(client, namespace, health, sender, |key| self.forget_request(key)).await;
     }
 
     /// Watches published Secrets: a request may wait for one.
@@ -144,17 +144,17 @@ impl BundleController {
 
     fn forget_request(&self, key: &str) {
         lock(&self.secrets).remove(key);
-        self.seen.record(key, None);
+        self.gauge.record(key, None);
     }
 
     /// Reconciles a request, and returns the next action.
     async fn reconcile(&self, key: &str) -> Action {
-        if !self.orders.contains(key) {
+        if !self.requests.contains(key) {
             return Action::AwaitChange;
         }
         let passed = self.reconcile_request(key).await;
         // The object may be deleted meanwhile, and nothing would forget it then.
-        if !self.orders.contains(key) {
+        if !self.requests.contains(key) {
             self.forget_request(key);
         }
         match passed {
@@ -175,7 +175,7 @@ impl BundleController {
         let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
         let Some(stored) = with_timeout("get_bundles", self.patience, get).await? else { return Ok(None) };
         let map = BundleRequest::from_config_map(&stored);
-        let here = match &map.order {
+        let access = match &map.order {
             Ok(order) => {
                 self.waits_for(key, order.cluster.name.as_str());
                 match self.observer.observe_cluster(namespace, order).await {
@@ -190,35 +190,35 @@ impl BundleController {
                         );
                         ClusterAccess::Unreachable("the hub does not let the cluster be looked at")
                     }
-                    here => here?,
+                    access => access?,
                 }
             }
             Err(_) => ClusterAccess::Unknown,
         };
-        let mut step = plan(&map, &here, None, (self.now)());
+        let mut step = plan(&map, &access, None, (self.now)());
         if let BundlePlan::Apply(work) = step {
-            let looked = self.apply_planned(&map, &here, work).await;
-            step = plan(&map, &here, Some(&looked), (self.now)());
+            let progress = self.apply_planned(&map, &access, work).await;
+            step = plan(&map, &access, Some(&progress), (self.now)());
         }
-        let stands = |state: Option<State>| {
-            if self.orders.contains(key) {
-                self.seen.record(key, Some(state.into()));
+        let record_state = |state: Option<State>| {
+            if self.requests.contains(key) {
+                self.gauge.record(key, Some(state.into()));
             }
         };
         match step {
             BundlePlan::Apply(_) | BundlePlan::AwaitChange => {
-                stands(map.report.state);
+                record_state(map.report.state);
                 Ok(None)
             }
             BundlePlan::RequeueAfter(after) => {
-                stands(map.report.state);
+                record_state(map.report.state);
                 Ok(Some(after))
             }
             BundlePlan::WriteStatus(note, after) => {
                 let cluster = note.cluster.as_deref().map(|uid| (CLUSTER, uid.into()));
                 let written = REQUEST_KEYS.write(&maps, &stored, &note.report, cluster, note.add_finalizer);
                 with_timeout("write_bundles", self.patience, written).await?;
-                stands(note.report.state);
+                record_state(note.report.state);
                 self.emit_changes(key, &stored, &map.report, &note).await;
                 Ok(Some(after))
             }
@@ -233,17 +233,17 @@ impl BundleController {
     async fn apply_planned(
         &self,
         map: &BundleRequest,
-        here: &ClusterAccess,
+        access: &ClusterAccess,
         BundleRange { list, from }: BundleRange,
     ) -> ApplyProgress {
-        let (Ok(order), ClusterAccess::Reachable { admin, .. }) = (&map.order, here) else {
+        let (Ok(order), ClusterAccess::Reachable { admin, .. }) = (&map.order, access) else {
             // It is only called in that case.
             return ApplyProgress::At(
                 from,
                 PendingObject::of(super::apply::ApplyErrorReason::NotPublished, "nothing is published"),
             );
         };
-        match inside::connect(admin).await {
+        match guest_cluster::connect(admin).await {
             Ok(cluster) => apply_bundles(list.bundles_of(order), from, &cluster, Instant::now() + LOOK).await,
             Err(why) => ApplyProgress::At(from, PendingObject { object: None, why }),
         }
@@ -271,14 +271,14 @@ impl BundleController {
             return;
         }
         let what = [bundle, object, reason, message].into_iter().flatten().collect::<Vec<_>>().join(": ");
-        let told = match now.state {
+        let event = match now.state {
             Some(State::Applied) => {
                 (BundleOutcome::Applied, "all that belongs into the cluster is there".to_owned())
             }
             Some(State::SetupFailed) => (BundleOutcome::Failed, what),
             Some(State::Running | State::BeforeDeletion) | None => return,
         };
-        self.publish_event(key, map, told.0, told.1).await;
+        self.publish_event(key, map, event.0, event.1).await;
     }
 
     async fn record_release(&self, key: &str, map: &ConfigMap, before: &Report, how: BundleRelease) {

@@ -8,9 +8,9 @@ use testplatform_apis::{
     template::Backend,
 };
 
-use super::next::ClusterAccess;
+use super::plan::ClusterAccess;
 use crate::{
-    account::{WISH, admin::AdminKubeconfig, stamp::TokenFingerprint},
+    account::{WISH, admin::AdminKubeconfig, fingerprint::TokenFingerprint},
     clusters::{
         kind::{self, CredentialsHolder, owner},
         object::Cluster,

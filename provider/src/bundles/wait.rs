@@ -7,7 +7,7 @@ use testplatform_apis::bundle::{Bundle, Manifest, Report, State};
 
 use super::{
     apply::{ApplyError, ApplyErrorReason, PendingObject, describe_object},
-    next::MAX_TIMEOUT,
+    plan::MAX_TIMEOUT,
     ready,
 };
 

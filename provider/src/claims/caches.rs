@@ -84,17 +84,17 @@ impl ClaimCaches {
 
 /// Keeps only owner and revision of a Secret: there may be thousands.
 pub fn slim_secret(metadata: &mut ObjectMeta) {
-    let mut kept = std::mem::take(metadata);
-    for labels in [&mut kept.labels, &mut kept.annotations].into_iter().flatten() {
+    let mut full = std::mem::take(metadata);
+    for labels in [&mut full.labels, &mut full.annotations].into_iter().flatten() {
         labels.retain(|key, _| key.starts_with(PREFIX));
     }
     *metadata = ObjectMeta {
-        name: kept.name,
-        namespace: kept.namespace,
-        uid: kept.uid,
-        resource_version: kept.resource_version,
-        labels: kept.labels,
-        annotations: kept.annotations,
+        name: full.name,
+        namespace: full.namespace,
+        uid: full.uid,
+        resource_version: full.resource_version,
+        labels: full.labels,
+        annotations: full.annotations,
         ..ObjectMeta::default()
     };
 }

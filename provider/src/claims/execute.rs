@@ -9,11 +9,11 @@ use testplatform_apis::{foreign::cluster_claim::KIND, names::ours};
 
 use super::hub::ClaimHub;
 use crate::{
-    account::{GUEST_TIMEOUT as ISSUING, callers::GuestLimiter},
+    account::{GUEST_TIMEOUT as ISSUING, guest_limiter::GuestLimiter},
     cluster_claim::{
         deployment::RUNNING,
         object::{ClusterClaim, GROUP},
-        step::{ClaimAnnotations, ClaimOperation, ClaimPlan},
+        operation::{ClaimAnnotations, ClaimOperation, ClaimPlan},
     },
     execute::{Cause, Error, Reason, error::is_object_not_found, event, with_timeout},
     hub::patching,
@@ -151,13 +151,13 @@ impl ClaimExecutor {
         Ok(())
     }
 
-    /// Deletes a published Secret whose claim is deleted. `gone` is the claim's uid.
-    pub async fn delete_orphaned_secret(&self, name: &str, gone: &str) -> Result<(), Error> {
+    /// Deletes a published Secret whose claim is deleted. `deleted_uid` is the claim's uid.
+    pub async fn delete_orphaned_secret(&self, name: &str, deleted_uid: &str) -> Result<(), Error> {
         let removed = delete_orphaned_secret(
             self.hub.credentials_namespace(),
             name,
             (GROUP, KIND),
-            gone,
+            deleted_uid,
             &self.callers,
         );
         with_timeout("sweep_credentials", self.patience, removed).await

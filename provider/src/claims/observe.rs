@@ -8,13 +8,13 @@ use testplatform_apis::hive_status::Blocked;
 use super::{caches::ClaimCaches, hub::ClaimHub};
 use crate::{
     account::{
-        self, CredentialsOwner, Issue, admin::AdminKubeconfig, callers::GuestLimiter, credentials_owner,
+        self, CredentialsOwner, Issue, admin::AdminKubeconfig, credentials_owner, guest_limiter::GuestLimiter,
     },
     cluster_claim::{
         deployment::{ClusterMetadata, SecretRef},
-        next::may_read,
         object::{ClusterClaim, ClusterDeployment},
-        world::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
+        observed_state::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
+        plan::may_read,
     },
     ephemeral_cluster::credentials::{Credentials, Published},
     execute::{Cause, Error, with_timeout},
@@ -88,7 +88,7 @@ impl ClaimObserver {
         let queue = self.caches.claims_of(namespace, pool);
         let waits = |claim: &&Arc<ClusterClaim>| claim.is_waiting();
         let created = |claim: &Arc<ClusterClaim>| claim.metadata.creation_timestamp.as_ref().map(|t| t.0);
-        let world = ClaimState {
+        let observed = ClaimState {
             settings: self.settings,
             pool: self.caches.pool_of(&claim),
             queue: queue.iter().filter(waits).map(created).collect(),
@@ -97,7 +97,7 @@ impl ClaimObserver {
             source,
             published,
         };
-        Ok(Some((claim, world)))
+        Ok(Some((claim, observed)))
     }
 
     /// The credentials of a claimed cluster. `published` is put right where a cache or an annotation misleads.
@@ -127,7 +127,7 @@ impl ClaimObserver {
         let source = source.unwrap_or_else(|(reason, message)| CredentialsSource::Blocked(reason, message));
         let announced = claim.annotation(ours::CREDENTIALS_REVISION);
         reader.verify(&claim.owner(), announced, &source, published).await?;
-        reader.tried(&self.callers, source, published).await
+        reader.verify_accepted(&self.callers, source, published).await
     }
 
     /// Any other call.

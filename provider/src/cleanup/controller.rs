@@ -21,8 +21,8 @@ use tokio::{
 
 use super::{
     execute::{Identity, tear_down, write_annotation},
-    next::{Claim, CleanupPlan, Fate, Remark, plan},
     observe,
+    plan::{Claim, CleanupPlan, Fate, Remark, plan},
     runs::Runs,
 };
 use crate::{
@@ -87,9 +87,9 @@ struct CleanupController {
     /// Those alone that want it.
     claims: Mutex<BTreeMap<String, ObservedClaim>>,
     /// By claim: what was said of it last.
-    told: Mutex<BTreeMap<String, LastRemark>>,
+    last_remarks: Mutex<BTreeMap<String, LastRemark>>,
     /// By claim: when its note was last written.
-    noted: Mutex<BTreeMap<String, Instant>>,
+    written_at: Mutex<BTreeMap<String, Instant>>,
 }
 
 /// Runs until `stop`; what has begun is finished.
@@ -110,8 +110,8 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
         poll: Duration::try_from(config.poll.get()).unwrap_or(NET),
         metrics,
         claims: Mutex::default(),
-        told: Mutex::default(),
-        noted: Mutex::default(),
+        last_remarks: Mutex::default(),
+        written_at: Mutex::default(),
     };
     let watches = futures_util::future::join_all(
         config
@@ -163,7 +163,7 @@ impl CleanupController {
         let key = |object: &PartialObject| {
             format!("{plural}/{}/{}", object.namespace().unwrap_or_default(), object.name_any())
         };
-        let saw = |key: &str, object: &PartialObject| {
+        let on_apply = |key: &str, object: &PartialObject| {
             let Some(claim) = observe::read_claim(&object.metadata, &object.body) else {
                 self.forget_claim(key);
                 return;
@@ -184,22 +184,24 @@ impl CleanupController {
             }
         };
         let paged = watcher::Config::default().page_size(PAGE);
-        track(claims_api(&self.client, flavour, None), paged, health, key, saw, |key| self.forget_claim(key))
-            .await;
+        track(claims_api(&self.client, flavour, None), paged, health, key, on_apply, |key| {
+            self.forget_claim(key);
+        })
+        .await;
     }
 
     /// Forgets a claim that is deleted or does not want cleanup any more. An annotation on it means nothing then.
     fn forget_claim(&self, key: &str) {
         lock(&self.claims).remove(key);
-        lock(&self.told).remove(key);
-        lock(&self.noted).remove(key);
+        lock(&self.last_remarks).remove(key);
+        lock(&self.written_at).remove(key);
         self.runs.watch_runs(key, &[]);
     }
 
     /// Reconciles a claim, and returns the next action.
     async fn reconcile(&self, key: &str) -> Action {
-        let Some(seen) = lock(&self.claims).get(key).cloned() else { return Action::AwaitChange };
-        let passed = with_timeout("clean_up", PATIENCE, self.reconcile_claim(key, &seen)).await;
+        let Some(observed) = lock(&self.claims).get(key).cloned() else { return Action::AwaitChange };
+        let passed = with_timeout("clean_up", PATIENCE, self.reconcile_claim(key, &observed)).await;
         // The claim may be deleted meanwhile, and nothing would forget it then, nor end the watches of its runs.
         if !lock(&self.claims).contains_key(key) {
             self.forget_claim(key);
@@ -208,7 +210,7 @@ impl CleanupController {
             Ok(after) => after.into(),
             // There is a newer version. Until the watch has it, an immediate retry fails in the same way.
             Err(Error { reason: Reason::Conflict, .. }) => {
-                let newer = lock(&self.claims).get(key).is_some_and(|now| now.identity != seen.identity);
+                let newer = lock(&self.claims).get(key).is_some_and(|now| now.identity != observed.identity);
                 Action::RequeueAfter(if newer { DEBOUNCE } else { RETRY })
             }
             Err(Error { action, reason, message }) => {
@@ -219,11 +221,11 @@ impl CleanupController {
         }
     }
 
-    async fn reconcile_claim(&self, key: &str, seen: &ObservedClaim) -> Result<Option<Duration>, Cause> {
-        let ObservedClaim { claim, identity, flavour } = seen;
+    async fn reconcile_claim(&self, key: &str, observed: &ObservedClaim) -> Result<Option<Duration>, Cause> {
+        let ObservedClaim { claim, identity, flavour } = observed;
         let mut fates = Vec::new();
         // For a claim that ends anyway no run has to be read.
-        let needed = !claim.ends && claim.asked != Some(true) && claim.kept.is_some();
+        let needed = !claim.ends && claim.tear_down != Some(true) && claim.retention.is_some();
         for run in claim.runs_to_read().iter().filter(|_| needed) {
             fates.push(self.runs.read_fate(run).await?);
         }
@@ -235,33 +237,34 @@ impl CleanupController {
         }
         let api = claims_api(&self.client, *flavour, Some(&identity.namespace));
         let mut version = identity.version.clone();
-        let calm = lock(&self.noted).get(key).is_none_or(|at| at.elapsed() >= RESPITE);
+        let calm = lock(&self.written_at).get(key).is_none_or(|at| at.elapsed() >= RESPITE);
         if let Some(text) = step.note.as_ref().filter(|_| calm) {
             let Some(now) = write_annotation(&api, identity, text.as_deref()).await? else { return Ok(None) };
             version = now;
-            lock(&self.noted).insert(key.to_owned(), Instant::now());
+            lock(&self.written_at).insert(key.to_owned(), Instant::now());
             tracing::info!(claim = key, note = text, "noted by whom it is needed, or since when it is not");
         }
         if step.tear_down && !tear_down(&api, identity, &version).await? {
-            step.tell = Some(Remark::Held);
+            step.remark = Some(Remark::Held);
         }
         self.emit_remark(key, identity, &step).await?;
-        let left = step.due.map_or(NET, |at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
+        let remaining =
+            step.due.map_or(NET, |at| Duration::try_from(at.duration_since(now)).unwrap_or_default());
         let patience = if step.note.is_some() && !calm { RESPITE } else { self.poll };
-        Ok(step.follow.then(|| left.min(patience)))
+        Ok(step.follow.then(|| remaining.min(patience)))
     }
 
     /// Emits a remark on a claim once. A plan from before this process started was reported when it was recorded.
     async fn emit_remark(&self, key: &str, claim: &Identity, step: &CleanupPlan) -> Result<(), Cause> {
-        let Some(remark) = step.tell else { return Ok(()) };
+        let Some(remark) = step.remark else { return Ok(()) };
         let note = |made| {
-            let told = LastRemark { uid: claim.uid.clone(), remark, made };
-            lock(&self.told).insert(key.to_owned(), told);
+            let last = LastRemark { uid: claim.uid.clone(), remark, made };
+            lock(&self.last_remarks).insert(key.to_owned(), last);
         };
-        let before = lock(&self.told).get(key).filter(|told| told.uid == claim.uid).cloned();
+        let before = lock(&self.last_remarks).get(key).filter(|last| last.uid == claim.uid).cloned();
         let known = before.is_none() && matches!(remark, Remark::Planned(_)) && step.note.is_none();
-        let before = before.filter(|told| told.remark == remark);
-        if known || before.as_ref().is_some_and(|told| told.made) {
+        let before = before.filter(|last| last.remark == remark);
+        if known || before.as_ref().is_some_and(|last| last.made) {
             note(true);
             return Ok(());
         }

@@ -18,7 +18,7 @@ use crate::{
 /// Field manager of `spec.tearDownCluster`: a separate one, so that no other apply removes the field unnoticed.
 pub const FIELD_MANAGER: &str = "provider-testplatform-cleanup";
 /// Reason of an API server for a field that somebody else has set to another value.
-const TAKEN: &str = "FieldManagerConflict";
+const FIELD_MANAGER_CONFLICT: &str = "FieldManagerConflict";
 
 /// A claim as it was read: a decision on an older one is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,5 +74,5 @@ pub(super) async fn tear_down(
 fn is_field_conflict(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else { return false };
     let causes = status.details.iter().flat_map(|details| &details.causes);
-    status.code == 409 && causes.into_iter().any(|cause| cause.reason == TAKEN)
+    status.code == 409 && causes.into_iter().any(|cause| cause.reason == FIELD_MANAGER_CONFLICT)
 }

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 use testplatform_apis::{cleanup, condition::ConditionType, names::ours, phase::Phase};
 
-use super::next::{Claim, Fate, MOST_RUNS, Run, RunKind};
+use super::plan::{Claim, Fate, MOST_RUNS, Run, RunKind};
 
 /// API group of Tekton.
 pub const TEKTON: &str = "tekton.dev";
@@ -13,7 +13,7 @@ pub const TEKTON: &str = "tekton.dev";
 /// Reads a claim or composite; None if it does not request cleanup. `body` is everything except its metadata.
 pub fn read_claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
     let (spec, status) = (&body["spec"], &body["status"]);
-    let kept = cleanup::kept(spec)?.ok();
+    let retention = cleanup::kept(spec)?.ok();
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     let owners = metadata.owner_references.iter().flatten();
     let mut runs: Vec<Run> = owners
@@ -29,7 +29,7 @@ pub fn read_claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
         })
         .collect();
     // A claim with so many runs does not make anybody read them all.
-    let kept = kept.filter(|_| runs.len() <= MOST_RUNS);
+    let retention = retention.filter(|_| runs.len() <= MOST_RUNS);
     runs.truncate(MOST_RUNS);
     let conditions = status["conditions"].as_array();
     let condition = |type_: ConditionType| conditions?.iter().find(|c| c["type"] == type_.as_str());
@@ -39,10 +39,10 @@ pub fn read_claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
         is(Phase::Failed).then(|| parse_time(&condition(ConditionType::ClusterReady)?["lastTransitionTime"]));
     let over = is(Phase::Deprovisioning) || is(Phase::Deprovisioned) || (failed.is_some() && completed);
     Some(Claim {
-        kept,
+        retention,
         namespace: namespace.to_owned(),
         runs,
-        asked: spec["tearDownCluster"].as_bool(),
+        tear_down: spec["tearDownCluster"].as_bool(),
         failed,
         ends: over || metadata.deletion_timestamp.is_some(),
         note: metadata.annotations.as_ref().and_then(|notes| notes.get(ours::CLEANUP_SINCE)).cloned(),

@@ -16,8 +16,8 @@ use serde_json::Value;
 use tokio::{sync::mpsc::UnboundedSender, task::JoinSet, time::sleep};
 
 use super::{
-    next::{Fate, Run},
     observe::{TEKTON, run_fate},
+    plan::{Fate, Run},
 };
 use crate::{
     execute::{

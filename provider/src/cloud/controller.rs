@@ -24,11 +24,11 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
     execute::Worker,
+    gauge::{CredentialGauge, new_gauge},
     issuer::{Issuer, candidates},
-    next::{ClusterStage, ObservedCredential, StoredSecret},
-    order::{CredentialRequest, stored_secret},
-    pass::{CredentialEvent, PassOutcome, reconcile_credential},
-    seen::{CredentialGauge, new_gauge},
+    plan::{ClusterStage, ObservedCredential, StoredSecret},
+    reconcile::{CredentialEvent, PassOutcome, reconcile_credential},
+    request::{CredentialRequest, stored_secret},
 };
 use crate::{
     clusters::observe::{api, find, resource},
@@ -36,7 +36,7 @@ use crate::{
     execute::{Cause, Error, Reason, with_timeout},
     lookup,
     metrics::{Metrics, cloud::CredentialOutcome},
-    orders::EventPublisher,
+    requests::EventPublisher,
     running::Running,
     watch::{Health, keep_watching, track},
     workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
@@ -67,7 +67,7 @@ struct CloudController {
     options: Options,
     metrics: Metrics,
     teller: EventPublisher,
-    seen: Arc<CredentialGauge>,
+    gauge: Arc<CredentialGauge>,
     /// The versions of ConfigMaps: what is in one has none of its own.
     known: Mutex<BTreeMap<String, String>>,
     /// The versions of ConfigMaps that we have written ourselves.
@@ -92,7 +92,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
         options,
         metrics: metrics.clone(),
         teller: EventPublisher { client, patience, instance, metrics },
-        seen: Arc::clone(&states),
+        gauge: Arc::clone(&states),
         known: Mutex::default(),
         written: Mutex::default(),
     };
@@ -123,7 +123,7 @@ impl CloudController {
     async fn watch_requests(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
         let maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(self.options.client.clone(), namespace);
         let key = |map: &PartialObjectMeta<ConfigMap>| format!("{namespace}/{}", map.name_any());
-        let saw = |key: &str, map: &PartialObjectMeta<ConfigMap>| {
+        let on_apply = |key: &str, map: &PartialObjectMeta<ConfigMap>| {
             let version = map.resource_version().unwrap_or_default();
             let own = lock(&self.written).get(key) == Some(&version);
             let before = lock(&self.known).insert(key.to_owned(), version.clone());
@@ -133,7 +133,7 @@ impl CloudController {
             }
         };
         let labelled = watcher::Config::default().labels(&format!("{LABEL}=true"));
-        track(maps, labelled, health, key, saw, |key| self.forget_request(key)).await;
+        track(maps, labelled, health, key, on_apply, |key| self.forget_request(key)).await;
     }
 
     /// Clusters, for when their deletion begins, before which it is asked whether the credential works, and when it ends.
@@ -141,17 +141,17 @@ impl CloudController {
         let kind = Backend::ClusterApi.cluster_kind();
         let version = kind.versions.first().copied().unwrap_or_default();
         let clusters = api(&self.options.client, namespace, &resource(kind, version));
-        let mut going: BTreeSet<String> = BTreeSet::new();
+        let mut terminating: BTreeSet<String> = BTreeSet::new();
         keep_watching(clusters, watcher::Config::default(), health, |event| {
             let (Event::Apply(cluster) | Event::InitApply(cluster) | Event::Delete(cluster)) = &event else {
                 return;
             };
             let news = match &event {
                 Event::Delete(_) => {
-                    going.remove(cluster.name());
+                    terminating.remove(cluster.name());
                     true
                 }
-                _ => cluster.is_deleted() && going.insert(cluster.name().to_owned()),
+                _ => cluster.is_deleted() && terminating.insert(cluster.name().to_owned()),
             };
             let Ok(cluster) = ObjectName::try_from(cluster.name()) else { return };
             let key = format!("{namespace}/{}", name(&cluster));
@@ -165,7 +165,7 @@ impl CloudController {
     fn forget_request(&self, key: &str) {
         lock(&self.known).remove(key);
         lock(&self.written).remove(key);
-        self.seen.record(key, None);
+        self.gauge.record(key, None);
     }
 
     /// Reconciles a request, and returns the next action.
@@ -301,7 +301,7 @@ impl CloudController {
         report.since = if same { before.since.or(Some(worker.now)) } else { Some(worker.now) };
         worker.write_report(&report).await?;
         if lock(&self.known).contains_key(key) {
-            self.seen.record(key, report.state);
+            self.gauge.record(key, report.state);
         }
         if same {
             return Ok(());

@@ -23,10 +23,10 @@ use super::{
     clouds::Cloud,
     identity::{self, Session},
     issuer::Issuer,
-    next::{CredentialCheck, DeletionResult, IdentityError, IssuedCredential, select_ours},
-    order::REMOVING,
-    pass::CredentialBackend,
+    plan::{CredentialCheck, DeletionResult, IdentityError, IssuedCredential, select_ours},
+    reconcile::CredentialBackend,
     record::{CredentialRecord, CredentialRef},
+    request::REMOVING,
 };
 use crate::{
     execute::{Cause, Error, Reason, error::is_object_not_found, with_timeout},
@@ -88,11 +88,11 @@ impl Worker {
             Ok(ignore_not_found(written, &name)?)
         };
         let written = with_timeout(action, self.patience, written).await?;
-        let there = written.is_some();
+        let exists = written.is_some();
         if let Some(map) = written {
             self.map = map;
         }
-        Ok(there)
+        Ok(exists)
     }
 
     /// Writes a report, unless it is the stored one.
@@ -140,10 +140,10 @@ impl Worker {
                 // Exactly this is published, without the additions of others.
                 let beside =
                     before.data.iter().flat_map(BTreeMap::keys).filter(|key| !data.contains_key(*key));
-                let mut whole: serde_json::Map<String, Value> =
+                let mut full_data: serde_json::Map<String, Value> =
                     beside.map(|key| (key.clone(), Value::Null)).collect();
-                whole.extend(data.iter().map(|(key, value)| (key.clone(), json!(value))));
-                patch["data"] = whole.into();
+                full_data.extend(data.iter().map(|(key, value)| (key.clone(), json!(value))));
+                patch["data"] = full_data.into();
             }
             let patched = self.secrets.patch(&self.map.name_any(), &patching(), &Patch::Merge(patch)).await;
             patched.map_err(|error| Cause::about_secret(&error))

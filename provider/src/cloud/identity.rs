@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::{
     clouds::{Cloud, Proof},
-    next::{CredentialCheck, DeletionResult, IdentityError},
+    plan::{CredentialCheck, DeletionResult, IdentityError},
 };
 use crate::{
     build_clusters::{Trust, build_config, check_authority, set_timeouts},
@@ -27,7 +27,7 @@ pub const CALL: Duration = Duration::from_secs(10);
 /// The most that is read of an answer: tokens come with a catalogue of everything that the cloud has.
 pub const MOST: usize = 1 << 20;
 /// Maximum length of a reported response, in characters.
-const TOLD: usize = 200;
+const MAX_MESSAGE: usize = 200;
 /// Maximum length of an id; it becomes a path segment.
 const LONGEST_ID: usize = 255;
 
@@ -127,17 +127,17 @@ fn id(value: &Value) -> Option<String> {
 
 /// Error for an unexpected response.
 fn refusal_fault(answer: &IdentityResponse, secrets: &[Redacted<String>]) -> IdentityError {
-    let said = answer.body["error"]["message"].as_str().unwrap_or_default();
-    let tells = secrets.iter().any(|secret| !secret.0.is_empty() && said.contains(&secret.0));
-    let said = if tells { String::new() } else { redacted(said, TOLD) };
+    let message = answer.body["error"]["message"].as_str().unwrap_or_default();
+    let contains_secret = secrets.iter().any(|secret| !secret.0.is_empty() && message.contains(&secret.0));
+    let message = if contains_secret { String::new() } else { redacted(message, MAX_MESSAGE) };
     let code = answer.code.as_u16();
     match code {
         401 => IdentityError::Unknown,
         403 => IdentityError::Forbidden,
         409 => IdentityError::Taken,
         429 | 500.. => IdentityError::Unreachable,
-        _ if said.is_empty() => IdentityError::Refused(code.to_string()),
-        _ => IdentityError::Refused(format!("{code}: {said}")),
+        _ if message.is_empty() => IdentityError::Refused(code.to_string()),
+        _ => IdentityError::Refused(format!("{code}: {message}")),
     }
 }
 
@@ -158,8 +158,8 @@ pub async fn sign_in(cloud: &Cloud) -> Result<Session, IdentityError> {
     let token = &answer.body["token"];
     if let Proof::Application { id, .. } = &cloud.proof {
         // Older versions do not report it.
-        let said = token["application_credential"]["id"].as_str();
-        if said.is_some_and(|said| said != id) {
+        let reported_id = token["application_credential"]["id"].as_str();
+        if reported_id.is_some_and(|reported_id| reported_id != id) {
             return Err(IdentityError::Refused("the token is another one's".into()));
         }
     }

@@ -79,7 +79,7 @@ impl CredentialRecord {
 
     /// Whether the record contains a credential.
     pub fn contains(&self, id: &str) -> bool {
-        self.held.as_ref().is_some_and(|held| held.one.id == id)
+        self.held.as_ref().is_some_and(|current| current.one.id == id)
             || self.old.iter().any(|old| old.one.id == id)
     }
 
@@ -112,8 +112,8 @@ impl CredentialRecord {
 
     /// Everyone through whom something was or may have been made.
     pub fn issuers(&self) -> BTreeSet<String> {
-        let held = self.held.iter().map(|held| &held.one.issuer);
-        held.chain(self.old.iter().map(|old| &old.one.issuer)).chain(&self.open).cloned().collect()
+        let current = self.held.iter().map(|current| &current.one.issuer);
+        current.chain(self.old.iter().map(|old| &old.one.issuer)).chain(&self.open).cloned().collect()
     }
 }
 

@@ -91,7 +91,7 @@ pub mod conditions {
     pub const PROVISION_STOPPED: &str = "ProvisionStopped";
 
     /// Conditions that are kept of a cluster: each has dozens.
-    pub const KEPT: [&str; 6] =
+    pub const READ_CONDITIONS: [&str; 6] =
         [READY, HIBERNATING, PROVISIONED, DEPROVISION_LAUNCH_ERROR, PROVISION_FAILED, PROVISION_STOPPED];
 }
 
@@ -146,8 +146,8 @@ impl ClusterDeployment {
 
     /// Power state as Hive reports it; the step of the transition where Hive reports only that. None if unknown.
     pub fn power_state(&self) -> Option<&str> {
-        let said = Some(self.status.value.power_state.as_str()).filter(|word| !word.is_empty());
-        said.or_else(|| {
+        let reported = Some(self.status.value.power_state.as_str()).filter(|word| !word.is_empty());
+        reported.or_else(|| {
             let asleep = self.condition(conditions::HIBERNATING).filter(|c| c.is_true());
             let step = asleep.or_else(|| self.condition(conditions::READY));
             step.map(|c| c.reason.as_str()).filter(|word| !word.is_empty())
@@ -180,7 +180,7 @@ impl ClusterDeployment {
         for map in [&mut self.metadata.labels, &mut self.metadata.annotations].into_iter().flatten() {
             map.retain(|key, _| names::READ.contains(&key.as_str()));
         }
-        let kept = |c: &ObservedCondition| conditions::KEPT.contains(&c.type_.as_str());
-        self.status.value.conditions.retain(kept);
+        let is_read = |c: &ObservedCondition| conditions::READ_CONDITIONS.contains(&c.type_.as_str());
+        self.status.value.conditions.retain(is_read);
     }
 }

@@ -14,7 +14,7 @@ use super::{
     redact::redacted,
 };
 use crate::{
-    diagnostics::{entry, fitted, is_word},
+    diagnostics::{entry, fit_to_size, is_word},
     ephemeral_cluster::conditions::truncate_to_seconds,
 };
 
@@ -33,24 +33,25 @@ pub struct FailureRecord {
 /// Last failure: the newest observed, unless the recorded one is newer.
 pub fn last<'a>(
     claim: &ClusterClaim,
-    seen: impl Iterator<Item = &'a ClusterDeployment>,
-    noted: Option<FailureRecord>,
+    deployments: impl Iterator<Item = &'a ClusterDeployment>,
+    recorded: Option<FailureRecord>,
     now: Timestamp,
 ) -> Option<FailureRecord> {
     let born = claim.metadata.creation_timestamp.as_ref().map(|t| t.0);
     // A failure from before the claim does not concern its owner.
     let concerns = |at: Option<Timestamp>| at.is_none() || born.is_none() || at >= born;
-    let newest = seen
+    let newest = deployments
         .filter_map(|deployment| Some((deployment, failed(deployment)?)))
         .filter(|(_, failure)| concerns(failure.last_transition_time))
         .max_by_key(|(deployment, failure)| (failure.last_transition_time, deployment.name().to_owned()));
-    let Some((deployment, failure)) = newest else { return noted };
+    let Some((deployment, failure)) = newest else { return recorded };
     let reason = if is_word(&failure.reason) { failure.reason.as_str() } else { "ProvisionFailed" };
-    if let Some(noted) = noted {
-        let same = noted.failure.cluster_deployment == deployment.name() && noted.failure.reason == reason;
-        let newer = failure.last_transition_time > noted.failure.time;
+    if let Some(recorded) = recorded {
+        let same =
+            recorded.failure.cluster_deployment == deployment.name() && recorded.failure.reason == reason;
+        let newer = failure.last_transition_time > recorded.failure.time;
         if same || !newer {
-            return Some(noted);
+            return Some(recorded);
         }
     }
     Some(FailureRecord {
@@ -74,22 +75,23 @@ fn failed(deployment: &ClusterDeployment) -> Option<&ObservedCondition> {
 pub fn of_removal(deployment: &ClusterDeployment) -> Option<DeprovisionFailure> {
     let refused = deployment.condition(conditions::DEPROVISION_LAUNCH_ERROR).filter(|c| c.is_true());
     let failed = || {
-        let said = deployment.condition(conditions::PROVISIONED)?;
-        (said.is_false() && said.reason == conditions::DEPROVISION_FAILED).then_some(said)
+        let condition = deployment.condition(conditions::PROVISIONED)?;
+        (condition.is_false() && condition.reason == conditions::DEPROVISION_FAILED).then_some(condition)
     };
-    let said = deployment.is_deleted().then(|| refused.or_else(failed)).flatten()?;
-    let reason = if is_word(&said.reason) { said.reason.as_str() } else { conditions::DEPROVISION_FAILED };
-    Some(DeprovisionFailure { reason: reason.to_owned(), message: redacted(&said.message, LONGEST) })
+    let condition = deployment.is_deleted().then(|| refused.or_else(failed)).flatten()?;
+    let reason =
+        if is_word(&condition.reason) { condition.reason.as_str() } else { conditions::DEPROVISION_FAILED };
+    Some(DeprovisionFailure { reason: reason.to_owned(), message: redacted(&condition.message, LONGEST) })
 }
 
 fn diagnostics(deployment: &ClusterDeployment, reason: &str) -> String {
     let entry = |c: &ObservedCondition| entry(&c.type_, &c.status, &c.reason, c.last_transition_time);
     let timeline = deployment.status.value.conditions.iter().map(entry).collect();
     let pool = deployment.spec.value.cluster_pool_ref.clone().unwrap_or_default();
-    let whole = json!({
+    let summary = json!({
         "reason": reason,
         "clusterDeployment": deployment.name(),
         "pool": format!("{}/{}", pool.namespace, pool.pool_name),
     });
-    fitted(whole, timeline)
+    fit_to_size(summary, timeline)
 }

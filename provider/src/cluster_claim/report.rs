@@ -8,8 +8,8 @@ use testplatform_apis::{
 use super::{
     failure,
     object::{ClusterClaim, ClusterDeployment},
+    observed_state::{ClaimState, DeploymentState},
     supply,
-    world::{ClaimState, DeploymentState},
 };
 use crate::diagnostics::is_word;
 
@@ -23,12 +23,12 @@ pub fn stored(claim: &ClusterClaim) -> HiveStatus {
 }
 
 /// The pool, the queue and the cluster.
-pub fn of(claim: &ClusterClaim, world: &ClaimState, ownership: Option<Ownership>) -> HiveStatus {
-    let mut status = HiveStatus { pool: Some(supply::pool(world)), ownership, ..HiveStatus::default() };
-    match &world.deployment {
+pub fn of(claim: &ClusterClaim, observed: &ClaimState, ownership: Option<Ownership>) -> HiveStatus {
+    let mut status = HiveStatus { pool: Some(supply::pool(observed)), ownership, ..HiveStatus::default() };
+    match &observed.deployment {
         DeploymentState::Unassigned => {
-            status.queue = supply::queue(claim, world);
-            status.supply = supply::supply(claim, world);
+            status.queue = supply::queue(claim, observed);
+            status.supply = supply::supply(claim, observed);
         }
         DeploymentState::Gone => {
             status.cluster_deployment =
@@ -46,10 +46,10 @@ pub fn of(claim: &ClusterClaim, world: &ClaimState, ownership: Option<Ownership>
 
 /// Not even this is reported about another claim's cluster.
 fn cluster(status: &mut HiveStatus, deployment: &ClusterDeployment) {
-    let said = &deployment.status.value;
+    let reported = &deployment.status.value;
     status.power_state = deployment.power_state().filter(|word| is_word(word)).map(str::to_owned);
-    status.api_url = link(&said.api_url);
-    status.console_url = link(&said.console_url);
+    status.api_url = link(&reported.api_url);
+    status.console_url = link(&reported.console_url);
     let is_version = |text: &&str| {
         text.len() <= LONGEST.1 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-+_".contains(&b))
     };

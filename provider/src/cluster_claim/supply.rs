@@ -8,17 +8,17 @@ use testplatform_apis::{
 
 use super::{
     object::{ClusterClaim, ClusterPool},
+    observed_state::ClaimState,
     pool::conditions,
     redact::redacted,
-    world::ClaimState,
 };
 
 /// The longest sentence about a pool.
 const LONGEST: usize = 512;
 
 /// The pool that a claim names.
-pub fn pool(world: &ClaimState) -> PoolReport {
-    let Some(pool) = &world.pool else { return PoolReport::default() };
+pub fn pool(observed: &ClaimState) -> PoolReport {
+    let Some(pool) = &observed.pool else { return PoolReport::default() };
     PoolReport {
         found: true,
         deleting: pool.is_deleted(),
@@ -35,36 +35,38 @@ fn pool_problem(pool: &ClusterPool) -> Option<&ObservedCondition> {
 
 /// Position of the claim in its pool's queue. Hive serves by age, in whole seconds: the order within one second is unknown, so the worst
 /// position is reported.
-pub fn queue(claim: &ClusterClaim, world: &ClaimState) -> Option<QueueReport> {
-    if !claim.is_waiting() || world.pool.is_none() {
+pub fn queue(claim: &ClusterClaim, observed: &ClaimState) -> Option<QueueReport> {
+    if !claim.is_waiting() || observed.pool.is_none() {
         return None;
     }
     let own = claim.metadata.creation_timestamp.as_ref().map(|t| t.0);
-    let position = world.queue.iter().filter(|created| **created <= own).count().max(1);
+    let position = observed.queue.iter().filter(|created| **created <= own).count().max(1);
     let count = |n: usize| Some(i64::try_from(n).unwrap_or(i64::MAX));
-    Some(QueueReport { position: count(position), depth: count(world.queue.len().max(position)) })
+    Some(QueueReport { position: count(position), depth: count(observed.queue.len().max(position)) })
 }
 
 /// Whether a reported queue is still accurate enough: the position to less than a tenth, so that the first ten are exact, and the length to
 /// less than a fifth. Otherwise each arrival and departure would rewrite all waiting claims, and the writes would grow with the square of the
 /// queue.
-pub fn is_near(told: Option<&QueueReport>, now: Option<&QueueReport>) -> bool {
-    let near = |told: Option<i64>, now: Option<i64>, part: u64| match (told, now) {
-        (Some(told), Some(now)) => {
-            told == now || told.abs_diff(now).saturating_mul(part) < now.unsigned_abs()
+pub fn is_near(reported: Option<&QueueReport>, now: Option<&QueueReport>) -> bool {
+    let near = |reported: Option<i64>, now: Option<i64>, part: u64| match (reported, now) {
+        (Some(reported), Some(now)) => {
+            reported == now || reported.abs_diff(now).saturating_mul(part) < now.unsigned_abs()
         }
-        (told, now) => told == now,
+        (reported, now) => reported == now,
     };
-    match (told, now) {
-        (Some(told), Some(now)) => near(told.position, now.position, 10) && near(told.depth, now.depth, 5),
-        (told, now) => told == now,
+    match (reported, now) {
+        (Some(reported), Some(now)) => {
+            near(reported.position, now.position, 10) && near(reported.depth, now.depth, 5)
+        }
+        (reported, now) => reported == now,
     }
 }
 
 /// Where the next cluster for a waiting claim comes from, by its place in the queue.
-pub fn supply(claim: &ClusterClaim, world: &ClaimState) -> Option<Supply> {
-    let place = queue(claim, world)?.position?;
-    let pool = world.pool.as_deref().filter(|pool| !pool.is_deleted())?;
+pub fn supply(claim: &ClusterClaim, observed: &ClaimState) -> Option<Supply> {
+    let place = queue(claim, observed)?.position?;
+    let pool = observed.pool.as_deref().filter(|pool| !pool.is_deleted())?;
     let status = &pool.status.value;
     if place <= status.ready {
         return Some(Supply::Immediate);
@@ -74,7 +76,7 @@ pub fn supply(claim: &ClusterClaim, world: &ClaimState) -> Option<Supply> {
         return Some(Supply::Resuming);
     }
     // `size - standby - ready` would count broken ones too.
-    let under_way = world
+    let under_way = observed
         .unclaimed
         .iter()
         .filter(|d| !d.spec.value.installed && !d.is_broken() && !d.is_ending())
@@ -82,15 +84,15 @@ pub fn supply(claim: &ClusterClaim, world: &ClaimState) -> Option<Supply> {
     if place <= installed.saturating_add(i64::try_from(under_way).unwrap_or(i64::MAX)) {
         return Some(Supply::Installing);
     }
-    let says = |type_, is: fn(&ObservedCondition) -> bool| of(pool, type_).is_some_and(is);
-    if says(conditions::MISSING_DEPENDENCIES, ObservedCondition::is_true) {
+    let has_condition = |type_, is: fn(&ObservedCondition) -> bool| of(pool, type_).is_some_and(is);
+    if has_condition(conditions::MISSING_DEPENDENCIES, ObservedCondition::is_true) {
         return Some(Supply::PoolMisconfigured);
     }
-    let full = says(conditions::CAPACITY_AVAILABLE, ObservedCondition::is_false);
+    let full = has_condition(conditions::CAPACITY_AVAILABLE, ObservedCondition::is_false);
     let entries = i64::try_from(pool.spec.value.inventory.len()).unwrap_or(i64::MAX);
     // Hive takes the inventory for the pool's greatest size where it is the smaller of the two.
     let by_inventory = entries > 0 && pool.spec.value.max_size.is_none_or(|most| entries < most);
-    let broken = entries > 0 && says(conditions::INVENTORY_VALID, ObservedCondition::is_false);
+    let broken = entries > 0 && has_condition(conditions::INVENTORY_VALID, ObservedCondition::is_false);
     if (full && by_inventory) || broken {
         return Some(Supply::InventoryExhausted);
     }

@@ -42,7 +42,7 @@ pub struct PoolCluster {
     /// Whether it runs.
     pub running: bool,
     /// Whether it is being destroyed, or about to be.
-    pub going: bool,
+    pub is_deleted: bool,
     /// Why its installation failed, if it did.
     pub failure: Option<PoolFailure>,
 }
@@ -103,14 +103,14 @@ impl PoolCluster {
             claimed: !of.claim_name.is_empty(),
             installed: spec.installed,
             running: status.power_state == "Running",
-            going: marked || metadata.deletion_timestamp.is_some(),
+            is_deleted: marked || metadata.deletion_timestamp.is_some(),
             name: metadata.name,
         })
     }
 
     /// Whether it is available to claims.
     pub fn is_free(&self) -> bool {
-        !self.claimed && !self.going
+        !self.claimed && !self.is_deleted
     }
 }
 
@@ -119,22 +119,22 @@ impl PoolCluster {
 fn failure(name: &str, status: &Status) -> Option<PoolFailure> {
     let failed = condition(&status.conditions, "ProvisionFailed").filter(|c| c.is_true());
     let stopped = condition(&status.conditions, "ProvisionStopped").filter(|c| c.is_true());
-    let said = failed.or(stopped)?;
-    let is_word = !said.reason.is_empty()
-        && said.reason.len() <= 128
-        && said.reason.bytes().all(|b| b.is_ascii_alphanumeric());
+    let condition = failed.or(stopped)?;
+    let is_word = !condition.reason.is_empty()
+        && condition.reason.len() <= 128
+        && condition.reason.bytes().all(|b| b.is_ascii_alphanumeric());
     let quotes = |m: &str| m.contains('\n') || m.contains("level=") || m.contains("://");
-    let message = if said.reason == UNKNOWN || !is_word || quotes(&said.message) {
+    let message = if condition.reason == UNKNOWN || !is_word || quotes(&condition.message) {
         "Hive knows no more than the log says, which is not repeated here".to_owned()
     } else {
-        let end = said.message.floor_char_boundary(MOST);
-        said.message[..end].chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+        let end = condition.message.floor_char_boundary(MOST);
+        condition.message[..end].chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
     };
     Some(PoolFailure {
         cluster_deployment: name.to_owned(),
-        reason: if is_word { said.reason.clone() } else { UNKNOWN.into() },
+        reason: if is_word { condition.reason.clone() } else { UNKNOWN.into() },
         message,
-        time: said.last_transition_time,
+        time: condition.last_transition_time,
         attempt: Some(status.install_restarts.saturating_add(1)),
     })
 }

@@ -14,12 +14,12 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
     execute::{emit, write_status},
-    next::plan,
     observe::{LABELS, PoolLookup, hive, observe},
-    seen::{PoolGauge, PoolProgress},
+    plan::plan,
+    state::{PoolGauge, PoolProgress},
 };
 use crate::{
-    controller::pass::catch_panic,
+    controller::reconcile::catch_panic,
     execute::{Cause, Error, error::plain, with_timeout},
     metrics::Metrics,
     plan::Requeue,
@@ -54,7 +54,7 @@ pub type Key = (String, String);
 /// State of the controller.
 struct PoolController {
     options: Options,
-    seen: Arc<PoolGauge>,
+    gauge: Arc<PoolGauge>,
     metrics: Metrics,
 }
 
@@ -64,15 +64,15 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 }
 
 async fn run_until(options: Options, metrics: Metrics, stop: Running) {
-    let seen = Arc::new(PoolGauge::default());
-    metrics.attach_pools(&seen);
-    let controller = PoolController { options, seen, metrics };
+    let gauge = Arc::new(PoolGauge::default());
+    metrics.attach_pools(&gauge);
+    let controller = PoolController { options, gauge, metrics };
     let (sender, happened) = unbounded_channel();
-    let PoolController { options, seen, .. } = &controller;
+    let PoolController { options, gauge, .. } = &controller;
     let watches = async {
         tokio::join!(
-            watch_pools(options, &seen.health[0], sender.clone()),
-            watch_clusters(options, &seen.health[1], sender.clone()),
+            watch_pools(options, &gauge.health[0], sender.clone()),
+            watch_clusters(options, &gauge.health[1], sender.clone()),
         );
     };
     let looking = run_queue(
@@ -144,20 +144,20 @@ impl PoolController {
         let observed = match observe(client, namespace, name).await? {
             PoolLookup::Pool(observed) => observed,
             PoolLookup::Nothing => {
-                self.seen.record(key, None);
+                self.gauge.record(key, None);
                 return Ok(None);
             }
             PoolLookup::Broken => {
-                self.seen.record(key, Some(PoolProgress::UNREADABLE));
+                self.gauge.record(key, Some(PoolProgress::UNREADABLE));
                 self.metrics.count_pool_reconcile("left_alone");
                 // That it goes may be missed, too, and it would be counted for ever.
                 return Ok(Some(Requeue::OnChange));
             }
         };
         let now = now();
-        let step = plan(&observed.pool, &observed.world, now);
+        let step = plan(&observed.pool, &observed.clusters, now);
         let known = step.status.as_ref().or(observed.pool.known.as_ref());
-        self.seen.record(key, known.map(|known| PoolProgress::of(&observed.pool, known)));
+        self.gauge.record(key, known.map(|known| PoolProgress::of(&observed.pool, known)));
         if let Some(status) = &step.status {
             write_status(client, &observed.object, status).await?;
             tracing::info!(namespace, clusterpool = name, ceiling = ?status.ceiling, "annotated");
@@ -186,8 +186,8 @@ mod tests {
     fn controller(client: Client) -> PoolController {
         let now = || Timestamp::UNIX_EPOCH;
         let options = Options { client, namespaces: BTreeSet::new(), instance: "me".into(), now };
-        let controller = PoolController { options, seen: Arc::default(), metrics: Metrics::default() };
-        controller.metrics.attach_pools(&controller.seen);
+        let controller = PoolController { options, gauge: Arc::default(), metrics: Metrics::default() };
+        controller.metrics.attach_pools(&controller.gauge);
         controller
     }
 

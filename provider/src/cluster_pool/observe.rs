@@ -37,7 +37,7 @@ pub(super) struct Observed {
     /// The object itself: what is written refers to it.
     pub object: DynamicObject,
     pub pool: Pool,
-    pub world: PoolClusters,
+    pub clusters: PoolClusters,
 }
 
 /// Reads a pool.
@@ -52,13 +52,13 @@ pub(super) async fn observe(client: &Client, namespace: &str, name: &str) -> kub
             return Ok(PoolLookup::Broken);
         }
     };
-    let world = PoolClusters {
+    let clusters = PoolClusters {
         clusters: clusters(client, namespace, name).await?,
         waiting: count_waiting_claims(client, namespace, name).await?,
         release_image: release_image(client, &pool.image_set).await?,
         namesakes: namesakes(client, namespace, name).await?,
     };
-    Ok(PoolLookup::Pool(Box::new(Observed { object, pool, world })))
+    Ok(PoolLookup::Pool(Box::new(Observed { object, pool, clusters })))
 }
 
 async fn clusters(client: &Client, namespace: &str, name: &str) -> kube::Result<Vec<PoolCluster>> {

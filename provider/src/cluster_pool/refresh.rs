@@ -24,7 +24,7 @@ use testplatform_apis::{
 
 use super::{
     clusters::{PoolCluster, PoolClusters},
-    next::at_most,
+    plan::at_most,
     pool::Pool,
 };
 
@@ -34,22 +34,25 @@ const BY_ARTIFACT: &str = "artifact:";
 /// How far the refresh is from now on, and what the pool may be at most.
 pub(super) fn advance(
     pool: &Pool,
-    world: &PoolClusters,
+    observed: &PoolClusters,
     artifacts: Option<&Artifacts>,
     now: Timestamp,
 ) -> (Option<RefreshReport>, Option<Ceiling>) {
     let known = pool.known.as_ref().and_then(|k| k.refresh.clone());
     let Some(usual) = pool.request.size else { return (known, None) };
-    let Some(asked) = requested_refresh(pool, world, artifacts, known.as_ref()) else {
+    let Some(requested) = requested_refresh(pool, observed, artifacts, known.as_ref()) else {
         // A cancelled refresh leaves no trace.
         return (known.filter(|k| k.phase.over()), None);
     };
-    let mut report = match known.filter(|k| k.nonce == asked.nonce) {
+    let mut report = match known.filter(|k| k.nonce == requested.nonce) {
         Some(report) => report,
         // A nonce from before the first observation requests nothing: it may be older than every cluster.
         None if pool.known.is_none() => {
-            let done =
-                RefreshReport { nonce: asked.nonce, phase: RefreshPhase::Done, ..RefreshReport::default() };
+            let done = RefreshReport {
+                nonce: requested.nonce,
+                phase: RefreshPhase::Done,
+                ..RefreshReport::default()
+            };
             return (Some(done), None);
         }
         None => RefreshReport {
@@ -58,16 +61,16 @@ pub(super) fn advance(
                 .refresh
                 .as_ref()
                 .map(|r| r.nonce.clone())
-                .filter(|along| *along != asked.nonce),
-            nonce: asked.nonce,
+                .filter(|along| *along != requested.nonce),
+            nonce: requested.nonce,
             started_at: Some(now),
-            youngest: world.clusters.iter().map(|c| c.created).max(),
+            youngest: observed.clusters.iter().map(|c| c.created).max(),
             ..RefreshReport::default()
         },
     };
-    let full = attainable(pool, world, usual);
-    let missing = asked.max_unavailable.unwrap_or(usual).clamp(1, full.max(1));
-    let wave = Wave { pool, world, usual, full, all: missing >= full, down: (full - missing).max(0) };
+    let full = attainable_size(pool, observed, usual);
+    let missing = requested.max_unavailable.unwrap_or(usual).clamp(1, full.max(1));
+    let wave = Wave { pool, observed, usual, full, all: missing >= full, down: (full - missing).max(0) };
     let mut ceiling = None;
     // A wave may be through several of its phases already. None comes twice in one look.
     for _ in 0..4 {
@@ -87,7 +90,7 @@ pub(super) fn advance(
 /// Refresh to carry out: the one with a nonce, else, if allowed, one for another release.
 fn requested_refresh(
     pool: &Pool,
-    world: &PoolClusters,
+    observed: &PoolClusters,
     artifacts: Option<&Artifacts>,
     known: Option<&RefreshReport>,
 ) -> Option<RefreshRequest> {
@@ -98,7 +101,7 @@ fn requested_refresh(
     });
     let rolls = pool.request.on_artifact_change == Some(OnArtifactChange::Rolling);
     let changed = artifacts.is_some_and(|a| a.changed);
-    let release = world.release_image.as_ref().filter(|_| rolls && changed);
+    let release = observed.release_image.as_ref().filter(|_| rolls && changed);
     let by_artifact = || {
         release.map(|release| RefreshRequest {
             nonce: format!("{BY_ARTIFACT}{release}"),
@@ -109,15 +112,15 @@ fn requested_refresh(
 }
 
 /// Attainable number of unclaimed clusters, of a wanted number. An unclaimed cluster in deletion soon makes room.
-fn attainable(pool: &Pool, world: &PoolClusters, usual: i64) -> i64 {
-    let claimed = i64::try_from(world.clusters.iter().filter(|c| c.claimed).count()).unwrap_or(i64::MAX);
+fn attainable_size(pool: &Pool, observed: &PoolClusters, usual: i64) -> i64 {
+    let claimed = i64::try_from(observed.clusters.iter().filter(|c| c.claimed).count()).unwrap_or(i64::MAX);
     pool.most.map_or(usual, |most| usual.min(most.saturating_sub(claimed).max(0)))
 }
 
 /// One wave.
 struct Wave<'a> {
     pool: &'a Pool,
-    world: &'a PoolClusters,
+    observed: &'a PoolClusters,
     /// The size when nothing else is going on.
     usual: i64,
     /// How many clusters there are when it is full.
@@ -159,7 +162,7 @@ impl Wave<'_> {
             }
             RefreshPhase::Down => (RefreshPhase::Down, Some(at_most(self.down, self.idle()))),
             RefreshPhase::Up if !self.is_full() => (RefreshPhase::Up, Some(full)),
-            RefreshPhase::Up if report.before.is_none() && self.world.waiting > 0 => {
+            RefreshPhase::Up if report.before.is_none() && self.observed.waiting > 0 => {
                 (RefreshPhase::Up, Some(full))
             }
             RefreshPhase::Up if report.before.is_some_and(|before| before <= old) => {
@@ -174,7 +177,7 @@ impl Wave<'_> {
     }
 
     fn free(&self) -> impl Iterator<Item = &PoolCluster> {
-        self.world.clusters.iter().filter(|c| c.is_free())
+        self.observed.clusters.iter().filter(|c| c.is_free())
     }
 
     fn count(&self) -> i64 {
@@ -196,7 +199,7 @@ impl Wave<'_> {
 
     /// Whether as many are missing as planned. Each waiting claim may add one.
     fn is_down(&self) -> bool {
-        let waiting = i64::try_from(self.world.waiting).unwrap_or_default();
+        let waiting = i64::try_from(self.observed.waiting).unwrap_or_default();
         self.pool.size <= self.down && self.count() <= self.down.saturating_add(waiting)
     }
 

@@ -14,7 +14,7 @@ use testplatform_apis::{
 
 use super::{
     clusters::{PoolCluster, PoolClusters},
-    next::at_most,
+    plan::at_most,
     pool::Pool,
 };
 use crate::bundles::wait::saturating_add;
@@ -27,27 +27,27 @@ const ROUND: SignedDuration = SignedDuration::from_mins(10);
 /// How far the rotation is from now on, and what the pool may be at most.
 pub(super) fn advance(
     pool: &Pool,
-    world: &PoolClusters,
+    observed: &PoolClusters,
     known: Option<RotationReport>,
     now: Timestamp,
 ) -> (Option<RotationReport>, Option<Ceiling>) {
-    let Some((asked, used)) = pool.request.credentials.as_ref().zip(pool.credentials.as_ref()) else {
+    let Some((requested, used)) = pool.request.credentials.as_ref().zip(pool.credentials.as_ref()) else {
         return (known, None);
     };
-    if asked.name != *used && asked.mode == RotationMode::Drain {
-        let all: Vec<&PoolCluster> = world.clusters.iter().collect();
+    if requested.name != *used && requested.mode == RotationMode::Drain {
+        let all: Vec<&PoolCluster> = observed.clusters.iter().collect();
         // The function switches to the new ones in this phase; clusters that Hive creates for a waiting claim before that need the old ones.
         let empty = all.is_empty() && pool.size == 0;
         let phase = if empty { RotationPhase::Switching } else { RotationPhase::Draining };
         // Since when those are used that are used: should it be called off, that is what counts again.
-        let report = RotationReport { name: asked.name.clone(), phase, ..known.unwrap_or_default() };
-        return (Some(counted(report, &all)), Some(at_most(0, None)));
+        let report = RotationReport { name: requested.name.clone(), phase, ..known.unwrap_or_default() };
+        return (Some(count_before(report, &all)), Some(at_most(0, None)));
     }
-    if asked.name != *used {
+    if requested.name != *used {
         // The function is about to change it.
         return (known, None);
     }
-    let spec_hash = youngest_hash(world);
+    let spec_hash = youngest_hash(observed);
     let Some(known) = known else {
         return (Some(RotationReport { name: used.clone(), spec_hash, ..RotationReport::default() }), None);
     };
@@ -69,7 +69,7 @@ pub(super) fn advance(
     let end = saturating_add(since, ROUND);
     let of_before = |c: &&PoolCluster| c.created < end && before.is_some() && c.spec_hash == before;
     let old: Vec<&PoolCluster> =
-        world.clusters.iter().filter(|c| c.created < since || of_before(c)).collect();
+        observed.clusters.iter().filter(|c| c.created < since || of_before(c)).collect();
     let phase = if old.is_empty() { RotationPhase::Done } else { RotationPhase::Replacing };
     let report = RotationReport {
         name: used.clone(),
@@ -79,16 +79,16 @@ pub(super) fn advance(
         spec_hash_before: before,
         ..RotationReport::default()
     };
-    (Some(counted(report, &old)), None)
+    (Some(count_before(report, &old)), None)
 }
 
 /// Pool hash that Hive recorded on the youngest cluster.
-fn youngest_hash(world: &PoolClusters) -> Option<String> {
-    let youngest = world.clusters.iter().max_by_key(|c| (c.created, &c.name));
+fn youngest_hash(observed: &PoolClusters) -> Option<String> {
+    let youngest = observed.clusters.iter().max_by_key(|c| (c.created, &c.name));
     youngest.and_then(|c| c.spec_hash.clone())
 }
 
-fn counted(mut report: RotationReport, old: &[&PoolCluster]) -> RotationReport {
+fn count_before(mut report: RotationReport, old: &[&PoolCluster]) -> RotationReport {
     let mut names: Vec<String> = old.iter().map(|c| c.name.clone()).collect();
     names.sort();
     names.truncate(MOST);

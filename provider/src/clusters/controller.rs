@@ -22,15 +22,15 @@ use super::{
     kind::{self, ClusterKind},
     object::Cluster,
     observe::{ClusterObserver, resource},
-    world::ClusterSettings,
+    observed_state::ClusterSettings,
 };
 use crate::{
-    account::callers::GuestLimiter,
+    account::guest_limiter::GuestLimiter,
     claims::caches::SecretMeta,
     config::{Clusters, ClustersOf},
     controller::{
-        drive::{WORKERS, run_reconciler, until_stopped, work_until},
         queue::{Queue, Receiver, requests},
+        scheduler::{WORKERS, run_reconciler, until_stopped, work_until},
     },
     execute::error::is_not_found,
     metrics::Metrics,
@@ -127,7 +127,7 @@ async fn serve(
 /// Waits until the hub serves a kind, and returns the best version. Logged once; the watches report all other errors.
 async fn until_served(backend: Backend, options: &Options) -> ApiResource {
     let kind = backend.cluster_kind();
-    let mut told = false;
+    let mut warned = false;
     loop {
         for version in kind.versions {
             let resource = resource(kind, version);
@@ -135,12 +135,12 @@ async fn until_served(backend: Backend, options: &Options) -> ApiResource {
                 return resource;
             }
         }
-        if !told {
+        if !warned {
             let (group, plural, versions) = (kind.group, kind.plural, kind.versions.join(" or "));
             tracing::warn!(
                 "this hub has no {plural} of {group} in version {versions}: nothing is done about them until it has"
             );
-            told = true;
+            warned = true;
         }
         sleep(ABSENT).await;
     }
@@ -226,8 +226,8 @@ impl ClusterController {
         let ClusterInlets { clusters, orphans, writers } = inlets;
         let work = async |stopped: watch::Receiver<()>| {
             self.begin().await;
-            let name_of = |gone: &ObjectRef<DynamicObject>| {
-                format!("{}/{}", gone.namespace.as_deref().unwrap_or_default(), gone.name)
+            let name_of = |deleted: &ObjectRef<DynamicObject>| {
+                format!("{}/{}", deleted.namespace.as_deref().unwrap_or_default(), deleted.name)
             };
             let reference = |key: &str| self.reference(key);
             let looks = run_reconciler(
@@ -236,7 +236,7 @@ impl ClusterController {
                 requests(clusters, reference).take_until(Box::pin(until_stopped(stopped.clone()))),
                 WORKERS,
                 |object, controller| Box::pin(async move { controller.reconcile_cluster(object).await }),
-                |gone| self.queue.forget(&name_of(gone)),
+                |deleted| self.queue.forget(&name_of(deleted)),
             );
             let secret = |name: &str| ObjectRef::<SecretMeta>::new(name).within(self.vault.namespace());
             let sweeps = run_reconciler(
@@ -245,7 +245,7 @@ impl ClusterController {
                 requests(orphans, secret).take_until(Box::pin(until_stopped(stopped))),
                 CONCURRENCY_OF_ORPHANS,
                 |secret, controller| Box::pin(async move { controller.reconcile_secret(secret).await }),
-                |gone| self.orphans.forget(&gone.name),
+                |deleted| self.orphans.forget(&deleted.name),
             );
             tokio::join!(looks, sweeps);
             self.observer.callers.wait_idle().await;

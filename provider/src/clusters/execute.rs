@@ -12,12 +12,12 @@ use testplatform_apis::{names::ours, template::Backend};
 
 use super::{
     kind::owner,
-    next::{ClusterAnnotations, ClusterPlan},
     object::Cluster,
     observe::api,
+    plan::{ClusterAnnotations, ClusterPlan},
 };
 use crate::{
-    account::{GUEST_TIMEOUT as ISSUING, callers::GuestLimiter},
+    account::{GUEST_TIMEOUT as ISSUING, guest_limiter::GuestLimiter},
     execute::{Cause, Error, Reason, error::is_not_found, event, with_timeout},
     lookup,
     plan::Event,
@@ -162,10 +162,11 @@ impl ClusterExecutor {
         }
     }
 
-    /// Deletes a published Secret whose cluster is deleted. `gone` is the uid of the cluster's object.
-    pub async fn delete_orphaned_secret(&self, name: &str, gone: &str) -> Result<(), Error> {
+    /// Deletes a published Secret whose cluster is deleted. `deleted_uid` is the uid of the cluster's object.
+    pub async fn delete_orphaned_secret(&self, name: &str, deleted_uid: &str) -> Result<(), Error> {
         let kind = self.backend.cluster_kind();
-        let removed = delete_orphaned_secret(&self.vault, name, (kind.group, kind.kind), gone, &self.callers);
+        let removed =
+            delete_orphaned_secret(&self.vault, name, (kind.group, kind.kind), deleted_uid, &self.callers);
         with_timeout("sweep_credentials", self.patience, removed).await
     }
 

@@ -37,7 +37,7 @@ impl ClusterController {
             let event = event.modify(|object| object.drop_unread_fields(self.kind.conditions()));
             let is_new = match &event {
                 Event::Apply(object) => {
-                    self.cached(&key(object)).is_none_or(|before| !before.is_like(object))
+                    self.cached_cluster(&key(object)).is_none_or(|before| !before.is_like(object))
                 }
                 Event::Init | Event::InitApply(_) | Event::InitDone | Event::Delete(_) => true,
             };
@@ -105,7 +105,7 @@ impl ClusterController {
     }
 
     /// A cluster by its key, as the cache knows it.
-    pub(super) fn cached(&self, key: &str) -> Option<std::sync::Arc<Cluster>> {
+    pub(super) fn cached_cluster(&self, key: &str) -> Option<std::sync::Arc<Cluster>> {
         self.caches.clusters.get(&self.reference(key))
     }
 

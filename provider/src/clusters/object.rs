@@ -97,9 +97,9 @@ impl Cluster {
         if let Some(annotations) = &mut self.metadata.annotations {
             annotations.retain(|key, _| key.starts_with(PREFIX));
         }
-        let said = &mut self.status.value.conditions;
-        said.retain(|c| conditions.contains(&c.type_.as_str()));
-        for one in said {
+        let reported = &mut self.status.value.conditions;
+        reported.retain(|c| conditions.contains(&c.type_.as_str()));
+        for one in reported {
             one.message.clear();
             one.reason.clear();
         }

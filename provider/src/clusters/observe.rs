@@ -16,12 +16,12 @@ use testplatform_apis::{
 use super::{
     caches::ClusterCaches,
     kind::{self, ClusterKind, Password, owner},
-    next::{may_read, needs_fresh_read},
     object::Cluster,
-    world::{ClusterSettings, ClusterState, HolderState},
+    observed_state::{ClusterSettings, ClusterState, HolderState},
+    plan::{may_read, needs_fresh_read},
 };
 use crate::{
-    account::{self, CredentialsOwner, Issue, callers::GuestLimiter, credentials_owner},
+    account::{self, CredentialsOwner, Issue, credentials_owner, guest_limiter::GuestLimiter},
     ephemeral_cluster::credentials::{Credentials, Published},
     execute::{
         Cause, Error, Reason,
@@ -79,19 +79,19 @@ impl ClusterObserver {
         // By the object as it is now, which may be another one of the same name.
         let published = self.caches.published(&object);
         let settings = self.settings.clone();
-        let mut world =
+        let mut observed =
             ClusterState { settings, holder, source: CredentialsSource::Unread, lacks: None, published };
-        if let Some(holder) = may_read(self.kind, &object, &world) {
+        if let Some(holder) = may_read(self.kind, &object, &observed) {
             let reader = Reader { vault: &self.vault, patience: self.patience };
-            let found = self.read(&reader, &object, holder, &world.published).await?;
+            let found = self.read(&reader, &object, holder, &observed.published).await?;
             let announced = object.annotation(ours::CREDENTIALS_REVISION);
             let owner = owner(self.kind.backend(), &object);
-            let mut published = world.published.clone();
+            let mut published = observed.published.clone();
             reader.verify(&owner, announced, &found.source, &mut published).await?;
-            let source = reader.tried(&self.callers, found.source, &published).await?;
-            world = ClusterState { source, lacks: found.lacks, published, ..world };
+            let source = reader.verify_accepted(&self.callers, found.source, &published).await?;
+            observed = ClusterState { source, lacks: found.lacks, published, ..observed };
         }
-        Ok(Some((object, world)))
+        Ok(Some((object, observed)))
     }
 
     /// The object of a name.

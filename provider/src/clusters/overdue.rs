@@ -7,7 +7,7 @@
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::names::ours;
 
-use super::{object::Cluster, world::ClusterSettings};
+use super::{object::Cluster, observed_state::ClusterSettings};
 use crate::plan::{Event, Requeue};
 
 /// A latest end.

@@ -34,7 +34,7 @@ const SHORTEST_LOOK: GoDuration = GoDuration::from_secs(10);
 const LONGEST_LOOK: GoDuration = GoDuration::from_mins(2);
 
 /// Everything that is wrong.
-pub fn findings(config: &Config) -> Vec<Finding> {
+pub fn check_config(config: &Config) -> Vec<Finding> {
     let mut found = FindingList(vec![]);
     found.ephemeral_cluster(&config.ephemeral_cluster);
     found.cluster_claim(&config.cluster_claim);
@@ -253,8 +253,8 @@ impl FindingList {
             &config.cluster_claim.credentials_namespace,
             &config.spaces.credentials_namespace,
         ];
-        let taken = of_credentials.contains(&own) || section.backends.values().any(|of| of.serves(own));
-        if cloud.mode == Switch::On && taken {
+        let is_used = of_credentials.contains(&own) || section.backends.values().any(|of| of.serves(own));
+        if cloud.mode == Switch::On && is_used {
             self.add(
                 "clusters.cloudCredentials.issuersNamespace",
                 "must be a namespace of its own: whoever reads the Secrets of clusters could read issuers",

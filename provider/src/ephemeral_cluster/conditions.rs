@@ -203,7 +203,7 @@ pub fn set(
         type_: type_.into(),
         status: status.into(),
         reason: word(type_, reason),
-        message: bounded(message),
+        message: truncate_message(message),
         last_transition_time: Some(since.unwrap_or_else(|| truncate_to_seconds(now))),
         observed_generation: None,
     };
@@ -224,7 +224,7 @@ pub fn carry_over(stored: &[Condition], now: Timestamp) -> Vec<Condition> {
                 .contains(&condition.status.as_str());
             let mut condition = condition.clone();
             condition.reason = word(&condition.type_, &condition.reason);
-            condition.message = bounded(condition.message);
+            condition.message = truncate_message(condition.message);
             condition.last_transition_time.get_or_insert_with(|| truncate_to_seconds(now));
             if !known {
                 condition.status = ConditionStatus::Unknown.as_str().into();
@@ -256,7 +256,7 @@ fn word(type_: &str, reason: &str) -> String {
 }
 
 /// A message no longer than Kubernetes admits. Source: as for reasons.
-fn bounded(mut message: String) -> String {
+fn truncate_message(mut message: String) -> String {
     message.truncate(message.floor_char_boundary(32_768));
     message
 }

@@ -4,31 +4,31 @@
 use serde_json::{Map, Value, json};
 
 pub use crate::diagnostics::MAX;
-use crate::diagnostics::{entry, fitted, is_word};
+use crate::diagnostics::{entry, fit_to_size, is_word};
 
 use super::{
     conditions::{CLUSTER_READY, ConditionReason, PROW_JOB_COMPLETED, PROW_JOB_CREATING, find},
+    observed_state::{Job, JobSite},
     status::{Condition, Status},
-    world::{Job, JobSite},
 };
 
 /// Diagnostics as JSON.
 pub fn of(status: &Status, job: Option<&Job>) -> String {
     let entry = |c: &Condition| entry(&c.type_, &c.status, &c.reason, c.last_transition_time);
     let timeline: Vec<Value> = status.conditions.iter().map(entry).collect();
-    let (reason, _) = cause(status);
-    let mut whole = json!({ "reason": reason, "prowJob": prow_job(status, job) });
+    let (reason, _) = failure_cause(status);
+    let mut summary = json!({ "reason": reason, "prowJob": prow_job(status, job) });
     if let Some(site) = job.and_then(|j| site(&j.site)) {
-        whole["buildCluster"] = site.0.into();
+        summary["buildCluster"] = site.0.into();
         if let Some(namespace) = site.1 {
-            whole["namespace"] = namespace.into();
+            summary["namespace"] = namespace.into();
         }
     }
-    fitted(whole, timeline)
+    fit_to_size(summary, timeline)
 }
 
 /// Reason of the failure, and the type of the condition that reports it.
-pub fn cause(status: &Status) -> (String, &'static str) {
+pub fn failure_cause(status: &Status) -> (String, &'static str) {
     let against = |type_: &str| find(&status.conditions, type_).filter(|c| c.is_false());
     let verdict = against(CLUSTER_READY).filter(|c| ConditionReason::parse_decision(&c.reason).is_some());
     let ended = find(&status.conditions, PROW_JOB_COMPLETED).filter(|c| c.is_true());

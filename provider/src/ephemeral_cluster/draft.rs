@@ -8,11 +8,11 @@ use super::{
     ci_operator_config::ci_operator_config,
     job_name::illegal_run_names,
     manifest::{JobInputs, manifest},
+    observed_state::{Draft, JobRefusal},
     profiles::Profiles,
     request::Request,
     settings::Settings,
     validation::{GENERATION, RequestProblem, Validation, validate},
-    world::{Draft, JobRefusal},
 };
 use testplatform_apis::yaml::to_yaml;
 
@@ -27,7 +27,7 @@ const MAX_LISTED: usize = 10;
 pub fn draft(object: &Value, config: &Config, profiles: &Profiles, now: Timestamp) -> Draft {
     let request = match Request::new(object) {
         Some(request) if !request.uid().is_empty() => request,
-        _ => return later("the EphemeralCluster cannot be read: it has no uid or no spec.ciOperator"),
+        _ => return wait_for("the EphemeralCluster cannot be read: it has no uid or no spec.ciOperator"),
     };
     let settings = &config.ephemeral_cluster;
     let Validation { mut problems, obstacle, cloud } = validate(&request, settings, profiles);
@@ -35,19 +35,19 @@ pub fn draft(object: &Value, config: &Config, profiles: &Profiles, now: Timestam
     let step_timeout = request.step_timeout(&durations);
     let inline = match to_yaml(&ci_operator_config(&request, settings, step_timeout)) {
         Ok(inline) => inline,
-        Err(error) => return later(format!("the ci-operator configuration cannot be written: {error}")),
+        Err(error) => return wait_for(format!("the ci-operator configuration cannot be written: {error}")),
     };
     if inline.len() > settings.max_config_bytes {
         problems.push(RequestProblem::Oversize { size: inline.len(), limit: settings.max_config_bytes });
     }
     // A request that can never be served is reported even while something else blocks it.
     if let Some(first) = problems.first() {
-        return Draft::Refused(JobRefusal { reason: first.reason(), message: listed(&problems) });
+        return Draft::Refused(JobRefusal { reason: first.reason(), message: join_problems(&problems) });
     }
     if let Some(obstacle) = obstacle {
-        return later(obstacle);
+        return wait_for(obstacle);
     }
-    let remark = remark(&request);
+    let remark = remark_on_omissions(&request);
     let parts = JobInputs {
         cloud: &cloud,
         ci_operator_config: &inline,
@@ -57,11 +57,11 @@ pub fn draft(object: &Value, config: &Config, profiles: &Profiles, now: Timestam
     Draft::Job(Box::new(manifest(&request, &config.prow, &parts, now)))
 }
 
-fn later(message: impl Into<String>) -> Draft {
+fn wait_for(message: impl Into<String>) -> Draft {
     Draft::Later(JobRefusal { reason: GENERATION, message: message.into() })
 }
 
-fn listed(problems: &[RequestProblem]) -> String {
+fn join_problems(problems: &[RequestProblem]) -> String {
     let mut texts: Vec<String> = problems.iter().take(MAX_LISTED).map(ToString::to_string).collect();
     if problems.len() > MAX_LISTED {
         texts.push(format!("and {} more", problems.len() - MAX_LISTED));
@@ -70,7 +70,7 @@ fn listed(problems: &[RequestProblem]) -> String {
 }
 
 /// Remark on parts that were left out. It names annotations, never their content.
-fn remark(request: &Request<'_>) -> Option<String> {
+fn remark_on_omissions(request: &Request<'_>) -> Option<String> {
     let mut remarks: Vec<String> = illegal_run_names(request)
         .iter()
         .map(|key| {

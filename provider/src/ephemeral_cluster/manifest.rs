@@ -117,7 +117,7 @@ fn decoration(prow: &Prow, timeout: GoDuration) -> Value {
     decoration.insert("timeout".into(), json!(timeout));
     // After the timeout ci-operator destroys the cluster, and Prow must let it.
     decoration.entry("grace_period").or_insert_with(|| json!(GRACE_PERIOD));
-    let needed = needed(prow, timeout);
+    let needed = needed_timeout(prow, timeout);
     if needed > POD_RUNNING_TIMEOUT {
         decoration.entry("pod_running_timeout").or_insert_with(|| json!(needed));
     }
@@ -125,7 +125,7 @@ fn decoration(prow: &Prow, timeout: GoDuration) -> Value {
 }
 
 /// How long pod and namespace have to be there, at most.
-fn needed(prow: &Prow, timeout: GoDuration) -> GoDuration {
+fn needed_timeout(prow: &Prow, timeout: GoDuration) -> GoDuration {
     let grace = prow
         .decoration
         .get("grace_period")
@@ -146,7 +146,7 @@ fn pod_spec(request: &Request<'_>, prow: &Prow, parts: &JobInputs<'_>) -> Value 
     if from_hive {
         arguments.extend(pod.cluster_claim_arguments.iter().cloned());
     }
-    let needed = needed(prow, parts.timeout);
+    let needed = needed_timeout(prow, parts.timeout);
     // With the namespace goes all that could destroy the cluster.
     if needed > NAMESPACE_LIFETIME && !arguments.iter().any(|argument| is_flag(argument, DELETE_AFTER)) {
         arguments.push(format!("--{DELETE_AFTER}={needed}"));

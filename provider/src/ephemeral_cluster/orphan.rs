@@ -3,12 +3,12 @@
 use jiff::Timestamp;
 
 use super::{
-    next::{
-        pass::{RETRY, after},
+    observed_state::Job,
+    plan::{
+        planner::{RETRY, after},
         teardown::{ABORTED_BY_US, EndMethod, end_method, started},
     },
     settings::Settings,
-    world::Job,
 };
 use crate::plan::{Operation, Plan, Requeue};
 

@@ -8,33 +8,33 @@ use testplatform_apis::names::ours;
 use super::{
     conditions::{PROW_JOB_COMPLETED, find},
     credentials::Published,
-    next::{BoundJob, OwnJobs, is_for_another, pass::RETRY, running::SOON},
     object::EphemeralCluster,
+    observed_state::ObservedState,
+    plan::{BoundJob, OwnJobs, is_for_another, planner::RETRY, running::SOON},
     publication::{Publication, cannot_be_watched, compare},
     status::{Condition, Phase},
-    world::ObservedState,
 };
 use crate::{
-    account::stamp::TokenFingerprint,
+    account::fingerprint::TokenFingerprint,
     plan::{Operation, Plan, Requeue},
 };
 
 /// Plans the credentials of an EphemeralCluster. The plan never has a job, a finalizer or a status.
-pub fn plan_proxy(object: &EphemeralCluster, world: &ObservedState, now: Timestamp) -> Plan {
+pub fn plan_proxy(object: &EphemeralCluster, observed: &ObservedState, now: Timestamp) -> Plan {
     let status = &object.status.value;
     // A deleted object takes its Secret along. Only the upstream controller says which job it has.
     if object.is_deleted() || object.status.error.is_some() || status.prow_job_id.is_empty() {
         return Plan::default();
     }
-    let bound = OwnJobs::of(object, world).bound;
+    let bound = OwnJobs::of(object, observed).bound;
     let completed = find(&status.conditions, PROW_JOB_COMPLETED).is_some_and(Condition::is_true);
-    let gone = matches!(bound, BoundJob::Gone | BoundJob::Foreign(_));
-    if status.phase == Some(Phase::Deprovisioned) || completed || gone {
-        return withdrawn(world);
+    let is_deleted = matches!(bound, BoundJob::Gone | BoundJob::Foreign(_));
+    if status.phase == Some(Phase::Deprovisioned) || completed || is_deleted {
+        return withdrawn(observed);
     }
     let job = match bound {
         BoundJob::To(job) => job,
-        BoundJob::Unseen if !world.fresh => return Plan { requeue: Requeue::Fresh, ..Plan::default() },
+        BoundJob::Unseen if !observed.fresh => return Plan { requeue: Requeue::Fresh, ..Plan::default() },
         BoundJob::Unseen | BoundJob::Unbound | BoundJob::Gone | BoundJob::Foreign(_) => {
             return Plan::default();
         }
@@ -43,11 +43,11 @@ pub fn plan_proxy(object: &EphemeralCluster, world: &ObservedState, now: Timesta
         return Plan::default();
     }
     if is_for_another(object, &job.prow_job) {
-        return withdrawn(world);
+        return withdrawn(observed);
     }
     let mut step = Plan::default();
-    let stamp = TokenFingerprint::of(&world.published);
-    match compare(&job.site, &world.published) {
+    let stamp = TokenFingerprint::of(&observed.published);
+    match compare(&job.site, &observed.published) {
         Publication::Publish(credentials) => step.actions.push(Operation::PublishCredentials(credentials)),
         Publication::NotNow(reason, _) if cannot_be_watched(reason) => {
             step.requeue = Requeue::after(RETRY);
@@ -64,13 +64,13 @@ pub fn plan_proxy(object: &EphemeralCluster, world: &ObservedState, now: Timesta
         }
     }
     let mut notes = BTreeMap::new();
-    if let Published::Ours { revision, .. } = &world.published
+    if let Published::Ours { revision, .. } = &observed.published
         && object.annotation(ours::CREDENTIALS_REVISION) != Some(revision)
     {
         notes.insert(ours::CREDENTIALS_REVISION.to_owned(), Some(revision.clone()));
     }
     // Annotations about a Secret of ours do not hold for a Secret of somebody else in its place.
-    let token = world.published == Published::Absent || stamp.is_some();
+    let token = observed.published == Published::Absent || stamp.is_some();
     if !token && object.annotation(ours::CREDENTIALS_MODE).is_some() {
         notes.insert(ours::CREDENTIALS_MODE.to_owned(), None);
     }
@@ -80,8 +80,8 @@ pub fn plan_proxy(object: &EphemeralCluster, world: &ObservedState, now: Timesta
     step
 }
 
-fn withdrawn(world: &ObservedState) -> Plan {
-    match world.published {
+fn withdrawn(observed: &ObservedState) -> Plan {
+    match observed.published {
         Published::Ours { .. } => Plan { actions: vec![Operation::WithdrawCredentials], ..Plan::default() },
         Published::Absent | Published::Foreign(_) => Plan::default(),
     }

@@ -3,7 +3,7 @@
 use super::{
     conditions::ConditionReason,
     credentials::{Credentials, NamespaceCredentials, Published},
-    world::JobSite,
+    observed_state::JobSite,
 };
 use crate::account::Issue;
 

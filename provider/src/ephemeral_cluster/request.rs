@@ -78,14 +78,14 @@ impl<'a> Request<'a> {
     /// take as long until the cluster is seen to be ready, which is where the lifetime counts from.
     pub fn step_timeout(&self, settings: &Settings) -> GoDuration {
         let lifetime = self.given(ours::MAX_LIFETIME).unwrap_or(settings.max_lifetime);
-        whole_number(self.provision_timeout(settings).saturating_add(lifetime).saturating_add(MARGIN))
+        to_go_duration(self.provision_timeout(settings).saturating_add(lifetime).saturating_add(MARGIN))
     }
 
     /// How long the job may take: the cluster is made before the wait step begins, and destroyed after it. So the step ends
     /// first. At the end of the job's own time ci-operator would have no more than the grace period to destroy it in.
     pub fn job_timeout(&self, settings: &Settings) -> GoDuration {
         let around = self.provision_timeout(settings).saturating_add(settings.deprovision_timeout);
-        whole_number(self.step_timeout(settings).get().saturating_add(around))
+        to_go_duration(self.step_timeout(settings).get().saturating_add(around))
     }
 
     fn provision_timeout(&self, settings: &Settings) -> SignedDuration {
@@ -110,6 +110,6 @@ impl<'a> Request<'a> {
 }
 
 /// The longest that can be written, if it is longer than that.
-fn whole_number(sum: SignedDuration) -> GoDuration {
+fn to_go_duration(sum: SignedDuration) -> GoDuration {
     GoDuration::try_from(sum).unwrap_or(GoDuration::from_secs(i64::MAX))
 }

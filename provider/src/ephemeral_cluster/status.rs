@@ -77,10 +77,10 @@ pub struct Condition {
 /// The upstream CRD prunes the additive fields. Where they did not come back they are no reason to write, or every pass
 /// would write them.
 pub fn differs(stored: &Status, desired: &Status) -> bool {
-    let kept = stored.observed_generation.is_some();
+    let has_generation = stored.observed_generation.is_some();
     let comparable = |status: &Status| Status {
-        observed_generation: status.observed_generation.filter(|_| kept),
-        expires_at: status.expires_at.filter(|_| kept),
+        observed_generation: status.observed_generation.filter(|_| has_generation),
+        expires_at: status.expires_at.filter(|_| has_generation),
         ..status.clone()
     };
     comparable(stored) != comparable(desired)

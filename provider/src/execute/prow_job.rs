@@ -22,7 +22,7 @@ impl Executor {
     pub(super) async fn create_prow_job(&self, manifest: &Value) -> Result<(), Cause> {
         let job: DynamicObject = serde_json::from_value(manifest.clone())
             .map_err(|error| Cause::new(Reason::Bug, format!("the manifest is not an object: {error}")))?;
-        match self.hub.whole_prow_jobs().create(&creation(), &job).await {
+        match self.hub.dynamic_prow_jobs().create(&creation(), &job).await {
             // The name derives from the uid of its EphemeralCluster: it is the same job.
             Err(error) if already_exists(&error) => Ok(()),
             other => Ok(other.map(|_| ())?),

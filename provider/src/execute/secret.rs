@@ -33,7 +33,8 @@ impl Executor {
             owner_references: object.controller_owner_ref(&()).map(|owner| vec![owner]),
             ..ObjectMeta::default()
         };
-        write(&self.hub.secrets(), owned, &Content::of(credentials), |secret| ours(secret, object)).await
+        write(&self.hub.secrets(), owned, &SecretContent::of(credentials), |secret| ours(secret, object))
+            .await
     }
 
     pub(super) async fn withdraw(&self, object: &EphemeralCluster) -> Result<(), Cause> {
@@ -62,14 +63,14 @@ impl Executor {
 }
 
 /// Desired content of a Secret.
-pub(crate) struct Content<'a> {
+pub(crate) struct SecretContent<'a> {
     /// By their keys.
     pub data: BTreeMap<String, ByteString>,
     /// Revision of the source, as recorded on the Secret.
     pub revision: &'a str,
 }
 
-impl<'a> Content<'a> {
+impl<'a> SecretContent<'a> {
     /// The credentials of a cluster.
     pub fn of(credentials: &'a Credentials) -> Self {
         Self { data: data(credentials), revision: &credentials.source_revision }
@@ -80,7 +81,7 @@ impl<'a> Content<'a> {
 pub(crate) async fn write(
     secrets: &Api<Secret>,
     owned: ObjectMeta,
-    content: &Content<'_>,
+    content: &SecretContent<'_>,
     ours: impl Fn(&ObjectMeta) -> Result<(), String>,
 ) -> Result<(), Cause> {
     let name = owned.name.clone().unwrap_or_default();
@@ -95,7 +96,7 @@ pub(crate) async fn write(
         };
     };
     ours(&stored.metadata).map_err(|whose| Cause::new(Reason::Foreign, whose))?;
-    let Some(patch) = difference(&stored, content) else { return Ok(()) };
+    let Some(patch) = content_patch(&stored, content) else { return Ok(()) };
     let patched = secrets.patch(&name, &patching(), &Patch::Merge(patch)).await;
     patched.map(|_| ()).map_err(|error| Cause::about_secret(&error))
 }
@@ -130,7 +131,7 @@ pub fn ours(secret: &ObjectMeta, object: &EphemeralCluster) -> Result<(), String
     }
 }
 
-fn published(owned: ObjectMeta, content: &Content<'_>) -> Secret {
+fn published(owned: ObjectMeta, content: &SecretContent<'_>) -> Secret {
     let annotation = (ours::SOURCE_REVISION.to_owned(), content.revision.to_owned());
     Secret {
         metadata: ObjectMeta { annotations: Some(BTreeMap::from([annotation])), ..owned },
@@ -149,7 +150,7 @@ pub fn data(credentials: &Credentials) -> BTreeMap<String, ByteString> {
 }
 
 /// Merge patch for the published Secret; None if nothing differs.
-fn difference(stored: &Secret, content: &Content<'_>) -> Option<Value> {
+fn content_patch(stored: &Secret, content: &SecretContent<'_>) -> Option<Value> {
     let wanted = &content.data;
     let has = stored.data.as_ref();
     let revision = stored.metadata.annotations.as_ref().and_then(|a| a.get(ours::SOURCE_REVISION));

@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use kube::Client;
 use tokio::time::sleep;
 
-use super::{execute::write, next::plan, observe};
+use super::{execute::write, observe, plan::plan};
 use crate::{
     config::HubFacts,
-    controller::pass::catch_panic,
+    controller::reconcile::catch_panic,
     execute::{Cause, Error, with_timeout},
     metrics::Metrics,
     running::Running,
@@ -64,9 +64,9 @@ async fn reconcile(options: &Options, metrics: &Metrics) -> kube::Result<Duratio
     if let Some(at) = known.as_ref().and_then(|facts| facts.written_at) {
         metrics.set_facts_written_at(at);
     }
-    let world = observe::observe_hub(client, config).await?;
+    let observed = observe::observe_hub(client, config).await?;
     let period = Duration::try_from(config.period.get()).unwrap_or(RETRY);
-    let step = plan(known.as_ref(), &world, period, now());
+    let step = plan(known.as_ref(), &observed, period, now());
     if let Some(facts) = &step.write {
         write(client, namespace, facts).await?;
         tracing::debug!(load = ?facts.load(), "told of the hub");

@@ -16,7 +16,7 @@ use testplatform_apis::{
 
 use super::{
     backend::in_the_making,
-    world::{BackendState, HubState},
+    observed_state::{BackendState, HubState},
 };
 use crate::{
     config::{Agents, HubFacts},
@@ -46,26 +46,26 @@ pub(super) async fn observe_hub(client: &Client, config: &HubFacts) -> kube::Res
         let versions = served.get(kind.group)?;
         kind.versions.iter().copied().find(|version| versions.iter().any(|v| v == version))
     };
-    let mut world = HubState { trouble: api_server_problem(client).await, ..HubState::default() };
+    let mut observed = HubState { trouble: api_server_problem(client).await, ..HubState::default() };
     for backend in &config.backends {
         let kind = backend.cluster_kind();
         let found = match best(&kind) {
             Some(version) => count(client, *backend, version, config).await,
             None => not_served(&kind),
         };
-        world.backends.insert(*backend, found);
+        observed.backends.insert(*backend, found);
     }
     for (class, how) in &config.classes {
         let free = match &how.agents {
             Some(agents) => known_count(class, free(client, agents).await),
             None => None,
         };
-        world.classes.insert(class.clone(), free);
+        observed.classes.insert(class.clone(), free);
     }
     let counts_capi = config.backends.contains(&Backend::ClusterApi);
     let capi = best(&Backend::ClusterApi.cluster_kind()).filter(|_| counts_capi);
-    world.capi_version = capi.map(str::to_owned);
-    Ok(world)
+    observed.capi_version = capi.map(str::to_owned);
+    Ok(observed)
 }
 
 /// The versions of each API group.
@@ -110,7 +110,7 @@ async fn count(client: &Client, backend: Backend, version: &str, config: &HubFac
     let kind = backend.cluster_kind();
     let (mut clusters, mut provisioning) = (0, 0);
     let path = format!("/apis/{}/{version}/{}", kind.group, kind.plural);
-    let counted = pages(client, &path, None, |object: &Counted| {
+    let counted = list_pages(client, &path, None, |object: &Counted| {
         clusters += 1;
         let goes = object.metadata.deletion_timestamp.is_some();
         provisioning += i64::from(!goes && in_the_making(backend, &object.status));
@@ -119,7 +119,7 @@ async fn count(client: &Client, backend: Backend, version: &str, config: &HubFac
         Ok(()) => BackendState::Counted {
             clusters,
             provisioning,
-            versions: versions(client, backend, config).await,
+            versions: supported_versions(client, backend, config).await,
         },
         // The group is there, and the kind is not.
         Err(error) if is_not_found(&error) => not_served(&kind),
@@ -131,7 +131,7 @@ async fn count(client: &Client, backend: Backend, version: &str, config: &HubFac
 }
 
 /// Versions that a backend supports. None: it does not say.
-async fn versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<String> {
+async fn supported_versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<String> {
     #[derive(Deserialize)]
     struct Supported {
         versions: Vec<String>,
@@ -144,7 +144,7 @@ async fn versions(client: &Client, backend: Backend, config: &HubFacts) -> Vec<S
                 None
             });
             let text = map.and_then(|map| map.data?.remove(SUPPORTED)).unwrap_or_default();
-            serde_json::from_str(&text).map(|told: Supported| told.versions).unwrap_or_default()
+            serde_json::from_str(&text).map(|supported: Supported| supported.versions).unwrap_or_default()
         }
         Backend::ClusterApi | Backend::Caas | Backend::Osac => vec![],
     }
@@ -173,10 +173,10 @@ async fn free(client: &Client, agents: &Agents) -> kube::Result<i64> {
     let path = format!("/apis/{group}/{version}/namespaces/{}/{plural}", agents.namespace);
     let labels: Vec<String> =
         agents.match_labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    pages(client, &path, Some(&labels.join(",")), |agent: &Agent| {
+    list_pages(client, &path, Some(&labels.join(",")), |agent: &Agent| {
         let goes = agent.metadata.deletion_timestamp.is_some();
-        let taken = agent.spec.cluster_deployment_name.is_some();
-        free += i64::from(agent.spec.approved && !taken && !goes);
+        let is_bound = agent.spec.cluster_deployment_name.is_some();
+        free += i64::from(agent.spec.approved && !is_bound && !goes);
     })
     .await?;
     Ok(free)
@@ -200,7 +200,7 @@ struct ListContinue {
 }
 
 /// Each object of a list, page by page.
-async fn pages<T: DeserializeOwned>(
+async fn list_pages<T: DeserializeOwned>(
     client: &Client,
     path: &str,
     labels: Option<&str>,

@@ -21,10 +21,10 @@ pub fn most_frequent<const N: usize>(mut rows: Vec<[String; N]>, most: usize) ->
             counts.into_iter().filter(|(value, _)| value.len() <= LONGEST).collect();
         // By name where they are equally frequent, or series would come and go.
         values.sort_by_key(|(value, count)| (std::cmp::Reverse(*count), *value));
-        let kept: BTreeSet<String> =
+        let frequent: BTreeSet<String> =
             values.into_iter().take(most).map(|(value, _)| value.to_owned()).collect();
         for row in &mut rows {
-            if !kept.contains(&row[column]) {
+            if !frequent.contains(&row[column]) {
                 OTHER.clone_into(&mut row[column]);
             }
         }

@@ -8,8 +8,8 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use super::{Metrics, orders::RequestMetrics};
-use crate::bundles::seen::{BundleGauge, BundleState};
+use super::{Metrics, requests::RequestMetrics};
+use crate::bundles::state::{BundleGauge, BundleState};
 
 /// From what is applied and done to what a template may ask for.
 const SECONDS: [f64; 9] = [1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1800.0, 3600.0, 7200.0];
@@ -61,20 +61,20 @@ impl BundleOutcome {
 
 /// The metrics of bundles.
 pub(super) struct BundleMetrics {
-    orders: RequestMetrics<BundleState>,
+    requests: RequestMetrics<BundleState>,
     durations: Histogram,
 }
 
 impl Default for BundleMetrics {
     fn default() -> Self {
-        Self { orders: RequestMetrics::default(), durations: Histogram::new(SECONDS) }
+        Self { requests: RequestMetrics::default(), durations: Histogram::new(SECONDS) }
     }
 }
 
 impl BundleMetrics {
     /// Registers them.
     pub(super) fn register(&self, registry: &mut Registry) {
-        self.orders.register(
+        self.requests.register(
             registry,
             ["bundles_count", "Clusters with bundles, by how those stand"],
             ["bundles_outcomes", "Clusters whose bundles came to something, by what"],
@@ -90,13 +90,13 @@ impl BundleMetrics {
 
 impl Metrics {
     /// From now on gauges are read from there.
-    pub fn attach_bundles(&self, seen: &Arc<BundleGauge>) {
-        self.0.bundles.orders.attach(seen, BundleOutcome::ALL.map(BundleOutcome::word));
+    pub fn attach_bundles(&self, gauge: &Arc<BundleGauge>) {
+        self.0.bundles.requests.attach(gauge, BundleOutcome::ALL.map(BundleOutcome::word));
     }
 
     /// The bundles of a cluster came to that.
     pub fn bundles_came_to(&self, outcome: BundleOutcome) {
-        self.0.bundles.orders.came_to(outcome.word());
+        self.0.bundles.requests.came_to(outcome.word());
     }
 
     /// A bundle was ready after that time.
@@ -106,8 +106,8 @@ impl Metrics {
 
     pub(super) fn refresh_bundles(&self) {
         let all = BundleState::ALL.map(|at| (at, at.as_str()));
-        if let Some(seen) = self.0.bundles.orders.refresh(all) {
-            self.refresh_loops(&[], &seen.health);
+        if let Some(gauge) = self.0.bundles.requests.refresh(all) {
+            self.refresh_loops(&[], &gauge.health);
         }
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use prometheus_client::registry::Registry;
 use testplatform_apis::cloud::State;
 
-use super::{Metrics, orders::RequestMetrics};
-use crate::cloud::seen::CredentialGauge;
+use super::{Metrics, requests::RequestMetrics};
+use crate::cloud::gauge::CredentialGauge;
 
 /// Outcome of a cluster's credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,8 +100,8 @@ pub(super) fn register(metrics: &RequestMetrics<State>, registry: &mut Registry)
 
 impl Metrics {
     /// From now on gauges are read from there.
-    pub fn attach_cloud(&self, seen: &Arc<CredentialGauge>) {
-        self.0.cloud.attach(seen, CredentialOutcome::ALL.map(CredentialOutcome::word));
+    pub fn attach_cloud(&self, gauge: &Arc<CredentialGauge>) {
+        self.0.cloud.attach(gauge, CredentialOutcome::ALL.map(CredentialOutcome::word));
     }
 
     /// The credential of a cluster came to that.
@@ -110,8 +110,8 @@ impl Metrics {
     }
 
     pub(super) fn refresh_cloud(&self) {
-        if let Some(seen) = self.0.cloud.refresh(State::ALL.map(|state| (state, word(state)))) {
-            self.refresh_loops(&[], &seen.health);
+        if let Some(gauge) = self.0.cloud.refresh(State::ALL.map(|state| (state, word(state)))) {
+            self.refresh_loops(&[], &gauge.health);
         }
     }
 }

@@ -9,7 +9,7 @@ use prometheus_client::{
 };
 
 use super::{Metrics, kind, set};
-use crate::clusters::{controller::ClusterController, next::progress};
+use crate::clusters::{controller::ClusterController, plan::progress};
 
 /// Both are words of the program.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]

@@ -9,7 +9,7 @@ use prometheus_client::{
 };
 
 use super::{Metrics, set};
-use crate::cluster_pool::seen::{PoolGauge, PoolState};
+use crate::cluster_pool::state::{PoolGauge, PoolState};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct PoolStateLabel {
@@ -72,8 +72,8 @@ impl PoolMetrics {
 
 impl Metrics {
     /// From now on gauges of pools in Git are read from there.
-    pub fn attach_pools(&self, seen: &Arc<PoolGauge>) {
-        *self.0.pools.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
+    pub fn attach_pools(&self, gauge: &Arc<PoolGauge>) {
+        *self.0.pools.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(gauge);
     }
 
     /// Records a reconcile of a pool in Git, with this outcome.
@@ -88,8 +88,8 @@ impl Metrics {
 
     pub(super) fn refresh_pools(&self) {
         let metrics = &self.0.pools;
-        let Some(seen) = metrics.source() else { return };
-        let pools = seen.snapshot();
+        let Some(gauge) = metrics.source() else { return };
+        let pools = gauge.snapshot();
         for at in PoolState::ALL {
             let count = pools.iter().filter(|(_, looked)| looked.state == at).count();
             set(&metrics.count, &PoolStateLabel { state: at.as_str() }, count);
@@ -100,6 +100,6 @@ impl Metrics {
                 metrics.remaining.get_or_create(&PoolLabel { pool }).set(remaining);
             }
         }
-        self.refresh_loops(&[], &seen.health);
+        self.refresh_loops(&[], &gauge.health);
     }
 }

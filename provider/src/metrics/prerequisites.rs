@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
 
-use super::{Metrics, orders::RequestMetrics};
-use crate::prerequisites::seen::{PrerequisiteGauge, PrerequisiteState};
+use super::{Metrics, requests::RequestMetrics};
+use crate::prerequisites::state::{PrerequisiteGauge, PrerequisiteState};
 
 /// Outcome of a cluster's prerequisites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +63,8 @@ pub(super) fn register(metrics: &RequestMetrics<PrerequisiteState>, registry: &m
 
 impl Metrics {
     /// From now on gauges are read from there.
-    pub fn attach_prerequisites(&self, seen: &Arc<PrerequisiteGauge>) {
-        self.0.prerequisites.attach(seen, PrerequisiteOutcome::ALL.map(PrerequisiteOutcome::word));
+    pub fn attach_prerequisites(&self, gauge: &Arc<PrerequisiteGauge>) {
+        self.0.prerequisites.attach(gauge, PrerequisiteOutcome::ALL.map(PrerequisiteOutcome::word));
     }
 
     /// The prerequisites of a cluster came to that.
@@ -74,8 +74,8 @@ impl Metrics {
 
     pub(super) fn refresh_prerequisites(&self) {
         let all = PrerequisiteState::ALL.map(|at| (at, at.as_str()));
-        if let Some(seen) = self.0.prerequisites.refresh(all) {
-            self.refresh_loops(&[], &seen.health);
+        if let Some(gauge) = self.0.prerequisites.refresh(all) {
+            self.refresh_loops(&[], &gauge.health);
         }
     }
 }

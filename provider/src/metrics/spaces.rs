@@ -9,7 +9,7 @@ use prometheus_client::{
 };
 
 use super::{Metrics, set};
-use crate::spaces::seen::{SpaceGauge, SpaceState};
+use crate::spaces::state::{SpaceGauge, SpaceState};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct SpaceStateLabel {
@@ -35,8 +35,8 @@ impl SpaceMetrics {
 
 impl Metrics {
     /// From now on gauges of spaces are read from there.
-    pub fn attach_spaces(&self, seen: &Arc<SpaceGauge>) {
-        *self.0.spaces.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(seen);
+    pub fn attach_spaces(&self, gauge: &Arc<SpaceGauge>) {
+        *self.0.spaces.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(gauge);
     }
 
     /// A token was made for a space.
@@ -47,10 +47,10 @@ impl Metrics {
     pub(super) fn refresh_spaces(&self) {
         let metrics = &self.0.spaces;
         let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
-        let Some(seen) = source else { return };
+        let Some(gauge) = source else { return };
         for at in SpaceState::ALL {
-            set(&metrics.count, &SpaceStateLabel { state: at.as_str() }, seen.count_in(at));
+            set(&metrics.count, &SpaceStateLabel { state: at.as_str() }, gauge.count_in(at));
         }
-        self.refresh_loops(&[], &seen.health);
+        self.refresh_loops(&[], &gauge.health);
     }
 }

@@ -16,9 +16,9 @@ use crate::{
         self, CredentialsOwner, Issue,
         admin::AdminKubeconfig,
         credentials_owner,
-        next::{TokenDue, token_due},
-        reach::is_unauthorized,
-        stamp::{TokenFingerprint, origin_fingerprint},
+        fingerprint::{TokenFingerprint, origin_fingerprint},
+        guest_client::is_unauthorized,
+        plan::{TokenDue, token_due},
     },
     build_clusters::{BuildCluster, JobNamespace},
     caches::source_revision,
@@ -29,7 +29,7 @@ use crate::{
     },
     execute::{Cause, Error, Reason, secret, with_timeout},
     lookup,
-    publish::{is_as_stamped, kubeconfig::rewritten},
+    publish::{is_as_stamped, kubeconfig::rewrite_kubeconfig},
     redacted::Redacted,
 };
 
@@ -51,13 +51,13 @@ impl Observer {
         object: &EphemeralCluster,
         job: &ProwJob,
         cluster: &str,
-        here: &JobNamespace,
+        location: &JobNamespace,
         published: &mut Published,
     ) -> Result<NamespaceCredentials, Error> {
-        let over = object.is_deleted() || job.state().is_final() || here.terminating;
+        let over = object.is_deleted() || job.state().is_final() || location.terminating;
         let from_hive = object.spec.value.ci_operator.test.from_hive;
         let [kubeconfig, mut password] = if from_hive { FROM_HIVE } else { INSTALLED };
-        if *published == Published::Absent && !over && here.secrets.contains_key(kubeconfig.0) {
+        if *published == Published::Absent && !over && location.secrets.contains_key(kubeconfig.0) {
             *published = self.read_uncached(object).await?;
         }
         let wish = match credentials_owner(object.annotation(account::WISH), published) {
@@ -70,12 +70,13 @@ impl Observer {
             password = kubeconfig;
         }
         for (name, _) in [kubeconfig, password] {
-            if !here.secrets.contains_key(name) {
+            if !location.secrets.contains_key(name) {
                 return Ok(NamespaceCredentials::Pending(format!("Secret {name} is not there yet")));
             }
         }
-        let seen = |(name, _): Place| (name, here.secrets.get(name).cloned().unwrap_or_default());
-        let revision = revision(cluster, &here.namespace, &[seen(kubeconfig), seen(password)].into());
+        let version_of = |(name, _): Place| (name, location.secrets.get(name).cloned().unwrap_or_default());
+        let revision =
+            revision(cluster, &location.namespace, &[version_of(kubeconfig), version_of(password)].into());
         if let Published::Ours { revision: stored, source_revision } = published {
             // A Secret that somebody edited has another resourceVersion than the announced one.
             let untouched = object.annotation(ours::CREDENTIALS_REVISION) == Some(stored);
@@ -84,7 +85,7 @@ impl Observer {
             }
         }
         if let Some(wish) = &wish
-            && self.keeps(object, wish, &revision, published).await?
+            && self.keeps_published_token(object, wish, &revision, published).await?
         {
             return Ok(NamespaceCredentials::Unchanged);
         }
@@ -95,21 +96,21 @@ impl Observer {
         }
         let read = match self.build_clusters.get_cluster(cluster) {
             Ok(cluster) => match cluster.acquire_permit() {
-                Some(_leave) => self.read_values(&cluster, &here.namespace, [kubeconfig, password]).await,
+                Some(_leave) => self.read_values(&cluster, &location.namespace, [kubeconfig, password]).await,
                 // Others wait for it already. It must not keep those that wait for another one.
-                None => return Err(not_yet(&here.namespace)),
+                None => return Err(not_yet(&location.namespace)),
             },
             Err(why) => Err(why),
         };
         let (revision, [kubeconfig_value, password_value]) = match read {
-            Ok((versions, values)) => (self::revision(cluster, &here.namespace, &versions), values),
+            Ok((versions, values)) => (self::revision(cluster, &location.namespace, &versions), values),
             Err(why) => return Ok(NamespaceCredentials::Unreadable(why)),
         };
         let Some(kubeconfig_value) = kubeconfig_value.filter(|value| !value.is_empty()) else {
             let (name, key) = kubeconfig;
             return Ok(NamespaceCredentials::Pending(format!("Secret {name} has no {key} yet")));
         };
-        let written = match rewritten(&kubeconfig_value) {
+        let written = match rewrite_kubeconfig(&kubeconfig_value) {
             Ok(written) => written,
             // Steps upload files that are not finished.
             Err(why) => {
@@ -135,7 +136,7 @@ impl Observer {
     }
 
     /// Whether the token that is published stays. `revision`: the state of the admin's kubeconfig.
-    async fn keeps(
+    async fn keeps_published_token(
         &self,
         object: &EphemeralCluster,
         wish: &Wish,

@@ -122,7 +122,7 @@ impl OrphanController {
         let listings = config.hubs.iter().map(|(hub, of)| async move {
             let listing = async { Ok(observe_hub(hub, of, self.hubs.connect(hub, of).await).await) };
             with_timeout("list_hub", LISTING_TIMEOUT, listing).await.unwrap_or_else(|error| {
-                super::plan::HubState { hub: hub.clone(), remotes: Err(error.message) }
+                super::plan::HubRemotes { hub: hub.clone(), remotes: Err(error.message) }
             })
         });
         let hubs = join_all(listings).await;

@@ -15,7 +15,7 @@ use testplatform_apis::{
 use super::{
     listing::{ObjectPart, list_objects, list_served},
     owners::{Owners, RemoteOwner},
-    plan::{HubState, KonfluxState},
+    plan::{HubRemotes, KonfluxState},
     remote::{RemoteKind, RemoteObject},
 };
 use crate::{
@@ -56,7 +56,7 @@ const fn objects_of(flavour: Carried) -> &'static str {
 const FLAVOURS: [Carried; 2] = [Carried::Claims, Carried::TestClusters];
 
 /// Lists one hub.
-pub(super) async fn observe_hub(hub: &str, of: &OrphanHub, client: Result<Client, Cause>) -> HubState {
+pub(super) async fn observe_hub(hub: &str, of: &OrphanHub, client: Result<Client, Cause>) -> HubRemotes {
     let remotes = async {
         let client = client?;
         let mut remotes = Vec::new();
@@ -73,14 +73,14 @@ pub(super) async fn observe_hub(hub: &str, of: &OrphanHub, client: Result<Client
         }
         Ok(remotes)
     };
-    HubState { hub: hub.to_owned(), remotes: remotes.await.map_err(|cause: Cause| cause.message) }
+    HubRemotes { hub: hub.to_owned(), remotes: remotes.await.map_err(|cause: Cause| cause.message) }
 }
 
 /// Lists the Konflux cluster. Manifests are read only where a marked remote object has no owner by metadata.
 pub(super) async fn observe_konflux(
     client: &Client,
     config: &Orphans,
-    hubs: &[HubState],
+    hubs: &[HubRemotes],
 ) -> Result<KonfluxState, Cause> {
     let name = cluster_name(client, &config.environment_config).await?;
     let namespaces: Api<Namespace> = Api::all(client.clone());
@@ -126,7 +126,7 @@ async fn list(
     list_objects(client, resource, None, part, on).await.map(|_| ())
 }
 
-fn has_unowned(konflux: &KonfluxState, hubs: &[HubState]) -> bool {
+fn has_unowned(konflux: &KonfluxState, hubs: &[HubRemotes]) -> bool {
     let mut remotes = hubs.iter().filter_map(|hub| hub.remotes.as_ref().ok()).flatten();
     remotes.any(|remote| {
         remote.is_of(&konflux.name) && konflux.owners.owner(remote) != Some(RemoteOwner::Composite)

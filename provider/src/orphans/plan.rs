@@ -47,7 +47,7 @@ pub struct KonfluxState {
 
 /// A hub, as one listing found it.
 #[derive(Clone, Debug)]
-pub struct HubState {
+pub struct HubRemotes {
     /// Name of the ProviderConfig.
     pub hub: String,
     /// Every remote object, marked or not; or why the listing is incomplete.
@@ -140,7 +140,7 @@ pub struct OrphanPlan {
 pub fn plan(
     before: &UnownedRecords,
     konflux: &Result<KonfluxState, String>,
-    hubs: &[HubState],
+    hubs: &[HubRemotes],
     settings: &OrphanSettings,
     now: Timestamp,
 ) -> OrphanPlan {
@@ -191,7 +191,7 @@ impl OrphanPlan {
     }
 
     /// A listing is incomplete: records stay, and two complete listings are needed again.
-    fn defer(&mut self, before: &UnownedRecords, hub: &HubState, error: &str) {
+    fn defer(&mut self, before: &UnownedRecords, hub: &HubRemotes, error: &str) {
         let of_hub = before.iter().filter(|(identity, _)| identity.hub == hub.hub);
         self.records.extend(
             of_hub.map(|(identity, record)| {
@@ -207,7 +207,7 @@ impl OrphanPlan {
         &mut self,
         before: &UnownedRecords,
         konflux: &KonfluxState,
-        hub: &HubState,
+        hub: &HubRemotes,
         remotes: &[RemoteObject],
         settings: &OrphanSettings,
         now: Timestamp,
@@ -266,7 +266,7 @@ fn count_misnamed(konflux: &KonfluxState, remotes: &[RemoteObject]) -> usize {
 }
 
 /// Another Konflux cluster of our name, if a marked object bears its uid. Its objects have no owner here, and may be live.
-fn another_cluster(konflux: &KonfluxState, hubs: &[HubState]) -> Option<String> {
+fn another_cluster(konflux: &KonfluxState, hubs: &[HubRemotes]) -> Option<String> {
     let remotes = hubs.iter().filter_map(|hub| hub.remotes.as_ref().ok()).flatten();
     let mut uids = remotes
         .filter(|remote| remote.is_of(&konflux.name))

@@ -19,13 +19,13 @@ use tokio::{
 
 use super::{
     hub::OnHub,
-    map::{MARKS, PrerequisiteRequest, REMOVING},
-    next::{
+    objects::RequestObjects,
+    plan::{
         ClusterPresence, PrerequisitePlan, PrerequisiteRelease, PrerequisiteSet, PrerequisiteUpdate,
         StepResult, plan,
     },
-    own::RequestObjects,
-    seen::{PrerequisiteGauge, PrerequisiteState, new_gauge},
+    request::{MARKS, PrerequisiteRequest, REMOVING},
+    state::{PrerequisiteGauge, PrerequisiteState, new_gauge},
 };
 use crate::{
     bundles::apply::{ApplyError, ApplyErrorReason, ApplyProgress, apply_bundles},
@@ -34,8 +34,8 @@ use crate::{
     execute::{Cause, Error, Reason, with_timeout},
     lookup,
     metrics::{Metrics, prerequisites::PrerequisiteOutcome},
-    orders::{EventPublisher, RequestWatch},
     plan::Event,
+    requests::{EventPublisher, RequestWatch},
     running::Running,
     watch::Health,
     workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
@@ -70,8 +70,8 @@ struct PrerequisiteController {
     now: fn() -> Timestamp,
     metrics: Metrics,
     teller: EventPublisher,
-    seen: Arc<PrerequisiteGauge>,
-    orders: RequestWatch,
+    gauge: Arc<PrerequisiteGauge>,
+    requests: RequestWatch,
 }
 
 /// Runs until `stop`; what has begun is finished.
@@ -92,8 +92,8 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
         now,
         metrics: metrics.clone(),
         teller: EventPublisher { client: client.clone(), patience, instance, metrics },
-        seen: Arc::clone(&states),
-        orders: RequestWatch::new(MARKS),
+        gauge: Arc::clone(&states),
+        requests: RequestWatch::new(MARKS),
     };
     let (sender, happened) = unbounded_channel();
     let watching = namespaces
@@ -115,13 +115,13 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
 
 impl PrerequisiteController {
     async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
-        let gone = |key: &str| self.seen.record(key, None);
-        self.orders.watch(self.client.clone(), namespace, health, sender, gone).await;
+        let on_delete = |key: &str| self.gauge.record(key, None);
+        self.requests.watch(self.client.clone(), namespace, health, sender, on_delete).await;
     }
 
     /// Reconciles a request, and returns the next action.
     async fn reconcile(&self, key: &str) -> Action {
-        if !self.orders.contains(key) {
+        if !self.requests.contains(key) {
             return Action::AwaitChange;
         }
         match self.reconcile_request(key).await {
@@ -149,12 +149,12 @@ impl PrerequisiteController {
             return Ok(None);
         };
         let map = PrerequisiteRequest::read(&stored);
-        let here = self.cluster_presence(&map).await?;
-        let mut step = plan(&map, here, None, (self.now)());
-        if let Some(came) = self.execute_step(key, &map, &step).await {
-            step = plan(&map, here, Some(&came), (self.now)());
+        let presence = self.cluster_presence(&map).await?;
+        let mut step = plan(&map, presence, None, (self.now)());
+        if let Some(result) = self.execute_step(key, &map, &step).await {
+            step = plan(&map, presence, Some(&result), (self.now)());
         }
-        let told = match &step {
+        let state = match &step {
             PrerequisitePlan::Write(note, _) => note.report.state,
             _ => map.report.state,
         };
@@ -172,13 +172,13 @@ impl PrerequisiteController {
             }
             PrerequisitePlan::Release(how) => {
                 with_timeout("release_prerequisites", self.patience, MARKS.release(&maps, &stored)).await?;
-                self.released(key, &stored, how).await;
-                self.seen.record(key, None);
+                self.record_release(key, &stored, how).await;
+                self.gauge.record(key, None);
                 return Ok(None);
             }
         };
-        if self.orders.contains(key) {
-            self.seen.record(key, Some(PrerequisiteState::of(&map, told)));
+        if self.requests.contains(key) {
+            self.gauge.record(key, Some(PrerequisiteState::of(&map, state)));
         }
         Ok(after)
     }
@@ -230,11 +230,11 @@ impl PrerequisiteController {
         match step {
             PrerequisitePlan::Apply(work) => {
                 let bundles: Vec<_> = work.of(order).map(|(_, bundle)| bundle).collect();
-                let looked = apply_bundles(bundles, 0, &own, until).await;
+                let progress = apply_bundles(bundles, 0, &own, until).await;
                 if *work == PrerequisiteSet::Prerequisites {
-                    self.log_drift(key, &looked);
+                    self.log_drift(key, &progress);
                 }
-                Some(StepResult::Applied(looked))
+                Some(StepResult::Applied(progress))
             }
             PrerequisitePlan::Remove => {
                 let bundles: Vec<_> =
@@ -249,8 +249,8 @@ impl PrerequisiteController {
     }
 
     /// The cluster lives, so that something of it is not as it was is for administrators alone.
-    fn log_drift(&self, key: &str, looked: &ApplyProgress) {
-        let ApplyProgress::At(_, stop) = looked else { return };
+    fn log_drift(&self, key: &str, progress: &ApplyProgress) {
+        let ApplyProgress::At(_, stop) = progress else { return };
         let ApplyError { reason, message, .. } = &stop.why;
         let kind =
             if stop.why.has_reason(ApplyErrorReason::NotReady) { Reason::NotYet } else { Reason::Refused };
@@ -281,7 +281,7 @@ impl PrerequisiteController {
         self.publish_event(key, map, outcome, text).await;
     }
 
-    async fn released(&self, key: &str, map: &ConfigMap, how: PrerequisiteRelease) {
+    async fn record_release(&self, key: &str, map: &ConfigMap, how: PrerequisiteRelease) {
         tracing::info!(order = key, ?how, "let go");
         let (outcome, text) = match how {
             PrerequisiteRelease::Done => {

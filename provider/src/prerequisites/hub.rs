@@ -6,12 +6,14 @@ use http::StatusCode;
 use kube::Client;
 use serde_json::{Value, json};
 
-use super::own::{HubObjects, ObjectVersion, WriteResult};
+use super::objects::{HubObjects, ObjectVersion, WriteResult};
 use crate::{
-    account::reach::ApiResponse,
+    account::guest_client::ApiResponse,
     bundles::{
         apply::{ApplyError, ApplyErrorReason},
-        inside::{ErrorMessages, GuestClient, NO_BODY, Resource, Target, expect_object, response_error},
+        guest_cluster::{
+            ErrorMessages, GuestClient, NO_BODY, Resource, Target, expect_object, response_error,
+        },
     },
     config::AllowedResource,
     ephemeral_cluster::object::MANAGER,
@@ -62,7 +64,7 @@ impl<'a> OnHub<'a> {
 /// A manifest without a namespace is about nothing.
 const NOWHERE: &str = "";
 
-fn wrote(answer: ApiResponse) -> Result<WriteResult, ApplyError> {
+fn write_result(answer: ApiResponse) -> Result<WriteResult, ApplyError> {
     match answer.code {
         StatusCode::CONFLICT => Ok(WriteResult::Changed(response_error(&answer))),
         _ => expect_object(answer).map(WriteResult::There),
@@ -89,12 +91,12 @@ impl HubObjects for OnHub<'_> {
     async fn create(&self, object: &Value) -> Result<WriteResult, ApplyError> {
         let (target, resource) = self.place(object).await?;
         let path = format!("{}?fieldManager={MANAGER}", target.collection_path(&resource, NOWHERE)?);
-        wrote(self.opened.send_request("POST", &path, ("application/json", object)).await?)
+        write_result(self.opened.send_request("POST", &path, ("application/json", object)).await?)
     }
 
     async fn apply(&self, object: &Value) -> Result<WriteResult, ApplyError> {
         let path = self.path(object).await?;
-        wrote(self.opened.apply_object(&path, object).await?)
+        write_result(self.opened.apply_object(&path, object).await?)
     }
 
     async fn delete(

@@ -136,8 +136,8 @@ impl Kubeconfig {
     pub fn read(bytes: &[u8]) -> Result<Self, &'static str> {
         let text = std::str::from_utf8(bytes).map_err(|_| NONE)?;
         // By way of JSON, as kubectl reads it: a number is no text there.
-        let whole: Value = serde_saphyr::from_str(text).map_err(|_| NONE)?;
-        let file: File = serde_json::from_value(whole).map_err(|_| NONE)?;
+        let document: Value = serde_saphyr::from_str(text).map_err(|_| NONE)?;
+        let file: File = serde_json::from_value(document).map_err(|_| NONE)?;
         let other = |value: &Option<String>, own| value.as_deref().is_some_and(|v| !v.is_empty() && v != own);
         if other(&file.api_version, "v1") || other(&file.kind, "Config") {
             return Err(NONE);
@@ -173,14 +173,14 @@ impl Kubeconfig {
 
     /// The text that is published.
     pub fn write(&self) -> String {
-        let whole = json!({
+        let document = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": self.current,
             "clusters": list(&self.clusters, "cluster"),
             "contexts": list(&self.contexts, "context"),
             "users": list(&self.users, "user"),
         });
         // JSON is YAML too; nothing in it keeps the other from being written.
-        to_yaml(&whole).unwrap_or_else(|_| whole.to_string())
+        to_yaml(&document).unwrap_or_else(|_| document.to_string())
     }
 }
 
@@ -188,7 +188,7 @@ impl Kubeconfig {
 ///
 /// # Errors
 /// As those of [`Kubeconfig::read`].
-pub fn rewritten(bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
+pub fn rewrite_kubeconfig(bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
     Kubeconfig::read(bytes).map(|kubeconfig| kubeconfig.write().into_bytes())
 }
 
@@ -281,7 +281,7 @@ mod tests {
         contexts:\n- name: admin\n  context: {cluster: c, user: admin}\ncurrent-context: admin\n";
 
     fn read(rest: &str) -> Result<String, &'static str> {
-        rewritten(format!("{GOOD}{rest}").as_bytes()).map(|bytes| String::from_utf8(bytes).unwrap())
+        rewrite_kubeconfig(format!("{GOOD}{rest}").as_bytes()).map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
     #[test]
@@ -293,7 +293,7 @@ mod tests {
             "{token: exec, as: somebody, as-groups: [g]}",
         ] {
             let text = read(&format!("users: [{{name: admin, user: {user}}}]")).unwrap();
-            assert_eq!(rewritten(text.as_bytes()).unwrap(), text.as_bytes(), "{user}");
+            assert_eq!(rewrite_kubeconfig(text.as_bytes()).unwrap(), text.as_bytes(), "{user}");
             let again: Value = serde_saphyr::from_str(&text).unwrap();
             let asked: Value = serde_saphyr::from_str(user).unwrap();
             assert_eq!(again["users"][0]["user"], asked);
@@ -331,7 +331,8 @@ mod tests {
             assert!(!text.to_lowercase().contains("exec"), "{text}");
         }
         let second = GOOD.replace("contexts:", "- name: unfinished\n  cluster: {server: ''}\ncontexts:");
-        let text = rewritten(format!("{second}users: [{{name: admin, user: {{token: t}}}}]").as_bytes());
+        let text =
+            rewrite_kubeconfig(format!("{second}users: [{{name: admin, user: {{token: t}}}}]").as_bytes());
         assert!(!String::from_utf8(text.unwrap()).unwrap().contains("unfinished"));
     }
 
@@ -367,8 +368,8 @@ mod tests {
                 "has two entries with one name",
             ),
         ] {
-            assert_eq!(rewritten(text.as_bytes()), Err(why), "{text}");
+            assert_eq!(rewrite_kubeconfig(text.as_bytes()), Err(why), "{text}");
         }
-        assert_eq!(rewritten(&[0xff, 0xfe]), Err(NONE));
+        assert_eq!(rewrite_kubeconfig(&[0xff, 0xfe]), Err(NONE));
     }
 }

@@ -8,13 +8,13 @@ use testplatform_apis::{
     names::{ObjectName, keys},
 };
 
-use super::{CredentialsNamespace, CredentialsSource, SecretOwner, kubeconfig, replaces};
+use super::{CredentialsNamespace, CredentialsSource, SecretOwner, kubeconfig, replaces_other_source};
 use crate::{
     account::{
         admin::AdminKubeconfig,
-        callers::GuestLimiter,
-        reach::is_unauthorized,
-        stamp::{TokenFingerprint, kubeconfig_digest},
+        fingerprint::{TokenFingerprint, kubeconfig_digest},
+        guest_client::is_unauthorized,
+        guest_limiter::GuestLimiter,
     },
     caches::source_revision,
     ephemeral_cluster::credentials::Published,
@@ -67,7 +67,7 @@ impl Reader<'_> {
     /// Reads and rewrites a kubeconfig.
     pub async fn kubeconfig(&self, namespace: &str, at: &Key<'_>) -> Result<Value, Error> {
         let found = self.value(namespace, at).await?;
-        Ok(found.and_then(|(config, version)| match kubeconfig::rewritten(&config) {
+        Ok(found.and_then(|(config, version)| match kubeconfig::rewrite_kubeconfig(&config) {
             Ok(config) => Ok((config, version)),
             Err(why) => {
                 let message = format!("key {} of Secret {} {why}", at.key, at.secret);
@@ -122,7 +122,7 @@ impl Reader<'_> {
         published: &mut Published,
     ) -> Result<(), Error> {
         let Published::Ours { revision, source_revision: made_from } = &*published else { return Ok(()) };
-        let says_so = match source {
+        let matches_source = match source {
             CredentialsSource::Complete(credentials) => {
                 made_from.as_ref() == Some(&credentials.source_revision)
             }
@@ -133,7 +133,7 @@ impl Reader<'_> {
         };
         // A Secret that somebody edited has another resourceVersion than the announced one.
         let untouched = announced == Some(revision);
-        if untouched || !says_so {
+        if untouched || !matches_source {
             return Ok(());
         }
         let stored = self.secret(lookup::get_opt(&self.vault.secrets(), &owner.secret_name())).await?;
@@ -154,14 +154,14 @@ impl Reader<'_> {
     }
 
     /// Asks the cluster whether it takes a kubeconfig that would replace another one.
-    pub async fn tried(
+    pub async fn verify_accepted(
         &self,
         callers: &GuestLimiter,
         source: CredentialsSource,
         published: &Published,
     ) -> Result<CredentialsSource, Error> {
         Ok(match source {
-            CredentialsSource::Complete(found) if replaces(&found, published) => {
+            CredentialsSource::Complete(found) if replaces_other_source(&found, published) => {
                 let admin = AdminKubeconfig::new(found.kubeconfig.0.clone());
                 if is_unauthorized(callers, &admin, self.patience).await? {
                     CredentialsSource::Refused(found)

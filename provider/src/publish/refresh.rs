@@ -20,11 +20,11 @@ use testplatform_apis::{
 };
 use tokio::time::sleep;
 
-use super::kubeconfig::rewritten;
+use super::kubeconfig::rewrite_kubeconfig;
 use crate::{
-    account::stamp::TokenFingerprint,
+    account::fingerprint::TokenFingerprint,
     caches::source_revision,
-    controller::pass::catch_panic,
+    controller::reconcile::catch_panic,
     ephemeral_cluster::credentials::SUFFIX,
     execute::{Cause, Error, Reason, with_timeout},
     hub::patching,
@@ -187,7 +187,7 @@ fn decide_refresh(secret: &Secret) -> Refresh {
     else {
         return Refresh::Current;
     };
-    match rewritten(&stored.0) {
+    match rewrite_kubeconfig(&stored.0) {
         Ok(same) if same == stored.0 => Refresh::Current,
         Ok(kubeconfig) => Refresh::Rewrite(kubeconfig),
         Err(why) => Refresh::Remove(why),

@@ -10,12 +10,12 @@ use serde_json::json;
 
 use super::{CredentialsNamespace, Labelled, SecretOwner};
 use crate::{
-    account::{Issue, callers::GuestLimiter, revoke_tokens},
+    account::{Issue, guest_limiter::GuestLimiter, revoke_tokens},
     ephemeral_cluster::credentials::Credentials,
     execute::{
         Cause,
         error::is_object_not_found,
-        secret::{Content, write},
+        secret::{SecretContent, write},
     },
     hub::patching,
 };
@@ -26,7 +26,7 @@ pub(crate) async fn publish(
     owner: &SecretOwner<'_>,
     credentials: &Credentials,
 ) -> Result<(), Cause> {
-    publish_content(vault, owner, &Content::of(credentials)).await
+    publish_content(vault, owner, &SecretContent::of(credentials)).await
 }
 
 /// Makes a token in the cluster, and then does the same with it.
@@ -44,7 +44,7 @@ pub(crate) async fn issue(
 pub(crate) async fn publish_content(
     vault: &CredentialsNamespace,
     owner: &SecretOwner<'_>,
-    content: &Content<'_>,
+    content: &SecretContent<'_>,
 ) -> Result<(), Cause> {
     let metadata =
         ObjectMeta { name: Some(owner.secret_name()), labels: Some(owner.labels()), ..ObjectMeta::default() };
@@ -66,14 +66,14 @@ pub(crate) async fn delete_orphaned_secret(
     vault: &CredentialsNamespace,
     name: &str,
     (group, kind): (&str, &str),
-    gone: &str,
+    deleted_uid: &str,
     callers: &GuestLimiter,
 ) -> Result<(), Cause> {
-    let left = |secret: &ObjectMeta| {
-        let owner = Labelled::of(secret, group, kind).filter(|owner| owner.uid == gone)?;
+    let uid_of = |secret: &ObjectMeta| {
+        let owner = Labelled::of(secret, group, kind).filter(|owner| owner.uid == deleted_uid)?;
         Some(owner.uid.to_owned())
     };
-    revoke_tokens(callers, &vault.secrets(), &vault.secrets_metadata(), name, left).await
+    revoke_tokens(callers, &vault.secrets(), &vault.secrets_metadata(), name, uid_of).await
 }
 
 /// Writes those annotations of an object that are not as they should be. Carries the version that was read, so that what was decided

@@ -18,12 +18,12 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
     execute::{PublicApiServer, issue, record_revision},
-    next::{SpacePlan, plan},
     observe::{self, KIND, owner},
-    seen::{SpaceGauge, SpaceState},
+    plan::{SpacePlan, plan},
+    state::{SpaceGauge, SpaceState},
 };
 use crate::{
-    account::callers::GuestLimiter,
+    account::guest_limiter::GuestLimiter,
     config::Spaces,
     ephemeral_cluster::credentials::{Published, SUFFIX},
     execute::{Cause, Error, Reason, with_timeout},
@@ -57,7 +57,7 @@ struct SpaceController {
     vault: CredentialsNamespace,
     config: Spaces,
     now: fn() -> Timestamp,
-    seen: Arc<SpaceGauge>,
+    gauge: Arc<SpaceGauge>,
     metrics: Metrics,
     callers: GuestLimiter,
 }
@@ -68,11 +68,11 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 }
 
 async fn run_until(options: Options, metrics: Metrics, stop: Running) {
-    let seen = Arc::new(SpaceGauge::default());
-    metrics.attach_spaces(&seen);
+    let gauge = Arc::new(SpaceGauge::default());
+    metrics.attach_spaces(&gauge);
     let Options { client, config, now } = options;
     let vault = CredentialsNamespace::new(client, &config.credentials_namespace);
-    let controller = SpaceController { vault, config, now, seen, metrics, callers: GuestLimiter::default() };
+    let controller = SpaceController { vault, config, now, gauge, metrics, callers: GuestLimiter::default() };
     let (sender, happened) = unbounded_channel();
     let watches = async {
         tokio::join!(controller.watch_namespaces(sender.clone()), controller.watch_secrets(sender.clone()));
@@ -95,7 +95,7 @@ impl SpaceController {
     async fn watch_namespaces(&self, sender: UnboundedSender<String>) {
         let api: Api<PartialObjectMeta<Namespace>> = Api::all(self.vault.client());
         let labels = format!("{NAMESPACE_TYPE}={NAMESPACE_TYPE_VALUE}");
-        keep_names(api, &labels, &self.seen.health[0], |name| {
+        keep_names(api, &labels, &self.gauge.health[0], |name| {
             let _ = sender.send(name);
         })
         .await;
@@ -105,7 +105,7 @@ impl SpaceController {
     async fn watch_secrets(&self, sender: UnboundedSender<String>) {
         let api: Api<PartialObjectMeta<Secret>> = self.vault.secrets_metadata();
         let labels = format!("{}={KIND}", ours::OWNER_KIND);
-        keep_names(api, &labels, &self.seen.health[1], |name| {
+        keep_names(api, &labels, &self.gauge.health[1], |name| {
             if let Some(namespace) = name.strip_suffix(SUFFIX) {
                 let _ = sender.send(namespace.to_owned());
             }
@@ -119,7 +119,7 @@ impl SpaceController {
         match with_timeout("look_at_space", PATIENCE, pass).await {
             Ok(after) => after.into(),
             Err(Error { action, reason, message }) => {
-                self.seen.record(name, Some(SpaceState::Failing));
+                self.gauge.record(name, Some(SpaceState::Failing));
                 self.metrics.failed(action, reason.as_str());
                 tracing::warn!(namespace = name, error = message, "a look at a space failed");
                 if reason == Reason::Conflict { Action::RequeueAfter(DEBOUNCE) } else { Action::Failed }
@@ -135,7 +135,7 @@ impl SpaceController {
         if let Some(gone) = labelled.filter(|owner| owner.is_orphaned(uid)) {
             if secret.as_ref().is_some_and(|secret| secret.metadata.deletion_timestamp.is_some()) {
                 // A finalizer blocks it. Its deletion causes an event.
-                self.seen.record(name, None);
+                self.gauge.record(name, None);
                 return Ok(Some(NET));
             }
             let secret = owner(name, "").secret_name();
@@ -143,9 +143,9 @@ impl SpaceController {
             tracing::info!(namespace = name, "removed the credentials of a space that is gone");
             return Ok(Some(DEBOUNCE));
         }
-        let asked = space.as_ref().filter(|space| space.asked && !space.going);
-        let (Some(space), Some(namespace)) = (asked, namespace.as_ref()) else {
-            self.seen.record(name, None);
+        let requested = space.as_ref().filter(|space| space.requested && !space.is_deleted);
+        let (Some(space), Some(namespace)) = (requested, namespace.as_ref()) else {
+            self.gauge.record(name, None);
             // The published Secret is removed with the namespace. No event reports the final removal of the namespace.
             return Ok(labelled.map(|_| NET));
         };
@@ -163,7 +163,7 @@ impl SpaceController {
                 let stamp = issue(&self.vault, &self.config, &site, (name, &space.uid), now).await?;
                 self.metrics.issued_token();
                 tracing::info!(namespace = name, expires = %stamp.expires, "published credentials");
-                self.seen.record(name, Some(standing));
+                self.gauge.record(name, Some(standing));
                 Ok(Some(DEBOUNCE))
             }
             SpacePlan::Note(revision) => {
@@ -171,12 +171,12 @@ impl SpaceController {
                 Ok(Some(DEBOUNCE))
             }
             SpacePlan::Wait(until) => {
-                self.seen.record(name, Some(SpaceState::Published));
-                let left = Duration::try_from(until.duration_since(now)).unwrap_or(Duration::ZERO);
-                Ok(Some(left.min(NET)))
+                self.gauge.record(name, Some(SpaceState::Published));
+                let remaining = Duration::try_from(until.duration_since(now)).unwrap_or(Duration::ZERO);
+                Ok(Some(remaining.min(NET)))
             }
             SpacePlan::Blocked(whose) => {
-                self.seen.record(name, Some(SpaceState::Blocked));
+                self.gauge.record(name, Some(SpaceState::Blocked));
                 tracing::warn!(namespace = name, whose, "the name of its Secret is taken");
                 Ok(Some(NET))
             }

@@ -16,10 +16,10 @@ use testplatform_apis::{
     space::{self, keys},
 };
 
-use super::{kubeconfig::kubeconfig, next::SpaceFingerprint, observe::owner};
+use super::{kubeconfig::kubeconfig, observe::owner, plan::SpaceFingerprint};
 use crate::{
     config::Spaces,
-    execute::{Cause, Reason, secret::Content},
+    execute::{Cause, Reason, secret::SecretContent},
     publish::{CredentialsNamespace, write},
 };
 
@@ -52,8 +52,8 @@ pub(super) async fn issue(
     let account = space::SERVICE_ACCOUNT;
     let answer = accounts.create_token_request(account, &PostParams::default(), &request).await;
     let answer = answer.map_err(|error| Cause::about_secret(&error))?;
-    let told = answer.status.and_then(|status| status.token.zip(status.expiration_timestamp));
-    let (token, expires) = told
+    let issued = answer.status.and_then(|status| status.token.zip(status.expiration_timestamp));
+    let (token, expires) = issued
         .filter(|(token, _)| !token.is_empty())
         .ok_or_else(|| Cause::new(Reason::Server, "the API server gave no token"))?;
     let stamp = SpaceFingerprint { issued: now, expires: expires.0, origin: site.origin.clone() };
@@ -71,7 +71,7 @@ pub(super) async fn issue(
         .map(|(key, value)| (key.to_owned(), value)),
     );
     let revision = stamp.to_string();
-    write::publish_content(vault, &owner(name, uid), &Content { data, revision: &revision }).await?;
+    write::publish_content(vault, &owner(name, uid), &SecretContent { data, revision: &revision }).await?;
     Ok(stamp)
 }
 

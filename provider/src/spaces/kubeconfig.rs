@@ -33,12 +33,12 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::publish::kubeconfig::rewritten;
+    use crate::publish::kubeconfig::rewrite_kubeconfig;
 
     #[test]
     fn it_is_one_that_could_be_handed_on() {
         let text = kubeconfig("https://api.hub:6443", b"PEM", "space", "namespace-manager", "t0k3n").unwrap();
-        assert_eq!(rewritten(text.as_bytes()).as_deref(), Ok(text.as_bytes()));
+        assert_eq!(rewrite_kubeconfig(text.as_bytes()).as_deref(), Ok(text.as_bytes()));
         let read: Value = serde_saphyr::from_str(&text).unwrap();
         assert_eq!(read["clusters"][0]["cluster"]["certificate-authority-data"], "UEVN");
         assert_eq!(read["contexts"][0]["context"]["namespace"], "space");

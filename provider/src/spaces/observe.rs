@@ -7,7 +7,7 @@ use kube::{Api, core::PartialObjectMeta};
 use testplatform_apis::{names::ours, space};
 use uuid::Uuid;
 
-use super::next::Space;
+use super::plan::Space;
 use crate::{
     config::Spaces,
     execute::{Cause, Reason},
@@ -41,13 +41,13 @@ pub(super) async fn read(vault: &CredentialsNamespace, name: &str) -> Result<See
 pub(super) fn space(namespace: &PartialObjectMeta<Namespace>) -> Space {
     let metadata = &namespace.metadata;
     let label = |key: &str| metadata.labels.as_ref()?.get(key).map(String::as_str);
-    let asked = label(space::NAMESPACE_TYPE) == Some(space::NAMESPACE_TYPE_VALUE)
+    let is_requested = label(space::NAMESPACE_TYPE) == Some(space::NAMESPACE_TYPE_VALUE)
         && label(ours::SPACE_ACCOUNT) == Some(space::SERVICE_ACCOUNT);
     Space {
         uid: metadata.uid.clone().unwrap_or_default(),
-        asked,
-        going: metadata.deletion_timestamp.is_some(),
-        noted: metadata.annotations.as_ref().and_then(|a| a.get(ours::CREDENTIALS_REVISION)).cloned(),
+        requested: is_requested,
+        is_deleted: metadata.deletion_timestamp.is_some(),
+        revision: metadata.annotations.as_ref().and_then(|a| a.get(ours::CREDENTIALS_REVISION)).cloned(),
     }
 }
 

@@ -22,7 +22,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use memory::Memory;
 use provider_testplatform::{
-    account::callers::GuestLimiter,
+    account::guest_limiter::GuestLimiter,
     ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
     execute::{Cause, ExecutionFailure, ExecutionResult, Executor, Patience, Reach, Reached, Reason},
     hub::Hub,

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use kube::core::Status;
 use proptest::prelude::*;
 use provider_testplatform::{
-    carry::{
-        next::{SecretState, SyncRequest, plan},
-        seen::SecretSyncState,
-    },
     execute::{Cause, error::is_forbidden},
+    secret_sync::{
+        plan::{SecretState, SyncRequest, plan},
+        state::SecretSyncState,
+    },
 };
 use serde_json::{Value, json};
 use testplatform_apis::byoc::{Fate, Parcel, Report, parcels};

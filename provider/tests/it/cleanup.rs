@@ -6,8 +6,8 @@ mod walk;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use provider_testplatform::cleanup::{
-    next::{Claim, CleanupPlan, Fate, MOST_RUNS, Remark, Run, plan},
     observe,
+    plan::{Claim, CleanupPlan, Fate, MOST_RUNS, Remark, Run, plan},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{cleanup::note, duration::GoDuration};
@@ -60,12 +60,12 @@ fn nobody_is_made_to_read_runs_without_end() {
         let owners = (0..count).map(|n| owner("TaskRun", &n.to_string())).collect();
         observe::read_claim(&ObjectMeta { owner_references: Some(owners), ..metadata() }, &body()).unwrap()
     };
-    assert_eq!((owned_by(MOST_RUNS).kept.is_some(), owned_by(MOST_RUNS).runs.len()), (true, MOST_RUNS));
+    assert_eq!((owned_by(MOST_RUNS).retention.is_some(), owned_by(MOST_RUNS).runs.len()), (true, MOST_RUNS));
     let many = owned_by(MOST_RUNS + 1);
-    assert_eq!((many.kept, many.runs.len()), (None, MOST_RUNS));
+    assert_eq!((many.retention, many.runs.len()), (None, MOST_RUNS));
     let fates = vec![Fate::Over(Some(at("11:00:00"))); MOST_RUNS];
     let step = plan(&many, &fates, at("13:00:00"));
-    assert_eq!((step.tear_down, step.tell), (false, Some(Remark::Unreadable)));
+    assert_eq!((step.tear_down, step.remark), (false, Some(Remark::Unreadable)));
     let note = (0..1000).map(|n| format!("TaskRun/n{n}/u{n}")).collect::<Vec<_>>().join(",");
     let noted = Claim { note: Some(note), ..owned_by(MOST_RUNS) };
     assert_eq!(noted.runs_to_read().len(), 2 * MOST_RUNS);
@@ -88,7 +88,7 @@ fn what_ends_anyway_is_left_alone() {
     );
     let deleted = ObjectMeta { deletion_timestamp: Some(Time(at("12:00:00"))), ..metadata() };
     let deleted = observe::read_claim(&deleted, &body()).unwrap();
-    let asked = Claim { asked: Some(true), ..claim() };
+    let asked = Claim { tear_down: Some(true), ..claim() };
     for claim in [deleted, asked] {
         assert_eq!(plan(&claim, &[Fate::Over(Some(at("11:00:00")))], at("13:00:00")), CleanupPlan::default());
     }
@@ -104,7 +104,7 @@ fn it_is_noted_first_then_kept_and_then_torn_down() {
     assert_eq!(plan(&claim, &[Fate::Runs], at("12:00:01")), CleanupPlan { note: None, ..noted });
     let planned = CleanupPlan {
         note: Some(Some(note(at("12:00:00")))),
-        tell: Some(Remark::Planned(at("12:30:00"))),
+        remark: Some(Remark::Planned(at("12:30:00"))),
         due: Some(at("12:30:00")),
         follow: true,
         ..CleanupPlan::default()
@@ -113,11 +113,14 @@ fn it_is_noted_first_then_kept_and_then_torn_down() {
     claim.note = Some("2026-03-02T12:00:00Z".into());
     assert_eq!(plan(&claim, &over, at("12:29:59")), CleanupPlan { note: None, ..planned });
     let step = plan(&claim, &over, at("12:30:00"));
-    assert_eq!((step.note, step.tear_down, step.tell, step.due), (None, true, Some(Remark::TornDown), None));
+    assert_eq!(
+        (step.note, step.tear_down, step.remark, step.due),
+        (None, true, Some(Remark::TornDown), None)
+    );
     // A longer time is heeded, and so is a shorter one.
-    claim.kept = Some(GoDuration::from_hours(1));
+    claim.retention = Some(GoDuration::from_hours(1));
     assert_eq!(plan(&claim, &over, at("12:30:00")).due, Some(at("13:00:00")));
-    claim.kept = Some(GoDuration::ZERO);
+    claim.retention = Some(GoDuration::ZERO);
     assert!(plan(&claim, &over, at("12:00:00")).tear_down);
 }
 
@@ -167,10 +170,10 @@ fn a_run_that_went_with_its_reference_is_remembered() {
     // From one that is still there somebody has taken the claim away.
     for fate in [Fate::Runs, Fate::Over(Some(at("11:00:00")))] {
         let step = plan(&left, &[fate], at("12:00:00"));
-        assert_eq!((step.note, step.tell, step.due), (Some(None), Some(Remark::NoOwner), None));
+        assert_eq!((step.note, step.remark, step.due), (Some(None), Some(Remark::NoOwner), None));
     }
     let step = plan(&left, &[Fate::Forbidden], at("12:00:00"));
-    assert_eq!((step.note, step.tell), (None, Some(Remark::Forbidden)), "it is not forgotten");
+    assert_eq!((step.note, step.remark), (None, Some(Remark::Forbidden)), "it is not forgotten");
     left.note = Some(note(at("12:00:00")));
     assert_eq!(left.runs_to_read(), []);
     assert!(plan(&left, &[], at("12:30:00")).tear_down);
@@ -224,25 +227,25 @@ fn failed_counts_whatever_the_runs_do() {
 fn nothing_is_done_without_the_right_to_read_or_against_a_no() {
     let over = Fate::Over(Some(at("12:00:00")));
     let step = plan(&claim(), &[over.clone(), Fate::Forbidden], at("14:00:00"));
-    let forbidden = CleanupPlan { tell: Some(Remark::Forbidden), follow: true, ..CleanupPlan::default() };
+    let forbidden = CleanupPlan { remark: Some(Remark::Forbidden), follow: true, ..CleanupPlan::default() };
     assert_eq!(step, CleanupPlan { note: Some(Some(OWNED.into())), ..forbidden });
     let noted = Claim { note: Some(note(at("12:00:00"))), ..claim() };
     let step = plan(&noted, &[Fate::Forbidden], at("14:00:00"));
     let remembers = format!("{OWNED},since/2026-03-02T12:00:00Z");
     assert_eq!(step.note, Some(Some(remembers)), "nothing is planned then");
-    let held = Claim { asked: Some(false), ..claim() };
+    let held = Claim { tear_down: Some(false), ..claim() };
     let step = plan(&held, std::slice::from_ref(&over), at("14:00:00"));
-    assert_eq!((step.tear_down, step.tell), (false, Some(Remark::Held)));
-    let unread = Claim { kept: None, ..claim() };
+    assert_eq!((step.tear_down, step.remark), (false, Some(Remark::Held)));
+    let unread = Claim { retention: None, ..claim() };
     let step = plan(&unread, std::slice::from_ref(&over), at("14:00:00"));
-    let unreadable = CleanupPlan { tell: Some(Remark::Unreadable), ..CleanupPlan::default() };
+    let unreadable = CleanupPlan { remark: Some(Remark::Unreadable), ..CleanupPlan::default() };
     assert_eq!(step, CleanupPlan { note: Some(Some(OWNED.into())), ..unreadable });
     let unowned = Claim { runs: vec![], ..claim() };
-    assert_eq!(plan(&unowned, &[], at("14:00:00")).tell, Some(Remark::NoOwner));
+    assert_eq!(plan(&unowned, &[], at("14:00:00")).remark, Some(Remark::NoOwner));
     for remark in [Remark::Forbidden, Remark::Held, Remark::Unreadable, Remark::NoOwner] {
         assert!(remark.event().warning && remark.event().reason.starts_with("Cleanup"));
     }
-    let forever = Claim { kept: Some("2500000h".parse().unwrap()), ..claim() };
+    let forever = Claim { retention: Some("2500000h".parse().unwrap()), ..claim() };
     let step = plan(&forever, &[Fate::Over(Some(Timestamp::MAX))], at("14:00:00"));
     assert_eq!((step.tear_down, step.due), (false, None));
 }

@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 use provider_testplatform::{
-    cluster_claim::world,
+    cluster_claim::observed_state,
     config::{Config, ConfigError, Mode, Switch},
     ephemeral_cluster::settings::Settings,
 };
@@ -41,7 +41,10 @@ fn claims_are_off_unless_switched_on() {
         // No build cluster is needed for them.
         assert_eq!(config.build_clusters.directory, None);
     }
-    assert_eq!(world::ClaimSettings::from(&Config::default()), world::ClaimSettings::default());
+    assert_eq!(
+        observed_state::ClaimSettings::from(&Config::default()),
+        observed_state::ClaimSettings::default()
+    );
 }
 
 /// A hub whose configuration is taken today goes on where nothing is published there.

@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use provider_testplatform::ephemeral_cluster::{draft::draft, profiles::Profiles, world::Draft};
+use provider_testplatform::ephemeral_cluster::{draft::draft, observed_state::Draft, profiles::Profiles};
 use rstest::rstest;
 use serde_json::{Value, json};
 use support::{HIVE, IPI, config, drafted, job, now, profiles, with, yaml};

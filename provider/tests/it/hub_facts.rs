@@ -5,8 +5,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use proptest::{prelude::*, test_runner::RngSeed};
 use provider_testplatform::hub_facts::{
-    AGE, FactsPlan, SOONEST, in_the_making, plan,
-    world::{BackendState, HubState},
+    AGE, FactsPlan, SOONEST, in_the_making,
+    observed_state::{BackendState, HubState},
+    plan,
 };
 use rstest::rstest;
 use serde_json::{Value, json};

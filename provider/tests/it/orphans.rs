@@ -14,8 +14,8 @@ use provider_testplatform::{
     orphans::{
         owners::Owners,
         plan::{
-            HubState, KonfluxState, MAX_TEARDOWNS, OrphanPlan, OrphanSettings, OrphanState, TeardownRefusal,
-            UnownedRecords, plan,
+            HubRemotes, KonfluxState, MAX_TEARDOWNS, OrphanPlan, OrphanSettings, OrphanState,
+            TeardownRefusal, UnownedRecords, plan,
         },
         remote::{RemoteKind, RemoteObject, RemoteRef},
     },
@@ -72,8 +72,8 @@ fn konflux(composites: &[&str]) -> KonfluxState {
     KonfluxState { name: NAME.into(), uid: UID.into(), owners }
 }
 
-fn hub(remotes: Vec<RemoteObject>) -> HubState {
-    HubState { hub: HUB.into(), remotes: Ok(remotes) }
+fn hub(remotes: Vec<RemoteObject>) -> HubRemotes {
+    HubRemotes { hub: HUB.into(), remotes: Ok(remotes) }
 }
 
 fn settings(mode: OrphanMode) -> OrphanSettings {
@@ -89,7 +89,7 @@ fn settings(mode: OrphanMode) -> OrphanSettings {
 fn reconcile(
     minutes: &[i64],
     konflux: &KonfluxState,
-    hub: &HubState,
+    hub: &HubRemotes,
     settings: &OrphanSettings,
 ) -> OrphanPlan {
     let mut planned = OrphanPlan::default();
@@ -149,7 +149,7 @@ fn an_incomplete_listing_decides_nothing_and_two_complete_ones_follow() {
     let settings = settings(OrphanMode::Teardown);
     let konflux = Ok(konflux(&["owned"]));
     let complete = hub(vec![remote("owned"), remote("lost")]);
-    let failed = HubState { hub: HUB.into(), remotes: Err("forbidden".into()) };
+    let failed = HubRemotes { hub: HUB.into(), remotes: Err("forbidden".into()) };
     let first = plan(&UnownedRecords::new(), &konflux, std::slice::from_ref(&complete), &settings, at(0));
     for (side, hub) in [(&Err("no definition".to_owned()), &complete), (&konflux, &failed)] {
         let planned = plan(&first.records, side, std::slice::from_ref(hub), &settings, at(90));
@@ -169,7 +169,7 @@ fn an_incomplete_listing_decides_nothing_and_two_complete_ones_follow() {
 fn an_orphan_stays_one_while_listings_fail_now_and_then() {
     let konflux = Ok(konflux(&["owned"]));
     let complete = hub(vec![remote("owned"), remote("lost")]);
-    let failed = HubState { hub: HUB.into(), remotes: Err("timeout".into()) };
+    let failed = HubRemotes { hub: HUB.into(), remotes: Err("timeout".into()) };
     for mode in [OrphanMode::Report, OrphanMode::Teardown] {
         let settings = settings(mode);
         let mut records = UnownedRecords::new();

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use provider_testplatform::{
     config::Config,
-    ephemeral_cluster::{draft::draft, profiles::Profiles, world::Draft},
+    ephemeral_cluster::{draft::draft, observed_state::Draft, profiles::Profiles},
 };
 use serde_json::Value;
 

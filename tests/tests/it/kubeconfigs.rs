@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
-use provider_testplatform::publish::kubeconfig::rewritten;
+use provider_testplatform::publish::kubeconfig::rewrite_kubeconfig;
 use testplatform_tests::binaries::Binaries;
 
 /// What kubectl does with a file.
@@ -125,7 +125,7 @@ pub fn judged_as_kubectl_uses_them() -> anyhow::Result<()> {
     let mut seen = vec![];
     for (name, text) in forms() {
         let original = used(&kubectl, &text)?;
-        match rewritten(text.as_bytes()) {
+        match rewrite_kubeconfig(text.as_bytes()) {
             Ok(published) => {
                 let published = String::from_utf8(published)?;
                 let now = used(&kubectl, &published)?;

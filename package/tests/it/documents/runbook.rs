@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use provider_testplatform::{
     bundles::apply::ApplyErrorReason,
     cluster_claim::reason,
-    ephemeral_cluster::{conditions, told},
+    ephemeral_cluster::{conditions, event_reason},
     metrics::{bundles, cloud, prerequisites},
 };
 use testplatform_apis::{condition, foreign::ephemeral_cluster::TERMINAL_CREATE_REASONS, hive_status, hub};
@@ -47,23 +47,23 @@ const OTHERS: [(&str, &str); 29] = [
     ("apis/src/template/kind/hypershift.rs", "Platform"),
     ("function/plugin/src/claim.rs", "Flavour"),
     ("function/plugin/src/exit.rs", "Exit"),
-    ("provider/src/cluster_pool/seen.rs", "State"),
-    ("provider/src/account/next.rs", "Thing"),
-    ("provider/src/bundles/seen.rs", "Standing"),
-    ("provider/src/carry/seen.rs", "Standing"),
-    ("provider/src/cleanup/next.rs", "RunKind"),
-    ("provider/src/ephemeral_cluster/conditions.rs", "Is"),
-    ("provider/src/ephemeral_cluster/prow_job.rs", "State"),
+    ("provider/src/cluster_pool/state.rs", "PoolState"),
+    ("provider/src/account/plan.rs", "AccountObject"),
+    ("provider/src/bundles/state.rs", "BundleState"),
+    ("provider/src/secret_sync/state.rs", "SecretSyncState"),
+    ("provider/src/cleanup/plan.rs", "RunKind"),
+    ("provider/src/ephemeral_cluster/conditions.rs", "ConditionStatus"),
+    ("provider/src/ephemeral_cluster/prow_job.rs", "JobState"),
     ("provider/src/execute/error.rs", "Reason"),
-    ("provider/src/metrics/carries.rs", "Carrying"),
+    ("provider/src/metrics/secret_sync.rs", "SecretAction"),
     ("provider/src/metrics/cleanups.rs", "Teardown"),
     ("provider/src/metrics/orphans.rs", "OrphanTeardown"),
     ("provider/src/orphans/remote.rs", "RemoteKind"),
-    ("provider/src/prerequisites/seen.rs", "Standing"),
-    ("provider/src/spaces/seen.rs", "Standing"),
+    ("provider/src/prerequisites/state.rs", "PrerequisiteState"),
+    ("provider/src/spaces/state.rs", "SpaceState"),
 ];
 /// The enum of reasons that are told within those of entries, and the entries whose tables have a row for each.
-const WITHIN: (&str, &str) = ("provider/src/bundles/apply.rs", "Why");
+const WITHIN: (&str, &str) = ("provider/src/bundles/apply.rs", "ApplyErrorReason");
 const TABLES: [&str; 2] = ["BundlesFailed", "PrerequisitesFailed"];
 
 /// An enum of reasons: the file that it is in, its name, its words.
@@ -98,7 +98,7 @@ fn known() -> Vec<Reasons> {
         "apis/src/hub/reason.rs": hub::Selected, hub::NoHub;
         "provider/src/cluster_claim/reason.rs": reason::ClaimEventReason;
         "provider/src/ephemeral_cluster/conditions.rs": conditions::ConditionReason;
-        "provider/src/ephemeral_cluster/told.rs": told::EventReason;
+        "provider/src/ephemeral_cluster/event_reason.rs": event_reason::EventReason;
         "provider/src/metrics/bundles.rs": bundles::BundleOutcome;
         "provider/src/metrics/cloud.rs": cloud::CredentialOutcome;
         "provider/src/metrics/prerequisites.rs": prerequisites::PrerequisiteOutcome;

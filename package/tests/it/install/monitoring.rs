@@ -6,7 +6,7 @@ use promql_parser::{
     label::MatchOp,
     parser::{self, Expr, VectorSelector},
 };
-use provider_testplatform::{bundles, carry::seen::SecretSyncState, execute::Reason, prerequisites};
+use provider_testplatform::{bundles, execute::Reason, prerequisites, secret_sync::state::SecretSyncState};
 use serde_json::Value;
 use testplatform_apis::condition::{ClusterReady, ConditionType, Remote, Request};
 use testplatform_package::install::{
@@ -89,7 +89,7 @@ fn the_guide_lists_the_metrics_of_claims() {
         assert!(of_bundles.iter().any(|row| row.starts_with(&format!("| `{name}"))), "{name} has no row");
     }
     let count = of_bundles.iter().find(|row| row.starts_with("| `bundles_count{")).unwrap();
-    for standing in bundles::seen::BundleState::ALL {
+    for standing in bundles::state::BundleState::ALL {
         assert!(count.contains(&format!("`{}`", standing.as_str())), "{standing:?} is not in: {count}");
     }
     for name in exported.iter().filter(|name| name.starts_with("cloud_")) {
@@ -104,7 +104,7 @@ fn the_guide_lists_the_metrics_of_claims() {
         assert!(made(name).is_some(), "{name} has no row");
     }
     let count = made("prerequisites_count{").unwrap();
-    for standing in prerequisites::seen::PrerequisiteState::ALL {
+    for standing in prerequisites::state::PrerequisiteState::ALL {
         assert!(count.contains(&format!("`{}`", standing.as_str())), "{standing:?} is not in: {count}");
     }
     for name in exported.iter().filter(|name| name.starts_with("testplatform_orphans")) {

@@ -11,7 +11,7 @@ use testplatform_apis::duration::GoDuration;
 use tokio::{sync::Semaphore, task::yield_now, time::sleep};
 
 use super::*;
-use crate::cleanup::next::{Run, RunKind};
+use crate::cleanup::plan::{Run, RunKind};
 
 const KEY: &str = "testplatformclusters/a/one";
 /// The run that owns it, which goes on.
@@ -21,7 +21,7 @@ const RUN: &str = r#"{ "apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "me
 const CONFLICT: &str = r#"{ "kind": "Status", "status": "Failure", "code": 409, "reason": "Conflict",
     "message": "the object has been modified" }"#;
 
-fn seen(version: &str) -> ObservedClaim {
+fn observed_claim(version: &str) -> ObservedClaim {
     let run = Run {
         kind: RunKind::PipelineRun,
         namespace: "a".into(),
@@ -29,10 +29,10 @@ fn seen(version: &str) -> ObservedClaim {
         uid: "of-the-run".into(),
     };
     let claim = Claim {
-        kept: Some(GoDuration::from_mins(10)),
+        retention: Some(GoDuration::from_mins(10)),
         namespace: "a".into(),
         runs: vec![run],
-        asked: None,
+        tear_down: None,
         failed: None,
         ends: false,
         note: None,
@@ -47,7 +47,7 @@ fn seen(version: &str) -> ObservedClaim {
     ObservedClaim { claim, identity, flavour: Cleaned::Claims }
 }
 
-fn controller(client: Client, seen: ObservedClaim) -> CleanupController {
+fn controller(client: Client, observed_claim: ObservedClaim) -> CleanupController {
     CleanupController {
         runs: Runs::new(client.clone(), unbounded_channel().0),
         client,
@@ -55,9 +55,9 @@ fn controller(client: Client, seen: ObservedClaim) -> CleanupController {
         now: || Timestamp::UNIX_EPOCH,
         poll: NET,
         metrics: Metrics::default(),
-        claims: Mutex::new(BTreeMap::from([(KEY.to_owned(), seen)])),
-        told: Mutex::default(),
-        noted: Mutex::default(),
+        claims: Mutex::new(BTreeMap::from([(KEY.to_owned(), observed_claim)])),
+        last_remarks: Mutex::default(),
+        written_at: Mutex::default(),
     }
 }
 
@@ -87,7 +87,7 @@ impl World {
                 Ok::<_, Infallible>(answer)
             }
         });
-        let controller = controller(Client::new(service, "default"), seen("1"));
+        let controller = controller(Client::new(service, "default"), observed_claim("1"));
         Self { controller, answers, changes }
     }
 
@@ -113,19 +113,19 @@ async fn the_runs_of_a_claim_that_goes_during_a_look_are_followed_no_longer() {
 }
 
 #[tokio::test]
-async fn who_came_too_late_looks_again_at_once_only_at_what_is_newer() {
+async fn a_late_reconcile_repeats_at_once_only_for_a_newer_version() {
     let world = World::new(0);
     assert_eq!(world.look(|| {}).await, Action::RequeueAfter(RETRY));
     let world = World::new(0);
     let newer = || {
-        lock(&world.controller.claims).insert(KEY.to_owned(), seen("2"));
+        lock(&world.controller.claims).insert(KEY.to_owned(), observed_claim("2"));
     };
     assert_eq!(world.look(newer).await, Action::RequeueAfter(DEBOUNCE));
 }
 
 /// The watch may lag behind for any time.
 #[tokio::test(start_paused = true)]
-async fn a_claim_whose_newer_version_is_not_seen_is_not_asked_for_in_a_loop() {
+async fn an_unobserved_newer_version_is_not_requested_in_a_loop() {
     let world = World::new(1);
     let (sender, happened) = unbounded_channel();
     sender.send(KEY.to_owned()).unwrap();
@@ -157,7 +157,7 @@ async fn an_event_that_was_not_made_is_made_later_and_once() {
             Ok::<_, Infallible>(answer)
         }
     });
-    let mut alone = seen("1");
+    let mut alone = observed_claim("1");
     alone.claim.runs.clear();
     let controller = controller(Client::new(service, "default"), alone);
     let mut looks = Vec::new();

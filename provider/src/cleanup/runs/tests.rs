@@ -13,7 +13,7 @@ use kube::client::Body;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::*;
-use crate::cleanup::next::{MOST_RUNS, RunKind};
+use crate::cleanup::plan::{MOST_RUNS, RunKind};
 
 /// Counts as long as it is there.
 struct Open(Arc<AtomicUsize>);

@@ -22,8 +22,9 @@ impl ClusterKind for ClusterApiCluster {
     }
 
     fn runs(&self, holder: &object::Cluster) -> Result<(), &'static str> {
-        let said = holder.condition(CONTROL_PLANE_AVAILABLE);
-        said.is_some_and(ObservedCondition::is_true)
+        let condition = holder.condition(CONTROL_PLANE_AVAILABLE);
+        condition
+            .is_some_and(ObservedCondition::is_true)
             .then_some(())
             .ok_or("the Cluster does not say yet that its control plane is available")
     }

@@ -16,7 +16,7 @@ const NAMESPACE: &str = r#"{ "apiVersion": "meta.k8s.io/v1", "kind": "PartialObj
     { "name": "one", "uid": "of-the-space", "deletionTimestamp": "2026-03-02T12:00:00Z" } }"#;
 
 /// Response of an API server for a missing object.
-fn gone(request: &Request<Body>) -> String {
+fn respond_not_found(request: &Request<Body>) -> String {
     let name = request.uri().path().rsplit('/').next().unwrap_or_default();
     let details = serde_json::json!({ "name": name });
     serde_json::json!({ "kind": "Status", "code": 404, "reason": "NotFound", "details": details }).to_string()
@@ -36,7 +36,7 @@ fn controller(client: Client) -> SpaceController {
         vault: CredentialsNamespace::new(client, &config.credentials_namespace),
         config,
         now: || Timestamp::UNIX_EPOCH,
-        seen: Arc::new(SpaceGauge::default()),
+        gauge: Arc::new(SpaceGauge::default()),
         metrics: Metrics::default(),
         callers: GuestLimiter::default(),
     }
@@ -44,7 +44,7 @@ fn controller(client: Client) -> SpaceController {
 
 /// A list may lack an object that existed when the watch broke off, and no other event reports its deletion.
 #[tokio::test(start_paused = true)]
-async fn what_is_published_goes_with_its_namespace_though_nothing_tells_of_that() {
+async fn published_credentials_are_deleted_with_their_namespace_without_an_event() {
     let (there, removed) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
     let (is_there, deletions) = (Arc::clone(&there), Arc::clone(&removed));
     let service = tower::service_fn(move |request: Request<Body>| {
@@ -57,7 +57,7 @@ async fn what_is_published_goes_with_its_namespace_though_nothing_tells_of_that(
             }
             (false, true) if !is_removed => (StatusCode::OK, published()),
             (false, false) if is_there.load(Ordering::Relaxed) => (StatusCode::OK, NAMESPACE.to_owned()),
-            (false, _) => (StatusCode::NOT_FOUND, gone(&request)),
+            (false, _) => (StatusCode::NOT_FOUND, respond_not_found(&request)),
         };
         let mut answer = Response::new(Body::from(text.into_bytes()));
         *answer.status_mut() = code;
@@ -86,7 +86,7 @@ async fn what_is_published_goes_with_its_namespace_though_nothing_tells_of_that(
 
 /// Anyone who may patch Secrets can block the deletion of one.
 #[tokio::test(start_paused = true)]
-async fn what_a_finalizer_holds_is_not_taken_back_again_and_again() {
+async fn a_secret_with_a_finalizer_is_not_withdrawn_repeatedly() {
     let removed = Arc::new(AtomicUsize::new(0));
     let deletions = Arc::clone(&removed);
     let service = tower::service_fn(move |request: Request<Body>| {
@@ -103,7 +103,7 @@ async fn what_a_finalizer_holds_is_not_taken_back_again_and_again() {
                 }
                 (StatusCode::OK, secret.to_string())
             }
-            (false, false) => (StatusCode::NOT_FOUND, gone(&request)),
+            (false, false) => (StatusCode::NOT_FOUND, respond_not_found(&request)),
         };
         let mut answer = Response::new(Body::from(text.into_bytes()));
         *answer.status_mut() = code;
@@ -124,7 +124,7 @@ async fn what_a_finalizer_holds_is_not_taken_back_again_and_again() {
 
 /// Something in between, or an API server that does not serve what it should.
 #[tokio::test]
-async fn what_is_published_stays_where_nobody_says_that_its_namespace_is_gone() {
+async fn published_credentials_stay_unless_the_namespace_is_known_to_be_deleted() {
     let service = tower::service_fn(|request: Request<Body>| {
         assert_eq!(request.method(), Method::GET, "{}", request.uri());
         let is_secret = request.uri().path().ends_with("/secrets/one-credentials");
@@ -144,12 +144,12 @@ async fn what_is_published_stays_where_nobody_says_that_its_namespace_is_gone() 
 /// Both came between the two reads of a look.
 #[tokio::test]
 async fn what_came_with_its_namespace_while_that_was_looked_for_stays() {
-    let asked = Arc::new(AtomicBool::new(false));
+    let requested = Arc::new(AtomicBool::new(false));
     let service = tower::service_fn(move |request: Request<Body>| {
         assert_eq!(request.method(), Method::GET, "{}", request.uri());
         let is_secret = request.uri().path().ends_with("/secrets/one-credentials");
-        let (code, text) = match (asked.swap(true, Ordering::Relaxed), is_secret) {
-            (false, _) => (StatusCode::NOT_FOUND, gone(&request)),
+        let (code, text) = match (requested.swap(true, Ordering::Relaxed), is_secret) {
+            (false, _) => (StatusCode::NOT_FOUND, respond_not_found(&request)),
             (true, true) => (StatusCode::OK, published()),
             (true, false) => (StatusCode::OK, NAMESPACE.to_owned()),
         };

@@ -9,8 +9,8 @@ use std::{
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
     account::{
-        mint::{DeliveredCluster, Token, TokenFailure},
-        next::{AccountObject, AccountObjects, ObjectState, TokenCheck},
+        plan::{AccountObject, AccountObjects, ObjectState, TokenCheck},
+        token::{DeliveredCluster, Token, TokenFailure},
     },
     redacted::Redacted,
 };

@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 use provider_testplatform::{
     account::{
-        next::{
+        fingerprint::TokenFingerprint,
+        plan::{
             AccountObject, AccountObjects, AccountState, AccountStep, ObjectState, TokenCheck, TokenDue,
             TokenError, plan, token_due,
         },
-        stamp::TokenFingerprint,
     },
     ephemeral_cluster::credentials::Published,
 };
@@ -50,7 +50,7 @@ fn steps(#[case] known: AccountState, #[case] step: AccountStep) {
 }
 
 fn seen(seen: AccountObjects) -> AccountState {
-    AccountState { seen: Some(seen), ..AccountState::default() }
+    AccountState { objects: Some(seen), ..AccountState::default() }
 }
 
 fn answered(answer: TokenCheck) -> AccountState {

@@ -6,7 +6,7 @@ use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
 use proptest::{prelude::*, test_runner::RngSeed};
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, next::AccountObject},
+    account::{Issue, admin::AdminKubeconfig, plan::AccountObject},
     ephemeral_cluster::credentials::{Credentials, Published},
     publish::{CredentialsDecision, CredentialsSource, compare},
 };

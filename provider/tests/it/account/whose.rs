@@ -2,7 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
-    account::{CredentialsOwner, Issue, admin::AdminKubeconfig, credentials_owner, stamp::TokenFingerprint},
+    account::{
+        CredentialsOwner, Issue, admin::AdminKubeconfig, credentials_owner, fingerprint::TokenFingerprint,
+    },
     ephemeral_cluster::credentials::Published,
     publish::{CredentialsOperation, CredentialsSource, compare, follow},
 };
@@ -57,14 +59,14 @@ fn nothing_of_the_admin_is_in_what_is_decided_or_told() {
     let verdict = compare(&source, &Published::Absent, now()).unwrap();
     let followed = follow("demo", verdict, &source, &Published::Absent, &HiveStatus::default());
     assert_eq!(followed.actions, [CredentialsOperation::Issue(Box::new(issue()))]);
-    assert_eq!(followed.told, None, "told once it is there");
+    assert_eq!(followed.status, None, "told once it is there");
     let said = format!("{source:?} {followed:?}");
     assert!(!said.contains(KEY) && !said.contains("apiVersion"), "{said}");
 
     let good = published(&issue().origin_fingerprint());
     let followed =
         follow("demo", compare(&source, &good, now()).unwrap(), &source, &good, &HiveStatus::default());
-    let report = followed.told.unwrap().report.unwrap();
+    let report = followed.status.unwrap().report.unwrap();
     assert_eq!((report.mode, report.password_available), (Some(Mode::ServiceAccount), false));
 
     // The same published, of another role: it is made anew, and what was there stays told meanwhile.
@@ -72,5 +74,5 @@ fn nothing_of_the_admin_is_in_what_is_decided_or_told() {
     let followed =
         follow("demo", compare(&source, &other, now()).unwrap(), &source, &other, &HiveStatus::default());
     assert!(matches!(followed.actions.as_slice(), [CredentialsOperation::Issue(_)]));
-    assert!(followed.told.unwrap().report.is_some());
+    assert!(followed.status.unwrap().report.is_some());
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use provider_testplatform::{
-    account::callers::GuestLimiter,
+    account::guest_limiter::GuestLimiter,
     claims::{
         execute::{ClaimExecutor, ClaimFailure},
         hub::ClaimHub,
     },
     cluster_claim::{
         object::ClusterClaim,
-        step::{ClaimAnnotations, ClaimOperation, ClaimPlan},
+        operation::{ClaimAnnotations, ClaimOperation, ClaimPlan},
     },
     plan::Event,
 };

@@ -8,9 +8,9 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use provider_testplatform::{
-    account::stamp::TokenFingerprint,
+    account::fingerprint::TokenFingerprint,
     metrics::Metrics,
-    publish::{kubeconfig::rewritten, refresh},
+    publish::{kubeconfig::rewrite_kubeconfig, refresh},
 };
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
@@ -90,7 +90,7 @@ async fn what_was_published_as_it_came_is_rewritten_or_withdrawn() {
         hub.put(&path(name), secret(&metadata, &text));
     }
     run(&hub, Duration::from_mins(1)).await;
-    let written = |text: &str| String::from_utf8(rewritten(text.as_bytes()).unwrap()).unwrap();
+    let written = |text: &str| String::from_utf8(rewrite_kubeconfig(text.as_bytes()).unwrap()).unwrap();
     for (name, now) in [
         ("hiding", Some(written(&hiding("https://a")))),
         ("current", Some(current)),

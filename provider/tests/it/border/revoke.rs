@@ -5,9 +5,9 @@ use std::time::Duration;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, callers::GuestLimiter, stamp::TokenFingerprint},
+    account::{Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint, guest_limiter::GuestLimiter},
     claims::{self, execute, hub},
-    cluster_claim::world::ClaimSettings,
+    cluster_claim::observed_state::ClaimSettings,
     metrics::Metrics,
     plan::Operation,
 };

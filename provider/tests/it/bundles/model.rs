@@ -15,8 +15,8 @@ use provider_testplatform::{
     account::admin::AdminKubeconfig,
     bundles::{
         apply::{ApplyError, ApplyErrorReason, ApplyProgress, GuestCluster, apply_bundles},
-        map::BundleRequest,
-        next::{BundlePhase, BundlePlan, BundleRange, BundleRelease, ClusterAccess, StatusUpdate, plan},
+        plan::{BundlePhase, BundlePlan, BundleRange, BundleRelease, ClusterAccess, StatusUpdate, plan},
+        request::BundleRequest,
     },
 };
 use serde_json::{Value, json};

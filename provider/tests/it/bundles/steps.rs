@@ -1,7 +1,7 @@
 //! Single decisions.
 
 use jiff::SignedDuration;
-use provider_testplatform::bundles::next::{BundlePhase, BundleRelease, MAX_TIMEOUT};
+use provider_testplatform::bundles::plan::{BundlePhase, BundleRelease, MAX_TIMEOUT};
 use serde_json::{Value, json};
 use testplatform_apis::bundle::{self, State};
 

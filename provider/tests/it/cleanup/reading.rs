@@ -2,8 +2,8 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use provider_testplatform::cleanup::{
-    next::{Fate, Run, RunKind},
     observe,
+    plan::{Fate, Run, RunKind},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -14,10 +14,10 @@ use crate::cleanup::{at, body, claim, metadata, owner, run};
 #[test]
 fn only_who_asks_for_it_is_read() {
     let claim = claim();
-    assert_eq!(claim.kept, Some(GoDuration::from_mins(30)));
+    assert_eq!(claim.retention, Some(GoDuration::from_mins(30)));
     let (kind, name) = (RunKind::PipelineRun, "p".to_owned());
     assert_eq!(claim.runs, [Run { kind, name, namespace: "tenant-a".into(), uid: "uid-p".into() }]);
-    assert_eq!((claim.asked, claim.failed, claim.ends, claim.note), (None, None, false, None));
+    assert_eq!((claim.tear_down, claim.failed, claim.ends, claim.note), (None, None, false, None));
     for spec in [
         json!({}),
         json!({ "cleanup": {} }),
@@ -27,11 +27,11 @@ fn only_who_asks_for_it_is_read() {
         assert_eq!(observe::read_claim(&metadata(), &json!({ "spec": spec })), None, "{spec}");
     }
     let alone = json!({ "spec": { "cleanup": { "onOwnerCompletion": true } } });
-    assert_eq!(observe::read_claim(&metadata(), &alone).unwrap().kept, Some(GoDuration::ZERO));
+    assert_eq!(observe::read_claim(&metadata(), &alone).unwrap().retention, Some(GoDuration::ZERO));
     for wrong in [json!("soon"), json!("-1m"), json!(5), json!("")] {
         let mut body = body();
         body["spec"]["cleanup"]["keepForDebug"] = wrong.clone();
-        assert_eq!(observe::read_claim(&metadata(), &body).unwrap().kept, None, "{wrong}");
+        assert_eq!(observe::read_claim(&metadata(), &body).unwrap().retention, None, "{wrong}");
     }
 }
 

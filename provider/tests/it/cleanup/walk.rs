@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::{prelude::*, test_runner::RngSeed};
-use provider_testplatform::cleanup::next::{Claim, CleanupPlan, Fate, Run, RunKind, plan};
+use provider_testplatform::cleanup::plan::{Claim, CleanupPlan, Fate, Run, RunKind, plan};
 use testplatform_apis::{cleanup::note, duration::GoDuration};
 
 use crate::cleanup::at;
@@ -13,7 +13,7 @@ struct World {
     now: Timestamp,
     runs: Vec<(Option<Timestamp>, Presence)>,
     failed: Option<Timestamp>,
-    kept: i64,
+    retention: i64,
     no: bool,
     note: Option<String>,
     down: bool,
@@ -56,10 +56,10 @@ impl World {
             uid: n.to_string(),
         };
         Claim {
-            kept: Some(GoDuration::from_secs(self.kept)),
+            retention: Some(GoDuration::from_secs(self.retention)),
             namespace: "a".into(),
             runs: (0..self.runs.len()).filter(|n| self.runs[*n].1 != Presence::Collected).map(run).collect(),
-            asked: if self.down { Some(true) } else { self.no.then_some(false) },
+            tear_down: if self.down { Some(true) } else { self.no.then_some(false) },
             failed: self.failed.map(Some),
             ends: false,
             note: self.note.clone(),
@@ -93,7 +93,7 @@ impl World {
             prop_assert!(since.is_some(), "torn down while it is needed: {self:?}");
             let unread = !self.readable && !self.claim().runs_to_read().is_empty();
             prop_assert!(!self.no && !unread && !self.down, "{self:?}");
-            let early = since.unwrap() + SignedDuration::from_secs(self.kept) > self.now;
+            let early = since.unwrap() + SignedDuration::from_secs(self.retention) > self.now;
             prop_assert!(self.forged || !early, "torn down too early: {self:?}");
             self.down = true;
         }
@@ -127,7 +127,7 @@ impl World {
             Happens::Fails => {
                 self.failed.get_or_insert(self.now);
             }
-            Happens::Keep(seconds) => self.kept = seconds,
+            Happens::Keep(seconds) => self.retention = seconds,
             Happens::No(no) => self.no = no,
             Happens::Forge(ago) => {
                 self.forged = true;
@@ -168,7 +168,7 @@ proptest! {
         course in prop::collection::vec(happenings(), 1..40),
     ) {
         let mut world = World {
-            now: at("12:00:00"), runs: vec![(None, Presence::There); first], failed: None, kept: 1800, no: false,
+            now: at("12:00:00"), runs: vec![(None, Presence::There); first], failed: None, retention: 1800, no: false,
             note: None, down: false, forged: false, readable: true,
         };
         world.look()?;
@@ -188,7 +188,7 @@ proptest! {
         world.happens(&Happens::No(false))?;
         world.happens(&Happens::Readable(true))?;
         world.look()?;
-        world.happens(&Happens::Wait(world.kept))?;
+        world.happens(&Happens::Wait(world.retention))?;
         world.look()?;
         prop_assert!(world.down, "{world:?}");
         // Nothing more is done about one that is told to end.

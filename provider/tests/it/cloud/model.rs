@@ -11,11 +11,11 @@ use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
     cloud::{
         issuer::{Issuer, candidates},
-        next::{
+        plan::{
             ClusterStage, CredentialCheck, DeletionResult, IdentityError, IssuedCredential,
             ObservedCredential, StoredSecret, select_ours,
         },
-        pass::{CredentialBackend, CredentialEvent, PassOutcome, reconcile_credential},
+        reconcile::{CredentialBackend, CredentialEvent, PassOutcome, reconcile_credential},
         record::{CredentialRecord, CredentialRef},
     },
     execute::{Error, Reason},

@@ -4,11 +4,11 @@ mod ends;
 
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::cloud::{
-    next::{
+    plan::{
         ClusterStage, CredentialCheck, CredentialStep, GIVE_UP, ObservedCredential, StepResults,
         StoredSecret, next_step,
     },
-    pass::CredentialEvent,
+    reconcile::CredentialEvent,
     record::{CredentialRecord, CredentialRef},
 };
 use testplatform_apis::cloud::State;

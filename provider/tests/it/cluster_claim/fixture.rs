@@ -5,10 +5,10 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
     cluster_claim::{
-        next,
         object::{ClusterClaim, ClusterDeployment, ClusterPool},
-        step::{ClaimOperation, ClaimPlan},
-        world::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
+        observed_state::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
+        operation::{ClaimOperation, ClaimPlan},
+        plan,
     },
     ephemeral_cluster::credentials::{Credentials, Published},
     redacted::Redacted,
@@ -158,7 +158,7 @@ impl Case {
     }
 
     pub fn step(&self) -> ClaimPlan {
-        next::plan(&self.claim(), &self.world(), self.now)
+        plan::plan(&self.claim(), &self.world(), self.now)
     }
 
     /// After all that is to be done now. Another look at it writes nothing.

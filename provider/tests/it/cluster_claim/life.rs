@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use provider_testplatform::{
-    cluster_claim::{reason::ClaimEventReason, step::ClaimOperation},
+    cluster_claim::{operation::ClaimOperation, reason::ClaimEventReason},
     plan::Requeue,
 };
 use rstest::rstest;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use provider_testplatform::{
-    cluster_claim::{next::plan, object::ClusterClaim, reason::ClaimEventReason},
+    cluster_claim::{object::ClusterClaim, plan::plan, reason::ClaimEventReason},
     diagnostics,
 };
 use rstest::rstest;

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, stamp::TokenFingerprint},
+    account::{Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint},
     cluster_claim::{
-        next,
+        observed_state::{CredentialsSource, DeploymentState},
+        operation::ClaimOperation,
+        plan,
         reason::ClaimEventReason,
-        step::ClaimOperation,
-        world::{CredentialsSource, DeploymentState},
     },
     ephemeral_cluster::credentials::Published,
     plan::Requeue,
@@ -137,7 +137,7 @@ fn a_token_is_looked_at_when_it_is_due() {
         let step = |poll: SignedDuration, after: SignedDuration| {
             let mut world = case.world();
             world.settings.poll = poll;
-            next::plan(&case.claim(), &world, born() + after)
+            plan::plan(&case.claim(), &world, born() + after)
         };
         let day = minutes(24 * 60);
         assert_eq!(step(day, minutes(2)).requeue, Requeue::after(due - minutes(2)));
@@ -157,9 +157,9 @@ fn what_may_not_be_published_may_not_be_read(
 ) {
     let case = running().on_cluster("/spec/clusterPoolRef/claimName", json!(claim_name));
     let case = if running_now { case } else { case.said("ClusterRunning", "False", "Resuming") };
-    assert!(!next::may_read(&case.claim(), &case.world().deployment));
-    assert!(next::may_read(&running().claim(), &running().world().deployment));
-    assert!(!next::may_read(&running().claim(), &DeploymentState::Gone));
+    assert!(!plan::may_read(&case.claim(), &case.world().deployment));
+    assert!(plan::may_read(&running().claim(), &running().world().deployment));
+    assert!(!plan::may_read(&running().claim(), &DeploymentState::Gone));
 }
 
 /// Ready latches: whatever Hive calls a cluster that is in use.
@@ -285,7 +285,7 @@ fn a_claim_of_somebody_else_is_nobodys_business() {
     for case in [waiting(), running(), running().deleted()] {
         assert_eq!(
             case.on_claim(resume, Value::Null).step(),
-            provider_testplatform::cluster_claim::step::ClaimPlan::default()
+            provider_testplatform::cluster_claim::operation::ClaimPlan::default()
         );
     }
 }
@@ -294,14 +294,14 @@ fn a_claim_of_somebody_else_is_nobodys_business() {
 fn a_publication_that_fails_is_told() {
     let case = running();
     let publish = ClaimOperation::Publish(credentials("1"));
-    let notes = next::failed(&case.claim(), &publish, "the provider is not allowed to do this").unwrap();
+    let notes = plan::failed(&case.claim(), &publish, "the provider is not allowed to do this").unwrap();
     let why = notes.status.blocking_reason.unwrap();
     assert_eq!(why.reason, Blocked::SecretMissing);
     assert!(why.message.unwrap().contains("not allowed"));
     // What is published stays told.
     let case = published();
-    let notes = next::failed(&case.claim(), &publish, "x").unwrap();
+    let notes = plan::failed(&case.claim(), &publish, "x").unwrap();
     assert!(notes.status.credentials.is_some() && notes.credentials_revision.is_some());
-    assert_eq!(next::failed(&case.claim(), &ClaimOperation::Withdraw, "x"), None);
+    assert_eq!(plan::failed(&case.claim(), &ClaimOperation::Withdraw, "x"), None);
     assert_eq!(case.claim["metadata"]["annotations"][ours::RESUME], "true", "{NAME}");
 }

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::cluster_pool::{
     clusters::{PoolCluster, PoolClusters},
-    next::{PoolPlan, plan},
+    plan::{PoolPlan, plan},
     pool::Pool,
 };
 use testplatform_apis::{
@@ -116,7 +116,7 @@ impl Model {
 
     /// Hive: installs what is missing, removes what is too much in its order, and lets the oldest run.
     pub fn hive(&mut self) {
-        self.world.clusters.retain(|c| !c.going);
+        self.world.clusters.retain(|c| !c.is_deleted);
         let wanted = self.pool.size + self.world.waiting as i64;
         let room = self.pool.most.unwrap_or(i64::MAX);
         while self.free() < wanted && (self.world.clusters.len() as i64) < room {
@@ -140,7 +140,7 @@ impl Model {
             };
             let first =
                 self.world.clusters.iter_mut().filter(|c| c.is_free()).min_by_key(|c| rank(c)).unwrap();
-            first.going = true;
+            first.is_deleted = true;
         }
         let (now, running, always) = (self.now, self.pool.running_count, self.pool.always_runs);
         let mut left = running;

@@ -94,7 +94,7 @@ fn a_pool_that_cannot_become_full_is_refreshed_as_far_as_it_goes() {
         assert!(before.iter().all(|old| claimed.contains(old) || !model.names().contains(old)), "{what}");
         assert_eq!(model.free(), (most - 2).clamp(0, 3), "{what}");
         // What is given back makes room again.
-        model.world.clusters.iter_mut().filter(|c| c.claimed).for_each(|c| c.going = true);
+        model.world.clusters.iter_mut().filter(|c| c.claimed).for_each(|c| c.is_deleted = true);
         model.run(60);
         assert_eq!((model.free(), model.pool.size), (most.min(3), 3), "{what}");
     }
@@ -259,7 +259,7 @@ proptest! {
                 // A look of which the writing was lost.
                 0 => { let lost = model.pool.known.clone(); model.look(); model.pool.known = lost; }
                 1 if model.free() > 0 => { model.claim(); }
-                _ => { if let Some(c) = model.world.clusters.iter_mut().find(|c| c.claimed) { c.going = true; } }
+                _ => { if let Some(c) = model.world.clusters.iter_mut().find(|c| c.claimed) { c.is_deleted = true; } }
             }
         }
         model.run(600);

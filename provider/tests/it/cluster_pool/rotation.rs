@@ -26,7 +26,7 @@ fn replaced_credentials_are_releasable_when_no_cluster_made_with_the_old_ones_is
     assert_eq!(rotation(&model), (RotationPhase::Replacing, 1, 1));
     assert_eq!(model.known().rotation.unwrap().clusters_on_old, std::slice::from_ref(&claimed));
     // Being destroyed still needs them.
-    model.world.clusters.iter_mut().find(|c| c.name == claimed).unwrap().going = true;
+    model.world.clusters.iter_mut().find(|c| c.name == claimed).unwrap().is_deleted = true;
     model.look();
     assert_eq!(rotation(&model).0, RotationPhase::Replacing);
     model.run(1);
@@ -79,7 +79,7 @@ fn a_rotation_by_draining_waits_for_claimed_clusters_and_switches_when_none_is_l
     model.run(2);
     assert_eq!(rotation(&model).1, 2);
     model.world.waiting = 0;
-    model.world.clusters.iter_mut().find(|c| c.name == claimed).unwrap().going = true;
+    model.world.clusters.iter_mut().find(|c| c.name == claimed).unwrap().is_deleted = true;
     model.run(80);
     assert_eq!(rotation(&model).0, RotationPhase::Done);
     assert_eq!((model.pool.size, model.pool.credentials.as_deref()), (3, Some(NEW)));

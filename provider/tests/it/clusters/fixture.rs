@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
     clusters::{
         kind::{self, ClusterKind},
-        next::{self, ClusterPlan},
         object::Cluster,
-        world::{ClusterSettings, ClusterState, HolderState},
+        observed_state::{ClusterSettings, ClusterState, HolderState},
+        plan::{self, ClusterPlan},
     },
     ephemeral_cluster::credentials::{Credentials, Published},
     publish::{CredentialsOperation, CredentialsSource},
@@ -141,14 +141,14 @@ impl Case {
             lacks: None,
             published: self.published.clone(),
         };
-        if next::may_read(self.kind(), &object, &world).is_some() {
+        if plan::may_read(self.kind(), &object, &world).is_some() {
             (world.source, world.lacks) = (self.source.clone(), self.lacks.clone());
         }
         world
     }
 
     pub fn step(&self) -> ClusterPlan {
-        next::plan(self.kind(), &self.object(), &self.world(), self.now)
+        plan::plan(self.kind(), &self.object(), &self.world(), self.now)
     }
 
     /// After all that is to be done now. Another look at it writes nothing.

@@ -2,7 +2,7 @@
 
 use proptest::{prelude::*, test_runner::RngSeed};
 use provider_testplatform::{
-    clusters::next::may_read,
+    clusters::plan::may_read,
     ephemeral_cluster::credentials::Published,
     publish::{CredentialsOperation, CredentialsSource},
 };
@@ -124,7 +124,7 @@ proptest! {
         prop_assume!(mark.as_deref() != Some(CREDENTIALS) && !ours);
         let annotations = mark.map_or(json!({}), |mark| json!({ ours::CREDENTIALS_NAMESPACE: mark }));
         let case = case.on_object("/metadata/annotations", annotations);
-        prop_assert_eq!(case.step(), provider_testplatform::clusters::next::ClusterPlan::default());
+        prop_assert_eq!(case.step(), provider_testplatform::clusters::plan::ClusterPlan::default());
         prop_assert!(may_read(case.kind(), &case.object(), &case.world()).is_none());
     }
 

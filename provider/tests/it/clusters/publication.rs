@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, stamp::TokenFingerprint},
+    account::{Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint},
     cluster_claim::reason::ClaimEventReason,
-    clusters::next::{self, ClusterPlan, progress},
+    clusters::plan::{self, ClusterPlan, progress},
     ephemeral_cluster::credentials::{Credentials, Published},
     plan::Requeue,
-    publish::{CredentialsOperation, CredentialsSource, SOON, replaces},
+    publish::{CredentialsOperation, CredentialsSource, SOON, replaces_other_source},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ fn what_is_not_marked_is_nobodys_business(
     for case in [running(backend), made(backend), running(backend).deleted()] {
         let case = case.on_object(MARK, mark.clone());
         assert_eq!(case.step(), ClusterPlan::default());
-        assert!(next::may_read(case.kind(), &case.object(), &case.world()).is_none());
+        assert!(plan::may_read(case.kind(), &case.object(), &case.world()).is_none());
     }
 }
 
@@ -193,7 +193,7 @@ fn a_cluster_is_asked_of_what_replaces_a_kubeconfig() {
         (Published::Absent, false),
         (Published::Foreign("x".into()), false),
     ] {
-        assert_eq!(replaces(&of("ns:config@2,password@2"), &published), asked, "{published:?}");
+        assert_eq!(replaces_other_source(&of("ns:config@2,password@2"), &published), asked, "{published:?}");
     }
 }
 
@@ -271,15 +271,15 @@ fn what_an_order_has_become_is_looked_at_soon() {
 fn a_publication_that_fails_is_told() {
     let case = running(HyperShift);
     let publish = CredentialsOperation::Publish(credentials("1"));
-    let notes = next::failed(&case.object(), &publish, "the provider is not allowed to do this").unwrap();
+    let notes = plan::failed(&case.object(), &publish, "the provider is not allowed to do this").unwrap();
     let why = notes.status.blocking_reason.unwrap();
     assert_eq!(why.reason, Blocked::SecretMissing);
     assert!(why.message.unwrap().contains("not allowed"));
     // What is published stays told.
     let case = published(HyperShift);
-    let notes = next::failed(&case.object(), &publish, "x").unwrap();
+    let notes = plan::failed(&case.object(), &publish, "x").unwrap();
     assert!(notes.status.credentials.is_some() && notes.credentials_revision.is_some());
-    assert_eq!(next::failed(&case.object(), &CredentialsOperation::Withdraw, "x"), None);
+    assert_eq!(plan::failed(&case.object(), &CredentialsOperation::Withdraw, "x"), None);
     assert_eq!(case.object["metadata"]["annotations"][ours::CREDENTIALS_NAMESPACE], CREDENTIALS);
 }
 
@@ -318,7 +318,7 @@ fn a_token_is_looked_at_when_it_is_due(#[values(HyperShift, ClusterApi, Caas, Os
         let step = |poll: SignedDuration, after: SignedDuration| {
             let mut world = case.world();
             world.settings.poll = poll;
-            next::plan(case.kind(), &case.object(), &world, born() + after)
+            plan::plan(case.kind(), &case.object(), &world, born() + after)
         };
         let day = minutes(24 * 60);
         assert_eq!(step(day, minutes(2)).requeue, Requeue::after(due - minutes(2)));

@@ -13,10 +13,10 @@ use provider_testplatform::{
     ephemeral_cluster::{
         credentials::{Credentials, NamespaceCredentials, Published},
         object::{EphemeralCluster, OtherWriter},
+        observed_state::{Draft, Job, JobSite, ObservedState},
         prow_job::{self, JobState, ProwJob},
         settings::Settings,
         status::Status,
-        world::{Draft, Job, JobSite, ObservedState},
     },
     plan::Plan,
     redacted::Redacted,
@@ -205,8 +205,8 @@ impl Lab {
             jobs: view.jobs.iter().map(|job| job.job(view.away, published)).collect(),
             fresh: view.fresh,
             draft: view.fresh.then(|| Draft::Job(Box::new(json!({ "kind": "ProwJob" })))),
-            job_is_gone: view.gone,
-            left_behind: view.left.as_ref().map(|job| job.site(view.away, published)),
+            job_is_missing: view.gone,
+            orphaned_site: view.left.as_ref().map(|job| job.site(view.away, published)),
             published: match published {
                 None => Published::Absent,
                 Some(secret) if secret.owner == view.ec.uid => Published::Ours {

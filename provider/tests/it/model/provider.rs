@@ -2,7 +2,7 @@
 
 use provider_testplatform::{
     ephemeral_cluster::{
-        next,
+        plan,
         prow_job::JobState,
         status::{self, Status},
     },
@@ -60,7 +60,7 @@ impl Lab {
         if let Some(step) = self.decided.borrow().get(&seen) {
             return Ok(*step);
         }
-        let step = next::plan(&self.object(&view.ec), &self.world(view), at(view.now));
+        let step = plan::plan(&self.object(&view.ec), &self.world(view), at(view.now));
         self.judge(view, &step)?;
         let number = self.steps.borrow_mut().number(&step);
         self.decided.borrow_mut().insert(seen, number);
@@ -122,7 +122,7 @@ impl Lab {
             return Ok(());
         };
         let stored = self.statuses.borrow().get(ec.status);
-        let said = next::failed(&self.object(ec), step, action, "it is refused", at(state.now));
+        let said = plan::failed(&self.object(ec), step, action, "it is refused", at(state.now));
         if let Some(said) = said {
             left_for_good(&stored, &said)?;
             self.write_status(state, process, &said);

@@ -1,10 +1,10 @@
 //! A token in place of the admin's credentials: when it is made, when it is told, and that it keeps nothing else from being done.
 
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, stamp::TokenFingerprint},
+    account::{Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint},
     ephemeral_cluster::{
         credentials::{NamespaceCredentials, Published},
-        next,
+        plan,
         prow_job::JobState,
         proxy,
     },
@@ -78,7 +78,7 @@ fn what_fails_is_told_and_takes_nothing_away() {
     let words = "the cluster cannot be reached from the hub";
     let failed = |case: &Case| {
         let action = Operation::IssueCredentials(Box::new(issue()));
-        next::failed(&case.object, &case.step(), &action, words, case.now).unwrap()
+        plan::failed(&case.object, &case.step(), &action, words, case.now).unwrap()
     };
     let first = failed(&due());
     assert!(first.secret_ref.is_empty());

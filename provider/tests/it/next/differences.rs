@@ -3,7 +3,7 @@
 use provider_testplatform::{
     ephemeral_cluster::{
         conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, PROW_JOB_CREATING, TEST_COMPLETED},
-        next,
+        plan,
         prow_job::JobState,
         status::{self, Phase},
     },
@@ -44,7 +44,7 @@ fn the_phase_is_set_when_the_creation_fails() {
     let step = case.step();
     let create = step.actions.iter().find(|a| matches!(a, Operation::CreateProwJob(_))).unwrap();
     let status =
-        next::failed(&case.object, &step, create, "the hub did not take the ProwJob", case.now).unwrap();
+        plan::failed(&case.object, &step, create, "the hub did not take the ProwJob", case.now).unwrap();
     assert_eq!(status.phase, Some(Phase::Provisioning));
     assert_eq!(status.conditions[0].type_, PROW_JOB_CREATING);
     assert_eq!(status.conditions[0].reason, "ProwJobCreateFailed");

@@ -7,12 +7,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use provider_testplatform::{
     ephemeral_cluster::{
         credentials::{Credentials, NamespaceCredentials, Published},
-        next,
         object::{EphemeralCluster, OtherWriter},
+        observed_state::{Draft, Job, JobRefusal, JobSite, ObservedState},
+        plan,
         prow_job::{JobState, ProwJob, name_for},
         settings::Settings,
         status::{self, Condition},
-        world::{Draft, Job, JobRefusal, JobSite, ObservedState},
     },
     plan::{Operation, Plan, Requeue},
     redacted::Redacted,
@@ -61,8 +61,8 @@ pub fn newborn() -> Case {
         jobs: vec![],
         fresh: true,
         draft: Some(Draft::Job(Box::new(json!({ "metadata": { "name": name_for(UID) } })))),
-        job_is_gone: false,
-        left_behind: None,
+        job_is_missing: false,
+        orphaned_site: None,
         published: Published::Absent,
     };
     Case { object, world, now: born() }
@@ -167,7 +167,7 @@ pub fn ready() -> Case {
 impl Case {
     /// The next step.
     pub fn step(&self) -> Plan {
-        next::plan(&self.object, &self.world, self.now)
+        plan::plan(&self.object, &self.world, self.now)
     }
 
     /// After a pass in which the build cluster did not take the signal.
@@ -175,7 +175,7 @@ impl Case {
         let step = self.step();
         let signal =
             step.actions.iter().find(|action| matches!(action, Operation::SignalWaitStep { .. })).unwrap();
-        self.object.status.value = next::failed(&self.object, &step, signal, "quota", self.now).unwrap();
+        self.object.status.value = plan::failed(&self.object, &step, signal, "quota", self.now).unwrap();
         self
     }
 
@@ -234,7 +234,7 @@ impl Case {
             }
             Operation::SignalWaitStep { .. } => {
                 let sites = self.world.jobs.iter_mut().map(|job| &mut job.site);
-                for site in sites.chain(&mut self.world.left_behind) {
+                for site in sites.chain(&mut self.world.orphaned_site) {
                     if let JobSite::Namespace { signalled, .. } = site {
                         *signalled = true;
                     }
@@ -302,7 +302,7 @@ impl Case {
 
     pub fn gone(mut self) -> Self {
         self.world.jobs.clear();
-        self.world.job_is_gone = true;
+        self.world.job_is_missing = true;
         self
     }
 

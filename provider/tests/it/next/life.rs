@@ -5,9 +5,9 @@ use provider_testplatform::{
         conditions::{CLUSTER_READY, CREDENTIALS_IN_SYNC, PROW_JOB_COMPLETED, TEST_COMPLETED},
         credentials::{NamespaceCredentials, Published},
         diagnostics,
+        observed_state::JobSite,
         prow_job::{JobState, name_for},
         status::{self, Phase, Status},
-        world::JobSite,
     },
     plan::{Operation, Plan, Requeue},
 };
@@ -284,7 +284,7 @@ fn taking_the_request_to_end_back_changes_nothing() {
 #[test]
 fn a_job_deleted_by_hand_leaves_nothing_running() {
     let mut case = ready().gone();
-    case.world.left_behind = Some(pending());
+    case.world.orphaned_site = Some(pending());
     assert!(
         matches!(&case.step().actions[..], [Operation::SignalWaitStep { namespace, .. }, ..] if namespace == NAMESPACE)
     );
@@ -294,7 +294,7 @@ fn a_job_deleted_by_hand_leaves_nothing_running() {
         (JobSite::Unknown { cluster: String::new() }, "BuildClusterUnknown"),
     ] {
         let mut case = ready().gone();
-        case.world.left_behind = Some(site);
+        case.world.orphaned_site = Some(site);
         let case = case.settled();
         assert_eq!(case.object.status.value.phase, Some(Phase::Deprovisioning));
         assert_eq!(case.said(TEST_COMPLETED), ("False", why));

@@ -6,10 +6,10 @@ use provider_testplatform::{
     ephemeral_cluster::{
         conditions::ConditionReason,
         credentials::{NamespaceCredentials, Published},
-        next,
+        observed_state::{Draft, JobSite},
+        plan,
         prow_job::JobState,
         status::{Phase, Status},
-        world::{Draft, JobSite},
     },
     plan::Operation,
 };
@@ -46,7 +46,7 @@ fn unreadable_source() -> Case {
 }
 
 fn failed(case: &Case, action: &Operation) -> Status {
-    next::failed(&case.object, &case.step(), action, "no", case.now).unwrap()
+    plan::failed(&case.object, &case.step(), action, "no", case.now).unwrap()
 }
 
 /// The status, and the condition that has the reason.

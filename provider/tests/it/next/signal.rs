@@ -4,9 +4,9 @@ use provider_testplatform::{
     ephemeral_cluster::{
         conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
         credentials::NamespaceCredentials,
+        observed_state::JobSite,
         prow_job::JobState,
         status::{self, Phase, Status},
-        world::JobSite,
     },
     plan::{Operation, Plan, Requeue},
 };
@@ -115,7 +115,7 @@ fn a_build_cluster_that_comes_back_and_refuses_it_does_not_begin_the_time_anew()
 #[test]
 fn what_a_job_left_behind_is_given_up_as_what_is_out_of_reach_is() {
     let mut case = ready().gone();
-    case.world.left_behind = Some(pending());
+    case.world.orphaned_site = Some(pending());
     let case = case.untold();
     assert_eq!(phase(&case), Some(Phase::Deprovisioning));
     assert_eq!(case.said(CLUSTER_READY), ("False", "ProwJobGone"));
@@ -161,7 +161,7 @@ fn a_deletion_does_not_wait_for_ever_where_the_status_cannot_be_read() {
 #[test]
 fn a_deletion_waits_for_what_a_job_left_behind() {
     let mut case = ready().deleted().gone();
-    case.world.left_behind = Some(pending());
+    case.world.orphaned_site = Some(pending());
     let step = case.step();
     assert_eq!(signals(&step.actions), 1);
     assert!(!step.actions.contains(&Operation::RemoveFinalizer));

@@ -4,14 +4,13 @@ use provider_testplatform::{
     ephemeral_cluster::{
         conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, PROW_JOB_CREATING, TEST_COMPLETED},
         credentials::Published,
-        next,
         object::EphemeralCluster,
-        orphan,
+        observed_state::JobSite,
+        orphan, plan,
         prow_job::{JobState, name_for},
         proxy,
         settings::Settings,
         status::{Condition, Phase, Status},
-        world::JobSite,
     },
     plan::{Operation, Plan, Requeue},
 };
@@ -94,7 +93,7 @@ fn what_an_api_server_refuses_is_said_once() {
     let case = newborn();
     let action = Operation::CreateProwJob(Box::default());
     let failed = |object: &EphemeralCluster, said: &str| {
-        next::failed(object, &Plan::default(), &action, said, case.now)
+        plan::failed(object, &Plan::default(), &action, said, case.now)
     };
     let said = failed(&case.object, &format!("request 1 {}", "ä".repeat(4000))).unwrap();
     assert!(said.conditions.iter().all(|c| c.message.len() <= 1024));
@@ -115,7 +114,7 @@ fn a_failure_is_reported_beside_conditions_that_every_crd_admits() {
     let case = case.torn_down();
     let step = case.step();
     let signal = Operation::SignalWaitStep { cluster: CLUSTER.into(), namespace: NAMESPACE.into() };
-    let status = next::failed(&case.object, &step, &signal, "quota", case.now).unwrap();
+    let status = plan::failed(&case.object, &step, &signal, "quota", case.now).unwrap();
     assert_eq!(status.conditions.len(), 3);
     for condition in &status.conditions {
         assert!(!condition.reason.is_empty() && !condition.reason.contains(' '), "{condition:?}");

@@ -2,9 +2,9 @@
 
 use provider_testplatform::ephemeral_cluster::{
     conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
+    observed_state::JobSite,
     prow_job::JobState,
     status::Phase,
-    world::JobSite,
 };
 use rstest::rstest;
 
@@ -99,7 +99,7 @@ fn of_what_is_over_nothing_changes_when_its_job_is_swept(
 ) {
     let case = ready().in_state(state).settled();
     let mut swept = case.clone().gone();
-    swept.world.job_is_gone = looked;
+    swept.world.job_is_missing = looked;
     let swept = swept.cached().settled();
     assert_eq!(swept.object.status.value, case.object.status.value);
     assert_eq!(swept.object.metadata.finalizers, None);

@@ -7,7 +7,7 @@ use provider_testplatform::{
     config::OrphanMode,
     orphans::{
         owners::{Owners, RemoteOwner},
-        plan::{HubState, KonfluxState, OrphanSettings, UnownedRecords, plan},
+        plan::{HubRemotes, KonfluxState, OrphanSettings, UnownedRecords, plan},
         remote::{RemoteObject, RemoteRef},
     },
 };
@@ -20,7 +20,7 @@ const HUBS: [&str; 2] = ["hub-a", "hub-b"];
 struct Moment {
     minutes: i64,
     konflux: Option<KonfluxState>,
-    hubs: Vec<HubState>,
+    hubs: Vec<HubRemotes>,
 }
 
 fn name(index: usize) -> String {
@@ -53,7 +53,7 @@ prop_compose! {
         exists in prop::collection::vec(prop::bool::weighted(0.95), 6),
         marks in prop::collection::vec((0..40u8, 0..40u8, 0..40u8, 0..40u8), 6),
         fails in prop::bool::weighted(0.1),
-    ) -> HubState {
+    ) -> HubRemotes {
         let indices = exists.into_iter().enumerate().filter(|(_, exists)| *exists);
         let remotes = indices.map(|(index, _)| {
             let (mark, uid, deleted, dependent) = marks[index];
@@ -67,7 +67,7 @@ prop_compose! {
                 ..remote
             }
         }).collect();
-        HubState { hub: hub.into(), remotes: if fails { Err("failed".into()) } else { Ok(remotes) } }
+        HubRemotes { hub: hub.into(), remotes: if fails { Err("failed".into()) } else { Ok(remotes) } }
     }
 }
 

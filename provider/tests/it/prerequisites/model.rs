@@ -17,12 +17,12 @@ use played::{Played, There};
 use provider_testplatform::{
     bundles::apply::apply_bundles,
     prerequisites::{
-        map::{PrerequisiteRequest, REMOVING},
-        next::{
+        objects::RequestObjects,
+        plan::{
             ClusterPresence, PrerequisitePlan, PrerequisiteRelease, PrerequisiteSet, PrerequisiteUpdate,
             StepResult, plan,
         },
-        own::RequestObjects,
+        request::{PrerequisiteRequest, REMOVING},
     },
 };
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
 use provider_testplatform::{
     bundles::apply::{ApplyError, ApplyErrorReason, GuestCluster},
-    prerequisites::own::{HubObjects, ObjectVersion, Removed, RequestObjects, RequestOwner, WriteResult},
+    prerequisites::objects::{HubObjects, ObjectVersion, Removed, RequestObjects, RequestOwner, WriteResult},
 };
 use serde_json::{Value, json};
 use testplatform_apis::bundle::Bundle;

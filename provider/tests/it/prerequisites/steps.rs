@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use provider_testplatform::prerequisites::{
-    map::PrerequisiteRequest,
-    next::{ClusterPresence, GIVE_UP, GRACE, KEEP, POLL, PrerequisitePlan, PrerequisiteRelease, SLOW, plan},
+    plan::{ClusterPresence, GIVE_UP, GRACE, KEEP, POLL, PrerequisitePlan, PrerequisiteRelease, SLOW, plan},
+    request::PrerequisiteRequest,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{bundle::State, prerequisites as marks};

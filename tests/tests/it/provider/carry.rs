@@ -12,10 +12,10 @@ use kube::{
 };
 use provider_testplatform::{
     build_clusters::Trust,
-    carry::controller::{Options, run},
     config::{Carry, CarryHub, Config, Switch},
     metrics::Metrics,
     rbac::{self, ServiceAccount},
+    secret_sync::controller::{Options, run},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{

@@ -4,7 +4,7 @@ use provider_testplatform::{
     cloud::{
         clouds::Cloud,
         identity::{self, Session},
-        next::{CredentialCheck, DeletionResult, IdentityError},
+        plan::{CredentialCheck, DeletionResult, IdentityError},
     },
     redacted::Redacted,
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use provider_testplatform::{
     claims::{self, Options, hub::ClaimHub},
-    cluster_claim::world::ClaimSettings,
+    cluster_claim::observed_state::ClaimSettings,
     metrics::Metrics,
 };
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::cloud::{
-    next::{
+    plan::{
         BATCH, CROWD, ClusterStage, CredentialStep, GIVE_UP, GO_ON, ObservedCredential, StepResults,
         StoredSecret, next_step,
     },

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use provider_testplatform::{
     cluster_claim::{
-        next,
         object::ClusterPool,
-        step::{ClaimAnnotations, ClaimOperation},
-        world::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
+        observed_state::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
+        operation::{ClaimAnnotations, ClaimOperation},
+        plan,
     },
     ephemeral_cluster::credentials::Published,
 };
@@ -31,7 +31,7 @@ pub(super) fn decide(state: &mut State) {
         },
     };
     let source = match claim.assigned.and_then(|c| Some((c, state.clusters[c].as_ref()?))) {
-        Some((c, cluster)) if next::may_read(&object, &deployment) => {
+        Some((c, cluster)) if plan::may_read(&object, &deployment) => {
             CredentialsSource::Complete(credentials(c, cluster.kubeconfig))
         }
         Some(_) | None => CredentialsSource::Unread,
@@ -53,7 +53,7 @@ pub(super) fn decide(state: &mut State) {
         source,
         published,
     };
-    let step = next::plan(&object, &world, born());
+    let step = plan::plan(&object, &world, born());
     let mut writes: Vec<Write> = step
         .actions
         .into_iter()

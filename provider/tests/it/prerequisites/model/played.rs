@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, sync::MutexGuard};
 use provider_testplatform::{
     bundles::apply::{ApplyError, ApplyErrorReason},
     prerequisites::{
-        map::PrerequisiteRequest,
-        next::GRACE,
-        own::{HubObjects as Calls, ObjectVersion, WriteResult},
+        objects::{HubObjects as Calls, ObjectVersion, WriteResult},
+        plan::GRACE,
+        request::PrerequisiteRequest,
     },
 };
 use serde_json::{Value, json};
