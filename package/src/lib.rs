@@ -45,7 +45,7 @@ pub struct File {
 /// # Errors
 /// If a type has no schema that can be written as YAML.
 pub fn generate() -> anyhow::Result<Vec<File>> {
-    let input = xrd::input()?;
+    let input = xrd::input_xrd()?;
     let mut files = vec![
         File { path: "compositions/testplatform-cluster-pool.yaml", text: document(&pool_composition())? },
         File { path: "compositions/testplatform-test-cluster.yaml", text: document(&modern::composition())? },
@@ -63,19 +63,19 @@ pub fn generate() -> anyhow::Result<Vec<File>> {
         File { path: "input/inputs.testplatform.fn.crossplane.io.yaml", text: document(&input)? },
         File {
             path: "input/testplatform-offers.schema.json",
-            text: format!("{:#}\n", serde_json::to_value(offer::schema())?),
+            text: format!("{:#}\n", serde_json::to_value(offer::build_schema())?),
         },
         File {
             path: "input/testplatform-pools.schema.json",
-            text: format!("{:#}\n", serde_json::to_value(catalogue::schema())?),
+            text: format!("{:#}\n", serde_json::to_value(catalogue::build_schema())?),
         },
         File {
             path: "input/testplatform-template.schema.json",
-            text: format!("{:#}\n", serde_json::to_value(template::entry::schema())?),
+            text: format!("{:#}\n", serde_json::to_value(template::entry::build_schema())?),
         },
         // With what installs them: spaces are for those who had them.
         File { path: "install/components/spaces/composition.yaml", text: document(&space_composition())? },
-        File { path: "install/components/spaces/definition.yaml", text: document(&xrd::space()?)? },
+        File { path: "install/components/spaces/definition.yaml", text: document(&xrd::space_xrd()?)? },
         File { path: "xrds/testclusters.ci.openshift.org.yaml", text: document(&xrd::test_cluster()?)? },
         File {
             path: "xrds/xtestplatformclusterpools.ci.openshift.org.yaml",

@@ -208,5 +208,5 @@ pub fn describe(media_type: &str, bytes: &[u8]) -> Descriptor {
 /// # Errors
 /// Only for types that JSON cannot have, of which there are none here.
 pub(crate) fn to_json(value: &impl Serialize) -> anyhow::Result<Vec<u8>> {
-    Ok(serde_json::to_vec(&testplatform_apis::yaml::sorted(&serde_json::to_value(value)?))?)
+    Ok(serde_json::to_vec(&testplatform_apis::yaml::sort_keys(&serde_json::to_value(value)?))?)
 }

@@ -63,14 +63,14 @@ pub fn made(files: &[(String, String)], sayable: &BTreeSet<String>) -> Result<Ma
             match Part::of(&value) {
                 Some(Part::Template) => {
                     let name = value["metadata"]["name"].as_str().unwrap_or_default();
-                    let Ok(entry) = Entry::read(name, &value["data"]) else { continue };
+                    let Ok(entry) = Entry::from_data(name, &value["data"]) else { continue };
                     match template::offer(&entry) {
                         Ok(offer) => offers.push((offer, place())),
                         Err(why) => left_out.push(format!("template {name}: {why}")),
                     }
                 }
                 Some(Part::Pools) => {
-                    let Ok((read, _)) = Catalogue::read(&value["data"]) else { continue };
+                    let Ok((read, _)) = Catalogue::from_data(&value["data"]) else { continue };
                     let (own, without) = pool::offers(&read);
                     offers.extend(own.into_iter().map(|offer| (offer, place())));
                     left_out.extend(without);

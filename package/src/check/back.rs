@@ -106,7 +106,7 @@ fn reason(composite: &Value) -> Option<Reason> {
         _ if is_elsewhere(status) => Some(Reason::Elsewhere),
         Some("Deprovisioning") if spec["tearDownCluster"] != true => Some(Reason::Ending),
         _ if spec["credentials"]["mode"] == "ServiceAccount" => Some(Reason::ServiceAccount),
-        _ if CiOperator(block.clone()).forwarded() != *block => Some(Reason::Refused),
+        _ if CiOperator(block.clone()).to_forwarded() != *block => Some(Reason::Refused),
         _ if !spec["claimRef"]["namespace"].is_string() => Some(Reason::NoTenant),
         _ => spliced(composite).any(|text| !is_text_without_quotes(text)).then_some(Reason::Unquoted),
     }

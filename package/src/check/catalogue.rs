@@ -160,7 +160,7 @@ fn one(
     let labels = &value["metadata"]["labels"];
     let (label, data) = (&labels[ours::CATALOGUE], &value["data"]);
     if part == Part::Template {
-        let (data, unquoted) = quote_texts(&json!(entry::schema()), data, "data", &lines);
+        let (data, unquoted) = quote_texts(&json!(entry::build_schema()), data, "data", &lines);
         for (path, sentence) in &unquoted {
             problem(path, sentence);
         }
@@ -168,7 +168,7 @@ fn one(
         if name.is_empty() {
             problem("metadata.name", "is missing: it is what claims write in spec.template");
         }
-        let flaws = Entry::read(name, &data).err().unwrap_or_default();
+        let flaws = Entry::from_data(name, &data).err().unwrap_or_default();
         for flaw in flaws.iter().filter(|flaw| !(name.is_empty() && flaw.path == "metadata.name")) {
             problem(&flaw.path, &flaw.sentence);
         }
@@ -187,11 +187,11 @@ fn one(
         if let Some(sentence) = strict::of_pools_name(text("/metadata/name"), &read_names(named)) {
             problem("metadata.name", &sentence);
         }
-        let (data, unquoted) = quote_texts(&json!(catalogue::schema()), data, "data", &lines);
+        let (data, unquoted) = quote_texts(&json!(catalogue::build_schema()), data, "data", &lines);
         for (path, sentence) in &unquoted {
             problem(path, sentence);
         }
-        match Catalogue::read(&data) {
+        match Catalogue::from_data(&data) {
             Ok((_, flaws)) => {
                 for flaw in flaws {
                     let name = flaw.name.map(|name| format!("({name}) ")).unwrap_or_default();

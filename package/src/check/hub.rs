@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::hub::Kind;
+use testplatform_apis::hub::ResourceKind;
 
 pub mod ask;
 pub mod needs;
@@ -127,7 +127,7 @@ fn is_served(subject: Subject, seen: &Seen) -> bool {
 }
 
 /// The best version in which a kind is served.
-fn served(kind: &Kind, seen: &Seen) -> Option<&'static str> {
+fn served(kind: &ResourceKind, seen: &Seen) -> Option<&'static str> {
     let has = |version: &&&str| {
         let key = (kind.group.to_owned(), (**version).to_owned());
         seen.served.get(&key).is_some_and(|plurals| plurals.iter().any(|plural| plural == kind.plural))
@@ -135,7 +135,7 @@ fn served(kind: &Kind, seen: &Seen) -> Option<&'static str> {
     kind.versions.iter().find(has).copied()
 }
 
-fn of_kind(subject: &str, kind: &Kind, seen: &Seen) -> Line {
+fn of_kind(subject: &str, kind: &ResourceKind, seen: &Seen) -> Line {
     let name = format!("{}.{}", kind.plural, kind.group);
     let missing =
         || line(Verdict::Gap, subject, format!("{name} is not served as {}", kind.versions.join(" or ")));

@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments, out: &mut impl Write, now: Timestamp) -> anyho
     let Issued { token, until } = block_on(issued)?;
     let way = Way { server: &server, authority: &authority, account: name, namespace, token: &token };
     out.write_all(to_yaml(&kubeconfig(&way))?.as_bytes()).context("cannot print")?;
-    if until.duration_since(now) + SLACK < arguments.duration.get() {
+    if until.duration_since(now) + SLACK < arguments.duration.as_signed() {
         eprintln!(
             "note: the hub gives shorter tokens than the {} that were asked for (its flag \
              --service-account-max-token-expiration)",

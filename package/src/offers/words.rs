@@ -9,7 +9,7 @@ use testplatform_apis::{
     foreign::provider_config::{self, ProviderConfig},
     hub::Hub,
     offer::Offer,
-    template::parameter::under,
+    template::parameter::join_path,
 };
 
 use crate::check::{
@@ -54,7 +54,8 @@ impl Secretive {
                 self.add("a tenant", tenants);
             }
             Some(Part::Pools) => {
-                let catalogue = Catalogue::read(data).map(|(catalogue, _)| catalogue).unwrap_or_default();
+                let catalogue =
+                    Catalogue::from_data(data).map(|(catalogue, _)| catalogue).unwrap_or_default();
                 let hubs = catalogue.hubs.iter().flat_map(|hub| [hub.name.as_str(), hub.provider_config()]);
                 self.add("a hub", hubs);
                 let tenants =
@@ -69,7 +70,7 @@ impl Secretive {
             {
                 let Ok(config) = serde_json::from_value::<ProviderConfig>(document.clone()) else { return };
                 self.add("a hub", [config.metadata.name.as_str()].into_iter());
-                let Some(Ok(hub)) = Hub::read(&config) else { return };
+                let Some(Ok(hub)) = Hub::from_provider_config(&config) else { return };
                 let tenants =
                     hub.tenants.allow.iter().flatten().chain(&hub.tenants.deny).chain(&hub.tenants.dedicated);
                 self.add("a tenant", tenants.map(String::as_str));
@@ -120,7 +121,7 @@ fn collect(path: &str, value: &Value, texts: &mut Vec<(String, String)>) {
             let (last, first): (Vec<_>, Vec<_>) =
                 members.iter().partition(|(key, _)| key.as_str() == "starter");
             for (key, member) in first.into_iter().chain(last) {
-                let path = under(path, key);
+                let path = join_path(path, key);
                 texts.push((path.clone(), key.clone()));
                 collect(&path, member, texts);
             }

@@ -16,7 +16,7 @@ use super::{
     read_crd, read_differences, spec_of_xrd, unexpected, unsafe_statuses, unsafe_versions,
     with_our_descriptions,
 };
-use testplatform_apis::yaml::sorted;
+use testplatform_apis::yaml::sort_keys;
 
 use crate::{bump::schema::Verdict, registry::command::download};
 
@@ -88,7 +88,7 @@ pub fn run(arguments: &Arguments, package: &Path, out: &mut impl Write) -> anyho
             )?;
             return Ok(false);
         }
-        let updated = sorted(&with_our_descriptions(crd.ci_operator(), &ours));
+        let updated = sort_keys(&with_our_descriptions(crd.ci_operator(), &ours));
         let mut text = serde_json::to_string_pretty(&updated)?;
         text.push('\n');
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;

@@ -153,7 +153,7 @@ const BEFORE: &str = "since/";
 
 /// Time in an annotation of runs.
 fn parse_since(note: &str) -> Option<Timestamp> {
-    note.split(',').find_map(|item| cleanup::since(item.strip_prefix(BEFORE)?))
+    note.split(',').find_map(|item| cleanup::parse_since(item.strip_prefix(BEFORE)?))
 }
 
 /// Plans the cleanup. `fates` are those of the runs that [concern](Claim::runs_to_read) the claim, in their order.
@@ -166,11 +166,11 @@ pub fn plan(claim: &Claim, fates: &[Fate], now: Timestamp) -> CleanupPlan {
     let change = |wanted: Option<String>| (claim.note != wanted).then_some(wanted);
     // Another process may have written it, and a while ago. No honest writer records a time in the future.
     let read = |of: fn(&str) -> Option<Timestamp>| claim.note.as_deref().and_then(of).filter(|at| *at <= now);
-    let (noted, before) = (read(cleanup::since), read(parse_since));
+    let (noted, before) = (read(cleanup::parse_since), read(parse_since));
     // With cleanup switched off, no annotation may announce an end. The recorded time stays: its run may be gone, and the reference too.
     let off = || {
         let Some(runs) = format_runs(&claim.runs_to_read()) else { return change(claim.note.clone()) };
-        let since = noted.or(before).map(|at| format!(",{BEFORE}{}", cleanup::note(at)));
+        let since = noted.or(before).map(|at| format!(",{BEFORE}{}", cleanup::format_since(at)));
         change(Some(runs + &since.unwrap_or_default()))
     };
     let Some(kept) = claim.kept else {
@@ -186,9 +186,9 @@ pub fn plan(claim: &Claim, fates: &[Fate], now: Timestamp) -> CleanupPlan {
         return CleanupPlan { note: change(format_runs(&claim.runs)), tell, ..watching };
     };
     let since = Timestamp::from_second(since.as_second()).unwrap_or(since);
-    let note = change(Some(cleanup::note(since)));
+    let note = change(Some(cleanup::format_since(since)));
     // A time beyond the maximum never comes.
-    let Ok(due) = since.checked_add(kept.get()) else { return CleanupPlan { note, ..watching } };
+    let Ok(due) = since.checked_add(kept.as_signed()) else { return CleanupPlan { note, ..watching } };
     if now < due {
         return CleanupPlan { note, tell: Some(Remark::Planned(due)), due: Some(due), ..watching };
     }

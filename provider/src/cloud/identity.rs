@@ -10,7 +10,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use jiff::Timestamp;
 use kube::{Client, client::Body, config::Kubeconfig};
 use serde_json::{Value, json};
-use testplatform_apis::redact::redacted;
+use testplatform_apis::redact::redact_text;
 use tokio::time::timeout;
 
 use super::{
@@ -129,7 +129,7 @@ fn id(value: &Value) -> Option<String> {
 fn refusal_fault(answer: &IdentityResponse, secrets: &[Redacted<String>]) -> IdentityError {
     let said = answer.body["error"]["message"].as_str().unwrap_or_default();
     let tells = secrets.iter().any(|secret| !secret.0.is_empty() && said.contains(&secret.0));
-    let said = if tells { String::new() } else { redacted(said, TOLD) };
+    let said = if tells { String::new() } else { redact_text(said, TOLD) };
     let code = answer.code.as_u16();
     match code {
         401 => IdentityError::Unknown,

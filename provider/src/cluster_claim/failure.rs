@@ -11,7 +11,7 @@ use testplatform_apis::{
 use super::{
     deployment::conditions,
     object::{ClusterClaim, ClusterDeployment},
-    redact::redacted,
+    redact::redact_text,
 };
 use crate::{
     diagnostics::{entry, fitted, is_word},
@@ -57,7 +57,7 @@ pub fn last<'a>(
         failure: ProvisionFailure {
             cluster_deployment: deployment.name().to_owned(),
             reason: reason.to_owned(),
-            message: redacted(&failure.message, LONGEST),
+            message: redact_text(&failure.message, LONGEST),
             time: Some(truncate_to_seconds(now)),
         },
         diagnostics: Some(diagnostics(deployment, reason)),
@@ -79,7 +79,7 @@ pub fn of_removal(deployment: &ClusterDeployment) -> Option<DeprovisionFailure> 
     };
     let said = deployment.is_deleted().then(|| refused.or_else(failed)).flatten()?;
     let reason = if is_word(&said.reason) { said.reason.as_str() } else { conditions::DEPROVISION_FAILED };
-    Some(DeprovisionFailure { reason: reason.to_owned(), message: redacted(&said.message, LONGEST) })
+    Some(DeprovisionFailure { reason: reason.to_owned(), message: redact_text(&said.message, LONGEST) })
 }
 
 fn diagnostics(deployment: &ClusterDeployment, reason: &str) -> String {

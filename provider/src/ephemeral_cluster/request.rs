@@ -85,7 +85,7 @@ impl<'a> Request<'a> {
     /// first. At the end of the job's own time ci-operator would have no more than the grace period to destroy it in.
     pub fn job_timeout(&self, settings: &Settings) -> GoDuration {
         let around = self.provision_timeout(settings).saturating_add(settings.deprovision_timeout);
-        whole_number(self.step_timeout(settings).get().saturating_add(around))
+        whole_number(self.step_timeout(settings).as_signed().saturating_add(around))
     }
 
     fn provision_timeout(&self, settings: &Settings) -> SignedDuration {
@@ -103,7 +103,7 @@ impl<'a> Request<'a> {
     pub fn duration(&self, key: &str) -> Result<Option<SignedDuration>, ()> {
         let Some(text) = self.metadata.annotation(key) else { return Ok(None) };
         match text.parse::<GoDuration>() {
-            Ok(duration) if duration > GoDuration::ZERO => Ok(Some(duration.get())),
+            Ok(duration) if duration > GoDuration::ZERO => Ok(Some(duration.as_signed())),
             _ => Err(()),
         }
     }

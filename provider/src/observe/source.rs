@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::{ByteString, api::core::v1::Secret};
 use kube::Api;
 use testplatform_apis::{
-    account::Wish,
+    account::AccessRequest,
     names::{ci_operator, keys, ours},
 };
 use tokio::time::timeout;
@@ -138,7 +138,7 @@ impl Observer {
     async fn keeps(
         &self,
         object: &EphemeralCluster,
-        wish: &Wish,
+        wish: &AccessRequest,
         revision: &str,
         published: &mut Published,
     ) -> Result<bool, Error> {

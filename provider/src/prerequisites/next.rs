@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
-    bundle::{Bundle, Report, State},
-    prerequisites::Order,
+    bundle::{Bundle, BundleProgress, BundleReport},
+    prerequisites::PrerequisiteRequestSpec,
 };
 
 use super::{map::PrerequisiteRequest, own::Removed};
@@ -84,7 +84,7 @@ pub enum PrerequisiteSet {
 
 impl PrerequisiteSet {
     /// Those of an order, each with how it is called in a report.
-    pub fn of(self, order: &Order) -> impl DoubleEndedIterator<Item = (String, &Bundle)> {
+    pub fn of(self, order: &PrerequisiteRequestSpec) -> impl DoubleEndedIterator<Item = (String, &Bundle)> {
         let before: &[Bundle] = match self {
             Self::Everything => &order.pre_create,
             Self::Prerequisites => &[],
@@ -108,7 +108,7 @@ pub enum StepResult {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrerequisiteUpdate {
     /// Report to write.
-    pub report: Report,
+    pub report: BundleReport,
     /// Start of the deletion of the created objects; None removes the annotation.
     pub removing: Option<Timestamp>,
     /// Whether to add the finalizer; it is never removed this way.
@@ -147,8 +147,9 @@ fn plan_apply(
 ) -> PrerequisitePlan {
     let told = map.report.state;
     // The function has requested the cluster after this report.
-    let kept = told == Some(State::Applied);
-    let never = |report: Report| if kept { PrerequisitePlan::Later(SLOW) } else { write(map, report, SLOW) };
+    let kept = told == Some(BundleProgress::Applied);
+    let never =
+        |report: BundleReport| if kept { PrerequisitePlan::Later(SLOW) } else { write(map, report, SLOW) };
     let order = match &map.order {
         Ok(order) => order,
         Err(why) => return never(report_terminal(ApplyError::new(ApplyErrorReason::InvalidOrder, why))),
@@ -164,12 +165,13 @@ fn plan_apply(
         return never(report);
     }
     let first = PrerequisiteSet::Everything.of(order).next();
-    let begun = kept || (map.holds && matches!(told, Some(State::Running | State::SetupFailed)));
+    let begun =
+        kept || (map.holds && matches!(told, Some(BundleProgress::Running | BundleProgress::SetupFailed)));
     if !begun || (first.is_some() && !map.holds) {
         let hold = first.is_some();
         let report = match first {
             _ if kept => map.report.clone(),
-            Some((path, _)) => report_started(State::Running, path, now),
+            Some((path, _)) => report_started(BundleProgress::Running, path, now),
             None => report_applied(now),
         };
         return PrerequisitePlan::Write(PrerequisiteUpdate { report, removing: None, hold }, Duration::ZERO);
@@ -191,7 +193,7 @@ fn plan_apply(
 /// A bundle is not ready.
 fn report_pending(
     map: &PrerequisiteRequest,
-    order: &Order,
+    order: &PrerequisiteRequestSpec,
     place: usize,
     stop: &PendingObject,
     now: Timestamp,
@@ -256,7 +258,7 @@ fn write_removing(
 }
 
 /// Writes a report, unless it is the stored one.
-fn write(map: &PrerequisiteRequest, report: Report, after: Duration) -> PrerequisitePlan {
+fn write(map: &PrerequisiteRequest, report: BundleReport, after: Duration) -> PrerequisitePlan {
     if map.report == report {
         return PrerequisitePlan::Later(after);
     }

@@ -9,7 +9,7 @@ use testplatform_apis::{
     duration::GoDuration,
     input::{self, Input, Settings},
     names::ObjectName,
-    template::parameter::under,
+    template::parameter::join_path,
 };
 
 use super::{lines::Lines, texts::quote_texts};
@@ -33,7 +33,7 @@ fn inputs(composition: &Value) -> impl Iterator<Item = (usize, &Value)> {
 pub(super) fn pools_named(composition: &Value) -> Vec<String> {
     let named = |(_, input): (usize, &Value)| {
         let pools = input["pools"].as_str().map(str::to_owned);
-        Input { pools, ..Input::default() }.settings().pools
+        Input { pools, ..Input::default() }.to_settings().pools
     };
     // A step without an input reads it by the usual name.
     let bare = |step: &&Value| step["input"].is_null() && step["functionRef"]["name"] == FUNCTION;
@@ -55,7 +55,7 @@ pub(super) fn of_pools_name(name: &str, read: &BTreeSet<String>) -> Option<Strin
 
 /// What is wrong with the input of the function in a Composition: path and sentence of each. None: the Composition gives it none.
 pub(super) fn of_composition(composition: &Value, lines: &Lines) -> Option<Vec<(String, String)>> {
-    let schema = serde_json::to_value(input::schema()).unwrap_or_default();
+    let schema = serde_json::to_value(input::build_schema()).unwrap_or_default();
     let mut found = None;
     for (i, input) in inputs(composition) {
         let path = format!("spec.pipeline[{i}].input");
@@ -79,7 +79,7 @@ pub(super) fn of_composition(composition: &Value, lines: &Lines) -> Option<Vec<(
 
 /// What is wrong with a catalogue of pools that can be read all the same: path and sentence of each.
 pub(super) fn of_pools(data: &Value) -> Found {
-    let schema = serde_json::to_value(catalogue::schema()).unwrap_or_default();
+    let schema = serde_json::to_value(catalogue::build_schema()).unwrap_or_default();
     let mut found = Found::new();
     let nobody = "is not a field of a catalogue of pools, so nobody reads it";
     walk(&Schema { root: &schema, nobody }, &schema, data, "data", &mut found);
@@ -145,7 +145,7 @@ fn walk(by: &Schema<'_>, schema: &Value, value: &Value, path: &str, found: &mut 
                 return;
             }
             for (key, member) in members {
-                let path = under(path, key);
+                let path = join_path(path, key);
                 let required =
                     || schema["required"].as_array().is_some_and(|r| r.contains(&key.as_str().into()));
                 match schema["properties"].get(key).or_else(|| others.is_object().then_some(others)) {

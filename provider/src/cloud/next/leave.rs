@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use testplatform_apis::cloud::State;
+use testplatform_apis::cloud::CredentialPhase;
 
 use super::{
     BATCH, CredentialStep, DeletionResult, GIVE_UP, GO_ON, IdentityError, ObservedCredential, RETRY,
@@ -77,7 +77,7 @@ pub(super) fn tear_down(
             }
             None => (String::new(), RETRY),
         };
-        return report_state(State::Leaving, why, held, after);
+        return report_state(CredentialPhase::Leaving, why, held, after);
     }
     match scene.stored {
         StoredSecret::Ours { .. } => CredentialStep::Withdraw,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
-    condition::{ENDED_WELL, end, ended_well},
+    condition::{ENDED_WELL, ended_well, split_completion},
     names::{ephemeral_cluster::FINALIZER, ours},
 };
 
@@ -232,7 +232,11 @@ impl<'a> Planner<'a> {
             }
             Some(Phase::Deprovisioned) => {
                 let note = said(&self.status, conditions::PROW_JOB_COMPLETED);
-                self.emit(false, ConditionReason::Deprovisioned.as_str(), end(ENDED_WELL, &note).1);
+                self.emit(
+                    false,
+                    ConditionReason::Deprovisioned.as_str(),
+                    split_completion(ENDED_WELL, &note).1,
+                );
             }
             Some(Phase::Failed) => {
                 let (reason, type_) = diagnostics::cause(&self.status);

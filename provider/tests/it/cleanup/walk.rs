@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use proptest::{prelude::*, test_runner::RngSeed};
 use provider_testplatform::cleanup::next::{Claim, CleanupPlan, Fate, Run, RunKind, plan};
-use testplatform_apis::{cleanup::note, duration::GoDuration};
+use testplatform_apis::{cleanup::format_since, duration::GoDuration};
 
 use crate::cleanup::at;
 
@@ -131,7 +131,7 @@ impl World {
             Happens::No(no) => self.no = no,
             Happens::Forge(ago) => {
                 self.forged = true;
-                self.note = Some(note(self.now - SignedDuration::from_secs(ago)));
+                self.note = Some(format_since(self.now - SignedDuration::from_secs(ago)));
             }
             Happens::Readable(readable) => self.readable = readable,
             Happens::Look => self.look()?,

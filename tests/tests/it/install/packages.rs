@@ -62,7 +62,7 @@ pub async fn packages_are_pulled_installed_and_healthy() -> anyhow::Result<()> {
         bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
         bytes[18] = 62;
         let program = Program { bytes, sbom: b"{}".to_vec() };
-        let function = images::function(&[program], &stream::function(&[xrd::input()?])?, &about)?;
+        let function = images::function(&[program], &stream::function(&[xrd::input_xrd()?])?, &about)?;
         let function = Artifact::of(function)?;
         push(&definitions, "function", &function, &repository).await?;
         let digest = function.root.digest.clone();
