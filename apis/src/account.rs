@@ -1,9 +1,11 @@
-//! `spec.credentials`: what a claim is given to reach its cluster with, and how the function tells the hub-side provider of it.
+//! `spec.credentials`: the credentials that a claim receives for its cluster, and the annotation by which the function requests them from
+//! the hub-side provider.
 //!
-//! In mode `ServiceAccount` the provider makes a ServiceAccount in the cluster and publishes a token of it that ends. The wish travels as one
-//! annotation of the remote object ([`CREDENTIALS_WISH`](crate::names::ours::CREDENTIALS_WISH)), and a provider that fulfils it says so
-//! ([`CREDENTIALS_MODE`](crate::names::ours::CREDENTIALS_MODE) or [`CredentialsReport::mode`](crate::hive_status::CredentialsReport::mode)): one
-//! that is too old for it would publish the admin's credentials, and those are then never taken up.
+//! In mode `ServiceAccount` the provider creates a ServiceAccount in the cluster and publishes a token of it that expires. The request
+//! travels as one annotation of the remote object ([`CREDENTIALS_WISH`](crate::names::ours::CREDENTIALS_WISH)), and a provider that fulfils
+//! it says so ([`CREDENTIALS_MODE`](crate::names::ours::CREDENTIALS_MODE) or
+//! [`CredentialsReport::mode`](crate::hive_status::CredentialsReport::mode)): one that is too old for it would publish the admin's
+//! credentials, and those are then never taken up.
 
 use std::fmt;
 
@@ -12,19 +14,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Refusal of what belongs to a ServiceAccount alone.
+/// Refusal of fields that belong to mode ServiceAccount only.
 pub const ACCOUNT_ONLY: &str = "clusterRole and generation belong to mode ServiceAccount";
 /// Refusal of a name that no ClusterRole can have.
 pub const ROLE_RULE: &str =
     "clusterRole must be the name of a ClusterRole: letters, digits, and - . _ : between them";
-/// Refusal of another mode or role than those that the claim was made with.
+/// Refusal of a changed mode or role.
 pub const CREDENTIALS_IMMUTABLE: &str = "mode and clusterRole of credentials cannot be changed, since what was handed out stays in use; create a new claim";
-/// The rule behind it: what is left out is the default.
+/// CEL rule of [`CREDENTIALS_IMMUTABLE`]; an absent field counts as its default.
 pub(crate) const SAME_CREDENTIALS: &str = "(has(self.credentials) && has(self.credentials.mode) ? self.credentials.mode : 'Admin') == (has(oldSelf.credentials) && has(oldSelf.credentials.mode) ? oldSelf.credentials.mode : 'Admin') && (has(self.credentials) && has(self.credentials.clusterRole) ? self.credentials.clusterRole : 'cluster-admin') == (has(oldSelf.credentials) && has(oldSelf.credentials.clusterRole) ? oldSelf.credentials.clusterRole : 'cluster-admin')";
 
-/// The ClusterRole where the claim names none: what the admin's credentials can do, so that whatever works with those works with a token too.
+/// Default ClusterRole. It grants what the admin's credentials grant, so every use of those works with a token too.
 pub const DEFAULT_ROLE: &str = "cluster-admin";
-/// The most bytes of the name of a ClusterRole.
+/// Maximum length of a ClusterRole's name, in bytes.
 const ROLE_MAX: usize = 253;
 
 /// What the claim is given to reach its cluster with.
@@ -63,7 +65,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The word, as it is on the wire.
+    /// Wire form.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Admin => "Admin",
@@ -74,22 +76,21 @@ impl Mode {
 
 /// A ServiceAccount that is wished for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct AccessRequest {
     /// The ClusterRole that it gets; a legal name.
     pub cluster_role: String,
     /// For which generation its token is.
     pub generation: i64,
 }
 
-/// What is wrong with `spec.credentials`: the path within it, and a sentence without its end.
-pub type Wrong = (&'static str, String);
+/// Error in `spec.credentials`: the path within it, and the predicate of a sentence.
+pub type FieldError = (&'static str, String);
 
-impl Wish {
-    /// What a claim's `spec.credentials` wishes for. None: the admin's credentials.
+impl AccessRequest {
+    /// Reads `spec.credentials` of a claim. None: the admin's credentials.
     ///
-    /// # Errors
-    /// If it is none that can be fulfilled: a file has passed no API server.
-    pub fn of_spec(block: &Value) -> Result<Option<Self>, Wrong> {
+    /// # Errors If the request is invalid. A file has not passed the validation of an API server.
+    pub fn from_spec(block: &Value) -> Result<Option<Self>, FieldError> {
         let beside = || !block["clusterRole"].is_null() || !block["generation"].is_null();
         match &block["mode"] {
             _ if !(block.is_null() || block.is_object()) => Err(("", "is not an object".into())),
@@ -102,23 +103,22 @@ impl Wish {
                     Ok(None)
                 }
             }
-            Value::String(word) if word == Mode::ServiceAccount.as_str() => Self::of_parts(block).map(Some),
+            Value::String(word) if word == Mode::ServiceAccount.as_str() => Self::from_parts(block).map(Some),
             _ => Err(("mode", "is neither Admin nor ServiceAccount".into())),
         }
     }
 
-    /// What the annotation of a remote object wishes for.
+    /// Reads the annotation of a remote object.
     ///
-    /// # Errors
-    /// If it cannot be understood. It never means the admin's credentials then.
-    pub fn read(annotation: &str) -> Result<Self, Wrong> {
+    /// # Errors If it is invalid. An invalid annotation never means the admin's credentials.
+    pub fn from_annotation(annotation: &str) -> Result<Self, FieldError> {
         match serde_json::from_str::<Value>(annotation) {
-            Ok(block) => Self::of_spec(&block)?.ok_or_else(|| ("mode", "is not ServiceAccount".into())),
+            Ok(block) => Self::from_spec(&block)?.ok_or_else(|| ("mode", "is not ServiceAccount".into())),
             Err(_) => Err(("", "is no JSON".into())),
         }
     }
 
-    fn of_parts(block: &Value) -> Result<Self, Wrong> {
+    fn from_parts(block: &Value) -> Result<Self, FieldError> {
         let cluster_role = match &block["clusterRole"] {
             Value::Null => DEFAULT_ROLE.to_owned(),
             Value::String(name) if is_role(name) => name.clone(),
@@ -126,17 +126,16 @@ impl Wish {
         };
         let generation = match &block["generation"] {
             Value::Null => 0,
-            // What went through a Struct of protobuf has become a float.
-            number => {
-                whole(number).ok_or_else(|| ("generation", "is no number from 0 to 1000000000".to_owned()))?
-            }
+            // A Struct of protobuf turns every number into a float.
+            number => integer_in_range(number)
+                .ok_or_else(|| ("generation", "is no number from 0 to 1000000000".to_owned()))?,
         };
         Ok(Self { cluster_role, generation })
     }
 }
 
 /// The text of the annotation; equal wishes are equal text.
-impl fmt::Display for Wish {
+impl fmt::Display for AccessRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // No legal name of a role has anything in it that JSON would escape.
         let Self { cluster_role, generation } = self;
@@ -145,7 +144,7 @@ impl fmt::Display for Wish {
     }
 }
 
-/// Whether a ClusterRole can have this name: a part of a path, and nothing that has to be escaped.
+/// Whether the name is legal for a ClusterRole: one path segment without characters that need escaping.
 fn is_role(name: &str) -> bool {
     let inner = |b: u8| b.is_ascii_alphanumeric() || b"-._:".contains(&b);
     let ends = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_alphanumeric());
@@ -156,7 +155,7 @@ fn is_role(name: &str) -> bool {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "it is whole, and in a range that both have")]
-fn whole(number: &Value) -> Option<i64> {
+fn integer_in_range(number: &Value) -> Option<i64> {
     const MAX: f64 = 1e9;
     let float = number.as_f64().filter(|n| n.fract() == 0.0 && (0.0..=MAX).contains(n))?;
     Some(float as i64)
@@ -172,16 +171,16 @@ mod tests {
     fn a_wish_reads_back() {
         let asked =
             json!({ "mode": "ServiceAccount", "clusterRole": "system:image-puller", "generation": 7.0 });
-        let wish = Wish::of_spec(&asked).unwrap().unwrap();
+        let wish = AccessRequest::from_spec(&asked).unwrap().unwrap();
         assert_eq!(
             wish.to_string(),
             r#"{"clusterRole":"system:image-puller","generation":7,"mode":"ServiceAccount"}"#
         );
-        assert_eq!(Wish::read(&wish.to_string()), Ok(wish));
-        let least = Wish::of_spec(&json!({ "mode": "ServiceAccount" })).unwrap();
-        assert_eq!(least, Some(Wish { cluster_role: DEFAULT_ROLE.into(), generation: 0 }));
+        assert_eq!(AccessRequest::from_annotation(&wish.to_string()), Ok(wish));
+        let least = AccessRequest::from_spec(&json!({ "mode": "ServiceAccount" })).unwrap();
+        assert_eq!(least, Some(AccessRequest { cluster_role: DEFAULT_ROLE.into(), generation: 0 }));
         for admin in [json!(null), json!({}), json!({ "mode": "Admin" })] {
-            assert_eq!(Wish::of_spec(&admin), Ok(None));
+            assert_eq!(AccessRequest::from_spec(&admin), Ok(None));
         }
     }
 
@@ -202,11 +201,11 @@ mod tests {
             (json!({ "mode": "ServiceAccount", "generation": 1.5 }), "generation"),
             (json!({ "mode": "ServiceAccount", "generation": "1" }), "generation"),
         ] {
-            assert_eq!(Wish::of_spec(&asked).map_err(|(path, _)| path), Err(at), "{asked}");
-            assert!(Wish::read(&asked.to_string()).is_err(), "{asked}");
+            assert_eq!(AccessRequest::from_spec(&asked).map_err(|(path, _)| path), Err(at), "{asked}");
+            assert!(AccessRequest::from_annotation(&asked.to_string()).is_err(), "{asked}");
         }
         for text in ["", "{", "null", "{}", r#"{"mode":"Admin"}"#] {
-            assert!(Wish::read(text).is_err(), "{text}");
+            assert!(AccessRequest::from_annotation(text).is_err(), "{text}");
         }
     }
 }

@@ -1,42 +1,42 @@
-//! Bundles: what a template sets up inside the clusters that are made by it, and what it does in them before they go.
+//! Bundles: manifests that a template applies inside its clusters after installation and before deletion.
 //!
-//! What both ends know of it: the function writes the [`Order`] into a ConfigMap beside the cluster's own object on the hub, the hub-side provider
-//! applies it inside the cluster, and answers with a [`Report`] in an annotation of that ConfigMap. Before the ConfigMap goes, the provider holds
-//! it by a finalizer until what comes before a deletion is done; the cluster's object is not deleted earlier, because the Object with the
+//! The function writes the [`BundleRequestSpec`] into a ConfigMap beside the cluster's own object on the hub, the hub-side provider applies
+//! it inside the cluster, and answers with a [`BundleReport`] in an annotation of that ConfigMap. A finalizer of the provider keeps the
+//! ConfigMap until the bundles before deletion are applied. The cluster's object is not deleted earlier, because the Object with the
 //! ConfigMap depends on it.
 //!
-//! Nothing here ever holds a secret: the whole of it can be read by anybody who may read the hub's ConfigMaps.
+//! Nothing here ever holds a secret: anybody with read access to the hub's ConfigMaps can read all of it.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::duration::GoDuration;
-use crate::lenient::lenient;
+use crate::lenient_serde::lenient_option;
 use crate::names::ObjectName;
 
 /// Label on the ConfigMap: `true`.
 pub const LABEL: &str = "testplatform.ci.openshift.org/bundles";
-/// Key of the ConfigMap: the [`Order`], JSON.
+/// Key of the ConfigMap: the request, JSON.
 pub const ORDER: &str = "order";
-/// Annotation on the ConfigMap: the [`Report`], JSON. Written by the provider.
+/// Annotation on the ConfigMap: the report, JSON. The provider writes it.
 pub const REPORT: &str = "testplatform.ci.openshift.org/bundles-report";
-/// Annotation on the ConfigMap: uid of the cluster's object in whose cluster the work was begun. Written by the provider together with the first
-/// [`Report`]; nothing is done in the cluster of another one of the name.
+/// Annotation on the ConfigMap: uid of the cluster's object for which the work began. The provider writes it with the first
+/// [`BundleReport`], and does nothing in the cluster of a later object of the same name.
 pub const CLUSTER: &str = "testplatform.ci.openshift.org/bundles-cluster";
-/// Finalizer on the ConfigMap: something is to be done in the cluster before it goes. Only the provider adds it, and only while there is.
+/// Finalizer on the ConfigMap while the cluster has bundles to apply before deletion. Only the provider adds it.
 pub const FINALIZER: &str = "testplatform.ci.openshift.org/bundles";
-/// What the name of the ConfigMap has after the name of the cluster's object.
+/// Suffix of the ConfigMap's name, after the name of the cluster's object.
 pub const SUFFIX: &str = "-bundles";
-/// How long a bundle may take that does not say.
+/// Default timeout of a bundle.
 pub const TIMEOUT: GoDuration = GoDuration::from_mins(10);
 
-/// What is to be done in one cluster. It never changes once it was written.
+/// Bundles of one cluster. Immutable once written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Order {
-    /// The object that stands for the cluster, in the namespace of the ConfigMap.
-    pub cluster: Cluster,
+pub struct BundleRequestSpec {
+    /// Object of the cluster, in the namespace of the ConfigMap.
+    pub cluster: ClusterRef,
     /// Applied one after the other once its credentials are published.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub post_install: Vec<Bundle>,
@@ -45,10 +45,10 @@ pub struct Order {
     pub pre_delete: Vec<Bundle>,
 }
 
-/// The object that stands for a cluster.
+/// Reference to the object of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Cluster {
+pub struct ClusterRef {
     /// Its API group, such as `hypershift.openshift.io`.
     pub group: String,
     /// Its kind, such as `HostedCluster`.
@@ -63,20 +63,20 @@ pub struct Cluster {
 pub struct Bundle {
     /// Its name, unique within its list.
     pub name: String,
-    /// How long it may take until all of it is ready.
+    /// Timeout until all manifests are ready.
     #[serde(default = "default_timeout")]
     pub timeout: GoDuration,
-    /// What is applied, in this order.
+    /// Manifests, in the order in which they are applied.
     pub manifests: Vec<Manifest>,
 }
 
-/// A manifest, and when it counts as ready.
+/// A manifest and its readiness expression.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
-    /// What is applied: with apiVersion, kind and metadata.name.
+    /// Object to apply, with apiVersion, kind and metadata.name.
     pub object: Value,
-    /// An expression in CEL about `object`, which is what is there then; true: it is ready. None: as soon as it was applied.
+    /// CEL expression over the live object, as `object`; true: it is ready. None: ready once applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<String>,
 }
@@ -85,40 +85,40 @@ const fn default_timeout() -> GoDuration {
     TIMEOUT
 }
 
-/// What became of an [`Order`]. Reading is forgiving: what cannot be read counts as absent.
+/// Progress of the request. A field that cannot be read counts as absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Report {
-    /// How far it is. Absent: not begun.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
-    pub state: Option<State>,
-    /// The bundle that it is about: `postInstall/<name>` or `preDelete/<name>`; of prerequisites `prerequisites/<name>` or `preCreate/<name>`.
-    /// Absent when all are applied.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+pub struct BundleReport {
+    /// Stage. Absent: not started.
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
+    pub state: Option<BundleProgress>,
+    /// Current bundle: `postInstall/<name>` or `preDelete/<name>`; of prerequisites `prerequisites/<name>` or `preCreate/<name>`. Absent
+    /// when all are applied.
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub bundle: Option<String>,
-    /// The object that it waits for or that failed: kind, namespace and name, such as `Deployment cni/agent`.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    /// Object that is pending or failed: kind, namespace and name, such as `Deployment cni/agent`.
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub object: Option<String>,
-    /// Why, one word, such as `NotReady` or the reason of an API server's refusal.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    /// Reason in one word, such as `NotReady` or the reason of an API server's refusal.
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Why, in a sentence; bounded, without secrets.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    /// Reason as a sentence; bounded, without secrets.
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// When the bundle was begun; its time counts from here. When all are applied: since when.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    /// Start of the bundle, from which its timeout counts. Once all are applied: time of that.
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
 }
 
-/// How far an [`Order`] is.
+/// Stage of a [`BundleRequestSpec`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum State {
-    /// It is being applied, or waited for.
+pub enum BundleProgress {
+    /// It is being applied or waits for readiness.
     Running,
-    /// All that belongs there after the installation is there and ready.
+    /// All bundles after installation are applied and ready.
     Applied,
-    /// A bundle was not ready in time. It is looked at still, and may yet come to be.
+    /// A bundle was not ready in time. The provider keeps checking, and it may still become ready.
     SetupFailed,
-    /// The cluster is to go, and what comes before that is being done.
+    /// The cluster will be deleted; the bundles before deletion are being applied.
     BeforeDeletion,
 }

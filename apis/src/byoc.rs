@@ -1,9 +1,9 @@
-//! Bring your own credentials: a cluster that is made with Secrets of the tenant's namespace. Beside `clusterClaim` a hub's Hive makes it in the
-//! tenant's own cloud account; beside `template` HyperShift makes it, with the tenant's pull secret and SSH key.
+//! Bring your own credentials: a cluster created with Secrets of the tenant's namespace. With `clusterClaim`, a hub's Hive creates it in
+//! the tenant's own cloud account. With `template`, HyperShift creates it with the tenant's pull secret and SSH key.
 //!
-//! What both ends know of it: the function writes the [`Parcel`]s into a ConfigMap of the claim's own namespace on the hub, the provider that
-//! carries the Secrets there reads them, and answers with a [`Report`] in an annotation of that ConfigMap. Nothing here ever holds what is in
-//! a Secret.
+//! The function writes the list of [`SecretCopy`] into a ConfigMap of the claim's own namespace on the hub. The provider copies these
+//! Secrets there and answers with a [`SecretSyncReport`] in an annotation of that ConfigMap. Nothing here ever holds the content of a
+//! Secret.
 
 use std::collections::BTreeMap;
 
@@ -12,53 +12,53 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{gather, names::ObjectName};
+use crate::{collect, names::ObjectName};
 
-/// Refusal of it beside another block.
+/// Refusal of `byoc` with `ciOperator`.
 pub const BESIDE_OTHERS: &str =
     "byoc is served beside clusterClaim and template; remove it, or ask by one of them";
 /// Refusal of a change.
 pub const BYOC_IMMUTABLE: &str =
     "byoc cannot be changed, since the cluster is made with it once; create a new claim for another cluster";
-/// Refusal of what no template can make a cluster with.
+/// Refusal of a claim with `template` and without pull secret.
 pub const NO_PULL_SECRET: &str = "byoc beside template needs pullSecretRef";
-/// Refusal of an account where none is used.
+/// Refusal of account fields with `template`.
 pub const NO_ACCOUNT: &str = "byoc beside template takes no platform, baseDomain or credentialsSecretRef: the template says itself where its clusters are made";
-/// Refusal of a key of SSH.
+/// Refusal of an SSH key with `clusterClaim`.
 pub const NO_SSH_KEY: &str =
     "sshKeySecretRef is not served beside clusterClaim: Hive's pools take no SSH key";
-/// Refusal of what says too little of an account.
-pub const WHOLE_ACCOUNT: &str =
+/// Refusal of an incomplete account.
+pub const ACCOUNT_INCOMPLETE: &str =
     "beside clusterClaim byoc needs platform, baseDomain and credentialsSecretRef";
-/// Refusal of an install-config: the installer runs on the hub, and goes wherever such a text sends it.
+/// Refusal of an install-config: the installer runs on the hub and would follow its instructions.
 pub const NO_INSTALL_CONFIG: &str = "installConfigSecretRef is not served: Hive's installer would run on the hub with whatever it says; leave it out";
 /// Refusal of no platform, or of several.
 pub const ONE_PLATFORM: &str = "set exactly one of aws, azure and gcp";
-/// Refusal of what is no region.
+/// Refusal of an invalid region.
 pub const REGION_RULE: &str = "region must be of lower-case letters, digits and -, at most 63, such as us-east-1, eastus or us-central1";
-/// Refusal of what is no resource group.
+/// Refusal of an invalid resource group.
 pub const RESOURCE_GROUP_RULE: &str =
     "baseDomainResourceGroupName must be of letters, digits, - . _ ( and ), at most 90";
-/// Refusal of what is no domain.
+/// Refusal of an invalid domain.
 pub const DOMAIN_RULE: &str = "baseDomain must be a DNS domain such as ci.example.com";
-/// Refusal of what is no name of a Secret.
+/// Refusal of an invalid Secret name.
 pub const SECRET_RULE: &str = "name must be an RFC 1123 subdomain of at most 253 characters";
 
 /// Label on the claim's namespace on the hub: `true`.
 pub const LABEL: &str = "testplatform.ci.openshift.org/byoc";
-/// The ConfigMap in the claim's namespace on the hub which says what is to be carried there.
+/// ConfigMap in the claim's namespace on the hub that lists the Secrets to copy.
 pub const REQUEST: &str = "testplatform-byoc";
-/// The ClusterRole on the hub with which the carrier is let into that namespace.
+/// ClusterRole on the hub that grants the Secret sync access to that namespace.
 pub const CARRIER_ROLE: &str = "testplatform-byoc-carrier";
-/// The ClusterRole on the hub with which the hub-side provider is let into that namespace, where a cluster by template is in it.
+/// ClusterRole on the hub that grants the hub-side provider access to that namespace, for a claim with `template`.
 pub const PUBLISHER_ROLE: &str = "testplatform-byoc-publisher";
-/// How the name of that namespace begins.
+/// Prefix of that namespace's name.
 pub const NAMESPACE_PREFIX: &str = "byoc-";
-/// Key of the ConfigMap: namespace of the claim, from which the Secrets come.
+/// Key of the ConfigMap: namespace of the claim, the source of the Secrets.
 pub const TENANT: &str = "tenant";
 /// Key of the ConfigMap: name of the composite.
 pub const COMPOSITE: &str = "composite";
-/// Key of the ConfigMap: the [`Parcel`]s, JSON.
+/// Key of the ConfigMap: the list of [`SecretCopy`], JSON.
 pub const PARCELS: &str = "parcels";
 
 /// A cluster that is made with Secrets of this namespace: in the tenant's own cloud account beside clusterClaim, with the tenant's own pull
@@ -69,7 +69,7 @@ pub const PARCELS: &str = "parcels";
 pub struct Byoc {
     /// Where the cluster is made: exactly one of the clouds. Required beside clusterClaim, and refused beside template, which says that itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub platform: Option<Platform>,
+    pub platform: Option<ByocPlatform>,
 
     /// DNS domain below which the cluster is, in the tenant's own account. Required beside clusterClaim, and refused beside template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +99,7 @@ pub struct Byoc {
 /// The cloud of a cluster that is made with credentials of its tenant.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[x_kube(validation = Rule::new("[has(self.aws), has(self.azure), has(self.gcp)].exists_one(set, set)").message(ONE_PLATFORM))]
-pub struct Platform {
+pub struct ByocPlatform {
     /// Amazon, in one of its regions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aws: Option<Region>,
@@ -144,7 +144,7 @@ pub struct SecretRef {
 
 /// One Secret on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parcel {
+pub struct SecretCopy {
     /// The field of `byoc` that names it.
     pub field: String,
     /// Name of the Secret in the claim's namespace.
@@ -157,7 +157,7 @@ pub struct Parcel {
 
 /// What became of a Secret on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Fate {
+pub enum SecretSyncResult {
     /// It is on the hub as it is in the claim's namespace.
     Carried,
     /// The carrier may not read it.
@@ -168,11 +168,11 @@ pub enum Fate {
     KeyMissing,
 }
 
-impl Fate {
+impl SecretSyncResult {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Carried, Self::Forbidden, Self::NotFound, Self::KeyMissing];
 
-    /// The word, as it is on the wire.
+    /// Wire form.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Carried => "Carried",
@@ -186,11 +186,11 @@ impl Fate {
 /// What the carrier tells, in annotation [`ours::BYOC_REPORT`](crate::names::ours::BYOC_REPORT) of the ConfigMap. Equal values are equal text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Report {
+pub struct SecretSyncReport {
     /// Whether every Secret was carried at least once: the cluster can be made.
     pub carried: bool,
     /// How each stands now, by the field that names it.
-    pub secrets: BTreeMap<String, Fate>,
+    pub secrets: BTreeMap<String, SecretSyncResult>,
     /// What is wrong with what is in them, by the same field, where more is to be said than that a key is missing. Never what is in them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub words: BTreeMap<String, String>,
@@ -199,16 +199,18 @@ pub struct Report {
     pub refused: Option<String>,
 }
 
-impl Report {
-    /// Reads the annotation, forgivingly: a word that is not known counts as not said. None: it is no report.
-    pub fn read(annotation: &str) -> Option<Self> {
+impl SecretSyncReport {
+    /// Reads the annotation; an unknown state counts as absent. None: it is no report.
+    pub fn from_annotation(annotation: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(annotation).ok()?;
-        let said = value["secrets"].as_object()?;
-        let fate = |word: &Value| Fate::ALL.into_iter().find(|fate| word == fate.as_str());
-        let secrets = gather::map(said.iter().filter_map(|(field, word)| Some((field.clone(), fate(word)?))));
+        let secret_states = value["secrets"].as_object()?;
+        let fate = |word: &Value| SecretSyncResult::ALL.into_iter().find(|fate| word == fate.as_str());
+        let secrets = collect::to_map(
+            secret_states.iter().filter_map(|(field, word)| Some((field.clone(), fate(word)?))),
+        );
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let words = value["words"].as_object().into_iter().flatten();
-        let words = gather::map(words.filter_map(|(field, said)| Some((field.clone(), text(said)?))));
+        let words = collect::to_map(words.filter_map(|(field, said)| Some((field.clone(), text(said)?))));
         Some(Self { carried: value["carried"] == true, secrets, words, refused: text(&value["refused"]) })
     }
 
@@ -216,12 +218,12 @@ impl Report {
     ///
     /// # Errors
     /// None that is known: every field has a form in JSON.
-    pub fn write(&self) -> Result<String, serde_json::Error> {
+    pub fn to_annotation(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
 }
 
-/// A Secret that may be brought: the field, its name on the hub, and its keys where they do not depend on the cloud.
+/// Possible Secrets: the field, the name on the hub, and the keys unless they depend on the cloud.
 const SECRETS: [(&str, &str, &str); 3] = [
     (CREDENTIALS, "byoc-credentials", ""),
     (PULL_SECRET, "byoc-pull-secret", ".dockerconfigjson"),
@@ -236,54 +238,54 @@ pub const PULL_SECRET: &str = "pullSecretRef";
 pub const SSH_KEY: &str = "sshKeySecretRef";
 /// The field that is never served.
 const INSTALL_CONFIG: &str = "installConfigSecretRef";
-/// What says where in a cloud a cluster is made, and with what.
-const OF_AN_ACCOUNT: [&str; 3] = ["platform", "baseDomain", CREDENTIALS];
+/// Fields that select a cloud account.
+const ACCOUNT_FIELDS: [&str; 3] = ["platform", "baseDomain", CREDENTIALS];
 
 /// The names of the Secrets on the hub.
-pub const ON_THE_HUB: [&str; 3] = [SECRETS[0].1, SECRETS[1].1, SECRETS[2].1];
+pub const HUB_SECRET_NAMES: [&str; 3] = [SECRETS[0].1, SECRETS[1].1, SECRETS[2].1];
 
 /// The block beside which a claim brings its own credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beside {
+pub enum ClaimBlock {
     /// An account of the tenant's own, in which Hive makes a cluster.
     ClusterClaim,
     /// What an entry of the catalogue takes; which of it, the entry says.
     Template,
 }
 
-/// The clouds, and the keys of their credentials. Source: Hive's documentation, "Cloud credentials". What else Hive would read of such a
-/// Secret, such as `aws_config`, could make it run a program, and is never carried. Nor is a value as it is: the carrier judges it first.
+/// The clouds, and the keys of their credentials. Source: Hive's documentation, "Cloud credentials". Hive would read further keys of such a
+/// Secret. Some, such as `aws_config`, could make it run a program, so they are never copied. The provider also validates each value first.
 const CLOUDS: [(&str, &[&str]); 3] = [
     ("aws", &["aws_access_key_id", "aws_secret_access_key"]),
     ("azure", &["osServicePrincipal.json"]),
     ("gcp", &["osServiceAccount.json"]),
 ];
 
-/// Whether clusters can be made in a cloud with credentials that are brought along.
+/// Whether clusters can be created in a cloud with the tenant's credentials.
 pub fn is_cloud(name: &str) -> bool {
     CLOUDS.iter().any(|(cloud, _)| *cloud == name)
 }
 
-/// The cloud that a block names, and what is in it.
-pub fn cloud(block: &Value) -> Option<(&'static str, &Value)> {
+/// The cloud that a block names, with its fields.
+pub fn selected_cloud(block: &Value) -> Option<(&'static str, &Value)> {
     let (cloud, _) = CLOUDS.into_iter().find(|(cloud, _)| !block["platform"][*cloud].is_null())?;
     Some((cloud, &block["platform"][cloud]))
 }
 
 /// The name on the hub of the Secret that a field names; none if the block does not set the field.
-pub fn on_the_hub(block: &Value, field: &str) -> Option<&'static str> {
+pub fn hub_secret_name(block: &Value, field: &str) -> Option<&'static str> {
     block[field]["name"].as_str()?;
     SECRETS.into_iter().find(|(known, ..)| *known == field).map(|(_, to, _)| to)
 }
 
-/// What is to be carried for a block without problems.
-pub fn parcels(block: &Value) -> Vec<Parcel> {
+/// Lists the Secrets to copy for a valid block.
+pub fn list_secret_copies(block: &Value) -> Vec<SecretCopy> {
     let of_cloud = CLOUDS.into_iter().find(|(cloud, _)| !block["platform"][*cloud].is_null());
     let mut parcels = Vec::new();
     for (field, to, key) in SECRETS {
         let Some(from) = block[field]["name"].as_str() else { continue };
         let keys = if key.is_empty() { of_cloud.map_or(&[][..], |(_, keys)| keys) } else { &[key][..] };
-        parcels.push(Parcel {
+        parcels.push(SecretCopy {
             field: field.to_owned(),
             from: from.to_owned(),
             to: to.to_owned(),
@@ -293,8 +295,8 @@ pub fn parcels(block: &Value) -> Vec<Parcel> {
     parcels
 }
 
-/// Everything that is wrong with a block, each with its path inside the block. The rules are those of the schema, which a file has not passed.
-pub fn problems(block: &Value, beside: Beside) -> Vec<(String, String)> {
+/// Finds all errors of a block, each with its path inside the block. The rules are those of the schema; a file has not passed it.
+pub fn find_problems(block: &Value, beside: ClaimBlock) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut wrong = |path: &str, why: &str| found.push((path.to_owned(), why.to_owned()));
     let Some(fields) = block.as_object() else {
@@ -302,7 +304,7 @@ pub fn problems(block: &Value, beside: Beside) -> Vec<(String, String)> {
         return found;
     };
     let known = |field: &str| {
-        OF_AN_ACCOUNT.contains(&field)
+        ACCOUNT_FIELDS.contains(&field)
             || field == INSTALL_CONFIG
             || SECRETS.iter().any(|(known, ..)| *known == field)
     };
@@ -310,14 +312,14 @@ pub fn problems(block: &Value, beside: Beside) -> Vec<(String, String)> {
         wrong(field, "is not a field of byoc");
     }
     match beside {
-        Beside::ClusterClaim => {
-            of_an_account(block, &mut wrong);
+        ClaimBlock::ClusterClaim => {
+            check_account(block, &mut wrong);
             if !block[SSH_KEY].is_null() {
                 wrong(SSH_KEY, NO_SSH_KEY);
             }
         }
-        Beside::Template => {
-            for field in OF_AN_ACCOUNT.into_iter().filter(|field| !block[*field].is_null()) {
+        ClaimBlock::Template => {
+            for field in ACCOUNT_FIELDS.into_iter().filter(|field| !block[*field].is_null()) {
                 wrong(field, NO_ACCOUNT);
             }
             if block[PULL_SECRET].is_null() {
@@ -338,8 +340,8 @@ pub fn problems(block: &Value, beside: Beside) -> Vec<(String, String)> {
     found
 }
 
-/// What is wrong with what is said of an account.
-fn of_an_account(block: &Value, wrong: &mut impl FnMut(&str, &str)) {
+/// Checks the account fields.
+fn check_account(block: &Value, wrong: &mut impl FnMut(&str, &str)) {
     let set: Vec<&str> =
         ["aws", "azure", "gcp"].into_iter().filter(|cloud| !block["platform"][*cloud].is_null()).collect();
     match set.as_slice() {

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::duration::GoDuration;
 use crate::json;
 use crate::names::ObjectName;
-use crate::{byoc, gather};
+use crate::{byoc, collect};
 
 /// Stands for every tenant.
 pub const EVERYBODY: &str = "*";
@@ -138,7 +138,7 @@ pub struct Quota {
 
 /// An entry that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flaw {
+pub struct CatalogueFlaw {
     /// Which one, such as `pools[3]`.
     pub entry: String,
     /// Its name, if it has one.
@@ -147,7 +147,7 @@ pub struct Flaw {
     pub why: String,
 }
 
-impl std::fmt::Display for Flaw {
+impl std::fmt::Display for CatalogueFlaw {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.name {
             Some(name) => write!(f, "{} ({name}): {}", self.entry, self.why),
@@ -157,7 +157,7 @@ impl std::fmt::Display for Flaw {
 }
 
 /// The JSON schema of `data`, for editors and checks before a catalogue is applied.
-pub fn schema() -> Schema {
+pub fn build_schema() -> Schema {
     schemars::schema_for!(Catalogue)
 }
 
@@ -167,21 +167,21 @@ fn one() -> u32 {
 
 impl Catalogue {
     /// Reads `data`, entry by entry. An error is one of the whole: then nothing in it can be used.
-    pub fn read(data: &Value) -> Result<(Self, Vec<Flaw>), String> {
+    pub fn from_data(data: &Value) -> Result<(Self, Vec<CatalogueFlaw>), String> {
         let mut flaws = Vec::new();
-        let hubs: Vec<(String, Hub)> = entries(data, "hubs", "name", &mut flaws)?;
-        let pools: Vec<(String, Pool)> = entries(data, "pools", "name", &mut flaws)?;
-        let quotas: Vec<(String, Quota)> = entries(data, "quotas", "tenant", &mut flaws)?;
+        let hubs: Vec<(String, Hub)> = read_entries(data, "hubs", "name", &mut flaws)?;
+        let pools: Vec<(String, Pool)> = read_entries(data, "pools", "name", &mut flaws)?;
+        let quotas: Vec<(String, Quota)> = read_entries(data, "quotas", "tenant", &mut flaws)?;
         let mut seen = BTreeSet::new();
-        let hubs = keep(hubs, &mut flaws, |hub: &Hub| {
+        let hubs = keep_valid(hubs, &mut flaws, |hub: &Hub| {
             let wrong = ObjectName::try_from(hub.provider_config()).err();
             let why = wrong.map(|e| format!("its ProviderConfig {:?} is {e}", hub.provider_config()));
             let twice = || (!seen.insert(hub.name.clone())).then(|| "a hub of this name is above".to_owned());
             (Some(hub.name.clone()), why.or_else(twice))
         });
-        let known = gather::set(hubs.iter().map(|h| h.name.as_str()));
+        let known = collect::to_set(hubs.iter().map(|h| h.name.as_str()));
         let mut seen = BTreeSet::new();
-        let pools = keep(pools, &mut flaws, |pool: &Pool| {
+        let pools = keep_valid(pools, &mut flaws, |pool: &Pool| {
             let why = if !known.contains(pool.hub.as_str()) {
                 Some(format!("its hub {:?} is not one of hubs that can be used", pool.hub))
             } else if pool.weight > 100 {
@@ -204,7 +204,7 @@ impl Catalogue {
             (Some(pool.name.to_string()), why)
         });
         let mut seen = BTreeSet::new();
-        let quotas = keep(quotas, &mut flaws, |quota: &Quota| {
+        let quotas = keep_valid(quotas, &mut flaws, |quota: &Quota| {
             let twice = !seen.insert(quota.tenant.clone());
             (Some(quota.tenant.clone()), twice.then(|| "a quota of this tenant is above".to_owned()))
         });
@@ -212,29 +212,29 @@ impl Catalogue {
     }
 
     /// The hub of a pool. There is one for every pool that was read.
-    pub fn hub(&self, pool: &Pool) -> Option<&Hub> {
+    pub fn find_hub(&self, pool: &Pool) -> Option<&Hub> {
         self.hubs.iter().find(|h| h.name == pool.hub)
     }
 
-    /// What a tenant may have; its own entry wins over the one for everybody.
-    pub fn quota(&self, tenant: &str) -> Option<&Quota> {
+    /// Quota of a tenant; its own entry wins over the one for everybody.
+    pub fn find_quota(&self, tenant: &str) -> Option<&Quota> {
         let of = |name: &str| self.quotas.iter().find(|q| q.tenant == name);
         of(tenant).or_else(|| of(EVERYBODY))
     }
 }
 
 impl Pool {
-    /// Whether a tenant may use it. A composite without a tenant is an administrator's, who may use any.
-    pub fn allows(&self, tenant: Option<&str>) -> bool {
+    /// Whether a tenant may use it. A composite without a tenant belongs to an administrator, who may use any.
+    pub fn is_allowed_for(&self, tenant: Option<&str>) -> bool {
         tenant.is_none_or(|tenant| self.allowed_tenants.iter().any(|a| a == EVERYBODY || a == tenant))
     }
 }
 
-fn entries<T: DeserializeOwned>(
+fn read_entries<T: DeserializeOwned>(
     data: &Value,
     list: &str,
     key: &str,
-    flaws: &mut Vec<Flaw>,
+    flaws: &mut Vec<CatalogueFlaw>,
 ) -> Result<Vec<(String, T)>, String> {
     let items = match &data[list] {
         Value::Null => return Ok(vec![]),
@@ -244,28 +244,28 @@ fn entries<T: DeserializeOwned>(
     let mut read = Vec::new();
     for (i, item) in items.iter().enumerate() {
         let entry = format!("{list}[{i}]");
-        match json::read(item.clone()) {
+        match json::read_value(item.clone()) {
             Ok(value) => read.push((entry, value)),
             Err(error) => {
                 let name = item[key].as_str().map(str::to_owned);
-                flaws.push(Flaw { entry, name, why: error.to_string() });
+                flaws.push(CatalogueFlaw { entry, name, why: error.to_string() });
             }
         }
     }
     Ok(read)
 }
 
-fn keep<T>(
+fn keep_valid<T>(
     entries: Vec<(String, T)>,
-    flaws: &mut Vec<Flaw>,
+    flaws: &mut Vec<CatalogueFlaw>,
     mut judge: impl FnMut(&T) -> (Option<String>, Option<String>),
 ) -> Vec<T> {
-    let mut kept = Vec::new();
+    let mut valid = Vec::new();
     for (entry, value) in entries {
         match judge(&value) {
-            (_, None) => kept.push(value),
-            (name, Some(why)) => flaws.push(Flaw { entry, name, why }),
+            (_, None) => valid.push(value),
+            (name, Some(why)) => flaws.push(CatalogueFlaw { entry, name, why }),
         }
     }
-    kept
+    valid
 }

@@ -1,10 +1,10 @@
-//! The `ciOperator` block: what ci-operator is asked to do, in its own words.
+//! The `ciOperator` block: a request to ci-operator, in ci-operator's own schema.
 //!
 //! The block belongs to another project and grows without asking us. So it is data here, not a struct: it is handed to the
 //! hub as the tenant wrote it, and this module only knows its schema, to say early what the hub would refuse late.
 //!
-//! Input: the value of `spec.ciOperator`. Output: the schema for the XRD, what is wrong or unknown in a value, and the value to forward.
-//! It must never drop a field because this copy of the schema does not know it.
+//! Input: the value of `spec.ciOperator`. Output: the schema for the XRD, the invalid and unknown fields of a value, and the value to
+//! forward. It must never drop a field because this copy of the schema does not know it.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -13,16 +13,16 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::gather;
+use crate::collect;
 
 pub(crate) mod inspect;
 
-pub use inspect::{problems, unknown_fields};
+pub use inspect::{find_problems, unknown_fields};
 
 /// The schema of `spec.ciOperator` of the `EphemeralCluster` CRD (`ephemeralclusters.ci.openshift.io`), unchanged, as JSON.
 const UPSTREAM: &str = include_str!("ci_operator.schema.json");
 
-/// What the API server says to a `test.clusterClaim` that is neither empty nor complete.
+/// Refusal of a `test.clusterClaim` that is neither empty nor complete.
 pub const PARTIAL_CLUSTER_CLAIM: &str = "test.clusterClaim needs cloud, owner and version together; leave all three out to run without a cluster claim";
 
 /// The value of `spec.ciOperator`, exactly as the tenant wrote it.
@@ -31,13 +31,13 @@ pub const PARTIAL_CLUSTER_CLAIM: &str = "test.clusterClaim needs cloud, owner an
 pub struct CiOperator(pub Map<String, Value>);
 
 impl CiOperator {
-    /// What is handed to the hub: the block verbatim, unknown fields included, without what only templating leaves behind.
+    /// The block for the hub: verbatim, with unknown fields, but without leftovers of templating.
     ///
     /// Members that are null are left out at every depth (an API server prunes them from declared fields, but keeps them
     /// in unknown ones, where the hub would take offence), and so is a `test.clusterClaim` that is then empty: the
     /// Konflux task sends `{}` by default, and on the hub a present one is required to be complete.
     /// A null inside a list stays, since leaving it out would move its neighbours.
-    pub fn forwarded(&self) -> Map<String, Value> {
+    pub fn to_forwarded(&self) -> Map<String, Value> {
         let mut block = without_nulls(&self.0, MAX_DEPTH);
         if let Some(Value::Object(test)) = block.get_mut("test")
             && test.get("clusterClaim").is_some_and(|claim| claim.as_object().is_some_and(Map::is_empty))
@@ -53,14 +53,14 @@ const MAX_DEPTH: usize = 128;
 
 fn without_nulls(map: &Map<String, Value>, depth: usize) -> Map<String, Value> {
     let rest = map.iter().filter(|(_, value)| !value.is_null());
-    gather::object(rest.map(|(key, value)| (key.clone(), pruned(value, depth))))
+    collect::to_object(rest.map(|(key, value)| (key.clone(), prune_nulls(value, depth))))
 }
 
-fn pruned(value: &Value, depth: usize) -> Value {
+fn prune_nulls(value: &Value, depth: usize) -> Value {
     let Some(depth) = depth.checked_sub(1) else { return value.clone() };
     match value {
         Value::Object(map) => Value::Object(without_nulls(map, depth)),
-        Value::Array(items) => Value::Array(items.iter().map(|item| pruned(item, depth)).collect()),
+        Value::Array(items) => Value::Array(items.iter().map(|item| prune_nulls(item, depth)).collect()),
         other => other.clone(),
     }
 }
@@ -77,13 +77,13 @@ pub fn upstream_schema() -> &'static Value {
 /// - Every object level keeps fields that are not declared. The API server would prune them silently, and the tenant
 ///   would get another cluster than the one asked for (it happened to `releases.*.release.relative`).
 /// - `test.clusterClaim` may be empty. Upstream's `required` refuses the default of the Konflux task.
-pub fn schema() -> &'static Value {
+pub fn xrd_schema() -> &'static Value {
     static SCHEMA: OnceLock<Value> = OnceLock::new();
-    SCHEMA.get_or_init(|| edited(upstream_schema()))
+    SCHEMA.get_or_init(|| relax_schema(upstream_schema()))
 }
 
-/// The two edits of [`schema`] on any version of upstream's schema. Idempotent.
-pub fn edited(upstream: &Value) -> Value {
+/// Applies the two differences of [`xrd_schema`] to any version of upstream's schema. Idempotent.
+pub fn relax_schema(upstream: &Value) -> Value {
     let mut schema = upstream.clone();
     preserve_unknown(&mut schema);
     if let Some(claim) =
@@ -126,6 +126,6 @@ impl JsonSchema for CiOperator {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        Schema::try_from(schema().clone()).unwrap_or_default()
+        Schema::try_from(xrd_schema().clone()).unwrap_or_default()
     }
 }

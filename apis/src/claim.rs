@@ -1,4 +1,4 @@
-//! The claim: what a tenant writes, and the rules that an API server checks on it.
+//! The claim: a tenant's request, with the rules that an API server checks on it.
 //!
 //! One source for the Rust type, the schema of the XRD and its rules (CEL). The type is the composite's;
 //! the claim (`TestPlatformCluster`) has the same `spec` and `status`, and Crossplane adds its own fields to both.
@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::account::{Access, CREDENTIALS_IMMUTABLE, SAME_CREDENTIALS};
 use crate::byoc::{
-    BESIDE_OTHERS, BYOC_IMMUTABLE, Byoc, NO_ACCOUNT, NO_PULL_SECRET, NO_SSH_KEY, WHOLE_ACCOUNT,
+    ACCOUNT_INCOMPLETE, BESIDE_OTHERS, BYOC_IMMUTABLE, Byoc, NO_ACCOUNT, NO_PULL_SECRET, NO_SSH_KEY,
 };
 use crate::ci_operator::CiOperator;
 use crate::cleanup::Cleanup;
@@ -38,11 +38,11 @@ pub const CLAIM_PLURAL: &str = "testplatformclusters";
 
 /// Refusal of a claim with no block, or with more than one.
 pub const EXACTLY_ONE_BLOCK: &str = "set exactly one of ciOperator, clusterClaim and template";
-/// Refusal of another block than the one that the claim was made with.
+/// Refusal of a changed block.
 pub const BLOCK_IMMUTABLE: &str = "a claim cannot move between ciOperator, clusterClaim and template; create a new claim for another kind of cluster";
-/// Refusal of what only templates have.
+/// Refusal of fields that belong to `template`.
 pub const COMPANIONS: &str = "parameters, version, releaseImage, controlPlane, nodeGroups, network, hub and timeouts belong to template; remove them, or set template instead";
-/// Refusal of two words for what runs on the cluster.
+/// Refusal of both version and release image.
 pub const VERSION_OR_IMAGE: &str = "set either version or releaseImage";
 /// Refusal of a change inside `ciOperator`.
 pub const CI_OPERATOR_IMMUTABLE: &str = "ciOperator cannot be changed, since the cluster is built from it once; create a new claim for another cluster";
@@ -86,7 +86,7 @@ pub(crate) const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|
     validation = Rule::new("has(self.template) || !(has(self.parameters) || has(self.version) || has(self.releaseImage) || has(self.controlPlane) || has(self.nodeGroups) || has(self.network) || has(self.hub) || has(self.timeouts))").message(COMPANIONS),
     validation = Rule::new("!(has(self.version) && has(self.releaseImage))").message(VERSION_OR_IMAGE),
     validation = Rule::new("!has(self.byoc) || !has(self.ciOperator)").message(BESIDE_OTHERS),
-    validation = Rule::new("!has(self.byoc) || !has(self.clusterClaim) || (has(self.byoc.platform) && has(self.byoc.baseDomain) && has(self.byoc.credentialsSecretRef))").message(WHOLE_ACCOUNT),
+    validation = Rule::new("!has(self.byoc) || !has(self.clusterClaim) || (has(self.byoc.platform) && has(self.byoc.baseDomain) && has(self.byoc.credentialsSecretRef))").message(ACCOUNT_INCOMPLETE),
     validation = Rule::new("!has(self.byoc) || !has(self.clusterClaim) || !has(self.byoc.sshKeySecretRef)").message(NO_SSH_KEY),
     validation = Rule::new("!has(self.byoc) || !has(self.template) || has(self.byoc.pullSecretRef)").message(NO_PULL_SECRET),
     validation = Rule::new("!has(self.byoc) || !has(self.template) || !(has(self.byoc.platform) || has(self.byoc.baseDomain) || has(self.byoc.credentialsSecretRef))").message(NO_ACCOUNT),
@@ -106,7 +106,7 @@ pub struct TestPlatformClusterSpec {
     /// It cannot be changed later. Set exactly one of this, ciOperator and template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new("self == oldSelf").message(CLUSTER_CLAIM_IMMUTABLE))]
-    pub cluster_claim: Option<ClusterClaim>,
+    pub cluster_claim: Option<ClusterClaimSpec>,
 
     /// The cluster is made with credentials that are brought along: Secrets of this namespace, which the carrier of this cluster must be allowed
     /// to get. They go to the hub into a namespace of this claim alone, outlive the cluster and go after it. Beside clusterClaim the cluster is
@@ -191,7 +191,7 @@ pub struct TestPlatformClusterSpec {
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("has(self.version) || has(self.pool)").message(VERSION_OR_POOL))]
-pub struct ClusterClaim {
+pub struct ClusterClaimSpec {
     /// Product that runs on the cluster: ocp, okd or okd-scos. If not set, ocp; any if a pool is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]

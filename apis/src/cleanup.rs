@@ -1,8 +1,8 @@
-//! `spec.cleanup`: a cluster that nobody needs any more, because the runs that it was made for are over.
+//! `spec.cleanup`: teardown of a cluster that is no longer needed, because the runs that own its claim have completed.
 //!
-//! What both ends know of it. The provider beside the claims sees the runs, notes on the claim since when nobody needs its cluster
-//! ([`CLEANUP_SINCE`](crate::names::ours::CLEANUP_SINCE)), and when it is time sets `spec.tearDownCluster`; the function and the plugin only show
-//! that. The note is an annotation of the tenant's object, so it is data: it can make a cluster look as if it ended sooner, and never later.
+//! The provider on the claims' cluster watches the runs. It records on the claim since when its cluster is not needed
+//! ([`CLEANUP_SINCE`](crate::names::ours::CLEANUP_SINCE)), and sets `spec.tearDownCluster` when the time comes. The function and the plugin
+//! only display that. The annotation is on the tenant's object and thus untrusted: it can make a cluster's end look earlier, never later.
 
 use jiff::Timestamp;
 use kube::KubeSchema;
@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use crate::duration::{DurationError, GoDuration};
 
-/// Refusal of a time that is no duration.
+/// Refusal of an invalid duration.
 pub const KEEP_RULE: &str = "keepForDebug must be a duration such as 30m or 1h30m; 0s keeps nothing";
-/// Refusal of a time for something that is not asked for.
+/// Refusal of keepForDebug without onOwnerCompletion.
 pub const KEEP_ALONE: &str =
     "keepForDebug belongs to onOwnerCompletion; set that too, or remove keepForDebug";
 
@@ -38,11 +38,10 @@ pub struct Cleanup {
 /// Go's syntax first, without a sign; then `duration()` has to take it, too.
 const NOT_NEGATIVE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+$') && duration(self) >= duration('0s')";
 
-/// How long a cluster is kept that is no longer needed, by its claim's `spec`. None: this was not asked for.
+/// Time for which a cluster is kept after it is no longer needed, by its claim's `spec`. None: cleanup was not requested.
 ///
-/// # Errors
-/// If `spec.cleanup.keepForDebug` is no duration, or below zero: a file has passed no API server. Then nothing may be ended by it.
-pub fn kept(spec: &Value) -> Option<Result<GoDuration, DurationError>> {
+/// # Errors If `spec.cleanup.keepForDebug` is no duration, or below zero: a file has passed no API server. Then it must not end a cluster.
+pub fn debug_retention(spec: &Value) -> Option<Result<GoDuration, DurationError>> {
     let cleanup = &spec["cleanup"];
     (cleanup["onOwnerCompletion"] == true).then(|| match &cleanup["keepForDebug"] {
         Value::Null => Ok(GoDuration::ZERO),
@@ -54,18 +53,18 @@ pub fn kept(spec: &Value) -> Option<Result<GoDuration, DurationError>> {
     })
 }
 
-/// Reads a note. Only what [`note`] writes is taken.
-pub fn since(text: &str) -> Option<Timestamp> {
-    text.parse().ok().filter(|at| note(*at) == text)
+/// Parses the annotation. Only the form that [`format_since`] writes is accepted.
+pub fn parse_since(text: &str) -> Option<Timestamp> {
+    text.parse().ok().filter(|at| format_since(*at) == text)
 }
 
-/// A note: whole seconds, as Kubernetes has times.
-pub fn note(since: Timestamp) -> String {
+/// Formats the annotation: whole seconds, as in Kubernetes.
+pub fn format_since(since: Timestamp) -> String {
     Timestamp::from_second(since.as_second()).unwrap_or(since).to_string()
 }
 
-/// When a cluster ends because it is no longer needed; none while that is not so, or not known. `noted` is the annotation.
-pub fn due(spec: &Value, noted: Option<&str>) -> Option<Timestamp> {
-    let kept = kept(spec)?.ok()?;
-    since(noted?)?.checked_add(kept.get()).ok()
+/// Time of the teardown of a cluster that is no longer needed; none while it is needed or unknown. `noted` is the annotation.
+pub fn teardown_due(spec: &Value, noted: Option<&str>) -> Option<Timestamp> {
+    let retention = debug_retention(spec)?.ok()?;
+    parse_since(noted?)?.checked_add(retention.as_signed()).ok()
 }

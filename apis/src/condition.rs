@@ -33,7 +33,7 @@ macro_rules! words {
     (@word $variant:ident) => { stringify!($variant) };
 }
 
-/// How the message of a change that the hub refused begins. The kubectl plugin knows it by that.
+/// Prefix of the message about a change that the hub refused. The kubectl plugin recognizes it.
 pub const REFUSED: &str = "the hub refuses";
 
 mod assignment;
@@ -59,7 +59,7 @@ words! {
     ConditionType {
         /// The hub's own word for the phase, in the message; status always True. Unmodified Tekton tasks read it.
         EphemeralClusterPhase = "_EphemeralClusterPhase",
-        /// Where the Prow job can be watched, in the message; status always True. Unmodified Tekton tasks read it.
+        /// URL of the Prow job, in the message; status always True. Unmodified Tekton tasks read it.
         ProwJobUrl = "_ProwJobURL",
         /// True: the kubeconfig is there. Given in the same response that makes the composite ready.
         ClusterReady,
@@ -109,19 +109,19 @@ words! {
     }
 }
 
-/// The reason of `ProwJobCompleted` by which clients know an end that is well. Konflux's task for deprovisioning takes every other one for a failure
-/// (konflux-tasks, commit 2c20db0). How it ended stands before the message.
+/// Reason of `ProwJobCompleted` by which clients recognize success. Konflux's task for deprovisioning takes every other reason for a
+/// failure (konflux-tasks, commit 2c20db0). The way it ended precedes the message.
 pub const ENDED_WELL: &str = "ProwJobCompleted";
 
-/// How something ended, and the words about it, of a condition `ProwJobCompleted` that is True.
+/// Splits a True condition `ProwJobCompleted` into the way it ended and its message.
 ///
 /// ```
-/// # use testplatform_apis::condition::end;
-/// assert_eq!(end("ProwJobCompleted", "TornDown: nothing is left"), ("TornDown", "nothing is left"));
-/// assert_eq!(end("ProwJobCompleted", "prowjob state: success"), ("ProwJobCompleted", "prowjob state: success"));
-/// assert_eq!(end("ProwJobFailure", "Error: exit 1"), ("ProwJobFailure", "Error: exit 1"));
+/// # use testplatform_apis::condition::split_completion;
+/// assert_eq!(split_completion("ProwJobCompleted", "TornDown: nothing is left"), ("TornDown", "nothing is left"));
+/// assert_eq!(split_completion("ProwJobCompleted", "prowjob state: success"), ("ProwJobCompleted", "prowjob state: success"));
+/// assert_eq!(split_completion("ProwJobFailure", "Error: exit 1"), ("ProwJobFailure", "Error: exit 1"));
 /// ```
-pub fn end<'a>(reason: &'a str, message: &'a str) -> (&'a str, &'a str) {
+pub fn split_completion<'a>(reason: &'a str, message: &'a str) -> (&'a str, &'a str) {
     let is_word = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric())
     };
@@ -131,15 +131,15 @@ pub fn end<'a>(reason: &'a str, message: &'a str) -> (&'a str, &'a str) {
     }
 }
 
-/// Reason and message of a condition `ProwJobCompleted` that is True of an end that is well: the inverse of [`end`].
+/// Reason and message of a True condition `ProwJobCompleted` after success: the inverse of [`split_completion`].
 pub fn ended_well(how: &str, words: &str) -> (&'static str, String) {
     let message = if how == ENDED_WELL { words.to_owned() } else { format!("{how}: {words}") };
     (ENDED_WELL, message)
 }
 
 words! {
-    /// Ways to end that are ours, and reasons of `ProwJobCompleted` until then; a finished job's own reason is repeated instead. Of an end that is
-    /// well the reason is [`ENDED_WELL`].
+    /// Ways to end that are ours, and reasons of `ProwJobCompleted` until then; a finished job's own reason is repeated instead. After
+    /// success the reason is [`ENDED_WELL`].
     JobCompleted {
         /// No job yet.
         NotStarted,
@@ -225,7 +225,7 @@ words! {
         SecretsNotCarried,
         /// The cluster's own credential of its cloud is not made yet.
         PlatformCredentialsNotReady,
-        /// What the template has made on the hub before the cluster is not ready yet.
+        /// The template's prerequisites on the hub are not ready yet.
         PrerequisitesNotReady,
         /// The hub does not know a field that the platform writes.
         FieldNotDeclared,
@@ -305,13 +305,13 @@ words! {
         KindNotServed,
         /// The Object is paused by an administrator.
         Paused,
-        /// What the hub reports cannot be read.
+        /// The hub's report is unreadable.
         Unreadable,
     }
 }
 
 words! {
-    /// Why a claim Failed. Final; also the value of the annotation that is the second witness of it.
+    /// Reason why a claim Failed. Final; also the value of the annotation that backs it up.
     Failure {
         /// The claim is invalid, in a field that cannot change any more.
         InvalidClaim,

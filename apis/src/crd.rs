@@ -40,13 +40,13 @@ pub fn ephemeral_cluster() -> Value {
                     { "name": "ProwJob URL", "type": "string", "jsonPath": ".status.prowJobURL" },
                     { "name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp" },
                 ],
-                "schema": { "openAPIV3Schema": schema() },
+                "schema": { "openAPIV3Schema": openapi_schema() },
             }],
         },
     })
 }
 
-fn schema() -> Value {
+fn openapi_schema() -> Value {
     json!({
         "type": "object",
         "description": "A cluster that the Test Platform makes for a while.",
@@ -66,12 +66,12 @@ fn schema() -> Value {
                     },
                 },
             },
-            "status": status(),
+            "status": status_schema(),
         },
     })
 }
 
-fn status() -> Value {
+fn status_schema() -> Value {
     let text = |description: &str| json!({ "type": "string", "description": description });
     let time =
         |description: &str| json!({ "type": "string", "format": "date-time", "description": description });

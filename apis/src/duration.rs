@@ -59,7 +59,7 @@ impl GoDuration {
     }
 
     /// The span for arithmetic with timestamps.
-    pub const fn get(self) -> SignedDuration {
+    pub const fn as_signed(self) -> SignedDuration {
         SignedDuration::from_nanos(self.0)
     }
 
@@ -74,7 +74,7 @@ impl GoDuration {
     }
 
     /// The span as people write it: zero units at the end left out (`4h`, `1h30m`).
-    pub fn short(self) -> String {
+    pub fn to_short_string(self) -> String {
         let text = self.to_string();
         let text = if text.ends_with("m0s") { text.trim_end_matches("0s") } else { &text };
         let text = if text.ends_with("h0m") { text.trim_end_matches("0m") } else { text };
@@ -90,7 +90,7 @@ impl GoDuration {
 
 impl From<GoDuration> for SignedDuration {
     fn from(duration: GoDuration) -> Self {
-        duration.get()
+        duration.as_signed()
     }
 }
 
@@ -107,14 +107,14 @@ impl FromStr for GoDuration {
     type Err = DurationError;
 
     fn from_str(text: &str) -> Result<Self, DurationError> {
-        parse(text)
+        parse_duration(text)
     }
 }
 
 /// One term is `digits [. digits] unit` with a digit on at least one side of the point.
-fn parse(text: &str) -> Result<GoDuration, DurationError> {
-    let syntax = || DurationError::Syntax(shortened(text));
-    let range = || DurationError::Range(shortened(text));
+fn parse_duration(text: &str) -> Result<GoDuration, DurationError> {
+    let syntax = || DurationError::Syntax(shorten_text(text));
+    let range = || DurationError::Range(shorten_text(text));
     let (negative, mut rest) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
         Some(b'+') => (false, &text[1..]),
@@ -128,9 +128,9 @@ fn parse(text: &str) -> Result<GoDuration, DurationError> {
     }
     let mut total: i128 = 0;
     while !rest.is_empty() {
-        let (whole, after) = digits(rest);
+        let (whole, after) = split_digits(rest);
         let (fraction, after) = match after.strip_prefix('.') {
-            Some(after) => digits(after),
+            Some(after) => split_digits(after),
             None => ("", after),
         };
         if whole.is_empty() && fraction.is_empty() {
@@ -147,7 +147,7 @@ fn parse(text: &str) -> Result<GoDuration, DurationError> {
             "s" => NANOS_PER_SECOND,
             "m" => 60 * NANOS_PER_SECOND,
             "h" => 3600 * NANOS_PER_SECOND,
-            unit => return Err(DurationError::Unit { text: shortened(text), unit: shortened(unit) }),
+            unit => return Err(DurationError::Unit { text: shorten_text(text), unit: shorten_text(unit) }),
         };
         // 19 digits hold every legal value; more are out of range whatever the unit, unless they are leading zeros.
         let whole = whole.trim_start_matches('0');
@@ -155,7 +155,7 @@ fn parse(text: &str) -> Result<GoDuration, DurationError> {
             return Err(range());
         }
         let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| syntax())? };
-        total += whole * nanos + part(fraction, nanos);
+        total += whole * nanos + fraction_nanos(fraction, nanos);
         if total > i128::from(i64::MAX) + i128::from(negative) {
             return Err(range());
         }
@@ -166,7 +166,7 @@ fn parse(text: &str) -> Result<GoDuration, DurationError> {
 
 /// A fraction of a unit in nanoseconds, cut off (not rounded) below one. Digits past the 18th cannot matter:
 /// the largest unit has 3.6 × 10¹² nanoseconds.
-fn part(fraction: &str, unit: i128) -> i128 {
+fn fraction_nanos(fraction: &str, unit: i128) -> i128 {
     let mut scale: i128 = 1;
     let mut value: i128 = 0;
     for digit in fraction.bytes().take(18) {
@@ -176,12 +176,12 @@ fn part(fraction: &str, unit: i128) -> i128 {
     value * unit / scale
 }
 
-fn digits(text: &str) -> (&str, &str) {
+fn split_digits(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
 
 /// Enough of the text to recognise it: a tenant may send 64 KiB.
-fn shortened(text: &str) -> String {
+fn shorten_text(text: &str) -> String {
     const LIMIT: usize = 40;
     let mut short: String = text.chars().take(LIMIT).collect();
     if short.len() < text.len() {
@@ -198,11 +198,11 @@ impl fmt::Display for GoDuration {
         let text = match nanos {
             0 => "0s".to_owned(),
             1..1_000 => format!("{sign}{nanos}ns"),
-            1_000..1_000_000 => format!("{sign}{}µs", decimal(nanos, 3)),
-            1_000_000..1_000_000_000 => format!("{sign}{}ms", decimal(nanos, 6)),
+            1_000..1_000_000 => format!("{sign}{}µs", format_decimal(nanos, 3)),
+            1_000_000..1_000_000_000 => format!("{sign}{}ms", format_decimal(nanos, 6)),
             _ => {
                 let minutes = nanos / 60_000_000_000;
-                let seconds = decimal(nanos % 60_000_000_000, 9);
+                let seconds = format_decimal(nanos % 60_000_000_000, 9);
                 match (minutes / 60, minutes % 60) {
                     (0, 0) => format!("{sign}{seconds}s"),
                     (0, minutes) => format!("{sign}{minutes}m{seconds}s"),
@@ -215,7 +215,7 @@ impl fmt::Display for GoDuration {
 }
 
 /// `value / 10^places` without trailing zeros.
-fn decimal(value: u64, places: u32) -> String {
+fn format_decimal(value: u64, places: u32) -> String {
     let unit = 10_u64.pow(places);
     let (whole, fraction) = (value / unit, value % unit);
     if fraction == 0 {

@@ -1,4 +1,4 @@
-//! Partial views of other people's kinds: only what we read or write, tolerant of everything else.
+//! Partial views of kinds that belong to other projects: only the fields that we read or write, tolerant of everything else.
 
 pub mod caas;
 pub mod cluster_api;

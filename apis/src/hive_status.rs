@@ -1,5 +1,5 @@
-//! What the hub-side provider reports of a ClusterClaim, in annotation [`ours::STATUS`](crate::names::ours::STATUS): Hive owns the
-//! claim's own status, and says nothing there of queues, pools, credentials or failures.
+//! Report of the hub-side provider about a ClusterClaim, in annotation [`ours::STATUS`](crate::names::ours::STATUS): Hive owns the claim's
+//! own status, and says nothing there of queues, pools, credentials or failures.
 //!
 //! One type for both ends: the provider writes it, the function reads it. It travels in an annotation that anybody with access to the pool's
 //! namespace can read, so it never holds a secret, nor a word of a log. Reading is forgiving: a field that cannot be read counts as
@@ -9,66 +9,70 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::account::Mode;
-use crate::lenient::{lenient, lenient_integer};
+use crate::lenient_serde::{lenient_integer, lenient_option};
 
-/// What the provider knows of one ClusterClaim. Everything is absent until it is known, and left out where it does not apply.
+/// Report on one ClusterClaim. A field is absent until it is known or if it does not apply.
 ///
-/// What Hive itself says on the claim (`spec.namespace`, its conditions, `status.lifetime`) is not repeated here.
+/// Hive's own fields of the claim (`spec.namespace`, conditions, `status.lifetime`) are not repeated here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HiveStatus {
     /// The pool that the claim names. Absent until the provider looked for it.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub pool: Option<PoolReport>,
 
-    /// Where the claim stands in the pool's queue. Only while it waits: no cluster is assigned to it.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    /// Position in the pool's queue. Only while no cluster is assigned.
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueReport>,
 
-    /// Where the next cluster for this claim comes from. Only while it waits.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    /// Source of the next cluster for this claim. Only while it waits.
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub supply: Option<Supply>,
 
     /// The ClusterDeployment that was assigned. Absent before.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub cluster_deployment: Option<ClusterDeploymentReport>,
 
     /// `status.powerState` of the ClusterDeployment, word for word, such as `Running`, `Hibernating` or `WaitingForNodes`.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub power_state: Option<String>,
 
     /// Whether the ClusterDeployment says that it belongs to this very claim (`spec.clusterPoolRef`). Absent before one is assigned.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub ownership: Option<Ownership>,
 
     /// URL of the cluster's API server.
-    #[serde(rename = "apiURL", deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "apiURL", deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub api_url: Option<String>,
 
     /// URL of the cluster's web console. May come minutes later than the credentials, or never.
-    #[serde(rename = "consoleURL", deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "consoleURL",
+        deserialize_with = "lenient_option",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub console_url: Option<String>,
 
     /// Version that the cluster runs, such as `4.20.3`.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 
     /// The published Secret. Present exactly while it is published; its revision is in annotation
     /// [`ours::CREDENTIALS_REVISION`](crate::names::ours::CREDENTIALS_REVISION) of the same object.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub credentials: Option<CredentialsReport>,
 
-    /// Why the credentials are not published; or, where they are, why they are not brought up to date. Absent when all is well.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    /// Reason why the credentials are not published or not up to date. Absent if they are.
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub blocking_reason: Option<BlockingReason>,
 
     /// The last provision of this pool that failed while the claim waited, or that of its own cluster; captured before Hive deletes the
     /// evidence.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub provision_failure: Option<ProvisionFailure>,
 
-    /// Why its cluster cannot be destroyed, while Hive tries in vain.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    /// Reason why its cluster cannot be destroyed, while Hive retries.
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub deprovision_failure: Option<DeprovisionFailure>,
 }
 
@@ -80,24 +84,24 @@ pub struct PoolReport {
     pub found: bool,
     /// Whether it is being deleted: then nothing is assigned any more.
     pub deleting: bool,
-    /// What is wrong with it, in the words of its conditions, shortened; absent when nothing is known to be.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    /// Problem of it, from its conditions, shortened; absent if none is known.
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// Where a claim stands in its pool's queue: an estimate, since Hive keeps no numbers.
+/// Position of a claim in its pool's queue: an estimate, since Hive keeps no numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct QueueReport {
     /// Place in the queue, from 1; among claims of the same second the last.
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub position: Option<i64>,
-    /// How many wait, this one included.
+    /// Number of waiting claims, this one included.
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub depth: Option<i64>,
 }
 
-/// Where the next cluster for a waiting claim comes from.
+/// Source of the next cluster for a waiting claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Supply {
     /// A running cluster is there; it is a matter of seconds.
@@ -142,19 +146,19 @@ pub struct CredentialsReport {
     pub secret_name: String,
     /// Whether it holds a password that is not empty.
     pub password_available: bool,
-    /// Whose credentials it holds, where they are not the admin's.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    /// Kind of its credentials, unless they are the admin's.
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
 }
 
-/// Why credentials are not published.
+/// Reason why credentials are not published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BlockingReason {
     /// One word.
     pub reason: Blocked,
     /// A sentence, without anything secret.
-    #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
@@ -189,7 +193,7 @@ impl Blocked {
         Self::OwnershipMismatch,
     ];
 
-    /// The word, as it is on the wire.
+    /// Wire form.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotAssigned => "NotAssigned",
@@ -214,7 +218,7 @@ pub struct ProvisionFailure {
     /// Hive's sentence, shortened and without secrets.
     pub message: String,
     /// When it was noticed.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub time: Option<Timestamp>,
 }
 
@@ -229,8 +233,8 @@ pub struct DeprovisionFailure {
 }
 
 impl HiveStatus {
-    /// Reads the annotation. What is no JSON object at all is an error, so that it can be said.
-    pub fn read(annotation: &str) -> Result<Self, serde_json::Error> {
+    /// Reads the annotation. Only a text that is not a JSON object is an error, so that it can be reported.
+    pub fn from_annotation(annotation: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(annotation)
     }
 
@@ -238,7 +242,7 @@ impl HiveStatus {
     ///
     /// # Errors
     /// None that is known: every field has a form in JSON.
-    pub fn write(&self) -> Result<String, serde_json::Error> {
+    pub fn to_annotation(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
 }
@@ -290,9 +294,9 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         for status in [full(), HiveStatus::default()] {
-            assert_eq!(HiveStatus::read(&status.write().unwrap()).unwrap(), status);
+            assert_eq!(HiveStatus::from_annotation(&status.to_annotation().unwrap()).unwrap(), status);
         }
-        assert_eq!(HiveStatus::default().write().unwrap(), "{}");
+        assert_eq!(HiveStatus::default().to_annotation().unwrap(), "{}");
         let written = serde_json::to_value(full()).unwrap();
         let names: Vec<_> = written.as_object().unwrap().keys().cloned().collect();
         assert_eq!(
@@ -321,9 +325,9 @@ mod tests {
             "supply": "Teleporting", "queue": { "position": 2.0, "depth": "many" }, "credentials": 5, "later": {},
             "blockingReason": { "reason": "NewWord" }, "version": "4.20.3", "pool": { "found": "yes" },
         });
-        let read = HiveStatus::read(&odd.to_string()).unwrap();
+        let read = HiveStatus::from_annotation(&odd.to_string()).unwrap();
         let queue = Some(QueueReport { position: Some(2), depth: None });
         assert_eq!(read, HiveStatus { queue, version: Some("4.20.3".into()), ..HiveStatus::default() });
-        assert!(HiveStatus::read("not json").is_err());
+        assert!(HiveStatus::from_annotation("not json").is_err());
     }
 }

@@ -1,10 +1,10 @@
-//! Hubs of claims with `template`: what a ProviderConfig says of the cluster that it leads to, and what the provider there tells.
+//! Hubs of claims with `template`: the settings on a ProviderConfig, and the facts that the provider on the hub reports.
 //!
-//! A platform owner adds a hub by a ProviderConfig with labels and annotations, and touches nothing else. What changes by itself (load,
-//! health, versions) comes from the hub, as [`Facts`].
+//! A platform owner adds a hub by a ProviderConfig with labels and annotations alone. Changing properties (load, health, versions) come
+//! from the hub, as [`Facts`].
 //!
-//! **Invariant:** a hub of which something cannot be read is left out and named, and hurts no other: what was meant as a limit would
-//! be none.
+//! **Invariant:** a hub with an unreadable setting is excluded and reported, and affects no other. An ignored setting could have been a
+//! limit.
 
 mod facts;
 mod kinds;
@@ -16,19 +16,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     catalogue::EVERYBODY,
+    collect,
     foreign::provider_config::ProviderConfig,
-    gather,
     names::{ObjectName, hub, ours},
     template::Backend,
 };
 
 pub use facts::{BackendFacts, CONFIG_MAP, ClassFacts, Facts, Health, KEY};
-pub use kinds::Kind;
-pub use mirror::{ConfigMap, GOOD_FOR, Known, Mirror, known};
+pub use kinds::ResourceKind;
+pub use mirror::{ConfigMap, GOOD_FOR, Known, Mirror, known_facts};
 pub use reason::{NoHub, Selected};
-pub use versions::{Version, Versions};
+pub use versions::{PartialVersion, Versions};
 
-/// What stands for the tenant in a namespace.
+/// Placeholder of the tenant in a namespace.
 pub const TENANT: &str = "{tenant}";
 /// The share of a hub that says nothing of its weight.
 pub const WEIGHT: u32 = 100;
@@ -40,37 +40,37 @@ pub struct Hub {
     pub name: String,
     /// Its labels, for selectors: region, zone, architecture, whatever else.
     pub labels: BTreeMap<String, String>,
-    /// What can be made on it.
+    /// Backends that it serves.
     pub backends: BTreeSet<Backend>,
     /// Whether it takes new claims.
     pub open: bool,
     /// The most clusters that it may hold; none: any number.
     pub max_clusters: Option<u32>,
-    /// How many percent of them are kept free.
+    /// Percentage of them that is kept free.
     pub reserved_percent: u32,
     /// The most clusters that may be in the making; none: any number.
     pub max_provisioning: Option<u32>,
-    /// How large a share of the claims it gets; 0: only what no other takes.
+    /// Share of the claims that it gets; 0: only claims that no other hub takes.
     pub weight: u32,
-    /// Whose claims it takes.
+    /// Tenants whose claims it accepts.
     pub tenants: Tenants,
-    /// What can be made on it; none: any version.
+    /// Supported versions; none: any.
     pub versions: Option<Versions>,
     /// Classes of nodes that it has; none: said by its facts, or any.
     pub classes: Option<BTreeSet<String>>,
     /// Zones in which it can make nodes; none: any.
     pub zones: Option<BTreeSet<String>>,
-    /// Where objects of a backend go, with [`TENANT`] in it where each tenant has a namespace of its own.
+    /// Namespace of each backend's objects, with [`TENANT`] in it if each tenant has a namespace of its own.
     pub namespaces: BTreeMap<Backend, String>,
     /// Namespace of published credentials; none: that of the function's input.
     pub credentials_namespace: Option<ObjectName>,
-    /// How many Objects go by the ProviderConfig. provider-kubernetes counts them.
+    /// Number of Objects that use the ProviderConfig, from provider-kubernetes.
     pub users: Option<u32>,
-    /// How many Objects one cluster takes, where it is not what the backend usually takes.
+    /// Objects per cluster, if not the backend's usual number.
     pub objects_per_cluster: BTreeMap<Backend, u32>,
 }
 
-/// Whose claims a hub takes.
+/// Tenants whose claims a hub accepts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tenants {
     /// Only theirs; none: everybody's.
@@ -83,7 +83,7 @@ pub struct Tenants {
 
 impl Tenants {
     /// Whether a tenant's claims are taken. A composite without a tenant is an administrator's, who may use any hub.
-    pub fn take(&self, tenant: Option<&str>) -> bool {
+    pub fn accepts_tenant(&self, tenant: Option<&str>) -> bool {
         let Some(tenant) = tenant else { return true };
         let among = |all: &BTreeSet<String>| all.contains(tenant) || all.contains(EVERYBODY);
         self.allow.as_ref().is_none_or(among)
@@ -92,16 +92,16 @@ impl Tenants {
     }
 }
 
-/// A hub that cannot be used: what is wrong with its ProviderConfig.
+/// Error in the ProviderConfig of a hub, which makes it unusable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flaw {
+pub struct HubFlaw {
     /// Name of the ProviderConfig.
     pub hub: String,
-    /// What, and what is expected.
+    /// The invalid setting and its expected form.
     pub why: String,
 }
 
-impl std::fmt::Display for Flaw {
+impl std::fmt::Display for HubFlaw {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.hub, self.why)
     }
@@ -109,21 +109,23 @@ impl std::fmt::Display for Flaw {
 
 impl Hub {
     /// Reads a ProviderConfig. None: it leads to no hub of ours, because it lacks the label.
-    pub fn read(config: &ProviderConfig) -> Option<Result<Self, Flaw>> {
+    pub fn from_provider_config(config: &ProviderConfig) -> Option<Result<Self, HubFlaw>> {
         let labels = &config.metadata.labels;
-        (labels.get(hub::HUB).map(String::as_str) == Some("true"))
-            .then(|| Reader(config).hub().map_err(|why| Flaw { hub: config.metadata.name.clone(), why }))
+        (labels.get(hub::HUB).map(String::as_str) == Some("true")).then(|| {
+            Reader(config).read_hub().map_err(|why| HubFlaw { hub: config.metadata.name.clone(), why })
+        })
     }
 
     /// Whether a backend's clusters can be made on it.
-    pub fn serves(&self, backend: Backend) -> bool {
+    pub fn serves_backend(&self, backend: Backend) -> bool {
         self.backends.contains(&backend)
     }
 
-    /// How many clusters the Objects that go by its ProviderConfig come to, rounded up: an estimate for a hub without facts. Every
-    /// Object counts, those that mirror facts as well.
-    pub fn estimate(&self, backend: Backend) -> Option<u32> {
-        let each = self.objects_per_cluster.get(&backend).copied().unwrap_or_else(|| objects(backend));
+    /// Estimates the number of clusters from the Objects that use its ProviderConfig, rounded up, for a hub without facts. Every Object
+    /// counts, those that mirror facts included.
+    pub fn estimate_clusters(&self, backend: Backend) -> Option<u32> {
+        let each =
+            self.objects_per_cluster.get(&backend).copied().unwrap_or_else(|| objects_per_cluster(backend));
         Some(self.users?.div_ceil(each))
     }
 
@@ -131,15 +133,19 @@ impl Hub {
     ///
     /// # Errors
     /// If with this tenant it becomes no name of a namespace.
-    pub fn namespace(&self, backend: Backend, tenant: Option<&str>) -> Option<Result<String, String>> {
+    pub fn resolve_namespace(
+        &self,
+        backend: Backend,
+        tenant: Option<&str>,
+    ) -> Option<Result<String, String>> {
         let pattern = self.namespaces.get(&backend)?;
-        Some(namespace(&pattern.replace(TENANT, tenant.unwrap_or("administrator"))))
+        Some(parse_namespace(&pattern.replace(TENANT, tenant.unwrap_or("administrator"))))
     }
 }
 
-/// How many Objects a cluster usually takes: its writer and its credentials, and a NodePool where nodes have objects of their own. Of what
-/// is watched beside them every cluster has a HostedCluster too.
-const fn objects(backend: Backend) -> u32 {
+/// Usual number of Objects of a cluster: its primary Object and its credentials, and a NodePool if nodes have their own objects. An OSAC
+/// cluster also has its watched HostedCluster.
+const fn objects_per_cluster(backend: Backend) -> u32 {
     match backend {
         Backend::HyperShift => 3,
         Backend::Osac => 4,
@@ -148,16 +154,16 @@ const fn objects(backend: Backend) -> u32 {
 }
 
 /// Every hub among ProviderConfigs by its name, and those that cannot be used. The order in which they come changes nothing.
-pub fn hubs<'a>(configs: impl IntoIterator<Item = &'a ProviderConfig>) -> (Vec<Hub>, Vec<Flaw>) {
+pub fn read_hubs<'a>(configs: impl IntoIterator<Item = &'a ProviderConfig>) -> (Vec<Hub>, Vec<HubFlaw>) {
     let (mut hubs, mut flaws) = (Vec::new(), Vec::new());
-    for read in configs.into_iter().filter_map(Hub::read) {
+    for read in configs.into_iter().filter_map(Hub::from_provider_config) {
         match read {
             Ok(hub) => hubs.push(hub),
             Err(flaw) => flaws.push(flaw),
         }
     }
-    gather::sort_few(&mut hubs, |a, b| a.name.cmp(&b.name));
-    gather::sort_few(&mut flaws, |a, b| a.hub.cmp(&b.hub));
+    collect::sort_few(&mut hubs, |a, b| a.name.cmp(&b.name));
+    collect::sort_few(&mut flaws, |a, b| a.hub.cmp(&b.hub));
     (hubs, flaws)
 }
 
@@ -165,34 +171,35 @@ pub fn hubs<'a>(configs: impl IntoIterator<Item = &'a ProviderConfig>) -> (Vec<H
 struct Reader<'a>(&'a ProviderConfig);
 
 impl Reader<'_> {
-    fn hub(&self) -> Result<Hub, String> {
+    fn read_hub(&self) -> Result<Hub, String> {
         let metadata = &self.0.metadata;
         Ok(Hub {
             name: metadata.name.clone(),
             labels: metadata.labels.clone(),
-            backends: self.backends()?,
-            open: self.flag(hub::SCHEDULABLE, true)? && metadata.deletion_timestamp.is_none(),
-            max_clusters: self.number(hub::MAX_CLUSTERS, u32::MAX)?,
-            reserved_percent: self.number(hub::RESERVED_PERCENT, 100)?.unwrap_or(0),
-            max_provisioning: self.number(hub::MAX_PROVISIONING, u32::MAX)?,
-            weight: self.number(hub::WEIGHT, 1000)?.unwrap_or(WEIGHT),
+            backends: self.read_backends()?,
+            open: self.read_flag(hub::SCHEDULABLE, true)? && metadata.deletion_timestamp.is_none(),
+            max_clusters: self.read_number(hub::MAX_CLUSTERS, u32::MAX)?,
+            reserved_percent: self.read_number(hub::RESERVED_PERCENT, 100)?.unwrap_or(0),
+            max_provisioning: self.read_number(hub::MAX_PROVISIONING, u32::MAX)?,
+            weight: self.read_number(hub::WEIGHT, 1000)?.unwrap_or(WEIGHT),
             tenants: Tenants {
-                allow: self.list(hub::TENANTS_ALLOW),
-                deny: self.list(hub::TENANTS_DENY).unwrap_or_default(),
+                allow: self.read_list(hub::TENANTS_ALLOW),
+                deny: self.read_list(hub::TENANTS_DENY).unwrap_or_default(),
                 dedicated: metadata.labels.get(hub::DEDICATED).cloned(),
             },
-            versions: self.read(hub::VERSIONS, Versions::parse)?,
-            classes: self.list(hub::CLASSES),
-            zones: self.list(hub::ZONES),
-            namespaces: self.by_backend(hub::NAMESPACE, |pattern| {
-                namespace(&pattern.replace(TENANT, "x")).map(|_| pattern.to_owned())
+            versions: self.read_annotation(hub::VERSIONS, Versions::parse)?,
+            classes: self.read_list(hub::CLASSES),
+            zones: self.read_list(hub::ZONES),
+            namespaces: self.read_by_backend(hub::NAMESPACE, |pattern| {
+                parse_namespace(&pattern.replace(TENANT, "x")).map(|_| pattern.to_owned())
             })?,
-            credentials_namespace: self.read(ours::CREDENTIALS_NAMESPACE, |text| {
-                namespace(text).and_then(|name| ObjectName::try_from(name).map_err(|error| error.to_string()))
+            credentials_namespace: self.read_annotation(ours::CREDENTIALS_NAMESPACE, |text| {
+                parse_namespace(text)
+                    .and_then(|name| ObjectName::try_from(name).map_err(|error| error.to_string()))
             })?,
             users: self.0.status.users.and_then(|users| u32::try_from(users).ok()),
-            objects_per_cluster: self.by_backend(hub::OBJECTS_PER_CLUSTER, |text| {
-                whole(text, u32::MAX).and_then(|number| match number {
+            objects_per_cluster: self.read_by_backend(hub::OBJECTS_PER_CLUSTER, |text| {
+                parse_number(text, u32::MAX).and_then(|number| match number {
                     0 => Err("must be at least 1".to_owned()),
                     number => Ok(number),
                 })
@@ -200,10 +207,10 @@ impl Reader<'_> {
         })
     }
 
-    fn backends(&self) -> Result<BTreeSet<Backend>, String> {
+    fn read_backends(&self) -> Result<BTreeSet<Backend>, String> {
         let mut served = BTreeSet::new();
         for backend in Backend::ALL {
-            if self.flag(&format!("{}{backend}", hub::BACKEND), false)? {
+            if self.read_flag(&format!("{}{backend}", hub::BACKEND), false)? {
                 served.insert(backend);
             }
         }
@@ -211,7 +218,7 @@ impl Reader<'_> {
     }
 
     /// A label that is `true` or `false`.
-    fn flag(&self, key: &str, default: bool) -> Result<bool, String> {
+    fn read_flag(&self, key: &str, default: bool) -> Result<bool, String> {
         match self.0.metadata.labels.get(key).map(String::as_str) {
             None => Ok(default),
             Some("true") => Ok(true),
@@ -221,37 +228,41 @@ impl Reader<'_> {
     }
 
     /// An annotation, through what reads its text.
-    fn read<T>(&self, key: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>, String> {
+    fn read_annotation<T>(
+        &self,
+        key: &str,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Option<T>, String> {
         let wrong = |text: &str, why: String| format!("annotation {key} is {text:?}: {why}");
         self.0.metadata.annotation(key).map(|text| read(text).map_err(|why| wrong(text, why))).transpose()
     }
 
-    fn number(&self, key: &str, max: u32) -> Result<Option<u32>, String> {
-        self.read(key, |text| whole(text, max))
+    fn read_number(&self, key: &str, max: u32) -> Result<Option<u32>, String> {
+        self.read_annotation(key, |text| parse_number(text, max))
     }
 
-    fn by_backend<T>(
+    fn read_by_backend<T>(
         &self,
         prefix: &str,
         read: impl Fn(&str) -> Result<T, String>,
     ) -> Result<BTreeMap<Backend, T>, String> {
         let mut all = BTreeMap::new();
         for backend in Backend::ALL {
-            if let Some(value) = self.read(&format!("{prefix}{backend}"), &read)? {
+            if let Some(value) = self.read_annotation(&format!("{prefix}{backend}"), &read)? {
                 all.insert(backend, value);
             }
         }
         Ok(all)
     }
 
-    /// An annotation with commas. One that is there and empty is an empty list, which is not the same as none.
-    fn list(&self, key: &str) -> Option<BTreeSet<String>> {
+    /// Reads a comma-separated annotation. An empty annotation is an empty list, which differs from none.
+    fn read_list(&self, key: &str) -> Option<BTreeSet<String>> {
         let parts = self.0.metadata.annotation(key)?.split(',').map(str::trim);
-        Some(gather::set(parts.filter(|part| !part.is_empty()).map(str::to_owned)))
+        Some(collect::to_set(parts.filter(|part| !part.is_empty()).map(str::to_owned)))
     }
 }
 
-fn whole(text: &str, max: u32) -> Result<u32, String> {
+fn parse_number(text: &str, max: u32) -> Result<u32, String> {
     let number = text.trim().parse().ok().filter(|number| *number <= max);
     number.ok_or_else(|| match max {
         u32::MAX => "it must be a whole number".to_owned(),
@@ -259,7 +270,7 @@ fn whole(text: &str, max: u32) -> Result<u32, String> {
     })
 }
 
-fn namespace(text: &str) -> Result<String, String> {
+fn parse_namespace(text: &str) -> Result<String, String> {
     let fits = text.len() <= 63 && !text.contains('.') && ObjectName::try_from(text).is_ok();
     let wrong =
         || format!("{text:?} is no name of a namespace: lower-case letters, digits and -, at most 63");

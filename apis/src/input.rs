@@ -105,7 +105,7 @@ pub struct Input {
 }
 
 /// The schema of the input, without what makes an object of it.
-pub fn schema() -> Schema {
+pub fn build_schema() -> Schema {
     schemars::schema_for!(Input)
 }
 
@@ -161,46 +161,49 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// How long a cluster may take where nobody says.
+    /// Default provision timeout.
     pub const PROVISION_TIMEOUT: GoDuration = GoDuration::from_hours(4);
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Input::default().settings()
+        Input::default().to_settings()
     }
 }
 
 impl Input {
     /// Fills in what is not set. An empty name counts as not set, and so does a span that is not positive, since neither can be
     /// meant. A default above its maximum counts as that maximum.
-    pub fn settings(&self) -> Settings {
+    pub fn to_settings(&self) -> Settings {
         let defaults = self.defaults.unwrap_or_default();
         let maxima = self.maxima.unwrap_or_default();
-        let max_lifetime = positive(maxima.lifetime);
-        let max_provision_timeout = positive(maxima.provision_timeout);
-        let own_timeout = positive(defaults.provision_timeout);
+        let max_lifetime = only_positive(maxima.lifetime);
+        let max_provision_timeout = only_positive(maxima.provision_timeout);
+        let own_timeout = only_positive(defaults.provision_timeout);
         let default_provision_timeout =
             at_most(own_timeout.unwrap_or(Settings::PROVISION_TIMEOUT), max_provision_timeout);
         // A maximum is told as well: what was not told at birth does not hold later.
-        let told = own_timeout.is_some() || max_provision_timeout.is_some();
+        let is_reported = own_timeout.is_some() || max_provision_timeout.is_some();
         Settings {
-            environment_config: name(self.environment_config.as_ref(), "envcfg"),
-            provider_config: name(self.provider_config.as_ref(), "testplatform-kubernetes-provider-config"),
-            namespace: name(self.namespace.as_ref(), "ephemeral-cluster"),
-            credentials_namespace: name(self.credentials_namespace.as_ref(), "ephemeral-cluster"),
-            connection_secret_namespace: name(
+            environment_config: name_or_default(self.environment_config.as_ref(), "envcfg"),
+            provider_config: name_or_default(
+                self.provider_config.as_ref(),
+                "testplatform-kubernetes-provider-config",
+            ),
+            namespace: name_or_default(self.namespace.as_ref(), "ephemeral-cluster"),
+            credentials_namespace: name_or_default(self.credentials_namespace.as_ref(), "ephemeral-cluster"),
+            connection_secret_namespace: name_or_default(
                 self.connection_secret_namespace.as_ref(),
                 "crossplane-connections",
             ),
-            pools: name(self.pools.as_ref(), "testplatform-pools"),
+            pools: name_or_default(self.pools.as_ref(), "testplatform-pools"),
             quotas_for_ci_operator: self.quotas_for_ci_operator.unwrap_or(false),
             both_flavours: self.both_flavours.unwrap_or(false),
-            ttl: positive(self.ttl).map(|ttl| ttl.max(GoDuration::from_secs(1))),
-            hub_max_lifetime: positive(self.hub_max_lifetime).unwrap_or(GoDuration::from_hours(2)),
-            default_lifetime: positive(defaults.lifetime).map(|span| at_most(span, max_lifetime)),
+            ttl: only_positive(self.ttl).map(|ttl| ttl.max(GoDuration::from_secs(1))),
+            hub_max_lifetime: only_positive(self.hub_max_lifetime).unwrap_or(GoDuration::from_hours(2)),
+            default_lifetime: only_positive(defaults.lifetime).map(|span| at_most(span, max_lifetime)),
             default_provision_timeout,
-            told_provision_timeout: told.then_some(default_provision_timeout),
+            told_provision_timeout: is_reported.then_some(default_provision_timeout),
             max_lifetime,
             max_provision_timeout,
             spaces: self.spaces.clone().unwrap_or_default(),
@@ -208,11 +211,11 @@ impl Input {
     }
 }
 
-fn name(given: Option<&String>, otherwise: &str) -> String {
+fn name_or_default(given: Option<&String>, otherwise: &str) -> String {
     given.map(|name| name.trim()).filter(|name| !name.is_empty()).unwrap_or(otherwise).to_owned()
 }
 
-fn positive(span: Option<GoDuration>) -> Option<GoDuration> {
+fn only_positive(span: Option<GoDuration>) -> Option<GoDuration> {
     span.filter(|span| *span > GoDuration::ZERO)
 }
 

@@ -9,19 +9,19 @@ use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::{Error, Map, Value};
 
 /// Reads a value.
-pub fn read<T: for<'a> Deserialize<'a>>(value: Value) -> Result<T, Error> {
+pub fn read_value<T: for<'a> Deserialize<'a>>(value: Value) -> Result<T, Error> {
     T::deserialize(Json(value))
 }
 
 /// Reads a text.
 pub fn read_text<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T, Error> {
-    read(serde_json::from_str(text)?)
+    read_value(serde_json::from_str(text)?)
 }
 
 struct Json(Value);
 
 impl Json {
-    fn pair((key, value): (String, Value)) -> (String, Self) {
+    fn pair_entry((key, value): (String, Value)) -> (String, Self) {
         (key, Self(value))
     }
 }
@@ -34,8 +34,8 @@ impl IntoDeserializer<'_, Error> for Json {
     }
 }
 
-fn fields<'de, V: Visitor<'de>>(members: Map<String, Value>, visitor: V) -> Result<V::Value, Error> {
-    let pair: fn((String, Value)) -> (String, Json) = Json::pair;
+fn visit_members<'de, V: Visitor<'de>>(members: Map<String, Value>, visitor: V) -> Result<V::Value, Error> {
+    let pair: fn((String, Value)) -> (String, Json) = Json::pair_entry;
     let mut fields = MapDeserializer::new(members.into_iter().map(pair));
     let value = visitor.visit_map(&mut fields)?;
     fields.end()?;
@@ -74,7 +74,7 @@ impl<'de> Deserializer<'de> for Json {
                 items.end()?;
                 Ok(value)
             }
-            Value::Object(members) => fields(members, visitor),
+            Value::Object(members) => visit_members(members, visitor),
         }
     }
 
@@ -85,7 +85,7 @@ impl<'de> Deserializer<'de> for Json {
         visitor: V,
     ) -> Result<V::Value, Error> {
         match self.0 {
-            Value::Object(members) => fields(members, visitor),
+            Value::Object(members) => visit_members(members, visitor),
             other => Err(no_struct(&other, &visitor)),
         }
     }
@@ -180,7 +180,7 @@ mod tests {
             json!(7.5),
         ] {
             let theirs = serde_json::from_value::<Read>(value.clone()).map_err(|e| e.to_string());
-            let ours = read::<Read>(value.clone()).map_err(|e| e.to_string());
+            let ours = read_value::<Read>(value.clone()).map_err(|e| e.to_string());
             assert_eq!(ours, theirs, "{value}");
         }
     }
@@ -192,7 +192,7 @@ mod tests {
             serde_json::from_value::<Read>(json!(["a", 1, null, [], {}, null])).is_ok(),
             "serde's derive takes it"
         );
-        let error = read::<Read>(list).unwrap_err().to_string();
+        let error = read_value::<Read>(list).unwrap_err().to_string();
         assert_eq!(error, "invalid type: sequence, expected struct Read");
         assert!(read_text::<Read>("[").is_err());
     }

@@ -1,7 +1,7 @@
 //! Types of the `TestPlatformCluster` API: claim, pool, status and the function's input, their schemas and the XRD made from
 //! them; and partial views of the kinds around it.
 //!
-//! **Invariant:** no I/O, no clock, no Kubernetes client. Whatever a tenant writes, reading it here never panics.
+//! **Invariant:** no I/O, no clock, no Kubernetes client. No input of a tenant makes these parsers panic.
 
 pub mod account;
 pub mod bundle;
@@ -11,16 +11,16 @@ pub mod ci_operator;
 pub mod claim;
 pub mod cleanup;
 pub mod cloud;
+pub mod collect;
 pub mod condition;
 pub mod crd;
 pub mod duration;
 pub mod foreign;
-pub mod gather;
 pub mod hive_status;
 pub mod hub;
 pub mod input;
 pub mod json;
-mod lenient;
+mod lenient_serde;
 pub mod names;
 pub mod offer;
 pub mod output;

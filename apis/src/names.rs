@@ -2,7 +2,7 @@
 
 mod shortened;
 
-pub use shortened::{name_within, shortened};
+pub use shortened::{name_within, shorten_name};
 
 use std::fmt;
 
@@ -28,12 +28,12 @@ pub mod ours {
     pub const DEFAULT_LIFETIME: &str = "testplatform.ci.openshift.org/default-lifetime";
     /// Label of the EnvironmentConfigs that are the catalogue of templates: `"true"`.
     pub const CATALOGUE: &str = "testplatform.ci.openshift.org/catalogue";
-    /// On the writer Object of a cluster by template: what was asked for, JSON, see
-    /// [`Effective`](crate::template::effective::Effective). What may not change is compared with it; `status.effective` is a copy.
+    /// On the primary Object of a cluster by template: the requested state, JSON, see [`Effective`](crate::template::effective::Effective).
+    /// Immutable fields are compared with it; `status.effective` is a copy.
     pub const EFFECTIVE: &str = "testplatform.ci.openshift.org/effective";
-    /// On the same, while it differs from that: what was asked for when the hub last took what was asked for, JSON. Where the hub refuses
-    /// what came after, the claim goes on from there.
-    pub const TAKEN: &str = "testplatform.ci.openshift.org/taken";
+    /// On the same, while it differs from that: the last requested state that the hub accepted, JSON. If the hub refuses a later one, the
+    /// claim continues from this.
+    pub const LAST_ACCEPTED: &str = "testplatform.ci.openshift.org/taken";
     /// On the Object of what comes ahead of a cluster by template: the template by which it was asked for.
     pub const TEMPLATE: &str = "testplatform.ci.openshift.org/template";
     /// On writer Object and `credentials` of a cluster that goes to another release: template and version from which it goes, with `/` between.
@@ -69,14 +69,14 @@ pub mod ours {
     pub const ENDING: &str = "testplatform.ci.openshift.org/ending";
     /// On the `credentials` Object while its connection Secret is lost: a time that moves on, which makes provider-kubernetes write it
     /// again.
-    pub const READ_AGAIN: &str = "testplatform.ci.openshift.org/read-again";
-    /// On the same while the kubeconfig may not be read, or not be written here: since when, RFC 3339. What Synced says in other words has
-    /// another time.
+    pub const REFRESH_REQUESTED_AT: &str = "testplatform.ci.openshift.org/read-again";
+    /// On the same while the kubeconfig may not be read, or not be written here: since when, RFC 3339. A changed message of Synced changes
+    /// this time.
     pub const WITHHELD_SINCE: &str = "testplatform.ci.openshift.org/withheld-since";
     /// On the remote object, copied onto the `credentials` Object: revision of the published Secret.
     pub const CREDENTIALS_REVISION: &str = "testplatform.ci.openshift.org/credentials-revision";
     /// On the remote object: that not the admin's credentials are to be published, but those of a ServiceAccount, JSON; see
-    /// [`Wish`](crate::account::Wish). What cannot be understood means that nothing may be published.
+    /// [`AccessRequest`](crate::account::AccessRequest). An invalid annotation means that nothing may be published.
     pub const CREDENTIALS_WISH: &str = "testplatform.ci.openshift.org/credentials-wish";
     /// On the EphemeralCluster: `ServiceAccount` once what is published is not the admin's; written by the hub-side provider. Of other kinds the
     /// same is in [`STATUS`].
@@ -122,13 +122,14 @@ pub mod ours {
     pub const BYOC: &str = "testplatform.ci.openshift.org/byoc-asked";
     /// On the writer, and on `credentials`: that the cluster was asked for with bundles, see [`bundle`](crate::bundle). On the Object that looks at
     /// their ConfigMap at the end: that the hub had it.
-    pub const BUNDLES_ASKED: &str = "testplatform.ci.openshift.org/bundles-asked";
-    /// On a claim, or a composite in a tenant's namespace: who asked for it, or changed it, last. Whoever grants rights to clouds by it has it
-    /// set by an admission policy. Crossplane copies it onto the composite.
+    pub const BUNDLES_REQUESTED: &str = "testplatform.ci.openshift.org/bundles-asked";
+    /// On a claim, or a composite in a tenant's namespace: user who last requested or changed it. An admission policy must set it if it
+    /// grants access to clouds. Crossplane copies it onto the composite.
     pub const REQUESTED_BY: &str = "testplatform.ci.openshift.org/requested-by";
     /// On the same: a number. Another one than before has the cluster's credential of its cloud rotated.
     pub const CLOUD_CREDENTIAL_GENERATION: &str = "testplatform.ci.openshift.org/cloud-credential-generation";
-    /// On the ConfigMap in that namespace: what became of the Secrets that are carried there, see [`Report`](crate::byoc::Report).
+    /// On the ConfigMap in that namespace: what became of the Secrets that are carried there, see
+    /// [`SecretSyncReport`](crate::byoc::SecretSyncReport).
     pub const BYOC_REPORT: &str = "testplatform.ci.openshift.org/byoc-report";
     /// On a claim, or a composite in a tenant's namespace: since when nobody needs its cluster, RFC 3339 in whole seconds, and before that which
     /// runs it belongs to; see [`cleanup`](crate::cleanup). Crossplane copies it onto the composite.
@@ -143,7 +144,7 @@ pub mod ours {
     /// that, with `/` between, the uid of the TestCluster that wrote it.
     pub const TAKE_OVER: &str = "testplatform.ci.openshift.org/take-over";
     /// On the Objects of a TestCluster that has taken a cluster over: its ProviderConfig, namespace, name and uid, with `/` between.
-    pub const TAKEN_OVER: &str = "testplatform.ci.openshift.org/taken-over";
+    pub const TRANSFERRED_FROM: &str = "testplatform.ci.openshift.org/taken-over";
     /// On the same Objects, and on those by which it watches the cluster before: when the claim had its kubeconfig.
     pub const IN_USE_SINCE: &str = "testplatform.ci.openshift.org/in-use-since";
     /// On the remote object: uid of the Konflux cluster whose composite was found to own it, which is the uid of its namespace `kube-system`.
@@ -167,17 +168,17 @@ pub mod hub {
     pub const HUB: &str = "testplatform.ci.openshift.org/hub";
     /// Begins the label for each backend that the hub serves; the backend's word follows, and the value is `true`.
     pub const BACKEND: &str = "testplatform.ci.openshift.org/backend.";
-    /// Label: `false` closes the hub to new claims. Those that it has are not touched.
+    /// Label: `false` closes the hub to new claims. Its current claims stay.
     pub const SCHEDULABLE: &str = "testplatform.ci.openshift.org/schedulable";
     /// Label: the only tenant that is let onto the hub.
     pub const DEDICATED: &str = "testplatform.ci.openshift.org/dedicated";
     /// The most clusters that it may hold.
     pub const MAX_CLUSTERS: &str = "testplatform.ci.openshift.org/max-clusters";
-    /// How many percent of them are kept free.
+    /// Percentage of them that is kept free.
     pub const RESERVED_PERCENT: &str = "testplatform.ci.openshift.org/reserved-percent";
     /// The most clusters that may be in the making at a time.
     pub const MAX_PROVISIONING: &str = "testplatform.ci.openshift.org/max-provisioning";
-    /// How large a share of the claims it gets; 0: only what no other takes.
+    /// Share of the claims that it gets; 0: only claims that no other hub takes.
     pub const WEIGHT: &str = "testplatform.ci.openshift.org/weight";
     /// Namespaces whose claims are let onto it, with commas between.
     pub const TENANTS_ALLOW: &str = "testplatform.ci.openshift.org/tenants-allow";
@@ -217,8 +218,7 @@ pub mod ephemeral_cluster {
     pub const LABEL: &str = "ci.openshift.io/ephemeral-cluster";
 }
 
-/// What ci-operator and the job on a build cluster are known by. Source: openshift/ci-tools, package
-/// `ephemeralcluster`, and ci-operator.
+/// Names and labels of ci-operator and its job on a build cluster. Source: openshift/ci-tools, package `ephemeralcluster`, and ci-operator.
 pub mod ci_operator {
     /// Label of ci-operator's namespace: name of the ProwJob.
     pub const JOB_ID: &str = "ci.openshift.io/jobid";
@@ -242,7 +242,7 @@ pub mod crossplane {
     pub const EXTERNAL_CREATE_PENDING: &str = "crossplane.io/external-create-pending";
     /// Written by a provider after it created the external resource.
     pub const EXTERNAL_CREATE_SUCCEEDED: &str = "crossplane.io/external-create-succeeded";
-    /// What the external resource is called.
+    /// Name of the external resource.
     pub const EXTERNAL_NAME: &str = "crossplane.io/external-name";
     /// Finalizer of a managed resource.
     pub const FINALIZER: &str = "finalizer.managedresource.crossplane.io";
@@ -256,7 +256,7 @@ pub mod keys {
     pub const KUBEADMIN_PASSWORD: &str = "kubeAdminPassword";
 }
 
-/// Why a text is not the name that it should be.
+/// Error of an invalid name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not {expected}")]
 pub struct InvalidName {

@@ -1,4 +1,4 @@
-//! What may be asked for: the text in ConfigMap [`CONFIG_MAP`], made of the catalogues of templates and pools for everybody to read.
+//! Offers to tenants: the text in ConfigMap [`CONFIG_MAP`], generated from the catalogues of templates and pools for everybody to read.
 //!
 //! `cargo xpkg generate offers` writes it, `kubectl testplatform offers` reads it. The two need not be of one version: a reader passes
 //! over what it does not know, and a format that means something else has another [`FORMAT`].
@@ -22,7 +22,7 @@ pub const CONFIG_MAP: &str = "testplatform-offers";
 pub const NAMESPACE: &str = "crossplane-system";
 /// Key in it, with all offers as YAML.
 pub const KEY: &str = "offers";
-/// What the text means. It changes only when a reader that does not know of it would be misled.
+/// Version of the format. It changes only when an older reader would be misled.
 pub const FORMAT: u32 = 1;
 /// The most bytes of the whole ConfigMap as JSON. A ConfigMap holds 1 MiB, but `kubectl apply` repeats all of it in an annotation, and
 /// the annotations of an object have 256 KiB (Kubernetes, `TotalAnnotationSizeLimitB`); the rest is left to those of others.
@@ -138,7 +138,7 @@ pub struct OfferedClass {
 }
 
 /// The JSON schema of the text.
-pub fn schema() -> Schema {
+pub fn build_schema() -> Schema {
     schemars::schema_for!(Offers)
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::claim::AT_LEAST_A_MINUTE;
 use crate::duration::GoDuration;
 pub use crate::pool_status::TestPlatformClusterPoolStatus;
-pub use platform::{ONE_PLATFORM, Platform, PlatformKind};
+pub use platform::{ONE_PLATFORM, PlatformKind, PoolPlatform};
 pub use schedule::{Day, Schedule, Sizing, TIME_OF_DAY_RULE, TIMES_DIFFER, Window};
 
 /// Kind of the composite, which is cluster-scoped and has no claim.
@@ -129,32 +129,32 @@ pub struct TestPlatformClusterPoolSpec {
     pub base_domain: String,
 
     /// The ClusterImageSet on the hub that says which release is installed.
-    pub image_set_ref: NameRef,
+    pub image_set_ref: LocalObjectReference,
 
     /// Secret with the pull secret, key .dockerconfigjson, in the pool's namespace. If not set, Hive's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pull_secret_ref: Option<NameRef>,
+    pub pull_secret_ref: Option<LocalObjectReference>,
 
     /// Secret with the credentials for the cloud, in the pool's namespace. To rotate them make a Secret of another name and change this; see
     /// credentialsRotation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub credentials_ref: Option<NameRef>,
+    pub credentials_ref: Option<LocalObjectReference>,
 
     /// Secret with an install-config.yaml from which those of the clusters are made, in the pool's namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub install_config_template_ref: Option<NameRef>,
+    pub install_config_template_ref: Option<LocalObjectReference>,
 
     /// Whether Hive leaves the machine pools to the install-config. If not set, true with an install-config template, else false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip_machine_pools: Option<bool>,
 
     /// Where the clusters are installed: exactly one of the clouds for which Hive builds pools.
-    pub platform: Platform,
+    pub platform: PoolPlatform,
 
     /// ClusterDeploymentCustomizations in the pool's namespace, one for each cluster at a time. They limit how many clusters there can be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1000))]
-    pub inventory: Vec<NameRef>,
+    pub inventory: Vec<LocalObjectReference>,
 
     /// Labels of the ClusterPool, by which ci-operator and catalogues find it: product, version, architecture, cloud, owner and others.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -193,13 +193,13 @@ impl TestPlatformClusterPoolSpec {
     /// If it is not what the schema demands.
     #[inline(never)]
     pub fn read(raw: serde_json::Value) -> Result<Self, serde_json::Error> {
-        crate::json::read(raw)
+        crate::json::read_value(raw)
     }
 }
 
 /// A reference by name.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NameRef {
+pub struct LocalObjectReference {
     /// Its name.
     #[schemars(length(min = 1, max = 253))]
     pub name: String,

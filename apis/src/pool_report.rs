@@ -1,10 +1,10 @@
-//! What function and hub-side provider tell each other about a ClusterPool, in annotations of it: the function asks in
+//! Exchange between function and hub-side provider about a ClusterPool, in annotations of it: the function asks in
 //! [`ours::POOL_REQUEST`](crate::names::ours::POOL_REQUEST), the provider answers in
 //! [`ours::POOL_STATUS`](crate::names::ours::POOL_STATUS).
 //!
-//! **Invariant:** `spec.size` and `spec.runningCount` have one writer, the function. The provider never writes the pool's spec: what it needs
-//! for a refresh or a rotation it asks for as [`Ceiling`], and the function renders the smaller of that and what the schedule says. So nothing
-//! can fight over a number, and with the provider away the last word stands until it is back.
+//! **Invariant:** `spec.size` and `spec.runningCount` have one writer, the function. The provider never writes the pool's spec. It requests
+//! a limit for a refresh or rotation as [`Ceiling`], and the function renders the smaller of that and the schedule's size. So no two
+//! writers compete for a number. While the provider is down, its last request stays in effect.
 //!
 //! Anybody with access to the pool's namespace can read annotations, so they never hold a secret. Reading is forgiving.
 
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::lenient::{lenient, lenient_integer};
+use crate::lenient_serde::{lenient_integer, lenient_option};
 use crate::pool::{OnArtifactChange, RotationMode};
 use crate::pool_status::PoolFailure;
 
@@ -24,13 +24,13 @@ pub struct PoolRequest {
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub size: Option<i64>,
     /// A refresh that is asked for.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub refresh: Option<RefreshRequest>,
     /// What happens when the release of the ClusterImageSet changes.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub on_artifact_change: Option<OnArtifactChange>,
     /// The credentials that are to be used.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub credentials: Option<CredentialsRequest>,
 }
 
@@ -60,16 +60,16 @@ pub struct CredentialsRequest {
 #[serde(rename_all = "camelCase", default)]
 pub struct PoolStatus {
     /// What the pool may be at most for now. Absent: what it is asked to be.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<Ceiling>,
     /// The refresh that is under way, or was the last.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub refresh: Option<RefreshReport>,
     /// What is under the names that the pool refers to.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Artifacts>,
     /// The change of credentials that is under way, or was the last.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub rotation: Option<RotationReport>,
     /// How many clusters are claimed.
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
@@ -78,10 +78,10 @@ pub struct PoolStatus {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub namesakes: Vec<String>,
     /// The last installation that failed.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub last_provision_failure: Option<PoolFailure>,
     /// Whether a cluster that is younger than that failure was installed, whatever became of it. Absent: none, or nobody looked.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub provision_failure_overcome: Option<bool>,
 }
 
@@ -105,11 +105,11 @@ pub struct RefreshReport {
     /// How far it is.
     pub phase: RefreshPhase,
     /// When it was taken up.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
     /// When the youngest cluster was made that was there then, by the hub's clock: it and what is older is to be replaced. Absent: what is older than
     /// `startedAt`, as of a provider that did not know that the clocks differ.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub youngest: Option<Timestamp>,
     /// How many are still to be replaced.
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
@@ -119,13 +119,13 @@ pub struct RefreshReport {
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub before: Option<i64>,
     /// Of one that nobody asked for by a nonce: the nonce that was there then. It is done with it.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub along: Option<String>,
 }
 
 impl RefreshReport {
     /// Whether it is what this nonce asks for.
-    pub fn covers(&self, nonce: &str) -> bool {
+    pub fn covers_nonce(&self, nonce: &str) -> bool {
         self.nonce == nonce || self.along.as_deref() == Some(nonce)
     }
 }
@@ -148,7 +148,7 @@ pub enum RefreshPhase {
 
 impl RefreshPhase {
     /// Whether nothing more happens.
-    pub const fn over(self) -> bool {
+    pub const fn is_over(self) -> bool {
         match self {
             Self::Done | Self::Stalled => true,
             Self::Settling | Self::Down | Self::Up => false,
@@ -177,14 +177,14 @@ pub struct RotationReport {
     /// How far it is.
     pub phase: RotationPhase,
     /// When the pool was first seen to use it: a cluster that is older was made with another.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
     /// Hive's hash of the pool's spec, from the youngest cluster that was seen while those that are used were used.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub spec_hash: Option<String>,
     /// The same while those before them were used. Hive reads a pool once and makes all that it lacks: a cluster with this hash was made with
     /// another Secret, though it is younger than `since`.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub spec_hash_before: Option<String>,
     /// The older clusters, the first fifty by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -216,17 +216,17 @@ impl PoolRequest {
     ///
     /// # Errors
     /// None that is known: every field has a form in JSON.
-    pub fn write(&self) -> Result<String, serde_json::Error> {
+    pub fn to_annotation(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
 }
 
 impl PoolStatus {
-    /// Reads the annotation. What is no JSON object at all is an error, so that it can be said.
+    /// Reads the annotation. Only a text that is not a JSON object is an error, so that it can be reported.
     ///
     /// # Errors
     /// If the text is no JSON object.
-    pub fn read(annotation: &str) -> Result<Self, serde_json::Error> {
+    pub fn from_annotation(annotation: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(annotation)
     }
 
@@ -234,7 +234,7 @@ impl PoolStatus {
     ///
     /// # Errors
     /// None that is known: every field has a form in JSON.
-    pub fn write(&self) -> Result<String, serde_json::Error> {
+    pub fn to_annotation(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
 }

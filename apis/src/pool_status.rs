@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::lenient::{lenient, lenient_integer};
+use crate::lenient_serde::{lenient_integer, lenient_option};
 use crate::pool_report::{RefreshPhase, RotationPhase};
 
 /// Where a pool stands. Everything is absent until it is known.
@@ -15,16 +15,16 @@ pub struct TestPlatformClusterPoolStatus {
     /// Degraded: it is there and cannot do its work. Draining: it is going, and held until its last claimed cluster is given back.
     /// Drained: it is gone, as asked.
     #[schemars(with = "PoolPhase")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub phase: Option<PoolPhase>,
     /// One sentence on what is happening or what went wrong, and what can be done about it.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The ClusterPool on the hub.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub pool: Option<PoolPlace>,
     /// The hub.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub hub: Option<PoolHub>,
     /// How many clusters there are that nobody has claimed, those being installed and broken ones included.
     #[schemars(range(min = 0))]
@@ -50,19 +50,19 @@ pub struct TestPlatformClusterPoolStatus {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claimed_clusters: Vec<String>,
     /// How far the clusters that nobody has claimed are what the pool says now.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub rollout: Option<Rollout>,
     /// Which part of the schedule holds.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub schedule: Option<ScheduleStatus>,
     /// How far the last refresh is.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub refresh: Option<RefreshStatus>,
     /// How far the last change of credentials is.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub rotation: Option<RotationStatus>,
     /// The last installation that failed. Kept when Hive has replaced the cluster.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub last_provision_failure: Option<PoolFailure>,
 }
 
@@ -108,10 +108,10 @@ impl std::fmt::Display for PoolPhase {
 #[serde(rename_all = "camelCase", default)]
 pub struct PoolHub {
     /// Name of the hub, which is the name of the ProviderConfig that leads to it.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Why this hub was chosen, as one CamelCase word.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -145,11 +145,11 @@ pub struct Rollout {
 #[serde(rename_all = "camelCase", default)]
 pub struct ScheduleStatus {
     /// Name of the window; absent outside all windows.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub active_window: Option<String>,
     /// When another part begins (RFC 3339, UTC).
     #[schemars(with = "String")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub next_transition: Option<Timestamp>,
 }
 
@@ -158,11 +158,11 @@ pub struct ScheduleStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct RefreshStatus {
     /// The nonce that asked for it.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
     /// How far it is. Absent while nobody has taken it up.
     #[schemars(with = "RefreshPhase")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub phase: Option<RefreshPhase>,
     /// How many clusters are still to be replaced.
     #[schemars(range(min = 0))]
@@ -175,11 +175,11 @@ pub struct RefreshStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct RotationStatus {
     /// Name of the new Secret.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<String>,
     /// How far it is. Absent while nobody has taken it up.
     #[schemars(with = "RotationPhase")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub phase: Option<RotationPhase>,
     /// Clusters that were made with other credentials, the first fifty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -202,7 +202,7 @@ pub struct PoolFailure {
     pub message: String,
     /// When it failed (RFC 3339, UTC).
     #[schemars(with = "String")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub time: Option<Timestamp>,
     /// Which try it was.
     #[schemars(range(min = 1))]

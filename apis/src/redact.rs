@@ -1,14 +1,14 @@
 //! Sentences of a hub's backends and of the clouds behind them, fit to be read by whoever may read the claim: short, on one line, and
 //! without what may be a secret. They may quote logs and answers of clouds.
 
-/// What stands for something left out.
-const LEFT_OUT: &str = "[…]";
+/// Replacement of redacted text.
+const REDACTED: &str = "[…]";
 /// Words after which a secret is likely to come.
 const TELLING: [&str; 6] = ["password", "passwd", "secret", "token", "credential", "accesskey"];
-/// What has so many characters of a key's alphabet, digits among them, is taken for one.
+/// Minimum length of a word that counts as a key: characters of a key's alphabet, digits among them.
 const KEY: usize = 20;
 
-/// What the words before one make of it.
+/// Effect of the preceding words on the next one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
     /// Nothing.
@@ -19,43 +19,43 @@ enum After {
     Sign,
 }
 
-/// The sentence, cut to so many characters.
-pub fn redacted(text: &str, most: usize) -> String {
-    // Whatever is around it: from there on nothing is worth the risk.
+/// Redacts a sentence and cuts it to `most` characters.
+pub fn redact_text(text: &str, most: usize) -> String {
+    // Everything after a PEM header is dropped: no context is worth the risk.
     let text = text.split("-----BEGIN").next().unwrap_or_default();
-    let mut said: Vec<String> = Vec::new();
+    let mut shown_words: Vec<String> = Vec::new();
     let mut after = After::Anything;
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
-        let (shown, then) = judge(word, after);
+        let (shown, then) = redact_word(word, after);
         after = then;
-        said.push(shown);
+        shown_words.push(shown);
     }
-    let whole = said.join(" ");
-    if whole.chars().count() <= most {
-        return whole;
+    let joined = shown_words.join(" ");
+    if joined.chars().count() <= most {
+        return joined;
     }
-    let cut: String = whole.chars().take(most.saturating_sub(1)).collect();
+    let cut: String = joined.chars().take(most.saturating_sub(1)).collect();
     format!("{cut}…")
 }
 
-/// A word as it may be shown, and what it makes of the next one.
-fn judge(word: &str, after: After) -> (String, After) {
+/// Redacts a word, and returns its effect on the next one.
+fn redact_word(word: &str, after: After) -> (String, After) {
     if matches!(word, "=" | ":") {
         return (word.into(), if after == After::Anything { After::Anything } else { After::Sign });
     }
     if after == After::Sign {
-        return (LEFT_OUT.into(), After::Anything);
+        return (REDACTED.into(), After::Anything);
     }
     let lower: String = word.to_ascii_lowercase().chars().filter(|c| !matches!(c, '-' | '_')).collect();
     let telling = TELLING.iter().any(|telling| lower.contains(telling));
     match word.split_once(['=', ':']) {
         Some((_, "")) if telling => return (word.into(), After::Sign),
-        Some((name, _)) if telling => return (format!("{name}={LEFT_OUT}"), After::Anything),
+        Some((name, _)) if telling => return (format!("{name}={REDACTED}"), After::Anything),
         Some(_) | None => {}
     }
     let login = word.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
     if login || looks_like_a_key(word) {
-        return (LEFT_OUT.into(), After::Anything);
+        return (REDACTED.into(), After::Anything);
     }
     let next = match lower.as_str() {
         "bearer" | "basic" => After::Sign,
@@ -86,9 +86,9 @@ mod tests {
             "platform secret not found",
             "token bucket is empty",
         ] {
-            assert_eq!(redacted(text, 512), text);
+            assert_eq!(redact_text(text, 512), text);
         }
-        assert_eq!(redacted("two\nlines\tand \u{7}more", 512), "two lines and more");
+        assert_eq!(redact_text("two\nlines\tand \u{7}more", 512), "two lines and more");
     }
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
             ("key AKIAIOSFODNN7EXAMPLE was refused", "key […] was refused"),
             ("x -----BEGIN RSA PRIVATE KEY----- hunter2", "x"),
         ] {
-            let said = redacted(text, 512);
+            let said = redact_text(text, 512);
             assert_eq!(said, shown);
             assert!(!said.contains("hunter2") && !said.contains("AKIA"), "{said}");
         }
@@ -110,6 +110,6 @@ mod tests {
 
     #[test]
     fn nothing_is_long() {
-        assert_eq!(redacted(&"ä ".repeat(10_000), 64).chars().count(), 64);
+        assert_eq!(redact_text(&"ä ".repeat(10_000), 64).chars().count(), 64);
     }
 }

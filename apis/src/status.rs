@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::account::Mode;
 use crate::foreign::meta::Lenient;
-use crate::lenient::{lenient, lenient_integer, lenient_list};
+use crate::lenient_serde::{lenient_integer, lenient_list, lenient_option};
 use crate::phase::Phase;
 use crate::template::effective::Effective;
 
@@ -20,7 +20,7 @@ mod handover;
 mod template;
 
 pub use handover::{HandedOverStatus, TakeOverStage, TakeOverStatus};
-pub use template::{ErrorStatus, NodePoolStatus, NodesStatus, ProgressStatus, TemplateStatus};
+pub use template::{ErrorStatus, NodeGroupStatus, NodesStatus, ProgressStatus, TemplateStatus};
 
 /// Where the cluster stands and how to reach it. Everything is absent until it is known.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -31,92 +31,100 @@ pub struct TestPlatformClusterStatus {
     /// the moment. Deprovisioning: it is being destroyed. Deprovisioned: it is gone, as asked for. Failed: the request cannot
     /// succeed any more; this is final.
     #[schemars(with = "Phase")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
 
     /// One sentence on what is happening or what went wrong, and what can be done about it.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 
     /// The object that stands for the cluster on the hub.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub backend: Option<BackendStatus>,
 
     /// The hub on which the cluster is made.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub hub: Option<HubStatus>,
 
     /// The CI job that builds and keeps the cluster. Only with ciOperator.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub prow_job: Option<ProwJobStatus>,
 
     /// URL of the cluster's API server.
-    #[serde(rename = "apiServerURL", deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "apiServerURL",
+        deserialize_with = "lenient_option",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub api_server_url: Option<String>,
 
     /// URL of the cluster's web console.
-    #[serde(rename = "consoleURL", deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "consoleURL",
+        deserialize_with = "lenient_option",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub console_url: Option<String>,
 
     /// Version that the cluster runs now, such as 4.20.3.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 
     /// Version that the cluster is to run. Differs from version while an upgrade is under way.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub version_desired: Option<String>,
 
     /// What became of the cluster's credentials. Never the credentials themselves.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub credentials: Option<CredentialsStatus>,
 
     /// When the request was taken up (RFC 3339, UTC). Timeouts count from here.
     #[schemars(with = "String")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
 
     /// When the cluster first became ready (RFC 3339, UTC). The lifetime counts from here.
     #[schemars(with = "String")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub ready_at: Option<Timestamp>,
 
     /// When the lifetime ends and the cluster is destroyed (RFC 3339, UTC). Absent if the cluster has no lifetime or is not ready yet.
     #[schemars(with = "String")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 
     /// When the cluster will probably be ready (RFC 3339, UTC): nine out of ten of its kind were by then. Absent if there is no
     /// experience with its kind.
     #[schemars(with = "String")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub estimated_ready_at: Option<Timestamp>,
 
     /// Where the request stands among those that wait for the same pool.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueStatus>,
 
     /// What the hub could tell about a failure, shortened and without secrets: for people to read.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<String>,
 
     /// The template by which the cluster is made. Only with template.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub template: Option<TemplateStatus>,
 
     /// What was asked for, with every default filled in. Only with template.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub effective: Option<Effective>,
 
     /// The nodes of the cluster. What the hub does not tell is absent, never 0. Only with template.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodesStatus>,
 
     /// What the hub is at. Only with template.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressStatus>,
 
     /// What last went wrong on the hub, shortened and without secrets. Only with template.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub last_error: Option<ErrorStatus>,
 
     /// Generation of the composite whose spec the hub is known to have. Only with template.
@@ -125,19 +133,19 @@ pub struct TestPlatformClusterStatus {
     pub applied_generation: Option<i64>,
 
     /// The TestCluster to which the cluster was let go. It alone ends the cluster from then on.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub handed_over: Option<HandedOverStatus>,
 
     /// How far the taking over of another object's cluster is. Only of a TestCluster.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub take_over: Option<TakeOverStatus>,
 }
 
 impl TestPlatformClusterStatus {
     /// Reads what can be read of it: what cannot is as good as dropped. Here once, and in no other crate again.
     #[inline(never)]
-    pub fn read(raw: Value) -> Self {
-        Lenient::read(raw).value
+    pub fn from_value(raw: Value) -> Self {
+        Lenient::from_value(raw).value
     }
 }
 
@@ -146,19 +154,19 @@ impl TestPlatformClusterStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct BackendStatus {
     /// Kind of the object, such as EphemeralCluster or ClusterClaim.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Name of the object.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Namespace of the object.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Name of the pool from which the cluster is taken, in the same namespace. Only with clusterClaim.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
     /// Unique identity of the object. No other object is ever taken for it, whatever its name.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
     /// Which try this is: 1, or 2 after the object vanished before anything was built for it.
     #[schemars(range(min = 1, max = 1000))]
@@ -171,10 +179,10 @@ pub struct BackendStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct HubStatus {
     /// Name of the hub, which is the name of the ProviderConfig that leads to it.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Why this hub was chosen, as one CamelCase word.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The hubs that were given up before, because they could not be reached and nothing can have been made on them. Only with template.
     #[serde(deserialize_with = "lenient_list", skip_serializing_if = "Vec::is_empty")]
@@ -186,10 +194,10 @@ pub struct HubStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct ProwJobStatus {
     /// Identity of the job, the name of the ProwJob object.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Page with the job's progress and logs.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
 
@@ -200,14 +208,14 @@ pub struct CredentialsStatus {
     /// Pending: not there yet. Published: in the connection Secret that the claim names. Withdrawn: the cluster is gone and the
     /// Secret's values are empty.
     #[schemars(with = "CredentialsState")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub state: Option<CredentialsState>,
     /// Name of the Secret on the hub from which the credentials come.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<String>,
     /// Whose credentials are asked for, where they are not the admin's: ServiceAccount.
     #[schemars(with = "Mode")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
 }
 

@@ -22,7 +22,7 @@ pub fn default_secret(composite: &str) -> String {
     format!("{composite}-kubeconfig")
 }
 
-/// What the schema of the spec has beside that of a claim: its properties, and its rules.
+/// Additions to a claim's schema of the spec: properties and rules.
 pub(crate) fn secret_reference() -> (Value, Value) {
     let property = json!({
         "type": "object",

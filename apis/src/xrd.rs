@@ -62,9 +62,9 @@ pub fn test_platform_cluster_pool() -> Result<Value, serde_json::Error> {
 ///
 /// # Errors
 /// Only if the derived schema cannot be written as JSON, which a test excludes.
-pub fn space() -> Result<Value, serde_json::Error> {
+pub fn space_xrd() -> Result<Value, serde_json::Error> {
     let mut status = serde_json::to_value(schema_for::<space::SpaceStatus>())?;
-    tidy(&mut status);
+    tidy_schema(&mut status);
     let column = |name: &str, path: &str| json!({ "name": name, "type": "string", "jsonPath": path });
     let mut message = column("MESSAGE", ".status.message");
     message["priority"] = 1.into();
@@ -105,7 +105,7 @@ fn schema_for<T: schemars::JsonSchema>() -> schemars::Schema {
     });
     let mut schema = generator
         .with_transform(kube::core::schema::StructuralSchemaRewriter)
-        // What may be absent is not null: a value that may be either has no type, which no API server takes.
+        // An optional field is not nullable: a schema for both has no type, which API servers refuse.
         .with_transform(kube::core::schema::OptionalEnum)
         .into_generator()
         .into_root_schema_for::<T>();
@@ -142,11 +142,11 @@ pub fn test_cluster() -> Result<Value, serde_json::Error> {
 ///
 /// # Errors
 /// Only if the derived CRD cannot be written as JSON, which a test excludes.
-pub fn input() -> Result<Value, serde_json::Error> {
+pub fn input_xrd() -> Result<Value, serde_json::Error> {
     let mut crd = serde_json::to_value(InputObject::crd())?;
     for version in array_mut(&mut crd, "/spec/versions") {
         if let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") {
-            tidy(schema);
+            tidy_schema(schema);
             add_type_and_metadata(schema);
         }
     }
@@ -172,7 +172,7 @@ pub fn composite_resource_definition(
         "group": crd.spec.group,
         "names": { "kind": names.kind, "plural": names.plural },
         "defaultCompositionRef": { "name": composition },
-        "versions": crd.spec.versions.iter().map(version).collect::<Result<Vec<_>, _>>()?,
+        "versions": crd.spec.versions.iter().map(version_schema).collect::<Result<Vec<_>, _>>()?,
     });
     if let Some(claim) = claim {
         spec["claimNames"] = json!({ "kind": claim.kind, "plural": claim.plural });
@@ -192,7 +192,7 @@ pub fn composite_resource_definition(
     }))
 }
 
-fn version(
+fn version_schema(
     version: &k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinitionVersion,
 ) -> Result<Value, serde_json::Error> {
     let derived = serde_json::to_value(&version.schema)?;
@@ -206,7 +206,7 @@ fn version(
             schema["properties"][property] = inner.clone();
         }
     }
-    tidy(&mut schema);
+    tidy_schema(&mut schema);
     if let Some(status) = schema.pointer_mut("/properties/status") {
         without_rules(status);
     }
@@ -229,20 +229,20 @@ fn version(
 ///   nulls are pruned, which is what "not set" means here.
 /// - Bounds of integers are integers.
 /// - Line breaks that only wrap a doc comment become spaces. Descriptions of fields below `ciOperator` are upstream's and stay as they are.
-fn tidy(schema: &mut Value) {
+fn tidy_schema(schema: &mut Value) {
     let Value::Object(object) = schema else { return };
     object.remove("nullable");
     for bound in ["minimum", "maximum"] {
-        if let Some(whole) = object.get(bound).and_then(Value::as_f64).and_then(whole) {
+        if let Some(whole) = object.get(bound).and_then(Value::as_f64).and_then(to_integer) {
             object.insert(bound.to_owned(), Value::from(whole));
         }
     }
     if let Some(Value::String(description)) = object.get_mut("description") {
-        *description = unwrapped(description);
+        *description = unwrap_lines(description);
     }
     for keyword in ["additionalProperties", "items"] {
         if let Some(inner) = object.get_mut(keyword) {
-            tidy(inner);
+            tidy_schema(inner);
         }
     }
     for (name, inner) in properties_mut(object) {
@@ -251,11 +251,11 @@ fn tidy(schema: &mut Value) {
             if let Value::Object(block) = inner {
                 block.remove("nullable");
                 if let Some(Value::String(description)) = block.get_mut("description") {
-                    *description = unwrapped(description);
+                    *description = unwrap_lines(description);
                 }
             }
         } else {
-            tidy(inner);
+            tidy_schema(inner);
         }
     }
 }
@@ -273,8 +273,8 @@ const BOUNDS: [&str; 9] = [
     "pattern",
 ];
 
-/// What a status repeats of a spec was admitted by the rules of its time, or comes from a catalogue, which no schema bounds. Neither rules
-/// nor bounds must keep a status from being written: its cluster is made by then. Words of ours stay listed.
+/// Removes rules and bounds from a status. Its copies of spec fields were admitted by earlier rules, or come from a catalogue without a
+/// schema. They must not block a status update of an existing cluster. Enums of ours stay.
 fn without_rules(schema: &mut Value) {
     let Value::Object(object) = schema else { return };
     object.remove("x-kubernetes-validations");
@@ -289,7 +289,7 @@ fn without_rules(schema: &mut Value) {
     properties_mut(object).for_each(|(_, inner)| without_rules(inner));
 }
 
-/// What every object has. An API server adds it by itself, but editors read the file as it is.
+/// Adds the fields that every object has. API servers add them, but editors read the file as it is.
 fn add_type_and_metadata(schema: &mut Value) {
     let Value::Object(root) = schema else { return };
     // The derive titles the root with the name of a Rust type.
@@ -310,12 +310,12 @@ fn array_mut<'a>(value: &'a mut Value, pointer: &str) -> impl Iterator<Item = &'
 }
 
 /// Paragraphs stay paragraphs.
-fn unwrapped(text: &str) -> String {
+fn unwrap_lines(text: &str) -> String {
     text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect::<Vec<_>>().join("\n\n")
 }
 
 /// Bounds of ours are small; a bound that is not whole stays as it is.
 #[allow(clippy::cast_possible_truncation)]
-fn whole(number: f64) -> Option<i64> {
+fn to_integer(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() < 1e15).then_some(number as i64)
 }

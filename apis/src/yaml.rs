@@ -2,13 +2,13 @@
 
 mod read;
 
-pub use read::{InvalidYaml, parse, parse_one};
+pub use read::{InvalidYaml, parse_documents, parse_one};
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 use serde_saphyr::DoubleQuoted;
 
-use crate::gather;
+use crate::collect;
 
 /// Writes a value as a YAML document: keys sorted (so that the bytes do not depend on how a map was built), texts of several
 /// lines as literal blocks, others on one line each, quoted where a reader of YAML 1.1 (Go, Python) would see something else in them.
@@ -20,7 +20,7 @@ pub fn to_yaml(value: &Value) -> Result<String, serde_saphyr::SerializeError> {
         // Longer than any text of ours: only texts of several lines become blocks.
         folded_wrap_chars: 10_000_000,
     };
-    let mut text = serde_saphyr::to_string_with_options(&Written(&sorted(value)), options)?;
+    let mut text = serde_saphyr::to_string_with_options(&Written(&sort_keys(value)), options)?;
     if !text.ends_with('\n') {
         text.push('\n');
     }
@@ -52,16 +52,16 @@ fn begins_with_tab(text: &str) -> bool {
 
 /// The same value with its keys sorted: JSON maps keep or sort theirs depending on a feature that any crate in the build may
 /// turn on.
-pub fn sorted(value: &Value) -> Value {
+pub fn sort_keys(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
             let mut entries: Vec<_> = map.iter().collect();
             entries.sort_by_key(|(key, _)| key.as_str());
-            Value::Object(gather::object(
-                entries.into_iter().map(|(key, value)| (key.clone(), sorted(value))),
+            Value::Object(collect::to_object(
+                entries.into_iter().map(|(key, value)| (key.clone(), sort_keys(value))),
             ))
         }
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        Value::Array(items) => Value::Array(items.iter().map(sort_keys).collect()),
         other => other.clone(),
     }
 }

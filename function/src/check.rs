@@ -3,9 +3,9 @@
 use memchr::memmem;
 use prost::{Message as _, bytes::Bytes};
 use testplatform_apis::{
+    collect,
     condition::{ConditionType, FatalReason, JobCompleted},
     foreign::meta::ObservedCondition,
-    gather,
     phase::Phase,
 };
 
@@ -163,7 +163,7 @@ fn find_leak(
         .flatten()
         // Shorter ones occur by chance in any text.
         .filter(|v| v.len() >= 8);
-    let values = gather::set(values);
+    let values = collect::to_set(values);
     let ours = OURS;
     let desired = response.desired.as_ref()?;
     let parts =

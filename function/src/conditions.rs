@@ -11,7 +11,7 @@ use testplatform_apis::{
     },
     foreign::{
         ephemeral_cluster::conditions::CREDENTIALS_IN_SYNC,
-        meta::{ObservedCondition, condition},
+        meta::{ObservedCondition, find_condition},
     },
     phase::Phase,
 };
@@ -262,7 +262,7 @@ const UNNAMED: &str = "the hub has not named a Secret yet";
 fn unpublished_reason(credentials: &crate::observed::Credentials) -> (Credentials, &'static str) {
     use Credentials as R;
     let has = |message: &[&str]| message.iter().any(|w| credentials.sync_error().contains(w));
-    let synced = condition(&credentials.object.status.conditions, "Synced");
+    let synced = find_condition(&credentials.object.status.conditions, "Synced");
     if credentials.is_unwritable() {
         (R::SecretMissing, "is read, and the Secret into which its kubeconfig goes cannot be written")
     } else if has(&["does not exist", "not found"]) {

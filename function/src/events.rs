@@ -5,7 +5,7 @@
 
 use testplatform_apis::{
     condition::{Condition, ConditionStatus, ConditionType, EventReason, Failure, Request},
-    foreign::meta::{ObservedCondition, condition},
+    foreign::meta::{ObservedCondition, find_condition},
     phase::Phase,
 };
 
@@ -31,7 +31,7 @@ pub struct Event {
 pub fn find_events(evaluation: &ClusterEvaluation, conditions: &[Condition]) -> Vec<Event> {
     let transition = |type_: ConditionType| {
         let new = conditions.iter().find(|c| c.type_ == type_.as_str())?;
-        let old = match condition(&evaluation.observed.composite.conditions, type_.as_str()) {
+        let old = match find_condition(&evaluation.observed.composite.conditions, type_.as_str()) {
             Some(_) => Some(evaluation.observed.composite.shown(type_)?),
             None => None,
         };

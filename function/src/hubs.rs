@@ -21,8 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use testplatform_apis::{
-    gather,
-    hub::{Hub, Known, NoHub, Selected, known},
+    collect,
+    hub::{Hub, Known, NoHub, Selected, known_facts},
     template::Backend,
 };
 
@@ -153,7 +153,7 @@ pub fn choose_hub<'a>(
         rejected.push((&flaw.hub, Rejection::Broken(flaw.why.clone())));
     }
     for hub in hubs.hubs.iter().filter(|hub| is_candidate(&hub.name)) {
-        let known = known(&hub.name, &hubs.mirrors, now);
+        let known = known_facts(&hub.name, &hubs.mirrors, now);
         match filter::find_rejection(request, hub, known.facts()) {
             Some(rejection) => rejected.push((&hub.name, rejection)),
             None => fit.push(Candidate { hub, known }),
@@ -181,7 +181,7 @@ struct Candidate<'a> {
 }
 
 fn build_refusal(request: &PlacementRequest, mut rejected: Vec<(&str, Rejection)>) -> HubRefusal {
-    gather::sort_few(&mut rejected, |(a, x), (b, y)| y.reason().cmp(&x.reason()).then(a.cmp(b)));
+    collect::sort_few(&mut rejected, |(a, x), (b, y)| y.reason().cmp(&x.reason()).then(a.cmp(b)));
     let missing = if request.pin.is_some() { NoHub::PinnedHubMissing } else { NoHub::NoHubMatches };
     let reason = rejected.first().map_or(missing, |(_, nearest)| nearest.reason());
     let shown = if rejected.len() > MAX_LISTED { MAX_LISTED - 1 } else { MAX_LISTED };

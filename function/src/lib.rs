@@ -69,7 +69,7 @@ pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> R
     if space::handles_kind(request) {
         return space::run(request, options);
     }
-    match evaluate(request, now, ci_operator::schema()) {
+    match evaluate(request, now, ci_operator::xrd_schema()) {
         Ok(evaluation) => check::check_response(
             respond::build_response(request, &evaluation, options, now),
             request,
@@ -104,7 +104,7 @@ impl Evaluation {
         if space::handles_kind(request) {
             return Ok(Self::Space(Box::new(space::evaluate(request)?)));
         }
-        Ok(Self::Cluster(Box::new(evaluate(request, now, ci_operator::schema())?)))
+        Ok(Self::Cluster(Box::new(evaluate(request, now, ci_operator::xrd_schema())?)))
     }
 
     /// Finds an invariant that a response violates.
@@ -175,5 +175,5 @@ pub(crate) fn read_settings(request: &RunFunctionRequest) -> Result<Settings, Un
         part: "the input of this pipeline step".into(),
         why: e.to_string(),
     })?;
-    Ok(input.settings())
+    Ok(input.to_settings())
 }

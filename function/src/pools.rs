@@ -10,8 +10,8 @@ mod matching;
 mod rendezvous;
 
 use testplatform_apis::{
-    catalogue::{BringYourOwn, Catalogue, EVERYBODY, Flaw, Hub, Pool, Subject},
-    claim::ClusterClaim,
+    catalogue::{BringYourOwn, Catalogue, CatalogueFlaw, EVERYBODY, Hub, Pool, Subject},
+    claim::ClusterClaimSpec,
     condition::{Chosen, Request},
     duration::GoDuration,
     input::Settings,
@@ -67,7 +67,7 @@ impl PoolRef {
 /// Chooses the pool for a claim without a request to a hub, or returns the issue that prevents it. `brings`: whether it has tenant
 /// credentials, and so gets a pool of its own like that of the catalogue's entry.
 pub fn choose_pool(
-    wanted: &ClusterClaim,
+    wanted: &ClusterClaimSpec,
     brings: bool,
     tenant: Option<&str>,
     observed: &Observed,
@@ -97,7 +97,7 @@ pub fn choose_pool(
         (false, 1, _) => Chosen::OnlyPoolWithRoom,
         (false, ..) => Chosen::Weight,
     };
-    match catalogue.hub(pool) {
+    match catalogue.find_hub(pool) {
         Some(hub) => Ok(PoolRef::of(pool, hub, settings, reason.as_str())),
         // Excluded when the catalogue was read.
         None => Err(AdmissionIssue::new(
@@ -153,17 +153,17 @@ pub fn find_entry<'a>(
 ) -> Option<(&'a Pool, &'a Hub)> {
     let found =
         catalogue.pools.iter().filter(|p| p.name.as_str() == pool && p.namespace.as_str() == namespace);
-    found.filter_map(|p| Some((p, catalogue.hub(p)?))).find(|(_, h)| h.provider_config() == hub)
+    found.filter_map(|p| Some((p, catalogue.find_hub(p)?))).find(|(_, h)| h.provider_config() == hub)
 }
 
 /// The broken entry that may be the limit of the tenant: without it the tenant would have another limit, or none.
-fn quota_flaw<'a>(observed: &'a Observed, tenant: &str) -> Option<&'a Flaw> {
+fn quota_flaw<'a>(observed: &'a Observed, tenant: &str) -> Option<&'a CatalogueFlaw> {
     let Pools::Found(catalogue, flaws) = &observed.pools else { return None };
     let readable = |name: &str| catalogue.quotas.iter().any(|q| q.tenant == name);
     if readable(tenant) {
         return None;
     }
-    let concerns = |flaw: &&Flaw| match flaw.name.as_deref() {
+    let concerns = |flaw: &&CatalogueFlaw| match flaw.name.as_deref() {
         Some(EVERYBODY) => !readable(EVERYBODY),
         Some(name) => name == tenant,
         None => true,

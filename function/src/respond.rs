@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use prost::{Message as _, bytes::Bytes};
 use serde_json::{Value, json};
 use testplatform_apis::{
+    collect,
     condition::{Condition, ConditionStatus, ConditionType, FatalReason},
     foreign::meta::ObservedCondition,
-    gather,
 };
 
 use crate::{
@@ -83,7 +83,7 @@ pub(crate) fn response_meta(request: &RunFunctionRequest, ttl: Option<SignedDura
 /// The configured TTL, but no later than the next deadline requires: 0.9 of the remaining time, at least a second. Core adds up to a tenth.
 fn choose_ttl(evaluation: &ClusterEvaluation, options: &Options, now: Timestamp) -> SignedDuration {
     let configured =
-        evaluation.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
+        evaluation.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::as_signed);
     // Core gets no event for the rewritten Secret.
     let wanted = evaluation.plan.request.as_ref().is_ok_and(|r| r.intent.wants_credentials);
     let missed =
@@ -151,7 +151,7 @@ fn build_desired(request: &RunFunctionRequest, evaluation: &ClusterEvaluation) -
     let mut connection_details = before.connection_details;
     connection_details.retain(|e| !is_ours(&e.key));
     connection_details.extend(ours.iter().cloned());
-    gather::sort_few(&mut connection_details, |a, b| a.key.cmp(&b.key));
+    collect::sort_few(&mut connection_details, |a, b| a.key.cmp(&b.key));
     desired.composite = Some(Resource {
         resource: wire::json_to_struct(&body)?,
         connection_details,

@@ -275,7 +275,7 @@ enum ResolveError {
 fn read_terms(entry: &Entry, claim: &ClaimSpec) -> Terms {
     let document = &entry.document;
     Terms {
-        cost: Some(entry.cost()),
+        cost: Some(entry.quota_cost()),
         deprecated: document.deprecated.clone(),
         release_deprecated: None,
         default_lifetime: document.default_lifetime,
@@ -296,7 +296,8 @@ fn recorded_request(observed: &Observed) -> Option<Effective> {
         let request = Effective { backend: backend_of(observed, noted.backend), ..noted };
         is_complete(&request).then_some(request)
     };
-    let recorded = observed.annotations(ours::EFFECTIVE).filter_map(Effective::read).find_map(complete);
+    let recorded =
+        observed.annotations(ours::EFFECTIVE).filter_map(Effective::from_annotation).find_map(complete);
     recorded.or_else(|| complete(observed.composite.status.effective.clone()?))
 }
 

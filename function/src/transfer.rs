@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
-    account::Wish,
+    account::AccessRequest,
     ci_operator::CiOperator,
     claim::API_VERSION,
+    collect,
     condition::Request,
     duration::GoDuration,
     foreign::ephemeral_cluster,
-    gather,
     input::Settings,
     names::{ObjectName, Uid, ours},
     phase::Phase,
@@ -154,7 +154,8 @@ fn check_release(
 /// Whether the lifetime that a TestCluster requests is over already.
 fn is_past_lifetime(taker: &Composite, lifecycle: &Lifecycle, now: Timestamp) -> bool {
     let lifetime = taker.spec["lifetime"].as_str().and_then(|text| text.parse::<GoDuration>().ok());
-    let end = lifecycle.ready_at.zip(lifetime).and_then(|(at, lifetime)| at.checked_add(lifetime.get()).ok());
+    let end =
+        lifecycle.ready_at.zip(lifetime).and_then(|(at, lifetime)| at.checked_add(lifetime.as_signed()).ok());
     end.is_some_and(|end| end <= now)
 }
 
@@ -186,7 +187,7 @@ pub(crate) fn apply_transfer(intent: &mut Intent, source: Option<&TransferDecisi
             intent.transfer_annotations = vec![(ours::TAKE_OVER, note)];
             intent
                 .transfer_annotations
-                .extend(target.adopted.as_ref().map(|place| (ours::TAKEN_OVER, place.to_string())));
+                .extend(target.adopted.as_ref().map(|place| (ours::TRANSFERRED_FROM, place.to_string())));
             intent
                 .transfer_annotations
                 .extend(observed.in_use_since().map(|at| (ours::IN_USE_SINCE, at.to_string())));
@@ -233,11 +234,13 @@ fn find_offer(target: &TransferTarget, observed: &Observed) -> Result<ObjectRef,
     if !of_tenant || !named.is_some_and(|named| named.is_composite(own)) {
         return Err(no_offer_message(target, own));
     }
-    let block = |c: &Composite| Some(CiOperator(c.spec["ciOperator"].as_object()?.clone()).forwarded());
+    let block = |c: &Composite| Some(CiOperator(c.spec["ciOperator"].as_object()?.clone()).to_forwarded());
     if block(giver).is_none() || block(giver) != block(own) {
         return Err("spec.ciOperator has to be that of the claim, and no other block".into());
     }
-    let wish = |c: &Composite| Wish::of_spec(&c.spec["credentials"]).ok().map(|w| w.map(|w| w.to_string()));
+    let wish = |c: &Composite| {
+        AccessRequest::from_spec(&c.spec["credentials"]).ok().map(|w| w.map(|w| w.to_string()))
+    };
     if wish(giver) != wish(own) {
         return Err("spec.credentials has to be that of the claim".into());
     }
@@ -281,7 +284,7 @@ pub(crate) fn counterpart_requirements(
     let by_name = |kind: &str, namespace: Option<&str>, name: &str| {
         let mut selector = observed::selector(API_VERSION, kind, Match::MatchName(name.to_owned()));
         selector.namespace = namespace.map(str::to_owned);
-        gather::map([(COUNTERPART.dynamic().to_owned(), selector)])
+        collect::to_map([(COUNTERPART.dynamic().to_owned(), selector)])
     };
     let (_, other) = observed.composite.kinds();
     match &observed.transfer {

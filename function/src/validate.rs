@@ -11,12 +11,11 @@ pub(crate) mod size;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use testplatform_apis::{
-    account::Wish,
+    account::AccessRequest,
     byoc::BESIDE_OTHERS,
     ci_operator::{self, CiOperator},
-    cleanup,
+    cleanup, collect,
     condition::Request,
-    gather,
     input::Settings,
     names::{ShortName, Uid, ephemeral_cluster as annotations, name_within, ours},
 };
@@ -51,7 +50,7 @@ pub struct Validated {
     /// Lifetime of the cluster.
     pub lifetime: Lifetime,
     /// ServiceAccount whose credentials are published; none for the cluster's admin.
-    pub access: Option<Wish>,
+    pub access: Option<AccessRequest>,
     /// Time of its cleanup because nobody needs it any more; the controller that recorded it does the cleanup.
     pub cleanup_at: Option<Timestamp>,
     /// Annotations of the claim that travel to the remote object: key and legal value.
@@ -232,7 +231,7 @@ pub fn validate(
     let limits = Limits::of(&block, &settings);
     let lifetime = Lifetime::of(&spec["lifetime"], observed, &limits, &mut issues);
     let run_names = collect_run_annotations(observed, &mut issues);
-    if matches!(cleanup::kept(spec), Some(Err(_))) {
+    if matches!(cleanup::debug_retention(spec), Some(Err(_))) {
         issues.push(AdmissionIssue::new(
             Request::ChangeIgnored,
             "spec.cleanup.keepForDebug is no duration such as 30m, and spec.cleanup was ignored",
@@ -241,14 +240,14 @@ pub fn validate(
     // An explicit `false` prevents the cleanup.
     let recorded =
         observed.composite.metadata.annotation(ours::CLEANUP_SINCE).filter(|_| teardown != Some(false));
-    let cleanup_at = cleanup::due(spec, recorded).filter(|_| !released);
+    let cleanup_at = cleanup::teardown_due(spec, recorded).filter(|_| !released);
     if tenant.is_none() {
         issues.push(AdmissionIssue::new(
             Request::NoTenant,
             "no claim: an administrator's composite, provisioned without a tenant",
         ));
     }
-    gather::sort_few(&mut issues, |a, b| a.reason.cmp(&b.reason));
+    collect::sort_few(&mut issues, |a, b| a.reason.cmp(&b.reason));
     Ok(Validated {
         name,
         tenant,
@@ -346,8 +345,8 @@ fn read_request(spec: &Value, schema: &Value, problems: &mut Vec<FieldProblem>) 
                 problems.push(wrong);
                 return None;
             }
-            let forwarded = CiOperator(block.clone()).forwarded();
-            for (path, sentence) in ci_operator::problems(schema, &forwarded) {
+            let forwarded = CiOperator(block.clone()).to_forwarded();
+            for (path, sentence) in ci_operator::find_problems(schema, &forwarded) {
                 let field = if path.is_empty() {
                     "spec.ciOperator".into()
                 } else {
@@ -390,7 +389,8 @@ fn restore_request(
 fn keep_request(manifest: &Value, spec: &Value, issues: &mut Vec<AdmissionIssue>) -> Block {
     let frozen = manifest.as_object().cloned().unwrap_or_default();
     let same = |asked: &Map<String, Value>| {
-        *asked == frozen || CiOperator(asked.clone()).forwarded() == CiOperator(frozen.clone()).forwarded()
+        *asked == frozen
+            || CiOperator(asked.clone()).to_forwarded() == CiOperator(frozen.clone()).to_forwarded()
     };
     if !spec["ciOperator"].as_object().is_some_and(same) {
         issues.push(AdmissionIssue::new(

@@ -80,15 +80,15 @@ pub fn generate_files() -> anyhow::Result<Vec<GeneratedFile>> {
         },
         GeneratedFile {
             path: "input/testplatform-offers.schema.json",
-            text: format!("{:#}\n", serde_json::to_value(offer::schema())?),
+            text: format!("{:#}\n", serde_json::to_value(offer::build_schema())?),
         },
         GeneratedFile {
             path: "input/testplatform-pools.schema.json",
-            text: format!("{:#}\n", serde_json::to_value(catalogue::schema())?),
+            text: format!("{:#}\n", serde_json::to_value(catalogue::build_schema())?),
         },
         GeneratedFile {
             path: "input/testplatform-template.schema.json",
-            text: format!("{:#}\n", serde_json::to_value(template::entry::schema())?),
+            text: format!("{:#}\n", serde_json::to_value(template::entry::build_schema())?),
         },
         // Next to their kustomization: spaces are only for existing users.
         GeneratedFile {

@@ -208,5 +208,5 @@ pub fn describe_blob(media_type: &str, bytes: &[u8]) -> Descriptor {
 /// # Errors
 /// Only for types without a JSON form; there are none here.
 pub(crate) fn to_json(value: &impl Serialize) -> anyhow::Result<Vec<u8>> {
-    Ok(serde_json::to_vec(&testplatform_apis::yaml::sorted(&serde_json::to_value(value)?))?)
+    Ok(serde_json::to_vec(&testplatform_apis::yaml::sort_keys(&serde_json::to_value(value)?))?)
 }

@@ -25,7 +25,7 @@ pub(crate) mod token_lifetime;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use testplatform_apis::{account::Wish, names::ours};
+use testplatform_apis::{account::AccessRequest, names::ours};
 
 pub(crate) use self::revoke::revoke_tokens;
 use self::{
@@ -59,7 +59,7 @@ pub struct Issue {
     /// By what the cluster lets us in.
     pub admin: AdminKubeconfig,
     /// Requested access.
-    pub wish: Wish,
+    pub wish: AccessRequest,
     /// Uid of the object that it is for.
     pub uid: String,
     /// Which state of the admin's kubeconfig this is.
@@ -120,7 +120,7 @@ pub enum CredentialsOwner {
     /// Those of the cluster's admin.
     Admin,
     /// Those of this ServiceAccount.
-    Account(Wish),
+    Account(AccessRequest),
     /// Nobody may have the credentials; the reason, as a sentence.
     Nobody(&'static str),
 }
@@ -128,7 +128,7 @@ pub enum CredentialsOwner {
 /// Decides which credentials are published. `annotation` is the access request on the object. Published credentials of a ServiceAccount never
 /// turn into the admin's: otherwise anyone who may edit the object could obtain those by removing the request.
 pub fn credentials_owner(annotation: Option<&str>, published: &Published) -> CredentialsOwner {
-    match annotation.map(Wish::read) {
+    match annotation.map(AccessRequest::from_annotation) {
         Some(Ok(wish)) => CredentialsOwner::Account(wish),
         Some(Err(_)) => CredentialsOwner::Nobody(UNREADABLE),
         None if TokenFingerprint::of(published).is_some() => CredentialsOwner::Nobody(REQUEST_REMOVED),

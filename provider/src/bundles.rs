@@ -7,7 +7,7 @@
 //!                                       └◀───────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! The function writes an [`Order`](testplatform_apis::bundle::Order) into a ConfigMap in the namespace of the cluster's object. Once the
+//! The function writes an [`BundleRequestSpec`](testplatform_apis::bundle::BundleRequestSpec) into a ConfigMap in the namespace of the cluster's object. Once the
 //! cluster's credentials are published, the bundles are applied in that cluster by server-side apply, one after the other. An annotation of the
 //! ConfigMap reports the result. Once everything was present and ready, the cluster is not checked any more.
 //!

@@ -138,19 +138,19 @@ impl From<&Config> for Settings {
     fn from(config: &Config) -> Self {
         let ours = &config.ephemeral_cluster;
         Self {
-            provision_timeout: ours.provision_timeout.get(),
-            max_lifetime: ours.max_lifetime.get(),
-            scheduling_timeout: ours.scheduling_timeout.get(),
-            deprovision_timeout: ours.deprovision_timeout.get(),
-            abort_grace: ours.abort_grace.get(),
-            other_writer_respite: ours.other_writer_respite.get(),
+            provision_timeout: ours.provision_timeout.as_signed(),
+            max_lifetime: ours.max_lifetime.as_signed(),
+            scheduling_timeout: ours.scheduling_timeout.as_signed(),
+            deprovision_timeout: ours.deprovision_timeout.as_signed(),
+            abort_grace: ours.abort_grace.as_signed(),
+            other_writer_respite: ours.other_writer_respite.as_signed(),
         }
     }
 }
 
 impl From<&Config> for observed_state::ClaimSettings {
     fn from(config: &Config) -> Self {
-        Self { poll: config.cluster_claim.poll.get(), dwell: config.cluster_claim.dwell.get() }
+        Self { poll: config.cluster_claim.poll.as_signed(), dwell: config.cluster_claim.dwell.as_signed() }
     }
 }
 
@@ -161,6 +161,6 @@ impl From<&Clusters> for templated::ClusterSettings {
             Switch::Off => BTreeSet::new(),
         };
         let credentials_namespace = config.credentials_namespace.clone();
-        Self { credentials_namespace, poll: config.poll.get(), end_overdue }
+        Self { credentials_namespace, poll: config.poll.as_signed(), end_overdue }
     }
 }

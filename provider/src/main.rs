@@ -255,7 +255,7 @@ fn name(args: &RunArgs) -> String {
 }
 
 fn duration(duration: GoDuration) -> anyhow::Result<Duration> {
-    Duration::try_from(duration.get()).context("a negative duration")
+    Duration::try_from(duration.as_signed()).context("a negative duration")
 }
 
 /// True from SIGTERM or SIGINT on.

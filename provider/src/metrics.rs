@@ -125,7 +125,7 @@ struct Inner {
     cleanups: CleanupMetrics,
     orphans: OrphanMetrics,
     bundles: BundleMetrics,
-    cloud: RequestMetrics<testplatform_apis::cloud::State>,
+    cloud: RequestMetrics<testplatform_apis::cloud::CredentialPhase>,
     prerequisites: RequestMetrics<PrerequisiteState>,
     registry: Registry,
     /// Held while gauges are read and encoded: they are emptied first, and a concurrent scrape must not see that.
@@ -303,7 +303,7 @@ mod tests {
     fn of_clouds(metrics: &Metrics) -> Arc<crate::cloud::gauge::CredentialGauge> {
         let seen = Arc::new(crate::cloud::gauge::new_gauge(0));
         metrics.attach_cloud(&seen);
-        seen.record("clusters/one-cloud-credential", Some(testplatform_apis::cloud::State::Valid));
+        seen.record("clusters/one-cloud-credential", Some(testplatform_apis::cloud::CredentialPhase::Valid));
         metrics.cloud_came_to(super::cloud::CredentialOutcome::LeftBehind);
         seen
     }
@@ -456,7 +456,7 @@ mod tests {
         metrics.count_hub_reconcile("told");
         let told = r#"{"writtenAt":"2026-01-01T00:00:00Z","health":{"ready":true},
             "backends":{"hypershift":{"clusters":7,"provisioning":2},"osac":{}}}"#;
-        metrics.set_hub_facts(Some(&Facts::read(told).unwrap()));
+        metrics.set_hub_facts(Some(&Facts::from_json(told).unwrap()));
         let text = metrics.encode().unwrap();
         let samples = text.lines().filter(|line| !line.starts_with('#'));
         let plain = |name| {

@@ -8,7 +8,7 @@
 //!                                      └◀───────────────── StepResult ◀──────────────────┘
 //! ```
 //!
-//! The function writes an [`Order`](testplatform_apis::prerequisites::Order) into a ConfigMap in the namespace of the cluster's future object.
+//! The function writes an [`PrerequisiteRequestSpec`](testplatform_apis::prerequisites::PrerequisiteRequestSpec) into a ConfigMap in the namespace of the cluster's future object.
 //! It requests the cluster once the ConfigMap's annotation reports that all prerequisites are applied. Prerequisites live in that namespace,
 //! are of few kinds, and have an owner reference to the ConfigMap. The reference marks them as ours, and lets the garbage collector delete them
 //! if nobody else does. It is neither a controller reference nor blocks deletion: the finalizer on the ConfigMap protects everything.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde::de::DeserializeOwned;
-use testplatform_apis::{bundle::Report, redact::redacted};
+use testplatform_apis::{bundle::BundleReport, redact::redact_text};
 
 pub(crate) use events::EventPublisher;
 pub(crate) use watch::RequestWatch;
@@ -45,7 +45,7 @@ impl RequestKeys {
         let text = map.data.as_ref().and_then(|data| data.get(self.order));
         let text = text.ok_or_else(|| format!("the ConfigMap has no key {}", self.order))?;
         serde_json::from_str(text).map_err(|error| {
-            redacted(
+            redact_text(
                 &format!("what the ConfigMap has as {} is no order: {error}", self.order),
                 MAX_PARSE_ERROR_CHARS,
             )
@@ -53,7 +53,7 @@ impl RequestKeys {
     }
 
     /// Last report; empty if it cannot be read.
-    pub fn parse_report(&self, map: &ConfigMap) -> Report {
+    pub fn parse_report(&self, map: &ConfigMap) -> BundleReport {
         annotation(map, self.report).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
     }
 

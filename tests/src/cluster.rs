@@ -14,7 +14,7 @@ use kube::{
     },
 };
 use serde_json::{Value, json};
-use testplatform_apis::condition::end;
+use testplatform_apis::condition::split_completion;
 
 use crate::{
     kinds::{self, Kind},
@@ -268,7 +268,9 @@ pub fn condition<'a>(object: &'a Value, type_: &str) -> Option<&'a Value> {
 pub fn has(object: &Value, type_: &str, status: &str, reason: &str) -> bool {
     let is_given = |c: &Value| {
         let text = |field: &str| c[field].as_str().unwrap_or_default();
-        reason.is_empty() || c["reason"] == reason || end(text("reason"), text("message")).0 == reason
+        reason.is_empty()
+            || c["reason"] == reason
+            || split_completion(text("reason"), text("message")).0 == reason
     };
     condition(object, type_).is_some_and(|c| c["status"] == status && is_given(c))
 }

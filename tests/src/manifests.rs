@@ -76,7 +76,7 @@ fn committed_crd(file: &str) -> anyhow::Result<Value> {
 fn with_ci_operator(mut crd: Value) -> Value {
     let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
     if let Some(ci_operator) = schema.pointer_mut("/properties/spec/properties/ciOperator") {
-        *ci_operator = ci_operator::schema().clone();
+        *ci_operator = ci_operator::xrd_schema().clone();
     }
     crd
 }

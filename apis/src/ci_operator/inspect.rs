@@ -1,19 +1,19 @@
-//! Reading a value against a schema: which fields it does not declare, and what is wrong with those that it does.
+//! Check of a value against a schema: undeclared fields, and errors in declared ones.
 //!
-//! Only what structural schemas of Kubernetes use is understood: `type`, `properties`, `additionalProperties`, `items`, `required`,
-//! `nullable`. A schema that says something else about a value is taken to allow it: the hub has the last word.
-//! Output is sorted, bounded and safe to show to a tenant: it names paths and types, never values.
+//! Only keywords of structural schemas of Kubernetes are supported: `type`, `properties`, `additionalProperties`, `items`, `required`,
+//! `nullable`. A schema that says something else about a value is taken to allow it: the hub has the last word. Output is sorted, bounded
+//! and safe to show to a tenant: it names paths and types, never values.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// How many findings are listed before the rest is only counted. A condition message has room for about that many.
+/// Maximum number of listed findings; the rest is counted. A condition message has room for about this many.
 const MAX_FINDINGS: usize = 20;
-/// How deep values are followed. Deeper than any schema of ours; bounds the stack on hostile values.
+/// Maximum depth. Deeper than any of our schemas; bounds the stack on hostile values.
 const MAX_DEPTH: usize = 64;
-/// How long one key may be within a path, in characters. Keys are the tenant's text and may be 64 KiB long.
+/// Maximum length of one key within a path, in characters. Keys are the tenant's text and may be 64 KiB long.
 const MAX_KEY: usize = 64;
 
 /// Paths of the fields in `block` that `schema` does not declare, such as `releases.latest.release.relative` or
@@ -22,7 +22,7 @@ const MAX_KEY: usize = 64;
 /// Sorted; after 20 paths a last entry says `and N more`. Whether the schema preserves unknown fields makes no difference.
 pub fn unknown_fields(schema: &Value, block: &Map<String, Value>) -> Vec<String> {
     let mut found = BTreeSet::new();
-    look(schema, block, &mut |path, finding| {
+    inspect_block(schema, block, &mut |path, finding| {
         if matches!(finding, Finding::Unknown) {
             found.insert(path.to_owned());
         }
@@ -35,19 +35,22 @@ pub fn unknown_fields(schema: &Value, block: &Map<String, Value>) -> Vec<String>
     listed
 }
 
-/// What the hub's schema would refuse in `block`: the path of a field, and a sentence about it (a value of a wrong type, or a
-/// required field that is missing). The path of the block itself is empty.
+/// Finds the values in `block` that the hub's schema would refuse: the path of a field, and a sentence about it (a value of a wrong type,
+/// or a required field that is missing). The path of the block itself is empty.
 ///
 /// Sorted by path; after 20 findings a last one with an empty path says `and N more`. Null counts as absent, as in an API server.
-pub fn problems(schema: &Value, block: &Map<String, Value>) -> Vec<(String, String)> {
+pub fn find_problems(schema: &Value, block: &Map<String, Value>) -> Vec<(String, String)> {
     let mut found = BTreeSet::new();
-    look(schema, block, &mut |path, finding| match finding {
+    inspect_block(schema, block, &mut |path, finding| match finding {
         Finding::Unknown => {}
         Finding::Missing => {
             found.insert((path.to_owned(), "is required".to_owned()));
         }
         Finding::Type { wanted, got } => {
-            found.insert((path.to_owned(), format!("must be {}, not {}", article(wanted), article(got))));
+            found.insert((
+                path.to_owned(),
+                format!("must be {}, not {}", with_article(wanted), with_article(got)),
+            ));
         }
     });
     let more = found.len().saturating_sub(MAX_FINDINGS);
@@ -64,30 +67,30 @@ enum Finding<'a> {
     Type { wanted: &'a str, got: &'static str },
 }
 
-/// Where findings go.
+/// Receiver of findings.
 type Report<'a> = &'a mut dyn FnMut(&str, Finding<'_>);
 
 /// The whole block, at its top.
-fn look(schema: &Value, block: &Map<String, Value>, report: Report<'_>) {
+fn inspect_block(schema: &Value, block: &Map<String, Value>, report: Report<'_>) {
     let Some(schema) = schema.as_object() else { return };
-    members(schema, block, &mut String::new(), MAX_DEPTH, report);
+    inspect_members(schema, block, &mut String::new(), MAX_DEPTH, report);
 }
 
-fn walk(schema: &Value, value: &Value, path: &mut String, depth: usize, report: Report<'_>) {
+fn inspect_value(schema: &Value, value: &Value, path: &mut String, depth: usize, report: Report<'_>) {
     let (Some(depth), Some(schema)) = (depth.checked_sub(1), schema.as_object()) else { return };
     let wanted = schema.get("type").and_then(Value::as_str).unwrap_or_default();
-    if !fits(wanted, value) {
+    if !matches_type(wanted, value) {
         report(path, Finding::Type { wanted, got: type_of(value) });
         return;
     }
     match value {
-        Value::Object(members) => self::members(schema, members, path, depth, report),
+        Value::Object(members) => self::inspect_members(schema, members, path, depth, report),
         Value::Array(items) => {
             if let Some(inner) = schema.get("items") {
                 for (index, item) in items.iter().enumerate() {
                     let length = path.len();
                     let _ = write!(path, "[{index}]");
-                    walk(inner, item, path, depth, report);
+                    inspect_value(inner, item, path, depth, report);
                     path.truncate(length);
                 }
             }
@@ -97,7 +100,7 @@ fn walk(schema: &Value, value: &Value, path: &mut String, depth: usize, report: 
 }
 
 /// Each member of an object, and those that it lacks.
-fn members(
+fn inspect_members(
     schema: &Map<String, Value>,
     members: &Map<String, Value>,
     path: &mut String,
@@ -109,9 +112,9 @@ fn members(
     for (key, member) in members.iter().filter(|(_, member)| !member.is_null()) {
         let length = push_key(path, key);
         if let Some(inner) = properties.and_then(|properties| properties.get(key)) {
-            walk(inner, member, path, depth, report);
+            inspect_value(inner, member, path, depth, report);
         } else if let Some(inner) = additional.filter(|inner| **inner != Value::Bool(false)) {
-            walk(inner, member, path, depth, report);
+            inspect_value(inner, member, path, depth, report);
         } else if properties.is_some() || additional.is_some() {
             report(path, Finding::Unknown);
         }
@@ -151,7 +154,7 @@ pub(crate) fn push_key(path: &mut String, key: &str) -> usize {
 }
 
 /// An integer may be written as `2.0`: numbers travel as doubles through protobuf.
-pub(crate) fn fits(wanted: &str, value: &Value) -> bool {
+pub(crate) fn matches_type(wanted: &str, value: &Value) -> bool {
     match wanted {
         "object" => value.is_object(),
         "array" => value.is_array(),
@@ -177,7 +180,7 @@ pub(crate) fn type_of(value: &Value) -> &'static str {
     }
 }
 
-pub(crate) fn article(kind: &str) -> String {
+pub(crate) fn with_article(kind: &str) -> String {
     match kind {
         "null" => "null".to_owned(),
         "boolean" => "true or false".to_owned(),

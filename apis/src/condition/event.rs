@@ -37,11 +37,11 @@ words! {
         TornDown,
         /// It failed after it was ready.
         ClusterFailed,
-        /// It is gone although nobody asked for its end.
+        /// It is gone, although teardown was not requested.
         ClusterLost,
-        /// What is on the hub is not what we asked for, or cannot be seen.
+        /// The object on the hub differs from the requested one, or cannot be observed.
         RemoteUnavailable,
-        /// It is what we asked for again.
+        /// The object on the hub matches the requested one again.
         RemoteAvailable,
     }
 }
@@ -61,7 +61,7 @@ words! {
 }
 
 words! {
-    /// Why this hub and this pool, in `status.hub.reason`.
+    /// Reason for the choice of hub and pool, in `status.hub.reason`.
     Chosen {
         /// There is one hub for this kind of claim.
         OnlyHub,

@@ -43,11 +43,11 @@ words! {
         PinnedHubMissing,
         /// None has what the claim asks for.
         NoHubMatches,
-        /// Those that have it are not for this namespace.
+        /// The matching hubs do not serve this namespace.
         TenantNotAllowed,
-        /// Those that have it cannot make this version.
+        /// The matching hubs do not support this version.
         VersionUnsupported,
-        /// Those that have it are full, closed or not well.
+        /// The matching hubs are full, closed or unhealthy.
         NoCapacity,
         /// Unknown: no hub was chosen yet.
         NotChosen,
@@ -133,7 +133,7 @@ words! {
         RotationFailed,
         /// There is none that works, and nobody by whom one can be made.
         OwnerInvalid,
-        /// It cannot be begun: the order cannot be read, or the name of its Secret is taken.
+        /// It cannot start: the request is unreadable, or the name of its Secret is in use.
         Blocked,
         /// Unknown: the identity service does not answer.
         Unreachable,
@@ -169,7 +169,7 @@ words! {
 words! {
     /// Reasons of `TearDownComplete` that are ours; a cluster that is gone has the reason of `ProwJobCompleted`.
     TearDown {
-        /// Nobody asked for the end.
+        /// Teardown was not requested.
         NotRequested,
         /// It is under way.
         InProgress,

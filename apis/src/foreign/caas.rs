@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    meta::{Lenient, Metadata, ObservedCondition, with_said_at},
+    meta::{Lenient, Metadata, ObservedCondition, with_status_time},
     object::NameRef,
 };
 
@@ -13,12 +13,12 @@ pub const API_VERSION: &str = "clustertemplate.openshift.io/v1alpha1";
 /// Kind.
 pub const KIND: &str = "ClusterTemplateInstance";
 
-/// What is read of a ClusterTemplateInstance.
+/// The fields of a ClusterTemplateInstance that we read.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Instance {
     /// Metadata. All of its conditions are False from birth on, so it matters when its status was last changed.
-    #[serde(deserialize_with = "with_said_at")]
+    #[serde(deserialize_with = "with_status_time")]
     pub metadata: Metadata,
     /// Spec, whole: what it was made with is nowhere else once the writer is lost.
     pub spec: Value,
@@ -30,7 +30,7 @@ pub struct Instance {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Status {
-    /// How far it is, one of [`phases`]. Once it was `Ready`, it says so again and again, whatever has become of the cluster.
+    /// Phase, one of [`phases`]. Once `Ready`, it is reported as `Ready` ever after, even if the cluster is gone.
     pub phase: String,
     /// The same in a sentence.
     pub message: String,
@@ -38,13 +38,13 @@ pub struct Status {
     pub conditions: Vec<ObservedCondition>,
     /// The Secret with the kubeconfig, beside it; named once all is there.
     pub kubeconfig: Lenient<Option<NameRef>>,
-    /// Where its API is.
+    /// URL of its API.
     #[serde(rename = "apiServerURL")]
     pub api_server_url: String,
-    /// Where its console is; only of a cluster that is registered.
+    /// URL of its console; only of a registered cluster.
     #[serde(rename = "consoleURL")]
     pub console_url: String,
-    /// What is set up in the cluster: name, status and message of each.
+    /// Setup steps in the cluster: name, status and message of each.
     pub cluster_setup: Value,
 }
 
@@ -60,17 +60,17 @@ pub mod phases {
     pub const LOGIN_PENDING: &str = "ClusterLoginPending";
     /// Argo CD could not be told of it, for longer than a login is waited for.
     pub const ARGO_FAILED: &str = "ArgoClusterFailed";
-    /// What is to be set up could not be asked for.
+    /// The setup could not be requested.
     pub const SETUP_CREATE_FAILED: &str = "ClusterSetupCreateFailed";
-    /// What is to be set up has failed.
+    /// The setup has failed.
     pub const SETUP_FAILED: &str = "ClusterSetupFailed";
-    /// What is to be set up is not well.
+    /// The setup is degraded.
     pub const SETUP_DEGRADED: &str = "ClusterSetupDegraded";
     /// The cluster is there, and its Secrets could not be made.
     pub const CREDENTIALS_FAILED: &str = "CredentialsFailed";
-    /// Whatever else failed.
+    /// Another failure.
     pub const FAILED: &str = "Failed";
-    /// What failed in the registration of the cluster, which is tried again.
+    /// Failures of the cluster's registration, which is retried.
     pub const REGISTRATION_FAILED: [&str; 3] =
         ["ManagedClusterFailed", "ManagedClusterImportFailed", "KlusterletCreateFailed"];
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::meta::{Lenient, Metadata, ObservedCondition, with_said_at};
+use super::meta::{Lenient, Metadata, ObservedCondition, with_status_time};
 
 /// apiVersion.
 pub const API_VERSION: &str = "cluster.x-k8s.io/v1beta2";
@@ -14,12 +14,12 @@ pub const AUTOSCALE_MIN: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-gr
 /// Annotation of a group of nodes: the most that the autoscaler makes.
 pub const AUTOSCALE_MAX: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size";
 
-/// What is read of a Cluster.
+/// The fields of a Cluster that we read.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Cluster {
     /// Metadata, with the time at which the status last changed.
-    #[serde(deserialize_with = "with_said_at")]
+    #[serde(deserialize_with = "with_status_time")]
     pub metadata: Metadata,
     /// Spec, whole: controllers write into it, and what it was made with is nowhere else once the writer is lost.
     pub spec: Value,
@@ -27,7 +27,7 @@ pub struct Cluster {
     pub status: Lenient<ClusterStatus>,
 }
 
-/// Parts of its `status`. One that cannot be read takes no other with it.
+/// Parts of its `status`. An unreadable part does not affect the others.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterStatus {
@@ -35,7 +35,7 @@ pub struct ClusterStatus {
     pub conditions: Vec<ObservedCondition>,
     /// `Pending`, `Provisioning`, `Provisioned`, `Deleting` or `Unknown`. `Provisioned` says that there is an endpoint, and no more.
     pub phase: String,
-    /// What was made once.
+    /// Initialization milestones.
     pub initialization: Lenient<Initialization>,
     /// Its control plane.
     pub control_plane: Lenient<Nodes>,
@@ -43,7 +43,7 @@ pub struct ClusterStatus {
     pub workers: Lenient<Nodes>,
     /// The generation of the spec that was looked at last.
     pub observed_generation: Option<i64>,
-    /// What the version of the API before had.
+    /// Fields of the previous API version.
     pub deprecated: Lenient<Deprecated>,
 }
 
@@ -59,9 +59,9 @@ pub struct Initialization {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Nodes {
-    /// How many there are to be.
+    /// Desired number.
     pub desired_replicas: Option<i64>,
-    /// How many can be used.
+    /// Number of available ones.
     pub available_replicas: Option<i64>,
     /// The versions that they run.
     pub versions: Vec<Running>,
@@ -87,13 +87,13 @@ pub struct Deprecated {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct V1Beta1 {
-    /// Why it failed for good, as a word; empty: it did not.
+    /// Reason of a terminal failure, in one word; empty: none.
     pub failure_reason: String,
     /// The same in a sentence.
     pub failure_message: String,
 }
 
-/// Where an API is. HyperShift has it from here.
+/// Endpoint of an API. HyperShift uses this type too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Endpoint {
@@ -115,13 +115,13 @@ impl Endpoint {
 pub mod conditions {
     /// All of it is there and answers.
     pub const AVAILABLE: &str = "Available";
-    /// What the topology asks for was handed on to everything that the cluster consists of.
+    /// The topology was applied to all parts of the cluster.
     pub const TOPOLOGY_RECONCILED: &str = "TopologyReconciled";
     /// Reason of `TopologyReconciled=False`: something that the topology asks for cannot be.
     pub const RECONCILE_FAILED: &str = "ReconcileFailed";
     /// Reason of `TopologyReconciled=False`: the ClusterClass is not worked through yet.
     pub const CLASS_NOT_RECONCILED: &str = "ClusterClassNotReconciled";
-    /// What it runs on is there.
+    /// Its infrastructure is ready.
     pub const INFRASTRUCTURE_READY: &str = "InfrastructureReady";
     /// Its control plane answered once.
     pub const CONTROL_PLANE_INITIALIZED: &str = "ControlPlaneInitialized";

@@ -11,7 +11,7 @@ pub const API_VERSION: &str = "hive.openshift.io/v1";
 /// Kind.
 pub const KIND: &str = "ClusterClaim";
 
-/// What is read of a ClusterClaim.
+/// The fields of a ClusterClaim that we read.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ClusterClaim {
@@ -32,9 +32,9 @@ pub struct Spec {
     /// Written by Hive: namespace and name of the ClusterDeployment; from then on the claim is bound. Taken back when two claims were
     /// given the same cluster.
     pub namespace: String,
-    /// What was asked for as the lifetime.
+    /// Requested lifetime.
     pub lifetime: Option<String>,
-    /// Who is let into the cluster's namespace.
+    /// Subjects with access to the cluster's namespace.
     pub subjects: Value,
 }
 
@@ -44,7 +44,7 @@ pub struct Spec {
 pub struct Status {
     /// `Pending` and `ClusterRunning`.
     pub conditions: Vec<ObservedCondition>,
-    /// How long the claim lives from the end of `Pending` on, once a cluster is assigned; absent: for ever.
+    /// Lifetime from the end of `Pending` on, once a cluster is assigned; absent: unlimited.
     pub lifetime: Lenient<Option<GoDuration>>,
 }
 

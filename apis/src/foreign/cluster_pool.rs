@@ -12,7 +12,7 @@ pub const KIND: &str = "ClusterPool";
 /// The ClusterRole that Hive hands on into the namespaces of a pool's clusters.
 pub const ADMIN_ROLE: &str = "hive-cluster-pool-admin";
 
-/// What is read of a ClusterPool.
+/// The fields of a ClusterPool that we read.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ClusterPool {
@@ -30,9 +30,9 @@ pub struct ClusterPool {
 pub struct Status {
     /// Clusters that nobody has claimed, broken and installing ones included.
     pub size: i64,
-    /// Of them installed and not running.
+    /// Unclaimed clusters that are installed and not running.
     pub standby: i64,
-    /// Of them installed and running.
+    /// Unclaimed clusters that are installed and running.
     pub ready: i64,
     /// See [`conditions`].
     pub conditions: Vec<ObservedCondition>,
@@ -48,6 +48,6 @@ pub mod conditions {
     pub const ALL_CLUSTERS_CURRENT: &str = "AllClustersCurrent";
     /// False: entries of the inventory are missing or broken.
     pub const INVENTORY_VALID: &str = "InventoryValid";
-    /// Of a pool that is being deleted. False: clusters hold it, named in the message.
+    /// Only on a pool that is being deleted. False: the clusters named in the message block it.
     pub const DELETION_POSSIBLE: &str = "DeletionPossible";
 }

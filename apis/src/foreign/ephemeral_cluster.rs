@@ -9,7 +9,7 @@ pub const API_VERSION: &str = "ci.openshift.io/v1";
 /// Kind.
 pub const KIND: &str = "EphemeralCluster";
 
-/// What is read of an EphemeralCluster.
+/// The fields of an EphemeralCluster that we read.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct EphemeralCluster {
@@ -39,7 +39,7 @@ pub struct Status {
     pub conditions: Vec<ObservedCondition>,
     /// Name of the ProwJob; from then on the cluster is bound.
     pub prow_job_id: String,
-    /// Where the job can be watched.
+    /// URL of the job.
     #[serde(rename = "prowJobURL")]
     pub prow_job_url: String,
     /// Name of the Secret with the credentials, in the same namespace.

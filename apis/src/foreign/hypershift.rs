@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     cluster_api::Endpoint,
-    meta::{Lenient, Metadata, ObservedCondition, lenient_time, with_said_at},
+    meta::{Lenient, Metadata, ObservedCondition, lenient_time, with_status_time},
     object::NameRef,
 };
 
@@ -21,12 +21,12 @@ pub const NODE_POOL: &str = "NodePool";
 /// registry's storage. Without it they stay, and are paid for.
 pub const CLEANUP_CLOUD_RESOURCES: &str = "hypershift.openshift.io/cleanup-cloud-resources";
 
-/// What is read of a HostedCluster.
+/// The fields of a HostedCluster that we read.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct HostedCluster {
     /// Metadata, with the time at which the status last changed.
-    #[serde(deserialize_with = "with_said_at")]
+    #[serde(deserialize_with = "with_status_time")]
     pub metadata: Metadata,
     /// Spec, whole: HyperShift writes into it, and what it was made with is nowhere else once the writer is lost.
     pub spec: Value,
@@ -34,15 +34,15 @@ pub struct HostedCluster {
     pub status: Lenient<HostedClusterStatus>,
 }
 
-/// Parts of its `status`. One that cannot be read takes no other with it.
+/// Parts of its `status`. An unreadable part does not affect the others.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HostedClusterStatus {
     /// Conditions.
     pub conditions: Vec<ObservedCondition>,
-    /// What it runs, and ran.
+    /// Current and past versions.
     pub version: Lenient<VersionStatus>,
-    /// Where its API is.
+    /// URL of its API.
     pub control_plane_endpoint: Lenient<Endpoint>,
     /// The Secret with the kubeconfig, beside it. It is named long before it can be used.
     pub kubeconfig: Lenient<Option<NameRef>>,
@@ -80,12 +80,12 @@ impl Update {
     }
 }
 
-/// What is read of a NodePool.
+/// The fields of a NodePool that we read.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct NodePool {
     /// Metadata, with the time at which the status last changed.
-    #[serde(deserialize_with = "with_said_at")]
+    #[serde(deserialize_with = "with_status_time")]
     pub metadata: Metadata,
     /// Spec, whole.
     pub spec: Value,
@@ -97,7 +97,7 @@ pub struct NodePool {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct NodePoolStatus {
-    /// How many of its nodes are available.
+    /// Number of its available nodes.
     pub replicas: Option<i64>,
     /// The version that they run.
     pub version: String,

@@ -1,4 +1,4 @@
-//! What every Kubernetes object has.
+//! Metadata that every Kubernetes object has.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -38,9 +38,9 @@ pub struct Metadata {
     pub annotations: BTreeMap<String, String>,
     /// Finalizers.
     pub finalizers: Vec<String>,
-    /// When its status was last changed, as the API server notes it. Read of what [`with_said_at`] is named for.
+    /// Time of the last status change, from `managedFields`. Only read by [`with_status_time`].
     #[serde(skip)]
-    pub said_at: Option<Timestamp>,
+    pub status_changed_at: Option<Timestamp>,
 }
 
 impl Metadata {
@@ -83,19 +83,19 @@ impl ObservedCondition {
 }
 
 /// The condition of a type, the first if there are several.
-pub fn condition<'a>(conditions: &'a [ObservedCondition], type_: &str) -> Option<&'a ObservedCondition> {
+pub fn find_condition<'a>(conditions: &'a [ObservedCondition], type_: &str) -> Option<&'a ObservedCondition> {
     conditions.iter().find(|c| c.type_ == type_)
 }
 
-/// Metadata with the time at which the status was last changed. The times of conditions move with their status alone: how long something is
-/// said in the same words only that one tells.
-pub fn with_said_at<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Metadata, D::Error> {
+/// Reads metadata with the time of the last status change. `lastTransitionTime` moves only with a condition's status, so only this time
+/// shows how long a message is unchanged.
+pub fn with_status_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Metadata, D::Error> {
     let raw = Value::deserialize(deserializer)?;
     let writes = raw["managedFields"].as_array().into_iter().flatten();
     let of_status = writes.filter(|write| write["subresource"] == "status");
-    let said_at = of_status.filter_map(|write| write["time"].as_str()?.parse().ok()).max();
-    let metadata = json::read::<Option<Metadata>>(raw).map_err(D::Error::custom)?.unwrap_or_default();
-    Ok(Metadata { said_at, ..metadata })
+    let status_changed_at = of_status.filter_map(|write| write["time"].as_str()?.parse().ok()).max();
+    let metadata = json::read_value::<Option<Metadata>>(raw).map_err(D::Error::custom)?.unwrap_or_default();
+    Ok(Metadata { status_changed_at, ..metadata })
 }
 
 /// A time that may be missing, null or nonsense.
@@ -114,7 +114,7 @@ impl<'de> Visitor<'de> for LenientTime {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(plain(text).or_else(|| text.parse().ok()))
+        Ok(parse_utc_time(text).or_else(|| text.parse().ok()))
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
@@ -149,7 +149,7 @@ impl<'de> Visitor<'de> for LenientTime {
 }
 
 /// `2026-03-02T10:00:00Z`, as Kubernetes writes times: a dozen are read in each pass. None: another form, or no time.
-fn plain(text: &str) -> Option<Timestamp> {
+fn parse_utc_time(text: &str) -> Option<Timestamp> {
     let bytes = <&[u8; 20]>::try_from(text.as_bytes()).ok()?;
     let signs = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'Z')];
     if signs.into_iter().any(|(at, sign)| bytes[at] != sign) {
@@ -162,12 +162,12 @@ fn plain(text: &str) -> Option<Timestamp> {
     Offset::UTC.to_timestamp(time).ok()
 }
 
-/// A part that may have the wrong shape: what could be read, and why not.
+/// A part that may have the wrong shape: its value or the error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lenient<T> {
-    /// What was read; the default when it could not be.
+    /// The value; the default if it could not be read.
     pub value: T,
-    /// Why it could not be read.
+    /// Parse error, if any.
     pub error: Option<String>,
 }
 
@@ -178,9 +178,9 @@ impl<T: Default> Default for Lenient<T> {
 }
 
 impl<T: Default + for<'a> Deserialize<'a>> Lenient<T> {
-    /// Reads what can be read. A null is the default.
-    pub fn read(raw: serde_json::Value) -> Self {
-        match json::read::<Option<T>>(raw) {
+    /// Reads the value if possible. Null gives the default.
+    pub fn from_value(raw: serde_json::Value) -> Self {
+        match json::read_value::<Option<T>>(raw) {
             Ok(value) => Self { value: value.unwrap_or_default(), error: None },
             Err(error) => Self { value: T::default(), error: Some(error.to_string()) },
         }
@@ -189,7 +189,7 @@ impl<T: Default + for<'a> Deserialize<'a>> Lenient<T> {
 
 impl<'de, T: Default + for<'a> Deserialize<'a>> Deserialize<'de> for Lenient<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        serde_json::Value::deserialize(deserializer).map(Self::read)
+        serde_json::Value::deserialize(deserializer).map(Self::from_value)
     }
 }
 
@@ -215,34 +215,35 @@ mod tests {
             "+026-03-02T10:00:00Z",
         ] {
             let parsed = text.parse::<Timestamp>().ok();
-            let found = plain(text);
+            let found = parse_utc_time(text);
             assert!(found.is_none() || found == parsed, "{text}: {found:?}, {parsed:?}");
         }
         for text in ["2026-03-02T10:00:00Z", "1969-12-31T23:59:59Z", "2024-02-29T00:00:01Z"] {
-            assert_eq!(plain(text), Some(text.parse().unwrap()), "{text}");
+            assert_eq!(parse_utc_time(text), Some(text.parse().unwrap()), "{text}");
         }
-        assert_eq!(plain("2026-03-02T10:00:00.5Z"), None);
+        assert_eq!(parse_utc_time("2026-03-02T10:00:00.5Z"), None);
     }
 
     #[test]
     fn it_is_known_when_a_status_changed() {
         #[derive(Deserialize)]
         struct Seen {
-            #[serde(deserialize_with = "with_said_at")]
+            #[serde(deserialize_with = "with_status_time")]
             metadata: Metadata,
         }
         let write = |time: &str, subresource: &str| json!({ "time": time, "subresource": subresource });
-        let read = |metadata: Value| json::read::<Seen>(json!({ "metadata": metadata })).map(|s| s.metadata);
+        let read =
+            |metadata: Value| json::read_value::<Seen>(json!({ "metadata": metadata })).map(|s| s.metadata);
         let of = |fields: Value| read(json!({ "name": "demo", "managedFields": fields })).unwrap();
         let seen = of(json!([
             write("2026-11-21T10:00:00Z", "status"),
             write("2026-11-21T10:05:00Z", "status"),
             write("2026-11-21T10:09:00Z", ""),
         ]));
-        assert_eq!(seen.said_at, "2026-11-21T10:05:00Z".parse().ok());
+        assert_eq!(seen.status_changed_at, "2026-11-21T10:05:00Z".parse().ok());
         assert_eq!(seen.name, "demo");
-        assert_eq!(of(json!([write("now", "status"), 7])).said_at, None);
-        assert_eq!(of(json!(7)).said_at, None);
+        assert_eq!(of(json!([write("now", "status"), 7])).status_changed_at, None);
+        assert_eq!(of(json!(7)).status_changed_at, None);
         assert_eq!(read(json!(null)).unwrap(), Metadata::default());
         assert!(read(json!(7)).is_err());
     }
@@ -254,12 +255,12 @@ mod tests {
             [json!(null), json!(true), json!(-1), json!(1), json!(1.5), json!("soon"), json!([1, [{}]])];
         for time in nonsense.into_iter().chain([json!({ "a": [1], "b": {} })]) {
             // One reader walks a tree, the other a text, in which what is not read is in the way of what follows.
-            let tree: Metadata = json::read(made(&time)).unwrap();
+            let tree: Metadata = json::read_value(made(&time)).unwrap();
             let text: Metadata = serde_json::from_str(&made(&time).to_string()).unwrap();
             assert_eq!((tree.creation_timestamp, tree.name.as_str()), (None, "demo"), "{time}");
             assert_eq!(text, tree, "{time}");
         }
-        let read: Metadata = json::read(made(&json!("2026-03-02T10:00:00Z"))).unwrap();
+        let read: Metadata = json::read_value(made(&json!("2026-03-02T10:00:00Z"))).unwrap();
         assert_eq!(read.creation_timestamp, "2026-03-02T10:00:00Z".parse().ok());
     }
 }

@@ -18,40 +18,41 @@ pub const KIND: &str = "Object";
 /// apiVersion of the Objects that composites in a namespace compose.
 pub const NAMESPACED_API_VERSION: &str = "kubernetes.m.crossplane.io/v1alpha1";
 
-/// Whether a Secret cannot be written because it is something else's: crossplane-runtime's words, of `ConnectionSecretMustBeControllableBy`.
-pub fn is_anothers(words: &str) -> bool {
+/// Whether a Secret cannot be written because another object owns it, by the messages of crossplane-runtime's
+/// `ConnectionSecretMustBeControllableBy`.
+pub fn is_owned_by_another(words: &str) -> bool {
     ["refusing to modify uncontrolled secret", "existing secret is not controlled by"]
         .iter()
         .any(|w| words.contains(w))
 }
 
-/// What is read of an observed Object. `R` is what is read of the object that it observes. Nothing else can be read as one: core shows whatever a
-/// composite refers to under the name that it bears, and in a namespace of their own tenants can write both. What they say there of a cluster is not to be believed.
+/// The fields of an observed Object that we read; `R` is the view of the object that it observes. No other kind parses as one: Crossplane
+/// passes on everything that a composite refers to, and tenants can write both in a namespace of their own. Such objects are untrusted.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "R: Default + Deserialize<'de>"))]
 pub struct Object<R> {
     /// Of one of the two groups.
-    pub api_version: OfProvider,
+    pub api_version: ProviderApiVersion,
     /// `Object`.
-    pub kind: IsObject,
+    pub kind: ObjectKind,
     /// Its own metadata.
     #[serde(default)]
     pub metadata: Metadata,
-    /// What was asked for.
+    /// Desired state.
     #[serde(default)]
     pub spec: ObjectSpec,
-    /// What was found.
+    /// Observed state.
     #[serde(default)]
     pub status: ObjectStatus<R>,
 }
 
 /// An apiVersion of provider-kubernetes, whichever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OfProvider;
+pub struct ProviderApiVersion;
 
-impl<'de> Deserialize<'de> for OfProvider {
+impl<'de> Deserialize<'de> for ProviderApiVersion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Word("an apiVersion of provider-kubernetes", |text| {
+        deserializer.deserialize_str(ExpectedText("an apiVersion of provider-kubernetes", |text| {
             let group = |text: &'static str| text.split_once('/').map(|(group, _)| group);
             let of = text.split_once('/').map(|(group, _)| group);
             of == group(API_VERSION) || of == group(NAMESPACED_API_VERSION)
@@ -62,19 +63,20 @@ impl<'de> Deserialize<'de> for OfProvider {
 
 /// The kind of an Object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IsObject;
+pub struct ObjectKind;
 
-impl<'de> Deserialize<'de> for IsObject {
+impl<'de> Deserialize<'de> for ObjectKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(Word("kind Object of provider-kubernetes", |text| text == KIND))?;
+        deserializer
+            .deserialize_str(ExpectedText("kind Object of provider-kubernetes", |text| text == KIND))?;
         Ok(Self)
     }
 }
 
-/// One of some texts, of which nothing is kept.
-struct Word(&'static str, fn(&str) -> bool);
+/// Accepts one of some texts, and stores nothing.
+struct ExpectedText(&'static str, fn(&str) -> bool);
 
-impl Visitor<'_> for Word {
+impl Visitor<'_> for ExpectedText {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -88,7 +90,7 @@ impl Visitor<'_> for Word {
 
 impl<R> Object<R> {
     /// The same Object around the remote object in another form.
-    pub fn map<S>(self, form: impl FnOnce(R) -> S) -> Object<S> {
+    pub fn map_remote<S>(self, form: impl FnOnce(R) -> S) -> Object<S> {
         let manifest = self.status.at_provider.manifest.map(form);
         Object {
             api_version: self.api_version,
@@ -106,13 +108,13 @@ impl<R> Object<R> {
 pub struct ObjectSpec {
     /// Holds the manifest.
     pub for_provider: ForProvider,
-    /// What may be done to the remote object; `*` is everything.
+    /// Allowed operations on the remote object; `*` is everything.
     pub management_policies: Vec<String>,
-    /// Which hub.
+    /// ProviderConfig of the hub.
     pub provider_config_ref: NameRef,
     /// Whether a change of the remote object makes it look at once.
     pub watch: bool,
-    /// When it counts as ready.
+    /// Readiness policy.
     pub readiness: Readiness,
     /// The Objects that it depends on.
     pub references: Value,
@@ -159,7 +161,7 @@ impl Visitor<'_> for Never {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ForProvider {
-    /// What is applied on the hub, whole.
+    /// The complete manifest that is applied on the hub.
     pub manifest: Value,
 }
 

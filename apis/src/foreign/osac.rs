@@ -15,7 +15,7 @@ pub const TENANT: &str = "osac.openshift.io/tenant";
 /// Annotation: `manual`, if no jobs are to be run for it, `unmanaged`, if it is to be left alone.
 pub const MANAGEMENT_STATE: &str = "osac.openshift.io/management-state";
 
-/// What is read of a ClusterOrder.
+/// The fields of a ClusterOrder that we read.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ClusterOrder {
@@ -27,7 +27,7 @@ pub struct ClusterOrder {
     pub status: Lenient<ClusterOrderStatus>,
 }
 
-/// Parts of its `status`. One that cannot be read takes no other with it.
+/// Parts of its `status`. An unreadable part does not affect the others.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterOrderStatus {
@@ -35,7 +35,7 @@ pub struct ClusterOrderStatus {
     pub phase: String,
     /// Conditions. They turn True, and never back.
     pub conditions: Vec<ObservedCondition>,
-    /// What it has become.
+    /// Reference to the resulting cluster.
     pub cluster_reference: Lenient<ClusterReference>,
     /// The last jobs, the oldest first.
     pub provisioning_jobs: Lenient<Vec<Job>>,
@@ -101,7 +101,7 @@ pub struct Job {
     pub type_: String,
     /// `Pending`, `Waiting`, `Running`, `Succeeded`, `Failed`, `Canceled` or `Unknown`.
     pub state: String,
-    /// What it says.
+    /// Message.
     pub message: String,
     /// When it was begun.
     #[serde(deserialize_with = "lenient_time")]
@@ -113,9 +113,9 @@ pub struct Job {
 }
 
 impl Job {
-    /// Of a job that brings a spec about.
+    /// Type of a job that applies a spec.
     pub const PROVISION: &str = "provision";
-    /// Of a job that takes everything down.
+    /// Type of a job that deprovisions everything.
     pub const DEPROVISION: &str = "deprovision";
 
     /// Whether it did its work.
@@ -141,6 +141,6 @@ pub mod conditions {
     pub const CLUSTER_AVAILABLE: &str = "ClusterAvailable";
     /// Its storage is set up. Nothing waits for that.
     pub const CLUSTER_STORAGE_READY: &str = "ClusterStorageReady";
-    /// What that is called on claims.
+    /// Name of that condition on claims.
     pub const STORAGE_READY: &str = "StorageReady";
 }

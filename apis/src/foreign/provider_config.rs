@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::meta::Metadata;
-use crate::lenient::lenient_integer;
+use crate::lenient_serde::lenient_integer;
 
 /// apiVersion.
 pub const API_VERSION: &str = "kubernetes.crossplane.io/v1alpha1";
@@ -13,13 +13,13 @@ pub const KIND: &str = "ProviderConfig";
 /// Kind of those by which Objects in any namespace go; its apiVersion is [theirs](super::object::NAMESPACED_API_VERSION).
 pub const CLUSTER_KIND: &str = "ClusterProviderConfig";
 
-/// What is read of it. Never its credentials.
+/// The fields of it that we read. Never its credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ProviderConfig {
     /// Its metadata: labels and annotations describe the hub.
     pub metadata: Metadata,
-    /// What provider-kubernetes counts.
+    /// Status, with the number of users.
     pub status: ProviderConfigStatus,
 }
 
@@ -27,7 +27,7 @@ pub struct ProviderConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ProviderConfigStatus {
-    /// How many Objects go by it.
+    /// Number of Objects that use it.
     #[serde(deserialize_with = "lenient_integer")]
     pub users: Option<i64>,
 }

@@ -1,6 +1,6 @@
-//! Why a hub was chosen, and why none was: the words of `status.hub.reason` and of the condition that a claim waits with.
+//! Reasons for the choice of a hub or its absence, in `status.hub.reason` and in the condition of a waiting claim.
 
-/// Why this hub.
+/// Reason for the choice of a hub.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Selected {
     /// The claim names it.
@@ -9,7 +9,7 @@ pub enum Selected {
     OnlyHub,
     /// Others fit, and take nothing more for now.
     OnlyHubWithRoom,
-    /// Of those that fit it has the most room for its weight.
+    /// It has the most room for its weight among the matching hubs.
     MostRoom,
 }
 
@@ -28,7 +28,7 @@ impl Selected {
     }
 }
 
-/// Why no hub. Each is one that an administrator or time can lift, so the claim waits. In the order of how near a hub came.
+/// Reason why no hub was chosen. An administrator or time can resolve each, so the claim waits. Ordered by how close a hub came to a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NoHub {
     /// The hubs were not read yet.
@@ -37,11 +37,11 @@ pub enum NoHub {
     PinnedHubMissing,
     /// None has what the claim asks for.
     NoHubMatches,
-    /// Those that have it are not for this tenant.
+    /// The matching hubs do not serve this tenant.
     TenantNotAllowed,
-    /// Those that have it cannot make this version.
+    /// The matching hubs do not support this version.
     VersionUnsupported,
-    /// Those that have it are full, closed or not well.
+    /// The matching hubs are full, closed or unhealthy.
     NoCapacity,
 }
 

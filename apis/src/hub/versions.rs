@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 
 /// A version: whole numbers, perhaps with what comes before a release. `4.20.0-rc.1` is before `4.20.0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
+pub struct PartialVersion {
     numbers: Vec<u64>,
     early: bool,
 }
 
-impl Version {
-    /// Reads one, with or without a leading `v`. What follows `-` or `+` is not compared.
+impl PartialVersion {
+    /// Reads a version, with or without a leading `v`. Suffixes after `-` or `+` are not compared.
     ///
     /// # Errors
     /// If it does not begin with whole numbers.
@@ -24,7 +24,7 @@ impl Version {
     }
 
     /// Whether it is one of those that begin with these numbers: 4.20 covers 4.20.3.
-    fn covers(&self, other: &Self) -> bool {
+    fn covers_version(&self, other: &Self) -> bool {
         match self.numbers.len().cmp(&other.numbers.len()) {
             Ordering::Less => other.numbers.starts_with(&self.numbers),
             Ordering::Equal => self == other || (self.numbers.len() < 3 && self.numbers == other.numbers),
@@ -33,7 +33,7 @@ impl Version {
         }
     }
 
-    fn compare(&self, other: &Self) -> Ordering {
+    fn compare_numbers(&self, other: &Self) -> Ordering {
         let longest = self.numbers.len().max(other.numbers.len());
         let at = |version: &Self, i: usize| version.numbers.get(i).copied().unwrap_or(0);
         let numbers = (0..longest).map(|i| at(self, i).cmp(&at(other, i))).find(|o| o.is_ne());
@@ -47,14 +47,14 @@ pub struct Versions(Vec<Vec<Bound>>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Bound {
-    Is(Version),
-    Above { version: Version, itself: bool },
-    Below { version: Version, itself: bool },
+    Is(PartialVersion),
+    Above { version: PartialVersion, itself: bool },
+    Below { version: PartialVersion, itself: bool },
 }
 
 impl Bound {
-    fn parse(text: &str) -> Result<Self, String> {
-        let version = Version::parse;
+    fn parse_bound(text: &str) -> Result<Self, String> {
+        let version = PartialVersion::parse;
         let above = |version, itself| Self::Above { version, itself };
         let below = |version, itself| Self::Below { version, itself };
         if let Some(rest) = text.strip_prefix(">=") {
@@ -70,17 +70,17 @@ impl Bound {
         }
     }
 
-    fn holds(&self, version: &Version) -> bool {
+    fn is_satisfied_by(&self, version: &PartialVersion) -> bool {
         match self {
-            Self::Is(own) => own.covers(version),
+            Self::Is(own) => own.covers_version(version),
             Self::Above { version: own, itself } => {
-                let order = version.compare(own);
+                let order = version.compare_numbers(own);
                 order.is_gt() || (*itself && order.is_eq())
             }
             Self::Below { version: own, itself } => {
-                let order = version.compare(own);
+                let order = version.compare_numbers(own);
                 // `<=4.20` means all of 4.20.
-                order.is_lt() || (*itself && (order.is_eq() || own.covers(version)))
+                order.is_lt() || (*itself && (order.is_eq() || own.covers_version(version)))
             }
         }
     }
@@ -92,15 +92,16 @@ impl Versions {
     /// # Errors
     /// If a part is neither.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let part = |part: &str| part.split_whitespace().map(Bound::parse).collect::<Result<Vec<_>, _>>();
+        let part =
+            |part: &str| part.split_whitespace().map(Bound::parse_bound).collect::<Result<Vec<_>, _>>();
         let parts: Vec<Vec<Bound>> =
             text.split(',').map(str::trim).filter(|p| !p.is_empty()).map(part).collect::<Result<_, _>>()?;
         if parts.is_empty() { Err("it names no version".to_owned()) } else { Ok(Self(parts)) }
     }
 
     /// Whether a version is among them.
-    pub fn have(&self, version: &Version) -> bool {
-        self.0.iter().any(|bounds| bounds.iter().all(|bound| bound.holds(version)))
+    pub fn contains_version(&self, version: &PartialVersion) -> bool {
+        self.0.iter().any(|bounds| bounds.iter().all(|bound| bound.is_satisfied_by(version)))
     }
 }
 
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     fn have(versions: &str, version: &str) -> bool {
-        Versions::parse(versions).unwrap().have(&Version::parse(version).unwrap())
+        Versions::parse(versions).unwrap().contains_version(&PartialVersion::parse(version).unwrap())
     }
 
     #[test]
@@ -142,6 +143,6 @@ mod tests {
         for text in ["", " , ", "latest", ">=", "4.x", ">=4.18 and <4.21"] {
             assert!(Versions::parse(text).is_err(), "{text}");
         }
-        assert!(Version::parse("4.x").unwrap_err().contains("\"4.x\""));
+        assert!(PartialVersion::parse("4.x").unwrap_err().contains("\"4.x\""));
     }
 }

@@ -6,8 +6,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::name;
-use crate::{gather, space::CLUSTER_ROLE};
+use super::name_or_default;
+use crate::{collect, space::CLUSTER_ROLE};
 
 /// Amounts of resources, by the names that a `ResourceQuota` or `LimitRange` has for them.
 pub type Amounts = BTreeMap<String, Amount>;
@@ -163,50 +163,50 @@ const DEFAULT_REQUEST: [(&str, &str); 2] = [("cpu", "10m"), ("memory", "256Mi")]
 impl Spaces {
     /// Name of the ProviderConfig that leads to the hub.
     pub fn provider_config(&self) -> String {
-        name(self.provider_config.as_ref(), "eaas-kubernetes-provider-config")
+        name_or_default(self.provider_config.as_ref(), "eaas-kubernetes-provider-config")
     }
 
     /// Namespace of published credentials on the hub.
     pub fn credentials_namespace(&self) -> String {
-        name(self.credentials_namespace.as_ref(), "testplatform-spaces")
+        name_or_default(self.credentials_namespace.as_ref(), "testplatform-spaces")
     }
 
     /// Name of the ClusterRole.
     pub fn cluster_role(&self) -> String {
-        name(self.cluster_role.as_ref(), CLUSTER_ROLE)
+        name_or_default(self.cluster_role.as_ref(), CLUSTER_ROLE)
     }
 
     /// The most of everything. Empty: no quota.
-    pub fn all(&self) -> Value {
-        amounts(self.quotas.as_ref().and_then(|q| q.all.as_ref()), &TOTAL)
+    pub fn total_quota(&self) -> Value {
+        merge_amounts(self.quotas.as_ref().and_then(|q| q.all.as_ref()), &TOTAL)
     }
 
     /// The most of what runs without an end. Empty: no quota.
-    pub fn not_terminating(&self) -> Value {
-        amounts(self.quotas.as_ref().and_then(|q| q.not_terminating.as_ref()), &NOT_TERMINATING)
+    pub fn not_terminating_quota(&self) -> Value {
+        merge_amounts(self.quotas.as_ref().and_then(|q| q.not_terminating.as_ref()), &NOT_TERMINATING)
     }
 
     /// The most of what ends by itself. Empty: no quota.
-    pub fn terminating(&self) -> Value {
-        amounts(self.quotas.as_ref().and_then(|q| q.terminating.as_ref()), &TERMINATING)
+    pub fn terminating_quota(&self) -> Value {
+        merge_amounts(self.quotas.as_ref().and_then(|q| q.terminating.as_ref()), &TERMINATING)
     }
 
     /// Limits of containers that say nothing. Empty: none.
     pub fn default_limits(&self) -> Value {
-        amounts(self.limits.as_ref().and_then(|l| l.default.as_ref()), &DEFAULT)
+        merge_amounts(self.limits.as_ref().and_then(|l| l.default.as_ref()), &DEFAULT)
     }
 
     /// Requests of containers that say nothing. Empty: none.
     pub fn default_requests(&self) -> Value {
-        amounts(self.limits.as_ref().and_then(|l| l.default_request.as_ref()), &DEFAULT_REQUEST)
+        merge_amounts(self.limits.as_ref().and_then(|l| l.default_request.as_ref()), &DEFAULT_REQUEST)
     }
 }
 
-fn amounts(given: Option<&Amounts>, otherwise: &[(&str, &str)]) -> Value {
+fn merge_amounts(given: Option<&Amounts>, otherwise: &[(&str, &str)]) -> Value {
     let text = |(key, amount): (&str, &str)| (key.to_owned(), Value::from(amount));
     Value::Object(match given {
-        Some(given) => gather::object(given.iter().map(|(key, amount)| text((key, amount.as_str())))),
-        None => gather::object(otherwise.iter().copied().map(text)),
+        Some(given) => collect::to_object(given.iter().map(|(key, amount)| text((key, amount.as_str())))),
+        None => collect::to_object(otherwise.iter().copied().map(text)),
     })
 }
 
@@ -235,9 +235,9 @@ mod tests {
             "quotas": { "all": { "count/pods": 5 }, "terminating": {} },
         }))
         .unwrap();
-        assert_eq!(given.all(), json!({ "count/pods": "5" }));
-        assert_eq!(given.terminating(), json!({}));
-        assert_eq!(given.not_terminating(), Spaces::default().not_terminating());
+        assert_eq!(given.total_quota(), json!({ "count/pods": "5" }));
+        assert_eq!(given.terminating_quota(), json!({}));
+        assert_eq!(given.not_terminating_quota(), Spaces::default().not_terminating_quota());
         assert_eq!(given.provider_config(), "eaas-kubernetes-provider-config");
         assert_eq!(given.cluster_role(), "view");
     }

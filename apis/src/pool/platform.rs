@@ -1,4 +1,4 @@
-//! Where the clusters of a pool are: the clouds for which Hive builds pools.
+//! Clouds for which Hive builds pools.
 
 use std::fmt;
 
@@ -14,31 +14,31 @@ pub const ONE_PLATFORM: &str = "set exactly one of aws, azure, gcp, openstack an
 /// credentialsRef, because they are rotated.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[x_kube(validation = Rule::new("[has(self.aws), has(self.azure), has(self.gcp), has(self.openstack), has(self.vsphere)].filter(p, p).size() == 1").message(ONE_PLATFORM))]
-pub struct Platform {
+pub struct PoolPlatform {
     /// Amazon: region, and userTags or credentialsAssumeRole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "open")]
+    #[schemars(schema_with = "open_schema")]
     pub aws: Option<Map<String, Value>>,
     /// Azure: region, and baseDomainResourceGroupName or cloudName.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "open")]
+    #[schemars(schema_with = "open_schema")]
     pub azure: Option<Map<String, Value>>,
     /// Google: region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "open")]
+    #[schemars(schema_with = "open_schema")]
     pub gcp: Option<Map<String, Value>>,
     /// OpenStack: cloud, and certificatesSecretRef or trunkSupport. Its clusters cannot hibernate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "open")]
+    #[schemars(schema_with = "open_schema")]
     pub openstack: Option<Map<String, Value>>,
     /// vSphere: certificatesSecretRef and infrastructure. Its clusters cannot hibernate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "open")]
+    #[schemars(schema_with = "open_schema")]
     pub vsphere: Option<Map<String, Value>>,
 }
 
 /// Any object.
-fn open(_: &mut SchemaGenerator) -> Schema {
+fn open_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
 }
 
@@ -87,17 +87,17 @@ impl fmt::Display for PlatformKind {
     }
 }
 
-impl Platform {
+impl PoolPlatform {
     /// The one that is set; none if there is none, or more than one.
-    pub fn only(&self) -> Option<(PlatformKind, &Map<String, Value>)> {
-        let mut set = PlatformKind::ALL.into_iter().filter_map(|kind| Some((kind, self.get(kind)?)));
+    pub fn only_platform(&self) -> Option<(PlatformKind, &Map<String, Value>)> {
+        let mut set = PlatformKind::ALL.into_iter().filter_map(|kind| Some((kind, self.get_platform(kind)?)));
         match (set.next(), set.next()) {
             (Some(one), None) => Some(one),
             _ => None,
         }
     }
 
-    fn get(&self, kind: PlatformKind) -> Option<&Map<String, Value>> {
+    fn get_platform(&self, kind: PlatformKind) -> Option<&Map<String, Value>> {
         match kind {
             PlatformKind::Aws => self.aws.as_ref(),
             PlatformKind::Azure => self.azure.as_ref(),

@@ -80,7 +80,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// How large the pool is in it.
+    /// Size of the pool in this window.
     pub fn sizing(&self) -> Sizing {
         Sizing { size: self.size, running_count: self.running_count, max_size: self.max_size }
     }
@@ -110,7 +110,7 @@ impl Day {
     pub const ALL: [Self; 7] = [Self::Mon, Self::Tue, Self::Wed, Self::Thu, Self::Fri, Self::Sat, Self::Sun];
 
     /// Days since Monday.
-    pub const fn index(self) -> i64 {
+    pub const fn week_index(self) -> i64 {
         self as i64
     }
 }

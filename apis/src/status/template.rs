@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::lenient::{lenient, lenient_integer};
+use crate::lenient_serde::{lenient_integer, lenient_option};
 use crate::template::Backend;
 
 /// The template by which the cluster is made.
@@ -12,18 +12,18 @@ use crate::template::Backend;
 #[serde(rename_all = "camelCase", default)]
 pub struct TemplateStatus {
     /// Name of the template.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What makes its clusters.
     #[schemars(with = "Backend")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,
     /// What the cluster counts for in the budget of the namespace.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub cost: Option<i64>,
     /// Why the template should not be used any more, and what should.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub deprecated: Option<String>,
 }
 
@@ -40,20 +40,20 @@ pub struct NodesStatus {
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub ready: Option<i64>,
     /// Each group of them, by name.
-    #[schemars(with = "Vec<NodePoolStatus>", length(max = 64))]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
-    pub pools: Option<Vec<NodePoolStatus>>,
+    #[schemars(with = "Vec<NodeGroupStatus>", length(max = 64))]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
+    pub pools: Option<Vec<NodeGroupStatus>>,
 }
 
 /// A group of nodes.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct NodePoolStatus {
+pub struct NodeGroupStatus {
     /// Name of the group.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Kind of its machines.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// How many nodes there are to be.
     #[schemars(range(min = 0))]
@@ -64,7 +64,7 @@ pub struct NodePoolStatus {
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub ready: Option<i64>,
     /// Version that they run.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
 
@@ -73,10 +73,10 @@ pub struct NodePoolStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct ProgressStatus {
     /// The step, as one CamelCase word.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
     /// The step, as one line for people.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// How much of it is done, where the hub tells.
     #[schemars(range(min = 0, max = 100))]
@@ -89,16 +89,16 @@ pub struct ProgressStatus {
 #[serde(rename_all = "camelCase", default)]
 pub struct ErrorStatus {
     /// What it is, as one CamelCase word.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// What it is, in the hub's words.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Since when (RFC 3339, UTC).
     #[schemars(with = "String")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
     /// Whether it can pass by itself: false, if it can.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub terminal: Option<bool>,
 }

@@ -1,8 +1,8 @@
-//! What each backend can honour of a claim. A field that it cannot is refused by its name, never dropped.
+//! Fields of a claim that each backend supports. An unsupported field is refused by its name, never dropped.
 
 use super::Backend;
 
-/// What a backend can honour.
+/// Capabilities of a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a row of the matrix")]
 pub struct Capabilities {
@@ -39,7 +39,7 @@ pub struct Capabilities {
 }
 
 impl Backend {
-    /// What it can honour. Where the catalogue entry has a say too, its own limits come on top.
+    /// Capabilities of the backend. The catalogue entry may limit them further.
     pub const fn capabilities(self) -> Capabilities {
         match self {
             Self::HyperShift => Capabilities {

@@ -1,5 +1,4 @@
-//! What a claim may say beside `template`. The rules here are those that need nothing but the object; what a template allows is
-//! the function's to say.
+//! Fields of a claim with `template`. The rules here need only the object itself; the function checks the template's own limits.
 
 use std::collections::BTreeMap;
 
@@ -282,7 +281,7 @@ impl JsonSchema for Values {
         true
     }
 
-    /// What is in it is the template's to say, so nothing of it is pruned.
+    /// The template defines its content, so no field is pruned.
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "object", "maxProperties": MAX_PARAMETERS, "x-kubernetes-preserve-unknown-fields": true,

@@ -1,5 +1,5 @@
-//! What was asked for, with every default filled in: what a tenant reads in `status.effective`, and what is remembered on the
-//! writer, so that a later change of claim or catalogue is seen as one.
+//! The request with all defaults. Tenants read it in `status.effective`. The primary Object stores it, so that a later change of claim or
+//! catalogue is detected.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,54 +7,54 @@ use serde::{Deserialize, Serialize};
 use super::Backend;
 use super::companions::{ControlPlane, HubChoice, Network, NodeGroup, Timeouts, Values};
 use crate::json;
-use crate::lenient::lenient;
+use crate::lenient_serde::lenient_option;
 
 /// What was asked for, with every default filled in. Parameters that refer to Secrets are left out.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Effective {
     /// The template by which the cluster is made.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
     /// What makes it, as the template says.
     #[schemars(with = "Backend")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,
     /// The version that was chosen.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The image that belongs to it, or that the claim brought along.
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub release_image: Option<String>,
     /// The parameters, defaults included.
     #[schemars(with = "Values")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Values>,
     /// The size of the control plane.
     #[schemars(with = "ControlPlane")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<ControlPlane>,
     /// The node groups. An empty list: none.
     #[schemars(with = "Vec<NodeGroup>")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub node_groups: Option<Vec<NodeGroup>>,
     /// Addresses and networks.
     #[schemars(with = "Network")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
     /// What the claim said about the hub.
     #[schemars(with = "HubChoice")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub hub: Option<HubChoice>,
     /// How long things may take.
     #[schemars(with = "Timeouts")]
-    #[serde(deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<Timeouts>,
 }
 
 impl Effective {
     /// Reads the note on a writer; none: it is no JSON object.
-    pub fn read(note: &str) -> Option<Self> {
+    pub fn from_annotation(note: &str) -> Option<Self> {
         json::read_text(note).ok()
     }
 }

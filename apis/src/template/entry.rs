@@ -17,32 +17,32 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::Backend;
-use super::kind::{Caas, ClusterApi, HyperShift, Kind, Osac};
+use super::kind::{BackendDefinition, Caas, ClusterApi, HyperShift, Osac};
 use super::parameter::Rule;
 use super::version::Version;
 use crate::catalogue::EVERYBODY;
 
-pub use bundles::{BUNDLES, BundleDocument, ManifestDocument, When, fill};
+pub use bundles::{BUNDLES, BundleDocument, ManifestDocument, When, fill_placeholders};
 pub use document::{
-    BringYourOwn, ClassDocument, Document, Limits, NetworkField, Observes, ReleaseDocument, schema,
+    BringYourOwn, ClassDocument, Document, Limits, NetworkField, Observes, ReleaseDocument, build_schema,
 };
-pub use offer::{Offer, Rules};
-pub use way::way;
+pub use offer::{Rules, TemplateOffer};
+pub use way::find_upgrade_path;
 
 /// An entry that can be used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// Name of the template.
     pub name: String,
-    /// What the backend needs.
+    /// Settings of the backend.
     pub made: Made,
-    /// What is the same for every backend. Checked, and what is required is there.
+    /// Settings common to all backends. Checked; required fields are present.
     pub document: Document,
     /// The releases.
     pub releases: Vec<Release>,
 }
 
-/// What the backend needs, in its own words.
+/// Settings of the entry, by backend.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Made {
     /// By HyperShift.
@@ -55,36 +55,36 @@ pub enum Made {
     Osac(Kit<Osac>),
 }
 
-/// What an entry says in the words of its backend.
+/// Backend-specific part of an entry.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kit<K: Kind> {
-    /// Where the clusters come from.
+pub struct Kit<K: BackendDefinition> {
+    /// Source of the clusters.
     pub base: K,
     /// The kinds of nodes.
     pub classes: BTreeMap<String, Class<K::Machine>>,
-    /// What claims may set.
+    /// Parameters of claims.
     pub parameters: BTreeMap<String, Parameter<K::Target>>,
-    /// What claims may set of a node group.
+    /// Parameters of a claim's node groups.
     pub node_parameters: BTreeMap<String, Parameter<K::Target>>,
-    /// What is merged over what the objects are made of.
+    /// Overlay that is merged over the objects' documents.
     pub overlay: Map<String, Value>,
 }
 
 /// A kind of nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class<M> {
-    /// What it is.
+    /// Machine of the class.
     pub machine: M,
     /// Whether the load may take away the last node of a group.
     pub scale_to_zero: bool,
 }
 
-/// What claims may set.
+/// Parameters of claims.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter<T> {
-    /// What it may be.
+    /// Rule for its value.
     pub rule: Rule,
-    /// Where its value goes. None: it only chooses bundles.
+    /// Target of its value. None: it only selects bundles.
     pub target: Option<T>,
 }
 
@@ -97,22 +97,22 @@ pub struct Release {
     pub image: Option<String>,
     /// Whether clusters may be asked for with it.
     pub enabled: bool,
-    /// Why it should not be used any more.
+    /// Reason for its deprecation.
     pub deprecated: Option<String>,
     /// To which others a cluster may go; none: the same and the next minor version.
     pub allowed_upgrades: Option<Vec<String>>,
 }
 
-/// What is wrong with an entry.
+/// Error in an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flaw {
+pub struct EntryFlaw {
     /// The members that lead there from the object's root, such as `data.releases[0].version`.
     pub path: String,
     /// A sentence about it.
     pub sentence: String,
 }
 
-impl std::fmt::Display for Flaw {
+impl std::fmt::Display for EntryFlaw {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.path, self.sentence)
     }
@@ -120,16 +120,16 @@ impl std::fmt::Display for Flaw {
 
 impl Entry {
     /// Reads `data` of an EnvironmentConfig. An error is everything that is wrong with it.
-    pub fn read(name: &str, data: &Value) -> Result<Self, Vec<Flaw>> {
-        let (document, mut flaws) = read::document(data);
-        let entry = check::entry(name, document, &mut flaws);
+    pub fn from_data(name: &str, data: &Value) -> Result<Self, Vec<EntryFlaw>> {
+        let (document, mut flaws) = read::read_document(data);
+        let entry = check::check_entry(name, document, &mut flaws);
         match entry.filter(|_| flaws.is_empty()) {
             Some(entry) => Ok(entry),
             None => Err(flaws),
         }
     }
 
-    /// What makes its clusters.
+    /// Backend of its clusters.
     pub const fn backend(&self) -> Backend {
         match self.made {
             Made::HyperShift(_) => Backend::HyperShift,
@@ -144,14 +144,14 @@ impl Entry {
         self.document.enabled != Some(false)
     }
 
-    /// Whether a tenant may use it. A composite without a tenant is an administrator's, who may use any.
-    pub fn allows(&self, tenant: Option<&str>) -> bool {
+    /// Whether a tenant may use it. A composite without a tenant belongs to an administrator, who may use any.
+    pub fn is_allowed_for(&self, tenant: Option<&str>) -> bool {
         let allowed = self.document.allowed_tenants.iter().flatten();
         tenant.is_none_or(|tenant| allowed.clone().any(|a| a == EVERYBODY || a == tenant))
     }
 
-    /// What one cluster counts for in the budget of a quota.
-    pub fn cost(&self) -> u32 {
+    /// Cost of one cluster in the budget of a quota.
+    pub fn quota_cost(&self) -> u32 {
         self.document.cost.unwrap_or(1)
     }
 
@@ -161,11 +161,11 @@ impl Entry {
         enabled().find(|r| r.deprecated.is_none()).or_else(|| enabled().next())
     }
 
-    /// The newest release that `asked` means, of those that are enabled, unless it is `held`, which a cluster has already.
-    pub fn release(&self, asked: &str, held: Option<&Version>) -> Option<&Release> {
-        let meant = || self.releases.iter().filter(|r| r.version.is_meant_by(asked));
-        let kept = held.and_then(|held| meant().find(|r| r.version == *held));
-        kept.or_else(|| meant().filter(|r| r.enabled).max_by(|a, b| a.version.cmp(&b.version)))
+    /// The release for a requested version: the cluster's own version `held` if it matches, else the newest enabled one.
+    pub fn find_release(&self, asked: &str, held: Option<&Version>) -> Option<&Release> {
+        let matching = || self.releases.iter().filter(|r| r.version.matches_request(asked));
+        let current = held.and_then(|held| matching().find(|r| r.version == *held));
+        current.or_else(|| matching().filter(|r| r.enabled).max_by(|a, b| a.version.cmp(&b.version)))
     }
 }
 
@@ -176,7 +176,7 @@ impl Release {
             return *next == self.version;
         }
         match &self.allowed_upgrades {
-            Some(allowed) => allowed.iter().any(|a| next.is_meant_by(a)),
+            Some(allowed) => allowed.iter().any(|a| next.matches_request(a)),
             None => within_reach(&self.version, next),
         }
     }

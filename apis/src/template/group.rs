@@ -1,4 +1,4 @@
-//! What nobody can ask for of a group of nodes: neither a claim, nor an entry of the catalogue for the claims that say nothing of any.
+//! Checks of a node group, common to claims and to the default groups of catalogue entries.
 
 use super::Backend;
 use super::companions::{AUTOSCALE_RULE, MAX_PARAMETERS, NodeGroup};
@@ -7,9 +7,9 @@ use crate::names::{ObjectName, ShortName};
 /// Takes the member that is wrong, and a sentence.
 pub type Report<'a> = dyn FnMut(&str, &str) + 'a;
 
-/// What is wrong with a group, but for members that the backend does not have at all. `to_zero`: whether the load may take away the last node
-/// of its class.
-pub fn flaws(group: &NodeGroup, backend: Backend, to_zero: bool, wrong: &mut Report<'_>) {
+/// Checks a group, except for fields that the backend does not support at all. `to_zero`: whether autoscaling may remove the last node of
+/// its class.
+pub fn check_node_group(group: &NodeGroup, backend: Backend, to_zero: bool, wrong: &mut Report<'_>) {
     let can = backend.capabilities();
     if ShortName::try_from(group.name.as_str()).is_err() || group.name.contains('.') {
         wrong("name", "is no DNS label: letters, digits and inner dashes, at most 63");
@@ -52,7 +52,7 @@ pub fn unknown_to(group: &NodeGroup, backend: Backend) -> impl Iterator<Item = &
     members.into_iter().filter(|(_, says, has)| *says && !has).map(|(member, ..)| member)
 }
 
-/// What the schema refuses in a claim beside that, and nothing in a catalogue.
+/// Checks that the schema makes for claims, but not for a catalogue.
 pub fn beyond_the_schema(group: &NodeGroup, wrong: &mut Report<'_>) {
     if let Some(range) = group.autoscale {
         if range.min > range.max {

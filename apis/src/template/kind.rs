@@ -1,5 +1,5 @@
-//! What an entry says in the words of its backend: where its clusters come from, what a class of nodes is there, and where the
-//! value of a parameter goes. Typed for each backend, so that what renders a claim has nothing left to check.
+//! Backend-specific parts of an entry: source of its clusters, classes of nodes, and targets of parameters. Typed for each backend, so that
+//! rendering a claim needs no further checks.
 
 mod caas;
 mod cluster_api;
@@ -19,26 +19,26 @@ pub use cluster_api::{
     ClassRef, CloudCredential, ClusterApi, ControlPlaneClasses, NetworkVariables, Variable, Worker,
 };
 pub use hypershift::{
-    AgentMachine, AwsMachine, Document, HyperShift, KubeVirtMachine, Machine, MachineDocument, Place,
-    Platform,
+    AgentMachine, AwsMachine, HyperShift, KubeVirtMachine, Machine, MachineDocument, Place, Platform,
+    TargetDocument,
 };
 pub use osac::{Host, JobParameter, Osac};
-pub use overlay::merge;
+pub use overlay::merge_overlay;
 
-/// What an entry says in the words of a backend.
-pub trait Kind: Clone + Debug + PartialEq + DeserializeOwned {
+/// Backend-specific part of an entry.
+pub trait BackendDefinition: Clone + Debug + PartialEq + DeserializeOwned {
     /// The backend.
     const BACKEND: Backend;
-    /// What a class of nodes is.
+    /// Machine of a class of nodes.
     type Machine: Clone + Debug + PartialEq + DeserializeOwned;
-    /// Where the value of a parameter goes.
+    /// Target of a parameter's value.
     type Target: Clone + Debug + PartialEq + Eq;
 
-    /// What is wrong with it: the member that it is about, and a sentence.
-    fn flaws(&self) -> Vec<(String, String)>;
-    /// What is wrong with a class of nodes.
+    /// Finds errors, each with its member.
+    fn find_flaws(&self) -> Vec<(String, String)>;
+    /// Error in a class of nodes, if any.
     fn machine_flaw(&self, machine: &Self::Machine) -> Option<String>;
-    /// What is wrong with an overlay, each with the members that lead there. The second: where parameters go.
+    /// Finds errors in an overlay, each with its path. The second argument: targets of parameters.
     fn overlay_flaws(&self, _: &Map<String, Value>, _: &[&Self::Target]) -> Vec<(String, String)> {
         let words = format!(
             "is for hypershift and cluster-api: {} has no document of which its objects are made",
@@ -46,14 +46,14 @@ pub trait Kind: Clone + Debug + PartialEq + DeserializeOwned {
         );
         vec![(String::new(), words)]
     }
-    /// What is wrong with it where claims bring their own credentials, each with its path in the entry: what it names beside the cluster's object
-    /// is not in the namespace of a claim. `overlay` and `targets` are those of the entry.
+    /// Finds references, each with its path in the entry, that fail when claims bring their own credentials: objects named beside the
+    /// cluster's are not in the namespace of a claim. `overlay` and `targets` are those of the entry.
     fn brought_flaws(&self, _: &Map<String, Value>, _: &[&Self::Target]) -> Vec<(String, String)> {
         vec![]
     }
-    /// Where a parameter of the cluster goes; why nowhere.
-    fn target(&self, words: &str) -> Result<Self::Target, String>;
-    /// Where a parameter of a node group goes; why nowhere.
+    /// Parses the target of a cluster's parameter.
+    fn parse_target(&self, words: &str) -> Result<Self::Target, String>;
+    /// Parses the target of a node group's parameter.
     fn node_target(&self, words: &str) -> Result<Self::Target, String>;
     /// The architectures that nodes of a class can have, that of groups that ask for none first; empty: whichever is asked for.
     fn architectures(_: &Self::Machine) -> &'static [Architecture] {
@@ -66,11 +66,11 @@ pub trait Kind: Clone + Debug + PartialEq + DeserializeOwned {
         vec![]
     }
     /// Which of the claim's networks of the cloud have somewhere to go.
-    fn networks(&self) -> NetworkVariables {
+    fn network_variables(&self) -> NetworkVariables {
         NetworkVariables::default()
     }
     /// Whether the version of a cluster that is there can change.
-    fn upgrades(&self) -> bool {
+    fn can_upgrade(&self) -> bool {
         Self::BACKEND.capabilities().editable
     }
     /// Whether the control plane of a cluster that is there can get more nodes, or fewer.
@@ -78,11 +78,11 @@ pub trait Kind: Clone + Debug + PartialEq + DeserializeOwned {
         Self::BACKEND.capabilities().editable
     }
     /// Whether parameters of a cluster that is there can change.
-    fn tunable(&self) -> bool {
+    fn can_tune_parameters(&self) -> bool {
         Self::BACKEND.capabilities().editable
     }
     /// Whether there can be parameters of a type.
-    fn takes(&self, _: Type) -> bool {
+    fn takes_type(&self, _: Type) -> bool {
         true
     }
     /// Whether a version can be asked for at all.
@@ -98,21 +98,26 @@ pub trait Kind: Clone + Debug + PartialEq + DeserializeOwned {
 }
 
 /// The nulls of a document: a null is no value, and an API server refuses it.
-pub(crate) fn nulls(at: &str, value: &Value, found: &mut Vec<(String, String)>) {
+pub(crate) fn find_nulls(at: &str, value: &Value, found: &mut Vec<(String, String)>) {
     match value {
         Value::Null => found.push((at.to_owned(), "is null; leave it out".into())),
         Value::Object(members) => {
-            members.iter().for_each(|(key, member)| nulls(&format!("{at}.{key}"), member, found));
+            members.iter().for_each(|(key, member)| find_nulls(&format!("{at}.{key}"), member, found));
         }
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(i, item)| nulls(&format!("{at}[{i}]"), item, found));
+            items.iter().enumerate().for_each(|(i, item)| find_nulls(&format!("{at}[{i}]"), item, found));
         }
         Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
 /// The members that an entry must leave to the function: what a claim asks for goes there.
-pub(crate) fn owned(at: &str, document: &Value, members: &[&str], found: &mut Vec<(String, String)>) {
+pub(crate) fn find_owned_members(
+    at: &str,
+    document: &Value,
+    members: &[&str],
+    found: &mut Vec<(String, String)>,
+) {
     for member in members {
         let pointer = format!("/{}", member.replace('.', "/"));
         if document.pointer(&pointer).is_some() {
@@ -123,7 +128,7 @@ pub(crate) fn owned(at: &str, document: &Value, members: &[&str], found: &mut Ve
 }
 
 /// A path of plain words, such as `configuration.proxy.httpProxy`.
-pub(crate) fn path(words: &str) -> Result<Vec<String>, String> {
+pub(crate) fn parse_path(words: &str) -> Result<Vec<String>, String> {
     let plain = |part: &str| {
         !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
     };
@@ -132,7 +137,7 @@ pub(crate) fn path(words: &str) -> Result<Vec<String>, String> {
 }
 
 /// A name of at most 253 characters without blanks.
-pub(crate) fn word(text: &str) -> Result<String, String> {
+pub(crate) fn parse_word(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_graphic();
     if !text.is_empty() && text.len() <= 253 && text.chars().all(plain) {
         Ok(text.to_owned())

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ci_operator::inspect::{article, push_key, type_of};
+use crate::ci_operator::inspect::{push_key, type_of, with_article};
 use crate::names::ObjectName;
 
 /// The most values of an enumeration that a sentence lists.
@@ -88,7 +88,7 @@ pub enum Type {
 }
 
 impl Type {
-    const fn word(self) -> &'static str {
+    const fn type_word(self) -> &'static str {
         match self {
             Self::String => "string",
             Self::Integer => "integer",
@@ -129,15 +129,15 @@ impl PartialEq for Pattern {
 pub type Report<'a> = dyn FnMut(&str, String) + 'a;
 
 impl Rule {
-    /// What is wrong with a value, each with its path.
-    pub fn judge(&self, path: &mut String, value: &Value, report: &mut Report<'_>) {
-        if !crate::ci_operator::inspect::fits(self.type_.word(), value) {
-            let (wanted, got) = (article(self.type_.word()), article(type_of(value)));
+    /// Checks a value and reports each error with its path.
+    pub fn check_value(&self, path: &mut String, value: &Value, report: &mut Report<'_>) {
+        if !crate::ci_operator::inspect::matches_type(self.type_.type_word(), value) {
+            let (wanted, got) = (with_article(self.type_.type_word()), with_article(type_of(value)));
             report(path, format!("must be {wanted}, not {got}"));
             return;
         }
-        if !self.allowed.is_empty() && !self.allowed.iter().any(|a| same(a, value)) {
-            report(path, format!("must be one of {}", listed(&self.allowed)));
+        if !self.allowed.is_empty() && !self.allowed.iter().any(|a| is_same_value(a, value)) {
+            report(path, format!("must be one of {}", list_values(&self.allowed)));
         }
         match value {
             Value::String(text) => self.judge_text(path, text, report),
@@ -188,13 +188,13 @@ impl Rule {
             let length = path.len();
             // Writing to a String cannot fail.
             let _ = write!(path, "[{index}]");
-            rule.judge(path, item, report);
+            rule.check_value(path, item, report);
             path.truncate(length);
         }
     }
 
-    /// What is wrong with the rule itself: the member that it is about, and a sentence.
-    pub fn flaws(&self) -> Vec<(&'static str, String)> {
+    /// Finds errors in the rule itself, each with its member.
+    pub fn find_flaws(&self) -> Vec<(&'static str, String)> {
         let mut found = Vec::new();
         let mut flaw = |member, sentence: String| found.push((member, sentence));
         let (text, number, list) = (
@@ -214,7 +214,7 @@ impl Rule {
             ("secret", self.secret, text, "texts"),
         ] {
             if set && !fits {
-                flaw(member, format!("is for {wanted}, and type is {}", self.type_.word()));
+                flaw(member, format!("is for {wanted}, and type is {}", self.type_.type_word()));
             }
         }
         if self.minimum.zip(self.maximum).is_some_and(|(least, most)| least > most)
@@ -238,7 +238,7 @@ impl Rule {
         let own = Self { allowed: vec![], ..self.clone() };
         let values = self.allowed.iter().map(|v| ("enum", &own, v));
         for (member, rule, value) in values.chain(self.default.iter().map(|v| ("default", self, v))) {
-            rule.judge(&mut String::new(), value, &mut |path, sentence| {
+            rule.check_value(&mut String::new(), value, &mut |path, sentence| {
                 let at = if path.is_empty() { String::new() } else { format!("{path} ") };
                 flaw(member, format!("{at}{sentence}"));
             });
@@ -254,18 +254,19 @@ impl Rule {
             for (member, _) in alone.into_iter().filter(|(_, set)| *set) {
                 flaw("items", format!("cannot have {member}, which belongs to the whole list"));
             }
-            found.extend(items.flaws().into_iter().map(|(member, s)| ("items", format!("{member} {s}"))));
+            found
+                .extend(items.find_flaws().into_iter().map(|(member, s)| ("items", format!("{member} {s}"))));
         }
         found
     }
 }
 
 /// Numbers travel as doubles, so that 2 and 2.0 are the same.
-pub(crate) fn same(one: &Value, other: &Value) -> bool {
+pub(crate) fn is_same_value(one: &Value, other: &Value) -> bool {
     one == other || one.as_f64().zip(other.as_f64()).is_some_and(|(a, b)| a.total_cmp(&b).is_eq())
 }
 
-fn listed(allowed: &[Value]) -> String {
+fn list_values(allowed: &[Value]) -> String {
     let mut words: Vec<String> = allowed.iter().take(LISTED).map(Value::to_string).collect();
     if allowed.len() > LISTED {
         words.push(format!("and {} more", allowed.len() - LISTED));
@@ -274,8 +275,8 @@ fn listed(allowed: &[Value]) -> String {
 }
 
 /// A path within a claim, with a key after it.
-pub fn under(path: &str, key: &str) -> String {
-    let mut whole = path.to_owned();
-    push_key(&mut whole, key);
-    whole
+pub fn join_path(path: &str, key: &str) -> String {
+    let mut joined = path.to_owned();
+    push_key(&mut joined, key);
+    joined
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct Version(semver::Version);
 
-/// Why a text is no version.
+/// Error of an invalid version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a whole version such as 4.20.3")]
 pub struct NoVersion;
@@ -30,14 +30,14 @@ impl Version {
         (self.0.major, self.0.minor)
     }
 
-    /// Whether `asked` means this one: it is the same, or its first one or two numbers, such as 4.20.
-    pub fn is_meant_by(&self, asked: &str) -> bool {
-        let asked = asked.strip_prefix('v').unwrap_or(asked);
-        if let Ok(whole) = Self::try_from(asked.to_owned()) {
+    /// Whether `requested` matches this version: the same, or its first one or two numbers, such as 4.20.
+    pub fn matches_request(&self, asked: &str) -> bool {
+        let requested = asked.strip_prefix('v').unwrap_or(asked);
+        if let Ok(whole) = Self::try_from(requested.to_owned()) {
             return whole == *self;
         }
         let own = [self.0.major, self.0.minor].map(|n| n.to_string());
-        let parts: Vec<&str> = asked.split('.').collect();
+        let parts: Vec<&str> = requested.split('.').collect();
         // A release that is still to come is asked for by its whole name only.
         self.0.pre.is_empty() && parts.len() <= own.len() && parts.iter().zip(&own).all(|(p, own)| p == own)
     }
@@ -97,13 +97,13 @@ mod tests {
     fn a_minor_version_means_its_patches_and_a_whole_one_itself() {
         let own = version("4.20.3");
         for meant in ["4", "4.20", "v4.20", "4.20.3", "v4.20.3"] {
-            assert!(own.is_meant_by(meant), "{meant}");
+            assert!(own.matches_request(meant), "{meant}");
         }
         for other in ["", "v", "4.2", "4.20.", "4.20.30", "4.20.3.1", "4.20.3-rc.1", "5", "latest", "4.x"] {
-            assert!(!own.is_meant_by(other), "{other}");
+            assert!(!own.matches_request(other), "{other}");
         }
         let candidate = version("4.21.0-rc.1");
-        assert!(candidate.is_meant_by("4.21.0-rc.1") && !candidate.is_meant_by("4.21"));
+        assert!(candidate.matches_request("4.21.0-rc.1") && !candidate.matches_request("4.21"));
         assert!(candidate < version("4.21.0") && candidate > own);
     }
 

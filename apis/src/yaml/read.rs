@@ -8,11 +8,11 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}: {message}", origin.display(), place.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default())]
 pub struct InvalidYaml {
-    /// Where the text is from.
+    /// Source of the text.
     pub origin: PathBuf,
     /// Line and column of the fault, from 1, where the reader knows them.
     pub place: Option<(u64, u64)>,
-    /// What is wrong there.
+    /// Error message.
     pub message: String,
 }
 
@@ -20,7 +20,7 @@ pub struct InvalidYaml {
 ///
 /// # Errors
 /// If it is no YAML.
-pub fn parse(origin: &Path, text: &str) -> Result<Vec<Value>, InvalidYaml> {
+pub fn parse_documents(origin: &Path, text: &str) -> Result<Vec<Value>, InvalidYaml> {
     serde_saphyr::from_multiple_with_options(text, yaml_1_1()).map_err(|e| invalid_yaml(origin, &e))
 }
 
@@ -55,7 +55,7 @@ mod tests {
         let error = parse_one(Path::new("a.yaml"), "password: [hunter2\nb: {").unwrap_err().to_string();
         assert!(error.starts_with("a.yaml:"), "{error}");
         assert!(!error.contains("hunter2"), "{error}");
-        assert_eq!(parse(Path::new("a.yaml"), "a: 010\n---\nb: yes\n").unwrap().len(), 2);
+        assert_eq!(parse_documents(Path::new("a.yaml"), "a: 010\n---\nb: yes\n").unwrap().len(), 2);
         assert_eq!(parse_one(Path::new("a.yaml"), "a: 010").unwrap()["a"], 8);
     }
 }

@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::bundle::TIMEOUT;
-use testplatform_apis::template::entry::{Entry, Flaw, Made};
+use testplatform_apis::template::entry::{Entry, EntryFlaw, Made};
 
 use crate::support::yaml;
 
@@ -41,19 +41,22 @@ preDelete:
     )
 }
 
-fn read(data: &Value) -> Result<Entry, Vec<Flaw>> {
-    Entry::read("bundled", data)
+fn read(data: &Value) -> Result<Entry, Vec<EntryFlaw>> {
+    Entry::from_data("bundled", data)
 }
 
 #[test]
 fn an_entry_with_bundles_and_an_overlay_can_be_used() {
     let entry = read(&entry()).unwrap();
     let [rbac, monitoring] = entry.document.post_install.as_slice() else { panic!("{entry:?}") };
-    let chosen = |value: &str| monitoring.is_meant_by(&[("monitoring".into(), json!(value))]);
+    let chosen = |value: &str| monitoring.is_selected_by(&[("monitoring".into(), json!(value))]);
     assert!(chosen("small") && chosen("large") && !chosen("none"));
-    assert!(rbac.is_meant_by(&[]) && !monitoring.is_meant_by(&[]));
-    assert_eq!((rbac.made(&[]).timeout, monitoring.made(&[]).timeout.to_string()), (TIMEOUT, "20m0s".into()));
-    let made = entry.document.pre_delete[0].made(&[("name", "demo")]);
+    assert!(rbac.is_selected_by(&[]) && !monitoring.is_selected_by(&[]));
+    assert_eq!(
+        (rbac.to_bundle(&[]).timeout, monitoring.to_bundle(&[]).timeout.to_string()),
+        (TIMEOUT, "20m0s".into())
+    );
+    let made = entry.document.pre_delete[0].to_bundle(&[("name", "demo")]);
     assert_eq!(made.manifests[0].object["metadata"]["name"], "demo");
     // It leads nowhere else, and cannot change.
     let Made::HyperShift(kit) = &entry.made else { panic!("{entry:?}") };

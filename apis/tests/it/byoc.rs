@@ -3,9 +3,10 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::byoc::{
-    self, BESIDE_OTHERS, BYOC_IMMUTABLE, Beside, Byoc, DOMAIN_RULE, Fate, NO_ACCOUNT, NO_INSTALL_CONFIG,
-    NO_PULL_SECRET, NO_SSH_KEY, ON_THE_HUB, ONE_PLATFORM, REGION_RULE, RESOURCE_GROUP_RULE, Report,
-    SECRET_RULE, WHOLE_ACCOUNT, cloud, on_the_hub, parcels,
+    self, ACCOUNT_INCOMPLETE, BESIDE_OTHERS, BYOC_IMMUTABLE, Byoc, ClaimBlock, DOMAIN_RULE, HUB_SECRET_NAMES,
+    NO_ACCOUNT, NO_INSTALL_CONFIG, NO_PULL_SECRET, NO_SSH_KEY, ONE_PLATFORM, REGION_RULE,
+    RESOURCE_GROUP_RULE, SECRET_RULE, SecretSyncReport, SecretSyncResult, hub_secret_name,
+    list_secret_copies, selected_cloud,
 };
 
 use crate::support::{create, pooled, templated, update};
@@ -19,7 +20,7 @@ fn byoc() -> Value {
 
 /// Beside clusterClaim.
 fn problems(byoc: &Value) -> Vec<(String, String)> {
-    byoc::problems(byoc, Beside::ClusterClaim)
+    byoc::find_problems(byoc, ClaimBlock::ClusterClaim)
 }
 
 fn claim(byoc: Value) -> Value {
@@ -84,20 +85,24 @@ fn beside_a_template_its_secrets_alone_are_judged() {
     let own = json!({ "pullSecretRef": { "name": "my-pull" }, "sshKeySecretRef": { "name": "my-key" } });
     for whole in [own.clone(), json!({ "pullSecretRef": { "name": "my-pull" } })] {
         assert_eq!(by_template(&whole), Ok(()));
-        assert_eq!(byoc::problems(&whole, Beside::Template), []);
+        assert_eq!(byoc::find_problems(&whole, ClaimBlock::Template), []);
     }
     for field in ["platform", "baseDomain", "credentialsSecretRef"] {
         let mut more = own.clone();
         more[field] = byoc()[field].clone();
         says(by_template(&more), NO_ACCOUNT);
-        assert_eq!(byoc::problems(&more, Beside::Template), [(field.to_owned(), NO_ACCOUNT.to_owned())]);
+        assert_eq!(
+            byoc::find_problems(&more, ClaimBlock::Template),
+            [(field.to_owned(), NO_ACCOUNT.to_owned())]
+        );
     }
     for less in [json!({}), json!({ "sshKeySecretRef": { "name": "my-key" } })] {
         let missing = ("pullSecretRef".to_owned(), NO_PULL_SECRET.to_owned());
         says(by_template(&less), NO_PULL_SECRET);
-        assert_eq!(byoc::problems(&less, Beside::Template), [missing]);
+        assert_eq!(byoc::find_problems(&less, ClaimBlock::Template), [missing]);
     }
-    let names: Vec<(String, String)> = parcels(&own).into_iter().map(|p| (p.to, p.keys.join(","))).collect();
+    let names: Vec<(String, String)> =
+        list_secret_copies(&own).into_iter().map(|p| (p.to, p.keys.join(","))).collect();
     let key = |to: &str, key: &str| (to.to_owned(), key.to_owned());
     assert_eq!(names, [key("byoc-pull-secret", ".dockerconfigjson"), key("byoc-ssh-key", "id_rsa.pub")]);
     let wrong = |field: &str, value: Value| {
@@ -110,14 +115,14 @@ fn beside_a_template_its_secrets_alone_are_judged() {
         (wrong("sshKeySecretRef", json!({ "name": "" })), "sshKeySecretRef.name"),
     ] {
         assert!(by_template(&wrong).is_err(), "{wrong}");
-        assert_eq!(byoc::problems(&wrong, Beside::Template)[0].0, path);
+        assert_eq!(byoc::find_problems(&wrong, ClaimBlock::Template)[0].0, path);
     }
-    assert_eq!(byoc::problems(&wrong("bogus", json!(1)), Beside::Template)[0].0, "bogus");
+    assert_eq!(byoc::find_problems(&wrong("bogus", json!(1)), ClaimBlock::Template)[0].0, "bogus");
     // And beside clusterClaim all of an account is needed.
     for field in ["platform", "baseDomain", "credentialsSecretRef"] {
         let mut less = byoc();
         less.as_object_mut().unwrap().remove(field);
-        says(create(&claim(less)), WHOLE_ACCOUNT);
+        says(create(&claim(less)), ACCOUNT_INCOMPLETE);
     }
     says(create(&claim(with("/sshKeySecretRef", json!({ "name": "key" })))), NO_SSH_KEY);
 }
@@ -139,26 +144,26 @@ fn the_function_refuses_it(#[case] pointer: &str, #[case] value: Value, #[case] 
 fn whatever_stands_there_is_judged() {
     for block in [json!(null), json!(1), json!([]), json!({}), json!({ "platform": [], "baseDomain": {} })] {
         assert!(!problems(&block).is_empty(), "{block}");
-        assert_eq!(cloud(&block), None);
+        assert_eq!(selected_cloud(&block), None);
     }
 }
 
 #[test]
 fn what_is_carried_follows_from_it() {
-    let carried = parcels(&byoc());
+    let carried = list_secret_copies(&byoc());
     let names: Vec<(&str, &str)> = carried.iter().map(|p| (p.from.as_str(), p.to.as_str())).collect();
     assert_eq!(names, [("my-aws", "byoc-credentials"), ("my-pull", "byoc-pull-secret")]);
-    assert_eq!(parcels(&with("/installConfigSecretRef", json!({ "name": "x" }))), carried);
-    assert!(carried.iter().all(|p| ON_THE_HUB.contains(&p.to.as_str()) && !p.keys.is_empty()));
+    assert_eq!(list_secret_copies(&with("/installConfigSecretRef", json!({ "name": "x" }))), carried);
+    assert!(carried.iter().all(|p| HUB_SECRET_NAMES.contains(&p.to.as_str()) && !p.keys.is_empty()));
     for (platform, keys) in [
         (json!({ "aws": {} }), vec!["aws_access_key_id", "aws_secret_access_key"]),
         (json!({ "azure": {} }), vec!["osServicePrincipal.json"]),
         (json!({ "gcp": {} }), vec!["osServiceAccount.json"]),
     ] {
-        assert_eq!(parcels(&with("/platform", platform))[0].keys, keys);
+        assert_eq!(list_secret_copies(&with("/platform", platform))[0].keys, keys);
     }
-    assert_eq!(on_the_hub(&byoc(), "pullSecretRef"), Some("byoc-pull-secret"));
-    assert_eq!(on_the_hub(&json!({}), "pullSecretRef"), None);
+    assert_eq!(hub_secret_name(&byoc(), "pullSecretRef"), Some("byoc-pull-secret"));
+    assert_eq!(hub_secret_name(&json!({}), "pullSecretRef"), None);
     // The type says the same.
     let typed: Byoc = serde_json::from_value(byoc()).unwrap();
     assert_eq!(serde_json::to_value(typed).unwrap(), byoc());
@@ -166,22 +171,27 @@ fn what_is_carried_follows_from_it() {
 
 #[test]
 fn reports_are_read_forgivingly() {
-    let report = Report {
+    let report = SecretSyncReport {
         carried: true,
-        secrets: [("pullSecretRef".to_owned(), Fate::KeyMissing)].into(),
-        ..Report::default()
+        secrets: [("pullSecretRef".to_owned(), SecretSyncResult::KeyMissing)].into(),
+        ..SecretSyncReport::default()
     };
-    assert_eq!(report.write().unwrap(), r#"{"carried":true,"secrets":{"pullSecretRef":"KeyMissing"}}"#);
-    assert_eq!(Report::read(&report.write().unwrap()), Some(report.clone()));
+    assert_eq!(
+        report.to_annotation().unwrap(),
+        r#"{"carried":true,"secrets":{"pullSecretRef":"KeyMissing"}}"#
+    );
+    assert_eq!(SecretSyncReport::from_annotation(&report.to_annotation().unwrap()), Some(report.clone()));
     let words = [("pullSecretRef".to_owned(), "cannot be carried".to_owned())].into();
-    let report = Report { words, refused: Some("no".to_owned()), ..report };
-    assert_eq!(Report::read(&report.write().unwrap()), Some(report));
-    let read =
-        Report::read(r#"{"carried":"x","secrets":{"a":"Carried","b":"Teleported"},"more":1}"#).unwrap();
+    let report = SecretSyncReport { words, refused: Some("no".to_owned()), ..report };
+    assert_eq!(SecretSyncReport::from_annotation(&report.to_annotation().unwrap()), Some(report));
+    let read = SecretSyncReport::from_annotation(
+        r#"{"carried":"x","secrets":{"a":"Carried","b":"Teleported"},"more":1}"#,
+    )
+    .unwrap();
     assert_eq!((read.carried, read.secrets.len()), (false, 1));
-    assert_eq!(Report::read("{}"), None);
-    assert_eq!(Report::read("nonsense"), None);
-    for fate in Fate::ALL {
+    assert_eq!(SecretSyncReport::from_annotation("{}"), None);
+    assert_eq!(SecretSyncReport::from_annotation("nonsense"), None);
+    for fate in SecretSyncResult::ALL {
         assert_eq!(serde_json::to_value(fate).unwrap(), fate.as_str());
     }
 }

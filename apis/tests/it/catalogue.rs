@@ -12,7 +12,7 @@ fn pool(name: &str) -> Value {
 }
 
 fn read(data: &Value) -> (Vec<String>, Vec<String>) {
-    let (catalogue, flaws) = Catalogue::read(data).unwrap();
+    let (catalogue, flaws) = Catalogue::from_data(data).unwrap();
     let names = catalogue.pools.iter().map(|p| p.name.to_string()).collect();
     (names, flaws.iter().map(ToString::to_string).collect())
 }
@@ -64,7 +64,7 @@ fn every_flaw_is_named_and_the_rest_is_used() {
         assert!(flaws.iter().any(|f| says(&f)), "{entry}: {part} is not in {flaws:#?}");
     }
     for (list, word) in [("pools", json!({})), ("hubs", json!("a")), ("quotas", json!(5))] {
-        let error = Catalogue::read(&json!({ list: word })).unwrap_err();
+        let error = Catalogue::from_data(&json!({ list: word })).unwrap_err();
         assert_eq!(error, format!("data.{list} is no list"));
     }
 }
@@ -72,18 +72,18 @@ fn every_flaw_is_named_and_the_rest_is_used() {
 #[test]
 fn what_is_not_set_has_its_default() {
     let (catalogue, flaws) =
-        Catalogue::read(&json!({ "pools": [pool("p")], "hubs": [{ "name": "a" }] })).unwrap();
+        Catalogue::from_data(&json!({ "pools": [pool("p")], "hubs": [{ "name": "a" }] })).unwrap();
     assert_eq!(flaws, []);
     let pool: &Pool = &catalogue.pools[0];
     assert_eq!((pool.cost, pool.weight, pool.max_lifetime), (1, 1, None));
-    let hub = catalogue.hub(pool).unwrap();
+    let hub = catalogue.find_hub(pool).unwrap();
     assert_eq!((hub.provider_config(), hub.max_clusters, hub.cordon), ("a", None, false));
-    assert_eq!(catalogue.quota("team-a"), None);
-    assert_eq!(Catalogue::read(&Value::Null), Ok((Catalogue::default(), vec![])));
+    assert_eq!(catalogue.find_quota("team-a"), None);
+    assert_eq!(Catalogue::from_data(&Value::Null), Ok((Catalogue::default(), vec![])));
     let mut data = json!({ "pools": [self::pool("p")], "hubs": [{ "name": "a", "maxClusters": 3 }] });
     data["pools"][0]["cost"] = json!(2);
     data["pools"][0]["maxLifetime"] = json!("4h");
-    let (catalogue, _) = Catalogue::read(&data).unwrap();
+    let (catalogue, _) = Catalogue::from_data(&data).unwrap();
     assert_eq!(catalogue.pools[0].max_lifetime, Some(GoDuration::from_hours(4)));
     assert_eq!((catalogue.pools[0].cost, catalogue.hubs[0].max_clusters), (2, Some(3)));
 }
@@ -98,7 +98,7 @@ fn what_pools_of_brought_credentials_are_made_like_is_of_a_cloud() {
         data["pools"][index]["labels"]["cloud"] = cloud.into();
         data["pools"][index]["bringYourOwn"] = json!({ "imageSet": "ocp", "carrier": carrier });
     }
-    let (catalogue, flaws) = Catalogue::read(&data).unwrap();
+    let (catalogue, flaws) = Catalogue::from_data(&data).unwrap();
     assert_eq!(catalogue.pools.len(), 1);
     assert_eq!(catalogue.pools[0].bring_your_own.as_ref().unwrap().image_set.as_str(), "ocp");
     assert_eq!(
@@ -114,13 +114,13 @@ fn tenants_are_exact_names_or_everybody() {
         entry["allowedTenants"] = json!(list);
         serde_json::from_value(entry).unwrap()
     };
-    assert!(tenants(&["team-a"]).allows(Some("team-a")));
-    assert!(!tenants(&["team-*"]).allows(Some("team-a")));
-    assert!(tenants(&["x", "*"]).allows(Some("team-a")));
-    assert!(!tenants(&[]).allows(Some("team-a")));
-    assert!(tenants(&[]).allows(None), "an administrator may use any");
+    assert!(tenants(&["team-a"]).is_allowed_for(Some("team-a")));
+    assert!(!tenants(&["team-*"]).is_allowed_for(Some("team-a")));
+    assert!(tenants(&["x", "*"]).is_allowed_for(Some("team-a")));
+    assert!(!tenants(&[]).is_allowed_for(Some("team-a")));
+    assert!(tenants(&[]).is_allowed_for(None), "an administrator may use any");
     let data = json!({ "quotas": [{ "tenant": "*", "budget": 1 }, { "tenant": "team-a", "budget": 9 }] });
-    let (catalogue, _) = Catalogue::read(&data).unwrap();
-    assert_eq!(catalogue.quota("team-a").unwrap().budget, Some(9));
-    assert_eq!(catalogue.quota("team-b").unwrap().budget, Some(1));
+    let (catalogue, _) = Catalogue::from_data(&data).unwrap();
+    assert_eq!(catalogue.find_quota("team-a").unwrap().budget, Some(9));
+    assert_eq!(catalogue.find_quota("team-b").unwrap().budget, Some(1));
 }

@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::{
-    cleanup::{KEEP_ALONE, KEEP_RULE, due, kept, note, since},
+    cleanup::{KEEP_ALONE, KEEP_RULE, debug_retention, format_since, parse_since, teardown_due},
     duration::GoDuration,
 };
 
@@ -29,7 +29,7 @@ fn it_may_be_asked_for_of_every_claim_at_any_time() {
     }
     for cleanup in [json!({}), json!(null), json!({ "onOwnerCompletion": false, "keepForDebug": "1h" })] {
         assert_eq!(create(&claim(&cleanup)), Ok(()), "{cleanup}");
-        assert_eq!(kept(&claim(&cleanup)), None);
+        assert_eq!(debug_retention(&claim(&cleanup)), None);
     }
 }
 
@@ -43,17 +43,17 @@ fn it_may_be_asked_for_of_every_claim_at_any_time() {
 fn a_time_that_is_none_is_refused(#[case] wrong: Value) {
     let spec = claim(&json!({ "onOwnerCompletion": true, "keepForDebug": wrong }));
     says(create(&spec), &format!("spec.cleanup.keepForDebug: {KEEP_RULE}"));
-    assert!(kept(&spec).is_some_and(|kept| kept.is_err()), "{spec}");
-    assert_eq!(due(&spec, Some("2026-03-02T12:00:00Z")), None);
+    assert!(debug_retention(&spec).is_some_and(|kept| kept.is_err()), "{spec}");
+    assert_eq!(teardown_due(&spec, Some("2026-03-02T12:00:00Z")), None);
 }
 
 #[test]
 fn a_time_for_nothing_is_refused() {
     says(create(&claim(&json!({ "keepForDebug": "5m" }))), &format!("spec.cleanup: {KEEP_ALONE}"));
     assert!(create(&claim(&json!({ "onOwnerCompletion": "yes" }))).is_err());
-    assert_eq!(kept(&claim(&json!({ "onOwnerCompletion": "yes" }))), None);
+    assert_eq!(debug_retention(&claim(&json!({ "onOwnerCompletion": "yes" }))), None);
     assert!(
-        kept(&claim(&json!({ "onOwnerCompletion": true, "keepForDebug": 5 })))
+        debug_retention(&claim(&json!({ "onOwnerCompletion": true, "keepForDebug": 5 })))
             .is_some_and(|kept| kept.is_err())
     );
 }
@@ -65,14 +65,14 @@ fn a_time_for_nothing_is_refused() {
 fn a_time_is_a_go_duration(#[case] text: &str, #[case] seconds: i64) {
     let spec = claim(&json!({ "onOwnerCompletion": true, "keepForDebug": text }));
     assert_eq!(create(&spec), Ok(()));
-    assert_eq!(kept(&spec), Some(Ok(GoDuration::from_secs(seconds))));
+    assert_eq!(debug_retention(&spec), Some(Ok(GoDuration::from_secs(seconds))));
 }
 
 #[test]
 fn a_note_is_taken_as_it_is_written_and_no_other_way() {
     let at = "2026-03-02T12:00:00.75Z".parse().unwrap();
-    assert_eq!(note(at), "2026-03-02T12:00:00Z");
-    assert_eq!(since(&note(at)).map(note), Some(note(at)));
+    assert_eq!(format_since(at), "2026-03-02T12:00:00Z");
+    assert_eq!(parse_since(&format_since(at)).map(format_since), Some(format_since(at)));
     for wrong in [
         "",
         "now",
@@ -82,12 +82,12 @@ fn a_note_is_taken_as_it_is_written_and_no_other_way() {
         "2026-03-02T12:00:00.5Z",
         " 2026-03-02T12:00:00Z",
     ] {
-        assert_eq!(since(wrong), None, "{wrong}");
+        assert_eq!(parse_since(wrong), None, "{wrong}");
     }
     let spec = claim(&json!({ "onOwnerCompletion": true, "keepForDebug": "30m" }));
-    assert_eq!(due(&spec, Some(&note(at))), "2026-03-02T12:30:00Z".parse().ok());
-    assert_eq!(due(&spec, None), None);
-    assert_eq!(due(&json!({ "ciOperator": {} }), Some(&note(at))), None, "nobody asked");
+    assert_eq!(teardown_due(&spec, Some(&format_since(at))), "2026-03-02T12:30:00Z".parse().ok());
+    assert_eq!(teardown_due(&spec, None), None);
+    assert_eq!(teardown_due(&json!({ "ciOperator": {} }), Some(&format_since(at))), None, "nobody asked");
     let endless = claim(&json!({ "onOwnerCompletion": true, "keepForDebug": "2540400h" }));
-    assert_eq!(due(&endless, Some("9999-12-30T22:00:00Z")), None);
+    assert_eq!(teardown_due(&endless, Some("9999-12-30T22:00:00Z")), None);
 }

@@ -2,7 +2,7 @@
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use testplatform_apis::account::{ACCOUNT_ONLY, CREDENTIALS_IMMUTABLE, ROLE_RULE, Wish};
+use testplatform_apis::account::{ACCOUNT_ONLY, AccessRequest, CREDENTIALS_IMMUTABLE, ROLE_RULE};
 
 use crate::support::{create, pooled, templated, update};
 
@@ -26,7 +26,7 @@ fn they_may_be_asked_for_of_every_claim() {
         ] {
             spec["credentials"] = credentials;
             assert_eq!(create(&spec), Ok(()), "{spec}");
-            assert!(Wish::of_spec(&spec["credentials"]).is_ok(), "{spec}");
+            assert!(AccessRequest::from_spec(&spec["credentials"]).is_ok(), "{spec}");
         }
     }
 }
@@ -40,7 +40,7 @@ fn they_may_be_asked_for_of_every_claim() {
 #[case(json!({ "mode": "ServiceAccount", "clusterRole": "a%2Fb" }), &format!("spec.credentials.clusterRole: {ROLE_RULE}"))]
 fn what_cannot_be_is_refused(#[case] wrong: Value, #[case] words: &str) {
     says(create(&claim(&wrong)), words);
-    assert!(Wish::of_spec(&wrong).is_err(), "{wrong}");
+    assert!(AccessRequest::from_spec(&wrong).is_err(), "{wrong}");
 }
 
 #[rstest]
@@ -51,7 +51,7 @@ fn what_cannot_be_is_refused(#[case] wrong: Value, #[case] words: &str) {
 #[case(json!("ServiceAccount"))]
 fn what_is_of_another_type_is_refused(#[case] wrong: Value) {
     assert!(create(&claim(&wrong)).is_err(), "{wrong}");
-    assert!(Wish::of_spec(&wrong).is_err(), "{wrong}");
+    assert!(AccessRequest::from_spec(&wrong).is_err(), "{wrong}");
 }
 
 #[test]

@@ -6,7 +6,9 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::{
     foreign::provider_config::ProviderConfig,
-    hub::{BackendFacts, ClassFacts, Facts, Health, Hub, Known, Mirror, NoHub, Selected, hubs, known},
+    hub::{
+        BackendFacts, ClassFacts, Facts, Health, Hub, Known, Mirror, NoHub, Selected, known_facts, read_hubs,
+    },
     template::Backend,
 };
 
@@ -30,21 +32,24 @@ fn config(name: &str, labels: &[(&str, &str)], annotations: &[(&str, &str)]) -> 
 }
 
 fn read(labels: &[(&str, &str)], annotations: &[(&str, &str)]) -> Result<Hub, String> {
-    Hub::read(&config("east", labels, annotations)).unwrap().map_err(|flaw| flaw.to_string())
+    Hub::from_provider_config(&config("east", labels, annotations)).unwrap().map_err(|flaw| flaw.to_string())
 }
 
 #[test]
 fn what_is_not_said_has_its_default() {
     let hub = read(&[], &[]).unwrap();
-    assert!(hub.open && hub.backends.is_empty() && hub.tenants.take(Some("team-a")));
+    assert!(hub.open && hub.backends.is_empty() && hub.tenants.accepts_tenant(Some("team-a")));
     assert_eq!(
         (hub.weight, hub.max_clusters, hub.reserved_percent, hub.max_provisioning),
         (100, None, 0, None)
     );
     assert_eq!((hub.versions.clone(), hub.classes.clone(), hub.users), (None, None, Some(7)));
-    assert_eq!(hub.namespace(Backend::Osac, Some("team-a")), None);
+    assert_eq!(hub.resolve_namespace(Backend::Osac, Some("team-a")), None);
     // Rounded up: what is begun counts.
-    assert_eq!((hub.estimate(Backend::HyperShift), hub.estimate(Backend::Caas)), (Some(3), Some(4)));
+    assert_eq!(
+        (hub.estimate_clusters(Backend::HyperShift), hub.estimate_clusters(Backend::Caas)),
+        (Some(3), Some(4))
+    );
 }
 
 #[test]
@@ -71,17 +76,21 @@ fn everything_that_is_said_is_read() {
         ],
     )
     .unwrap();
-    assert!(hub.serves(Backend::HyperShift) && !hub.serves(Backend::Osac) && !hub.open);
+    assert!(hub.serves_backend(Backend::HyperShift) && !hub.serves_backend(Backend::Osac) && !hub.open);
     assert_eq!(
         (hub.max_clusters, hub.reserved_percent, hub.max_provisioning, hub.weight),
         (Some(40), 10, Some(0), 0)
     );
     assert_eq!(hub.classes, Some(["metal", "worker"].map(str::to_owned).into()));
     assert_eq!(hub.zones, Some(["a", "b"].map(str::to_owned).into()));
-    assert_eq!(hub.namespace(Backend::Osac, Some("team-a")), Some(Ok("orders-team-a".into())));
-    assert!(hub.namespace(Backend::Osac, Some(&"x".repeat(60))).unwrap().is_err());
+    assert_eq!(hub.resolve_namespace(Backend::Osac, Some("team-a")), Some(Ok("orders-team-a".into())));
+    assert!(hub.resolve_namespace(Backend::Osac, Some(&"x".repeat(60))).unwrap().is_err());
     assert_eq!(hub.credentials_namespace.unwrap().as_str(), "testplatform-credentials");
-    let named = (hub.tenants.take(Some("team-a")), hub.tenants.take(Some("team-c")), hub.tenants.take(None));
+    let named = (
+        hub.tenants.accepts_tenant(Some("team-a")),
+        hub.tenants.accepts_tenant(Some("team-c")),
+        hub.tenants.accepts_tenant(None),
+    );
     assert_eq!(named, (true, false, true));
 }
 
@@ -116,16 +125,17 @@ fn a_broken_hub_hurts_no_other_and_what_is_none_is_left_alone() {
         no,
         config("east", &[], &[]),
     ];
-    let (found, flaws) = hubs(&all);
+    let (found, flaws) = read_hubs(&all);
     assert_eq!(found.iter().map(|h| h.name.as_str()).collect::<Vec<_>>(), ["east", "west"]);
     assert_eq!(flaws.iter().map(|f| f.hub.as_str()).collect::<Vec<_>>(), ["bad"]);
-    let turned = hubs(all.iter().rev());
+    let turned = read_hubs(all.iter().rev());
     assert_eq!((found, flaws), turned);
 }
 
 #[test]
 fn tenants_are_exact_names_or_everybody() {
-    let may = |annotations: &[(&str, &str)]| read(&[], annotations).unwrap().tenants.take(Some("team-a"));
+    let may =
+        |annotations: &[(&str, &str)]| read(&[], annotations).unwrap().tenants.accepts_tenant(Some("team-a"));
     assert!(may(&[("tenants-allow", "team-b,team-a")]) && may(&[("tenants-allow", "*")]));
     assert!(!may(&[("tenants-allow", "team-*")]) && !may(&[("tenants-allow", "")]));
     assert!(!may(&[("tenants-allow", "team-a"), ("tenants-deny", "*")]));
@@ -154,15 +164,15 @@ fn full() -> Facts {
 #[test]
 fn what_is_written_is_read_back() {
     for facts in [full(), Facts::default()] {
-        assert_eq!(Facts::read(&facts.write().unwrap()).unwrap(), facts);
+        assert_eq!(Facts::from_json(&facts.to_json().unwrap()).unwrap(), facts);
     }
-    assert_eq!(Facts::default().write().unwrap(), "{}");
-    assert_eq!((full().load(), full().provisioning()), (Some(6), Some(2)));
-    assert_eq!((Facts::default().load(), Facts::default().provisioning()), (None, None));
+    assert_eq!(Facts::default().to_json().unwrap(), "{}");
+    assert_eq!((full().cluster_count(), full().provisioning_count()), (Some(6), Some(2)));
+    assert_eq!((Facts::default().cluster_count(), Facts::default().provisioning_count()), (None, None));
     // Not all were counted.
     let mut some = full();
     some.backends.insert("osac".into(), BackendFacts::default());
-    assert_eq!(some.load(), None);
+    assert_eq!(some.cluster_count(), None);
 }
 
 #[test]
@@ -179,7 +189,7 @@ fn another_version_is_read_as_far_as_it_goes() {
         backends: [("hypershift".to_owned(), backend)].into(),
         ..Facts::default()
     };
-    assert_eq!(Facts::read(&odd.to_string()).unwrap(), expected);
+    assert_eq!(Facts::from_json(&odd.to_string()).unwrap(), expected);
 }
 
 fn mirror(hub: &str, synced: &str, manifest: &Value) -> Mirror {
@@ -205,24 +215,24 @@ fn aged(age: SignedDuration) -> Facts {
 }
 
 #[rstest]
-#[case::there("True", told(&full().write().unwrap()), None)]
-#[case::old("True", told(&aged(SignedDuration::from_mins(11)).write().unwrap()), Some("too old"))]
-#[case::ahead("True", told(&aged(SignedDuration::from_mins(-11)).write().unwrap()), Some("too old"))]
-#[case::just("True", told(&aged(SignedDuration::from_mins(10)).write().unwrap()), None)]
+#[case::there("True", told(&full().to_json().unwrap()), None)]
+#[case::old("True", told(&aged(SignedDuration::from_mins(11)).to_json().unwrap()), Some("too old"))]
+#[case::ahead("True", told(&aged(SignedDuration::from_mins(-11)).to_json().unwrap()), Some("too old"))]
+#[case::just("True", told(&aged(SignedDuration::from_mins(10)).to_json().unwrap()), None)]
 #[case::timeless("True", told("{}"), Some("no time"))]
 #[case::nonsense("True", told("facts"), Some("cannot be read"))]
 #[case::empty("True", json!({ "metadata": { "name": "testplatform-hub" } }), Some("no facts"))]
-#[case::other("True", json!({ "metadata": { "name": "x" }, "data": { "facts": full().write().unwrap() } }), Some("no facts"))]
+#[case::other("True", json!({ "metadata": { "name": "x" }, "data": { "facts": full().to_json().unwrap() } }), Some("no facts"))]
 #[case::nothing("True", Value::Null, Some("no facts"))]
-#[case::gone("False", told(&full().write().unwrap()), Some("not in sync"))]
+#[case::gone("False", told(&full().to_json().unwrap()), Some("not in sync"))]
 fn facts_are_known_or_it_is_said_why_not(
     #[case] synced: &str,
     #[case] manifest: Value,
     #[case] unknown: Option<&str>,
 ) {
-    let others = [mirror("west", "True", &told(&full().write().unwrap()))];
+    let others = [mirror("west", "True", &told(&full().to_json().unwrap()))];
     let mirrors = [mirror("east", synced, &manifest)];
-    match (known("east", mirrors.iter().chain(&others), now()), unknown) {
+    match (known_facts("east", mirrors.iter().chain(&others), now()), unknown) {
         (Known::Facts(facts), None) => assert_eq!(facts.backends, full().backends),
         (Known::Unknown(why), Some(part)) => assert!(why.contains(part), "{why}"),
         (known, _) => panic!("{known:?}"),
@@ -231,17 +241,17 @@ fn facts_are_known_or_it_is_said_why_not(
 
 #[test]
 fn of_several_mirrors_the_newest_facts_count() {
-    let minutes = |m| aged(SignedDuration::from_mins(m)).write().unwrap();
+    let minutes = |m| aged(SignedDuration::from_mins(m)).to_json().unwrap();
     let all = [
         mirror("east", "True", &told(&minutes(3))),
         mirror("east", "True", &told(&minutes(1))),
         mirror("east", "False", &told(&minutes(0))),
     ];
     for mirrors in [all.iter().collect::<Vec<_>>(), all.iter().rev().collect()] {
-        let known = known("east", mirrors, now());
+        let known = known_facts("east", mirrors, now());
         assert_eq!(known.facts().unwrap().written_at, Some(now() - SignedDuration::from_mins(1)));
     }
-    assert_eq!(known("east", [], now()), Known::Unknown("no Object mirrors its facts"));
+    assert_eq!(known_facts("east", [], now()), Known::Unknown("no Object mirrors its facts"));
 }
 
 #[test]
@@ -257,8 +267,8 @@ proptest! {
     /// Whoever may write the ConfigMap cannot break the reader.
     #[test]
     fn no_text_is_a_panic(text in ".{0,200}", key in "[a-z-]{1,20}", value in ".{0,40}") {
-        let _ = Facts::read(&text);
-        let _ = Facts::read(&json!({ "writtenAt": text, "backends": { (key.clone()): value.clone() } }).to_string());
-        let _ = Hub::read(&config("east", &[("schedulable", &value)], &[(&key, &value), ("versions", &text)]));
+        let _ = Facts::from_json(&text);
+        let _ = Facts::from_json(&json!({ "writtenAt": text, "backends": { (key.clone()): value.clone() } }).to_string());
+        let _ = Hub::from_provider_config(&config("east", &[("schedulable", &value)], &[(&key, &value), ("versions", &text)]));
     }
 }

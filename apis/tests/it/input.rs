@@ -5,7 +5,7 @@ use testplatform_apis::duration::GoDuration;
 use testplatform_apis::input::{Input, Settings, Spaces};
 
 fn settings(input: serde_json::Value) -> Settings {
-    serde_json::from_value::<Input>(input).unwrap().settings()
+    serde_json::from_value::<Input>(input).unwrap().to_settings()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use serde_json::{Value, json};
-use testplatform_apis::offer::{CONFIG_MAP, FORMAT, KEY, NAMESPACE, Offers, schema};
+use testplatform_apis::offer::{CONFIG_MAP, FORMAT, KEY, NAMESPACE, Offers, build_schema};
 
 fn sample() -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../package/install/examples/offers.yaml");
@@ -21,7 +21,7 @@ fn the_sample_is_where_the_plugin_looks_and_what_the_schema_says() {
         (metadata["name"].as_str(), metadata["namespace"].as_str()),
         (Some(CONFIG_MAP), Some(NAMESPACE))
     );
-    let schema = serde_json::to_value(schema()).unwrap();
+    let schema = serde_json::to_value(build_schema()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let mut offers = offers();
     assert_eq!(validator.iter_errors(&offers).map(|e| e.to_string()).collect::<Vec<_>>(), [""; 0]);

@@ -147,7 +147,7 @@ fn whatever_upstream_accepts_is_accepted_and_forwarded_as_it_is() {
         prop_assert_eq!(admit(schema(), &claim, Some(&claim)), Ok(()));
         let typed: TestPlatformClusterSpec = serde_json::from_value(spec.clone()).unwrap();
         prop_assert_eq!(serde_json::to_value(&typed).unwrap(), spec.clone());
-        let forwarded = typed.ci_operator.as_ref().map(CiOperator::forwarded).map(Value::Object);
+        let forwarded = typed.ci_operator.as_ref().map(CiOperator::to_forwarded).map(Value::Object);
         prop_assert_eq!(forwarded.as_ref(), spec.get("ciOperator"));
     });
 }

@@ -133,9 +133,9 @@ fn annotations_are_read_back_and_what_cannot_be_read_counts_as_absent() {
         last_provision_failure: Some(PoolFailure { reason: "R".into(), ..PoolFailure::default() }),
         provision_failure_overcome: Some(true),
     };
-    assert_eq!(PoolStatus::read(&status.write().unwrap()).unwrap(), status);
+    assert_eq!(PoolStatus::from_annotation(&status.to_annotation().unwrap()).unwrap(), status);
     assert_eq!(
-        PoolStatus::default().write().unwrap(),
+        PoolStatus::default().to_annotation().unwrap(),
         r#"{"namesakes":[]}"#.replace(r#""namesakes":[]"#, "")
     );
     let request = PoolRequest {
@@ -144,11 +144,11 @@ fn annotations_are_read_back_and_what_cannot_be_read_counts_as_absent() {
         on_artifact_change: None,
         credentials: Some(CredentialsRequest::default()),
     };
-    assert_eq!(serde_json::from_str::<PoolRequest>(&request.write().unwrap()).unwrap(), request);
+    assert_eq!(serde_json::from_str::<PoolRequest>(&request.to_annotation().unwrap()).unwrap(), request);
     let odd = json!({ "ceiling": 5, "refresh": { "phase": "NewWord" }, "claimed": 2.0 });
     assert_eq!(
-        PoolStatus::read(&odd.to_string()).unwrap(),
+        PoolStatus::from_annotation(&odd.to_string()).unwrap(),
         PoolStatus { claimed: Some(2), ..PoolStatus::default() }
     );
-    assert!(PoolStatus::read("not json").is_err());
+    assert!(PoolStatus::from_annotation("not json").is_err());
 }

@@ -3,7 +3,7 @@
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use testplatform_apis::template::entry::{BUNDLES, Entry, Flaw, Made};
+use testplatform_apis::template::entry::{BUNDLES, Entry, EntryFlaw, Made};
 use testplatform_apis::{cloud, prerequisites};
 
 use crate::support::yaml;
@@ -43,8 +43,8 @@ preCreate:
     )
 }
 
-fn read(data: &Value) -> Result<Entry, Vec<Flaw>> {
-    Entry::read("demo", data)
+fn read(data: &Value) -> Result<Entry, Vec<EntryFlaw>> {
+    Entry::from_data("demo", data)
 }
 
 /// Sets what a pointer leads to, members and items that are not there included.
@@ -61,12 +61,12 @@ fn set(data: &mut Value, pointer: &str, value: Value) {
 fn an_entry_with_prerequisites_and_a_credential_can_be_used() {
     let entry = read(&entry()).unwrap();
     let [address] = entry.document.prerequisites.as_slice() else { panic!("{entry:?}") };
-    assert!(!address.is_meant_by(&[("address".into(), json!("any"))]));
-    assert!(address.is_meant_by(&[("address".into(), json!("fixed"))]));
-    let made = address.made(&[("name", "demo"), ("namespace", "clusters")]);
+    assert!(!address.is_selected_by(&[("address".into(), json!("any"))]));
+    assert!(address.is_selected_by(&[("address".into(), json!("fixed"))]));
+    let made = address.to_bundle(&[("name", "demo"), ("namespace", "clusters")]);
     let metadata = &made.manifests[0].object["metadata"];
     assert_eq!(*metadata, json!({ "name": "demo-api", "namespace": "clusters" }));
-    let capacity = entry.document.pre_create[0].made(&[("name", "demo"), ("tenant", "team")]);
+    let capacity = entry.document.pre_create[0].to_bundle(&[("name", "demo"), ("tenant", "team")]);
     assert_eq!(capacity.timeout.to_string(), "5m0s");
     assert_eq!(capacity.manifests[1].object["spec"]["note"], "team");
     let Made::ClusterApi(kit) = entry.made else { panic!("another backend") };
@@ -268,9 +268,9 @@ fn other_backends_know_no_credential_of_a_cloud() {
 #[test]
 fn an_order_reads_back_and_says_nothing_of_what_is_empty() {
     let text = r#"{"cluster":{"group":"cluster.x-k8s.io","kind":"Cluster","name":"demo"},"prerequisites":[{"name":"a","timeout":"10m0s","manifests":[]}]}"#;
-    let order: prerequisites::Order = serde_json::from_str(text).unwrap();
+    let order: prerequisites::PrerequisiteRequestSpec = serde_json::from_str(text).unwrap();
     assert!(order.pre_create.is_empty());
     assert_eq!(serde_json::to_string(&order).unwrap(), text);
-    assert_eq!(prerequisites::name(&order.cluster.name), "demo-prerequisites");
-    assert_eq!(cloud::name(&order.cluster.name), "demo-cloud-credential");
+    assert_eq!(prerequisites::config_map_name(&order.cluster.name), "demo-prerequisites");
+    assert_eq!(cloud::secret_name(&order.cluster.name), "demo-cloud-credential");
 }

@@ -14,7 +14,7 @@ const XRD: &str = "xrds/xnamespaces.eaas.konflux-ci.dev.yaml";
 /// What cannot change on a definition that is in use is as it was; and what was accepted is accepted.
 #[test]
 fn the_definition_is_the_incumbents_with_a_status() {
-    let ours = xrd::space().unwrap();
+    let ours = xrd::space_xrd().unwrap();
     let schema = ours.pointer("/spec/versions/0/schema/openAPIV3Schema").unwrap();
     assert_eq!(schema["properties"].as_object().unwrap().keys().collect::<Vec<_>>(), ["status"]);
     assert!(schema.get("required").is_none(), "a claim may leave out its spec");
@@ -37,7 +37,7 @@ fn every_field_of_the_status_is_declared() {
         message: Some("in words".into()),
         namespace: Some("space".into()),
     };
-    let xrd = xrd::space().unwrap();
+    let xrd = xrd::space_xrd().unwrap();
     let declared = xrd.pointer("/spec/versions/0/schema/openAPIV3Schema/properties/status").unwrap();
     let written = serde_json::to_value(&status).unwrap();
     let fields = |of: &Value| of.as_object().unwrap().keys().cloned().collect::<Vec<_>>();

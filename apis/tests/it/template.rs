@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
-use testplatform_apis::template::entry::{Entry, Flaw, Made, within_reach};
+use testplatform_apis::template::entry::{Entry, EntryFlaw, Made, within_reach};
 use testplatform_apis::template::parameter::Rule;
 use testplatform_apis::template::{Backend, version::Version};
 
@@ -70,8 +70,8 @@ fn osac() -> Value {
     )
 }
 
-fn read(data: &Value) -> Result<Entry, Vec<Flaw>> {
-    Entry::read("demo", data)
+fn read(data: &Value) -> Result<Entry, Vec<EntryFlaw>> {
+    Entry::from_data("demo", data)
 }
 
 #[test]
@@ -83,13 +83,17 @@ fn an_entry_of_each_backend_is_typed_by_it() {
         (osac(), Backend::Osac),
     ] {
         let entry = read(&data).unwrap();
-        assert_eq!((entry.backend(), entry.cost(), entry.is_enabled()), (backend, 1, true));
+        assert_eq!((entry.backend(), entry.quota_cost(), entry.is_enabled()), (backend, 1, true));
     }
     let Made::ClusterApi(kit) = read(&topology()).unwrap().made else { panic!("another backend") };
     assert_eq!(kit.classes["default"].machine.worker, "default-worker");
     assert_eq!(kit.node_parameters["bootVolume"].target.as_ref().unwrap().0, "bootVolumeSize");
     let entry = read(&hosted()).unwrap();
-    assert!(entry.allows(Some("team-a")) && entry.allows(None) && !entry.allows(Some("team-b")));
+    assert!(
+        entry.is_allowed_for(Some("team-a"))
+            && entry.is_allowed_for(None)
+            && !entry.is_allowed_for(Some("team-b"))
+    );
 }
 
 fn numbered(n: usize) -> Value {
@@ -192,7 +196,7 @@ fn what_is_wrong_is_said_with_its_place(
         members[key] = value;
     }
     let flaws = read(&data).unwrap_err();
-    let said = |flaw: &&Flaw| flaw.path == path && flaw.sentence.contains(part);
+    let said = |flaw: &&EntryFlaw| flaw.path == path && flaw.sentence.contains(part);
     assert!(flaws.iter().any(|f| said(&f)), "{flaws:#?}");
 }
 
@@ -260,7 +264,7 @@ fn everything_that_is_wrong_is_said_at_once() {
     for odd in [Value::Null, json!([]), json!("x")] {
         assert_eq!(read(&odd).unwrap_err()[0].path, "data");
     }
-    assert_eq!(Entry::read("Not A Name", &hosted()).unwrap_err()[0].path, "metadata.name");
+    assert_eq!(Entry::from_data("Not A Name", &hosted()).unwrap_err()[0].path, "metadata.name");
 }
 
 /// Nothing that a claim could ask for is refused as a default.
@@ -316,7 +320,9 @@ fn what_every_claim_has_is_no_more_than_a_claim_can_set() {
 fn judged(rule: &Value, value: &Value) -> Vec<String> {
     let rule: Rule = serde_json::from_value(rule.clone()).unwrap();
     let mut said = Vec::new();
-    rule.judge(&mut "p".to_owned(), value, &mut |path, sentence| said.push(format!("{path} {sentence}")));
+    rule.check_value(&mut "p".to_owned(), value, &mut |path, sentence| {
+        said.push(format!("{path} {sentence}"))
+    });
     said
 }
 
@@ -354,7 +360,7 @@ fn releases_are_chosen_by_what_is_asked_and_held() {
     let entry = read(&data).unwrap();
     let version = |text: &str| Version::try_from(text.to_owned()).unwrap();
     let chosen = |asked: &str, held: Option<&str>| {
-        entry.release(asked, held.map(version).as_ref()).map(|r| r.version.to_string())
+        entry.find_release(asked, held.map(version).as_ref()).map(|r| r.version.to_string())
     };
     assert_eq!(entry.default_release().unwrap().version, version("4.20.3"));
     assert_eq!(chosen("4.20", None).as_deref(), Some("4.20.9"));
@@ -407,8 +413,8 @@ proptest! {
     #[test]
     fn any_rule_judges_any_value(rule in any_json(), value in any_json()) {
         if let Ok(rule) = serde_json::from_value::<Rule>(rule) {
-            let _ = rule.flaws();
-            rule.judge(&mut String::new(), &value, &mut |_, sentence| assert!(!sentence.contains("xxxxxx")));
+            let _ = rule.find_flaws();
+            rule.check_value(&mut String::new(), &value, &mut |_, sentence| assert!(!sentence.contains("xxxxxx")));
         }
     }
 }
@@ -427,7 +433,7 @@ fn what_takes_credentials_of_claims_names_nothing_beside_its_clusters() {
         "backend": "hypershift", "allowedTenants": ["*"], "version": "4.20.3", "image": "quay.io/x:4.20.3",
         "backendRef": { "platform": "KubeVirt", "hostedCluster": { "pullSecret": { "name": "pull" }, "sshKey": { "name": "key" } } },
     });
-    let entry = Entry::read("x", &takes(plain.clone())).unwrap();
+    let entry = Entry::from_data("x", &takes(plain.clone())).unwrap();
     assert!(
         entry
             .document
@@ -471,11 +477,11 @@ fn what_takes_credentials_of_claims_names_nothing_beside_its_clusters() {
         let mut data = plain.clone();
         let (parent, key) = path.rsplit_once('/').unwrap();
         data.pointer_mut(parent).unwrap()[key] = value;
-        let flaws = Entry::read("x", &takes(data)).unwrap_err();
+        let flaws = Entry::from_data("x", &takes(data)).unwrap_err();
         assert!(flaws.iter().any(|f| f.path == at && f.sentence.contains(words)), "{at}: {flaws:#?}");
     }
     for other in [topology(), caas(), osac()] {
-        let flaws = Entry::read("x", &takes(other)).unwrap_err();
+        let flaws = Entry::from_data("x", &takes(other)).unwrap_err();
         assert!(
             flaws.iter().any(|f| f.path == "data.bringYourOwn" && f.sentence.contains("is for hypershift")),
             "{flaws:#?}"

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use testplatform_apis::ci_operator::{CiOperator, edited, problems, schema, unknown_fields, upstream_schema};
+use testplatform_apis::ci_operator::{
+    CiOperator, find_problems, relax_schema, unknown_fields, upstream_schema, xrd_schema,
+};
 
 use crate::support::{admit, all_fields};
 
@@ -17,7 +19,7 @@ fn unknown(schema: &Value, value: &Value) -> Vec<String> {
 
 /// What is wrong with an object.
 fn wrong(schema: &Value, value: &Value) -> Vec<(String, String)> {
-    problems(schema, value.as_object().unwrap())
+    find_problems(schema, value.as_object().unwrap())
 }
 
 const RELATIVE: &str = "/properties/releases/additionalProperties/properties/release/properties";
@@ -25,15 +27,15 @@ const RELATIVE: &str = "/properties/releases/additionalProperties/properties/rel
 fn without_relative() -> Value {
     let mut schema = upstream_schema().clone();
     schema.pointer_mut(RELATIVE).and_then(Value::as_object_mut).unwrap().remove("relative").unwrap();
-    edited(&schema)
+    relax_schema(&schema)
 }
 
 /// The field that the upstream XRD lacks: there the API server prunes it, and N-1 becomes N.
 #[test]
 fn relative_is_known() {
-    assert_eq!(schema().pointer(&format!("{RELATIVE}/relative/type")), Some(&json!("integer")));
-    assert!(unknown(schema(), &all_fields()["ciOperator"]).is_empty());
-    assert!(wrong(schema(), &all_fields()["ciOperator"]).is_empty());
+    assert_eq!(xrd_schema().pointer(&format!("{RELATIVE}/relative/type")), Some(&json!("integer")));
+    assert!(unknown(xrd_schema(), &all_fields()["ciOperator"]).is_empty());
+    assert!(wrong(xrd_schema(), &all_fields()["ciOperator"]).is_empty());
 }
 
 #[test]
@@ -43,7 +45,7 @@ fn a_field_that_only_the_hub_knows_arrives_and_is_named() {
     assert_eq!(unknown(&schema, &value), ["releases.latest.release.relative"]);
     assert!(wrong(&schema, &value).is_empty(), "unknown is not wrong");
     assert_eq!(admit(&schema, &value, None), Ok(()), "the API server keeps it");
-    let forwarded = Value::Object(block(value.clone()).forwarded());
+    let forwarded = Value::Object(block(value.clone()).to_forwarded());
     assert_eq!(forwarded.pointer("/releases/latest/release/relative"), Some(&json!(1)));
     assert_eq!(forwarded, value);
 }
@@ -59,7 +61,7 @@ fn unknown_fields_are_named_at_every_level() {
         "gone": null,
     });
     assert_eq!(
-        unknown(schema(), &value),
+        unknown(xrd_schema(), &value),
         [
             "baseImages[\"a.b\"].digest",
             "brandNew",
@@ -86,27 +88,27 @@ fn problems_name_field_and_type() {
         found("releases.latest.release.version", "must be a string, not a number"),
         found("test.env", "must be an object, not a list"),
     ];
-    assert_eq!(wrong(schema(), &value), expected);
+    assert_eq!(wrong(xrd_schema(), &value), expected);
     // The hub itself wants a claim that is there to be complete.
     assert!(wrong(upstream_schema(), &value).contains(&found("test.clusterClaim.cloud", "is required")));
     // Numbers travel as doubles.
     let doubles = json!({ "releases": { "l": { "candidate": { "product": "ocp", "stream": "ci", "version": "4.20", "relative": 2.0 } } } });
-    assert!(wrong(schema(), &doubles).is_empty());
+    assert!(wrong(xrd_schema(), &doubles).is_empty());
 }
 
 #[test]
 fn findings_are_bounded() {
     let many: Map<String, Value> = (0..5000).map(|index| (format!("field{index:04}"), json!(1))).collect();
-    let found = unknown_fields(schema(), &many);
+    let found = unknown_fields(xrd_schema(), &many);
     assert_eq!(found.len(), 21);
     assert_eq!(found[0], "field0000");
     assert_eq!(found[20], "and 4980 more");
     let env: Map<String, Value> = (0..5000).map(|index| (format!("E{index:04}"), json!(1))).collect();
-    let found = wrong(schema(), &json!({ "test": { "env": env } }));
+    let found = wrong(xrd_schema(), &json!({ "test": { "env": env } }));
     assert_eq!(found.len(), 21);
     assert_eq!(found[20], (String::new(), "and 4980 more".to_owned()));
     let long = "x".repeat(64 * 1024);
-    let found = unknown(schema(), &json!({ long.as_str(): 1, "a\n---\nb": 1 }));
+    let found = unknown(xrd_schema(), &json!({ long.as_str(): 1, "a\n---\nb": 1 }));
     assert!(found.iter().all(|path| path.len() < 300 && !path.contains('\n')), "{found:?}");
 }
 
@@ -117,7 +119,7 @@ fn nulls_and_an_empty_cluster_claim_stay_here() {
         let value =
             json!({ "test": { "clusterClaim": claim, "workflow": "w", "env": { "A": null, "B": "" } } });
         assert_eq!(
-            Value::Object(block(value).forwarded()),
+            Value::Object(block(value).to_forwarded()),
             json!({ "test": { "workflow": "w", "env": { "B": "" } } })
         );
     }
@@ -125,10 +127,10 @@ fn nulls_and_an_empty_cluster_claim_stay_here() {
     let partial =
         json!({ "test": { "clusterClaim": { "cloud": "aws", "brandNew": [null, { "a": null }] } } });
     assert_eq!(
-        Value::Object(block(partial).forwarded()),
+        Value::Object(block(partial).to_forwarded()),
         json!({ "test": { "clusterClaim": { "cloud": "aws", "brandNew": [null, {}] } } })
     );
-    assert_eq!(Value::Object(block(json!({ "test": "odd" })).forwarded()), json!({ "test": "odd" }));
+    assert_eq!(Value::Object(block(json!({ "test": "odd" })).to_forwarded()), json!({ "test": "odd" }));
 }
 
 #[test]
@@ -143,10 +145,10 @@ fn depth_does_no_harm() {
         recursive = json!({ "type": "object", "additionalProperties": recursive });
     }
     assert!(unknown(&recursive, &value).is_empty());
-    assert_eq!(unknown(schema(), &value), ["test.test"]);
+    assert_eq!(unknown(xrd_schema(), &value), ["test.test"]);
     let Value::Object(map) = value else { unreachable!() };
     let block = CiOperator(map);
-    assert_eq!(block.forwarded(), block.0);
+    assert_eq!(block.to_forwarded(), block.0);
 }
 
 fn anything() -> impl Strategy<Value = Value> {
@@ -178,15 +180,15 @@ proptest! {
     #[test]
     fn nothing_panics(value in anything(), odd in anything()) {
         if let Value::Object(map) = value {
-            for schema in [schema(), &odd] {
+            for schema in [xrd_schema(), &odd] {
                 let found = unknown_fields(schema, &map);
                 prop_assert!(found.len() <= 21);
                 prop_assert!(found.len() == 21 || found.is_sorted());
-                prop_assert!(problems(schema, &map).len() <= 21);
+                prop_assert!(find_problems(schema, &map).len() <= 21);
             }
-            let forwarded = CiOperator(map).forwarded();
-            prop_assert_eq!(CiOperator(forwarded.clone()).forwarded(), forwarded);
+            let forwarded = CiOperator(map).to_forwarded();
+            prop_assert_eq!(CiOperator(forwarded.clone()).to_forwarded(), forwarded);
         }
-        edited(&odd);
+        relax_schema(&odd);
     }
 }

@@ -42,7 +42,7 @@ impl World {
     }
 
     /// Request that the function writes.
-    pub fn requested_bundles(&self) -> bundle::Order {
+    pub fn requested_bundles(&self) -> bundle::BundleRequestSpec {
         let manifest = &self.objects["bundles"].object["spec"]["forProvider"]["manifest"];
         serde_json::from_str(manifest["data"][bundle::ORDER].as_str().unwrap()).unwrap()
     }

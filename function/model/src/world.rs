@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use prost::Message as _;
 use serde_json::{Value, json};
-use testplatform_apis::condition::end;
+use testplatform_apis::condition::split_completion;
 
 pub(crate) use provider_kubernetes::finalize;
 pub use provider_kubernetes::{refused, synced};
@@ -272,7 +272,7 @@ impl World {
         let text = |field: &str| c[field].as_str().unwrap_or_default();
         let (status, reason) = (text("status"), text("reason"));
         if type_ == "ProwJobCompleted" && status == "True" {
-            return (status.to_owned(), end(reason, text("message")).0.to_owned());
+            return (status.to_owned(), split_completion(reason, text("message")).0.to_owned());
         }
         (status.to_owned(), reason.to_owned())
     }

@@ -133,7 +133,7 @@ fn read_subcommand(name: &str, matches: &ArgMatches) -> Result<Subcommand, Stop>
         "up" => Subcommand::Up {
             file: of("file").unwrap_or_default(),
             name: of("name"),
-            timeout: read_duration(matches, "timeout")?.map(GoDuration::get),
+            timeout: read_duration(matches, "timeout")?.map(GoDuration::as_signed),
             force: matches.get_flag("force-conflicts"),
         },
         "get" => Subcommand::Get {
@@ -163,7 +163,7 @@ fn read_subcommand(name: &str, matches: &ArgMatches) -> Result<Subcommand, Stop>
             name: name_of(),
             wait: matches.get_flag("wait"),
             delete: matches.get_flag("delete"),
-            timeout: read_duration(matches, "timeout")?.map(GoDuration::get),
+            timeout: read_duration(matches, "timeout")?.map(GoDuration::as_signed),
         },
     })
 }

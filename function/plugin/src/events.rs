@@ -5,8 +5,8 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use testplatform_apis::{
+    collect,
     condition::{EventReason, Request},
-    gather,
     text::bounded,
 };
 
@@ -84,7 +84,7 @@ impl ClaimEvent {
             !uid.is_empty() && uid == claim.uid()
         };
         let mut events: Vec<Self> = events.iter().filter(own).map(Self::read_event).collect();
-        gather::sort_few(&mut events, |a, b| b.last.cmp(&a.last));
+        collect::sort_few(&mut events, |a, b| b.last.cmp(&a.last));
         events
     }
 

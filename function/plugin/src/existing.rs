@@ -66,7 +66,7 @@ fn requested_lifetime(claim: &Claim) -> Option<GoDuration> {
 fn refuse_past_lifetime(existing: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
     let wanted = requested_lifetime(manifest)
         .filter(|wanted| requested_lifetime(existing).is_none_or(|requested| *wanted < requested))?;
-    let end = existing.ready_at().and_then(|ready| ready.checked_add(wanted.get()).ok());
+    let end = existing.ready_at().and_then(|ready| ready.checked_add(wanted.as_signed()).ok());
     if end.zip(existing.expires_at()).is_some_and(|(end, expires)| end >= expires) {
         return None;
     }
@@ -85,7 +85,7 @@ fn refuse_dropped_lifetime(existing: &Claim, manifest: &Claim) -> Option<Stop> {
         let message = format!("without a lifetime {} may end at once", existing.label());
         let advice = format!(
             "It was made with one of {}: set that in the manifest, or another. {INSTEAD}",
-            was.short()
+            was.to_short_string()
         );
         Stop::new(Exit::Usage, message, advice)
     })
@@ -101,7 +101,7 @@ fn is_ours(existing: &Claim, field: &str) -> bool {
 /// Because the runs that own it are over, and it would not be kept after them any longer.
 fn refuse_due_cleanup(existing: &Claim, manifest: &Claim, now: Timestamp) -> Option<Stop> {
     let since = existing.object["metadata"]["annotations"][ours::CLEANUP_SINCE].as_str();
-    let due = |claim: &Claim| cleanup::due(&claim.object["spec"], since).is_some_and(|at| at <= now);
+    let due = |claim: &Claim| cleanup::teardown_due(&claim.object["spec"], since).is_some_and(|at| at <= now);
     // An existing request for teardown does not end it again, unless the apply contains it.
     let keeps = |claim: &Claim| claim.object["spec"]["tearDownCluster"] == false;
     let stays = keeps(manifest) || (keeps(existing) && !is_ours(existing, "f:tearDownCluster"));

@@ -4,7 +4,7 @@
 
 use testplatform_apis::{
     condition::{ConditionType, Credentials},
-    foreign::object::is_anothers,
+    foreign::object::is_owned_by_another,
     names::keys,
     text::bounded,
 };
@@ -141,7 +141,7 @@ fn reports_foreign_secret(claim: &Claim) -> bool {
     match claim.flavour {
         Flavour::Claim => ReportedCondition::of(&claim.object, "Synced")
             .filter(|condition| condition.is_denied())
-            .is_some_and(|condition| is_anothers(&condition.message())),
+            .is_some_and(|condition| is_owned_by_another(&condition.message())),
         Flavour::Cluster => claim.condition(ConditionType::CredentialsPublished).is_some_and(|condition| {
             condition.is_denied() && condition.reason() == Credentials::SecretTaken.as_str()
         }),

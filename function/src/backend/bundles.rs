@@ -11,7 +11,7 @@
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
-    bundle::{self, Cluster, Order, Report, State},
+    bundle::{self, BundleProgress, BundleReport, BundleRequestSpec, ClusterRef},
     condition::{ConditionStatus, SetupLevel, TemplateConditionType},
     foreign::object as foreign,
     names::{ObjectName, crossplane, ours},
@@ -38,13 +38,13 @@ const OBSERVED: &str = "seen";
 pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<DesiredResource> {
     let order = build_request(request, observed).map(|(manifest, policies)| {
         let mut spec = object_spec(request, observed, manifest);
-        let state = |state: State| {
+        let state = |state: BundleProgress| {
             format!("object.metadata.annotations['{}'].contains('\"state\":\"{state:?}\"')", bundle::REPORT)
         };
         // The answer is to be seen by the poll of those that are not ready: nobody may watch all ConfigMaps of a hub.
         spec["readiness"] = json!({ "policy": "DeriveFromCelQuery", "celQuery": format!(
             "has(object.metadata.annotations) && '{}' in object.metadata.annotations && {}",
-            bundle::REPORT, state(State::Applied),
+            bundle::REPORT, state(BundleProgress::Applied),
         ) });
         spec["references"] = json!([{ "dependsOn": {
             "apiVersion": foreign::API_VERSION, "kind": foreign::KIND, "name": request.primary_name(),
@@ -60,7 +60,7 @@ pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<D
         let mut made = compose_object(BUNDLES_OBSERVER, request, spec);
         if observed.bundles.was_created() {
             let how = if is_removed(observed) { REMOVED } else { OBSERVED };
-            made.object["metadata"]["annotations"] = json!({ ours::BUNDLES_ASKED: how });
+            made.object["metadata"]["annotations"] = json!({ ours::BUNDLES_REQUESTED: how });
         }
         made
     });
@@ -71,8 +71,8 @@ pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<D
 pub(super) fn requested_annotation(request: &Validated, observed: &Observed) -> Option<(String, Value)> {
     let begins = request.intent.action == PrimaryAction::Create
         && !selected_bundles(request).is_none_or(BundleSelection::has_no_cluster_bundles);
-    let recorded = observed.annotation(ours::BUNDLES_ASKED).is_some();
-    (begins || recorded).then(|| (ours::BUNDLES_ASKED.to_owned(), "true".into()))
+    let recorded = observed.annotation(ours::BUNDLES_REQUESTED).is_some();
+    (begins || recorded).then(|| (ours::BUNDLES_REQUESTED.to_owned(), "true".into()))
 }
 
 /// Whether something is still being done inside the cluster before it may go.
@@ -90,7 +90,7 @@ pub(super) fn setup_condition(
     use ConditionStatus::{False, True};
     let bundles = &observed.bundles;
     let report = bundles.report().unwrap_or_default();
-    if report.state == Some(State::BeforeDeletion) || bundles.observer.is_some() {
+    if report.state == Some(BundleProgress::BeforeDeletion) || bundles.observer.is_some() {
         return Some(teardown_condition(&report, observed));
     }
     let Some(order) = &bundles.request else {
@@ -98,7 +98,7 @@ pub(super) fn setup_condition(
             Resolution::Resolved(resolved) => resolved.bundles.post_install.is_empty(),
             Resolution::Blocked | Resolution::Frozen { .. } => false,
         };
-        let waits = observed.annotation(ours::BUNDLES_ASKED).is_some() && !none;
+        let waits = observed.annotation(ours::BUNDLES_REQUESTED).is_some() && !none;
         return waits.then(|| {
             BackendCondition::of(
                 False,
@@ -118,15 +118,15 @@ pub(super) fn setup_condition(
         return Some(BackendCondition::of(False, SetupLevel::SetupFailed, message));
     }
     Some(match report.state {
-        Some(State::Applied) => {
+        Some(BundleProgress::Applied) => {
             BackendCondition::of(True, SetupLevel::Applied, "what the template sets up is there")
         }
-        Some(State::SetupFailed) => BackendCondition::of(
+        Some(BundleProgress::SetupFailed) => BackendCondition::of(
             False,
             SetupLevel::SetupFailed,
             bundle_message("was not ready in time", &report),
         ),
-        Some(State::Running | State::BeforeDeletion) => {
+        Some(BundleProgress::Running | BundleProgress::BeforeDeletion) => {
             BackendCondition::of(False, SetupLevel::Running, bundle_message("is being set up", &report))
         }
         None => {
@@ -148,14 +148,14 @@ pub(crate) fn restore_setup_condition(health: &mut Health, observed: &Observed) 
 }
 
 /// Condition during teardown. An earlier setup failure stays visible.
-fn teardown_condition(report: &Report, observed: &Observed) -> BackendCondition<SetupLevel> {
+fn teardown_condition(report: &BundleReport, observed: &Observed) -> BackendCondition<SetupLevel> {
     let shown = observed.composite.of_template(TemplateConditionType::TemplateApplied);
     let failed = shown.filter(|c| c.is_false() && c.reason == SetupLevel::SetupFailed.as_str());
     match (failed, report.state) {
         (Some(shown), _) => {
             BackendCondition::of(ConditionStatus::False, SetupLevel::SetupFailed, shown.message.clone())
         }
-        (None, Some(State::BeforeDeletion)) => {
+        (None, Some(BundleProgress::BeforeDeletion)) => {
             let message = bundle_message("is being done before the end", report);
             BackendCondition::of(ConditionStatus::False, SetupLevel::Running, message)
         }
@@ -173,7 +173,9 @@ pub(super) fn teardown_waits_for(observed: &Observed) -> Option<String> {
     if bundles.is_deleted() {
         return None;
     }
-    if let Some(report) = bundles.report().filter(|report| report.state == Some(State::BeforeDeletion)) {
+    if let Some(report) =
+        bundles.report().filter(|report| report.state == Some(BundleProgress::BeforeDeletion))
+    {
         return Some(format!("waits for {}", report_text(&report)));
     }
     // It is there, and nothing tells what is still to be done.
@@ -183,15 +185,15 @@ pub(super) fn teardown_waits_for(observed: &Observed) -> Option<String> {
 }
 
 /// Bundle, object, reason and message of a report, as far as it has them.
-pub(super) fn report_text(report: &Report) -> String {
+pub(super) fn report_text(report: &BundleReport) -> String {
     let parts = [&report.bundle, &report.object, &report.reason, &report.message];
     let parts: Vec<String> = parts.into_iter().flatten().map(|part| bounded(part, 256)).collect();
     parts.join(": ")
 }
 
-fn bundle_message(what: &str, report: &Report) -> String {
+fn bundle_message(what: &str, report: &BundleReport) -> String {
     let bundle = report.bundle.as_deref().map_or_else(|| "a bundle".to_owned(), |name| bounded(name, 96));
-    let rest = Report { bundle: None, ..report.clone() };
+    let rest = BundleReport { bundle: None, ..report.clone() };
     let rest = report_text(&rest);
     if rest.is_empty() { format!("{bundle} {what}") } else { format!("{bundle} {what}: {rest}") }
 }
@@ -221,7 +223,7 @@ fn build_request(request: &Validated, observed: &Observed) -> Option<(Value, Man
 
 /// The same at birth: once it is known that the cluster is ours, and that it was asked for with bundles.
 fn initial_request(request: &Validated, observed: &Observed) -> Option<Value> {
-    observed.annotation(ours::BUNDLES_ASKED)?;
+    observed.annotation(ours::BUNDLES_REQUESTED)?;
     let (chosen, placement) = (selected_bundles(request)?, request.templated()?.placement.as_ref()?);
     let primary = observed.primary.as_ref()?;
     let is_remote_known = primary.remote().is_some() && primary.remote_uid().is_some();
@@ -234,9 +236,9 @@ fn initial_request(request: &Validated, observed: &Observed) -> Option<Value> {
     let (group, _) = remote["apiVersion"].as_str()?.split_once('/')?;
     let tenant = request.tenant.as_deref().unwrap_or_default();
     let message = placement.placeholders(tenant);
-    let made = |all: &[BundleDocument]| all.iter().map(|bundle| bundle.made(&message)).collect();
-    let order = Order {
-        cluster: Cluster {
+    let made = |all: &[BundleDocument]| all.iter().map(|bundle| bundle.to_bundle(&message)).collect();
+    let order = BundleRequestSpec {
+        cluster: ClusterRef {
             group: group.to_owned(),
             kind: remote["kind"].as_str()?.to_owned(),
             name: ObjectName::try_from(placement.name.as_str()).ok()?,
@@ -274,7 +276,7 @@ fn is_removed(observed: &Observed) -> bool {
         return !is_adopted(order) || has_finalizer(order);
     }
     let looks = bundles.observer.as_ref().map(|looks| &looks.object.metadata);
-    looks.and_then(|metadata| metadata.annotation(ours::BUNDLES_ASKED)) == Some(REMOVED)
+    looks.and_then(|metadata| metadata.annotation(ours::BUNDLES_REQUESTED)) == Some(REMOVED)
 }
 
 /// Whether the Object was made anew only to be taken away.
@@ -300,7 +302,7 @@ fn observer_manifest(request: &Validated, observed: &Observed) -> Option<Value> 
         let metadata = &order.manifest()["metadata"];
         return Some(config_map(&metadata["name"], &metadata["namespace"]));
     }
-    observed.annotation(ours::BUNDLES_ASKED)?;
+    observed.annotation(ours::BUNDLES_REQUESTED)?;
     request.templated()?.placement.as_ref().map(config_map_at)
 }
 

@@ -11,9 +11,9 @@ mod messages;
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
+    collect,
     duration::GoDuration,
     foreign::cluster_claim::{API_VERSION, KIND},
-    gather,
     names::ours,
 };
 
@@ -73,7 +73,7 @@ impl Backend for ClusterClaims {
         let manifest = build_manifest(request, observed, claimed, place);
         let mut notes = credentials_namespace_annotation(request, place);
         let selected = object::hub_reason(observed, Some(place.reason));
-        notes.extend(gather::texts([(ours::HUB_REASON, selected)]));
+        notes.extend(collect::to_text_object([(ours::HUB_REASON, selected)]));
         let primary = object::build_primary(CLUSTER_CLAIM, request, observed, manifest, CEL, notes);
         let memory = memory_annotations(request, observed, Some(place));
         let credentials = object::build_credentials(request, observed, health, memory);
@@ -169,7 +169,7 @@ fn credentials_namespace_annotation(request: &Validated, place: &PoolRef) -> Map
     let is_written = !matches!(request.intent.action, PrimaryAction::Probe { .. });
     let note = is_written
         .then(|| (ours::CREDENTIALS_NAMESPACE.to_owned(), place.credentials_namespace.as_str().into()));
-    gather::object(note)
+    collect::to_object(note)
 }
 
 /// Annotations of `credentials`: location and identity of the cluster, and its end.
@@ -182,7 +182,7 @@ fn memory_annotations(
     let uid =
         observed.primary.as_ref().and_then(PrimaryObject::remote_uid).or_else(|| observed.remembered_uid());
     let at = request.intent.ready_at.map(|at| at.to_string());
-    gather::texts([
+    collect::to_text_object([
         (ours::POOL, place.map(|place| format!("{}/{}", place.namespace, place.pool)).or_else(recorded)),
         (ours::REMOTE_UID, uid.map(|u| u.0)),
         (ours::ENDING, request.intent.teardown_reason.clone()),

@@ -5,7 +5,7 @@ use testplatform_apis::{
     condition::{
         ConditionStatus, ControlPlaneLevel, Infrastructure, NodesLevel, REFUSED, SetupLevel, SpecLevel,
     },
-    redact::redacted,
+    redact::redact_text,
     status::{ErrorStatus, NodesStatus, ProgressStatus},
 };
 
@@ -26,7 +26,7 @@ impl<R> BackendCondition<R> {
     /// Builds a condition.
     pub fn of(status: ConditionStatus, reason: R, message: impl Into<String>) -> Self {
         // Most of the message comes from the hub.
-        Self { status, reason, message: redacted(&message.into(), 1024) }
+        Self { status, reason, message: redact_text(&message.into(), 1024) }
     }
 }
 
@@ -80,7 +80,7 @@ impl BackendConditions {
 pub(super) fn progress_step(step: &str, message: impl Into<String>) -> ProgressStatus {
     ProgressStatus {
         step: Some(bounded(step, 63)),
-        message: Some(bounded(&redacted(&message.into(), 512), 512)),
+        message: Some(bounded(&redact_text(&message.into(), 512), 512)),
         percent: None,
     }
 }

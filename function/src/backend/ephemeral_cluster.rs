@@ -4,14 +4,14 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     account::Mode,
-    condition::{Condition, ConditionStatus, ConditionType, Credentials, Mirrored, end},
+    collect,
+    condition::{Condition, ConditionStatus, ConditionType, Credentials, Mirrored, split_completion},
     foreign::{
         ephemeral_cluster::{
             API_VERSION, KIND, Status, TERMINAL_CREATE_REASONS, TOO_MANY_PROW_JOBS, TROUBLES, conditions,
         },
-        meta::{ObservedCondition, condition},
+        meta::{ObservedCondition, find_condition},
     },
-    gather,
     names::{ObjectName, ours},
 };
 
@@ -84,7 +84,7 @@ impl Backend for EphemeralClusters {
         };
         let before = observed.composite.status.prow_job.as_ref().is_some_and(|j| j.id.is_some());
         let status = &remote.status.value;
-        let ready = condition(&status.conditions, conditions::CLUSTER_READY).filter(|c| c.is_true());
+        let ready = find_condition(&status.conditions, conditions::CLUSTER_READY).filter(|c| c.is_true());
         health.stage = read_stage(status, ready.is_some(), before || observed.ever_ready());
         health.phase_word.clone_from(&status.phase);
         // A status that cannot be read may belong to a running cluster; a second request would create a second one.
@@ -111,14 +111,15 @@ impl Backend for EphemeralClusters {
 
 /// `taken`: a job was seen for it before, whatever the hub remembers.
 fn read_stage(status: &Status, ready: bool, accepted: bool) -> Stage {
-    if let Some(done) = condition(&status.conditions, conditions::PROW_JOB_COMPLETED).filter(|c| c.is_true())
+    if let Some(done) =
+        find_condition(&status.conditions, conditions::PROW_JOB_COMPLETED).filter(|c| c.is_true())
     {
         let success = match status.phase.as_str() {
             "Deprovisioned" => true,
             "Failed" => false,
             _ => done.reason != "ProwJobFailure",
         };
-        let (how, message) = end(&done.reason, &done.message);
+        let (how, message) = split_completion(&done.reason, &done.message);
         return Stage::Ended { success, reason: how.to_owned(), message: bounded(message, 512) };
     }
     match status.phase.as_str() {
@@ -134,7 +135,7 @@ fn read_stage(status: &Status, ready: bool, accepted: bool) -> Stage {
 
 /// The upstream controller says Failed for much that it recovers from.
 fn failing_stage(status: &Status, accepted: bool) -> Stage {
-    let creating = condition(&status.conditions, conditions::PROW_JOB_CREATING)
+    let creating = find_condition(&status.conditions, conditions::PROW_JOB_CREATING)
         .filter(|c| c.is_false() && TERMINAL_CREATE_REASONS.contains(&c.reason.as_str()))
         // A hub that lost its memory refuses what it took before.
         .filter(|_| !accepted);
@@ -143,17 +144,17 @@ fn failing_stage(status: &Status, accepted: bool) -> Stage {
         return Stage::Refused { message: condition_text(refused), costs };
     }
     let types = [conditions::CLUSTER_READY, conditions::TEST_COMPLETED, conditions::PROW_JOB_CREATING];
-    let reported = types.iter().filter_map(|t| condition(&status.conditions, t)).find(|c| c.is_false());
+    let reported = types.iter().filter_map(|t| find_condition(&status.conditions, t)).find(|c| c.is_false());
     Stage::Failing(reported.map(condition_text).unwrap_or_default())
 }
 
 /// Failure that delays the cluster beyond its normal duration. `ClusterReady` itself is not mirrored.
 fn failure_message(status: &Status) -> String {
-    let failing = condition(&status.conditions, conditions::CLUSTER_READY)
+    let failing = find_condition(&status.conditions, conditions::CLUSTER_READY)
         .filter(|c| c.is_false() && TROUBLES.contains(&c.reason.as_str()));
     // Without a phase the hub tries to create the ProwJob again and again.
     let creating = || {
-        condition(&status.conditions, conditions::PROW_JOB_CREATING)
+        find_condition(&status.conditions, conditions::PROW_JOB_CREATING)
             .filter(|c| c.is_false() && status.phase.is_empty() && status.prow_job_id.is_empty())
     };
     failing.or_else(creating).map(|c| bounded(&c.message, 512)).unwrap_or_default()
@@ -207,7 +208,7 @@ fn delivered_late(request: &Validated, observed: &Observed) -> Option<Timestamp>
     }
     request.lifetime.effective.filter(|_| !request.lifetime.lost)?;
     let Some(Remote::EphemeralCluster(remote)) = primary.remote() else { return None };
-    let ready = condition(&remote.status.value.conditions, conditions::CLUSTER_READY)?;
+    let ready = find_condition(&remote.status.value.conditions, conditions::CLUSTER_READY)?;
     let on_hub = ready.last_transition_time.filter(|_| ready.is_true())?;
     let delivered = request.intent.ready_at.or(observed.composite.status.ready_at)?;
     (delivered > on_hub.checked_add(PROMPT).ok()?).then_some(delivered)
@@ -232,7 +233,7 @@ pub(crate) fn build_watch(request: &Validated, observed: &Observed) -> Option<De
     });
     spec["forProvider"]["manifest"] = manifest;
     object::set_policies(&mut spec, ManagementPolicies::Observe);
-    let notes = gather::texts(
+    let notes = collect::to_text_object(
         request.intent.transfer_annotations.iter().map(|(key, value)| (*key, Some(value.clone()))),
     );
     let object = object::build_object(&request.primary_name(), notes, spec);
@@ -269,7 +270,7 @@ fn mirror_conditions(reported: &[ObservedCondition], observed: &Observed) -> Vec
     let lasting =
         [conditions::PROW_JOB_CREATING, conditions::TEST_COMPLETED, conditions::CREDENTIALS_IN_SYNC];
     for type_ in lasting {
-        let once = condition(&observed.composite.conditions, type_).is_some();
+        let once = find_condition(&observed.composite.conditions, type_).is_some();
         if once && !shown.iter().any(|s| s.type_ == type_) {
             shown.push(Condition {
                 type_: type_.into(),

@@ -20,8 +20,8 @@ pub(super) use underlying::UnderlyingCluster;
 
 use serde_json::Map;
 use testplatform_apis::{
+    collect,
     foreign::hypershift::{API_VERSION, CLEANUP_CLOUD_RESOURCES, HOSTED_CLUSTER as KIND},
-    gather,
     template::kind,
 };
 
@@ -80,7 +80,7 @@ impl Backend for HyperShift {
             ComposedCluster {
                 api_version: API_VERSION,
                 // HyperShift looks at it when the cluster is deleted, and copies it whenever it comes: clusters of before have it too.
-                annotations: gather::texts([(CLEANUP_CLOUD_RESOURCES, Some("true".to_owned()))]),
+                annotations: collect::to_text_object([(CLEANUP_CLOUD_RESOURCES, Some("true".to_owned()))]),
                 spec: cluster::build_spec(observed, wanted),
                 primary_annotations: Map::new(),
                 parts: pools::build_resources(request, observed, wanted, placement),

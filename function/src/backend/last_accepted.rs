@@ -73,7 +73,12 @@ pub(crate) fn find_last_accepted(
 }
 
 fn recorded_request(primary: &PrimaryObject) -> Option<Effective> {
-    primary.object.metadata.annotation(ours::TAKEN).and_then(Effective::read).filter(is_complete)
+    primary
+        .object
+        .metadata
+        .annotation(ours::LAST_ACCEPTED)
+        .and_then(Effective::from_annotation)
+        .filter(is_complete)
 }
 
 /// Whether the release that is there is the one of what was asked for.

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 use testplatform_apis::{
+    collect,
     foreign::{object::NAMESPACED_API_VERSION, provider_config::CLUSTER_KIND},
-    gather,
     names::{ObjectName, crossplane, ours},
     test_cluster::default_secret,
 };
@@ -56,7 +56,7 @@ fn build_completion_record(request: &Validated, observed: &Observed) -> DesiredR
     let intent = &request.intent;
     let recorded =
         |key: &str, now: Option<String>| now.or_else(|| observed.annotation(key).map(str::to_owned));
-    let notes = gather::texts([
+    let notes = collect::to_text_object([
         (crossplane::PAUSED, Some("true".to_owned())),
         (ours::OVER, recorded(ours::OVER, intent.completion.clone())),
         (ours::FAILED, recorded(ours::FAILED, intent.failure.map(|f| f.as_str().to_owned()))),

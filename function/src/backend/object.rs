@@ -5,7 +5,7 @@ use testplatform_apis::{
     condition::{Failure, HubSelection},
     foreign::object::{API_VERSION, KIND},
     names::{Uid, crossplane, ephemeral_cluster as annotations, keys, ours},
-    yaml::sorted,
+    yaml::sort_keys,
 };
 
 use super::{DesiredResource, Health, Stage};
@@ -116,7 +116,7 @@ fn effective_annotation(request: &Validated) -> Option<(&'static str, String)> {
     let effective = request.templated()?.effective.as_ref()?;
     // Without nulls and with sorted keys: the same bytes in every pass.
     let value = serde_json::to_value(effective).ok()?;
-    Some((ours::EFFECTIVE, sorted(&value).to_string()))
+    Some((ours::EFFECTIVE, sort_keys(&value).to_string()))
 }
 
 /// Builds the Object that observes the Secret with the credentials. It exists from the beginning and is paused while no Secret is named: an
@@ -148,7 +148,8 @@ pub(super) fn build_credentials(
         request.intent.transfer_annotations.iter().map(|(key, value)| ((*key).into(), value.as_str().into())),
     );
     let intent = &request.intent;
-    let times = [(ours::READ_AGAIN, intent.reread_at), (ours::WITHHELD_SINCE, intent.withheld_since)];
+    let times =
+        [(ours::REFRESH_REQUESTED_AT, intent.reread_at), (ours::WITHHELD_SINCE, intent.withheld_since)];
     annotations.extend(times.into_iter().filter_map(|(key, at)| Some((key.into(), at?.to_string().into()))));
     let read_last = || observed.credentials.as_ref()?.object.metadata.annotation(ours::CREDENTIALS_REVISION);
     // A changed annotation makes provider-kubernetes read the Secret again at once. If the remote object is not observed, as between

@@ -14,8 +14,8 @@ mod observers;
 pub(super) mod order;
 
 use testplatform_apis::{
+    collect,
     foreign::osac::{API_VERSION, KIND, TENANT},
-    gather,
     template::kind,
 };
 
@@ -77,7 +77,7 @@ impl Backend for Osac {
             ComposedCluster {
                 api_version: API_VERSION,
                 // All orders of a hub are in one namespace: that tells them apart for OSAC.
-                annotations: gather::texts([(TENANT, request.tenant.clone())]),
+                annotations: collect::to_text_object([(TENANT, request.tenant.clone())]),
                 spec: order::build_spec(observed, wanted),
                 primary_annotations: notes,
                 parts: observers::build_resources(request, observed, wanted, placement),

@@ -15,8 +15,8 @@ pub(crate) use status::{check_ready, credential_condition, restore_conditions};
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
-    bundle::{Cluster, State},
-    cloud, gather, json,
+    bundle::{BundleProgress, ClusterRef},
+    cloud, collect, json,
     names::{ObjectName, ours},
     prerequisites,
     template::{Backend, entry::BundleDocument},
@@ -152,7 +152,7 @@ fn build_manifest(
         return None;
     }
     let kind = backend.cluster_kind();
-    let cluster = Cluster {
+    let cluster = ClusterRef {
         group: kind.group.to_owned(),
         kind: kind.kind.to_owned(),
         name: ObjectName::try_from(placement.name.as_str()).ok()?,
@@ -162,7 +162,7 @@ fn build_manifest(
         let (credential, composite) = (cloud_credential_of(resolved)?, &observed.composite.metadata);
         // A file that is rendered may have none.
         let uid = composite.uid.as_ref().filter(|uid| !uid.as_str().is_empty());
-        let order = cloud::Order {
+        let order = cloud::CredentialRequestSpec {
             uid: uid.map_or_else(|| composite.name.clone(), |uid| uid.as_str().to_owned()),
             cloud: credential.cloud.clone(),
             tenant: tenant.to_owned(),
@@ -172,16 +172,20 @@ fn build_manifest(
             lifetime: credential.lifetime,
             cluster,
         };
-        (cloud::name(&order.cluster.name), cloud::LABEL, serde_json::to_string(&order))
+        (cloud::secret_name(&order.cluster.name), cloud::LABEL, serde_json::to_string(&order))
     } else {
         let message = placement.placeholders(tenant);
-        let made = |all: &[BundleDocument]| all.iter().map(|bundle| bundle.made(&message)).collect();
-        let order = prerequisites::Order {
+        let made = |all: &[BundleDocument]| all.iter().map(|bundle| bundle.to_bundle(&message)).collect();
+        let order = prerequisites::PrerequisiteRequestSpec {
             prerequisites: made(&resolved.bundles.prerequisites),
             pre_create: made(&resolved.bundles.pre_create),
             cluster,
         };
-        (prerequisites::name(&order.cluster.name), prerequisites::LABEL, serde_json::to_string(&order))
+        (
+            prerequisites::config_map_name(&order.cluster.name),
+            prerequisites::LABEL,
+            serde_json::to_string(&order),
+        )
     };
     let mut manifest = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
     manifest["metadata"] =
@@ -237,17 +241,20 @@ fn compose_object(
         let generation = requested.and_then(|order| order["generation"].as_i64()).unwrap_or_default();
         (
             cloud::REPORT,
-            format!(r#""state":"{}".*"generation":{generation}[,}}]"#, cloud::State::Valid.as_str()),
+            format!(
+                r#""state":"{}".*"generation":{generation}[,}}]"#,
+                cloud::CredentialPhase::Valid.as_str()
+            ),
         )
     } else {
-        (prerequisites::REPORT, format!(r#""state":"{:?}""#, State::Applied))
+        (prerequisites::REPORT, format!(r#""state":"{:?}""#, BundleProgress::Applied))
     };
     let mut spec = json!({ "forProvider": {}, "providerConfigRef": { "name": hub } });
     spec["forProvider"]["manifest"] = manifest;
     spec["readiness"] = json!({ "policy": "DeriveFromCelQuery", "celQuery": format!(
         "has(object.metadata.annotations) && '{report}' in object.metadata.annotations && object.metadata.annotations['{report}'].matches('{answer}')",
     ) });
-    let notes = gather::texts(ANNOTATIONS.into_iter().zip(notes));
+    let notes = collect::to_text_object(ANNOTATIONS.into_iter().zip(notes));
     // The name of a part has no dot, so no two of any composites have the same.
     let mut object = composing::build_object(&format!("{name}.{}", request.name), notes, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });

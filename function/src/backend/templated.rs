@@ -17,10 +17,10 @@ use std::borrow::Cow;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
-    gather, json,
+    collect, json,
     names::{hub, ours},
-    template::{entry::fill, kind::Kind},
-    yaml::sorted,
+    template::{entry::fill_placeholders, kind::BackendDefinition},
+    yaml::sort_keys,
 };
 
 use super::{Backend, DesiredResource, Health, bundles, object, tenant_credentials};
@@ -36,7 +36,7 @@ use crate::{
 const OVERDUE: SignedDuration = SignedDuration::from_hours(1);
 
 /// Request in terms of a backend, once fully resolved.
-pub(super) struct BackendRequest<'a, K: Kind> {
+pub(super) struct BackendRequest<'a, K: BackendDefinition> {
     pub spec: &'a ResolvedSpec,
     pub backend_spec: &'a BackendSpec<K>,
     /// Where, if that is known.
@@ -44,15 +44,15 @@ pub(super) struct BackendRequest<'a, K: Kind> {
 }
 
 #[expect(clippy::expl_impl_clone_on_copy, reason = "derived, it would ask the same of the kind")]
-impl<K: Kind> Clone for BackendRequest<'_, K> {
+impl<K: BackendDefinition> Clone for BackendRequest<'_, K> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<K: Kind> Copy for BackendRequest<'_, K> {}
+impl<K: BackendDefinition> Copy for BackendRequest<'_, K> {}
 
-impl<'a, K: Kind> BackendRequest<'a, K> {
+impl<'a, K: BackendDefinition> BackendRequest<'a, K> {
     /// Builds the request of a backend. `order`: selects that backend's spec.
     pub fn from_templated(
         templated: &'a Templated,
@@ -69,7 +69,7 @@ impl<'a, K: Kind> BackendRequest<'a, K> {
     }
 }
 
-impl<K: Kind> BackendRequest<'_, K> {
+impl<K: BackendDefinition> BackendRequest<'_, K> {
     /// Spec of the hub, where it refuses the last request and the claim now resolves to another one. No member of the refused request may
     /// remain, and members of others are theirs.
     pub fn accepted_spec(self, observed: &Observed) -> Option<Map<String, Value>> {
@@ -84,7 +84,7 @@ impl<K: Kind> BackendRequest<'_, K> {
         let mut filled = document.clone();
         if let Some(placement) = self.placement {
             let message = [("name", placement.name.as_str()), ("namespace", placement.namespace.as_str())];
-            filled.values_mut().for_each(|member| fill(member, &message));
+            filled.values_mut().for_each(|member| fill_placeholders(member, &message));
         }
         filled
     }
@@ -102,7 +102,7 @@ fn shared_members(requested: &Map<String, Value>, there: &Map<String, Value>) ->
         };
         Some((member.clone(), value))
     });
-    gather::object(both)
+    collect::to_object(both)
 }
 
 /// Output of a backend for one request.
@@ -185,10 +185,10 @@ fn latest_end(request: &Validated, observed: &Observed) -> Option<Timestamp> {
     let life = &request.lifetime;
     let created = observed.composite.metadata.creation_timestamp.filter(|_| !life.lost)?;
     life.effective?;
-    let provisioned = created.checked_add(life.reported_timeout?.get()).ok()?;
+    let provisioned = created.checked_add(life.reported_timeout?.as_signed()).ok()?;
     let ready = request.intent.ready_at.or(observed.composite.status.ready_at);
     let begins = ready.map_or(provisioned, |ready| ready.max(provisioned));
-    let end = begins.checked_add(life.max?.get().checked_add(OVERDUE)?).ok()?;
+    let end = begins.checked_add(life.max?.as_signed().checked_add(OVERDUE)?).ok()?;
     let before = observed.primary.as_ref().and_then(|primary| primary.manifest_annotation(ours::LATEST_END));
     Some(before.and_then(|at| at.parse().ok()).map_or(end, |before: Timestamp| before.max(end)))
 }
@@ -262,7 +262,7 @@ impl<'o> PreviousSpec<'o> {
     /// Members that belong to this function, where others write into the hub's spec.
     pub fn own_members(&self, members: &[&str]) -> Map<String, Value> {
         let own = self.spec.iter().filter(|(member, _)| !self.of_hub || members.contains(&member.as_str()));
-        gather::object(own.map(|(member, value)| (member.clone(), value.clone())))
+        collect::to_object(own.map(|(member, value)| (member.clone(), value.clone())))
     }
 }
 
@@ -283,9 +283,10 @@ fn primary_annotations(
         templated.last_accepted.as_ref().filter(|taken| Some(*taken) != templated.effective.as_ref());
     // Without nulls and with sorted keys: the same bytes in every pass.
     let accepted_text =
-        accepted.and_then(|taken| Some(sorted(&serde_json::to_value(taken).ok()?).to_string()));
-    let all = published.into_iter().chain(given_up).chain(accepted_text.map(|taken| (ours::TAKEN, taken)));
-    gather::texts(all.map(|(key, text)| (key, Some(text))).chain([(ours::HUB_REASON, selected)]))
+        accepted.and_then(|taken| Some(sort_keys(&serde_json::to_value(taken).ok()?).to_string()));
+    let all =
+        published.into_iter().chain(given_up).chain(accepted_text.map(|taken| (ours::LAST_ACCEPTED, taken)));
+    collect::to_text_object(all.map(|(key, text)| (key, Some(text))).chain([(ours::HUB_REASON, selected)]))
 }
 
 /// Annotations of `credentials`: location and identity of the cluster, its end, and the hubs that were given up. `own`: the backend's
@@ -304,12 +305,12 @@ fn memory_annotations(
         || request.intent.action == PrimaryAction::Create;
     let place = |placement: &Placement| format!("{}/{}", placement.namespace, placement.name);
     // Sorted: the same bytes in every pass.
-    let text = |spec: &Map<String, Value>| sorted(&Value::Object(spec.clone())).to_string();
+    let text = |spec: &Map<String, Value>| sort_keys(&Value::Object(spec.clone())).to_string();
     let spec = spec.map(text).or_else(|| Some(text(&*self::requested_spec(observed)?)));
     let uid =
         observed.primary.as_ref().and_then(PrimaryObject::remote_uid).or_else(|| observed.remembered_uid());
     let asks = bundles::requested_annotation(request, observed);
-    let mut notes = gather::texts([
+    let mut notes = collect::to_text_object([
         (ours::REMOTE, templated.placement.as_ref().filter(|_| was_requested && !leaves).map(place)),
         (ours::REMOTE_SPEC, spec.filter(|_| was_requested && !leaves)),
         (ours::REMOTE_UID, uid.map(|u| u.0)),

@@ -22,8 +22,8 @@ pub(crate) use teardown::report_orphaned_pool;
 use serde_json::{Value, json};
 use testplatform_apis::{
     byoc::{self, CARRIER_ROLE, COMPOSITE, LABEL, PARCELS, PUBLISHER_ROLE, TENANT},
+    collect,
     foreign::{cluster_pool, object},
-    gather,
     names::{
         ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT},
         ours,
@@ -148,7 +148,7 @@ fn build_manifest(
             of(&format!("{RBAC}/v1"), "RoleBinding", role, &[("roleRef", reference), ("subjects", subjects)])
         }
         REQUEST => {
-            let parcels = json!(byoc::parcels(&requested["byoc"])).to_string();
+            let parcels = json!(byoc::list_secret_copies(&requested["byoc"])).to_string();
             let data = json!({
                 TENANT: request.tenant, COMPOSITE: observed.composite.metadata.name, PARCELS: parcels,
             });
@@ -167,8 +167,8 @@ fn build_manifest(
 /// A pool that makes a cluster only when it is claimed, and never a second one.
 fn build_pool_spec(requested: &Value) -> Option<Value> {
     let byoc = &requested["byoc"];
-    let (cloud, inside) = byoc::cloud(byoc)?;
-    let named = |field: &str| byoc::on_the_hub(byoc, field).map(|name| json!({ "name": name }));
+    let (cloud, inside) = byoc::selected_cloud(byoc)?;
+    let named = |field: &str| byoc::hub_secret_name(byoc, field).map(|name| json!({ "name": name }));
     let mut inside = inside.clone();
     inside["credentialsSecretRef"] = named("credentialsSecretRef")?;
     let mut spec = json!({
@@ -239,7 +239,7 @@ fn compose_object(
         .request
         .as_object()
         .map(|requested| (ours::BYOC.to_owned(), json!(requested).to_string().into()));
-    let mut object = composing::build_object(&object_name(name, request), gather::object(note), spec);
+    let mut object = composing::build_object(&object_name(name, request), collect::to_object(note), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     object
 }

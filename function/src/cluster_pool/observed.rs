@@ -9,7 +9,7 @@ use testplatform_apis::{
     condition::PoolConditionType,
     foreign::{
         cluster_pool::ClusterPool,
-        meta::{Lenient, ObservedCondition, condition},
+        meta::{Lenient, ObservedCondition, find_condition},
         object::{AnyRemote, Object},
     },
     names::ours,
@@ -80,8 +80,10 @@ impl ObservedPool {
             wire::from_struct(bytes).map_err(|e| unreadable_resource(POOL, e))?;
         let remote = object.status.at_provider.manifest.as_ref();
         let sync = read_sync_state(&object, remote.map(|r| &r.metadata));
-        let report =
-            remote.and_then(|r| r.metadata.annotation(ours::POOL_STATUS)).map(PoolStatus::read).transpose();
+        let report = remote
+            .and_then(|r| r.metadata.annotation(ours::POOL_STATUS))
+            .map(PoolStatus::from_annotation)
+            .transpose();
         let unreadable = report.as_ref().err().map(|e| format!("annotation {}: {e}", ours::POOL_STATUS));
         let unreadable = unreadable.or_else(|| remote.and_then(|r| r.status.error.clone()));
         Ok(Self { report: report.unwrap_or_default(), object, sync, unreadable })
@@ -105,7 +107,7 @@ impl ObservedPool {
 
     /// A condition of Hive's.
     pub fn condition(&self, type_: &str) -> Option<&ObservedCondition> {
-        condition(&self.remote()?.status.value.conditions, type_)
+        find_condition(&self.remote()?.status.value.conditions, type_)
     }
 }
 
@@ -168,7 +170,7 @@ fn decode_peers(request: &RunFunctionRequest, own: &str) -> Option<Vec<PeerPool>
     let read = items.iter().filter_map(|item| Composite::decode(&item.resource).ok());
     // A drained pool has no name until it is wanted again.
     let is_drained = |c: &Composite| {
-        let drained = condition(&c.conditions, PoolConditionType::Drained.as_str());
+        let drained = find_condition(&c.conditions, PoolConditionType::Drained.as_str());
         c.spec["drain"] == true && drained.is_some_and(ObservedCondition::is_true)
     };
     let other = |c: &Composite| c.kind == POOL_KIND && c.metadata.name != own && !is_drained(c);

@@ -17,11 +17,11 @@ use testplatform_apis::{
     duration::GoDuration,
     foreign::{
         cluster_pool::{ADMIN_ROLE, API_VERSION, ClusterPool, KIND},
-        meta::{ObservedCondition, condition},
+        meta::{ObservedCondition, find_condition},
         object::Object,
     },
     names::ours,
-    pool::{Admin, AdminKind, NameRef, ScalingMode, TestPlatformClusterPoolSpec},
+    pool::{Admin, AdminKind, LocalObjectReference, ScalingMode, TestPlatformClusterPoolSpec},
     pool_report::{CredentialsRequest, PoolRequest, RefreshRequest},
 };
 
@@ -80,7 +80,7 @@ fn compose_object(name: &'static str, object_name: &str, mut spec: Value, ready:
 }
 
 fn is_synced<R>(object: &Object<R>) -> bool {
-    condition(&object.status.conditions, "Synced").is_some_and(ObservedCondition::is_true)
+    find_condition(&object.status.conditions, "Synced").is_some_and(ObservedCondition::is_true)
 }
 
 fn build_pool(wanted: &PoolPlan, observed: &PoolState) -> Option<DesiredResource> {
@@ -123,7 +123,7 @@ fn build_manifest(wanted: &PoolPlan, observed: &PoolState) -> Option<Value> {
         }
     };
     let span = |span: Option<GoDuration>| span.map(|s| Value::from(s.to_string()));
-    let name = |name: &NameRef| json!({ "name": name.name });
+    let name = |name: &LocalObjectReference| json!({ "name": name.name });
     let external = definition.scaling_mode == Some(ScalingMode::External);
     set("baseDomain", Some(definition.base_domain.clone().into()));
     set("imageSetRef", Some(name(&definition.image_set_ref)));
@@ -162,14 +162,14 @@ fn build_manifest(wanted: &PoolPlan, observed: &PoolState) -> Option<Value> {
     if !definition.labels.is_empty() {
         metadata["labels"] = json!(definition.labels);
     }
-    if let Ok(request) = build_request(wanted, external).write() {
+    if let Ok(request) = build_request(wanted, external).to_annotation() {
         metadata["annotations"] = json!({ ours::POOL_REQUEST: request });
     }
     Some(json!({ "apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec }))
 }
 
 fn build_platform(wanted: &PoolPlan) -> Value {
-    let mut block = wanted.spec.platform.only().map(|(_, block)| block.clone()).unwrap_or_default();
+    let mut block = wanted.spec.platform.only_platform().map(|(_, block)| block.clone()).unwrap_or_default();
     if let Some(name) = &wanted.credentials {
         block.insert("credentialsSecretRef".into(), json!({ "name": name }));
     }
@@ -203,8 +203,8 @@ fn build_request(wanted: &PoolPlan, external: bool) -> PoolRequest {
 /// looks first is the one that tells.
 fn hub_requires_size(observed: &PoolState) -> bool {
     let refused = |c: &ObservedCondition| c.is_false() && c.message.contains("spec.size: Required value");
-    let first = observed.pool.as_ref().and_then(|p| condition(&p.object.status.conditions, "Synced"));
-    let second = observed.size.as_ref().and_then(|o| condition(&o.status.conditions, "Synced"));
+    let first = observed.pool.as_ref().and_then(|p| find_condition(&p.object.status.conditions, "Synced"));
+    let second = observed.size.as_ref().and_then(|o| find_condition(&o.status.conditions, "Synced"));
     first.is_some_and(refused) || second.is_some_and(found_none)
 }
 
@@ -215,7 +215,7 @@ fn is_size_released(observed: &PoolState) -> bool {
         .as_ref()
         .is_some_and(|p| p.manifest()["spec"].is_object() && PoolSize::requested(p.manifest()).is_none());
     let second = observed.size.as_ref().is_some_and(|o| {
-        let current = condition(&o.status.conditions, "Synced")
+        let current = find_condition(&o.status.conditions, "Synced")
             .is_some_and(|c| c.is_true() && c.observed_generation.is_none_or(|g| g == o.metadata.generation));
         current && o.status.at_provider.manifest.is_some()
     });
@@ -233,7 +233,7 @@ pub(super) fn is_handing_over(spec: &TestPlatformClusterPoolSpec, observed: &Poo
 fn is_observe_only(object: &Object<ClusterPool>) -> bool {
     let known = |c: &ObservedCondition| c.observed_generation.is_none_or(|g| g == object.metadata.generation);
     object.spec.management_policies == ["Observe"]
-        && condition(&object.status.conditions, "Synced").is_some_and(known)
+        && find_condition(&object.status.conditions, "Synced").is_some_and(known)
 }
 
 /// Last observed size on the hub. The second owner sees it too, while the pool's own Object is lost.

@@ -5,7 +5,7 @@ use prost::{Message as _, bytes::Bytes};
 use serde_json::json;
 use testplatform_apis::{
     condition::{Condition, PoolConditionType},
-    foreign::meta::condition,
+    foreign::meta::find_condition,
     pool::ScalingMode,
     pool_status::PoolPhase,
 };
@@ -43,7 +43,7 @@ pub(super) fn build_response(
         }
     };
     let configured =
-        evaluation.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
+        evaluation.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::as_signed);
     let wanted = evaluation.plan.as_ref().ok();
     let blocked = wanted.is_some_and(|w| w.blocked_by.is_some());
     let configured = if blocked { configured.min(UNSETTLED_TTL) } else { configured };
@@ -91,7 +91,7 @@ fn find_events(evaluation: &PoolEvaluation, conditions: &[Condition]) -> Vec<Eve
     for new in conditions {
         let Some(type_) = PoolConditionType::parse(&new.type_) else { continue };
         let good = is_good(type_, new.status.as_str(), &new.reason);
-        let news = match condition(shown, &new.type_) {
+        let news = match find_condition(shown, &new.type_) {
             Some(old) if old.status == "Unknown" && old.reason == "FatalError" => false,
             Some(old) => !is_same(old, new),
             None => !good,

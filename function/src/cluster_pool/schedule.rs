@@ -12,8 +12,8 @@ use jiff::{
     tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase},
 };
 use testplatform_apis::{
+    collect,
     condition::PoolRequested,
-    gather,
     pool::{Day, Schedule, Sizing, Window},
 };
 
@@ -107,7 +107,8 @@ fn window_spans(windows: &[Window]) -> Result<Vec<Span<'_>>, ScheduleError> {
             )));
         }
         let end = if end < start { end + DAY } else { end };
-        let days = gather::set(if window.days.is_empty() { Day::ALL.to_vec() } else { window.days.clone() });
+        let days =
+            collect::to_set(if window.days.is_empty() { Day::ALL.to_vec() } else { window.days.clone() });
         spans.extend(days.into_iter().map(|day| Span { window, day, start, end }));
     }
     Ok(spans)
@@ -115,7 +116,8 @@ fn window_spans(windows: &[Window]) -> Result<Vec<Span<'_>>, ScheduleError> {
 
 /// On the wall; there a week has as many minutes as any other.
 fn check_overlap(spans: &[Span<'_>]) -> Result<(), ScheduleError> {
-    let within = |span: &Span<'_>| (span.day.index() * DAY + span.start, span.day.index() * DAY + span.end);
+    let within =
+        |span: &Span<'_>| (span.day.week_index() * DAY + span.start, span.day.week_index() * DAY + span.end);
     for (index, one) in spans.iter().enumerate() {
         for other in &spans[index + 1..] {
             let ((start, end), (from, to)) = (within(one), within(other));

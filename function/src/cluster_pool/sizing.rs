@@ -61,7 +61,7 @@ pub fn size_ceiling(spec: &TestPlatformClusterPoolSpec, report: Option<&PoolStat
         let requested = refresh.nonce.as_deref() == Some(r.nonce.as_str());
         let by_itself = refresh.on_artifact_change == Some(OnArtifactChange::Rolling)
             && r.nonce.starts_with(ARTIFACT_REFRESH);
-        (requested || by_itself) && !r.phase.over()
+        (requested || by_itself) && !r.phase.is_over()
     });
     report.ceiling.filter(|_| refreshes || is_draining_for_rotation(spec, report))
 }

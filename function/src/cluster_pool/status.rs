@@ -142,7 +142,8 @@ fn schedule_status(evaluation: &PoolEvaluation) -> Option<ScheduleStatus> {
 
 fn refresh_status(evaluation: &PoolEvaluation, said: &PoolStatus) -> Option<RefreshStatus> {
     let requested = evaluation.plan.as_ref().ok().and_then(|w| w.spec.refresh.as_ref()?.nonce.clone());
-    let report = said.refresh.as_ref().filter(|r| requested.as_ref().is_none_or(|nonce| r.covers(nonce)));
+    let report =
+        said.refresh.as_ref().filter(|r| requested.as_ref().is_none_or(|nonce| r.covers_nonce(nonce)));
     let nonce = report.map(|r| r.nonce.clone()).or(requested)?;
     Some(RefreshStatus {
         nonce: Some(bounded(&nonce, 128)),

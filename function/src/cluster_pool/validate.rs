@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use testplatform_apis::{
+    collect,
     condition::PoolRequested,
-    gather,
     names::ShortName,
     pool::{AdminKind, PlatformKind, RotationMode, ScalingMode, TestPlatformClusterPoolSpec},
     pool_report::RotationPhase,
@@ -124,7 +124,7 @@ pub fn validate_pool(
         let message = "the size is about to be left to whatever scales the pool on the hub; until then it is kept as it is";
         issues.push(PoolAdmissionIssue { reason: PoolRequested::HandingOver, message: message.into() });
     }
-    gather::sort_few(&mut issues, |a, b| a.reason.cmp(&b.reason));
+    collect::sort_few(&mut issues, |a, b| a.reason.cmp(&b.reason));
     Ok(PoolPlan {
         name,
         namespace,
@@ -150,7 +150,7 @@ fn check_platform(
     spec: &TestPlatformClusterPoolSpec,
     problems: &mut Vec<FieldProblem>,
 ) -> Option<PlatformKind> {
-    let Some((kind, block)) = spec.platform.only() else {
+    let Some((kind, block)) = spec.platform.only_platform() else {
         let sentence =
             "set exactly one of aws, azure, gcp, openstack and vsphere, for which Hive builds pools";
         problems.push(build_problem("spec.platform", sentence.into()));

@@ -1,8 +1,8 @@
 //! `RequestAccepted`: whether the request can be served, and issues for its owner.
 
 use testplatform_apis::{
+    collect,
     condition::{Condition, ConditionStatus, ConditionType, Failure, Request},
-    gather,
     phase::Phase,
 };
 
@@ -105,7 +105,7 @@ fn collect_issues(evaluation: &ClusterEvaluation) -> Vec<AdmissionIssue> {
     }
     if let Some(issue) = hub_lifetime_issue(evaluation, request) {
         issues.push(issue);
-        gather::sort_few(&mut issues, |a, b| a.reason.cmp(&b.reason));
+        collect::sort_few(&mut issues, |a, b| a.reason.cmp(&b.reason));
     }
     issues
 }
@@ -132,7 +132,7 @@ fn hub_lifetime_issue(evaluation: &ClusterEvaluation, request: &Validated) -> Op
         };
     let is_requested = !evaluation.observed.composite.spec["lifetime"].is_null();
     let what = if is_requested { "spec.lifetime" } else { "the default lifetime" };
-    let text = format!("{what} is {}, but {whose} {}", lifetime.short(), end.short());
+    let text = format!("{what} is {}, but {whose} {}", lifetime.to_short_string(), end.to_short_string());
     Some(AdmissionIssue::new(Request::LifetimeBeyondHub, text))
 }
 

@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
+    collect,
     foreign::{
-        meta::{ObservedCondition, condition},
+        meta::{ObservedCondition, find_condition},
         object::Object,
     },
-    gather,
     names::crossplane,
 };
 
@@ -62,7 +62,7 @@ pub fn decide_failover<R>(
         | SyncState::Refused(_)
         | SyncState::Paused => false,
     };
-    let fails = condition(&primary.status.conditions, "Synced").is_some_and(ObservedCondition::is_false);
+    let fails = find_condition(&primary.status.conditions, "Synced").is_some_and(ObservedCondition::is_false);
     // Without a trace it was never reached since the writer was made. Synced does not say since when: its time moves with every word
     // of its message, which quotes the port of each connection that was reset.
     let since = primary.metadata.creation_timestamp.filter(|_| fails && unreachable);
@@ -94,7 +94,7 @@ fn creation_trace<R>(primary: &Object<R>) -> Option<&'static str> {
 /// The hubs in a note ([`EXCLUDED`](testplatform_apis::names::hub::EXCLUDED)) on the writer.
 pub fn read_excluded(note: Option<&str>) -> BTreeSet<String> {
     let names = note.unwrap_or_default().split(',').map(str::trim);
-    gather::set(names.filter(|name| !name.is_empty()).map(str::to_owned))
+    collect::to_set(names.filter(|name| !name.is_empty()).map(str::to_owned))
 }
 
 /// That note; none, where no hub was given up.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use testplatform_apis::{
-    hub::{Facts, Hub, NoHub, Version, Versions},
+    hub::{Facts, Hub, NoHub, PartialVersion, Versions},
     template::Backend,
 };
 
@@ -115,7 +115,7 @@ pub(super) fn find_rejection(
 }
 
 fn lasting_rejection(request: &PlacementRequest, hub: &Hub, facts: Option<&Facts>) -> Option<Rejection> {
-    if !hub.serves(request.backend) {
+    if !hub.serves_backend(request.backend) {
         return Some(Rejection::Backend(request.backend));
     }
     let own = request.selector.iter().filter(|_| request.pin.is_none());
@@ -123,7 +123,7 @@ fn lasting_rejection(request: &PlacementRequest, hub: &Hub, facts: Option<&Facts
     if let Some((key, value)) = missing {
         return Some(Rejection::Label(key.clone(), value.clone()));
     }
-    if !hub.tenants.take(request.tenant.as_deref()) {
+    if !hub.tenants.accepts_tenant(request.tenant.as_deref()) {
         return Some(Rejection::Tenant);
     }
     let unknown = |class: &&String| !has_class(hub, facts, class);
@@ -149,7 +149,7 @@ fn transient_rejection(request: &PlacementRequest, hub: &Hub, facts: Option<&Fac
         let why = health.message.as_deref().unwrap_or("it does not say why");
         return Some(Rejection::Unwell(why.to_owned()));
     }
-    let backend = facts.and_then(|f| f.backend(request.backend));
+    let backend = facts.and_then(|f| f.backend_facts(request.backend));
     if let Some(problem) = backend.and_then(|b| b.problem.clone()) {
         return Some(Rejection::Unwell(problem));
     }
@@ -169,15 +169,15 @@ fn transient_rejection(request: &PlacementRequest, hub: &Hub, facts: Option<&Fac
     if let Some(max) = hub.max_clusters.filter(full) {
         return Some(Rejection::Full { load, max, reserved });
     }
-    let provisioning = facts.and_then(Facts::provisioning)?;
+    let provisioning = facts.and_then(Facts::provisioning_count)?;
     let max = hub.max_provisioning.filter(|max| provisioning >= i64::from(*max))?;
     Some(Rejection::Slots { provisioning, max })
 }
 
 /// How many clusters a hub has: counted there, else by the Objects that go by its ProviderConfig, else none that are known of.
 pub(super) fn cluster_count(hub: &Hub, facts: Option<&Facts>, backend: Backend) -> i64 {
-    let reported = facts.and_then(Facts::load);
-    reported.or_else(|| hub.estimate(backend).map(i64::from)).unwrap_or(0)
+    let reported = facts.and_then(Facts::cluster_count);
+    reported.or_else(|| hub.estimate_clusters(backend).map(i64::from)).unwrap_or(0)
 }
 
 /// A hub that says nothing of classes has any.
@@ -198,12 +198,12 @@ fn free_nodes_rejection(facts: Option<&Facts>, class: &str, asked: u32) -> Optio
 
 /// Both have to allow it: what the administrator says, and what the backend says there.
 fn can_make(hub: &Hub, facts: Option<&Facts>, backend: Backend, version: &str) -> bool {
-    let reported = facts.and_then(|f| f.backend(backend)).map(|b| &b.versions);
+    let reported = facts.and_then(|f| f.backend_facts(backend)).map(|b| &b.versions);
     // An unreadable report counts as no report.
     let parsed = reported.and_then(|versions| Versions::parse(&versions.join(",")).ok());
     let limits: Vec<&Versions> = hub.versions.iter().chain(&parsed).collect();
-    match Version::parse(version) {
-        Ok(version) => limits.iter().all(|versions| versions.have(&version)),
+    match PartialVersion::parse(version) {
+        Ok(version) => limits.iter().all(|versions| versions.contains_version(&version)),
         Err(_) => limits.is_empty(),
     }
 }

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use testplatform_apis::{
     claim::{self, API_VERSION},
+    collect,
     foreign::{meta::Metadata, object, provider_config, provider_config::ProviderConfig},
-    gather,
-    hub::{Flaw, Hub, Mirror, hubs},
+    hub::{Hub, HubFlaw, Mirror, read_hubs},
     input::Settings,
     names::hub,
     phase::Phase,
@@ -41,7 +41,7 @@ pub struct Hubs {
     /// Usable hubs.
     pub hubs: Vec<Hub>,
     /// Those that cannot.
-    pub flaws: Vec<Flaw>,
+    pub flaws: Vec<HubFlaw>,
     /// Their own reports.
     pub mirrors: Vec<Mirror>,
     /// The hubs on which the tenant has other clusters.
@@ -56,7 +56,8 @@ pub fn hub_requirements(
     settings: &Settings,
 ) -> BTreeMap<String, ResourceSelector> {
     let labelled = |pairs: &[(&str, &str)]| {
-        let labels = gather::map(pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
+        let labels =
+            collect::to_map(pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
         Match::MatchLabels(MatchLabels { labels })
     };
     let mut map = BTreeMap::new();
@@ -98,11 +99,11 @@ impl Hubs {
                 Ok(config) => read.push(config),
                 Err(error) => {
                     let named = wire::from_struct::<RawProviderConfig>(&item.resource).unwrap_or_default();
-                    unreadable.push(Flaw { hub: named.metadata.name, why: error.to_string() });
+                    unreadable.push(HubFlaw { hub: named.metadata.name, why: error.to_string() });
                 }
             }
         }
-        let (hubs, flaws) = hubs(&read);
+        let (hubs, flaws) = read_hubs(&read);
         Some(Self {
             hubs,
             flaws: [flaws, unreadable].concat(),
@@ -131,7 +132,7 @@ fn tenant_hubs(resources: &Resources, own: &Composite) -> BTreeSet<String> {
         )
         | None => false,
     };
-    let statuses = others.map(|n| TestPlatformClusterStatus::read(n.status));
+    let statuses = others.map(|n| TestPlatformClusterStatus::from_value(n.status));
     statuses.filter(|told| !over(told.phase)).filter_map(|told| told.hub?.name).collect()
 }
 

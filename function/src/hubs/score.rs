@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use testplatform_apis::hub::Hub;
 
 use super::{Affinity, Candidate, PlacementRequest, filter::cluster_count};
-use testplatform_apis::rendezvous::{self, draw};
+use testplatform_apis::rendezvous::{self, draw_number};
 
 /// Score of an empty hub of weight 1.
 const EMPTY_HUB_SCORE: i128 = 1_000_000_000;
@@ -23,7 +23,7 @@ pub(super) fn best_candidate<'a, 'h>(
     let score = |candidate: &Candidate<'_>| score_candidate(request, candidate, neighbours);
     let highest = open.iter().map(|candidate| score(candidate)).max()?;
     let equal: Vec<&Candidate<'_>> = open.iter().copied().filter(|c| score(c) == highest).collect();
-    rendezvous::choose(&equal, |candidate| Some(draw(&[&request.uid, &candidate.hub.name], 0)))
+    rendezvous::choose_highest(&equal, |candidate| Some(draw_number(&[&request.uid, &candidate.hub.name], 0)))
 }
 
 fn score_candidate(

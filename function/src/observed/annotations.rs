@@ -188,7 +188,7 @@ impl Observed {
         match &self.bundles.observer {
             Some(_) if self.bundles.was_created() => !self.bundles.is_deleted(),
             // An unobserved ConfigMap may exist until an observer has looked for it.
-            Some(_) => self.annotation(ours::BUNDLES_ASKED).is_some() && !self.bundles.has_observation(),
+            Some(_) => self.annotation(ours::BUNDLES_REQUESTED).is_some() && !self.bundles.has_observation(),
             None => self.bundles.has_pre_delete() || self.may_have_unobserved_bundles(),
         }
     }
@@ -203,7 +203,7 @@ impl Observed {
             self.bundles.request.as_ref().is_some_and(|order| !observer::is_observer(&order.object));
         !has_request
             && self.bundles.observer.is_none()
-            && self.annotation(ours::BUNDLES_ASKED).is_some()
+            && self.annotation(ours::BUNDLES_REQUESTED).is_some()
             && begun()
     }
 }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, de::IgnoredAny};
 use testplatform_apis::{
-    bundle::{self, Report, State},
-    foreign::meta::{Metadata, ObservedCondition, condition},
+    bundle::{self, BundleProgress, BundleReport},
+    foreign::meta::{Metadata, ObservedCondition, find_condition},
     json,
     names::ours,
 };
@@ -51,11 +51,11 @@ impl BundleObjects {
     }
 
     /// Report of the hub-side provider. None: nothing yet.
-    pub fn report(&self) -> Option<Report> {
+    pub fn report(&self) -> Option<BundleReport> {
         let report_of = |part: &Option<ObservedObject>| part.as_ref().and_then(metadata).and_then(report);
         let (order, undone) = (report_of(&self.request), report_of(&self.observer));
         // The observer sees more of the end.
-        undone.filter(|report| report.state == Some(State::BeforeDeletion)).or(order)
+        undone.filter(|report| report.state == Some(BundleProgress::BeforeDeletion)).or(order)
     }
 
     /// Whether the ConfigMap ever existed: if the hub never accepted it, nothing is done inside the cluster. The observer records it.
@@ -64,7 +64,7 @@ impl BundleObjects {
         let observer = self.observer.as_ref().map(|undone| &undone.object.metadata);
         has_remote(&self.request)
             || has_remote(&self.observer)
-            || observer.is_some_and(|noted| noted.annotation(ours::BUNDLES_ASKED).is_some())
+            || observer.is_some_and(|noted| noted.annotation(ours::BUNDLES_REQUESTED).is_some())
     }
 
     /// Whether the ConfigMap is deleted.
@@ -80,7 +80,7 @@ impl BundleObjects {
     /// Last result of the observer in its current generation.
     fn last_observation(&self) -> Option<&ObservedCondition> {
         let object = &self.observer.as_ref()?.object;
-        let synced = condition(&object.status.conditions, "Synced")?;
+        let synced = find_condition(&object.status.conditions, "Synced")?;
         synced.observed_generation.is_none_or(|seen| seen == object.metadata.generation).then_some(synced)
     }
 }
@@ -89,6 +89,6 @@ fn metadata(part: &ObservedObject) -> Option<&Metadata> {
     part.object.status.at_provider.manifest.as_ref().map(|remote| &remote.metadata)
 }
 
-fn report(metadata: &Metadata) -> Option<Report> {
+fn report(metadata: &Metadata) -> Option<BundleReport> {
     json::read_text(metadata.annotation(bundle::REPORT)?).ok()
 }

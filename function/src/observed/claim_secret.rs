@@ -10,8 +10,8 @@ use testplatform_apis::{
     claim::{API_VERSION, CLAIM_KIND},
     condition::{ConditionType, Credentials as Reason},
     foreign::{
-        meta::{Lenient, ObservedCondition, condition},
-        object::is_anothers,
+        meta::{Lenient, ObservedCondition, find_condition},
+        object::is_owned_by_another,
     },
 };
 
@@ -86,18 +86,19 @@ impl ClaimSecret {
         let Some(claim) = found.items.first().and_then(|item| read(&item.resource).ok()) else {
             return Self::Awaited;
         };
-        let conditions = Lenient::<Vec<ObservedCondition>>::read(claim["status"]["conditions"].clone()).value;
-        let synced = condition(&conditions, "Synced").filter(|synced| synced.is_false());
+        let conditions =
+            Lenient::<Vec<ObservedCondition>>::from_value(claim["status"]["conditions"].clone()).value;
+        let synced = find_condition(&conditions, "Synced").filter(|synced| synced.is_false());
         if let Some(message) = synced.and_then(|s| s.message.strip_prefix(PROPAGATE)?.strip_prefix(WRITE)) {
             let name = claim["spec"]["writeConnectionSecretToRef"]["name"].as_str();
             return Self::Refused(WriteRefusal {
                 secret: name.unwrap_or_default().to_owned(),
-                is_foreign: is_anothers(message),
+                is_foreign: is_owned_by_another(message),
                 message: message.to_owned(),
                 written_before: claim["status"]["connectionDetails"]["lastPublishedTime"].is_string(),
             });
         }
-        let is_ready = condition(&conditions, "Ready").is_some_and(ObservedCondition::is_true);
+        let is_ready = find_condition(&conditions, "Ready").is_some_and(ObservedCondition::is_true);
         if is_ready { Self::Written } else { Self::Awaited }
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use testplatform_apis::{
     claim::{COMPOSITE_KIND, TestPlatformClusterStatus},
     condition::{ConditionType, TemplateConditionType},
-    foreign::meta::{Lenient, Metadata, ObservedCondition, condition},
+    foreign::meta::{Lenient, Metadata, ObservedCondition, find_condition},
     test_cluster,
 };
 
@@ -139,8 +139,8 @@ impl Composite {
         let (spec, mut status) = (Value::Object(raw.spec.0), raw.status.0);
         let conditions = status.get_mut("conditions").map(Value::take).unwrap_or_default();
         // Status is a copy: what cannot be read of it is as good as dropped.
-        let conditions: Lenient<Vec<ObservedCondition>> = Lenient::read(conditions);
-        let claim: Lenient<Option<ClaimRef>> = Lenient::read(spec["claimRef"].clone());
+        let conditions: Lenient<Vec<ObservedCondition>> = Lenient::from_value(conditions);
+        let claim: Lenient<Option<ClaimRef>> = Lenient::from_value(spec["claimRef"].clone());
         // Core writes spec.crossplane of composites that are not legacy before it first calls us.
         let flavour = match (raw.metadata.namespace.as_str(), spec["crossplane"].is_null()) {
             ("", true) => Flavour::Claimed,
@@ -154,7 +154,7 @@ impl Composite {
             claim: claim.value.filter(|c| !c.namespace.is_empty() && flavour == Flavour::Claimed),
             flavour,
             spec,
-            status: TestPlatformClusterStatus::read(Value::Object(status)),
+            status: TestPlatformClusterStatus::from_value(Value::Object(status)),
             conditions: conditions.value,
         })
     }
@@ -191,17 +191,17 @@ impl Composite {
 
     /// Whether core last called it Ready.
     pub fn is_ready(&self) -> bool {
-        condition(&self.conditions, "Ready").is_some_and(ObservedCondition::is_true)
+        find_condition(&self.conditions, "Ready").is_some_and(ObservedCondition::is_true)
     }
 
     /// A condition of ours as it was last shown. After a failed pass core sets it Unknown/FatalError, which says nothing.
     pub fn shown(&self, type_: ConditionType) -> Option<&ObservedCondition> {
-        condition(&self.conditions, type_.as_str())
+        find_condition(&self.conditions, type_.as_str())
             .filter(|c| c.status != "Unknown" || c.reason != "FatalError")
     }
 
     /// The same of those that only claims with a template have.
     pub fn of_template(&self, type_: TemplateConditionType) -> Option<&ObservedCondition> {
-        condition(&self.conditions, type_.as_str())
+        find_condition(&self.conditions, type_.as_str())
     }
 }

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use testplatform_apis::{
     foreign::{
-        meta::{ObservedCondition, condition},
-        object::{AnyRemote, Object, is_anothers},
+        meta::{ObservedCondition, find_condition},
+        object::{AnyRemote, Object, is_owned_by_another},
     },
     names::{crossplane, ours},
 };
@@ -40,7 +40,7 @@ impl Credentials {
     /// Synced.
     pub fn loss_condition(&self) -> Option<&ObservedCondition> {
         let read = self.details.has_kubeconfig_key() && self.object.status.at_provider.manifest.is_some();
-        condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_true() && !read)
+        find_condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_true() && !read)
     }
 
     /// Whether it is lost because that Secret is gone. If the Secret exists only the observation was dropped, and a status reports the next
@@ -51,7 +51,7 @@ impl Credentials {
 
     /// Whether provider-kubernetes read the Secret `name` and found no kubeconfig, or cannot write it anywhere.
     pub fn read_without_kubeconfig(&self, name: &str) -> bool {
-        let Some(synced) = condition(&self.object.status.conditions, "Synced") else { return false };
+        let Some(synced) = find_condition(&self.object.status.conditions, "Synced") else { return false };
         let missing =
             ["does not exist", "not found", "no such field"].iter().any(|w| synced.message.contains(w));
         self.secret_name() == name
@@ -70,7 +70,7 @@ impl Credentials {
     /// recorded, because every new message moves the transition time of Synced.
     pub fn withheld_or_unknown_since(&self, name: &str) -> Option<Timestamp> {
         let synced =
-            condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_false())?;
+            find_condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_false())?;
         let now = synced.last_transition_time.filter(|_| self.is_withheld());
         let annotation = self.object.metadata.annotation(ours::WITHHELD_SINCE);
         let recorded = annotation.and_then(|at| at.parse::<Timestamp>().ok());
@@ -84,7 +84,8 @@ impl Credentials {
 
     /// Time since which the Secret is read and written here without errors.
     pub fn read_since(&self) -> Option<Timestamp> {
-        let synced = condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_true());
+        let synced =
+            find_condition(&self.object.status.conditions, "Synced").filter(|synced| synced.is_true());
         synced?.last_transition_time
     }
 
@@ -100,13 +101,13 @@ impl Credentials {
 
     /// Error message of provider-kubernetes; empty without an error.
     pub fn sync_error(&self) -> &str {
-        let synced = condition(&self.object.status.conditions, "Synced");
+        let synced = find_condition(&self.object.status.conditions, "Synced");
         synced.filter(|synced| synced.is_false()).map_or("", |synced| synced.message.as_str())
     }
 
     /// Whether its target Secret belongs to another owner.
     pub fn is_target_foreign(&self) -> bool {
-        is_anothers(self.sync_error())
+        is_owned_by_another(self.sync_error())
     }
 
     /// Kubeconfig and password of the Secret `name`, once they really belong to it: provider-kubernetes writes connection details before

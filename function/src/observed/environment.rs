@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use testplatform_apis::{duration::GoDuration, foreign::meta::Lenient, gather};
+use testplatform_apis::{collect, duration::GoDuration, foreign::meta::Lenient};
 
 use super::UnusableRequest;
 use super::required::{ENVIRONMENT, fetched_resources};
@@ -58,7 +58,7 @@ impl Environment {
             UnusableRequest::Unreadable { part: format!("EnvironmentConfig {name}"), why: e.to_string() }
         })?;
         let estimates = raw.data.provision_p90.value.into_iter();
-        let provision_p90 = gather::map(estimates.filter_map(|(workflow, d)| Some((workflow, d.value?))));
+        let provision_p90 = collect::to_map(estimates.filter_map(|(workflow, d)| Some((workflow, d.value?))));
         Ok(match raw.data.cluster_name.value {
             Some(cluster_name) if !cluster_name.is_empty() => {
                 Self::Found(EnvironmentConfig { cluster_name, provision_p90 })

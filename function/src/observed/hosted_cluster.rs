@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use testplatform_apis::{
-    foreign::{hypershift::HostedCluster, meta::condition, object::Object},
+    foreign::{hypershift::HostedCluster, meta::find_condition, object::Object},
     names::{Uid, ours},
 };
 
@@ -66,7 +66,7 @@ impl HostedClusterObserver {
     }
 
     fn found_none(&self) -> bool {
-        condition(&self.object.status.conditions, "Synced").is_some_and(found_none)
+        find_condition(&self.object.status.conditions, "Synced").is_some_and(found_none)
     }
 
     /// Whether another observation was requested ([`Observed::needs_reobservation`](super::Observed::needs_reobservation)). The previous

@@ -1,7 +1,7 @@
 //! Observer Objects: they find out whether their remote object exists, and cannot create one.
 
 use testplatform_apis::{
-    foreign::{meta::condition, object::Object},
+    foreign::{meta::find_condition, object::Object},
     names::crossplane,
 };
 
@@ -27,7 +27,7 @@ pub(crate) fn may_set_watch<R>(object: &Object<R>) -> bool {
 /// Whether it searched for the remote object and did not find it. Only a result of the current generation counts: an older one answers an
 /// older question. An Object that is being deleted is proof by its own end.
 pub(crate) fn found_nothing<R>(object: &Object<R>) -> bool {
-    let synced = condition(&object.status.conditions, "Synced");
+    let synced = find_condition(&object.status.conditions, "Synced");
     let current = synced.is_some_and(|c| {
         c.is_true() && c.observed_generation.is_none_or(|g| g == object.metadata.generation)
     });

@@ -5,12 +5,12 @@ use prost::bytes::Bytes;
 use serde_json::Value;
 use testplatform_apis::{
     byoc,
-    claim::ClusterClaim,
+    claim::ClusterClaimSpec,
     condition::{ConditionType, Request},
     duration::GoDuration,
     foreign::{
         cluster_claim,
-        meta::{Lenient, ObservedCondition, condition},
+        meta::{Lenient, ObservedCondition, find_condition},
     },
     input::Settings,
     phase::Phase,
@@ -99,7 +99,7 @@ pub enum PeerRequest {
     /// A cluster out of a pool.
     Pool {
         /// Which.
-        wanted: Box<ClusterClaim>,
+        wanted: Box<ClusterClaimSpec>,
         /// Whether it brings its own credentials.
         brings: bool,
     },
@@ -173,9 +173,9 @@ fn read_request(composite: &Composite, settings: &Settings) -> Option<PeerReques
     let spec = &composite.spec;
     // An API server has validated it; invalid members count as not requested.
     if let Some(block) = spec["clusterClaim"].as_object() {
-        let mut wanted = Lenient::<ClusterClaim>::read(Value::Object(block.clone())).value;
+        let mut wanted = Lenient::<ClusterClaimSpec>::from_value(Value::Object(block.clone())).value;
         let brings = !spec["byoc"].is_null();
-        if let Some((cloud, _)) = byoc::cloud(&spec["byoc"]) {
+        if let Some((cloud, _)) = byoc::selected_cloud(&spec["byoc"]) {
             wanted.cloud = Some(cloud.to_owned());
         }
         return Some(PeerRequest::Pool { wanted: Box::new(wanted), brings });
@@ -201,12 +201,12 @@ fn is_overdue(composite: &Composite, wanted: &PeerRequest, settings: &Settings, 
     };
     let timeout = own.map_or(longest, |own: GoDuration| own.min(longest));
     let made = composite.metadata.creation_timestamp;
-    made.is_none_or(|made| made.checked_add(timeout.get()).is_ok_and(|deadline| deadline <= now))
+    made.is_none_or(|made| made.checked_add(timeout.as_signed()).is_ok_and(|deadline| deadline <= now))
 }
 
 /// Reads the state of a peer. None: it neither has a cluster nor waits for one.
 fn read_state(composite: &Composite, wanted: &PeerRequest, late: bool) -> Option<PeerState> {
-    let shown = |type_: ConditionType| condition(&composite.conditions, type_.as_str());
+    let shown = |type_: ConditionType| find_condition(&composite.conditions, type_.as_str());
     let known = &composite.status;
     let over = match known.phase {
         Some(Phase::Deprovisioned | Phase::Failed) => {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use testplatform_apis::catalogue::{Catalogue, Flaw};
+use testplatform_apis::catalogue::{Catalogue, CatalogueFlaw};
 
 use super::required::{POOLS, fetched_resources};
 use crate::{
@@ -20,7 +20,7 @@ pub enum Pools {
     /// It exists and cannot be used at all: why.
     Invalid(String),
     /// It exists: what can be used of it, and the entries that cannot.
-    Found(Catalogue, Vec<Flaw>),
+    Found(Catalogue, Vec<CatalogueFlaw>),
 }
 
 #[derive(Deserialize)]
@@ -35,7 +35,7 @@ impl Pools {
         let Some(item) = items.first() else { return Self::Missing };
         let read = wire::from_struct::<RawPoolCatalogue>(&item.resource)
             .map_err(|e| e.to_string())
-            .and_then(|raw| Catalogue::read(&raw.data));
+            .and_then(|raw| Catalogue::from_data(&raw.data));
         match read {
             Ok((catalogue, flaws)) => Self::Found(catalogue, flaws),
             Err(why) => Self::Invalid(format!("EnvironmentConfig {name}: {why}")),

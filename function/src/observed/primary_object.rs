@@ -11,7 +11,7 @@ use testplatform_apis::{
         cluster_claim::ClusterClaim,
         ephemeral_cluster::EphemeralCluster,
         hypershift::HostedCluster,
-        meta::{Metadata, condition},
+        meta::{Metadata, find_condition},
         object::Object,
         osac::ClusterOrder,
     },
@@ -122,7 +122,7 @@ impl PrimaryObject {
         remote: fn(R) -> Remote,
     ) -> Result<Self, UnusableRequest> {
         let object: Object<R> = wire::from_struct(bytes).map_err(|e| super::unreadable_resource(name, e))?;
-        Ok(Self::new(name, object.map(remote)))
+        Ok(Self::new(name, object.map_remote(remote)))
     }
 
     /// Whether the remote object existed before: provider-kubernetes records a creation before it happens, and adopts any existing object
@@ -204,7 +204,7 @@ impl PrimaryObject {
     /// Whether the remote object was created a while ago without any status since. provider-kubernetes observes a new object at once, and
     /// then every ten minutes by default; its observation is lost if etcd refuses an Object that large.
     pub fn is_silent(&self, now: Timestamp) -> bool {
-        let made = condition(&self.object.status.conditions, "Synced").filter(|c| c.is_true());
+        let made = find_condition(&self.object.status.conditions, "Synced").filter(|c| c.is_true());
         let heard_by = made.and_then(|c| c.last_transition_time?.checked_add(MAX_SILENCE).ok());
         self.remote().is_none() && heard_by.is_some_and(|heard_by| heard_by <= now)
     }
@@ -277,7 +277,7 @@ impl PrimaryObject {
             return true;
         }
         let is_recorded = |key| self.object.metadata.annotation(key).is_some();
-        let synced = condition(&self.object.status.conditions, "Synced");
+        let synced = find_condition(&self.object.status.conditions, "Synced");
         let refused = matches!(self.sync, SyncState::Refused(_) | SyncState::UnknownField(_));
         // provider-kubernetes creates only after an unsuccessful search.
         if self.found_nothing() || (refused && synced.is_some_and(|c| c.message.starts_with("create failed")))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use testplatform_apis::{claim::API_VERSION, foreign::object, gather, input::Settings, names::ours};
+use testplatform_apis::{claim::API_VERSION, collect, foreign::object, input::Settings, names::ours};
 
 use super::{Flavour, Observed, claim_secret};
 use crate::proto::{
@@ -97,7 +97,7 @@ pub fn requirements(
     ask(&ENVIRONMENT, environment_config_selector(&settings.environment_config));
     if wants.templates {
         let catalogue = Match::MatchLabels(MatchLabels {
-            labels: gather::map([(ours::CATALOGUE.to_owned(), "true".to_owned())]),
+            labels: collect::to_map([(ours::CATALOGUE.to_owned(), "true".to_owned())]),
         });
         ask(&TEMPLATES, selector(ENVIRONMENT_CONFIG.0, ENVIRONMENT_CONFIG.1, catalogue));
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use testplatform_apis::{
     foreign::{
-        meta::{Metadata, ObservedCondition, condition},
+        meta::{Metadata, ObservedCondition, find_condition},
         object::Object,
     },
     names::{Uid, crossplane},
@@ -53,7 +53,7 @@ pub(crate) fn read_sync_state<R>(object: &Object<R>, seen: Option<&Metadata>) ->
     let pin = pinned_uid(object);
     let remote_uid = seen.and_then(|m| m.uid.as_ref());
     let other = pin.as_ref().zip(remote_uid).is_some_and(|(pin, seen)| pin != seen);
-    let Some(synced) = condition(&object.status.conditions, "Synced") else {
+    let Some(synced) = find_condition(&object.status.conditions, "Synced") else {
         return if other { SyncState::Replaced } else { SyncState::Unknown };
     };
     if other {
@@ -92,7 +92,7 @@ pub(super) fn is_current<R>(object: &Object<R>) -> bool {
     let current = |synced: &ObservedCondition| {
         synced.observed_generation.is_none_or(|generation| generation == object.metadata.generation)
     };
-    condition(&object.status.conditions, "Synced").is_some_and(current)
+    find_condition(&object.status.conditions, "Synced").is_some_and(current)
 }
 
 /// The spec of a remote object, if it has one.

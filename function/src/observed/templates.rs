@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use testplatform_apis::{foreign::meta::Metadata, gather};
+use testplatform_apis::{collect, foreign::meta::Metadata};
 
 use super::required::{TEMPLATES, fetched_resources};
 use crate::{proto::RunFunctionRequest, wire};
@@ -40,7 +40,7 @@ impl Templates {
             found.items.iter().filter_map(|item| wire::from_struct::<RawTemplateEntry>(&item.resource).ok());
         let mut listed: Vec<TemplateEntry> =
             read.map(|raw| TemplateEntry { name: raw.metadata.name, data: raw.data }).collect();
-        gather::sort_few(&mut listed, |a, b| a.name.cmp(&b.name));
+        collect::sort_few(&mut listed, |a, b| a.name.cmp(&b.name));
         Self::Found(listed)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use testplatform_apis::{
-    byoc::Report,
+    byoc::SecretSyncReport,
     foreign::{
         meta::Metadata,
         object::{AnyRemote, Object},
@@ -100,6 +100,6 @@ pub fn read_tenant_namespace(parts: &ObservedObjects) -> Option<TenantNamespace>
 }
 
 /// Report of the controller that copies Secrets.
-pub fn read_report(parts: &ObservedObjects) -> Option<Report> {
-    Report::read(parts.get(REQUEST)?.live_remote()?.annotation(ours::BYOC_REPORT)?)
+pub fn read_report(parts: &ObservedObjects) -> Option<SecretSyncReport> {
+    SecretSyncReport::from_annotation(parts.get(REQUEST)?.live_remote()?.annotation(ours::BYOC_REPORT)?)
 }

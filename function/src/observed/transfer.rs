@@ -9,7 +9,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use testplatform_apis::{
-    foreign::meta::condition,
+    foreign::meta::find_condition,
     names::{ObjectName, Uid, ours},
     phase::Phase,
     status::{HandedOverStatus, TakeOverStage, TestPlatformClusterStatus},
@@ -228,7 +228,7 @@ impl Observed {
             self.primary.as_ref().is_some_and(|primary| is_observe_only(primary) && !primary.is_deleting());
         if released && let Some(primary) = &mut self.primary {
             // An observer reports a deletion this way; an Object that may write reports it by its pin.
-            let synced = condition(&primary.object.status.conditions, "Synced");
+            let synced = find_condition(&primary.object.status.conditions, "Synced");
             if synced.is_some_and(found_none) && primary.remote_uid().is_some() {
                 primary.sync = SyncState::Deleted;
             }
@@ -259,7 +259,7 @@ impl Observed {
         let Some(from) = note.as_deref().map(name).or(before).or_else(|| requested.map(name)) else {
             return Transfer::None;
         };
-        let annotated = self.annotation(ours::TAKEN_OVER).and_then(ObjectRef::parse);
+        let annotated = self.annotation(ours::TRANSFERRED_FROM).and_then(ObjectRef::parse);
         // Its policies prove a takeover too: they permit writes.
         let written = annotated
             .or_else(|| ObjectRef::of_primary(self.primary.as_ref().filter(|w| !is_observe_only(w))?));

@@ -127,7 +127,7 @@ pub(super) fn invalid_lifecycle(observed: &Observed) -> Lifecycle {
 fn estimated_ready_at(observed: &Observed, health: &Health) -> Option<Timestamp> {
     let estimate = || observed.environment.estimate(health.workflow.as_deref()?);
     let started_at = observed.composite.metadata.creation_timestamp;
-    let at = started_at.and_then(|at| at.checked_add(estimate()?.get()).ok());
+    let at = started_at.and_then(|at| at.checked_add(estimate()?.as_signed()).ok());
     at.or(observed.composite.status.estimated_ready_at)
 }
 
@@ -176,7 +176,7 @@ pub(super) fn evaluate_lifecycle(
     let ready_at = ever_ready.then(|| ready_at(observed, health)).flatten();
     let life = request.lifetime.effective;
     let passed = |deadline: Option<Timestamp>| deadline.is_some_and(|d| d <= now);
-    let ours = ready_at.zip(life).and_then(|(at, life)| at.checked_add(life.get()).ok());
+    let ours = ready_at.zip(life).and_then(|(at, life)| at.checked_add(life.as_signed()).ok());
     let hubs = health.ends_at.filter(|_| ready_at.is_some());
     let expires_at = [ours, hubs].into_iter().flatten().min();
     let ending = observed.annotation(ours::ENDING);

@@ -1,7 +1,7 @@
 //! Decides phase, failure, and whether anything is left that costs money.
 
 use testplatform_apis::{
-    condition::{ConditionType, Failure, JobCompleted, end},
+    condition::{ConditionType, Failure, JobCompleted, split_completion},
     names::ours,
     phase::Phase,
 };
@@ -197,8 +197,10 @@ impl PhaseInputs<'_> {
         // Without a primary Object there is no annotation; the shown condition holds.
         let shown = self.observed.composite.shown(ConditionType::ProwJobCompleted);
         let shown = shown.filter(|c| c.is_true() && primary.is_none() && was_final(self.observed));
-        let shown = shown
-            .map(|c| Completion { reason: end(&c.reason, &c.message).0.to_owned(), message: String::new() });
+        let shown = shown.map(|c| Completion {
+            reason: split_completion(&c.reason, &c.message).0.to_owned(),
+            message: String::new(),
+        });
         // A cluster that may exist has to be searched for, whatever was recorded.
         let remembered = self.observed.completion_record.as_ref().and_then(|e| e.annotation(ours::OVER));
         let remembered = remembered

@@ -25,7 +25,7 @@ pub(super) struct PeerLoad<'a> {
 impl<'a> PeerLoad<'a> {
     /// Those of the pools of which one cluster more is within the tenant's quota.
     pub fn within_quota(&self, pools: &[&'a Pool]) -> Result<Vec<&'a Pool>, AdmissionIssue> {
-        let quota = self.tenant.and_then(|tenant| self.catalogue.quota(tenant));
+        let quota = self.tenant.and_then(|tenant| self.catalogue.find_quota(tenant));
         let Some((quota, tenant)) = quota.zip(self.tenant) else { return Ok(pools.to_vec()) };
         let (accepted, spent) = self.quota_usage(quota);
         let affordable: Vec<&Pool> = pools
@@ -43,7 +43,7 @@ impl<'a> PeerLoad<'a> {
 
     /// Whether one cluster more that comes from no pool is within the tenant's quota.
     pub fn check_quota(&self, cost: u32) -> Result<(), AdmissionIssue> {
-        let quota = self.tenant.and_then(|tenant| self.catalogue.quota(tenant));
+        let quota = self.tenant.and_then(|tenant| self.catalogue.find_quota(tenant));
         let Some((quota, tenant)) = quota.zip(self.tenant) else { return Ok(()) };
         let (accepted, spent) = self.quota_usage(quota);
         let beyond = quota.budget.is_some_and(|budget| spent.saturating_add(cost) > budget);
@@ -65,7 +65,7 @@ impl<'a> PeerLoad<'a> {
 
     /// Whether the hub of a pool takes one cluster more.
     pub fn has_room(&self, pool: &Pool) -> bool {
-        let Some(hub) = self.catalogue.hub(pool).filter(|hub| !hub.cordon) else { return false };
+        let Some(hub) = self.catalogue.find_hub(pool).filter(|hub| !hub.cordon) else { return false };
         let Some(max) = hub.max_clusters else { return true };
         let on_it = |peer: &&PeerCluster| match &peer.state {
             PeerState::Holds { hub: accepted, .. } => accepted == hub.provider_config(),
@@ -119,7 +119,7 @@ impl<'a> PeerLoad<'a> {
     fn may_go_to(&self, peer: &PeerCluster, hub: &str) -> bool {
         let PeerRequest::Pool { wanted, brings } = &peer.request else { return false };
         let own = find_candidates(self.catalogue, wanted, *brings, peer.tenant.as_deref());
-        own.iter().any(|p| self.catalogue.hub(p).is_some_and(|h| h.provider_config() == hub))
+        own.iter().any(|p| self.catalogue.find_hub(p).is_some_and(|h| h.provider_config() == hub))
     }
 
     /// One without a time is one that was never stored, and the youngest.

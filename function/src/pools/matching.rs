@@ -1,8 +1,8 @@
 //! Pools that match a claim, in ci-operator's terms, and the message if none does.
 
 use testplatform_apis::{
-    catalogue::{Catalogue, Flaw, Pool},
-    claim::ClusterClaim,
+    catalogue::{Catalogue, CatalogueFlaw, Pool},
+    claim::ClusterClaimSpec,
     condition::Request,
 };
 
@@ -15,13 +15,13 @@ const MAX_NAMED: usize = 10;
 /// name only.
 pub(super) fn find_candidates<'a>(
     catalogue: &'a Catalogue,
-    wanted: &ClusterClaim,
+    wanted: &ClusterClaimSpec,
     brings: bool,
     tenant: Option<&str>,
 ) -> Vec<&'a Pool> {
     let offered = |architecture: Option<&str>| -> Vec<&Pool> {
         let fit = catalogue.pools.iter().filter(|p| is_match(p, (wanted, brings), architecture));
-        fit.filter(|p| p.allows(tenant) && is_drawable(p, wanted)).collect()
+        fit.filter(|p| p.is_allowed_for(tenant) && is_drawable(p, wanted)).collect()
     };
     let requested = requested_architecture(wanted);
     let found = offered(requested);
@@ -29,24 +29,24 @@ pub(super) fn find_candidates<'a>(
 }
 
 /// Whether a claim may get it.
-fn is_drawable(pool: &Pool, wanted: &ClusterClaim) -> bool {
+fn is_drawable(pool: &Pool, wanted: &ClusterClaimSpec) -> bool {
     pool.weight > 0 || wanted.pool.is_some()
 }
 
 /// Any, where a pool is named.
-fn requested_architecture(wanted: &ClusterClaim) -> Option<&str> {
+fn requested_architecture(wanted: &ClusterClaimSpec) -> Option<&str> {
     let own = wanted.architecture.as_deref();
     if wanted.pool.is_some() { own } else { own.or(Some("amd64")) }
 }
 
-fn requested_product(wanted: &ClusterClaim) -> Option<&str> {
+fn requested_product(wanted: &ClusterClaimSpec) -> Option<&str> {
     let own = wanted.product.as_deref();
     if wanted.pool.is_some() { own } else { own.or(Some("ocp")) }
 }
 
 /// The labels that a pool must have.
 fn required_labels<'a>(
-    wanted: &'a ClusterClaim,
+    wanted: &'a ClusterClaimSpec,
     architecture: Option<&'a str>,
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
     let fields = [
@@ -60,7 +60,7 @@ fn required_labels<'a>(
     fields.into_iter().filter_map(|(key, value)| Some((key, value?))).chain(own)
 }
 
-fn is_match(pool: &Pool, (wanted, brings): (&ClusterClaim, bool), architecture: Option<&str>) -> bool {
+fn is_match(pool: &Pool, (wanted, brings): (&ClusterClaimSpec, bool), architecture: Option<&str>) -> bool {
     if pool.bring_your_own.is_some() != brings {
         return false;
     }
@@ -77,7 +77,7 @@ fn is_match(pool: &Pool, (wanted, brings): (&ClusterClaim, bool), architecture: 
 pub(super) fn build_refusal(
     pools: &Pools,
     catalogue: &Catalogue,
-    (wanted, brings): (&ClusterClaim, bool),
+    (wanted, brings): (&ClusterClaimSpec, bool),
     tenant: Option<&str>,
 ) -> AdmissionIssue {
     let what = describe_request(wanted, brings);
@@ -94,7 +94,8 @@ pub(super) fn build_refusal(
         is_match(p, (wanted, brings), requested)
             || (requested == Some("multi") && is_match(p, (wanted, brings), Some("amd64")))
     };
-    let named = catalogue.pools.iter().filter(fit).find(|p| p.allows(tenant) && !is_drawable(p, wanted));
+    let named =
+        catalogue.pools.iter().filter(fit).find(|p| p.is_allowed_for(tenant) && !is_drawable(p, wanted));
     if let Some(Pool { name, namespace, .. }) = named {
         return AdmissionIssue::new(
             Request::PoolNotFound,
@@ -120,15 +121,15 @@ pub(super) fn build_refusal(
 }
 
 /// The broken entry of the pool that the claim names.
-fn broken_entry<'a>(pools: &'a Pools, wanted: &ClusterClaim) -> Option<&'a Flaw> {
+fn broken_entry<'a>(pools: &'a Pools, wanted: &ClusterClaimSpec) -> Option<&'a CatalogueFlaw> {
     let Pools::Found(catalogue, flaws) = pools else { return None };
     let named = wanted.pool.as_ref()?;
     let other = catalogue.pools.iter().any(|p| p.name.as_str() == named.name);
-    let own = |f: &&Flaw| f.entry.starts_with("pools[") && f.name.as_deref() == Some(&named.name);
+    let own = |f: &&CatalogueFlaw| f.entry.starts_with("pools[") && f.name.as_deref() == Some(&named.name);
     flaws.iter().find(own).filter(|_| !other)
 }
 
-fn describe_request(wanted: &ClusterClaim, brings: bool) -> String {
+fn describe_request(wanted: &ClusterClaimSpec, brings: bool) -> String {
     let labels: Vec<String> = required_labels(wanted, requested_architecture(wanted))
         .map(|(key, value)| format!("{key} {value}"))
         .collect();
@@ -150,7 +151,8 @@ fn usable_pools(catalogue: &Catalogue, brings: bool, tenant: Option<&str>) -> St
         return "the catalogue has no pools; ask the platform team for one".into();
     }
     let own = |pool: &&Pool| pool.bring_your_own.is_some() == brings;
-    let offered: Vec<&Pool> = catalogue.pools.iter().filter(|p| p.allows(tenant)).filter(own).collect();
+    let offered: Vec<&Pool> =
+        catalogue.pools.iter().filter(|p| p.is_allowed_for(tenant)).filter(own).collect();
     if offered.is_empty() {
         return "no pool is offered to this namespace; ask the platform team for one".into();
     }

@@ -2,14 +2,16 @@
 
 use testplatform_apis::catalogue::Pool;
 
-use testplatform_apis::rendezvous::{self, draw};
+use testplatform_apis::rendezvous::{self, draw_number};
 
 /// The pool with the highest draw. Each pool has as many draws as it has weight, so that its share of all claims is that of
 /// its weight. A pool of weight 0 is drawn only by claims that name it. Of equals the first in the catalogue's order.
 pub(super) fn choose_by_weight<'a>(uid: &str, pools: &[&'a Pool], named: bool) -> Option<&'a Pool> {
-    rendezvous::choose(pools, |pool| {
+    rendezvous::choose_highest(pools, |pool| {
         let tickets = if named { pool.weight.max(1) } else { pool.weight };
-        (0..tickets).map(|i| draw(&[uid, &pool.hub, pool.namespace.as_str(), pool.name.as_str()], i)).max()
+        (0..tickets)
+            .map(|i| draw_number(&[uid, &pool.hub, pool.namespace.as_str(), pool.name.as_str()], i))
+            .max()
     })
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
-use testplatform_apis::{gather, yaml};
+use testplatform_apis::{collect, yaml};
 
 use super::Error;
 
@@ -46,7 +46,7 @@ pub fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
 pub fn documents(path: &Path) -> Result<Vec<Document>, Error> {
     let mut all = Vec::new();
     for file in files(path, &["yaml", "yml"])? {
-        let objects = yaml::parse(&file, &read(&file)?)?;
+        let objects = yaml::parse_documents(&file, &read(&file)?)?;
         for object in objects.into_iter().flat_map(items) {
             let document = Document { path: file.clone(), object };
             if document.text("/apiVersion").is_empty() || document.text("/kind").is_empty() {
@@ -102,7 +102,7 @@ fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, Error> {
             found.push(file);
         }
     }
-    gather::sort_few(&mut found, Ord::cmp);
+    collect::sort_few(&mut found, Ord::cmp);
     Ok(found)
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use prost::Message as _;
 use serde_json::{Map, Value, json};
-use testplatform_apis::{gather, yaml::to_yaml};
+use testplatform_apis::{collect, yaml::to_yaml};
 
 use super::{
     Error, Input, Pass, RenderArgs, Rendered,
@@ -216,7 +216,7 @@ fn connection(input: &Input, rendered: &Rendered) -> Value {
     let details = rendered.desired.composite.iter().flat_map(|c| &c.connection_details);
     let published =
         details.filter(|e| input.connection_keys.is_empty() || input.connection_keys.contains(&e.key));
-    let keys = gather::texts(published.map(|e| {
+    let keys = collect::to_text_object(published.map(|e| {
         let size = e.value.as_ref().map_or(0, prost::bytes::Bytes::len);
         let shown = if size == 0 { "empty".to_owned() } else { format!("{size} bytes") };
         (e.key.as_str(), Some(shown))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};
-use testplatform_apis::gather;
+use testplatform_apis::collect;
 
 use super::{
     Error, Input,
@@ -67,7 +67,7 @@ pub fn run(input: &Input, now: Timestamp) -> Result<Rendered, Error> {
             desired: Some(rendered.desired.clone()),
             input: structure(step)?,
             context: Some(rendered.context.clone()),
-            credentials: gather::map(step.credentials.iter().map(credentials)),
+            credentials: collect::to_map(step.credentials.iter().map(credentials)),
             ..RunFunctionRequest::default()
         };
         let pass = settle(input, step, request, now)?;
@@ -182,6 +182,6 @@ fn structure(step: &Step) -> Result<Option<Bytes>, Error> {
 }
 
 fn credentials((name, entries): &(String, Entries)) -> (String, Credentials) {
-    let data = gather::map(entries.iter().cloned());
+    let data = collect::to_map(entries.iter().cloned());
     (name.clone(), Credentials { source: Some(Source::CredentialData(CredentialData { data })) })
 }

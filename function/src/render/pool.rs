@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use prost::bytes::Bytes;
 use serde_json::Value;
-use testplatform_apis::gather;
+use testplatform_apis::collect;
 
 use super::{Error, files::Document};
 use crate::{
@@ -24,7 +24,7 @@ pub fn select(pool: &[Document], selector: &ResourceSelector) -> Result<Resource
     let mut found: Vec<&Document> = pool.iter().filter(|d| fits(d, selector)).collect();
     if !matches!(selector.r#match, Some(Match::MatchName(_))) {
         let by = |a: &Document, b: &Document, at: &str| a.text(at).cmp(b.text(at));
-        gather::sort_few(&mut found, |a, b| {
+        collect::sort_few(&mut found, |a, b| {
             by(a, b, "/metadata/namespace").then_with(|| by(a, b, "/metadata/name"))
         });
     }

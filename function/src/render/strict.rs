@@ -10,8 +10,8 @@ use serde::{
 use serde_json::Value;
 use testplatform_apis::{
     account::Access,
-    byoc::{Azure, Byoc, Platform, Region, SecretRef},
-    claim::{ClusterClaim, PoolRef, TestPlatformClusterSpec},
+    byoc::{Azure, Byoc, ByocPlatform, Region, SecretRef},
+    claim::{ClusterClaimSpec, PoolRef, TestPlatformClusterSpec},
     cleanup::Cleanup,
     template::companions::{
         Autoscale, ControlPlane, ExternalNetwork, HubChoice, InternalNetwork, Network, NodeGroup, Selector,
@@ -48,10 +48,10 @@ pub fn unknown_fields(spec: &Value) -> Vec<String> {
         }
     };
     check("", fields::<TestPlatformClusterSpec>());
-    check("/clusterClaim", fields::<ClusterClaim>());
+    check("/clusterClaim", fields::<ClusterClaimSpec>());
     check("/clusterClaim/pool", fields::<PoolRef>());
     check("/byoc", fields::<Byoc>());
-    check("/byoc/platform", fields::<Platform>());
+    check("/byoc/platform", fields::<ByocPlatform>());
     check("/byoc/platform/aws", fields::<Region>());
     check("/byoc/platform/azure", fields::<Azure>());
     check("/byoc/platform/gcp", fields::<Region>());

@@ -6,11 +6,11 @@ use prost::bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 use testplatform_apis::{
+    collect,
     foreign::{
         meta::Metadata,
         object::{AnyRemote, Object},
     },
-    gather,
     names::{ShortName, ours},
     space::keys,
 };
@@ -82,7 +82,7 @@ impl SpaceCredentials {
             let key = keys::EVERY.into_iter().find(|key| *key == entry.key)?;
             Some((key, entry.value.clone().filter(|value| !value.is_empty())?))
         };
-        Self(gather::map(entries.iter().filter_map(known)))
+        Self(collect::to_map(entries.iter().filter_map(known)))
     }
 
     pub(super) fn of(values: [(&'static str, Bytes); 5]) -> Self {

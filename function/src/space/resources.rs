@@ -113,12 +113,14 @@ impl SpaceBuilder<'_> {
     fn build_manifest(&self, name: &str) -> Option<Value> {
         let spaces = self.spaces;
         match name {
-            QUOTA => self.build_quota(QUOTA, None, spaces.all()),
-            QUOTA_NOT_TERMINATING => {
-                self.build_quota(QUOTA_NOT_TERMINATING, Some("NotTerminating"), spaces.not_terminating())
-            }
+            QUOTA => self.build_quota(QUOTA, None, spaces.total_quota()),
+            QUOTA_NOT_TERMINATING => self.build_quota(
+                QUOTA_NOT_TERMINATING,
+                Some("NotTerminating"),
+                spaces.not_terminating_quota(),
+            ),
             QUOTA_TERMINATING => {
-                self.build_quota(QUOTA_TERMINATING, Some("Terminating"), spaces.terminating())
+                self.build_quota(QUOTA_TERMINATING, Some("Terminating"), spaces.terminating_quota())
             }
             LIMITS => self.build_limits(),
             SAME_NAMESPACE => {

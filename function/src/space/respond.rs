@@ -4,7 +4,7 @@ use prost::{Message as _, bytes::Bytes};
 use serde_json::json;
 use testplatform_apis::{
     condition::{Condition, ConditionStatus, FatalReason, SPACE_READY, SpaceReady},
-    foreign::meta::condition,
+    foreign::meta::find_condition,
     space::SpaceStatus,
 };
 
@@ -44,7 +44,7 @@ pub(super) fn build_response(
     };
     let ready = ready_condition(evaluation);
     let event = find_event(evaluation, &ready);
-    let ttl = evaluation.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::get);
+    let ttl = evaluation.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::as_signed);
     RunFunctionResponse {
         meta: Some(wires::response_meta(request, Some(ttl))),
         desired: Some(desired),
@@ -112,7 +112,7 @@ fn find_event(evaluation: &SpaceEvaluation, new: &Condition) -> Option<Event> {
         | SpaceReady::SpacePaused
         | SpaceReady::SpaceTerminating => false,
     };
-    let old = condition(&evaluation.observed.composite.conditions, SPACE_READY);
+    let old = find_condition(&evaluation.observed.composite.conditions, SPACE_READY);
     let news = old.is_none_or(|old| old.reason != new.reason && old.reason != "FatalError");
     (news && !waits).then(|| Event {
         warning: new.status != ConditionStatus::True,

@@ -35,7 +35,7 @@ pub(super) fn find_entry(
     let Some(found) = listed.iter().find(|l| l.name == name) else {
         return refused(Request::TemplateNotFound, &format!("there is no template {shown}"));
     };
-    let entry = match Entry::read(name, &found.data) {
+    let entry = match Entry::from_data(name, &found.data) {
         Ok(entry) => entry,
         Err(flaws) => {
             let first: Vec<String> = flaws.iter().take(3).map(|f| bounded(&f.to_string(), 256)).collect();
@@ -53,7 +53,7 @@ pub(super) fn find_entry(
     if has {
         return Ok(entry);
     }
-    if !entry.allows(tenant) {
+    if !entry.is_allowed_for(tenant) {
         let namespace = tenant.unwrap_or_default();
         let why = format!("template {shown} is not offered to namespace {namespace}");
         return refused(Request::TemplateNotAllowed, &why);
@@ -69,8 +69,8 @@ fn usable_templates(listed: &[TemplateEntry], tenant: Option<&str>) -> String {
     if listed.is_empty() {
         return "the catalogue has no templates; ask the platform team for one".into();
     }
-    let entries = listed.iter().filter_map(|l| Entry::read(&l.name, &l.data).ok());
-    let offered: Vec<Entry> = entries.filter(|e| e.is_enabled() && e.allows(tenant)).collect();
+    let entries = listed.iter().filter_map(|l| Entry::from_data(&l.name, &l.data).ok());
+    let offered: Vec<Entry> = entries.filter(|e| e.is_enabled() && e.is_allowed_for(tenant)).collect();
     if offered.is_empty() {
         return "no template is offered to this namespace; ask the platform team for one".into();
     }

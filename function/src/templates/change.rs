@@ -1,13 +1,13 @@
 //! Permitted changes of an existing cluster. A single forbidden change keeps the whole cluster as it is: nobody requested half of a change.
 
 use testplatform_apis::{
+    collect,
     condition::SpecLevel,
-    gather,
     template::{
         companions::{ControlPlane, Network},
         effective::Effective,
-        entry::{Entry, Offer, Rules, way, within_reach},
-        parameter::{Rule, under},
+        entry::{Entry, Rules, TemplateOffer, find_upgrade_path, within_reach},
+        parameter::{Rule, join_path},
         version::Version,
     },
     text::bounded,
@@ -47,7 +47,7 @@ pub(super) fn find_forbidden_changes(
     old: &Effective,
     new: &Effective,
 ) -> Vec<ForbiddenChange> {
-    let offer = entry.made.offer();
+    let offer = entry.made.as_offer();
     let mut found = Vec::new();
     let mut refuse = |reason, path: &str, sentence: &str| {
         found.push(ForbiddenChange { reason, path: path.to_owned(), sentence: sentence.to_owned() });
@@ -80,7 +80,7 @@ pub(super) fn find_forbidden_changes(
     }
     let path = if new.version.is_some() { "spec.version" } else { "spec.releaseImage" };
     if (&old.version, &old.release_image) != (&new.version, &new.release_image) {
-        if !offer.upgrades() {
+        if !offer.can_upgrade() {
             refuse(SpecLevel::Immutable, path, IMMUTABLE);
         } else if let Some(sentence) = version_problem(entry, (old, cluster.blocked_at_version), new) {
             refuse(SpecLevel::Rejected, path, &sentence);
@@ -89,7 +89,7 @@ pub(super) fn find_forbidden_changes(
     if let Some(sentence) = renumbering_problem(&cluster.numbered_groups, new) {
         refuse(SpecLevel::Rejected, "spec.nodeGroups", &sentence);
     }
-    gather::sort_few(&mut found, |a, b| a.path.cmp(&b.path));
+    collect::sort_few(&mut found, |a, b| a.path.cmp(&b.path));
     found
 }
 
@@ -112,7 +112,7 @@ fn version_problem(
         let gap = || {
             format!("cannot be reached from {from}: the template lacks a version between that leads there")
         };
-        return way(&entry.releases, &from, &to).is_none().then(gap);
+        return find_upgrade_path(&entry.releases, &from, &to).is_none().then(gap);
     }
     let own = entry.releases.iter().find(|r| r.version == from).filter(|_| old.template == new.template);
     let may = own.map_or_else(|| within_reach(&from, &to), |own| own.may_become(&to));
@@ -138,10 +138,10 @@ fn compare_networks(old: Option<&Network>, new: Option<&Network>) -> [(&'static 
 }
 
 /// Parameters that changed and may not. A parameter that the entry no longer has is dropped.
-fn changed_parameters(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<String> {
+fn changed_parameters(offer: &dyn TemplateOffer, old: &Effective, new: &Effective) -> Vec<String> {
     let moves = old.template != new.template;
     let (old, new) = (old.parameters.clone().unwrap_or_default(), new.parameters.clone().unwrap_or_default());
-    let names = gather::set(old.0.keys().chain(new.0.keys()));
+    let names = collect::to_set(old.0.keys().chain(new.0.keys()));
     let rules = offer.parameters();
     let fixed = |name: &&&String| {
         // A parameter that the previous template lacked was never set in its cluster.
@@ -149,13 +149,14 @@ fn changed_parameters(offer: &dyn Offer, old: &Effective, new: &Effective) -> Ve
             return false;
         }
         let rule = find_rule(&rules, name);
-        rule.is_some_and(|rule| rule.immutable || !offer.tunable()) && old.0.get(**name) != new.0.get(**name)
+        rule.is_some_and(|rule| rule.immutable || !offer.can_tune_parameters())
+            && old.0.get(**name) != new.0.get(**name)
     };
-    names.iter().filter(fixed).map(|name| under("spec.parameters", name)).collect()
+    names.iter().filter(fixed).map(|name| join_path("spec.parameters", name)).collect()
 }
 
 /// Members of groups that changed and may not. Groups come and go, and grow and shrink.
-fn changed_groups(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<String> {
+fn changed_groups(offer: &dyn TemplateOffer, old: &Effective, new: &Effective) -> Vec<String> {
     let mut found = Vec::new();
     let rules = offer.node_parameters();
     let old = old.node_groups.as_deref().unwrap_or_default();
@@ -172,8 +173,8 @@ fn changed_groups(offer: &dyn Offer, old: &Effective, new: &Effective) -> Vec<St
             find_rule(&rules, name).is_some_and(|rule| rule.immutable)
                 && before.parameters.0.get(*name) != group.parameters.0.get(*name)
         };
-        let names = gather::set(before.parameters.0.keys().chain(group.parameters.0.keys()));
-        names.into_iter().filter(immutable).for_each(|name| fixed(&under("parameters", name)));
+        let names = collect::to_set(before.parameters.0.keys().chain(group.parameters.0.keys()));
+        names.into_iter().filter(immutable).for_each(|name| fixed(&join_path("parameters", name)));
     }
     found
 }

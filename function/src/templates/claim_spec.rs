@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use testplatform_apis::{
-    byoc::Beside,
+    byoc::ClaimBlock,
     claim::VERSION_OR_IMAGE,
     duration::GoDuration,
     template::companions::{
@@ -66,7 +66,7 @@ impl ClaimSpec {
             byoc: Some(spec["byoc"].clone()).filter(|byoc| !byoc.is_null()),
         };
         if let Some(byoc) = &words.byoc {
-            check_tenant_credentials(byoc, Beside::Template, tenant, &mut problems);
+            check_tenant_credentials(byoc, ClaimBlock::Template, tenant, &mut problems);
         }
         check_depths(spec, &mut problems);
         problems.extend(companions_problem(spec));

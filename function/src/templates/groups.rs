@@ -8,8 +8,8 @@ use testplatform_apis::{
     template::{
         companions::{MAX_NODE_GROUPS, NodeGroup, Values},
         effective::Effective,
-        entry::{Entry, Offer},
-        group::{flaws, unknown_to},
+        entry::{Entry, TemplateOffer},
+        group::{check_node_group, unknown_to},
     },
 };
 
@@ -33,7 +33,7 @@ pub(super) fn resolve_groups(
     refusals: &mut Refusals,
 ) -> (Vec<NodeGroupDraft>, Vec<NodeGroup>) {
     let path = "spec.nodeGroups";
-    let offer = entry.made.offer();
+    let offer = entry.made.as_offer();
     if !offer.backend().capabilities().node_groups {
         if claim.node_groups.is_some() {
             let sentence = format!(
@@ -82,7 +82,7 @@ pub(super) fn resolve_groups(
             check_group(offer, group, &path, refusals);
         }
         if offer.scales_to_zero(&group.class).is_none() && (moved || !unchanged) {
-            let names: Vec<String> = offer.classes().into_iter().map(str::to_owned).collect();
+            let names: Vec<String> = offer.class_names().into_iter().map(str::to_owned).collect();
             let sentence = match names.as_slice() {
                 [] => "is no class of nodes: this template has none".to_owned(),
                 names => format!("must be one of {}", catalogue::first_ten(names)),
@@ -143,10 +143,10 @@ fn check_totals(groups: &[NodeGroup], least: Option<u32>, most: Option<u32>, ref
 }
 
 /// Checks a new or changed group.
-fn check_group(offer: &dyn Offer, group: &NodeGroup, path: &str, refusals: &mut Refusals) {
+fn check_group(offer: &dyn TemplateOffer, group: &NodeGroup, path: &str, refusals: &mut Refusals) {
     let backend = offer.backend();
     let to_zero = offer.scales_to_zero(&group.class) == Some(true);
-    flaws(group, backend, to_zero, &mut |member, sentence| {
+    check_node_group(group, backend, to_zero, &mut |member, sentence| {
         refusals.add(Request::InvalidNodeGroups, format!("{path}.{member}"), sentence);
     });
     let known = offer.architectures(&group.class);

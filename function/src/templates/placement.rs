@@ -206,7 +206,7 @@ fn build_placement(
     let namespace = own
         .map(Ok)
         .or_else(of_entry)
-        .or_else(|| hub.namespace(backend, tenant))
+        .or_else(|| hub.resolve_namespace(backend, tenant))
         .unwrap_or_else(|| Ok(default_namespace(backend).to_owned()))
         .map_err(|why| {
             AdmissionIssue::new(

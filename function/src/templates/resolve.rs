@@ -3,13 +3,13 @@
 use serde_json::Value;
 use testplatform_apis::{
     byoc::SSH_KEY,
+    collect,
     condition::Request,
-    gather,
     template::{
         companions::{ControlPlane, Network, Timeouts, Values},
         effective::Effective,
         entry::{Entry, Release, Rules},
-        parameter::{MAX_SIZE, under},
+        parameter::{MAX_SIZE, join_path},
         version::Version,
     },
 };
@@ -35,7 +35,7 @@ pub(super) fn resolve_claim(
     memory: Option<&Effective>,
     cluster: &change::ExistingCluster<'_>,
 ) -> Result<(ResolvedSpec, Effective), ResolveError> {
-    let offer = entry.made.offer();
+    let offer = entry.made.as_offer();
     let mut refusals = Refusals(vec![]);
     let before = memory.and_then(|m| m.parameters.clone()).unwrap_or_default();
     let fresh = memory.is_none_or(|m| m.template.as_ref() != Some(&entry.name));
@@ -152,7 +152,7 @@ fn resolve_release(
         }
         return entry.default_release().map(of).unwrap_or_default();
     };
-    if !entry.made.offer().takes_versions() || entry.releases.is_empty() {
+    if !entry.made.as_offer().takes_versions() || entry.releases.is_empty() {
         refusals.add(
             Request::VersionUnsupported,
             "spec.version",
@@ -160,12 +160,12 @@ fn resolve_release(
         );
         return SelectedRelease::default();
     }
-    if current.as_ref().is_some_and(|blocked| blocked.is_meant_by(requested)) {
+    if current.as_ref().is_some_and(|blocked| blocked.matches_request(requested)) {
         return current_release();
     }
-    let Some(release) = entry.release(requested, None) else {
+    let Some(release) = entry.find_release(requested, None) else {
         let mut enabled: Vec<&Release> = entry.releases.iter().filter(|r| r.enabled).collect();
-        gather::sort_few(&mut enabled, |a, b| b.version.cmp(&a.version));
+        collect::sort_few(&mut enabled, |a, b| b.version.cmp(&a.version));
         let names: Vec<String> = enabled.iter().map(|r| r.version.to_string()).collect();
         let sentence =
             format!("is none of the template's: set one that is: {}", catalogue::first_ten(&names));
@@ -231,7 +231,7 @@ pub(super) fn resolve_parameters(
     for name in requested.0.keys().filter(|name| known.iter().all(|(k, _)| k != name)) {
         let names: Vec<String> = known.iter().map(|(name, _)| (*name).to_owned()).collect();
         let none = if names.is_empty() { "none".into() } else { catalogue::first_ten(&names) };
-        refusals.add(reason, under(path, name), format!("is no {what} of this template; it has {none}"));
+        refusals.add(reason, join_path(path, name), format!("is no {what} of this template; it has {none}"));
     }
     let (mut settings, mut shown) = (Vec::new(), Values::default());
     for (name, rule) in known {
@@ -242,14 +242,14 @@ pub(super) fn resolve_parameters(
         let Some(value) = own.or(remembered).or(default) else {
             if rule.required && fresh {
                 let for_what = rule.description.as_ref().map(|d| format!(": {d}")).unwrap_or_default();
-                refusals.add(reason, under(path, name), format!("is required{for_what}"));
+                refusals.add(reason, join_path(path, name), format!("is required{for_what}"));
             }
             continue;
         };
         // A rule that became stricter holds for what is asked anew.
         if own.is_some() && own != remembered {
-            let mut at = under(path, name);
-            rule.judge(&mut at, value, &mut |at, sentence| refusals.add(reason, at, sentence));
+            let mut at = join_path(path, name);
+            rule.check_value(&mut at, value, &mut |at, sentence| refusals.add(reason, at, sentence));
         }
         if !rule.secret {
             shown.0.insert((*name).to_owned(), value.clone());
@@ -280,7 +280,7 @@ fn resolve_control_plane(
         };
         refusals.add(Request::FieldRefused, "spec.controlPlane.replicas", sentence);
     }
-    let classes = entry.made.offer().control_plane_classes();
+    let classes = entry.made.as_offer().control_plane_classes();
     if let Some(class) = own.class.as_deref().filter(|own| Some(*own) != before.class.as_deref())
         && !classes.contains(&class)
     {
@@ -311,7 +311,12 @@ fn resolve_network(
     if memory.is_none() {
         let can = entry.backend().capabilities();
         let allowed = &entry.document.limits.network;
-        refusals.0.extend(network::check_networks(own, allowed, &can, &entry.made.offer().networks()));
+        refusals.0.extend(network::check_networks(
+            own,
+            allowed,
+            &can,
+            &entry.made.as_offer().network_variables(),
+        ));
     }
     Network {
         pod_cidr: own.pod_cidr.clone().or(before.pod_cidr),

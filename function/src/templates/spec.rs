@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 use testplatform_apis::{
-    gather,
+    collect,
     names::ObjectName,
     template::{
         companions::{Architecture, ControlPlane, HubChoice, Network, Selector, Taint, Timeouts},
         entry::{BringYourOwn, BundleDocument, Document, Kit, Made, Observes, Parameter, Release},
-        kind::{Caas, ClusterApi, HyperShift, Kind, Osac},
+        kind::{BackendDefinition, Caas, ClusterApi, HyperShift, Osac},
         version::Version,
     },
 };
@@ -91,7 +91,7 @@ impl BundleSelection {
     /// Selects the bundles that match the parameters of a claim.
     pub(super) fn select(document: &Document, parameters: &[(String, Value)]) -> Self {
         let selected = |all: &[BundleDocument]| {
-            all.iter().filter(|bundle| bundle.is_meant_by(parameters)).cloned().collect()
+            all.iter().filter(|bundle| bundle.is_selected_by(parameters)).cloned().collect()
         };
         Self {
             prerequisites: selected(&document.prerequisites),
@@ -158,7 +158,7 @@ impl AnyBackendSpec {
     }
 }
 
-impl<K: Kind> BackendSpec<K> {
+impl<K: BackendDefinition> BackendSpec<K> {
     fn of(kit: &Kit<K>, groups: Vec<NodeGroupDraft>, parameters: Vec<(String, Value)>) -> Self {
         let group = |NodeGroupDraft { group, parameters }: NodeGroupDraft| NodeGroupSpec {
             machine: kit.classes.get(&group.class).map(|class| class.machine.clone()),
@@ -189,7 +189,7 @@ impl<K: Kind> BackendSpec<K> {
     }
 
     fn zones(&self) -> BTreeSet<String> {
-        gather::set(self.groups.iter().filter_map(|group| group.failure_domain.clone()))
+        collect::to_set(self.groups.iter().filter_map(|group| group.failure_domain.clone()))
     }
 }
 
@@ -221,7 +221,7 @@ fn parameter_settings<T: Clone>(
 
 /// Request to a backend.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BackendSpec<K: Kind> {
+pub struct BackendSpec<K: BackendDefinition> {
     /// Common settings of all clusters of the entry.
     pub base: K,
     /// Overlay that is merged over the result.
@@ -234,7 +234,7 @@ pub struct BackendSpec<K: Kind> {
 
 /// A node group.
 #[derive(Clone, Debug, PartialEq)]
-pub struct NodeGroupSpec<K: Kind> {
+pub struct NodeGroupSpec<K: BackendDefinition> {
     /// Its name, a DNS label.
     pub name: String,
     /// Name of its class.

@@ -1,7 +1,7 @@
 //! Access to the cluster. It is fixed with the first request: published credentials stay in use.
 
 use testplatform_apis::{
-    account::{DEFAULT_ROLE, Mode, Wish},
+    account::{AccessRequest, DEFAULT_ROLE, Mode},
     condition::Request,
     names::ours,
 };
@@ -14,8 +14,8 @@ pub(super) fn resolve_access(
     observed: &Observed,
     problems: &mut Vec<FieldProblem>,
     issues: &mut Vec<AdmissionIssue>,
-) -> Option<Wish> {
-    let requested = Wish::of_spec(&observed.composite.spec["credentials"]);
+) -> Option<AccessRequest> {
+    let requested = AccessRequest::from_spec(&observed.composite.spec["credentials"]);
     let mut ignored = || {
         let message = "mode and clusterRole of spec.credentials cannot change once a cluster was asked for, and stay as they were";
         issues.push(AdmissionIssue::new(Request::ChangeIgnored, message));
@@ -25,7 +25,7 @@ pub(super) fn resolve_access(
             if observed.cluster_may_exist() {
                 // It has to be looked for all the same, and what nobody understands is no wish for the admin's.
                 ignored();
-                return Some(Wish { cluster_role: DEFAULT_ROLE.to_owned(), generation: 0 });
+                return Some(AccessRequest { cluster_role: DEFAULT_ROLE.to_owned(), generation: 0 });
             }
             let dot = if path.is_empty() { "" } else { "." };
             problems.push(FieldProblem { field: format!("spec.credentials{dot}{path}"), sentence });
@@ -36,7 +36,8 @@ pub(super) fn resolve_access(
     let of_remote = || primary.remote()?.metadata().annotation(ours::CREDENTIALS_WISH);
     let reported = primary.manifest_annotation(ours::CREDENTIALS_WISH).or_else(of_remote);
     let shown = observed.composite.status.credentials.as_ref().and_then(|c| c.mode);
-    let before = reported.or((shown == Some(Mode::ServiceAccount)).then_some("")).map(Wish::read);
+    let before =
+        reported.or((shown == Some(Mode::ServiceAccount)).then_some("")).map(AccessRequest::from_annotation);
     match (before, requested) {
         (None, Ok(None)) => None,
         (Some(before), Ok(Some(asked)))
@@ -46,7 +47,7 @@ pub(super) fn resolve_access(
         }
         (before, _) => {
             ignored();
-            let unread = |_| Wish { cluster_role: DEFAULT_ROLE.to_owned(), generation: 0 };
+            let unread = |_| AccessRequest { cluster_role: DEFAULT_ROLE.to_owned(), generation: 0 };
             before.map(|before| before.unwrap_or_else(unread))
         }
     }

@@ -115,7 +115,7 @@ impl Limits {
 impl Lifetime {
     /// How long provisioning may take, from the composite's creation on. None while that is not known.
     pub fn provision_timeout(&self) -> Option<SignedDuration> {
-        self.timeout.map(GoDuration::get)
+        self.timeout.map(GoDuration::as_signed)
     }
 
     /// The claim's own, else the default; clamped.
@@ -157,7 +157,7 @@ impl Lifetime {
         let effective = match (wanted, cap) {
             (Some(wanted), Some(cap)) if wanted > cap => {
                 let since = if limits.before_hive == Some(cap) {
-                    format!("because {HIVE_ENDS_IT} {}", HIVES_END.short())
+                    format!("because {HIVE_ENDS_IT} {}", HIVES_END.to_short_string())
                 } else if observed.primary.is_some() {
                     "what was set when the cluster was asked for".to_owned()
                 } else {
@@ -165,7 +165,7 @@ impl Lifetime {
                 };
                 issues.push(AdmissionIssue::new(
                     Request::LifetimeClamped,
-                    format!("spec.lifetime is clamped to {}, {since}", cap.short()),
+                    format!("spec.lifetime is clamped to {}, {since}", cap.to_short_string()),
                 ));
                 Some(cap)
             }

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 use testplatform_apis::{
-    byoc::{self, Beside, NAMESPACE_PREFIX},
-    claim::{ClusterClaim, RESERVED_LABELS, TIMEOUT_RULE, VERSION_OR_POOL},
+    byoc::{self, ClaimBlock, NAMESPACE_PREFIX},
+    claim::{ClusterClaimSpec, RESERVED_LABELS, TIMEOUT_RULE, VERSION_OR_POOL},
     condition::{Chosen, Request},
     duration::GoDuration,
     input::Settings,
-    names::{Uid, ours, shortened},
+    names::{Uid, ours, shorten_name},
 };
 
 use super::{AdmissionIssue, FieldProblem, size::MAX_CLUSTER_CLAIM_BYTES};
@@ -31,7 +31,7 @@ const NAMESPACE_MAX: usize = NAMESPACE_PREFIX.len() + 36;
 #[derive(Clone, Debug, PartialEq)]
 pub struct PoolClaim {
     /// The claim's block.
-    pub spec: ClusterClaim,
+    pub spec: ClusterClaimSpec,
     /// Where the cluster comes from. None: nowhere yet, or it is not known any more.
     pub pool: Option<PoolRef>,
     /// Whether the cluster is started again when it is found hibernating.
@@ -58,7 +58,7 @@ impl PoolClaim {
             problem("spec.clusterClaim".into(), sentence);
             return None;
         }
-        let read = bytes.and_then(|bytes| wire::from_struct::<ClusterClaim>(&bytes));
+        let read = bytes.and_then(|bytes| wire::from_struct::<ClusterClaimSpec>(&bytes));
         let wanted = match read {
             Ok(wanted) => wanted,
             Err(error) => {
@@ -99,8 +99,8 @@ impl PoolClaim {
         problems: &mut Vec<FieldProblem>,
     ) -> Self {
         let before = problems.len();
-        check_tenant_credentials(block, Beside::ClusterClaim, tenant, problems);
-        if let Some((cloud, _)) = byoc::cloud(block) {
+        check_tenant_credentials(block, ClaimBlock::ClusterClaim, tenant, problems);
+        if let Some((cloud, _)) = byoc::selected_cloud(block) {
             let requested = self.spec.cloud.get_or_insert_with(|| cloud.to_owned());
             if requested != cloud {
                 let sentence = format!("is not {cloud}, of which spec.byoc.platform is");
@@ -114,7 +114,7 @@ impl PoolClaim {
     /// One of which nothing is known but that it was made.
     pub(super) fn unknown() -> Self {
         Self {
-            spec: ClusterClaim::default(),
+            spec: ClusterClaimSpec::default(),
             pool: None,
             resume: true,
             tenant_credentials: None,
@@ -261,7 +261,7 @@ pub(crate) fn tenant_namespace_name(name: &str, observed: &Observed) -> String {
     let uid = observed.composite.metadata.uid.as_ref().map(Uid::as_str).filter(|uid| !uid.is_empty());
     let of_file = || {
         // There is always room for a hash in it.
-        shortened(&format!("{NAMESPACE_PREFIX}{}", name.replace('.', "-")), name, NAMESPACE_MAX)
+        shorten_name(&format!("{NAMESPACE_PREFIX}{}", name.replace('.', "-")), name, NAMESPACE_MAX)
             .unwrap_or_default()
     };
     uid.map_or_else(of_file, |uid| format!("{NAMESPACE_PREFIX}{uid}"))
@@ -270,14 +270,14 @@ pub(crate) fn tenant_namespace_name(name: &str, observed: &Observed) -> String {
 /// Everything that is wrong with what is brought along beside a block.
 pub(crate) fn check_tenant_credentials(
     block: &Value,
-    beside: Beside,
+    beside: ClaimBlock,
     tenant: Option<&str>,
     problems: &mut Vec<FieldProblem>,
 ) {
     let mut problem = |field: String, sentence: &str| {
         problems.push(FieldProblem { field: bounded(&field, 256), sentence: bounded(sentence, 256) });
     };
-    for (path, sentence) in byoc::problems(block, beside) {
+    for (path, sentence) in byoc::find_problems(block, beside) {
         let dot = if path.is_empty() { "" } else { "." };
         problem(format!("spec.byoc{dot}{path}"), &sentence);
     }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     foreign::{object, provider_config::ProviderConfig},
-    hub::{Facts, Hub, Mirror, hubs},
+    hub::{Facts, Hub, Mirror, read_hubs},
     template::Backend,
 };
 
@@ -42,7 +42,7 @@ fn mirror(hub: &str, facts: &Facts) -> Value {
         "spec": { "providerConfigRef": { "name": hub } },
         "status": {
             "atProvider": { "manifest": {
-                "metadata": { "name": "testplatform-hub" }, "data": { "facts": facts.write().unwrap() },
+                "metadata": { "name": "testplatform-hub" }, "data": { "facts": facts.to_json().unwrap() },
             } },
             "conditions": [{ "type": "Synced", "status": "True" }],
         },
@@ -62,7 +62,7 @@ fn known(configs: &[Value], mirrors: &[Value]) -> Hubs {
     let configs: Vec<ProviderConfig> =
         configs.iter().map(|c| serde_json::from_value(c.clone()).unwrap()).collect();
     let mirrors: Vec<Mirror> = mirrors.iter().map(|m| serde_json::from_value(m.clone()).unwrap()).collect();
-    let (hubs, flaws) = hubs(&configs);
+    let (hubs, flaws) = read_hubs(&configs);
     Hubs { hubs, flaws, mirrors, ..Hubs::default() }
 }
 

@@ -288,7 +288,7 @@ fn a_resource_of_a_newer_version_stops_everything() {
     newer.object["metadata"]["labels"] = json!({ "testplatform.ci.openshift.org/component": "usage" });
     world.objects.insert("usage".into(), newer);
     world.refs.insert("usage".into());
-    let judged = evaluate(&world.request(), world.now, ci_operator::schema());
+    let judged = evaluate(&world.request(), world.now, ci_operator::xrd_schema());
     assert!(matches!(judged, Err(UnusableRequest::NewerVersion { name }) if name == "usage"));
 }
 
@@ -301,7 +301,7 @@ fn a_name_that_is_refused_stops_everything_once_there_is_a_cluster() {
     let mut object = wire::to_value(&composite.resource).unwrap();
     object["metadata"]["name"] = "a".repeat(64).into();
     composite.resource = wire::to_struct(&object).unwrap();
-    let judged = evaluate(&request, world.now, ci_operator::schema());
+    let judged = evaluate(&request, world.now, ci_operator::xrd_schema());
     assert!(
         matches!(&judged, Err(UnusableRequest::Unreadable { why, .. }) if why.starts_with("metadata.name "))
     );
@@ -315,7 +315,7 @@ fn a_field_that_our_copy_does_not_know_arrives_and_is_named() {
     let mut world = World::default();
     world.spec["ciOperator"]["releases"] =
         json!({ "latest": { "release": { "channel": "stable", "version": "4.20", "relative": 2 } } });
-    let mut schema = ci_operator::schema().clone();
+    let mut schema = ci_operator::xrd_schema().clone();
     let release =
         &mut schema["properties"]["releases"]["additionalProperties"]["properties"]["release"]["properties"];
     assert!(release.as_object_mut().unwrap().remove("relative").is_some());
@@ -325,7 +325,7 @@ fn a_field_that_our_copy_does_not_know_arrives_and_is_named() {
     let ec = &judged.plan.resources[0].object["spec"]["forProvider"]["manifest"]["spec"]["ciOperator"];
     assert_eq!(ec["releases"]["latest"]["release"]["relative"], 2);
     // With our own copy it is known.
-    let judged = evaluate(&world.request(), world.now, ci_operator::schema()).unwrap();
+    let judged = evaluate(&world.request(), world.now, ci_operator::xrd_schema()).unwrap();
     assert_eq!(judged.plan.request.unwrap().issues, []);
 }
 
@@ -413,7 +413,7 @@ fn secrets_are_in_connection_details_only() {
         assert_eq!(memchr::memmem::find(&rest, secret.as_bytes()), None);
     }
     // And the check sees it if one day they are.
-    let judged = evaluate(&request, world.now, ci_operator::schema()).unwrap();
+    let judged = evaluate(&request, world.now, ci_operator::xrd_schema()).unwrap();
     response.conditions[0].message = Some(format!("oops {PASSWORD}"));
     assert!(check::find_violation(&response, &request, &judged).unwrap().contains("secret"));
     let mut dropped = run(&request, &Options::default(), world.now);

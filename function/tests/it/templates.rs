@@ -25,7 +25,7 @@ fn is(status: &str, reason: &str) -> (String, String) {
 }
 
 fn judged(world: &World) -> ClusterEvaluation {
-    evaluate(&world.request(), world.now, ci_operator::schema()).unwrap()
+    evaluate(&world.request(), world.now, ci_operator::xrd_schema()).unwrap()
 }
 
 fn templated(world: &World) -> Templated {

@@ -170,7 +170,7 @@ fn check_document(
         if name.is_empty() {
             problem("metadata.name", "is missing: it is what claims write in spec.template");
         }
-        let flaws = Entry::read(name, &data).err().unwrap_or_default();
+        let flaws = Entry::from_data(name, &data).err().unwrap_or_default();
         for flaw in flaws.iter().filter(|flaw| !(name.is_empty() && flaw.path == "metadata.name")) {
             problem(&flaw.path, &flaw.sentence);
         }
@@ -189,11 +189,11 @@ fn check_document(
         if let Some(sentence) = strict::check_pools_name(text("/metadata/name"), &read_names(named)) {
             problem("metadata.name", &sentence);
         }
-        let (data, unquoted) = quote_texts(&json!(catalogue::schema()), data, "data", &lines);
+        let (data, unquoted) = quote_texts(&json!(catalogue::build_schema()), data, "data", &lines);
         for (path, sentence) in &unquoted {
             problem(path, sentence);
         }
-        match Catalogue::read(&data) {
+        match Catalogue::from_data(&data) {
             Ok((_, flaws)) => {
                 for flaw in flaws {
                     let name = flaw.name.map(|name| format!("({name}) ")).unwrap_or_default();

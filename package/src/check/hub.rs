@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::hub::Kind;
+use testplatform_apis::hub::ResourceKind;
 
 pub mod needs;
 pub mod query;

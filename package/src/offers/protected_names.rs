@@ -9,7 +9,7 @@ use testplatform_apis::{
     foreign::provider_config::{self, ProviderConfig},
     hub::Hub,
     offer::Offer,
-    template::parameter::under,
+    template::parameter::join_path,
 };
 
 use crate::check::{
@@ -128,7 +128,7 @@ fn collect_texts(path: &str, value: &Value, texts: &mut Vec<(String, String)>) {
             let (last, first): (Vec<_>, Vec<_>) =
                 members.iter().partition(|(key, _)| key.as_str() == "starter");
             for (key, member) in first.into_iter().chain(last) {
-                let path = under(path, key);
+                let path = join_path(path, key);
                 texts.push((path.clone(), key.clone()));
                 collect_texts(&path, member, texts);
             }

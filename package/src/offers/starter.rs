@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use testplatform_apis::template::{
     companions::{MAX_NODE_GROUPS, NodeGroup},
     entry::{Entry, Rules},
-    parameter::{Rule, Type, under},
+    parameter::{Rule, Type, join_path},
 };
 
 /// The starter of a template. It has defaults that users often change, and required parameters for which any valid value works.
@@ -46,7 +46,7 @@ fn required_values(path: &str, rules: &Rules<'_>, fill_in: &mut Vec<String>) -> 
             Some(value) => {
                 set.insert((*name).to_owned(), value);
             }
-            None => fill_in.push(under(path, name)),
+            None => fill_in.push(join_path(path, name)),
         }
     }
     set
@@ -64,7 +64,7 @@ fn example_value(rule: &Rule) -> Option<Value> {
     };
     let allowed = |value: &Value| {
         let mut sound = true;
-        rule.judge(&mut String::new(), value, &mut |_, _| sound = false);
+        rule.check_value(&mut String::new(), value, &mut |_, _| sound = false);
         sound && !rule.secret
     };
     rule.allowed.iter().cloned().chain(own).find(allowed)
@@ -77,7 +77,7 @@ fn node_groups(entry: &Entry, fill_in: &mut Vec<String>) -> Option<Value> {
     let least = limits.min_nodes.unwrap_or_default();
     let mut groups = document.default_node_groups.clone();
     if groups.is_empty() {
-        let class = entry.made.offer().classes().first().copied()?.to_owned();
+        let class = entry.made.as_offer().class_names().first().copied()?.to_owned();
         let count = i32::try_from(least.max(1)).ok().filter(|count| *count <= 1000)?;
         groups.push(NodeGroup { name: "workers".into(), class, count: Some(count), ..NodeGroup::default() });
     }
@@ -93,7 +93,7 @@ fn node_groups(entry: &Entry, fill_in: &mut Vec<String>) -> Option<Value> {
     if !fits {
         return None;
     }
-    let rules = entry.made.offer().node_parameters();
+    let rules = entry.made.as_offer().node_parameters();
     for (i, group) in groups.iter_mut().enumerate() {
         let missing: Rules<'_> =
             rules.iter().filter(|(name, _)| !group.parameters.0.contains_key(*name)).copied().collect();

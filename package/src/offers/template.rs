@@ -23,7 +23,7 @@ pub(super) fn build_offer(entry: &Entry) -> Result<Offer, &'static str> {
     if tenants.is_empty() {
         return Err("no namespace may use it");
     }
-    let offer = entry.made.offer();
+    let offer = entry.made.as_offer();
     let can = entry.backend().capabilities();
     let takes_versions = offer.takes_versions();
     let enabled = entry.releases.iter().filter(|release| release.enabled && takes_versions);
@@ -53,7 +53,7 @@ pub(super) fn build_offer(entry: &Entry) -> Result<Offer, &'static str> {
         restricted: !tenants.iter().any(|tenant| tenant == EVERYBODY),
         versions: enabled.map(version).collect(),
         default_version,
-        node_classes: offer.classes().into_iter().map(|name| (name.to_owned(), class(name))).collect(),
+        node_classes: offer.class_names().into_iter().map(|name| (name.to_owned(), class(name))).collect(),
         control_plane_classes: offer.control_plane_classes().into_iter().map(str::to_owned).collect(),
         parameters: public_rules(&offer.parameters()),
         node_parameters: public_rules(&offer.node_parameters()),
@@ -63,7 +63,7 @@ pub(super) fn build_offer(entry: &Entry) -> Result<Offer, &'static str> {
         default_lifetime: document.default_lifetime,
         max_lifetime: document.max_lifetime,
         timeouts: document.timeouts,
-        cost: entry.cost(),
+        cost: entry.quota_cost(),
         starter,
         fill_in,
     })

@@ -17,7 +17,7 @@ use super::{
     keep_descriptions, list_unexpected, read_crd, read_differences, spec_of_xrd, unsafe_statuses,
     unsafe_versions,
 };
-use testplatform_apis::yaml::sorted;
+use testplatform_apis::yaml::sort_keys;
 
 use crate::{bump::schema::Verdict, registry::command::download_file};
 

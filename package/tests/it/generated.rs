@@ -86,10 +86,10 @@ fn generated_files_parse_back_to_their_values() {
             .unwrap()
     };
     assert_eq!(read("crds/"), testplatform_apis::crd::ephemeral_cluster());
-    assert_eq!(read("input/inputs"), testplatform_apis::xrd::input().unwrap());
+    assert_eq!(read("input/inputs"), testplatform_apis::xrd::input_xrd().unwrap());
     assert_eq!(
         read("input/testplatform-pools"),
-        serde_json::to_value(testplatform_apis::catalogue::schema()).unwrap()
+        serde_json::to_value(testplatform_apis::catalogue::build_schema()).unwrap()
     );
     assert_eq!(
         read("xrds/xtestplatformclusterpools"),
@@ -103,7 +103,7 @@ fn generated_files_parse_back_to_their_values() {
 fn the_sample_catalogue_is_valid() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("install/examples/pool-catalogue.yaml");
     let config: Value = serde_saphyr::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    let (catalogue, flaws) = testplatform_apis::catalogue::Catalogue::read(&config["data"]).unwrap();
+    let (catalogue, flaws) = testplatform_apis::catalogue::Catalogue::from_data(&config["data"]).unwrap();
     assert_eq!(flaws, []);
     assert_eq!((catalogue.pools.len(), catalogue.hubs.len(), catalogue.quotas.len()), (1, 1, 1));
     let written = serde_json::to_value(catalogue).unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::StatusCode;
 use kube::Client;
 use serde_json::{Value, json};
-use testplatform_apis::account::Wish;
+use testplatform_apis::account::AccessRequest;
 use tokio::time::sleep;
 
 use super::{
@@ -37,7 +37,7 @@ pub(super) struct GuestAccountClient {
 pub(super) fn connect(
     admin: &AdminKubeconfig,
     uid: &str,
-    wish: &Wish,
+    wish: &AccessRequest,
 ) -> Result<GuestAccountClient, TokenFailure> {
     let parts = admin.read_parts().map_err(TokenFailure::Unusable)?;
     Ok(GuestAccountClient { parts, account: account_name(uid), role: wish.cluster_role.clone() })
@@ -235,7 +235,8 @@ mod tests {
     async fn what_is_being_deleted_is_neither_right_nor_taken_away_again() {
         let address = Address { server: "https://c".into(), authority: None, name: None };
         let admin = AdminKubeconfig::new(token_kubeconfig(&address, "admin", "t").into_bytes());
-        let opened = connect(&admin, "u", &Wish { cluster_role: "view".into(), generation: 0 }).unwrap();
+        let opened =
+            connect(&admin, "u", &AccessRequest { cluster_role: "view".into(), generation: 0 }).unwrap();
         for (metadata, found) in [
             (json!({ "name": "tpc-u" }), ObjectState::Right),
             (json!({ "name": "tpc-u", "deletionTimestamp": "2026-03-02T12:00:00Z" }), ObjectState::Deleting),

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::account::Wish;
+use testplatform_apis::account::AccessRequest;
 use uuid::Uuid;
 
 use super::{LIFETIME, token_lifetime::TokenLifetime};
@@ -72,7 +72,7 @@ impl FromStr for TokenFingerprint {
 }
 
 /// Fingerprint of the inputs of a token. `revision` is the revision of the admin's kubeconfig.
-pub fn origin_fingerprint(wish: &Wish, uid: &str, revision: &str) -> String {
+pub fn origin_fingerprint(wish: &AccessRequest, uid: &str, revision: &str) -> String {
     hex_digest(&[wish.cluster_role.as_bytes(), uid.as_bytes(), revision.as_bytes()].join(&b'\n'))
 }
 

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use testplatform_apis::{
     bundle::{Bundle, Manifest},
-    redact::redacted,
+    redact::redact_text,
 };
 use tokio::time::Instant;
 
@@ -50,7 +50,7 @@ impl ApplyError {
         let fits = !reason.is_empty() && reason.len() <= MOST_REASON;
         let fits = fits && reason.bytes().all(|b| b.is_ascii_alphanumeric());
         let reason = if fits { reason } else { ApplyErrorReason::Refused.as_str() };
-        let message = redacted(message, MOST_MESSAGE);
+        let message = redact_text(message, MOST_MESSAGE);
         let message = if message.is_empty() { format!("the API server answered {code}") } else { message };
         Self { reason: reason.into(), message, hopeless: false }
     }

@@ -13,7 +13,7 @@ use kube::{
     Api, Client, ResourceExt as _,
     runtime::watcher::{self, Event},
 };
-use testplatform_apis::bundle::{CLUSTER, Report, State};
+use testplatform_apis::bundle::{BundleProgress, BundleReport, CLUSTER};
 use tokio::{
     sync::mpsc::{UnboundedSender, unbounded_channel},
     time::Instant,
@@ -258,13 +258,15 @@ impl BundleController {
     }
 
     /// Emits events about changes: once, because the state is recorded.
-    async fn emit_changes(&self, key: &str, map: &ConfigMap, before: &Report, note: &StatusUpdate) {
+    async fn emit_changes(&self, key: &str, map: &ConfigMap, before: &BundleReport, note: &StatusUpdate) {
         let now = &note.report;
         let (bundle, object) = (now.bundle.as_deref(), now.object.as_deref());
         let (reason, message) = (now.reason.as_deref(), now.message.as_deref());
         tracing::info!(order = key, state = ?now.state, bundle, object, reason, message, "told");
         let passed = before.bundle.is_some() && now.bundle != before.bundle;
-        if let Some(since) = before.since.filter(|_| passed && now.state != Some(State::BeforeDeletion)) {
+        if let Some(since) =
+            before.since.filter(|_| passed && now.state != Some(BundleProgress::BeforeDeletion))
+        {
             self.metrics.bundle_took((self.now)().duration_since(since));
         }
         if before.state == now.state {
@@ -275,13 +277,13 @@ impl BundleController {
             Some(State::Applied) => {
                 (BundleOutcome::Applied, "all that belongs into the cluster is there".to_owned())
             }
-            Some(State::SetupFailed) => (BundleOutcome::Failed, what),
-            Some(State::Running | State::BeforeDeletion) | None => return,
+            Some(BundleProgress::SetupFailed) => (BundleOutcome::Failed, what),
+            Some(BundleProgress::Running | BundleProgress::BeforeDeletion) | None => return,
         };
         self.publish_event(key, map, event.0, event.1).await;
     }
 
-    async fn record_release(&self, key: &str, map: &ConfigMap, before: &Report, how: BundleRelease) {
+    async fn record_release(&self, key: &str, map: &ConfigMap, before: &BundleReport, how: BundleRelease) {
         let bundle = before.bundle.as_deref().unwrap_or_default();
         let (outcome, text) = match how {
             BundleRelease::Done => {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use testplatform_apis::{
-    bundle::Order,
+    bundle::BundleRequestSpec,
     names::{ObjectName, keys},
     template::Backend,
 };
@@ -35,7 +35,11 @@ pub(super) struct RequestObserver {
 
 impl RequestObserver {
     /// The cluster of an order in this namespace.
-    pub async fn observe_cluster(&self, namespace: &str, order: &Order) -> Result<ClusterAccess, Error> {
+    pub async fn observe_cluster(
+        &self,
+        namespace: &str,
+        order: &BundleRequestSpec,
+    ) -> Result<ClusterAccess, Error> {
         let named = &order.cluster;
         let Some(backend) = self.config.backend(namespace, &named.group, &named.kind) else {
             return Ok(ClusterAccess::Unknown);

@@ -17,7 +17,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::bundle::{Bundle, Order, Report, State};
+use testplatform_apis::bundle::{Bundle, BundleProgress, BundleReport, BundleRequestSpec};
 
 use super::{
     apply::{ApplyError, ApplyErrorReason, ApplyProgress, PendingObject},
@@ -89,7 +89,7 @@ pub enum BundlePhase {
 
 impl BundlePhase {
     /// Those of an order.
-    pub fn bundles_of(self, order: &Order) -> &[Bundle] {
+    pub fn bundles_of(self, order: &BundleRequestSpec) -> &[Bundle] {
         match self {
             Self::PostInstall => &order.post_install,
             Self::PreDelete => &order.pre_delete,
@@ -105,7 +105,7 @@ impl BundlePhase {
         }
     }
 
-    fn bundle_index(self, order: &Order, path: Option<&str>) -> Option<usize> {
+    fn bundle_index(self, order: &BundleRequestSpec, path: Option<&str>) -> Option<usize> {
         self.bundles_of(order).iter().position(|bundle| Some(self.bundle_path(bundle).as_str()) == path)
     }
 }
@@ -114,7 +114,7 @@ impl BundlePhase {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusUpdate {
     /// Report to write.
-    pub report: Report,
+    pub report: BundleReport,
     /// Uid of the cluster's object; None leaves the annotation unchanged.
     pub cluster: Option<String>,
     /// Whether to add the finalizer; it is never removed this way.
@@ -195,7 +195,7 @@ fn plan_post_install(
         }
     };
     // A rewritten request has no report.
-    if map.report.state == Some(State::Applied) || report_invalid_expression(order).is_some() {
+    if map.report.state == Some(BundleProgress::Applied) || report_invalid_expression(order).is_some() {
         return BundlePlan::AwaitChange;
     }
     match (progress, stop) {
@@ -212,18 +212,20 @@ fn plan_post_install(
 }
 
 /// The first report of an order.
-fn first_report(order: &Order, now: Timestamp) -> Report {
+fn first_report(order: &BundleRequestSpec, now: Timestamp) -> BundleReport {
     if let Some(report) = report_invalid_expression(order) {
         return report;
     }
     match order.post_install.first() {
         None => report_applied(now),
-        Some(bundle) => report_started(State::Running, BundlePhase::PostInstall.bundle_path(bundle), now),
+        Some(bundle) => {
+            report_started(BundleProgress::Running, BundlePhase::PostInstall.bundle_path(bundle), now)
+        }
     }
 }
 
 /// Report about a request with an invalid expression.
-fn report_invalid_expression(order: &Order) -> Option<Report> {
+fn report_invalid_expression(order: &BundleRequestSpec) -> Option<BundleReport> {
     let lists = [BundlePhase::PostInstall, BundlePhase::PreDelete].into_iter();
     let all = lists
         .flat_map(|list| list.bundles_of(order).iter().map(move |bundle| (list.bundle_path(bundle), bundle)));
@@ -233,7 +235,7 @@ fn report_invalid_expression(order: &Order) -> Option<Report> {
 /// A bundle after the installation is not ready.
 fn report_pending(
     map: &BundleRequest,
-    order: &Order,
+    order: &BundleRequestSpec,
     place: usize,
     stop: &PendingObject,
     now: Timestamp,
@@ -268,10 +270,10 @@ fn plan_pre_delete(
         ClusterAccess::Reachable { .. } => None,
     };
     let before = list.bundle_index(order, map.report.bundle.as_deref());
-    let Some(before) = before.filter(|_| map.report.state == Some(State::BeforeDeletion)) else {
+    let Some(before) = before.filter(|_| map.report.state == Some(BundleProgress::BeforeDeletion)) else {
         return write_report(
             map,
-            report_started(State::BeforeDeletion, list.bundle_path(first), now),
+            report_started(BundleProgress::BeforeDeletion, list.bundle_path(first), now),
             Duration::ZERO,
         );
     };
@@ -289,8 +291,12 @@ fn plan_pre_delete(
     let over = saturating_add(since, bundle_timeout(bundle));
     if over > now && !stop.why.hopeless {
         let after = poll_interval(since, now).min(over.duration_since(now)).min(end.duration_since(now));
-        let report =
-            report_pending_object(State::BeforeDeletion, Some(list.bundle_path(bundle)), &stop, Some(since));
+        let report = report_pending_object(
+            BundleProgress::BeforeDeletion,
+            Some(list.bundle_path(bundle)),
+            &stop,
+            Some(since),
+        );
         return write_report(map, report, to_std_duration(after));
     }
     // The next one may do without it; the cluster goes anyway.
@@ -298,14 +304,14 @@ fn plan_pre_delete(
         None => BundlePlan::Release(BundleRelease::GivenUp),
         Some(bundle) => write_report(
             map,
-            report_started(State::BeforeDeletion, list.bundle_path(bundle), now),
+            report_started(BundleProgress::BeforeDeletion, list.bundle_path(bundle), now),
             Duration::ZERO,
         ),
     }
 }
 
 /// When what comes before a deletion has had all of its time.
-fn deletion_deadline(order: &Order, deleted: Timestamp, now: Timestamp) -> Timestamp {
+fn deletion_deadline(order: &BundleRequestSpec, deleted: Timestamp, now: Timestamp) -> Timestamp {
     let all: SignedDuration = order
         .pre_delete
         .iter()
@@ -327,7 +333,7 @@ fn is_replaced(map: &BundleRequest, uid: &str) -> bool {
 }
 
 /// Writes a report, unless it is the stored one.
-fn write_report(map: &BundleRequest, report: Report, after: Duration) -> BundlePlan {
+fn write_report(map: &BundleRequest, report: BundleReport, after: Duration) -> BundlePlan {
     if map.report == report {
         return BundlePlan::RequeueAfter(after);
     }

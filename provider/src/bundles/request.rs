@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
-use testplatform_apis::bundle::{self, Order, Report};
+use testplatform_apis::bundle::{self, BundleReport, BundleRequestSpec};
 
 use crate::requests::{RequestKeys, annotation, deletion_timestamp};
 
@@ -18,9 +18,9 @@ pub(super) const REQUEST_KEYS: RequestKeys = RequestKeys {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BundleRequest {
     /// Parsed request, or the parse error as a sentence.
-    pub order: Result<Order, String>,
+    pub order: Result<BundleRequestSpec, String>,
     /// Last report; empty if it cannot be read.
-    pub report: Report,
+    pub report: BundleReport,
     /// Uid of the object in whose cluster it was begun.
     pub cluster: Option<String>,
     /// Whether our finalizer is present.

@@ -1,6 +1,6 @@
 //! Last state of each bundle request, as the source of gauges.
 
-use testplatform_apis::bundle::State;
+use testplatform_apis::bundle::BundleProgress;
 
 /// State of a bundle request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,14 +34,14 @@ impl BundleState {
     }
 }
 
-impl From<Option<State>> for BundleState {
-    fn from(state: Option<State>) -> Self {
+impl From<Option<BundleProgress>> for BundleState {
+    fn from(state: Option<BundleProgress>) -> Self {
         match state {
             None => Self::Waiting,
-            Some(State::Running) => Self::Running,
-            Some(State::Applied) => Self::Applied,
-            Some(State::SetupFailed) => Self::Failed,
-            Some(State::BeforeDeletion) => Self::BeforeDeletion,
+            Some(BundleProgress::Running) => Self::Running,
+            Some(BundleProgress::Applied) => Self::Applied,
+            Some(BundleProgress::SetupFailed) => Self::Failed,
+            Some(BundleProgress::BeforeDeletion) => Self::BeforeDeletion,
         }
     }
 }

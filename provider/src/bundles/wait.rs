@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::bundle::{Bundle, Manifest, Report, State};
+use testplatform_apis::bundle::{Bundle, BundleProgress, BundleReport, Manifest};
 
 use super::{
     apply::{ApplyError, ApplyErrorReason, PendingObject, describe_object},
@@ -21,20 +21,20 @@ const OVERDUE_POLL_INTERVAL: (SignedDuration, SignedDuration) =
 /// Report about a bundle that is not ready, under that path, and the poll interval. `before` is the previous report, if it concerns this
 /// bundle, or a later one that was started already.
 pub(crate) fn report_waiting(
-    before: Option<&Report>,
+    before: Option<&BundleReport>,
     bundle: &Bundle,
     path: String,
     stop: &PendingObject,
     now: Timestamp,
-) -> (Report, Duration) {
+) -> (BundleReport, Duration) {
     // A bundle that was ready before gets no time of its own, or the wait might never end.
     let since = before.map_or(now, |before| started_at(before, now));
     let over = saturating_add(since, bundle_timeout(bundle));
     let failed = stop.why.hopeless || over <= now;
     let (state, after) = if failed {
-        (State::SetupFailed, scaled_interval(OVERDUE_POLL_INTERVAL, since, now, 4))
+        (BundleProgress::SetupFailed, scaled_interval(OVERDUE_POLL_INTERVAL, since, now, 4))
     } else {
-        (State::Running, poll_interval(since, now).min(over.duration_since(now)))
+        (BundleProgress::Running, poll_interval(since, now).min(over.duration_since(now)))
     };
     (report_pending_object(state, Some(path), stop, Some(since)), to_std_duration(after))
 }
@@ -44,12 +44,12 @@ pub(crate) fn report_waiting(
 pub(crate) fn report_first_invalid<'a>(
     bundles: impl IntoIterator<Item = (String, &'a Bundle)>,
     sound: impl Fn(&Manifest) -> Result<(), ApplyError>,
-) -> Option<Report> {
+) -> Option<BundleReport> {
     for (path, bundle) in bundles {
         for manifest in &bundle.manifests {
             if let Err(why) = sound(manifest) {
                 let stop = PendingObject { object: Some(describe_object(&manifest.object)), why };
-                return Some(report_pending_object(State::SetupFailed, Some(path), &stop, None));
+                return Some(report_pending_object(BundleProgress::SetupFailed, Some(path), &stop, None));
             }
         }
     }
@@ -64,27 +64,27 @@ pub(crate) fn check_ready_expression(manifest: &Manifest) -> Result<(), ApplyErr
 }
 
 /// All is there and ready.
-pub(crate) fn report_applied(now: Timestamp) -> Report {
-    Report { state: Some(State::Applied), since: Some(now), ..Report::default() }
+pub(crate) fn report_applied(now: Timestamp) -> BundleReport {
+    BundleReport { state: Some(BundleProgress::Applied), since: Some(now), ..BundleReport::default() }
 }
 
 /// A bundle is begun.
-pub(crate) fn report_started(state: State, path: String, now: Timestamp) -> Report {
-    Report { state: Some(state), bundle: Some(path), since: Some(now), ..Report::default() }
+pub(crate) fn report_started(state: BundleProgress, path: String, now: Timestamp) -> BundleReport {
+    BundleReport { state: Some(state), bundle: Some(path), since: Some(now), ..BundleReport::default() }
 }
 
 /// It will never be done.
-pub(crate) fn report_terminal(why: ApplyError) -> Report {
-    report_pending_object(State::SetupFailed, None, &PendingObject { object: None, why }, None)
+pub(crate) fn report_terminal(why: ApplyError) -> BundleReport {
+    report_pending_object(BundleProgress::SetupFailed, None, &PendingObject { object: None, why }, None)
 }
 
 pub(crate) fn report_pending_object(
-    state: State,
+    state: BundleProgress,
     bundle: Option<String>,
     stop: &PendingObject,
     since: Option<Timestamp>,
-) -> Report {
-    Report {
+) -> BundleReport {
+    BundleReport {
         state: Some(state),
         bundle,
         object: stop.object.clone(),
@@ -95,13 +95,13 @@ pub(crate) fn report_pending_object(
 }
 
 /// Start of the wait for the bundle. A time in the future only means that another clock wrote it.
-pub(crate) fn started_at(report: &Report, now: Timestamp) -> Timestamp {
+pub(crate) fn started_at(report: &BundleReport, now: Timestamp) -> Timestamp {
     report.since.filter(|since| *since <= now).unwrap_or(now)
 }
 
 /// How long a bundle may take.
 pub(crate) fn bundle_timeout(bundle: &Bundle) -> SignedDuration {
-    bundle.timeout.get().clamp(SignedDuration::ZERO, MAX_TIMEOUT)
+    bundle.timeout.as_signed().clamp(SignedDuration::ZERO, MAX_TIMEOUT)
 }
 
 pub(crate) fn saturating_add(at: Timestamp, by: SignedDuration) -> Timestamp {

@@ -139,7 +139,8 @@ impl ClaimExecutor {
     }
 
     async fn write_notes(&self, claim: &ClusterClaim, notes: &ClaimAnnotations) -> Result<(), Cause> {
-        let status = notes.status.write().map_err(|error| Cause::new(Reason::Bug, error.to_string()))?;
+        let status =
+            notes.status.to_annotation().map_err(|error| Cause::new(Reason::Bug, error.to_string()))?;
         let wanted = [
             (ours::STATUS, Some(status)),
             (ours::CREDENTIALS_REVISION, notes.credentials_revision.clone()),

@@ -107,7 +107,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
         client,
         instance,
         now,
-        poll: Duration::try_from(config.poll.get()).unwrap_or(NET),
+        poll: Duration::try_from(config.poll.as_signed()).unwrap_or(NET),
         metrics,
         claims: Mutex::default(),
         last_remarks: Mutex::default(),

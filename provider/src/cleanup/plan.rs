@@ -153,7 +153,7 @@ const BEFORE: &str = "since/";
 
 /// Time in an annotation of runs.
 fn parse_since(note: &str) -> Option<Timestamp> {
-    note.split(',').find_map(|item| cleanup::since(item.strip_prefix(BEFORE)?))
+    note.split(',').find_map(|item| cleanup::parse_since(item.strip_prefix(BEFORE)?))
 }
 
 /// Plans the cleanup. `fates` are those of the runs that [concern](Claim::runs_to_read) the claim, in their order.
@@ -186,7 +186,7 @@ pub fn plan(claim: &Claim, fates: &[Fate], now: Timestamp) -> CleanupPlan {
         return CleanupPlan { note: change(format_runs(&claim.runs)), remark, ..watching };
     };
     let since = Timestamp::from_second(since.as_second()).unwrap_or(since);
-    let note = change(Some(cleanup::note(since)));
+    let note = change(Some(cleanup::format_since(since)));
     // A time beyond the maximum never comes.
     let Ok(due) = since.checked_add(retention.get()) else { return CleanupPlan { note, ..watching } };
     if now < due {

@@ -16,7 +16,7 @@ use kube::{
     runtime::watcher::{self, Event},
 };
 use testplatform_apis::{
-    cloud::{ISSUER, LABEL, Order, Report, State, name},
+    cloud::{CloudCredentialReport, CredentialPhase, CredentialRequestSpec, ISSUER, LABEL, secret_name},
     names::ObjectName,
     template::Backend,
 };
@@ -154,7 +154,7 @@ impl CloudController {
                 _ => cluster.is_deleted() && terminating.insert(cluster.name().to_owned()),
             };
             let Ok(cluster) = ObjectName::try_from(cluster.name()) else { return };
-            let key = format!("{namespace}/{}", name(&cluster));
+            let key = format!("{namespace}/{}", secret_name(&cluster));
             if news && lock(&self.known).contains_key(&key) {
                 let _ = sender.send(key);
             }
@@ -227,8 +227,8 @@ impl CloudController {
             issuers: order.map(|order| candidates(&issuers, order)).unwrap_or_default(),
             unread,
             stored,
-            probe: Duration::try_from(config.cloud_credentials.probe.get()).unwrap_or(RETRY),
-            grace: config.cloud_credentials.grace.get(),
+            probe: Duration::try_from(config.cloud_credentials.probe.as_signed()).unwrap_or(RETRY),
+            grace: config.cloud_credentials.grace.as_signed(),
         };
         let record_uid = match &scene.stored {
             StoredSecret::Ours { record, .. } => Some(record.uid.clone()),
@@ -278,7 +278,7 @@ impl CloudController {
     }
 
     /// Issuers of the cloud; all of them if the request cannot be read: their credentials have to be deleted.
-    async fn read_issuers(&self, order: Option<&Order>) -> Result<Vec<Issuer>, Error> {
+    async fn read_issuers(&self, order: Option<&CredentialRequestSpec>) -> Result<Vec<Issuer>, Error> {
         let namespace = &self.options.config.cloud_credentials.issuers_namespace;
         let all: Api<Secret> = Api::namespaced(self.options.client.clone(), namespace);
         let label = order.map_or_else(|| ISSUER.to_owned(), |order| format!("{ISSUER}={}", order.cloud));
@@ -293,9 +293,9 @@ impl CloudController {
     async fn write_report(
         &self,
         key: &str,
-        before: &Report,
+        before: &CloudCredentialReport,
         worker: &mut Worker,
-        mut report: Report,
+        mut report: CloudCredentialReport,
     ) -> Result<(), Error> {
         let same = before.state == report.state;
         report.since = if same { before.since.or(Some(worker.now)) } else { Some(worker.now) };
@@ -309,9 +309,15 @@ impl CloudController {
         let (state, message) = (report.state, report.message.unwrap_or_default());
         tracing::info!(order = key, ?state, message, "told");
         let outcome = match state {
-            Some(State::RotationFailed) => CredentialOutcome::RotationFailed,
-            Some(State::OwnerInvalid) => CredentialOutcome::OwnerInvalid,
-            Some(State::Valid | State::Unreachable | State::Blocked | State::Leaving) | None => return Ok(()),
+            Some(CredentialPhase::RotationFailed) => CredentialOutcome::RotationFailed,
+            Some(CredentialPhase::OwnerInvalid) => CredentialOutcome::OwnerInvalid,
+            Some(
+                CredentialPhase::Valid
+                | CredentialPhase::Unreachable
+                | CredentialPhase::Blocked
+                | CredentialPhase::Leaving,
+            )
+            | None => return Ok(()),
         };
         self.publish_event(key, &worker.map, outcome, message).await;
         Ok(())

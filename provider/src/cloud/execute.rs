@@ -14,7 +14,10 @@ use kube::{
 };
 use serde_json::{Value, json};
 use testplatform_apis::{
-    cloud::{CERTIFICATES, CLOUDS, FINALIZER, LABEL, Order, RECORD, REPORT, Report, prefix},
+    cloud::{
+        CERTIFICATES, CLOUDS, CloudCredentialReport, CredentialRequestSpec, FINALIZER, LABEL, RECORD, REPORT,
+        credential_name_prefix,
+    },
     duration::GoDuration,
 };
 use tokio::sync::Mutex;
@@ -44,7 +47,7 @@ pub(super) struct Worker {
     pub secret: Option<Secret>,
     /// Those issuers that may be needed.
     pub issuers: BTreeMap<String, Issuer>,
-    pub order: Option<Order>,
+    pub order: Option<CredentialRequestSpec>,
     /// Uid of the composite.
     pub uid: String,
     pub patience: Duration,
@@ -96,7 +99,7 @@ impl Worker {
     }
 
     /// Writes a report, unless it is the stored one.
-    pub async fn write_report(&mut self, report: &Report) -> Result<(), Error> {
+    pub async fn write_report(&mut self, report: &CloudCredentialReport) -> Result<(), Error> {
         let text = serde_json::to_string(report).map_err(|_| Error {
             action: "write_cloud_report",
             reason: Reason::Bug,
@@ -187,8 +190,8 @@ impl CredentialBackend for Worker {
     ) -> Result<IssuedCredential, IdentityError> {
         let session = self.issuer_session(issuer).await?;
         let order = self.order.as_ref().ok_or_else(|| IdentityError::Unusable("has no order".to_owned()))?;
-        let name = format!("{}{number}", prefix(&order.uid));
-        let lasts = order.lifetime.map(GoDuration::get);
+        let name = format!("{}{number}", credential_name_prefix(&order.uid));
+        let lasts = order.lifetime.map(GoDuration::as_signed);
         let made =
             session.create_credential(&name, &order.roles, lasts.map(|lasts| self.now + lasts)).await?;
         self.made = Some(self.issuer_cloud(issuer)?.with_credential(made.id.clone(), made.secret));

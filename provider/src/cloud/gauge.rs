@@ -1,9 +1,9 @@
 //! State gauge of cloud credentials.
 
-use testplatform_apis::cloud::State;
+use testplatform_apis::cloud::CredentialPhase;
 
 /// Everything that was last seen of orders.
-pub type CredentialGauge = crate::state_gauge::StateGauge<State>;
+pub type CredentialGauge = crate::state_gauge::StateGauge<CredentialPhase>;
 
 /// Nothing yet, in so many namespaces: first the watches of orders, one for each, then those of clusters.
 pub fn new_gauge(namespaces: usize) -> CredentialGauge {

@@ -10,7 +10,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use jiff::Timestamp;
 use kube::{Client, client::Body, config::Kubeconfig};
 use serde_json::{Value, json};
-use testplatform_apis::redact::redacted;
+use testplatform_apis::redact::redact_text;
 use tokio::time::timeout;
 
 use super::{

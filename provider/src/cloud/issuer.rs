@@ -1,7 +1,7 @@
 //! Issuers: Secrets by which new credentials are made, and which of them issue for an order.
 
 use k8s_openapi::api::core::v1::Secret;
-use testplatform_apis::cloud::{CERTIFICATES, CLOUDS, Order, TENANTS, USERS};
+use testplatform_apis::cloud::{CERTIFICATES, CLOUDS, CredentialRequestSpec, TENANTS, USERS};
 
 use super::clouds::Cloud;
 
@@ -43,7 +43,7 @@ impl Issuer {
 
 /// Names of the issuers for a request, the best one first: those of the requesting user, then those of the tenant; each sorted by name, so that
 /// every reconcile has the same order.
-pub fn candidates(issuers: &[Issuer], order: &Order) -> Vec<String> {
+pub fn candidates(issuers: &[Issuer], order: &CredentialRequestSpec) -> Vec<String> {
     let served = || issuers.iter().filter(|issuer| issuer.is_of(&order.tenant));
     let by = |issuer: &&Issuer| match (&issuer.users, &order.requested_by) {
         (Some(users), Some(user)) => users.contains(user),

@@ -16,7 +16,9 @@ mod teardown;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::cloud::{Order, Report, State, prefix};
+use testplatform_apis::cloud::{
+    CloudCredentialReport, CredentialPhase, CredentialRequestSpec, credential_name_prefix,
+};
 
 pub use observed_state::{ClusterStage, ObservedCredential, StoredSecret};
 pub use results::{CredentialCheck, DeletionResult, IdentityError, IssuedCredential, StepResults};
@@ -71,7 +73,7 @@ pub enum CredentialStep {
     /// Take the finalizer away.
     Release,
     /// Write this report, and reconcile after this time.
-    Tell(Report, Duration),
+    Tell(CloudCredentialReport, Duration),
     /// Look again after this time.
     Later(Duration),
 }
@@ -95,7 +97,7 @@ fn keep_credential(scene: &ObservedCredential, known: &StepResults, now: Timesta
     }
     let order = match &scene.order {
         Ok(order) => order,
-        Err(why) => return report_state(State::Blocked, why.clone(), None, scene.probe),
+        Err(why) => return report_state(CredentialPhase::Blocked, why.clone(), None, scene.probe),
     };
     if !scene.holds {
         return CredentialStep::Hold;
@@ -103,7 +105,7 @@ fn keep_credential(scene: &ObservedCredential, known: &StepResults, now: Timesta
     let (record, filled) = match &scene.stored {
         StoredSecret::Foreign => {
             let why = "the Secret of the order's name is not the provider's; delete it, or see whose it is";
-            return report_state(State::Blocked, why.into(), None, scene.probe);
+            return report_state(CredentialPhase::Blocked, why.into(), None, scene.probe);
         }
         StoredSecret::Absent => (CredentialRecord::of(&order.uid), false),
         StoredSecret::Ours { record, filled } => (record.clone(), *filled),
@@ -126,13 +128,17 @@ fn keep_credential(scene: &ObservedCredential, known: &StepResults, now: Timesta
         }
         Some(CredentialCheck::Unknown) => {
             let why = "the identity service does not answer; what is published stays".to_owned();
-            report_state(State::Unreachable, why, Some(&held), RETRY.min(scene.probe))
+            report_state(CredentialPhase::Unreachable, why, Some(&held), RETRY.min(scene.probe))
         }
     }
 }
 
 /// Whether somebody wants another one in place of one that works.
-fn wants_another(scene: &ObservedCredential, order: &Order, held: &CurrentCredential) -> bool {
+fn wants_another(
+    scene: &ObservedCredential,
+    order: &CredentialRequestSpec,
+    held: &CurrentCredential,
+) -> bool {
     let by_another =
         held.requested_by != order.requested_by && scene.issuers.first() != Some(&held.one.issuer);
     held.generation != order.generation || by_another
@@ -142,7 +148,7 @@ fn wants_another(scene: &ObservedCredential, order: &Order, held: &CurrentCreden
 fn create_credential(
     scene: &ObservedCredential,
     known: &StepResults,
-    order: &Order,
+    order: &CredentialRequestSpec,
     record: CredentialRecord,
     now: Timestamp,
 ) -> CredentialStep {
@@ -196,7 +202,7 @@ fn create_credential(
 }
 
 fn record_published(
-    order: &Order,
+    order: &CredentialRequestSpec,
     mut record: CredentialRecord,
     minted: &IssuedCredential,
     now: Timestamp,
@@ -235,7 +241,7 @@ fn report_failure(
     let current = record.held.as_ref();
     if works {
         return report_state(
-            State::RotationFailed,
+            CredentialPhase::RotationFailed,
             format!("{why}; what was published before stays in use"),
             current,
             after,
@@ -245,7 +251,7 @@ fn report_failure(
         return report_state(State::Unreachable, why, current, after);
     }
     let hint = "an administrator of the cloud has to make or mend the issuer of the user who asked for the cluster, or one of the tenant's administrator";
-    report_state(State::OwnerInvalid, format!("{why}; {hint}"), None, after)
+    report_state(CredentialPhase::OwnerInvalid, format!("{why}; {hint}"), None, after)
 }
 
 /// The published credential works: removes credentials that are not needed any more. `crowded`: another credential is wanted, and is not
@@ -253,7 +259,7 @@ fn report_failure(
 fn tidy_up(
     scene: &ObservedCredential,
     known: &StepResults,
-    order: &Order,
+    order: &CredentialRequestSpec,
     record: &CredentialRecord,
     current: &CurrentCredential,
     crowded: bool,
@@ -276,7 +282,7 @@ fn tidy_up(
         }
     }
     // An expired credential is of no use.
-    let grace = order.lifetime.map_or(scene.grace, |lifetime| scene.grace.min(lifetime.get()));
+    let grace = order.lifetime.map_or(scene.grace, |lifetime| scene.grace.min(lifetime.as_signed()));
     let end = |old: &RetiredCredential| old.since.map(|since| saturating_add(since, grace));
     let over = |old: &RetiredCredential| end(old).is_none_or(|end| end <= now);
     let rest = record.old.iter().find(|old| over(old) && !known.is_tried(&old.one));
@@ -316,12 +322,12 @@ fn tidy_up(
 }
 
 fn report_state(
-    state: State,
+    state: CredentialPhase,
     message: String,
     current: Option<&CurrentCredential>,
     after: Duration,
 ) -> CredentialStep {
-    let report = Report {
+    let report = CloudCredentialReport {
         state: Some(state),
         message: Some(message),
         credential: current.map(|current| current.one.name.clone()),
@@ -335,6 +341,8 @@ fn report_state(
 pub fn select_ours(uid: &str, found: Vec<CredentialRef>) -> Vec<CredentialRef> {
     found
         .into_iter()
-        .filter(|one| one.name.starts_with(&prefix(uid)) && parse_number(uid, &one.name).is_some())
+        .filter(|one| {
+            one.name.starts_with(&credential_name_prefix(uid)) && parse_number(uid, &one.name).is_some()
+        })
         .collect()
 }

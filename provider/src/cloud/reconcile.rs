@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use testplatform_apis::cloud::Report;
+use testplatform_apis::cloud::CloudCredentialReport;
 
 use super::{
     plan::{
@@ -79,7 +79,7 @@ pub enum CredentialEvent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PassOutcome {
     /// Report to write, and the requeue delay.
-    Told(Report, Duration),
+    Told(CloudCredentialReport, Duration),
     /// Nothing new to report; the requeue delay.
     Later(Duration),
     /// The request is released.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use testplatform_apis::cloud::prefix;
+use testplatform_apis::cloud::credential_name_prefix;
 
 /// The most that are written down as to be deleted: annotations may not be long. Others are found again by their names.
 pub const MOST: usize = 128;
@@ -119,7 +119,7 @@ impl CredentialRecord {
 
 /// The number in the name of a credential of a composite; none if it is not one of those.
 pub fn parse_number(uid: &str, name: &str) -> Option<u32> {
-    let number = name.strip_prefix(&prefix(uid))?;
+    let number = name.strip_prefix(&credential_name_prefix(uid))?;
     let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
     plain.then(|| number.parse().ok()).flatten()
 }

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use testplatform_apis::{
-    cloud::{self, Order, Report},
-    redact::redacted,
+    cloud::{self, CloudCredentialReport, CredentialRequestSpec},
+    redact::redact_text,
     template::Backend,
 };
 
@@ -21,9 +21,9 @@ const MOST: usize = 256;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CredentialRequest {
     /// Parsed request, or the parse error as a sentence.
-    pub order: Result<Order, String>,
+    pub order: Result<CredentialRequestSpec, String>,
     /// Last report; empty if it cannot be read.
-    pub report: Report,
+    pub report: CloudCredentialReport,
     /// Whether our finalizer is present.
     pub holds: bool,
     /// Since when it is being deleted, by the API server's clock.
@@ -41,8 +41,8 @@ impl CredentialRequest {
         let order = text.map_or_else(
             || Err(format!("the ConfigMap has no key {}", cloud::ORDER)),
             |text| {
-                let order: Order = serde_json::from_str(text).map_err(|error| {
-                    redacted(
+                let order: CredentialRequestSpec = serde_json::from_str(text).map_err(|error| {
+                    redact_text(
                         &format!("what the ConfigMap has as {} is no order: {error}", cloud::ORDER),
                         MOST,
                     )
@@ -71,17 +71,17 @@ impl CredentialRequest {
     }
 }
 
-fn find_flaw(order: &Order) -> Option<&'static str> {
+fn find_flaw(order: &CredentialRequestSpec) -> Option<&'static str> {
     let kind = Backend::ClusterApi.cluster_kind();
     if order.cluster.group != kind.group || order.cluster.kind != kind.kind {
         return Some("cluster of the order is no Cluster of Cluster API");
     }
-    order.flaw()
+    order.find_flaw()
 }
 
 /// State of the Secret of the request's name. A Secret is ours if its record can be read and, where the request can be read, names the same
 /// composite.
-pub fn stored_secret(secret: Option<&Secret>, order: Option<&Order>) -> StoredSecret {
+pub fn stored_secret(secret: Option<&Secret>, order: Option<&CredentialRequestSpec>) -> StoredSecret {
     let Some(secret) = secret else { return StoredSecret::Absent };
     let text = secret.metadata.annotations.as_ref().and_then(|notes| notes.get(cloud::RECORD));
     let record = text.and_then(|text| serde_json::from_str::<super::record::CredentialRecord>(text).ok());

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde::Deserialize;
-use testplatform_apis::foreign::meta::{ObservedCondition, condition};
+use testplatform_apis::foreign::meta::{ObservedCondition, find_condition};
 
 use super::object::ClusterDeployment;
 
@@ -125,7 +125,7 @@ impl ClusterDeployment {
 
     /// A condition of it.
     pub fn condition(&self, type_: &str) -> Option<&ObservedCondition> {
-        condition(&self.status.value.conditions, type_)
+        find_condition(&self.status.value.conditions, type_)
     }
 
     /// Whether it belongs to a pool and is unclaimed.

@@ -11,7 +11,7 @@ use testplatform_apis::{
 use super::{
     deployment::conditions,
     object::{ClusterClaim, ClusterDeployment},
-    redact::redacted,
+    redact::redact_text,
 };
 use crate::{
     diagnostics::{entry, fit_to_size, is_word},
@@ -58,7 +58,7 @@ pub fn last<'a>(
         failure: ProvisionFailure {
             cluster_deployment: deployment.name().to_owned(),
             reason: reason.to_owned(),
-            message: redacted(&failure.message, LONGEST),
+            message: redact_text(&failure.message, LONGEST),
             time: Some(truncate_to_seconds(now)),
         },
         diagnostics: Some(diagnostics(deployment, reason)),

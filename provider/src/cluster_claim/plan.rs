@@ -18,7 +18,7 @@ use jiff::Timestamp;
 use testplatform_apis::{
     foreign::{
         cluster_claim::conditions,
-        meta::{ObservedCondition, condition},
+        meta::{ObservedCondition, find_condition},
     },
     hive_status::{Blocked, BlockingReason, HiveStatus, Ownership},
     names::ours,
@@ -102,7 +102,7 @@ fn has_run_since(claim: &ClusterClaim) -> Option<Timestamp> {
 }
 
 fn reported_condition<'a>(claim: &'a ClusterClaim, type_: &str) -> Option<&'a ObservedCondition> {
-    condition(&claim.status.value.conditions, type_)
+    find_condition(&claim.status.value.conditions, type_)
 }
 
 fn is_readable(deployment: &DeploymentState) -> bool {

@@ -19,7 +19,7 @@ const LONGEST: (usize, usize) = (2048, 64);
 /// Stored annotations. Unreadable ones count as missing and are written again.
 pub fn stored(claim: &ClusterClaim) -> HiveStatus {
     let text = claim.annotation(ours::STATUS);
-    text.and_then(|text| HiveStatus::read(text).ok()).unwrap_or_default()
+    text.and_then(|text| HiveStatus::from_annotation(text).ok()).unwrap_or_default()
 }
 
 /// The pool, the queue and the cluster.

@@ -2,7 +2,7 @@
 //! the claim.
 
 use testplatform_apis::{
-    foreign::meta::{ObservedCondition, condition},
+    foreign::meta::{ObservedCondition, find_condition},
     hive_status::{PoolReport, QueueReport, Supply},
 };
 
@@ -22,7 +22,7 @@ pub fn pool(observed: &ClaimState) -> PoolReport {
     PoolReport {
         found: true,
         deleting: pool.is_deleted(),
-        message: pool_problem(pool).map(|c| redacted(&c.message, LONGEST)),
+        message: pool_problem(pool).map(|c| redact_text(&c.message, LONGEST)),
     }
 }
 
@@ -100,5 +100,5 @@ pub fn supply(claim: &ClusterClaim, observed: &ClaimState) -> Option<Supply> {
 }
 
 fn of<'a>(pool: &'a ClusterPool, type_: &str) -> Option<&'a ObservedCondition> {
-    condition(&pool.status.value.conditions, type_)
+    find_condition(&pool.status.value.conditions, type_)
 }

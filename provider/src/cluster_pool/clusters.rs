@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 use testplatform_apis::{
-    foreign::meta::{Lenient, Metadata, ObservedCondition, condition},
+    foreign::meta::{Lenient, Metadata, ObservedCondition, find_condition},
     pool_status::PoolFailure,
 };
 

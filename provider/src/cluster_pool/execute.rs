@@ -32,7 +32,7 @@ pub(super) async fn write_status(
     let metadata = &object.metadata;
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), namespace, &hive(KIND));
-    let text = status.write().map_err(kube::Error::SerdeError)?;
+    let text = status.to_annotation().map_err(kube::Error::SerdeError)?;
     let patch = json!({ "metadata": {
         "resourceVersion": metadata.resource_version, "annotations": { ours::POOL_STATUS: text },
     } });

@@ -63,7 +63,7 @@ pub fn plan(pool: &Pool, observed: &PoolClusters, now: Timestamp) -> PoolPlan {
         status.ceiling = emptied.or(lowered);
     }
     let events = events(&before, &status, pool.known.is_some());
-    let busy = status.ceiling.is_some() || status.refresh.as_ref().is_some_and(|r| !r.phase.over());
+    let busy = status.ceiling.is_some() || status.refresh.as_ref().is_some_and(|r| !r.phase.is_over());
     PoolPlan {
         status: (pool.known.as_ref() != Some(&status)).then_some(status),
         events,

@@ -57,7 +57,7 @@ impl Pool {
         let broken = |key: &str, why: serde_json::Error| Unread::Broken(format!("annotation {key}: {why}"));
         let request: PoolRequest =
             serde_json::from_str(request).map_err(|e| broken(ours::POOL_REQUEST, e))?;
-        let known = annotation(ours::POOL_STATUS).map(PoolStatus::read).transpose();
+        let known = annotation(ours::POOL_STATUS).map(PoolStatus::from_annotation).transpose();
         let known = known.map_err(|e| broken(ours::POOL_STATUS, e))?;
         let platform = PlatformKind::ALL.into_iter().find(|p| pool.spec["platform"][p.as_str()].is_object());
         let credentials = platform.and_then(|p| {

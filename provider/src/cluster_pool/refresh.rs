@@ -42,7 +42,7 @@ pub(super) fn advance(
     let Some(usual) = pool.request.size else { return (known, None) };
     let Some(requested) = requested_refresh(pool, observed, artifacts, known.as_ref()) else {
         // A cancelled refresh leaves no trace.
-        return (known.filter(|k| k.phase.over()), None);
+        return (known.filter(|k| k.phase.is_over()), None);
     };
     let mut report = match known.filter(|k| k.nonce == requested.nonce) {
         Some(report) => report,
@@ -81,7 +81,7 @@ pub(super) fn advance(
         }
         report.phase = phase;
     }
-    if report.phase.over() {
+    if report.phase.is_over() {
         ceiling = None;
     }
     (Some(report), ceiling)
@@ -95,8 +95,8 @@ fn requested_refresh(
     known: Option<&RefreshReport>,
 ) -> Option<RefreshRequest> {
     let by_nonce = pool.request.refresh.clone().filter(|r| match known {
-        Some(known) if known.nonce == r.nonce => !known.phase.over(),
-        Some(known) => !known.covers(&r.nonce),
+        Some(known) if known.nonce == r.nonce => !known.phase.is_over(),
+        Some(known) => !known.covers_nonce(&r.nonce),
         None => true,
     });
     let rolls = pool.request.on_artifact_change == Some(OnArtifactChange::Rolling);
@@ -141,7 +141,7 @@ impl Wave<'_> {
         };
         let old = self.free().filter(is_old).count();
         let old = i64::try_from(old).unwrap_or(i64::MAX);
-        if report.phase.over() {
+        if report.phase.is_over() {
             return (report.phase, None);
         }
         report.remaining = Some(old);

@@ -65,7 +65,7 @@ impl PoolProgress {
             RotationPhase::First | RotationPhase::Done => false,
         });
         let refresh = status.refresh.as_ref().filter(|_| !pool.deleting);
-        let refreshing = refresh.filter(|r| !r.phase.over());
+        let refreshing = refresh.filter(|r| !r.phase.is_over());
         let state = if pool.deleting {
             PoolState::Deleting
         } else if refreshing.is_some() {

@@ -115,7 +115,8 @@ impl ClusterExecutor {
     /// Writes those annotations that are not as they should be.
     pub async fn write_annotations(&self, object: &Cluster, notes: &ClusterAnnotations) -> Result<(), Error> {
         let write = async {
-            let status = notes.status.write().map_err(|error| Cause::new(Reason::Bug, error.to_string()))?;
+            let status =
+                notes.status.to_annotation().map_err(|error| Cause::new(Reason::Bug, error.to_string()))?;
             let wanted = [
                 (ours::STATUS, Some(status)),
                 (ours::CREDENTIALS_REVISION, notes.credentials_revision.clone()),

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use testplatform_apis::{
-    foreign::meta::{ObservedCondition, condition},
+    foreign::meta::{ObservedCondition, find_condition},
     names::ours,
 };
 
@@ -77,7 +77,7 @@ const PREFIX: &str = "testplatform.ci.openshift.org/";
 impl Cluster {
     /// A condition of it.
     pub fn condition(&self, type_: &str) -> Option<&ObservedCondition> {
-        condition(&self.status.value.conditions, type_)
+        find_condition(&self.status.value.conditions, type_)
     }
 
     /// Whether the function created it, and expects its credentials in this namespace. Objects of others, or with another credentials

@@ -201,7 +201,7 @@ fn holder_without_read(kind: &dyn ClusterKind, object: &Cluster) -> HolderState 
 }
 
 /// A kind, as a hub serves it.
-pub(crate) fn resource(kind: hub::Kind, version: &str) -> ApiResource {
+pub(crate) fn resource(kind: hub::ResourceKind, version: &str) -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(kind.group, version, kind.kind), kind.plural)
 }
 
@@ -247,7 +247,7 @@ pub(crate) async fn find(
 /// Whether there may be objects of a kind: removing a definition deletes all of its objects, and nothing should wait for them. Only discovery
 /// can tell, in lists that also contain other kinds, so that no proxy can have made them up; and the objects may be stored in a version that we
 /// do not support.
-async fn may_be_served(client: &Client, kind: hub::Kind) -> kube::Result<bool> {
+async fn may_be_served(client: &Client, kind: hub::ResourceKind) -> kube::Result<bool> {
     let groups = client.list_api_groups().await?.groups;
     // Some are always there.
     if groups.is_empty() {

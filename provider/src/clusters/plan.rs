@@ -145,7 +145,7 @@ fn is_readable(object: &Cluster, holder: &HolderState) -> bool {
 /// Stored annotations. Unreadable ones count as missing and are written again.
 fn stored(object: &Cluster) -> HiveStatus {
     let text = object.annotation(ours::STATUS);
-    text.and_then(|text| HiveStatus::read(text).ok()).unwrap_or_default()
+    text.and_then(|text| HiveStatus::from_annotation(text).ok()).unwrap_or_default()
 }
 
 /// Decides about the credentials, and when the decision changes without an event.

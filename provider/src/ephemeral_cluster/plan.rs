@@ -287,7 +287,7 @@ fn claim(pass: &mut Planner<'_>, job: &Job) {
 
 /// A duration among the annotations; what is none, or not positive, counts as absent.
 fn duration(object: &EphemeralCluster, key: &str) -> Option<SignedDuration> {
-    let duration = GoDuration::from_str(object.annotation(key)?).ok()?.get();
+    let duration = GoDuration::from_str(object.annotation(key)?).ok()?.as_signed();
     duration.is_positive().then_some(duration)
 }
 

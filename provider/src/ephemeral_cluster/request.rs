@@ -103,7 +103,7 @@ impl<'a> Request<'a> {
     pub fn duration(&self, key: &str) -> Result<Option<SignedDuration>, ()> {
         let Some(text) = self.metadata.annotation(key) else { return Ok(None) };
         match text.parse::<GoDuration>() {
-            Ok(duration) if duration > GoDuration::ZERO => Ok(Some(duration.get())),
+            Ok(duration) if duration > GoDuration::ZERO => Ok(Some(duration.as_signed())),
             _ => Err(()),
         }
     }

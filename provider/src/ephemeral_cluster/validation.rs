@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 use testplatform_apis::{
-    ci_operator::{problems as schema_problems, unknown_fields, upstream_schema},
+    ci_operator::{find_problems as schema_problems, unknown_fields, upstream_schema},
     names::{
         ShortName,
         ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT},

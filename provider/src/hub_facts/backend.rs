@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 use testplatform_apis::{
-    foreign::meta::{ObservedCondition, condition},
+    foreign::meta::{ObservedCondition, find_condition},
     template::Backend,
 };
 
@@ -31,7 +31,7 @@ struct HistoryEntry {
 /// Whether a cluster never became ready, by its object's status. An unreadable status counts as never ready.
 pub fn in_the_making(backend: Backend, status: &Value) -> bool {
     let status = Status::deserialize(status).unwrap_or_default();
-    let is_true = |type_| condition(&status.conditions, type_).is_some_and(ObservedCondition::is_true);
+    let is_true = |type_| find_condition(&status.conditions, type_).is_some_and(ObservedCondition::is_true);
     let ever_ready = match backend {
         // Without workers no version is ever completed.
         Backend::HyperShift => {

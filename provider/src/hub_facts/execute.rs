@@ -12,7 +12,7 @@ use crate::ephemeral_cluster::object::MANAGER;
 
 /// Writes the facts. Values of other writers under their key are overwritten: a mirror may write them too, and they are those of this hub.
 pub(super) async fn write(client: &Client, namespace: &str, facts: &Facts) -> kube::Result<()> {
-    let text = facts.write().map_err(kube::Error::SerdeError)?;
+    let text = facts.to_json().map_err(kube::Error::SerdeError)?;
     let map = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": { "name": CONFIG_MAP, "namespace": namespace },

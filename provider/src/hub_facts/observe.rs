@@ -10,7 +10,7 @@ use kube::{
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use testplatform_apis::{
-    hub::{CONFIG_MAP, Facts, KEY, Kind},
+    hub::{CONFIG_MAP, Facts, KEY, ResourceKind},
     template::Backend,
 };
 
@@ -29,20 +29,24 @@ const PAGE: u32 = 100;
 /// ConfigMap, and its key, in which HyperShift lists the versions that it supports.
 pub const SUPPORTED: &str = "supported-versions";
 /// Where hosts of an inventory are.
-pub const AGENTS: Kind =
-    Kind { group: "agent-install.openshift.io", versions: &["v1beta1"], kind: "Agent", plural: "agents" };
+pub const AGENTS: ResourceKind = ResourceKind {
+    group: "agent-install.openshift.io",
+    versions: &["v1beta1"],
+    kind: "Agent",
+    plural: "agents",
+};
 
 /// Published facts of the hub. None: there are none, or they cannot be read.
 pub(super) async fn read_published(client: &Client, namespace: &str) -> kube::Result<Option<Facts>> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let map = lookup::get_opt(&maps, CONFIG_MAP).await?;
-    Ok(map.and_then(|map| Facts::read(map.data?.get(KEY)?).ok()))
+    Ok(map.and_then(|map| Facts::from_json(map.data?.get(KEY)?).ok()))
 }
 
 /// Observes everything that is published about the hub. A failed part is unknown; the rest is published.
 pub(super) async fn observe_hub(client: &Client, config: &HubFacts) -> kube::Result<HubState> {
     let served = served_versions(client).await?;
-    let best = |kind: &Kind| {
+    let best = |kind: &ResourceKind| {
         let versions = served.get(kind.group)?;
         kind.versions.iter().copied().find(|version| versions.iter().any(|v| v == version))
     };
@@ -86,7 +90,7 @@ async fn api_server_problem(client: &Client) -> Option<String> {
     not_ready.then(|| "its API server says that it is not ready".into())
 }
 
-fn not_served(kind: &Kind) -> BackendState {
+fn not_served(kind: &ResourceKind) -> BackendState {
     let versions = kind.versions.join(" or ");
     BackendState::NotServed(format!("it serves no {} of {} in version {versions}", kind.plural, kind.group))
 }
@@ -168,7 +172,7 @@ struct AgentSpec {
 /// Hosts that may be used and are not.
 async fn free(client: &Client, agents: &Agents) -> kube::Result<i64> {
     let mut free = 0;
-    let Kind { group, versions, plural, .. } = AGENTS;
+    let ResourceKind { group, versions, plural, .. } = AGENTS;
     let version = versions.first().copied().unwrap_or_default();
     let path = format!("/apis/{group}/{version}/namespaces/{}/{plural}", agents.namespace);
     let labels: Vec<String> =

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
-use testplatform_apis::cloud::State;
+use testplatform_apis::cloud::CredentialPhase;
 
 use super::{Metrics, requests::RequestMetrics};
 use crate::cloud::gauge::CredentialGauge;
@@ -70,27 +70,27 @@ impl CredentialOutcome {
 
 /// Label values of the states of a credential.
 pub const STATES: [&str; 6] = [
-    word(State::Valid),
-    word(State::RotationFailed),
-    word(State::OwnerInvalid),
-    word(State::Unreachable),
-    word(State::Blocked),
-    word(State::Leaving),
+    word(CredentialPhase::Valid),
+    word(CredentialPhase::RotationFailed),
+    word(CredentialPhase::OwnerInvalid),
+    word(CredentialPhase::Unreachable),
+    word(CredentialPhase::Blocked),
+    word(CredentialPhase::Leaving),
 ];
 
-const fn word(state: State) -> &'static str {
+const fn word(state: CredentialPhase) -> &'static str {
     match state {
-        State::Valid => "valid",
-        State::RotationFailed => "rotation_failed",
-        State::OwnerInvalid => "owner_invalid",
-        State::Unreachable => "unreachable",
-        State::Blocked => "blocked",
-        State::Leaving => "leaving",
+        CredentialPhase::Valid => "valid",
+        CredentialPhase::RotationFailed => "rotation_failed",
+        CredentialPhase::OwnerInvalid => "owner_invalid",
+        CredentialPhase::Unreachable => "unreachable",
+        CredentialPhase::Blocked => "blocked",
+        CredentialPhase::Leaving => "leaving",
     }
 }
 
 /// Registers the metrics of credentials of clouds.
-pub(super) fn register(metrics: &RequestMetrics<State>, registry: &mut Registry) {
+pub(super) fn register(metrics: &RequestMetrics<CredentialPhase>, registry: &mut Registry) {
     metrics.register(
         registry,
         ["cloud_credentials_count", "Clusters with a credential of a cloud of their own, by how it stands"],

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::{ByteString, api::core::v1::Secret};
 use kube::Api;
 use testplatform_apis::{
-    account::Wish,
+    account::AccessRequest,
     names::{ci_operator, keys, ours},
 };
 use tokio::time::timeout;
@@ -139,7 +139,7 @@ impl Observer {
     async fn keeps_published_token(
         &self,
         object: &EphemeralCluster,
-        wish: &Wish,
+        wish: &AccessRequest,
         revision: &str,
         published: &mut Published,
     ) -> Result<bool, Error> {

@@ -71,10 +71,10 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 
 async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let config = &options.config;
-    let poll = Duration::try_from(config.poll.get()).unwrap_or(LISTING_TIMEOUT);
+    let poll = Duration::try_from(config.poll.as_signed()).unwrap_or(LISTING_TIMEOUT);
     let settings = OrphanSettings {
         mode: config.mode,
-        grace: config.grace.get(),
+        grace: config.grace.as_signed(),
         max_unowned_percent: config.max_unowned_percent,
         confirmed: config.confirmed_uids.iter().cloned().collect(),
     };

@@ -56,7 +56,7 @@ impl Owners {
         let by_prefix = PREFIXES.iter().find_map(|prefix| object.strip_prefix(prefix));
         // `namespace/name` of a cluster by template; `ProviderConfig/namespace/name/uid` of one that was transferred.
         let by_template = annotation(ours::REMOTE).and_then(|place| place.split('/').nth(1));
-        let by_transfer = annotation(ours::TAKEN_OVER).and_then(|place| place.split('/').nth(2));
+        let by_transfer = annotation(ours::TRANSFERRED_FROM).and_then(|place| place.split('/').nth(2));
         let remotes: Vec<String> =
             [by_prefix, by_template, by_transfer].into_iter().flatten().map(str::to_owned).collect();
         for remote in remotes {

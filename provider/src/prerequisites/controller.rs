@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 use serde_json::Value;
 use testplatform_apis::{
-    bundle::{Report, State},
+    bundle::{BundleProgress, BundleReport},
     prerequisites::SUFFIX,
     template::Backend,
 };
@@ -259,7 +259,13 @@ impl PrerequisiteController {
     }
 
     /// Emits events about changes: once, because the state is recorded.
-    async fn emit_changes(&self, key: &str, map: &ConfigMap, before: &Report, note: &PrerequisiteUpdate) {
+    async fn emit_changes(
+        &self,
+        key: &str,
+        map: &ConfigMap,
+        before: &BundleReport,
+        note: &PrerequisiteUpdate,
+    ) {
         let now = &note.report;
         let (bundle, object) = (now.bundle.as_deref(), now.object.as_deref());
         let (reason, message) = (now.reason.as_deref(), now.message.as_deref());
@@ -269,14 +275,14 @@ impl PrerequisiteController {
             return;
         }
         let (outcome, text) = match now.state {
-            Some(State::Applied) => {
+            Some(BundleProgress::Applied) => {
                 (PrerequisiteOutcome::Applied, "all that comes before the cluster is there".to_owned())
             }
-            Some(State::SetupFailed) => {
+            Some(BundleProgress::SetupFailed) => {
                 let words = [bundle, object, reason, message].into_iter().flatten();
                 (PrerequisiteOutcome::Failed, words.collect::<Vec<_>>().join(": "))
             }
-            Some(State::Running | State::BeforeDeletion) | None => return,
+            Some(BundleProgress::Running | BundleProgress::BeforeDeletion) | None => return,
         };
         self.publish_event(key, map, outcome, text).await;
     }

@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
-    bundle::{Bundle, Report, State},
-    prerequisites::Order,
+    bundle::{Bundle, BundleProgress, BundleReport},
+    prerequisites::PrerequisiteRequestSpec,
 };
 
 use super::{objects::Removed, request::PrerequisiteRequest};
@@ -84,7 +84,7 @@ pub enum PrerequisiteSet {
 
 impl PrerequisiteSet {
     /// Those of an order, each with how it is called in a report.
-    pub fn of(self, order: &Order) -> impl DoubleEndedIterator<Item = (String, &Bundle)> {
+    pub fn of(self, order: &PrerequisiteRequestSpec) -> impl DoubleEndedIterator<Item = (String, &Bundle)> {
         let before: &[Bundle] = match self {
             Self::Everything => &order.pre_create,
             Self::Prerequisites => &[],
@@ -108,7 +108,7 @@ pub enum StepResult {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrerequisiteUpdate {
     /// Report to write.
-    pub report: Report,
+    pub report: BundleReport,
     /// Start of the deletion of the created objects; None removes the annotation.
     pub removing: Option<Timestamp>,
     /// Whether to add the finalizer; it is never removed this way.
@@ -192,7 +192,7 @@ fn plan_apply(
 /// A bundle is not ready.
 fn report_pending(
     map: &PrerequisiteRequest,
-    order: &Order,
+    order: &PrerequisiteRequestSpec,
     place: usize,
     stop: &PendingObject,
     now: Timestamp,
@@ -257,7 +257,7 @@ fn write_removing(
 }
 
 /// Writes a report, unless it is the stored one.
-fn write(map: &PrerequisiteRequest, report: Report, after: Duration) -> PrerequisitePlan {
+fn write(map: &PrerequisiteRequest, report: BundleReport, after: Duration) -> PrerequisitePlan {
     if map.report == report {
         return PrerequisitePlan::Later(after);
     }

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use testplatform_apis::{
-    bundle::Report,
-    prerequisites::{self, Order},
+    bundle::BundleReport,
+    prerequisites::{self, PrerequisiteRequestSpec},
 };
 
 use super::objects::RequestOwner;
@@ -27,9 +27,9 @@ pub struct PrerequisiteRequest {
     /// Owner of everything that the request creates: the ConfigMap itself.
     pub owner: RequestOwner,
     /// Parsed request, or the parse error as a sentence.
-    pub order: Result<Order, String>,
+    pub order: Result<PrerequisiteRequestSpec, String>,
     /// Last report; empty if it cannot be read.
-    pub report: Report,
+    pub report: BundleReport,
     /// Whether our finalizer is present.
     pub holds: bool,
     /// Since when it is being deleted, by the API server's clock.

@@ -1,6 +1,6 @@
 //! Last state of each bundle request, as the source of gauges.
 
-use testplatform_apis::bundle::State;
+use testplatform_apis::bundle::BundleProgress;
 
 use super::request::PrerequisiteRequest;
 
@@ -35,9 +35,9 @@ impl PrerequisiteState {
     pub fn of(map: &PrerequisiteRequest, reported: Option<State>) -> Self {
         match reported {
             _ if map.deleted.is_some() => Self::Leaving,
-            Some(State::Applied) => Self::Applied,
-            Some(State::SetupFailed) => Self::Failed,
-            Some(State::Running | State::BeforeDeletion) | None => Self::Running,
+            Some(BundleProgress::Applied) => Self::Applied,
+            Some(BundleProgress::SetupFailed) => Self::Failed,
+            Some(BundleProgress::Running | BundleProgress::BeforeDeletion) | None => Self::Running,
         }
     }
 }

@@ -2,7 +2,7 @@
 //! so that is not here. The function binds the calls on the hubs to the namespace of each claim.
 
 use testplatform_apis::{
-    byoc::{ON_THE_HUB, REQUEST},
+    byoc::{HUB_SECRET_NAMES, REQUEST},
     claim::{COMPOSITE_PLURAL, GROUP},
     test_cluster,
 };
@@ -36,5 +36,5 @@ pub const CARRY_GRANTS: &[Grant] = &[
 pub const ON_HUB: [(&str, &[&str], &[&str]); 3] = [
     ("configmaps", &[REQUEST], &["get", "patch"]),
     ("secrets", &[], &["create"]),
-    ("secrets", &ON_THE_HUB, &["update", "delete"]),
+    ("secrets", &HUB_SECRET_NAMES, &["update", "delete"]),
 ];

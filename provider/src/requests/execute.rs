@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, api::Patch};
 use serde_json::{Map, Value, json};
-use testplatform_apis::bundle::Report;
+use testplatform_apis::bundle::BundleReport;
 
 use super::RequestKeys;
 use crate::{
@@ -17,7 +17,7 @@ impl RequestKeys {
         &self,
         maps: &Api<ConfigMap>,
         map: &ConfigMap,
-        report: &Report,
+        report: &BundleReport,
         beside: impl IntoIterator<Item = (&'static str, Value)>,
         hold: bool,
     ) -> Result<(), Cause> {

@@ -14,7 +14,7 @@ use kube::{
     runtime::watcher,
 };
 use testplatform_apis::{
-    byoc::{ON_THE_HUB, REQUEST, Report},
+    byoc::{HUB_SECRET_NAMES, REQUEST, SecretSyncReport},
     names::ours,
 };
 use tokio::{
@@ -213,7 +213,7 @@ impl SecretSyncController {
             return Err(Cause::new(Reason::Foreign, FOREIGN));
         }
         if order.over {
-            for name in ON_THE_HUB {
+            for name in HUB_SECRET_NAMES {
                 if execute::remove_copy(&client, namespace, name).await? {
                     self.metrics.count_secret_action(SecretAction::Removed);
                 }
@@ -223,12 +223,13 @@ impl SecretSyncController {
             return Ok((SecretSyncState::Removed, Action::AwaitChange));
         }
         let note = map.metadata.annotations.as_ref().and_then(|notes| notes.get(ours::BYOC_REPORT));
-        let before = note.and_then(|note| Report::read(note));
+        let before = note.and_then(|note| SecretSyncReport::from_annotation(note));
         let parcels = match order.requested_copies(&data) {
             Ok(parcels) => parcels,
             Err(why) => {
                 let carried = before.is_some_and(|before| before.carried);
-                let report = Report { carried, refused: Some(why.clone()), ..Report::default() };
+                let report =
+                    SecretSyncReport { carried, refused: Some(why.clone()), ..SecretSyncReport::default() };
                 write_report(&maps, &map, key, &report).await?;
                 return Err(Cause::new(Reason::Foreign, why));
             }
@@ -288,9 +289,9 @@ async fn write_report(
     maps: &Api<ConfigMap>,
     map: &ConfigMap,
     key: &str,
-    report: &Report,
+    report: &SecretSyncReport,
 ) -> Result<(), Cause> {
-    let text = report.write().map_err(|_| Cause::new(Reason::Bug, "a report cannot be written"))?;
+    let text = report.to_annotation().map_err(|_| Cause::new(Reason::Bug, "a report cannot be written"))?;
     if write_annotations(maps, &map.metadata, [(ours::BYOC_REPORT, Some(text))]).await? {
         tracing::info!(claim = key, carried = report.carried, secrets = ?report.secrets, refused = report.refused, "told");
     }

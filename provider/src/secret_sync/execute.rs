@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::{Api, Client, api::DeleteParams};
-use testplatform_apis::byoc::{LABEL, Parcel};
+use testplatform_apis::byoc::{LABEL, SecretCopy};
 
 use super::{contents::validate_keys, plan::SecretState};
 use crate::{
@@ -22,7 +22,7 @@ pub(super) type Content = BTreeMap<String, ByteString>;
 /// Reads one Secret by its name.
 pub(super) async fn read_secret(
     secrets: &Api<Secret>,
-    parcel: &Parcel,
+    parcel: &SecretCopy,
 ) -> Result<(SecretState, Content), Cause> {
     let none = |found| Ok((found, Content::new()));
     let secret = match lookup::get_opt(secrets, &parcel.from).await {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use testplatform_apis::{
-    byoc::{self, COMPOSITE, Fate, PARCELS, Parcel, Report, TENANT},
+    byoc::{self, COMPOSITE, PARCELS, SecretCopy, SecretSyncReport, SecretSyncResult, TENANT},
     condition::ConditionType,
     phase::Phase,
 };
@@ -26,7 +26,7 @@ pub struct SyncRequest {
     /// Its namespace there. None: not known yet.
     pub namespace: Option<String>,
     /// Secrets that its own spec names: nothing else is copied, whatever the hub requests.
-    pub brings: Vec<Parcel>,
+    pub brings: Vec<SecretCopy>,
     /// Whether nothing is left of its cluster.
     pub over: bool,
 }
@@ -50,7 +50,7 @@ impl SyncRequest {
             tenant: tenant.to_owned(),
             hub: text(&status["hub"]["name"]),
             namespace: text(&status["backend"]["namespace"]),
-            brings: byoc::parcels(&spec["byoc"]),
+            brings: byoc::list_secret_copies(&spec["byoc"]),
             over: completed && (is(Phase::Deprovisioned) || is(Phase::Failed)),
         })
     }
@@ -65,12 +65,12 @@ impl SyncRequest {
     ///
     /// # Errors
     /// If it is another claim's, or none of ours, or asks for anything that the composite itself does not bring: in a sentence.
-    pub fn requested_copies(&self, data: &BTreeMap<String, String>) -> Result<Vec<Parcel>, String> {
+    pub fn requested_copies(&self, data: &BTreeMap<String, String>) -> Result<Vec<SecretCopy>, String> {
         if !self.owns(data) {
             return Err(FOREIGN.to_owned());
         }
         let text = data.get(PARCELS).map(String::as_str).unwrap_or_default();
-        let parcels: Vec<Parcel> =
+        let parcels: Vec<SecretCopy> =
             serde_json::from_str(text).map_err(|_| "what is to be carried cannot be read".to_owned())?;
         let fields: BTreeSet<&str> = parcels.iter().map(|parcel| parcel.field.as_str()).collect();
         if fields.len() != parcels.len() || !parcels.iter().all(|parcel| self.brings.contains(parcel)) {
@@ -99,7 +99,7 @@ pub struct SyncPlan {
     /// Secrets to write, by the field that names them.
     pub write: Vec<String>,
     /// Report after the writes.
-    pub report: Report,
+    pub report: SecretSyncReport,
 }
 
 impl SyncPlan {
@@ -116,26 +116,26 @@ impl SyncPlan {
 
 /// Plans the sync. `found` and `written` are by field; `written` holds the last written revision of each, as far as it is remembered.
 pub fn plan(
-    parcels: &[Parcel],
+    parcels: &[SecretCopy],
     found: &BTreeMap<String, SecretState>,
     written: &BTreeMap<String, String>,
-    before: Option<&Report>,
+    before: Option<&SecretSyncReport>,
 ) -> SyncPlan {
-    let mut step = SyncPlan { write: vec![], report: Report::default() };
-    for Parcel { field, .. } in parcels {
+    let mut step = SyncPlan { write: vec![], report: SecretSyncReport::default() };
+    for SecretCopy { field, .. } in parcels {
         let fate = match found.get(field) {
             Some(SecretState::Whole(revision)) => {
                 if written.get(field) != Some(revision) {
                     step.write.push(field.clone());
                 }
-                Fate::Carried
+                SecretSyncResult::Carried
             }
             Some(SecretState::Unfit(words)) => {
                 step.report.words.insert(field.clone(), words.clone());
-                Fate::KeyMissing
+                SecretSyncResult::KeyMissing
             }
-            Some(SecretState::Forbidden) => Fate::Forbidden,
-            Some(SecretState::Absent) | None => Fate::NotFound,
+            Some(SecretState::Forbidden) => SecretSyncResult::Forbidden,
+            Some(SecretState::Absent) | None => SecretSyncResult::NotFound,
         };
         step.report.secrets.insert(field.clone(), fate);
     }

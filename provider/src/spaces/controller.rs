@@ -156,7 +156,7 @@ impl SpaceController {
         let now = (self.now)();
         let standing =
             if published == Published::Absent { SpaceState::Waiting } else { SpaceState::Published };
-        match plan(Some(space), &published, &origin, self.config.token_lifetime.get(), now) {
+        match plan(Some(space), &published, &origin, self.config.token_lifetime.as_signed(), now) {
             SpacePlan::Nothing => Ok(None),
             SpacePlan::Issue => {
                 let site = PublicApiServer { server, certificates: &certificates, origin };

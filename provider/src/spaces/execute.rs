@@ -44,7 +44,7 @@ pub(super) async fn issue(
     let accounts: Api<ServiceAccount> = Api::namespaced(vault.client(), name);
     let request = TokenRequest {
         spec: Some(TokenRequestSpec {
-            expiration_seconds: Some(config.token_lifetime.get().as_secs()),
+            expiration_seconds: Some(config.token_lifetime.as_signed().as_secs()),
             ..TokenRequestSpec::default()
         }),
         ..TokenRequest::default()

@@ -12,7 +12,7 @@ use provider_testplatform::{
     },
 };
 use serde_json::{Value, json};
-use testplatform_apis::byoc::{Fate, Parcel, Report, parcels};
+use testplatform_apis::byoc::{SecretCopy, SecretSyncReport, SecretSyncResult, list_secret_copies};
 
 fn byoc() -> Value {
     json!({
@@ -38,8 +38,8 @@ fn data(tenant: &str, name: &str, parcels: &Value) -> BTreeMap<String, String> {
     texts.map(|(key, text)| (key.to_owned(), text)).into()
 }
 
-fn asked() -> Vec<Parcel> {
-    parcels(&byoc())
+fn asked() -> Vec<SecretCopy> {
+    list_secret_copies(&byoc())
 }
 
 #[test]
@@ -153,9 +153,9 @@ fn what_may_not_be_carried_is_said_in_words() {
     assert_eq!(step.write, ["pullSecretRef"]);
     assert!(!step.report.carried);
     assert_eq!(step.sync_state(), SecretSyncState::Incomplete);
-    assert_eq!(step.report.secrets["credentialsSecretRef"], Fate::KeyMissing);
+    assert_eq!(step.report.secrets["credentialsSecretRef"], SecretSyncResult::KeyMissing);
     assert_eq!(step.report.words["credentialsSecretRef"], "cannot be carried: key x is y");
-    assert_eq!(Report::read(&step.report.write().unwrap()), Some(step.report));
+    assert_eq!(SecretSyncReport::from_annotation(&step.report.to_annotation().unwrap()), Some(step.report));
 }
 
 #[test]
@@ -168,7 +168,9 @@ fn it_is_carried_once_and_again_when_it_changes() {
     };
     let first = plan(&asked(), &found("u/1"), &BTreeMap::new(), None);
     assert_eq!(first.write, ["credentialsSecretRef", "pullSecretRef"]);
-    assert!(first.report.carried && first.report.secrets.values().all(|fate| *fate == Fate::Carried));
+    assert!(
+        first.report.carried && first.report.secrets.values().all(|fate| *fate == SecretSyncResult::Carried)
+    );
     let written: BTreeMap<String, String> =
         first.write.iter().map(|field| (field.clone(), "u/1".to_owned())).collect();
     let before = Some(&first.report);
@@ -179,7 +181,7 @@ fn it_is_carried_once_and_again_when_it_changes() {
     let gone = plan(&asked(), &BTreeMap::new(), &written, before);
     assert_eq!(gone.sync_state(), SecretSyncState::Outdated, "the hub has it as it was");
     // A report is read back as it was written.
-    assert_eq!(Report::read(&first.report.write().unwrap()), Some(first.report));
+    assert_eq!(SecretSyncReport::from_annotation(&first.report.to_annotation().unwrap()), Some(first.report));
 }
 
 fn state() -> impl Strategy<Value = Option<SecretState>> {
@@ -196,7 +198,7 @@ proptest! {
     /// Whatever is found, in whatever order: only what is whole is written, all of it was before anything counts as carried, and that stays.
     #[test]
     fn only_what_is_whole_goes_and_what_is_carried_stays(rounds in prop::collection::vec((state(), state(), any::<bool>()), 1..12)) {
-        let (mut written, mut report) = (BTreeMap::<String, String>::new(), None::<Report>);
+        let (mut written, mut report) = (BTreeMap::<String, String>::new(), None::<SecretSyncReport>);
         let mut there = std::collections::BTreeSet::new();
         for (aws, config, restart) in rounds {
             if restart {
@@ -216,7 +218,7 @@ proptest! {
             prop_assert!(!step.report.carried || there.len() == 2);
             prop_assert_eq!(step.report.secrets.len(), 2);
             for (field, fate) in &step.report.secrets {
-                prop_assert_eq!(*fate == Fate::Carried, matches!(found.get(field), Some(SecretState::Whole(_))));
+                prop_assert_eq!(*fate == SecretSyncResult::Carried, matches!(found.get(field), Some(SecretState::Whole(_))));
             }
             report = Some(step.report);
         }

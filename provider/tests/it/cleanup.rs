@@ -10,7 +10,7 @@ use provider_testplatform::cleanup::{
     plan::{Claim, CleanupPlan, Fate, MOST_RUNS, Remark, Run, plan},
 };
 use serde_json::{Value, json};
-use testplatform_apis::{cleanup::note, duration::GoDuration};
+use testplatform_apis::{cleanup::format_since, duration::GoDuration};
 
 /// The note of a claim whose run goes on.
 const OWNED: &str = "PipelineRun/p/uid-p";
@@ -147,8 +147,8 @@ fn all_runs_have_to_be_over() {
 fn what_cannot_be_computed_again_is_remembered_by_the_note() {
     let mut claim = claim();
     let gone = [Fate::Gone, Fate::Over(Some(at("11:00:00")))];
-    assert_eq!(plan(&claim, &gone, at("12:00:00")).note, Some(Some(note(at("12:00:00")))));
-    claim.note = Some(note(at("12:00:00")));
+    assert_eq!(plan(&claim, &gone, at("12:00:00")).note, Some(Some(format_since(at("12:00:00")))));
+    claim.note = Some(format_since(at("12:00:00")));
     let step = plan(&claim, &gone, at("12:20:00"));
     assert_eq!((step.note, step.due), (None, Some(at("12:30:00"))));
     // What is no time, or none that has been, is no witness.
@@ -156,7 +156,11 @@ fn what_cannot_be_computed_again_is_remembered_by_the_note() {
         ["2026-03-02T13:00:00Z", "yesterday", "2026-03-02T12:00:00+00:00", "2026-03-02T11:00:00.5Z", ""]
     {
         claim.note = Some(wrong.into());
-        assert_eq!(plan(&claim, &gone, at("12:20:00")).note, Some(Some(note(at("12:20:00")))), "{wrong}");
+        assert_eq!(
+            plan(&claim, &gone, at("12:20:00")).note,
+            Some(Some(format_since(at("12:20:00")))),
+            "{wrong}"
+        );
     }
 }
 
@@ -166,7 +170,7 @@ fn a_run_that_went_with_its_reference_is_remembered() {
     let mut left = Claim { runs: vec![], note: Some(OWNED.into()), ..claim() };
     assert_eq!(left.runs_to_read(), claim().runs);
     let step = plan(&left, &[Fate::Gone], at("12:00:00"));
-    assert_eq!((step.note, step.due), (Some(Some(note(at("12:00:00")))), Some(at("12:30:00"))));
+    assert_eq!((step.note, step.due), (Some(Some(format_since(at("12:00:00")))), Some(at("12:30:00"))));
     // From one that is still there somebody has taken the claim away.
     for fate in [Fate::Runs, Fate::Over(Some(at("11:00:00")))] {
         let step = plan(&left, &[fate], at("12:00:00"));
@@ -196,12 +200,12 @@ fn a_run_that_went_with_its_reference_is_remembered() {
 #[test]
 fn a_note_that_is_not_so_is_taken_away() {
     let mut claim = claim();
-    claim.note = Some(note(at("11:00:00")));
+    claim.note = Some(format_since(at("11:00:00")));
     let step = plan(&claim, &[Fate::Runs], at("12:00:00"));
     assert_eq!((step.note, step.tear_down), (Some(Some(OWNED.into())), false));
     // An earlier one than Tekton says is put right, and nothing is torn down by it.
     let step = plan(&claim, &[Fate::Over(Some(at("11:50:00")))], at("12:00:00"));
-    assert_eq!((step.note, step.tear_down), (Some(Some(note(at("11:50:00")))), false));
+    assert_eq!((step.note, step.tear_down), (Some(Some(format_since(at("11:50:00")))), false));
 }
 
 #[test]
@@ -216,7 +220,7 @@ fn failed_counts_whatever_the_runs_do() {
     assert_eq!(plan(&claim, &[Fate::Runs], at("12:10:00")).due, Some(at("12:30:00")));
     // Where the status does not say when, it is when that was seen.
     claim.failed = Some(None);
-    claim.note = Some(note(at("12:00:00")));
+    claim.note = Some(format_since(at("12:00:00")));
     assert!(plan(&claim, &[Fate::Runs], at("12:30:00")).tear_down);
     claim.note = None;
     claim.runs.clear();
@@ -229,7 +233,7 @@ fn nothing_is_done_without_the_right_to_read_or_against_a_no() {
     let step = plan(&claim(), &[over.clone(), Fate::Forbidden], at("14:00:00"));
     let forbidden = CleanupPlan { remark: Some(Remark::Forbidden), follow: true, ..CleanupPlan::default() };
     assert_eq!(step, CleanupPlan { note: Some(Some(OWNED.into())), ..forbidden });
-    let noted = Claim { note: Some(note(at("12:00:00"))), ..claim() };
+    let noted = Claim { note: Some(format_since(at("12:00:00"))), ..claim() };
     let step = plan(&noted, &[Fate::Forbidden], at("14:00:00"));
     let remembers = format!("{OWNED},since/2026-03-02T12:00:00Z");
     assert_eq!(step.note, Some(Some(remembers)), "nothing is planned then");
@@ -253,7 +257,7 @@ fn nothing_is_done_without_the_right_to_read_or_against_a_no() {
 /// One run went long after the other was over, and its reference with it; then the right to read went, and came back.
 #[test]
 fn when_a_run_went_is_remembered_without_the_right_to_read() {
-    let noted = Claim { note: Some(note(at("12:50:00"))), ..claim() };
+    let noted = Claim { note: Some(format_since(at("12:50:00"))), ..claim() };
     let off = plan(&noted, &[Fate::Forbidden], at("12:51:00"));
     let mut claim = Claim { note: off.note.unwrap(), ..noted };
     assert_eq!(plan(&claim, &[Fate::Forbidden], at("12:52:00")).note, None, "the same stays");

@@ -70,14 +70,14 @@ fn what_was_not_counted_is_left_out_and_what_is_not_served_is_a_problem() {
     let mut world = world(3);
     world.backends.insert(Backend::ClusterApi, BackendState::NotServed("it serves no clusters".into()));
     let facts = told(&world);
-    let capi = facts.backend(Backend::ClusterApi).unwrap();
+    let capi = facts.backend_facts(Backend::ClusterApi).unwrap();
     assert_eq!((capi.clusters, capi.problem.as_deref()), (Some(0), Some("it serves no clusters")));
     // What is not there does not hide how many there are of the rest.
-    assert_eq!(facts.load(), Some(3));
+    assert_eq!(facts.cluster_count(), Some(3));
     world.backends.insert(Backend::Osac, BackendState::Unknown);
     let facts = told(&world);
-    assert_eq!(facts.backend(Backend::Osac), Some(&BackendFacts::default()));
-    assert_eq!(facts.load(), None);
+    assert_eq!(facts.backend_facts(Backend::Osac), Some(&BackendFacts::default()));
+    assert_eq!(facts.cluster_count(), None);
 }
 
 #[rstest]
@@ -134,7 +134,7 @@ proptest! {
             }
             let known = known.as_ref().unwrap();
             prop_assert!(at.duration_since(last.unwrap()) <= SignedDuration::from_mins(5));
-            let behind = known.load() != Some(count);
+            let behind = known.cluster_count() != Some(count);
             prop_assert!(!behind || at.duration_since(last.unwrap()) < SOONEST);
             prop_assert!(step.requeue <= period && step.requeue > Duration::ZERO);
             at += step.requeue;

@@ -142,7 +142,7 @@ impl Played {
             return Ok(self.hub.merge_status(&place(claim), &lifetime).await?);
         }
         let since: jiff::Timestamp = since["lastTransitionTime"].as_str().context("no time")?.parse()?;
-        if since.checked_add(lifetime.get())? <= now() {
+        if since.checked_add(lifetime.as_signed())? <= now() {
             self.hub.delete(&place(claim)).await?;
         }
         Ok(())

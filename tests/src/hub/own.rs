@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use serde_json::{Value, json};
 use testplatform_apis::{
-    hub::{Facts, Known, Mirror, known},
+    hub::{Facts, Known, Mirror, known_facts},
     names::hub::{HUB, SCHEDULABLE},
 };
 
@@ -122,7 +122,7 @@ impl<'t> OwnHubs<'t> {
     /// What a mirror of a hub tells.
     pub fn told(&self, hub: &str, mirror: &Value) -> Option<Facts> {
         let mirror: Mirror = serde_json::from_value(mirror.clone()).ok()?;
-        match known(&self.name(hub), [&mirror], actors::now()) {
+        match known_facts(&self.name(hub), [&mirror], actors::now()) {
             Known::Facts(facts) => Some(*facts),
             Known::Unknown(_) => None,
         }

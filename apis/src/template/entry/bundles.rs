@@ -1,5 +1,4 @@
-//! What an entry makes on the hub before its clusters, sets up inside them, and does in them before they go: as it is written, what is wrong
-//! with it, and what of it a claim gets.
+//! Bundles of an entry, for the hub before its clusters and for inside them: their document, its errors, and the bundles that a claim gets.
 
 mod flaws;
 
@@ -9,10 +8,10 @@ use serde_json::{Map, Value};
 
 use crate::bundle::{self, TIMEOUT};
 use crate::duration::GoDuration;
-use crate::template::parameter::same;
+use crate::template::parameter::is_same_value;
 
 pub use flaws::BUNDLES;
-pub(super) use flaws::{any, choosing, flaws};
+pub(super) use flaws::{choosing_parameters, find_flaws, has_bundles};
 
 /// Manifests that belong together.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -61,24 +60,24 @@ pub struct When {
 }
 
 impl When {
-    fn values(&self) -> impl Iterator<Item = &Value> {
+    fn allowed_values(&self) -> impl Iterator<Item = &Value> {
         self.equals.iter().chain(&self.among)
     }
 }
 
 impl BundleDocument {
-    /// Whether a claim gets it. `parameters`: those with a value.
-    pub fn is_meant_by(&self, parameters: &[(String, Value)]) -> bool {
+    /// Whether a claim gets the bundle. `parameters`: those with a value.
+    pub fn is_selected_by(&self, parameters: &[(String, Value)]) -> bool {
         let Some(when) = &self.when else { return true };
         let value = parameters.iter().find(|(name, _)| *name == when.parameter);
-        value.is_some_and(|(_, value)| when.values().any(|wanted| same(wanted, value)))
+        value.is_some_and(|(_, value)| when.allowed_values().any(|wanted| is_same_value(wanted, value)))
     }
 
-    /// As it is for one cluster. `words`: what stands for what.
-    pub fn made(&self, words: &[(&str, &str)]) -> bundle::Bundle {
+    /// Builds the bundle for one cluster. `words`: placeholders and their values.
+    pub fn to_bundle(&self, words: &[(&str, &str)]) -> bundle::Bundle {
         let manifest = |manifest: &ManifestDocument| {
             let mut object = Value::Object(manifest.object.clone());
-            fill(&mut object, words);
+            fill_placeholders(&mut object, words);
             bundle::Manifest { object, ready: manifest.ready.clone() }
         };
         bundle::Bundle {
@@ -89,18 +88,18 @@ impl BundleDocument {
     }
 }
 
-/// Puts in what the words stand for: in texts alone, never in keys, and never as anything but text.
-pub fn fill(value: &mut Value, words: &[(&str, &str)]) {
+/// Replaces placeholders: only in strings, never in keys, and always as text.
+pub fn fill_placeholders(value: &mut Value, words: &[(&str, &str)]) {
     match value {
-        Value::String(text) if text.contains('{') => *text = filled(text, words),
-        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, words)),
-        Value::Object(members) => members.values_mut().for_each(|member| fill(member, words)),
+        Value::String(text) if text.contains('{') => *text = fill_text(text, words),
+        Value::Array(items) => items.iter_mut().for_each(|item| fill_placeholders(item, words)),
+        Value::Object(members) => members.values_mut().for_each(|member| fill_placeholders(member, words)),
         Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
 /// A word in braces of its own. `${name}` is a shell's and `{{name}}` a template's: both stay.
-fn filled(text: &str, words: &[(&str, &str)]) -> String {
+fn fill_text(text: &str, words: &[(&str, &str)]) -> String {
     let mut made = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('{') {
@@ -141,10 +140,10 @@ mod tests {
             ("{name}}", "{name}}"),
             ("é{name}é", "édemoé"),
         ] {
-            assert_eq!(filled(text, &words), meant);
+            assert_eq!(fill_text(text, &words), meant);
         }
         let mut value = json!({ "{name}": ["{name}", 1, { "x": "{tenant}\"" }] });
-        fill(&mut value, &words);
+        fill_placeholders(&mut value, &words);
         assert_eq!(value, json!({ "{name}": ["demo", 1, { "x": "team-{name}\"" }] }));
     }
 }

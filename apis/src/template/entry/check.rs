@@ -8,79 +8,82 @@ use serde_json::Value;
 use super::bundles;
 use super::groups;
 use super::releases::{self, Needs};
-use super::{Class, ClassDocument, Document, Entry, Flaw, Kit, Made, NetworkField, Parameter, Release};
+use super::{Class, ClassDocument, Document, Entry, EntryFlaw, Kit, Made, NetworkField, Parameter, Release};
 use crate::json;
 use crate::names::ObjectName;
 use crate::template::Backend;
 use crate::template::companions::MAX_PARAMETERS;
-use crate::template::kind::{Kind, NetworkVariables};
-use crate::template::parameter::{Rule, under};
-use crate::{duration::GoDuration, gather};
+use crate::template::kind::{BackendDefinition, NetworkVariables};
+use crate::template::parameter::{Rule, join_path};
+use crate::{collect, duration::GoDuration};
 
-/// What is wrong is added, each with its path.
-pub(super) struct Flaws<'a>(&'a mut Vec<Flaw>);
+/// Collects errors, each with its path.
+pub(super) struct Flaws<'a>(&'a mut Vec<EntryFlaw>);
 
 impl Flaws<'_> {
-    /// What cannot be read is not said to be missing as well.
-    pub(super) fn add(&mut self, path: &str, sentence: impl Into<String>) {
+    /// Adds an error, unless one for the same path is known: an unreadable member is not also reported as missing.
+    pub(super) fn add_flaw(&mut self, path: &str, sentence: impl Into<String>) {
         let path = format!("data.{path}");
-        let within = |flaw: &Flaw| {
+        let within = |flaw: &EntryFlaw| {
             flaw.path.starts_with(&path)
                 && !flaw.path[path.len()..].starts_with(|c: char| c.is_alphanumeric())
         };
         if !self.0.iter().any(within) {
-            self.0.push(Flaw { path, sentence: sentence.into() });
+            self.0.push(EntryFlaw { path, sentence: sentence.into() });
         }
     }
 }
 
 /// The entry, if it could be made; it may be used only if nothing is wrong.
-pub(super) fn entry(name: &str, document: Document, flaws: &mut Vec<Flaw>) -> Option<Entry> {
+pub(super) fn check_entry(name: &str, document: Document, flaws: &mut Vec<EntryFlaw>) -> Option<Entry> {
     let mut flaws = Flaws(flaws);
     if ObjectName::try_from(name).is_err() {
         let sentence = "is no name of a template: an RFC 1123 subdomain of at most 253 characters";
-        flaws.0.push(Flaw { path: "metadata.name".into(), sentence: sentence.into() });
+        flaws.0.push(EntryFlaw { path: "metadata.name".into(), sentence: sentence.into() });
     }
     if document.allowed_tenants.is_none() {
-        flaws.add("allowedTenants", "is missing: say which namespaces may use it, \"*\" for all");
+        flaws.add_flaw("allowedTenants", "is missing: say which namespaces may use it, \"*\" for all");
     }
     if document.backend_ref.is_none() {
-        flaws.add("backendRef", "is missing: say where the clusters come from, in the words of the backend");
+        flaws.add_flaw(
+            "backendRef",
+            "is missing: say where the clusters come from, in the words of the backend",
+        );
     }
     if document.upgrades_from.iter().any(|from| from == name) {
-        flaws.add("upgradesFrom", "names the entry itself");
+        flaws.add_flaw("upgradesFrom", "names the entry itself");
     }
-    spans(&document, &mut flaws);
-    bundles::flaws(&document, &mut flaws);
+    check_spans(&document, &mut flaws);
+    bundles::find_flaws(&document, &mut flaws);
     let Some(backend) = document.backend else {
         let known = Backend::ALL.map(Backend::as_str).join(", ");
-        flaws.add("backend", format!("is missing: one of {known}"));
+        flaws.add_flaw("backend", format!("is missing: one of {known}"));
         return None;
     };
     if !document.upgrades_from.is_empty() && !backend.capabilities().moves {
-        flaws.add(
+        flaws.add_flaw(
             "upgradesFrom",
             format!("is for others: {backend} cannot bring a cluster to another template"),
         );
     }
     if document.observes.is_some() && backend != Backend::Caas {
-        flaws.add("observes", format!("is for caas: {backend} tells by itself how a cluster does"));
+        flaws.add_flaw("observes", format!("is for caas: {backend} tells by itself how a cluster does"));
     }
     if document.bring_your_own.is_some() {
-        brings(&document, backend, &mut flaws);
+        check_bring_your_own(&document, backend, &mut flaws);
     }
     let mut releases = Vec::new();
     let made = match backend {
-        Backend::HyperShift => kit(&document, &mut releases, &mut flaws).map(Made::HyperShift),
-        Backend::ClusterApi => kit(&document, &mut releases, &mut flaws).map(Made::ClusterApi),
-        Backend::Caas => kit(&document, &mut releases, &mut flaws).map(Made::Caas),
-        Backend::Osac => kit(&document, &mut releases, &mut flaws).map(Made::Osac),
+        Backend::HyperShift => check_kit(&document, &mut releases, &mut flaws).map(Made::HyperShift),
+        Backend::ClusterApi => check_kit(&document, &mut releases, &mut flaws).map(Made::ClusterApi),
+        Backend::Caas => check_kit(&document, &mut releases, &mut flaws).map(Made::Caas),
+        Backend::Osac => check_kit(&document, &mut releases, &mut flaws).map(Made::Osac),
     };
     Some(Entry { name: name.to_owned(), made: made?, document, releases })
 }
 
 /// Whether claims can bring their own credentials to clusters of a backend at all, and to this entry's.
-fn brings(document: &Document, backend: Backend, flaws: &mut Flaws<'_>) {
+fn check_bring_your_own(document: &Document, backend: Backend, flaws: &mut Flaws<'_>) {
     let why = match backend {
         Backend::HyperShift => None,
         Backend::ClusterApi => {
@@ -90,18 +93,18 @@ fn brings(document: &Document, backend: Backend, flaws: &mut Flaws<'_>) {
         Backend::Osac => Some("it takes them as plain text in its orders alone"),
     };
     if let Some(why) = why {
-        flaws.add(
+        flaws.add_flaw(
             "bringYourOwn",
             format!("is for hypershift: {backend} takes no Secrets of claims, since {why}"),
         );
     }
-    if bundles::any(document) {
+    if bundles::has_bundles(document) {
         let words = "cannot stand beside prerequisites, preCreate, postInstall and preDelete: nobody applies bundles in the namespaces of claims";
-        flaws.add("bringYourOwn", words);
+        flaws.add_flaw("bringYourOwn", words);
     }
 }
 
-fn spans(document: &Document, flaws: &mut Flaws<'_>) {
+fn check_spans(document: &Document, flaws: &mut Flaws<'_>) {
     let minute = GoDuration::from_mins(1);
     for (path, span) in [
         ("defaultLifetime", document.default_lifetime),
@@ -110,25 +113,29 @@ fn spans(document: &Document, flaws: &mut Flaws<'_>) {
         ("timeouts.teardown", document.timeouts.teardown),
     ] {
         if span.is_some_and(|span| span < minute) {
-            flaws.add(path, "must be at least 1m");
+            flaws.add_flaw(path, "must be at least 1m");
         }
     }
     if document.default_lifetime.zip(document.max_lifetime).is_some_and(|(own, most)| own > most) {
-        flaws.add("defaultLifetime", "is above maxLifetime");
+        flaws.add_flaw("defaultLifetime", "is above maxLifetime");
     }
 }
 
-fn kit<K: Kind>(document: &Document, releases: &mut Vec<Release>, flaws: &mut Flaws<'_>) -> Option<Kit<K>> {
+fn check_kit<K: BackendDefinition>(
+    document: &Document,
+    releases: &mut Vec<Release>,
+    flaws: &mut Flaws<'_>,
+) -> Option<Kit<K>> {
     let reference = Value::Object(document.backend_ref.clone()?);
-    let base: K = match json::read(reference) {
+    let base: K = match json::read_value(reference) {
         Ok(base) => base,
         Err(error) => {
-            flaws.add("backendRef", error.to_string());
+            flaws.add_flaw("backendRef", error.to_string());
             return None;
         }
     };
-    for (member, sentence) in base.flaws() {
-        flaws.add(&format!("backendRef.{member}"), sentence);
+    for (member, sentence) in base.find_flaws() {
+        flaws.add_flaw(&format!("backendRef.{member}"), sentence);
     }
     let needs = Needs {
         backend: K::BACKEND,
@@ -136,49 +143,51 @@ fn kit<K: Kind>(document: &Document, releases: &mut Vec<Release>, flaws: &mut Fl
         image: base.needs_image(),
         takes_versions: base.takes_versions(),
     };
-    *releases = releases::releases(document, needs, flaws);
-    let classes = classes(document, &base, flaws);
-    let choosing = bundles::choosing(document);
-    let mut parameters =
-        parameters("parameters", &document.parameters, &choosing, flaws, |words| base.target(words));
-    // What was chosen once is there: it does not go with a value.
+    *releases = releases::check_releases(document, needs, flaws);
+    let classes = check_classes(document, &base, flaws);
+    let choosing = bundles::choosing_parameters(document);
+    let mut parameters = check_parameters("parameters", &document.parameters, &choosing, flaws, |words| {
+        base.parse_target(words)
+    });
+    // A chosen bundle stays: it does not go away with a value.
     for (_, parameter) in parameters.iter_mut().filter(|(name, _)| choosing.contains(name.as_str())) {
         parameter.rule.immutable = true;
     }
-    for (name, _) in document.parameters.iter().filter(|(_, rule)| !base.takes(rule.type_)) {
+    for (name, _) in document.parameters.iter().filter(|(_, rule)| !base.takes_type(rule.type_)) {
         let sentence = format!("must be string, integer, number or boolean: {} takes no other", K::BACKEND);
-        flaws.add(&format!("{}.type", under("parameters", name)), sentence);
+        flaws.add_flaw(&format!("{}.type", join_path("parameters", name)), sentence);
     }
     let none = BTreeSet::new();
     let node_target = |words: &str| base.node_target(words);
-    let of_nodes = self::parameters("nodeParameters", &document.node_parameters, &none, flaws, node_target);
+    let of_nodes =
+        self::check_parameters("nodeParameters", &document.node_parameters, &none, flaws, node_target);
     let overlay = document.overlay.clone().unwrap_or_default();
     let targets: Vec<&K::Target> =
         parameters.values().chain(of_nodes.values()).filter_map(|p| p.target.as_ref()).collect();
     for (member, sentence) in
         document.overlay.iter().flat_map(|overlay| base.overlay_flaws(overlay, &targets))
     {
-        flaws.add(&format!("overlay{member}"), sentence);
+        flaws.add_flaw(&format!("overlay{member}"), sentence);
     }
     if document.bring_your_own.is_some() {
         for (member, sentence) in base.brought_flaws(&overlay, &targets) {
-            flaws.add(&member, sentence);
+            flaws.add_flaw(&member, sentence);
         }
     }
-    limits(document, K::BACKEND, &base.networks(), flaws);
+    check_limits(document, K::BACKEND, &base.network_variables(), flaws);
     let to_zero = |class: &str| classes.get(class).map(|class| class.scale_to_zero);
-    groups::flaws(document, K::BACKEND, &to_zero, flaws);
+    groups::find_flaws(document, K::BACKEND, &to_zero, flaws);
     Some(Kit { base, classes, parameters, node_parameters: of_nodes, overlay })
 }
 
-fn classes<K: Kind>(
+fn check_classes<K: BackendDefinition>(
     document: &Document,
     base: &K,
     flaws: &mut Flaws<'_>,
 ) -> BTreeMap<String, Class<K::Machine>> {
     let mut found = BTreeMap::new();
     each_class(document, K::BACKEND, flaws, &mut |name, class| {
-        let machine: K::Machine = read(&class.machine)?;
+        let machine: K::Machine = read_members(&class.machine)?;
         match base.machine_flaw(&machine) {
             Some(flaw) => return Err(flaw),
             None => found.insert(name.to_owned(), Class { machine, scale_to_zero: class.scale_to_zero }),
@@ -196,26 +205,26 @@ fn each_class(
     take: &mut dyn FnMut(&str, &ClassDocument) -> Result<(), String>,
 ) {
     for (name, class) in &document.allowed_node_classes {
-        let path = under("allowedNodeClasses", name);
+        let path = join_path("allowedNodeClasses", name);
         if name.is_empty() || name.len() > 63 {
-            flaws.add(&path, "has no name of 1 to 63 characters");
+            flaws.add_flaw(&path, "has no name of 1 to 63 characters");
         }
         if !backend.capabilities().node_groups {
-            flaws.add("allowedNodeClasses", format!("{backend} has no node groups"));
+            flaws.add_flaw("allowedNodeClasses", format!("{backend} has no node groups"));
             continue;
         }
         if let Err(sentence) = take(name, class) {
-            flaws.add(&format!("{path}.machine"), sentence);
+            flaws.add_flaw(&format!("{path}.machine"), sentence);
         }
     }
 }
 
-fn read<T: DeserializeOwned>(members: &serde_json::Map<String, Value>) -> Result<T, String> {
-    json::read(Value::Object(members.clone())).map_err(|e| e.to_string())
+fn read_members<T: DeserializeOwned>(members: &serde_json::Map<String, Value>) -> Result<T, String> {
+    json::read_value(Value::Object(members.clone())).map_err(|e| e.to_string())
 }
 
 /// `choosing`: those that need nowhere to go, because they choose something.
-fn parameters<T>(
+fn check_parameters<T>(
     member: &str,
     rules: &BTreeMap<String, Rule>,
     choosing: &BTreeSet<&str>,
@@ -230,8 +239,8 @@ where
         let alone = rule.target.is_none() && choosing.contains(name);
         let words = rule.target.as_deref().unwrap_or(name);
         let target = if alone { None } else { Some(target(words)?) };
-        let taken = |p: &Parameter<T>| target.is_some() && p.target == target;
-        let other = found.iter().find(|(_, p)| taken(p)).map(|(other, _)| other.clone());
+        let has_same_target = |p: &Parameter<T>| target.is_some() && p.target == target;
+        let other = found.iter().find(|(_, p)| has_same_target(p)).map(|(other, _)| other.clone());
         found.insert(name.to_owned(), Parameter { rule: rule.clone(), target });
         other.map_or(Ok(()), |other| Err(format!("is that of {other} too")))
     });
@@ -251,45 +260,45 @@ fn each_parameter(
         let sentence = format!(
             "has more than {MAX_PARAMETERS} that are required or have a default, which is more than a claim can set"
         );
-        flaws.add(member, sentence);
+        flaws.add_flaw(member, sentence);
     }
     for (name, rule) in rules {
-        let path = under(member, name);
+        let path = join_path(member, name);
         if name.is_empty() || name.len() > 63 {
-            flaws.add(&path, "has no name of 1 to 63 characters");
+            flaws.add_flaw(&path, "has no name of 1 to 63 characters");
         }
-        for (part, sentence) in rule.flaws() {
-            flaws.add(&format!("{path}.{part}"), sentence);
+        for (part, sentence) in rule.find_flaws() {
+            flaws.add_flaw(&format!("{path}.{part}"), sentence);
         }
         if let Err(sentence) = take(name, rule) {
-            flaws.add(&format!("{path}.target"), sentence);
+            flaws.add_flaw(&format!("{path}.target"), sentence);
         }
     }
 }
 
-fn limits(document: &Document, backend: Backend, variables: &NetworkVariables, flaws: &mut Flaws<'_>) {
+fn check_limits(document: &Document, backend: Backend, variables: &NetworkVariables, flaws: &mut Flaws<'_>) {
     let can = backend.capabilities();
     let limits = &document.limits;
     if limits.min_nodes.zip(limits.max_nodes).is_some_and(|(least, most)| least > most) {
-        flaws.add("limits.minNodes", "is above maxNodes");
+        flaws.add_flaw("limits.minNodes", "is above maxNodes");
     }
     let own = limits.control_plane_replicas.as_deref().unwrap_or(can.control_planes);
     if let Some(wrong) = own.iter().find(|n| !can.control_planes.contains(n)) {
-        flaws.add("limits.controlPlaneReplicas", format!("has {wrong}, which {backend} cannot make"));
+        flaws.add_flaw("limits.controlPlaneReplicas", format!("has {wrong}, which {backend} cannot make"));
     }
     if let Some(default) = document.default_control_plane_replicas
         && !u32::try_from(default).is_ok_and(|default| own.contains(&default))
     {
-        flaws.add("defaultControlPlaneReplicas", "is none of those that claims may have");
+        flaws.add_flaw("defaultControlPlaneReplicas", "is none of those that claims may have");
     }
     if !limits.release_images.is_empty() && !can.release_image {
-        flaws.add("limits.releaseImages", format!("{backend} takes no image from a claim"));
+        flaws.add_flaw("limits.releaseImages", format!("{backend} takes no image from a claim"));
     }
     if limits.release_images.iter().any(String::is_empty) {
-        flaws.add("limits.releaseImages", "has an empty text, which lets claims bring any image");
+        flaws.add_flaw("limits.releaseImages", "has an empty text, which lets claims bring any image");
     }
-    let seen = gather::set(limits.network.iter().copied());
-    for field in seen {
+    let fields = collect::to_set(limits.network.iter().copied());
+    for field in fields {
         let goes = match field {
             NetworkField::PodCidr | NetworkField::ServiceCidr => can.cluster_cidrs,
             NetworkField::MachineCidr => can.machine_cidr || variables.machine_cidr.is_some(),
@@ -302,7 +311,7 @@ fn limits(document: &Document, backend: Backend, variables: &NetworkVariables, f
         if !goes {
             let field = serde_json::to_value(field).unwrap_or_default();
             let field = field.as_str().unwrap_or_default();
-            flaws.add("limits.network", format!("has {field}, which has nowhere to go"));
+            flaws.add_flaw("limits.network", format!("has {field}, which has nowhere to go"));
         }
     }
 }

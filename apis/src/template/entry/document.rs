@@ -265,6 +265,6 @@ pub enum Observes {
 }
 
 /// The JSON schema of `data`, for editors and checks before an entry is applied.
-pub fn schema() -> Schema {
+pub fn build_schema() -> Schema {
     schemars::schema_for!(Document)
 }

@@ -1,50 +1,50 @@
-//! What an entry offers, whatever its backend: [`Kit`] without its types, so that one judge of claims serves all backends and there is
-//! no copy of it for each.
+//! Offer of an entry, independent of its backend: [`Kit`] without its types, so that one validation of claims serves all backends without a
+//! copy for each.
 
 use super::{Kit, Made};
-use crate::template::kind::{Kind, NetworkVariables};
+use crate::template::kind::{BackendDefinition, NetworkVariables};
 use crate::template::parameter::Rule;
 use crate::template::{Backend, companions::Architecture};
 
 /// Parameters by name, in the order of their names.
 pub type Rules<'a> = Vec<(&'a str, &'a Rule)>;
 
-/// What claims are judged by.
-pub trait Offer {
-    /// What makes the clusters.
+/// Validation rules for claims.
+pub trait TemplateOffer {
+    /// Backend of the clusters.
     fn backend(&self) -> Backend;
     /// The names of the classes of nodes, in their order.
-    fn classes(&self) -> Vec<&str>;
+    fn class_names(&self) -> Vec<&str>;
     /// Whether the load may take away the last node of a group of a class; none: there is no such class.
     fn scales_to_zero(&self, class: &str) -> Option<bool>;
-    /// See [`Kind::architectures`]; empty too, if there is no such class.
+    /// See [`BackendDefinition::architectures`]; empty too, if there is no such class.
     fn architectures(&self, class: &str) -> &'static [Architecture];
-    /// Whether the nodes of a group can become those of another class. One that is not there is nothing that could be compared.
+    /// Whether the nodes of a group can move to another class. False if a class does not exist.
     fn nodes_may_become(&self, old: &str, new: &str) -> bool;
-    /// What claims may set.
+    /// Parameters of claims.
     fn parameters(&self) -> Rules<'_>;
-    /// What claims may set of a node group.
+    /// Parameters of a claim's node groups.
     fn node_parameters(&self) -> Rules<'_>;
-    /// See [`Kind::control_plane_classes`].
+    /// See [`BackendDefinition::control_plane_classes`].
     fn control_plane_classes(&self) -> Vec<&str>;
-    /// See [`Kind::networks`].
-    fn networks(&self) -> NetworkVariables;
-    /// See [`Kind::upgrades`].
-    fn upgrades(&self) -> bool;
-    /// See [`Kind::resizes_control_plane`].
+    /// See [`BackendDefinition::network_variables`].
+    fn network_variables(&self) -> NetworkVariables;
+    /// See [`BackendDefinition::can_upgrade`].
+    fn can_upgrade(&self) -> bool;
+    /// See [`BackendDefinition::resizes_control_plane`].
     fn resizes_control_plane(&self) -> bool;
-    /// See [`Kind::tunable`].
-    fn tunable(&self) -> bool;
-    /// See [`Kind::takes_versions`].
+    /// See [`BackendDefinition::can_tune_parameters`].
+    fn can_tune_parameters(&self) -> bool;
+    /// See [`BackendDefinition::takes_versions`].
     fn takes_versions(&self) -> bool;
 }
 
-impl<K: Kind> Offer for Kit<K> {
+impl<K: BackendDefinition> TemplateOffer for Kit<K> {
     fn backend(&self) -> Backend {
         K::BACKEND
     }
 
-    fn classes(&self) -> Vec<&str> {
+    fn class_names(&self) -> Vec<&str> {
         self.classes.keys().map(String::as_str).collect()
     }
 
@@ -73,20 +73,20 @@ impl<K: Kind> Offer for Kit<K> {
         self.base.control_plane_classes()
     }
 
-    fn networks(&self) -> NetworkVariables {
-        self.base.networks()
+    fn network_variables(&self) -> NetworkVariables {
+        self.base.network_variables()
     }
 
-    fn upgrades(&self) -> bool {
-        self.base.upgrades()
+    fn can_upgrade(&self) -> bool {
+        self.base.can_upgrade()
     }
 
     fn resizes_control_plane(&self) -> bool {
         self.base.resizes_control_plane()
     }
 
-    fn tunable(&self) -> bool {
-        self.base.tunable()
+    fn can_tune_parameters(&self) -> bool {
+        self.base.can_tune_parameters()
     }
 
     fn takes_versions(&self) -> bool {
@@ -95,8 +95,8 @@ impl<K: Kind> Offer for Kit<K> {
 }
 
 impl Made {
-    /// What claims are judged by.
-    pub fn offer(&self) -> &dyn Offer {
+    /// Validation rules for claims.
+    pub fn as_offer(&self) -> &dyn TemplateOffer {
         match self {
             Self::HyperShift(kit) => kit,
             Self::ClusterApi(kit) => kit,

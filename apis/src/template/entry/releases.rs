@@ -5,7 +5,7 @@ use super::{Document, Release, ReleaseDocument};
 use crate::template::Backend;
 use crate::template::version::Version;
 
-/// What a backend needs of the releases. What is judged by it alone is there once, and not once for each [`Kind`].
+/// Requirements of a backend on releases, so that checks that depend only on them are not instantiated for each [`BackendDefinition`].
 #[derive(Clone, Copy)]
 pub(super) struct Needs {
     pub backend: Backend,
@@ -14,10 +14,10 @@ pub(super) struct Needs {
     pub takes_versions: bool,
 }
 
-pub(super) fn releases(document: &Document, needs: Needs, flaws: &mut Flaws<'_>) -> Vec<Release> {
+pub(super) fn check_releases(document: &Document, needs: Needs, flaws: &mut Flaws<'_>) -> Vec<Release> {
     let single = document.version.is_some() || document.image.is_some() || document.image_version.is_some();
     if single && !document.releases.is_empty() {
-        flaws.add("version", "stands beside releases: put it into the list, or leave the list out");
+        flaws.add_flaw("version", "stands beside releases: put it into the list, or leave the list out");
     }
     let own = single.then(|| ReleaseDocument {
         version: document.version.clone(),
@@ -28,52 +28,60 @@ pub(super) fn releases(document: &Document, needs: Needs, flaws: &mut Flaws<'_>)
     let mut found: Vec<Release> = Vec::new();
     let listed = document.releases.iter().enumerate().map(|(i, r)| (format!("releases[{i}]."), r));
     for (path, release) in own.iter().map(|r| (String::new(), r)).chain(listed) {
-        let Some(release) = self::release(&path, release, needs, flaws) else { continue };
+        let Some(release) = self::check_release(&path, release, needs, flaws) else { continue };
         if found.iter().any(|other| other.version == release.version) {
-            flaws.add(&format!("{path}version"), "is there already");
+            flaws.add_flaw(&format!("{path}version"), "is there already");
         }
         found.push(release);
     }
     if found.is_empty() && needs.release {
-        flaws.add("releases", "is empty: there is nothing that a cluster could run");
+        flaws.add_flaw("releases", "is empty: there is nothing that a cluster could run");
     }
     if !found.is_empty() && !found.iter().any(|r| r.enabled) {
-        flaws.add("releases", "has none that is enabled; to switch the template off, set enabled to false");
+        flaws.add_flaw(
+            "releases",
+            "has none that is enabled; to switch the template off, set enabled to false",
+        );
     }
     if !found.is_empty() && !needs.takes_versions {
-        flaws.add("backendRef.versionParameter", "is missing: releases have nowhere to go");
+        flaws.add_flaw("backendRef.versionParameter", "is missing: releases have nowhere to go");
     }
     found
 }
 
 /// A version and an image that belong together.
-fn release(path: &str, document: &ReleaseDocument, needs: Needs, flaws: &mut Flaws<'_>) -> Option<Release> {
+fn check_release(
+    path: &str,
+    document: &ReleaseDocument,
+    needs: Needs,
+    flaws: &mut Flaws<'_>,
+) -> Option<Release> {
     let Some(text) = &document.version else {
         let sentence = match &document.image {
             Some(_) => "is missing: an image without a version tells nobody what runs",
             None => "is missing",
         };
-        flaws.add(&format!("{path}version"), sentence);
+        flaws.add_flaw(&format!("{path}version"), sentence);
         return None;
     };
     let version = match Version::try_from(text.clone()) {
         Ok(version) => version,
         Err(error) => {
-            flaws.add(&format!("{path}version"), format!("is {error}"));
+            flaws.add_flaw(&format!("{path}version"), format!("is {error}"));
             return None;
         }
     };
     if let Some(own) = &document.image_version
         && Version::try_from(own.clone()) != Ok(version.clone())
     {
-        flaws.add(
+        flaws.add_flaw(
             &format!("{path}imageVersion"),
             format!("is not version {version}: they do not belong together"),
         );
     }
     let image = document.image.as_ref().filter(|image| !image.is_empty());
     if image.is_none() && needs.image {
-        flaws.add(
+        flaws.add_flaw(
             &format!("{path}image"),
             format!("is missing: {} needs the image of version {version}", needs.backend),
         );
@@ -81,10 +89,10 @@ fn release(path: &str, document: &ReleaseDocument, needs: Needs, flaws: &mut Fla
     if let Some(of_tag) = image.and_then(|image| Version::of_tag(image)).filter(|tag| *tag != version) {
         let sentence =
             format!("has the tag of {of_tag}, and version is {version}: they do not belong together");
-        flaws.add(&format!("{path}image"), sentence);
+        flaws.add_flaw(&format!("{path}image"), sentence);
     }
     if image.is_some_and(|image| image.len() > 512 || !image.chars().all(|c| c.is_ascii_graphic())) {
-        flaws.add(&format!("{path}image"), "is no image: up to 512 characters without blanks");
+        flaws.add_flaw(&format!("{path}image"), "is no image: up to 512 characters without blanks");
     }
     Some(Release {
         version,

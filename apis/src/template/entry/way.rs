@@ -1,14 +1,18 @@
-//! How a cluster gets from one version to a newer one where a backend goes step by step.
+//! Upgrade path of a cluster to a newer version, for backends that upgrade step by step.
 
 use super::{Release, within_reach};
 use crate::template::version::Version;
 
 /// The releases through which a cluster goes on its way from one version to a newer one, which is not among them. None: there is a gap.
-pub fn way<'a>(releases: &'a [Release], from: &Version, to: &Version) -> Option<Vec<&'a Release>> {
+pub fn find_upgrade_path<'a>(
+    releases: &'a [Release],
+    from: &Version,
+    to: &Version,
+) -> Option<Vec<&'a Release>> {
     let mut way: Vec<&Release> = Vec::new();
     loop {
         let at = way.last().map_or(from, |last| &last.version);
-        if reaches(releases, at, to) {
+        if can_reach(releases, at, to) {
             return Some(way);
         }
         // The newest of the next minor version: who wants the one after stays at none before.
@@ -16,14 +20,14 @@ pub fn way<'a>(releases: &'a [Release], from: &Version, to: &Version) -> Option<
             r.enabled
                 && r.version < *to
                 && r.version.minor() > at.minor()
-                && reaches(releases, at, &r.version)
+                && can_reach(releases, at, &r.version)
         });
         way.push(between.max_by(|a, b| a.version.cmp(&b.version))?);
     }
 }
 
 /// Whether a step leads there. A release that is not in the list any more says nothing of its own.
-fn reaches(releases: &[Release], from: &Version, to: &Version) -> bool {
+fn can_reach(releases: &[Release], from: &Version, to: &Version) -> bool {
     let own = releases.iter().find(|r| r.version == *from);
     own.map_or_else(|| within_reach(from, to), |own| own.may_become(to))
 }
@@ -47,7 +51,7 @@ mod tests {
     }
 
     fn words(releases: &[Release], from: &str, to: &str) -> Option<Vec<String>> {
-        let way = way(releases, &version(from), &version(to))?;
+        let way = find_upgrade_path(releases, &version(from), &version(to))?;
         Some(way.into_iter().map(|r| r.version.to_string()).collect())
     }
 

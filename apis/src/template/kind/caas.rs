@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, word};
+use super::{BackendDefinition, parse_word};
 use crate::names::ObjectName;
 use crate::template::{Backend, parameter::Type};
 
@@ -40,17 +40,17 @@ pub struct ChartValue {
     pub setup: Option<String>,
 }
 
-impl Kind for Caas {
+impl BackendDefinition for Caas {
     const BACKEND: Backend = Backend::Caas;
     type Machine = NoMachine;
     type Target = ChartValue;
 
-    fn flaws(&self) -> Vec<(String, String)> {
+    fn find_flaws(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         let own = [("versionParameter", &self.version_parameter), ("imageParameter", &self.image_parameter)];
         for (member, name) in own {
             found.extend(
-                name.as_deref().and_then(|name| word(name).err()).map(|why| (member.to_owned(), why)),
+                name.as_deref().and_then(|name| parse_word(name).err()).map(|why| (member.to_owned(), why)),
             );
         }
         if self.version_parameter.is_some() && self.version_parameter == self.image_parameter {
@@ -64,12 +64,12 @@ impl Kind for Caas {
     }
 
     /// `SETUP/NAME` for a chart that is set up after the cluster.
-    fn target(&self, words: &str) -> Result<ChartValue, String> {
+    fn parse_target(&self, words: &str) -> Result<ChartValue, String> {
         let (setup, name) = match words.split_once('/') {
-            Some((setup, name)) => (Some(word(setup)?), name),
+            Some((setup, name)) => (Some(parse_word(setup)?), name),
             None => (None, words),
         };
-        let value = ChartValue { name: word(name)?, setup };
+        let value = ChartValue { name: parse_word(name)?, setup };
         let own = [&self.version_parameter, &self.image_parameter];
         if value.setup.is_none() && own.into_iter().flatten().any(|taken| *taken == value.name) {
             return Err("leads to what belongs to the release".into());
@@ -86,7 +86,7 @@ impl Kind for Caas {
     }
 
     /// A value of a chart goes by as a text, in which a list or an object has no form that every chart reads.
-    fn takes(&self, type_: Type) -> bool {
+    fn takes_type(&self, type_: Type) -> bool {
         !matches!(type_, Type::Array | Type::Object)
     }
 

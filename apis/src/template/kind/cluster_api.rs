@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Kind, nulls, overlay, owned, word};
+use super::{BackendDefinition, find_nulls, find_owned_members, overlay, parse_word};
 use crate::duration::GoDuration;
 use crate::names::ObjectName;
 use crate::template::Backend;
@@ -103,13 +103,13 @@ pub struct CloudCredential {
 }
 
 impl CloudCredential {
-    /// What is wrong with it: the member, and a sentence.
-    fn flaws(&self) -> impl Iterator<Item = (String, String)> {
+    /// Finds errors, each with its member.
+    fn find_flaws(&self) -> impl Iterator<Item = (String, String)> {
         let cloud = crate::cloud::is_cloud(&self.cloud);
         let short = self.lifetime.is_some_and(|lifetime| lifetime < crate::cloud::SHORTEST);
         let all = [
             ("cloud", !cloud, "is no value of a label"),
-            ("variable", word(&self.variable).is_err(), "is no name of a variable"),
+            ("variable", parse_word(&self.variable).is_err(), "is no name of a variable"),
             ("roles", self.roles.iter().any(String::is_empty), "has an empty name"),
             ("lifetime", short, "is shorter than 10m"),
         ];
@@ -136,7 +136,7 @@ pub struct Variable(pub String);
 
 impl ClusterApi {
     /// The variables that have a value already, but for those of parameters: where that is said, and the name.
-    fn variables(&self) -> Vec<(String, &str)> {
+    fn named_variables(&self) -> Vec<(String, &str)> {
         let networks = &self.network_variables;
         let known = [
             ("imageVariable", self.image_variable.as_deref()),
@@ -172,22 +172,22 @@ const CLUSTER: [&str; 9] = [
     "paused",
 ];
 
-/// What else an overlay must leave alone: lists of which the function writes items, and what claims say.
+/// Further fields that an overlay must not set: lists with items of the function, and fields of claims.
 const OVERLAY_GUARDED: [&str; 3] = ["topology.variables", "clusterNetwork.pods", "clusterNetwork.services"];
 
-impl Kind for ClusterApi {
+impl BackendDefinition for ClusterApi {
     const BACKEND: Backend = Backend::ClusterApi;
     type Machine = Worker;
     type Target = Variable;
 
-    fn flaws(&self) -> Vec<(String, String)> {
+    fn find_flaws(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         let base = Value::Object(self.cluster.clone());
-        owned("cluster", &base, &CLUSTER, &mut found);
-        nulls("cluster", &base, &mut found);
+        find_owned_members("cluster", &base, &CLUSTER, &mut found);
+        find_nulls("cluster", &base, &mut found);
         if let Some(credential) = &self.cloud_credential {
-            found.extend(credential.flaws());
-            let other = self.variables().into_iter().find(|(_, name)| *name == credential.variable);
+            found.extend(credential.find_flaws());
+            let other = self.named_variables().into_iter().find(|(_, name)| *name == credential.variable);
             if let Some((place, _)) = other {
                 found.push(("cloudCredential.variable".into(), format!("is that of {place} too")));
             }
@@ -198,7 +198,7 @@ impl Kind for ClusterApi {
             }
             let names = classes.classes.values().enumerate();
             names.for_each(|(i, value)| {
-                nulls(&format!("controlPlaneClasses.classes[{i}]"), value, &mut found);
+                find_nulls(&format!("controlPlaneClasses.classes[{i}]"), value, &mut found);
             });
         }
         found
@@ -222,21 +222,21 @@ impl Kind for ClusterApi {
     fn overlay_flaws(&self, overlay: &Map<String, Value>, _: &[&Variable]) -> Vec<(String, String)> {
         let own = CLUSTER.iter().chain(&OVERLAY_GUARDED);
         let guarded = own.map(|path| path.split('.').map(str::to_owned).collect()).collect();
-        overlay::flaws(overlay, &[("cluster", &self.cluster, guarded)])
+        overlay::find_flaws(overlay, &[("cluster", &self.cluster, guarded)])
     }
 
-    fn target(&self, words: &str) -> Result<Variable, String> {
+    fn parse_target(&self, words: &str) -> Result<Variable, String> {
         if self.image_variable.as_deref() == Some(words) {
             return Err("leads to the image, which belongs to the release".into());
         }
         if self.cloud_credential.as_ref().is_some_and(|credential| credential.variable == words) {
             return Err("leads to the credential of the cloud, which is each cluster's own".into());
         }
-        word(words).map(Variable)
+        parse_word(words).map(Variable)
     }
 
     fn node_target(&self, words: &str) -> Result<Variable, String> {
-        self.target(words)
+        self.parse_target(words)
     }
 
     /// The class of workers of a group cannot change.
@@ -248,7 +248,7 @@ impl Kind for ClusterApi {
         self.control_plane_classes.iter().flat_map(|c| c.classes.keys().map(String::as_str)).collect()
     }
 
-    fn networks(&self) -> NetworkVariables {
+    fn network_variables(&self) -> NetworkVariables {
         (*self.network_variables).clone()
     }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Kind, nulls, overlay, owned, path};
+use super::{BackendDefinition, find_nulls, find_owned_members, overlay, parse_path};
 use crate::template::{Backend, companions::Architecture};
 
 /// What is the same for all HostedClusters of an entry.
@@ -61,7 +61,7 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// Where it runs.
+    /// Platform of the machine.
     pub const fn platform(&self) -> Platform {
         match self {
             Self::KubeVirt(_) => Platform::KubeVirt,
@@ -147,7 +147,7 @@ impl TryFrom<MachineDocument> for Machine {
 
 /// Which of the two documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Document {
+pub enum TargetDocument {
     /// The HostedCluster's `spec`.
     HostedCluster,
     /// The NodePool's `spec`.
@@ -158,14 +158,14 @@ pub enum Document {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Into which document.
-    pub document: Document,
+    pub document: TargetDocument,
     /// The members that lead there, the last one is set.
     pub path: Vec<String>,
 }
 
 const HOSTED_CLUSTER: [&str; 3] = ["release", "infraID", "clusterID"];
 const NODE_POOL: [&str; 4] = ["clusterName", "release", "replicas", "autoScaling"];
-/// What of a HostedCluster an overlay must leave alone: what the function writes, and what the entry has to say in backendRef.
+/// Fields of a HostedCluster that an overlay must not set: those that the function writes, and those of backendRef.
 const HOSTED_CLUSTER_GUARDED: [&str; 9] = [
     "release",
     "infraID",
@@ -180,7 +180,7 @@ const HOSTED_CLUSTER_GUARDED: [&str; 9] = [
 /// The same of a NodePool.
 const NODE_POOL_GUARDED: [&str; 8] =
     ["clusterName", "release", "replicas", "autoScaling", "arch", "nodeLabels", "taints", "platform.type"];
-/// What the function writes into either, beside what an entry may begin with.
+/// Further fields of both documents that the function writes.
 const GUARDED: [&str; 9] = [
     "release",
     "infraID",
@@ -193,13 +193,13 @@ const GUARDED: [&str; 9] = [
     "controllerAvailabilityPolicy",
 ];
 
-fn place(words: &str, allowed: &[Document]) -> Result<Place, String> {
-    let parts = path(words)?;
+fn parse_place(words: &str, allowed: &[TargetDocument]) -> Result<Place, String> {
+    let parts = parse_path(words)?;
     let (document, rest) = match parts.split_first() {
         Some((first, rest)) if first == "hostedCluster" && !rest.is_empty() => {
-            (Document::HostedCluster, rest)
+            (TargetDocument::HostedCluster, rest)
         }
-        Some((first, rest)) if first == "nodePool" && !rest.is_empty() => (Document::NodePool, rest),
+        Some((first, rest)) if first == "nodePool" && !rest.is_empty() => (TargetDocument::NodePool, rest),
         _ => return Err("must begin with hostedCluster. or nodePool.".into()),
     };
     if !allowed.contains(&document) {
@@ -211,12 +211,12 @@ fn place(words: &str, allowed: &[Document]) -> Result<Place, String> {
     Ok(Place { document, path: rest.to_vec() })
 }
 
-impl Kind for HyperShift {
+impl BackendDefinition for HyperShift {
     const BACKEND: Backend = Backend::HyperShift;
     type Machine = Machine;
     type Target = Place;
 
-    fn flaws(&self) -> Vec<(String, String)> {
+    fn find_flaws(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         let mut flaw = |at: &str, sentence: &str| found.push((at.to_owned(), sentence.to_owned()));
         let base = Value::Object(self.hosted_cluster.clone());
@@ -231,11 +231,11 @@ impl Kind for HyperShift {
         if self.platform != Platform::KubeVirt && !base["services"].is_array() {
             flaw("hostedCluster.services", "must say how the services are published");
         }
-        owned("hostedCluster", &base, &HOSTED_CLUSTER, &mut found);
-        nulls("hostedCluster", &base, &mut found);
+        find_owned_members("hostedCluster", &base, &HOSTED_CLUSTER, &mut found);
+        find_nulls("hostedCluster", &base, &mut found);
         let pool = Value::Object(self.node_pool.clone());
-        owned("nodePool", &pool, &NODE_POOL, &mut found);
-        nulls("nodePool", &pool, &mut found);
+        find_owned_members("nodePool", &pool, &NODE_POOL, &mut found);
+        find_nulls("nodePool", &pool, &mut found);
         found
     }
 
@@ -247,7 +247,8 @@ impl Kind for HyperShift {
         match machine {
             Machine::KubeVirt(KubeVirtMachine { cores: 0, .. }) => Some("has no cores".into()),
             Machine::KubeVirt(KubeVirtMachine { memory, root_volume, .. }) => {
-                let wrong = [Some(memory), root_volume.as_ref()].into_iter().flatten().find(|q| !quantity(q));
+                let wrong =
+                    [Some(memory), root_volume.as_ref()].into_iter().flatten().find(|q| !is_quantity(q));
                 wrong.map(|_| "has a size that is none, such as 16Gi".into())
             }
             Machine::Aws(AwsMachine { instance_type, .. }) if instance_type.is_empty() => {
@@ -261,7 +262,7 @@ impl Kind for HyperShift {
     }
 
     fn overlay_flaws(&self, overlay: &Map<String, Value>, targets: &[&Place]) -> Vec<(String, String)> {
-        let guarded = |document: Document, own: &[&str]| {
+        let guarded = |document: TargetDocument, own: &[&str]| {
             let own = own.iter().map(|path| path.split('.').map(str::to_owned).collect());
             let targets = targets.iter().filter(|place| place.document == document);
             own.chain(targets.map(|place| place.path.clone())).collect()
@@ -270,11 +271,11 @@ impl Kind for HyperShift {
             (
                 "hostedCluster",
                 &self.hosted_cluster,
-                guarded(Document::HostedCluster, &HOSTED_CLUSTER_GUARDED),
+                guarded(TargetDocument::HostedCluster, &HOSTED_CLUSTER_GUARDED),
             ),
-            ("nodePool", &self.node_pool, guarded(Document::NodePool, &NODE_POOL_GUARDED)),
+            ("nodePool", &self.node_pool, guarded(TargetDocument::NodePool, &NODE_POOL_GUARDED)),
         ];
-        overlay::flaws(overlay, &documents)
+        overlay::find_flaws(overlay, &documents)
     }
 
     fn brought_flaws(&self, overlay: &Map<String, Value>, targets: &[&Place]) -> Vec<(String, String)> {
@@ -284,7 +285,7 @@ impl Kind for HyperShift {
             ("backendRef.nodePool", &self.node_pool),
             ("overlay", overlay),
         ] {
-            references(member, &Value::Object(document.clone()), &mut found);
+            find_references(member, &Value::Object(document.clone()), &mut found);
         }
         // The pull secret the claim must bring, and the key it may.
         let brought = |(path, _): &(String, String)| {
@@ -303,15 +304,15 @@ impl Kind for HyperShift {
         found
     }
 
-    fn target(&self, words: &str) -> Result<Place, String> {
-        place(words, &[Document::HostedCluster, Document::NodePool])
+    fn parse_target(&self, words: &str) -> Result<Place, String> {
+        parse_place(words, &[TargetDocument::HostedCluster, TargetDocument::NodePool])
     }
 
     fn node_target(&self, words: &str) -> Result<Place, String> {
-        place(words, &[Document::NodePool])
+        parse_place(words, &[TargetDocument::NodePool])
     }
 
-    /// By HyperShift's API, and its function `isArchAndPlatformSupported`. What a machine of Amazon's is, its type tells.
+    /// By HyperShift's API, and its function `isArchAndPlatformSupported`. The type of an Amazon machine implies its architecture.
     fn architectures(machine: &Machine) -> &'static [Architecture] {
         use Architecture::{Amd64, Arm64, Ppc64le, S390x};
         match machine {
@@ -336,28 +337,31 @@ impl Kind for HyperShift {
     }
 }
 
-/// Why nothing is named beside a HostedCluster that is in a namespace of its own.
+/// Refusal of references to objects beside a HostedCluster that has a namespace of its own.
 const BESIDE: &str = "with bringYourOwn clusters are in namespaces of their own, where it is not";
 
-/// What names an object beside its own: HyperShift's references have a name, and at most a key with it.
-fn references(at: &str, value: &Value, found: &mut Vec<(String, String)>) {
+/// Finds references to objects in the same namespace: HyperShift's have a name, and at most a key with it.
+fn find_references(at: &str, value: &Value, found: &mut Vec<(String, String)>) {
     match value {
         Value::Object(members) => {
             let named = members.get("name").and_then(Value::as_str).is_some_and(|name| !name.contains('/'));
             if named && members.keys().all(|key| key == "name" || key == "key") {
                 found.push((at.to_owned(), format!("names an object beside the cluster's: {BESIDE}")));
             }
-            members.iter().for_each(|(key, member)| references(&format!("{at}.{key}"), member, found));
+            members.iter().for_each(|(key, member)| find_references(&format!("{at}.{key}"), member, found));
         }
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(i, item)| references(&format!("{at}[{i}]"), item, found));
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(i, item)| find_references(&format!("{at}[{i}]"), item, found));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
 /// A whole number of bytes with a unit of Kubernetes'.
-fn quantity(text: &str) -> bool {
+fn is_quantity(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     digits > 0 && ["", "Ki", "Mi", "Gi", "Ti", "k", "M", "G", "T"].contains(&&text[digits..])
 }

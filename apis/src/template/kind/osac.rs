@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, word};
+use super::{BackendDefinition, parse_word};
 use crate::template::Backend;
 
 /// What is the same for all ClusterOrders of an entry.
@@ -56,12 +56,12 @@ impl TryFrom<HostFields> for Host {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobParameter(pub String);
 
-impl Kind for Osac {
+impl BackendDefinition for Osac {
     const BACKEND: Backend = Backend::Osac;
     type Machine = Host;
     type Target = JobParameter;
 
-    fn flaws(&self) -> Vec<(String, String)> {
+    fn find_flaws(&self) -> Vec<(String, String)> {
         let id = &self.template_id;
         let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
         let first = id.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
@@ -79,8 +79,8 @@ impl Kind for Osac {
         }
     }
 
-    fn target(&self, words: &str) -> Result<JobParameter, String> {
-        word(words).map(JobParameter)
+    fn parse_target(&self, words: &str) -> Result<JobParameter, String> {
+        parse_word(words).map(JobParameter)
     }
 
     fn node_target(&self, _: &str) -> Result<JobParameter, String> {
@@ -91,11 +91,11 @@ impl Kind for Osac {
         old == new
     }
 
-    fn upgrades(&self) -> bool {
+    fn can_upgrade(&self) -> bool {
         self.upgradeable
     }
 
-    fn tunable(&self) -> bool {
+    fn can_tune_parameters(&self) -> bool {
         self.upgradeable
     }
 

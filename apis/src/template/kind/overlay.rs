@@ -8,7 +8,7 @@ use crate::ci_operator::inspect::push_key;
 pub(super) type Document<'a> = (&'a str, &'a Map<String, Value>, Vec<Vec<String>>);
 
 /// Merges as RFC 7396 says: objects are merged, anything else is replaced, and null removes.
-pub fn merge(document: &mut Map<String, Value>, overlay: Option<&Value>) {
+pub fn merge_overlay(document: &mut Map<String, Value>, overlay: Option<&Value>) {
     let Some(Value::Object(overlay)) = overlay else { return };
     for (key, member) in overlay {
         match member {
@@ -20,7 +20,7 @@ pub fn merge(document: &mut Map<String, Value>, overlay: Option<&Value>) {
                     Some(Value::Object(inner)) => inner,
                     Some(_) | None => Map::new(),
                 };
-                merge(&mut inner, Some(member));
+                merge_overlay(&mut inner, Some(member));
                 document.insert(key.clone(), Value::Object(inner));
             }
             Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
@@ -30,8 +30,8 @@ pub fn merge(document: &mut Map<String, Value>, overlay: Option<&Value>) {
     }
 }
 
-/// What is wrong with an overlay: the members that lead there, with a dot before each, and a sentence.
-pub(super) fn flaws(overlay: &Map<String, Value>, documents: &[Document<'_>]) -> Vec<(String, String)> {
+/// Finds errors in an overlay: the path, with a dot before each member, and a sentence.
+pub(super) fn find_flaws(overlay: &Map<String, Value>, documents: &[Document<'_>]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (key, member) in overlay {
         let mut path = String::from("x");
@@ -45,7 +45,7 @@ pub(super) fn flaws(overlay: &Map<String, Value>, documents: &[Document<'_>]) ->
         match member {
             Value::Object(members) => {
                 let base = Some(*base);
-                Walk { guarded, found: &mut found }.look(&at, &mut Vec::new(), members, base);
+                Walk { guarded, found: &mut found }.inspect_member(&at, &mut Vec::new(), members, base);
             }
             _ => found.push((at, "is not an object".into())),
         }
@@ -59,7 +59,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn look(
+    fn inspect_member(
         &mut self,
         at: &str,
         path: &mut Vec<String>,
@@ -83,7 +83,7 @@ impl Walk<'_> {
                     self.found.push((at, "goes through what is no object in backendRef".into()));
                 }
                 (_, Value::Object(members)) => {
-                    self.look(&at, path, members, below.and_then(Value::as_object));
+                    self.inspect_member(&at, path, members, below.and_then(Value::as_object));
                 }
                 (Some(guarded), _) => {
                     let words = format!(
@@ -109,7 +109,7 @@ mod tests {
     fn objects_are_merged_and_anything_else_is_replaced_or_removed() {
         let mut document = json!({ "a": { "b": 1, "c": [1, 2] }, "d": "x", "e": { "f": 1 } });
         let overlay = json!({ "a": { "c": [3], "g": { "h": null, "i": true } }, "d": { "j": 1 }, "e": null });
-        merge(document.as_object_mut().unwrap(), Some(&overlay));
+        merge_overlay(document.as_object_mut().unwrap(), Some(&overlay));
         assert_eq!(document, json!({ "a": { "b": 1, "c": [3], "g": { "i": true } }, "d": { "j": 1 } }));
     }
 }

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use testplatform_apis::{
     condition::REFUSED,
-    condition::{ConditionType, Remote, TemplateConditionType, end},
+    condition::{ConditionType, Remote, TemplateConditionType, split_completion},
 };
 
 use super::super::{
@@ -190,7 +190,7 @@ fn wait_for_teardown(
     }
     let how = last.condition(ConditionType::ProwJobCompleted).map(|over| {
         let message = over.message();
-        end(over.reason(), &message).0.to_owned()
+        split_completion(over.reason(), &message).0.to_owned()
     });
     let how = how.unwrap_or_default();
     Ok(format!("{} is gone ({how})", claim.label()))

@@ -39,7 +39,7 @@ pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop
     let lifetime = extended_lifetime(&claim, span, session.now())?;
     let patch = json!({
         "metadata": { "uid": claim.uid() },
-        "spec": { "lifetime": lifetime.short() },
+        "spec": { "lifetime": lifetime.to_short_string() },
     });
     let patch = format!("--patch={patch}");
     let arguments = ["patch", claim.flavour.resource(), claim.name(), "--type=merge", &patch, "-oname"];
@@ -62,7 +62,8 @@ pub fn run(session: &mut Session<'_>, name: &str, span: Span) -> Result<(), Stop
         if let Some(outcome) = describe_outcome(&claim, lifetime, late, now) {
             session.print_line(&outcome.text)?;
             return if outcome.is_shorter {
-                let message = format!("{} may end before {} are over", claim.label(), lifetime.short());
+                let message =
+                    format!("{} may end before {} are over", claim.label(), lifetime.to_short_string());
                 Err(Stop::new(Exit::Shorter, message, ""))
             } else {
                 Ok(())
@@ -105,9 +106,10 @@ pub fn extended_lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<Go
             age.saturating_add(more)
         }
     };
-    let end = claim.ready_at().and_then(|ready| ready.checked_add(lifetime.get()).ok());
+    let end = claim.ready_at().and_then(|ready| ready.checked_add(lifetime.as_signed()).ok());
     if end.is_some_and(|end| end <= now) {
-        let message = format!("with a lifetime of {} {} would end at once", lifetime.short(), claim.label());
+        let message =
+            format!("with a lifetime of {} {} would end at once", lifetime.to_short_string(), claim.label());
         return Err(Stop::new(
             Exit::Usage,
             message,
@@ -146,7 +148,7 @@ pub fn describe_outcome(
         let limits = [Request::LifetimeClamped, Request::LifetimeBeyondHub].map(Request::as_str);
         limits.contains(&condition.reason())
     };
-    let expected = claim.ready_at().and_then(|ready| ready.checked_add(lifetime.get()).ok());
+    let expected = claim.ready_at().and_then(|ready| ready.checked_add(lifetime.as_signed()).ok());
     let ends_before = claim.cleanup_at().is_some() && claim.expires_at() < expected;
     Some(Extension { text, is_shorter: ends_before || condition.is_some_and(is_limited) })
 }
@@ -164,10 +166,11 @@ fn new_end(
     let remark = condition.map(|condition| format!("\nnote: {}", condition.message())).unwrap_or_default();
     let Some(ready) = claim.ready_at() else {
         let waits = remark.is_empty() && !late;
-        return (!waits)
-            .then(|| format!("{label} will live {} from when it is ready{remark}", lifetime.short()));
+        return (!waits).then(|| {
+            format!("{label} will live {} from when it is ready{remark}", lifetime.to_short_string())
+        });
     };
-    let expected = ready.checked_add(lifetime.get()).ok();
+    let expected = ready.checked_add(lifetime.as_signed()).ok();
     let end = claim.expires_at();
     let until = |end: Timestamp| format!("ends in {}, at {end}", human(end.duration_since(now)));
     let ends = |end: Timestamp| format!("{label} {}", until(end));
@@ -190,7 +193,11 @@ fn new_end(
             } else {
                 ""
             };
-            Some(format!("{}; the new lifetime of {} is not looked at yet{or}", ends(end), lifetime.short()))
+            Some(format!(
+                "{}; the new lifetime of {} is not looked at yet{or}",
+                ends(end),
+                lifetime.to_short_string()
+            ))
         }
         None if late => Some(format!("{label} has no end yet; the new lifetime is not looked at yet")),
         Some(_) | None => None,

@@ -1,6 +1,6 @@
 //! `get`: claims of both flavours, as a table or however kubectl prints them.
 
-use testplatform_apis::gather;
+use testplatform_apis::collect;
 
 use super::super::{
     claim::{Claim, Flavour},
@@ -54,7 +54,7 @@ pub fn run(session: &mut Session<'_>, request: &GetRequest<'_>) -> Result<(), St
         session.note("No claims found.");
         return Ok(());
     }
-    gather::sort_few(&mut claims, |a, b| (a.namespace(), a.name()).cmp(&(b.namespace(), b.name())));
+    collect::sort_few(&mut claims, |a, b| (a.namespace(), a.name()).cmp(&(b.namespace(), b.name())));
     print_claims(session, request, &claims)
 }
 

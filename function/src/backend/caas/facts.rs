@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use testplatform_apis::foreign::{
     caas::{Instance, Status, conditions, phases},
-    meta::{ObservedCondition, condition},
+    meta::{ObservedCondition, find_condition},
 };
 
 use crate::{
@@ -44,7 +44,7 @@ impl<'a> InstanceFacts<'a> {
     }
 
     pub fn condition(&self, type_: &str) -> Option<&'a ObservedCondition> {
-        condition(&self.status.conditions, type_)
+        find_condition(&self.status.conditions, type_)
     }
 
     pub fn is_true(&self, type_: &str) -> bool {

@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 use testplatform_apis::{
     foreign::caas::{conditions, phases},
-    redact::redacted,
+    redact::redact_text,
 };
 
 use super::facts::InstanceFacts;
@@ -67,7 +67,7 @@ fn phase_failure(facts: &InstanceFacts<'_>) -> Option<FailureCondition> {
     Some(FailureCondition {
         reason: if is_quota_error(&message) { "QuotaExceeded".into() } else { bounded(phase, 63) },
         message,
-        since: facts.remote.metadata.said_at,
+        since: facts.remote.metadata.status_changed_at,
         terminal: span.is_some(),
         grace: span.unwrap_or(SETUP_GRACE),
     })
@@ -84,7 +84,7 @@ pub(super) fn failure_message(facts: &InstanceFacts<'_>) -> String {
     let text_of_phase =
         if of_setup && !each.is_empty() { each.join("; ") } else { facts.status.message.clone() };
     let line = text_of_phase.lines().next().unwrap_or_default();
-    bounded(&redacted(line, 768), 768)
+    bounded(&redact_text(line, 768), 768)
 }
 
 /// Failures that do not resolve by themselves. Those of a HostedCluster come first, because they are the cause. While it is not observed

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use testplatform_apis::{
-    foreign::{caas::KIND, meta::condition},
+    foreign::{caas::KIND, meta::find_condition},
     template::entry::Observes,
 };
 
@@ -96,7 +96,7 @@ fn report_orphaned(health: &mut Health, templated: &Templated, observed: &Observ
 fn orphaned_since(primary: &PrimaryObject) -> Option<Timestamp> {
     let object = &primary.object;
     if primary.sync == SyncState::Replaced {
-        return condition(&object.status.conditions, "Synced")?.last_transition_time;
+        return find_condition(&object.status.conditions, "Synced")?.last_transition_time;
     }
     object.metadata.creation_timestamp.filter(|_| primary.is_searching())
 }

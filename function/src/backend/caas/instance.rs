@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
-use testplatform_apis::{gather, template::kind::ChartValue};
+use testplatform_apis::{collect, template::kind::ChartValue};
 
 use super::{CaasRequest, chart, facts};
 use crate::{backend::templated::PreviousSpec, observed::Observed};
@@ -34,7 +34,7 @@ fn initial_spec(wanted: CaasRequest<'_>) -> Map<String, Value> {
         let ChartValue { name, setup } = setting.target.clone();
         ((setup, name), chart::helm_value(&setting.value))
     });
-    let mut values = gather::map(settings);
+    let mut values = collect::to_map(settings);
     values.extend(own(&base.version_parameter, version));
     values.extend(own(&base.image_parameter, resolved.release.image.clone()));
     let parameters: Vec<Value> = values

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde_json::json;
 use testplatform_apis::{
+    collect,
     foreign::hypershift::{API_VERSION, HOSTED_CLUSTER},
-    gather,
     names::{ObjectName, ours},
     template::entry::Observes,
 };
@@ -58,7 +58,7 @@ pub(super) fn build_observer(
     });
     spec["forProvider"]["manifest"] =
         json!({ "apiVersion": API_VERSION, "kind": HOSTED_CLUSTER, "metadata": metadata });
-    let annotations = gather::texts([(ours::REMOTE_UID, Some(uid.to_string()))]);
+    let annotations = collect::to_text_object([(ours::REMOTE_UID, Some(uid.to_string()))]);
     let mut object = object::build_object(&format!("{HOSTED}-{}", request.name), annotations, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: HOSTED });
     Some(DesiredResource { name: HOSTED.into(), object, ready: intent.primary_ready })
@@ -67,5 +67,5 @@ pub(super) fn build_observer(
 /// Until when what goes since then is waited for.
 pub(super) fn teardown_deadline(templated: &Templated, since: Option<Timestamp>) -> Option<Timestamp> {
     let patience = templated.effective.as_ref().and_then(|e| e.timeouts?.teardown)?;
-    since?.checked_add(patience.get()).ok()
+    since?.checked_add(patience.as_signed()).ok()
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-use testplatform_apis::{gather, template::kind::merge};
+use testplatform_apis::{collect, template::kind::merge_overlay};
 
 use super::{
     ClusterApiRequest, facts,
@@ -65,7 +65,7 @@ fn initial_spec(wanted: ClusterApiRequest<'_>, secret: Option<&str>) -> Map<Stri
             set(&mut spec, &["clusterNetwork", member, "cidrBlocks"], json!([cidr]));
         }
     }
-    merge(&mut spec, wanted.fill_placeholders(&wanted.backend_spec.overlay).get("cluster"));
+    merge_overlay(&mut spec, wanted.fill_placeholders(&wanted.backend_spec.overlay).get("cluster"));
     apply_changes(
         spec,
         wanted,
@@ -189,7 +189,7 @@ pub(super) fn set_or_remove(of: &mut Map<String, Value>, member: &str, value: Va
 /// Variables by their names, from a list of them.
 pub(super) fn read_variables(list: Option<&Value>) -> BTreeMap<String, Value> {
     let items = list.and_then(Value::as_array).into_iter().flatten();
-    gather::map(items.filter_map(|item| Some((item["name"].as_str()?.to_owned(), item["value"].clone()))))
+    collect::to_map(items.filter_map(|item| Some((item["name"].as_str()?.to_owned(), item["value"].clone()))))
 }
 
 /// The list of variables, in the order of their names.

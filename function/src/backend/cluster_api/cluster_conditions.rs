@@ -8,7 +8,7 @@ use testplatform_apis::{
         meta::ObservedCondition,
     },
     names::ours,
-    status::{NodePoolStatus, NodesStatus, ProgressStatus},
+    status::{NodeGroupStatus, NodesStatus, ProgressStatus},
 };
 
 use super::{
@@ -217,8 +217,8 @@ fn contains_all(there: &Value, requested: &Value) -> bool {
 fn nodes_status(facts: &TopologyFacts<'_>, requested: &Map<String, Value>) -> NodesStatus {
     let status = &facts.status.workers.value;
     let workers = requested.get("topology").map_or(&Value::Null, |topology| &topology["workers"]);
-    let pools: Vec<NodePoolStatus> = workers::deployments(workers)
-        .map(|group| NodePoolStatus {
+    let pools: Vec<NodeGroupStatus> = workers::deployments(workers)
+        .map(|group| NodeGroupStatus {
             name: group["name"].as_str().map(|name| bounded(name, 63)),
             class: group["metadata"]["annotations"][ours::NODE_CLASS]
                 .as_str()

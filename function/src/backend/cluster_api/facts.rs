@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use testplatform_apis::{
     foreign::{
         cluster_api::{Cluster, ClusterStatus, conditions},
-        meta::{ObservedCondition, condition},
+        meta::{ObservedCondition, find_condition},
     },
     template::version::Version,
 };
@@ -37,7 +37,7 @@ impl<'a> TopologyFacts<'a> {
     }
 
     pub fn condition(&self, type_: &str) -> Option<&'a ObservedCondition> {
-        condition(&self.status.conditions, type_)
+        find_condition(&self.status.conditions, type_)
     }
 
     pub fn is_true(&self, type_: &str) -> bool {

@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 use testplatform_apis::{
     foreign::{cluster_api::conditions, meta::ObservedCondition},
-    redact::redacted,
+    redact::redact_text,
 };
 
 use super::facts::TopologyFacts;
@@ -112,7 +112,7 @@ fn build_failure(condition: &ObservedCondition, line: &str, class: FailureClass)
     let span = if slow { LONG_GRACE } else { plain.grace };
     FailureCondition {
         reason: bounded(reason, 63),
-        message: bounded(&redacted(line, 768), 768),
+        message: bounded(&redact_text(line, 768), 768),
         grace: span,
         ..plain
     }
@@ -134,7 +134,7 @@ pub(super) fn terminal_failures(facts: &TopologyFacts<'_>) -> Vec<FailureConditi
     let found = classified_lines(facts).filter(|(_, _, class)| class.is_final());
     let declared = declared_failure(facts).map(|failed| FailureCondition { terminal: true, ..failed });
     // Most conditions are not True from birth on, whatever they say meanwhile.
-    let changed_at = facts.remote.metadata.said_at;
+    let changed_at = facts.remote.metadata.status_changed_at;
     let found = found.map(|(c, line, class)| build_failure(c, line, class).since_message(changed_at));
     declared.into_iter().chain(found).collect()
 }
@@ -144,7 +144,7 @@ fn declared_failure(facts: &TopologyFacts<'_>) -> Option<FailureCondition> {
     let old = &facts.status.deprecated.value.v1beta1;
     (!old.failure_reason.is_empty() || !old.failure_message.is_empty()).then(|| FailureCondition {
         reason: bounded(if old.failure_reason.is_empty() { "Failed" } else { &old.failure_reason }, 63),
-        message: bounded(&redacted(old.failure_message.lines().next().unwrap_or_default(), 768), 768),
+        message: bounded(&redact_text(old.failure_message.lines().next().unwrap_or_default(), 768), 768),
         since: None,
         terminal: false,
         grace: SignedDuration::ZERO,
@@ -192,7 +192,7 @@ pub(super) fn teardown_failure(facts: &TopologyFacts<'_>) -> Option<String> {
     let of_deleting = deleting.into_iter().flat_map(|c| message_lines(&c.message));
     let mut all = of_deleting.chain(classified_lines(facts).map(|(_, line, _)| line));
     all.find(|line| classify_line(line) == FailureClass::Credentials)
-        .map(|line| bounded(&redacted(line, 512), 512))
+        .map(|line| bounded(&redact_text(line, 512), 512))
 }
 
 #[cfg(test)]

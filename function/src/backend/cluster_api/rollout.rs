@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use testplatform_apis::{
     names::ours,
-    template::{effective::Effective, entry::way, version::Version},
+    template::{effective::Effective, entry::find_upgrade_path, version::Version},
 };
 
 use super::{ClusterApiRequest, cluster, facts::TopologyFacts};
@@ -80,9 +80,8 @@ pub(super) fn plan_rollout(observed: &Observed, wanted: ClusterApiRequest<'_>) -
         None => !is_refused(observed),
     };
     let next = || match TopologyFacts::from_observed(observed) {
-        Some(_) => {
-            way(releases, &at, target).map(|way| way.first().map_or_else(|| release.clone(), |r| (*r).into()))
-        }
+        Some(_) => find_upgrade_path(releases, &at, target)
+            .map(|way| way.first().map_or_else(|| release.clone(), |r| (*r).into())),
         None => Some(release.clone()),
     };
     let turn = match (done, rebases, busy) {
@@ -99,14 +98,19 @@ pub(super) fn plan_rollout(observed: &Observed, wanted: ClusterApiRequest<'_>) -
     };
     let requested = requested.unwrap_or_else(|| at.clone());
     let steps = |from: &Version| {
-        if from >= target { Some(0) } else { way(releases, from, target).map(|way| way.len() + 1) }
+        if from >= target {
+            Some(0)
+        } else {
+            find_upgrade_path(releases, from, target).map(|way| way.len() + 1)
+        }
     };
     let step = steps(&from).zip(steps(&requested)).filter(|(all, left)| *all > 1 && all > left);
     let rests = (turn == RolloutStep::Done && !busy) || (done && matches!(turn, RolloutStep::Upgrade { .. }));
     let before =
         cluster::previous_spec(observed).and_then(|spec| version_of(spec.get("topology")?.as_object()?));
-    let follows = before
-        .is_none_or(|before| before == at || way(releases, &at, &before).is_some_and(|way| way.is_empty()));
+    let follows = before.is_none_or(|before| {
+        before == at || find_upgrade_path(releases, &at, &before).is_some_and(|way| way.is_empty())
+    });
     let as_is = || {
         let image =
             wanted.backend_spec.base.image_variable.as_ref().and_then(|name| shown.get(name)?.as_str());

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
+    collect,
     foreign::cluster_api::{AUTOSCALE_MAX, AUTOSCALE_MIN},
-    gather,
     names::ours,
     template::kind::{ClusterApi, Worker},
 };
@@ -19,7 +19,7 @@ pub(super) fn set_workers(topology: &mut Map<String, Value>, wanted: ClusterApiR
     let before = topology.remove("workers").unwrap_or_default();
     let of = |group: &str| deployments(&before).find(|d| d["name"] == group).and_then(Value::as_object);
     let mut groups: Vec<&NodeGroupSpec<ClusterApi>> = wanted.backend_spec.groups.iter().collect();
-    gather::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
+    collect::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
     let all: Value =
         groups.into_iter().filter_map(|group| build_deployment(group, of(&group.name), rebase)).collect();
     let mut workers = Map::new();
@@ -75,7 +75,7 @@ fn build_deployment(
     let mut metadata = json!({ "annotations": annotations });
     if !group.labels.is_empty() {
         let labels = group.labels.iter().map(|(key, value)| (key.as_str(), Some(value.clone())));
-        metadata["labels"] = gather::texts(labels).into();
+        metadata["labels"] = collect::to_text_object(labels).into();
     }
     item.insert("metadata".into(), metadata);
     Some(Value::Object(item))

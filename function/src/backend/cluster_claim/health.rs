@@ -7,7 +7,7 @@ use testplatform_apis::{
     condition::{Assigned, Credentials, Request},
     foreign::{
         cluster_claim::{ClusterClaim, conditions},
-        meta::{ObservedCondition, condition},
+        meta::{ObservedCondition, find_condition},
     },
     hive_status::{HiveStatus, Ownership},
     names::ours,
@@ -102,14 +102,14 @@ pub(super) fn assess_health(claimed: &PoolClaim, request: &Validated, observed: 
             return health;
         }
     };
-    let annotation = remote.metadata.annotation(ours::STATUS).map(HiveStatus::read).transpose();
+    let annotation = remote.metadata.annotation(ours::STATUS).map(HiveStatus::from_annotation).transpose();
     let unreadable = annotation.as_ref().err().map(|e| format!("annotation {}: {e}", ours::STATUS));
     let reported = &remote.status.value.conditions;
     let facts = ClaimFacts {
         remote,
         report: annotation.unwrap_or_default().unwrap_or_default(),
-        pending: condition(reported, conditions::PENDING),
-        running: condition(reported, conditions::CLUSTER_RUNNING),
+        pending: find_condition(reported, conditions::PENDING),
+        running: find_condition(reported, conditions::CLUSTER_RUNNING),
     };
     let place = claimed.pool.as_ref().map(|p| format!("{}/{}", p.namespace, p.pool)).unwrap_or_default();
     let report = &facts.report;
@@ -241,7 +241,7 @@ fn read_credentials(observed_remote: &ClaimFacts<'_>, account: bool) -> Publishe
 fn ends_at(observed_remote: &ClaimFacts<'_>) -> Option<Timestamp> {
     let since = observed_remote.pending.filter(|c| c.is_false())?.last_transition_time?;
     let lifetime = observed_remote.remote.status.value.lifetime.value?;
-    since.checked_add(lifetime.get()).ok()
+    since.checked_add(lifetime.as_signed()).ok()
 }
 
 /// Issue that an administrator can resolve, or that another claim's end resolves.

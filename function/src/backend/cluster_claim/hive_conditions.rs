@@ -4,7 +4,7 @@ use testplatform_apis::{
     condition::{Assigned, Condition, ConditionStatus, Running},
     foreign::{
         cluster_claim::conditions,
-        meta::{ObservedCondition, condition},
+        meta::{ObservedCondition, find_condition},
     },
     hive_status::Supply,
 };
@@ -107,7 +107,7 @@ pub(super) fn unobserved_conditions(request: &Validated, observed: &Observed) ->
     }
     // Between the writer that ended it and the one that watches its end nothing is known anew.
     let repeated = |type_| {
-        let shown = condition(&observed.composite.conditions, type_)?;
+        let shown = find_condition(&observed.composite.conditions, type_)?;
         if !observed.was_made_before() || shown.reason == "FatalError" {
             return None;
         }

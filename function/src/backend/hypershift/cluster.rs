@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     byoc,
-    template::kind::{Document, Platform, merge},
+    template::kind::{Platform, TargetDocument, merge_overlay},
 };
 
 use super::{HyperShiftRequest, document, facts, rollout};
@@ -46,7 +46,7 @@ pub(super) fn previous_spec(observed: &Observed) -> Option<Cow<'_, Map<String, V
 /// Sets everything that may change in an existing spec.
 fn set_changeable(spec: &mut Map<String, Value>, wanted: HyperShiftRequest<'_>, image: &str) {
     spec.insert("release".into(), json!({ "image": image }));
-    document::apply_settings(spec, Document::HostedCluster, &wanted.backend_spec.parameters);
+    document::apply_settings(spec, TargetDocument::HostedCluster, &wanted.backend_spec.parameters);
 }
 
 /// At birth.
@@ -74,12 +74,12 @@ fn initial_spec(wanted: HyperShiftRequest<'_>) -> Map<String, Value> {
         let policy = if replicas == 1 { "SingleReplica" } else { "HighlyAvailable" };
         spec.insert("controllerAvailabilityPolicy".into(), policy.into());
     }
-    merge(&mut spec, wanted.fill_placeholders(&order.overlay).get("hostedCluster"));
+    merge_overlay(&mut spec, wanted.fill_placeholders(&order.overlay).get("hostedCluster"));
     set_changeable(&mut spec, wanted, rollout::requested_image(wanted));
     if let Some(BroughtCredentials { byoc, .. }) = &resolved.tenant_credentials {
         // Secrets that the catalogue entry names are in the entry's namespace.
         for (member, field) in [("pullSecret", byoc::PULL_SECRET), ("sshKey", byoc::SSH_KEY)] {
-            match byoc::on_the_hub(byoc, field) {
+            match byoc::hub_secret_name(byoc, field) {
                 Some(name) => spec.insert(member.into(), json!({ "name": name })),
                 None => spec.remove(member),
             };

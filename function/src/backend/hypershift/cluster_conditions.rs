@@ -4,7 +4,7 @@ use testplatform_apis::{
     condition::{ConditionStatus, ControlPlaneLevel, Infrastructure, NodesLevel, SpecLevel},
     foreign::{hypershift::conditions, meta::ObservedCondition},
     names::ours,
-    status::{NodePoolStatus, NodesStatus, ProgressStatus},
+    status::{NodeGroupStatus, NodesStatus, ProgressStatus},
 };
 
 use super::{
@@ -204,7 +204,7 @@ fn is_resizing(pool: &NodeGroupFacts<'_>) -> bool {
 
 pub(in crate::backend) fn nodes_status(facts: &HostedClusterFacts<'_>) -> NodesStatus {
     let pools = &facts.pools;
-    let each = pools.iter().map(|pool| NodePoolStatus {
+    let each = pools.iter().map(|pool| NodeGroupStatus {
         name: Some(bounded(&pool.name, 63)),
         class: pool.class.as_deref().map(|class| bounded(class, 63)),
         desired: pool.desired,

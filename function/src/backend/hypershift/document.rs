@@ -1,14 +1,14 @@
 //! Catalogue documents, and the claim's settings in them.
 
 use serde_json::{Map, Value, json};
-use testplatform_apis::template::kind::{Document, Machine, Place, Platform};
+use testplatform_apis::template::kind::{Machine, Place, Platform, TargetDocument};
 
 use crate::{backend::templated::members::set, templates::Setting};
 
 /// Parameters of one of the two documents.
 pub(super) fn apply_settings<'a>(
     spec: &mut Map<String, Value>,
-    document: Document,
+    document: TargetDocument,
     settings: impl IntoIterator<Item = &'a Setting<Place>>,
 ) {
     for setting in settings.into_iter().filter(|s| s.target.document == document) {

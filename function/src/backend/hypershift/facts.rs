@@ -5,7 +5,7 @@ use serde_json::Value;
 use testplatform_apis::{
     foreign::{
         hypershift::{HostedCluster, HostedClusterStatus, NodePoolStatus, conditions},
-        meta::{ObservedCondition, condition},
+        meta::{ObservedCondition, find_condition},
     },
     names::ours,
 };
@@ -58,12 +58,12 @@ impl<'a> NodeGroupFacts<'a> {
     }
 
     pub fn condition(&self, type_: &str) -> Option<&'a ObservedCondition> {
-        condition(self.conditions(), type_)
+        find_condition(self.conditions(), type_)
     }
 
     /// When its status was last changed, if what is known of it is of now.
     pub fn status_changed_at(&self) -> Option<Timestamp> {
-        self.node_pool.filter(|part| part.sync.is_up_to_date())?.remote()?.metadata.said_at
+        self.node_pool.filter(|part| part.sync.is_up_to_date())?.remote()?.metadata.status_changed_at
     }
 
     /// How many are available; none: it does not say.
@@ -93,7 +93,7 @@ impl<'a> HostedClusterFacts<'a> {
     }
 
     pub fn condition(&self, type_: &str) -> Option<&'a ObservedCondition> {
-        condition(&self.status.conditions, type_)
+        find_condition(&self.status.conditions, type_)
     }
 
     pub fn is_true(&self, type_: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use testplatform_apis::foreign::{
     hypershift::{HostedClusterStatus, conditions},
-    meta::{ObservedCondition, condition},
+    meta::{ObservedCondition, find_condition},
 };
 
 use super::facts::HostedClusterFacts;
@@ -15,7 +15,7 @@ pub(in crate::backend) fn terminal_failures(facts: &HostedClusterFacts<'_>) -> V
     let own = conditions::TERMINAL.iter().filter_map(|type_| facts.is_false(type_));
     found.extend(own.map(|c| FailureCondition::from_condition(c, None, true)));
     // An image is not valid either while its pull secret is missing, or its registry is not reached.
-    let changed_at = facts.remote.metadata.said_at;
+    let changed_at = facts.remote.metadata.status_changed_at;
     found.extend(
         invalid_image(facts.status)
             .map(|c| FailureCondition::from_condition(c, None, true).since_message(changed_at)),
@@ -43,7 +43,7 @@ pub(in crate::backend) fn terminal_failures(facts: &HostedClusterFacts<'_>) -> V
 
 /// The condition that says that the release's image cannot be used, and never will be.
 pub(super) fn invalid_image(status: &HostedClusterStatus) -> Option<&ObservedCondition> {
-    condition(&status.conditions, conditions::VALID_RELEASE_IMAGE)
+    find_condition(&status.conditions, conditions::VALID_RELEASE_IMAGE)
         .filter(|c| c.is_false() && c.reason == conditions::INVALID_IMAGE && !is_network_error(&c.message))
 }
 

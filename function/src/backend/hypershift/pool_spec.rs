@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
-    gather, json,
+    collect, json,
     names::ours,
     template::{
         companions::Architecture,
-        kind::{Document, HyperShift, Kind as _, merge},
+        kind::{BackendDefinition as _, HyperShift, TargetDocument, merge_overlay},
     },
 };
 
@@ -39,7 +39,7 @@ pub(super) fn build_spec(
         document::set_machine(&mut spec, machine);
     }
     if begins {
-        merge(&mut spec, wanted.fill_placeholders(&wanted.backend_spec.overlay).get("nodePool"));
+        merge_overlay(&mut spec, wanted.fill_placeholders(&wanted.backend_spec.overlay).get("nodePool"));
     }
     spec.insert("release".into(), json!({ "image": image }));
     let (member, opposite, nodes) = match group.size {
@@ -49,8 +49,8 @@ pub(super) fn build_spec(
     spec.remove(opposite);
     spec.insert(member.into(), nodes);
     set_labels(&mut spec, share, group);
-    document::apply_settings(&mut spec, Document::NodePool, &wanted.backend_spec.parameters);
-    document::apply_settings(&mut spec, Document::NodePool, &group.parameters);
+    document::apply_settings(&mut spec, TargetDocument::NodePool, &wanted.backend_spec.parameters);
+    document::apply_settings(&mut spec, TargetDocument::NodePool, &group.parameters);
     spec
 }
 
@@ -91,13 +91,13 @@ pub(super) fn catalogue_members(
     let before = &part.manifest()["spec"];
     let has = |label: &(&String, &Value)| before["nodeLabels"][label.0] == *label.1;
     let labels = base.get("nodeLabels").and_then(Value::as_object).into_iter().flatten().filter(has);
-    let labels = gather::object(labels.map(|(key, value)| (key.clone(), value.clone())));
+    let labels = collect::to_object(labels.map(|(key, value)| (key.clone(), value.clone())));
     let tainted = |taint: &&Value| before["taints"].as_array().is_some_and(|all| all.contains(taint));
     let taints = base.get("taints").and_then(Value::as_array).into_iter().flatten().filter(tainted);
     let taints: Vec<Value> = taints.cloned().collect();
     let labels = (!labels.is_empty()).then(|| ("nodeLabels".to_owned(), Value::Object(labels)));
     let taints = (!taints.is_empty()).then(|| ("taints".to_owned(), Value::Array(taints)));
-    gather::object(labels.into_iter().chain(taints))
+    collect::to_object(labels.into_iter().chain(taints))
 }
 
 /// Labels and taints: those of the catalogue, and the group's own.

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
+    collect,
     foreign::{
         hypershift::{API_VERSION, NODE_POOL as KIND},
         object,
     },
-    gather,
-    names::{ours, shortened},
+    names::{ours, shorten_name},
     template::kind::HyperShift,
     yaml,
 };
@@ -37,7 +37,7 @@ pub(super) fn build_resources(
     let parts = || observed.node_pools.0.values();
     let recompose = |part: &NodePoolObject, manifest: Value, policies: ManagementPolicies| {
         let recorded = |key| (key, part.object.metadata.annotation(key).map(str::to_owned));
-        let annotations = gather::texts([ours::NODE_BASE, ours::NODE_CLASS].map(recorded));
+        let annotations = collect::to_text_object([ours::NODE_BASE, ours::NODE_CLASS].map(recorded));
         compose_object(request, observed, &part.group, annotations, manifest, policies)
     };
     let repeat = |part: &NodePoolObject, policies: ManagementPolicies| {
@@ -91,8 +91,9 @@ pub(super) fn build_resources(
         let spec = pool_spec::build_spec(wanted, group, part, &image, &share, placement);
         let manifest = build_manifest(request, group, part, spec, placement);
         // Sorted: the same bytes in every pass.
-        let base = (!share.is_empty()).then(|| yaml::sorted(&Value::Object(share)).to_string());
-        let notes = gather::texts([(ours::NODE_BASE, base), (ours::NODE_CLASS, Some(group.class.clone()))]);
+        let base = (!share.is_empty()).then(|| yaml::sort_keys(&Value::Object(share)).to_string());
+        let notes =
+            collect::to_text_object([(ours::NODE_BASE, base), (ours::NODE_CLASS, Some(group.class.clone()))]);
         Some(compose_object(request, observed, &group.name, notes, manifest, policies))
     });
     let removed = parts().filter(|part| !names.contains(&part.group.as_str()));
@@ -102,7 +103,7 @@ pub(super) fn build_resources(
 /// The groups that are wanted, in the order of their names.
 pub(super) fn sorted_groups(wanted: HyperShiftRequest<'_>) -> Vec<&NodeGroupSpec<HyperShift>> {
     let mut groups: Vec<&NodeGroupSpec<HyperShift>> = wanted.backend_spec.groups.iter().collect();
-    gather::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
+    collect::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
     groups
 }
 
@@ -166,7 +167,7 @@ fn build_manifest(
     let full = format!("{}/{}", request.name, group.name);
     // A room of 63 always holds what a name is shortened to.
     let fitted =
-        || if plain.len() <= MAX_NAME { Some(plain.clone()) } else { shortened(&plain, &full, MAX_NAME) };
+        || if plain.len() <= MAX_NAME { Some(plain.clone()) } else { shorten_name(&plain, &full, MAX_NAME) };
     let metadata = json!({
         "name": known("name").or_else(fitted).unwrap_or_default(),
         "namespace": known("namespace").unwrap_or_else(|| placement.namespace.clone()),

@@ -4,7 +4,7 @@
 use testplatform_apis::{
     foreign::{
         hypershift::{HostedClusterStatus, Update, conditions},
-        meta::{ObservedCondition, condition},
+        meta::{ObservedCondition, find_condition},
     },
     template::{effective::Effective, version::Version},
 };
@@ -113,6 +113,6 @@ pub(super) fn is_node_pool_current(part: &NodePoolObject, there: &Update) -> boo
     let image = Some(there.image.as_str());
     let applied = node_pool_image(part) == image && remote.spec["release"]["image"].as_str() == image;
     let status = &remote.status.value;
-    let updating = condition(&status.conditions, conditions::UPDATING_VERSION);
+    let updating = find_condition(&status.conditions, conditions::UPDATING_VERSION);
     applied && status.version == there.version && !updating.is_some_and(ObservedCondition::is_true)
 }

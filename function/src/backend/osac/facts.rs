@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 use testplatform_apis::{
     foreign::{
-        meta::{ObservedCondition, condition},
+        meta::{ObservedCondition, find_condition},
         osac::{ClusterOrder, ClusterOrderStatus, Job, NodeSetWorker, conditions},
     },
     names::ours,
@@ -63,7 +63,7 @@ impl<'a> OrderFacts<'a> {
     }
 
     pub fn condition(&self, type_: &str) -> Option<&'a ObservedCondition> {
-        condition(&self.status.conditions, type_)
+        find_condition(&self.status.conditions, type_)
     }
 
     pub fn is_true(&self, type_: &str) -> bool {

@@ -6,7 +6,7 @@ use testplatform_apis::{
     foreign::osac::{Job, NodeSetWorker, conditions},
     json,
     names::ours,
-    redact::redacted,
+    redact::redact_text,
 };
 
 use super::facts::{self, OrderFacts};
@@ -46,7 +46,7 @@ fn job_failure(job: &Job, terminal: bool) -> FailureCondition {
     let text = message_line(job);
     FailureCondition {
         reason: "ProvisioningJobFailed".into(),
-        message: bounded(&redacted(if text.is_empty() { &job.state } else { text }, 768), 768),
+        message: bounded(&redact_text(if text.is_empty() { &job.state } else { text }, 768), 768),
         since: job.timestamp,
         terminal,
         // That it was tried so often is what had to be waited for.
@@ -123,7 +123,7 @@ fn machine_failure(worker: &NodeSetWorker) -> FailureCondition {
     let message = format!("a machine of node set {set} failed: {}", worker.last_failure_message);
     FailureCondition {
         reason: bounded(reason, 63),
-        message: bounded(&redacted(message.trim_end_matches(": "), 768), 768),
+        message: bounded(&redact_text(message.trim_end_matches(": "), 768), 768),
         since: worker.last_failure_time,
         terminal: false,
         grace: SignedDuration::ZERO,
@@ -146,5 +146,8 @@ pub(super) fn degrading_failures(facts: &OrderFacts<'_>) -> Vec<FailureCondition
 /// Why it cannot be taken down: what a failed job left behind would be paid for unseen.
 pub(super) fn teardown_failure(facts: &OrderFacts<'_>) -> Option<String> {
     let job = facts.deprovision_job().filter(|job| job.has_failed() && job.block_deletion_on_failure)?;
-    Some(bounded(&redacted(&format!("the job that takes it down failed: {}", message_line(job)), 512), 512))
+    Some(bounded(
+        &redact_text(&format!("the job that takes it down failed: {}", message_line(job)), 512),
+        512,
+    ))
 }

@@ -3,7 +3,7 @@
 use testplatform_apis::{
     condition::{Condition, ConditionStatus, Mirrored},
     foreign::{
-        meta::condition,
+        meta::find_condition,
         osac::{KIND, conditions},
     },
 };
@@ -74,7 +74,7 @@ fn storage_condition(facts: Option<&OrderFacts<'_>>, observed: &Observed) -> Opt
             let status = ConditionStatus::parse(&said.status).unwrap_or(ConditionStatus::Unknown);
             Some(made(status, &said.reason, &said.message))
         }
-        None => condition(&observed.composite.conditions, type_).map(|_| {
+        None => find_condition(&observed.composite.conditions, type_).map(|_| {
             let words = "the hub does not report it any more";
             made(ConditionStatus::Unknown, Mirrored::NotReported.as_str(), words)
         }),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use testplatform_apis::{gather, json, names::ours, template::kind::Host};
+use testplatform_apis::{collect, json, names::ours, template::kind::Host};
 
 use super::OsacRequest;
 use crate::observed::Observed;
@@ -104,22 +104,23 @@ pub(super) fn host_classes(observed: &Observed, wanted: OsacRequest<'_>) -> BTre
     let of = |(class, own): (&String, Option<&Host>)| {
         Some((class.clone(), recorded.remove(class).or_else(|| own.cloned())?))
     };
-    let own: BTreeMap<&String, Option<&Host>> =
-        gather::map(wanted.backend_spec.groups.iter().map(|group| (&group.class, group.machine.as_ref())));
-    gather::map(own.into_iter().filter_map(of))
+    let own: BTreeMap<&String, Option<&Host>> = collect::to_map(
+        wanted.backend_spec.groups.iter().map(|group| (&group.class, group.machine.as_ref())),
+    );
+    collect::to_map(own.into_iter().filter_map(of))
 }
 
 fn recorded_classes(observed: &Observed) -> BTreeMap<String, Host> {
     let note = observed.annotations(ours::NODE_CLASSES).find_map(|note| json::read_text(note).ok());
     let note: BTreeMap<String, Note> = note.unwrap_or_default();
-    gather::map(note.into_iter().map(|(class, note)| (class, note.into())))
+    collect::to_map(note.into_iter().map(|(class, note)| (class, note.into())))
 }
 
 /// Annotation: the classes as OSAC has them.
 pub(super) fn classes_annotation(observed: &Observed, wanted: Option<OsacRequest<'_>>) -> Map<String, Value> {
     let hosts = wanted.map_or_else(|| recorded_classes(observed), |wanted| host_classes(observed, wanted));
     let note: BTreeMap<String, Note> =
-        gather::map(hosts.into_iter().map(|(class, host)| (class, host.into())));
+        collect::to_map(hosts.into_iter().map(|(class, host)| (class, host.into())));
     let note = (!note.is_empty()).then(|| (ours::NODE_CLASSES.to_owned(), json!(note).to_string().into()));
-    gather::object(note)
+    collect::to_object(note)
 }

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
+    collect,
     foreign::{
         hypershift::{API_VERSION, HOSTED_CLUSTER, NODE_POOL},
         osac::ClusterReference,
     },
-    gather,
     names::{ObjectName, ours},
     template::kind::Host,
 };
@@ -58,7 +58,7 @@ pub(super) fn build_resources(
     };
     let hosts = nodes::host_classes(observed, wanted);
     let mut groups: Vec<_> = wanted.backend_spec.groups.iter().collect();
-    gather::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
+    collect::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
     let of_groups = groups.into_iter().filter_map(|group| {
         // The recorded class may be lost, and the class no longer offered.
         let name = match hosts.get(&group.class) {

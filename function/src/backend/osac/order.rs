@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use testplatform_apis::{
     json,
     template::{effective::Effective, version::Version},
-    yaml::sorted,
+    yaml::sort_keys,
 };
 
 use super::{OsacRequest, facts, nodes::apply_nodes};
@@ -115,6 +115,6 @@ fn apply_settings(spec: &mut Map<String, Value>, wanted: OsacRequest<'_>) {
         before.and_then(|text| json::read_text(text).ok()).unwrap_or_default();
     parameters.extend(wanted.backend_spec.parameters.iter().map(|s| (s.target.0.clone(), s.value.clone())));
     // The automation reads it whether there is anything in it or not. Sorted: the same bytes in every pass.
-    let text = sorted(&Value::Object(parameters)).to_string();
+    let text = sort_keys(&Value::Object(parameters)).to_string();
     spec.insert("templateParameters".into(), text.into());
 }

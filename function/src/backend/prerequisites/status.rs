@@ -1,7 +1,7 @@
 //! Status of the prerequisites: why no cluster can be requested yet, and the later condition of its cloud credential.
 
 use testplatform_apis::{
-    bundle::{self, State},
+    bundle::{self, BundleProgress},
     cloud,
     condition::{ConditionStatus, PlatformCredentials, Request, SetupLevel, TemplateConditionType},
     prerequisites,
@@ -46,18 +46,18 @@ fn prerequisites_problem(part: Option<&ObservedObject>) -> Option<(SetupLevel, S
     if is_deleting(part) {
         return Some((SetupLevel::Running, deleting_message(part)));
     }
-    let report: bundle::Report = read_answer(part, prerequisites::REPORT).unwrap_or_default();
+    let report: bundle::BundleReport = read_answer(part, prerequisites::REPORT).unwrap_or_default();
     let message = |what: &str| {
         let bundle = report.bundle.as_deref().map_or_else(|| "a bundle".to_owned(), |name| bounded(name, 96));
-        let rest = report_text(&bundle::Report { bundle: None, ..report.clone() });
+        let rest = report_text(&bundle::BundleReport { bundle: None, ..report.clone() });
         if rest.is_empty() { format!("{bundle} {what}") } else { format!("{bundle} {what}: {rest}") }
     };
     match report.state {
-        Some(State::Applied) => None,
-        Some(State::SetupFailed) => {
+        Some(BundleProgress::Applied) => None,
+        Some(BundleProgress::SetupFailed) => {
             Some((SetupLevel::SetupFailed, message("was not ready in time on the hub")))
         }
-        Some(State::Running | State::BeforeDeletion) => {
+        Some(BundleProgress::Running | BundleProgress::BeforeDeletion) => {
             Some((SetupLevel::Running, message("is being set up on the hub")))
         }
         None => Some((SetupLevel::Running, unanswered_message(part, "clusters.prerequisites"))),
@@ -70,10 +70,10 @@ fn credential_problem(part: Option<&ObservedObject>) -> Option<String> {
     if is_deleting(part) {
         return Some(deleting_message(part));
     }
-    let report: cloud::Report = read_answer(part, cloud::REPORT).unwrap_or_default();
+    let report: cloud::CloudCredentialReport = read_answer(part, cloud::REPORT).unwrap_or_default();
     match report.state {
         // A working one is there, and it is rotated later.
-        Some(cloud::State::Valid | cloud::State::RotationFailed) => None,
+        Some(cloud::CredentialPhase::Valid | cloud::CredentialPhase::RotationFailed) => None,
         Some(state) => Some(format!("no credential of the cloud yet: {}", report_message(state, &report))),
         None => Some(unanswered_message(part, "clusters.cloudCredentials")),
     }
@@ -113,7 +113,7 @@ fn unanswered_message(part: &ObservedObject, setting: &str) -> String {
     }
 }
 
-fn report_message(state: cloud::State, report: &cloud::Report) -> String {
+fn report_message(state: cloud::CredentialPhase, report: &cloud::CloudCredentialReport) -> String {
     report.message.as_deref().map_or_else(|| state.as_str().to_owned(), |message| bounded(message, 512))
 }
 
@@ -173,24 +173,24 @@ pub(crate) fn credential_condition(
         let waits = wanted && observed.is_unplaced();
         return waits.then(|| unknown("the hub was not told yet to make it".into()));
     };
-    let report: cloud::Report = read_answer(part, cloud::REPORT).unwrap_or_default();
+    let report: cloud::CloudCredentialReport = read_answer(part, cloud::REPORT).unwrap_or_default();
     let Some(state) = report.state else {
         return Some(unknown(unanswered_message(part, "clusters.cloudCredentials")));
     };
     let requested = requested_generation(observed).filter(|asked| Some(*asked) != report.generation);
-    if let (cloud::State::Valid, Some(asked)) = (state, requested) {
+    if let (cloud::CredentialPhase::Valid, Some(asked)) = (state, requested) {
         return Some(unknown(format!("the one that was made before works, and number {asked} is asked for")));
     }
     let (status, reason) = match state {
-        cloud::State::Valid => (True, PlatformCredentials::Valid),
-        cloud::State::RotationFailed => (False, PlatformCredentials::RotationFailed),
-        cloud::State::OwnerInvalid => (False, PlatformCredentials::OwnerInvalid),
-        cloud::State::Blocked => (False, PlatformCredentials::Blocked),
-        cloud::State::Unreachable => (Unknown, PlatformCredentials::Unreachable),
-        cloud::State::Leaving => (Unknown, PlatformCredentials::Leaving),
+        cloud::CredentialPhase::Valid => (True, PlatformCredentials::Valid),
+        cloud::CredentialPhase::RotationFailed => (False, PlatformCredentials::RotationFailed),
+        cloud::CredentialPhase::OwnerInvalid => (False, PlatformCredentials::OwnerInvalid),
+        cloud::CredentialPhase::Blocked => (False, PlatformCredentials::Blocked),
+        cloud::CredentialPhase::Unreachable => (Unknown, PlatformCredentials::Unreachable),
+        cloud::CredentialPhase::Leaving => (Unknown, PlatformCredentials::Leaving),
     };
     let message = match state {
-        cloud::State::Valid => "the cluster's own credential of the cloud works".to_owned(),
+        cloud::CredentialPhase::Valid => "the cluster's own credential of the cloud works".to_owned(),
         _ => report_message(state, &report),
     };
     Some(BackendCondition::of(status, reason, message))

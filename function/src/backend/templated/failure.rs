@@ -1,7 +1,7 @@
 //! A failure of a cluster, and its start.
 
 use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::{foreign::meta::ObservedCondition, redact::redacted};
+use testplatform_apis::{foreign::meta::ObservedCondition, redact::redact_text};
 
 use super::sentence::Sentence;
 use crate::text::bounded;
@@ -34,7 +34,7 @@ impl FailureCondition {
         let line = text.lines().next().unwrap_or_default();
         Self {
             reason: bounded(&condition.type_, 63),
-            message: bounded(&redacted(&format!("{whose}{line}"), 768), 768),
+            message: bounded(&redact_text(&format!("{whose}{line}"), 768), 768),
             since: condition.last_transition_time,
             terminal,
             grace: if terminal { GRACE } else { DEGRADED },

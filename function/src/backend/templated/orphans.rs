@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
+    collect,
     foreign::object::{NEVER, Object},
-    gather,
     names::ours,
 };
 
@@ -31,8 +31,9 @@ pub(in crate::backend) fn orphaned_resources(
     observed: &Observed,
     health: &Health,
 ) -> Vec<DesiredResource> {
-    let own =
-        gather::texts(BACKEND_ANNOTATIONS.map(|key| (key, observed.annotation(key).map(str::to_owned))));
+    let own = collect::to_text_object(
+        BACKEND_ANNOTATIONS.map(|key| (key, observed.annotation(key).map(str::to_owned))),
+    );
     let credentials = observed.credentials.as_ref().and_then(|_| {
         composing::build_credentials(
             request,
@@ -84,7 +85,7 @@ fn repeat_object<R>(
         spec["managementPolicies"] = json!(was.management_policies);
     }
     let recorded = |key| (key, before.metadata.annotation(key).map(str::to_owned));
-    let annotations: Map<String, Value> = gather::texts(PART_ANNOTATIONS.map(recorded));
+    let annotations: Map<String, Value> = collect::to_text_object(PART_ANNOTATIONS.map(recorded));
     let mut object = composing::build_object(&before.metadata.name, annotations, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: component });
     DesiredResource { name: name.to_owned().into(), object, ready: request.intent.primary_ready }

@@ -58,7 +58,7 @@ impl BackendStatus<'_> {
         observed: &Observed,
     ) -> Health {
         let (metadata, now, ever_ready) = (self.metadata, observed.now, observed.ever_ready());
-        let annotation = metadata.annotation(ours::STATUS).map(HiveStatus::read).transpose();
+        let annotation = metadata.annotation(ours::STATUS).map(HiveStatus::from_annotation).transpose();
         let unreadable = annotation.as_ref().err().map(|e| format!("annotation {}: {e}", ours::STATUS));
         let (report, account) =
             (annotation.unwrap_or_default().unwrap_or_default(), request.access.is_some());
@@ -99,7 +99,8 @@ impl BackendStatus<'_> {
         let undone = observed.bundles.observer.as_ref();
         let begun = undone.and_then(|undone| undone.object.metadata.creation_timestamp);
         let since = metadata.deletion_timestamp.into_iter().chain(primary_deleted_at).chain(begun).min();
-        let blocked_at = since.zip(patience).and_then(|(at, patience)| at.checked_add(patience.get()).ok());
+        let blocked_at =
+            since.zip(patience).and_then(|(at, patience)| at.checked_add(patience.as_signed()).ok());
         health.teardown_arrived = goes;
         if health.teardown_failure.is_none() && blocked_at.is_some_and(|b| b <= now) {
             // The awaited condition is no longer observed.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use testplatform_apis::{
-    byoc::{self, Fate, Report},
+    byoc::{self, SecretSyncReport, SecretSyncResult},
     condition::Request,
     names::ours,
 };
@@ -72,24 +72,24 @@ pub(crate) fn check_ready(
 }
 
 /// Secrets that cannot be copied, with the most important reason.
-fn missing_secrets(report: &Report, requested: &Value) -> Option<AdmissionIssue> {
-    let parcels = byoc::parcels(&requested["byoc"]);
+fn missing_secrets(report: &SecretSyncReport, requested: &Value) -> Option<AdmissionIssue> {
+    let parcels = byoc::list_secret_copies(&requested["byoc"]);
     let mut found: Vec<(Request, String)> = Vec::new();
     for parcel in &parcels {
         let (field, from) = (&parcel.field, &parcel.from);
         found.push(match report.secrets.get(field)? {
-            Fate::Carried => continue,
-            Fate::Forbidden => (
+            SecretSyncResult::Carried => continue,
+            SecretSyncResult::Forbidden => (
                 Request::SecretForbidden,
                 format!(
                     "the carrier may not get Secret {from} (spec.byoc.{field}); create the Role and RoleBinding of package/install/examples/byoc-role.yaml with its name"
                 ),
             ),
-            Fate::NotFound => (
+            SecretSyncResult::NotFound => (
                 Request::SecretNotFound,
                 format!("there is no Secret {from} (spec.byoc.{field}) in the claim's namespace; create it"),
             ),
-            Fate::KeyMissing => {
+            SecretSyncResult::KeyMissing => {
                 let keys = || format!("needs the keys {}, none of them empty", parcel.keys.join(" and "));
                 let message = report.words.get(field).map_or_else(keys, |message| bounded(message, 256));
                 (Request::SecretIncomplete, format!("Secret {from} (spec.byoc.{field}) {message}"))

@@ -22,7 +22,7 @@ pub(super) fn refreshing_condition(evaluation: &PoolEvaluation) -> Condition {
     let requested = wanted.and_then(|w| w.spec.refresh.as_ref()?.nonce.as_deref());
     let external = wanted.is_some_and(|w| w.spec.scaling_mode == Some(ScalingMode::External));
     let report = evaluation.observed.report().and_then(|r| r.refresh.as_ref());
-    let report = report.filter(|r| requested.is_none_or(|nonce| r.covers(nonce)));
+    let report = report.filter(|r| requested.is_none_or(|nonce| r.covers_nonce(nonce)));
     let remaining = report
         .and_then(|r| r.remaining)
         .filter(|r| *r > 0)

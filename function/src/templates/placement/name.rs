@@ -1,6 +1,6 @@
 //! Names of cluster objects: the composite's name, as far as it fits.
 
-use testplatform_apis::{names::shortened, template::Backend};
+use testplatform_apis::{names::shorten_name, template::Backend};
 
 /// The longest name of a namespace; HyperShift makes one for each control plane, `<namespace>-<name>`.
 const NAMESPACE: usize = 63;
@@ -13,16 +13,16 @@ pub(super) fn fit_name(backend: Backend, namespace: &str, name: &str) -> Option<
     match backend {
         // With dashes for dots: names of what HyperShift makes for it are labels.
         Backend::HyperShift => {
-            shortened(&name.replace('.', "-"), name, NAMESPACE.checked_sub(namespace.len() + 1)?)
+            shorten_name(&name.replace('.', "-"), name, NAMESPACE.checked_sub(namespace.len() + 1)?)
         }
         // It becomes a label.
-        Backend::ClusterApi => shortened(&name.replace('.', "-"), name, LABEL),
+        Backend::ClusterApi => shorten_name(&name.replace('.', "-"), name, LABEL),
         // Its control plane is in a namespace of its own, `<namespace>-<name>-<name>`.
         Backend::Osac => {
-            shortened(&name.replace('.', "-"), name, NAMESPACE.checked_sub(namespace.len() + 2)? / 2)
+            shorten_name(&name.replace('.', "-"), name, NAMESPACE.checked_sub(namespace.len() + 2)? / 2)
         }
         // It becomes a label, and charts make names of it.
-        Backend::Caas => shortened(&name.replace('.', "-"), name, INSTANCE),
+        Backend::Caas => shorten_name(&name.replace('.', "-"), name, INSTANCE),
     }
 }
 

@@ -157,7 +157,7 @@ fn a_version_that_is_refused_can_be_taken_back_or_followed_by_another() {
         let mut world = refused_at_the_next_version();
         if !noted {
             let object = &mut world.objects.get_mut("topology").unwrap().object;
-            object["metadata"]["annotations"].as_object_mut().unwrap().remove(ours::TAKEN);
+            object["metadata"]["annotations"].as_object_mut().unwrap().remove(ours::LAST_ACCEPTED);
         }
         world.spec["version"] = json!("1.29");
         world.settle();
@@ -178,7 +178,7 @@ fn a_version_that_is_refused_can_be_taken_back_or_followed_by_another() {
         assert_eq!(world.remote.as_ref().unwrap()["spec"]["topology"], *topology(&world));
         assert_eq!(group(&world, "workers")["replicas"], 3);
         let notes = &world.objects["topology"].object["metadata"]["annotations"];
-        assert!(notes[ours::TAKEN].is_null() && notes[ours::ROLLS_FROM].is_null(), "{notes}");
+        assert!(notes[ours::LAST_ACCEPTED].is_null() && notes[ours::ROLLS_FROM].is_null(), "{notes}");
         assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
     }
 }
@@ -239,7 +239,7 @@ fn a_move_that_is_refused_can_be_taken_back() {
         );
         assert_eq!(world.status["effective"]["template"], "topology");
         let notes = &world.objects["topology"].object["metadata"]["annotations"];
-        assert!(notes[ours::TAKEN].is_null() && notes[ours::ROLLS_FROM].is_null(), "{notes}");
+        assert!(notes[ours::LAST_ACCEPTED].is_null() && notes[ours::ROLLS_FROM].is_null(), "{notes}");
         // Once it is taken, there is no way back.
         world.fixed.clear();
         world.spec["template"] = json!("topology-next");

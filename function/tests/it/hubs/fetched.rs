@@ -39,7 +39,7 @@ fn items(all: &[Value]) -> Value {
 #[test]
 fn hubs_and_facts_are_asked_for_by_label_and_neighbours_only_where_they_count() {
     let asked = |flavour: Flavour, likes: bool, both: bool| -> Vec<Asked> {
-        let settings = Input { both_flavours: Some(both), ..Input::default() }.settings();
+        let settings = Input { both_flavours: Some(both), ..Input::default() }.to_settings();
         let labels = |matching: Option<Match>| match matching {
             Some(Match::MatchLabels(labels)) => labels.labels.into_iter().collect(),
             other => panic!("{other:?}"),
@@ -105,5 +105,5 @@ fn what_was_fetched_is_read_and_what_cannot_be_hurts_nothing_else() {
     assert_eq!(flaws.len(), 2);
     let choice = chosen(&wish(), &hubs);
     assert_eq!(name(choice.hub), "east");
-    assert_eq!(choice.known.facts().and_then(testplatform_apis::hub::Facts::load), Some(8));
+    assert_eq!(choice.known.facts().and_then(testplatform_apis::hub::Facts::cluster_count), Some(8));
 }

@@ -34,7 +34,7 @@ fn the_hub_is_told_once_the_cluster_was_seen() {
     let mut world = World::bundled();
     world.pass();
     assert!(!world.objects.contains_key("bundles"), "nobody knows yet whose the HostedCluster is");
-    assert_eq!(world.objects["cluster"].object["metadata"]["annotations"][ours::BUNDLES_ASKED], "true");
+    assert_eq!(world.objects["cluster"].object["metadata"]["annotations"][ours::BUNDLES_REQUESTED], "true");
     assert_eq!(level(&world, "TemplateApplied"), is("Unknown", "NotReported"));
     world.settle();
     let object = told(&world);

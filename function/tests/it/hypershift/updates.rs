@@ -136,9 +136,9 @@ fn a_release_that_is_refused_is_taken_back_without_a_node_gone() {
     world.spec["version"] = json!("4.20.9");
     world.settle();
     let notes = &mut world.objects.get_mut("cluster").unwrap().object["metadata"]["annotations"];
-    let mut taken: Value = serde_json::from_str(notes[ours::TAKEN].as_str().unwrap()).unwrap();
+    let mut taken: Value = serde_json::from_str(notes[ours::LAST_ACCEPTED].as_str().unwrap()).unwrap();
     taken["nodeGroups"] = json!("workers");
-    notes[ours::TAKEN] = taken.to_string().into();
+    notes[ours::LAST_ACCEPTED] = taken.to_string().into();
     world.entry("hosted")["defaultNodeGroups"][0]["name"] = json!("others");
     world.spec["version"] = json!("4.20.3");
     world.fixed.clear();
@@ -175,7 +175,7 @@ fn a_move_that_is_refused_can_be_taken_back_or_repaired() {
             assert_eq!(images(world, &["workers"]), [all, all]);
             assert_eq!(level(world, "SpecApplied"), is("True", "UpToDate"));
             let notes = &world.objects["cluster"].object["metadata"]["annotations"];
-            assert!(notes[ours::TAKEN].is_null(), "{notes}");
+            assert!(notes[ours::LAST_ACCEPTED].is_null(), "{notes}");
             assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
         };
         let mut world = refused();

@@ -255,7 +255,7 @@ fn a_change_that_is_refused_can_be_taken_back_or_repaired() {
         let mut world = refused();
         if !noted {
             let object = &mut world.objects.get_mut("order").unwrap().object;
-            object["metadata"]["annotations"].as_object_mut().unwrap().remove(ours::TAKEN);
+            object["metadata"]["annotations"].as_object_mut().unwrap().remove(ours::LAST_ACCEPTED);
         }
         world.spec["version"] = json!("4.20.3");
         world.spec["parameters"] = json!({ "tier": "silver" });

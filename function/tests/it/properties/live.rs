@@ -41,7 +41,7 @@ fn with_spec(request: &RunFunctionRequest, spec: &Value) -> Option<RunFunctionRe
 }
 
 fn judged(request: &RunFunctionRequest, now: Timestamp) -> ClusterEvaluation {
-    evaluate(request, now, ci_operator::schema()).unwrap_or_else(|e| panic!("{e}"))
+    evaluate(request, now, ci_operator::xrd_schema()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// How the composite of a request is counted by another one.

@@ -13,7 +13,7 @@ fn lose_secrets(world: &mut World) {
 }
 
 fn again(world: &World) -> Value {
-    noted(world, ours::READ_AGAIN)
+    noted(world, ours::REFRESH_REQUESTED_AT)
 }
 
 fn noted(world: &World, key: &str) -> Value {

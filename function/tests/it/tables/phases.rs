@@ -295,7 +295,7 @@ fn what_lives_is_emitted_from_what_is_observed() {
     let world = World::ready();
     let emitted = |world: &World| -> Vec<Value> {
         let ClusterEvaluation { plan, .. } =
-            evaluate(&world.request(), world.now, ci_operator::schema()).unwrap();
+            evaluate(&world.request(), world.now, ci_operator::xrd_schema()).unwrap();
         plan.resources.into_iter().map(|r| r.object).collect()
     };
     let before = emitted(&world);

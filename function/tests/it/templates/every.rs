@@ -334,7 +334,7 @@ fn the_latest_end_is_behind_all_that_a_claim_may_ask_for() {
         world.settle();
         let end =
             |world: &World| -> Timestamp { annotation(world, ours::LATEST_END).unwrap().parse().unwrap() };
-        let span = |key: &str| annotation(&world, key).unwrap().parse::<GoDuration>().unwrap().get();
+        let span = |key: &str| annotation(&world, key).unwrap().parse::<GoDuration>().unwrap().as_signed();
         let (timeout, longest) = (span(ours::PROVISION_TIMEOUT), span(ours::MAX_LIFETIME));
         let begun = world.composite()["metadata"]["creationTimestamp"]
             .as_str()

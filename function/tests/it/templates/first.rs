@@ -75,13 +75,13 @@ fn an_image_that_a_claim_may_bring_along_is_taken() {
 fn limits_of_the_template_are_the_claims() {
     let mut world = World::templated("hosted");
     let life = |world: &World| judged(world).plan.request.unwrap().lifetime;
-    assert_eq!(life(&world).effective.unwrap().short(), "2h");
-    assert_eq!(life(&world).max.unwrap().short(), "8h");
-    assert_eq!(life(&world).reported_timeout.unwrap().short(), "1h30m");
+    assert_eq!(life(&world).effective.unwrap().to_short_string(), "2h");
+    assert_eq!(life(&world).max.unwrap().to_short_string(), "8h");
+    assert_eq!(life(&world).reported_timeout.unwrap().to_short_string(), "1h30m");
     world.spec["timeouts"] = json!({ "provision": "20m" });
     world.spec["lifetime"] = json!("100h");
-    assert_eq!(life(&world).reported_timeout.unwrap().short(), "20m");
-    assert_eq!(life(&world).effective.unwrap().short(), "8h");
+    assert_eq!(life(&world).reported_timeout.unwrap().to_short_string(), "20m");
+    assert_eq!(life(&world).effective.unwrap().to_short_string(), "8h");
 }
 
 /// Tools wait for conditions; one that is not there yet is an error to some.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, Spanned};
-use testplatform_apis::template::parameter::under;
+use testplatform_apis::template::parameter::join_path;
 
 /// The source lines of a document.
 pub(crate) struct Lines {
@@ -62,7 +62,7 @@ impl Node {
             Self::Map(members) => {
                 let path = path.strip_prefix('.').unwrap_or(path);
                 members.iter().find_map(|(key, line, inner)| {
-                    let rest = path.strip_prefix(&under("", key))?;
+                    let rest = path.strip_prefix(&join_path("", key))?;
                     (rest.is_empty() || rest.starts_with(['.', '['])).then_some((*line, inner, rest))
                 })
             }

@@ -9,7 +9,7 @@ use testplatform_apis::{
     duration::GoDuration,
     input::{self, Input, Settings},
     names::ObjectName,
-    template::parameter::under,
+    template::parameter::join_path,
 };
 
 use super::{lines::Lines, texts::quote_texts};
@@ -33,7 +33,7 @@ fn function_inputs(composition: &Value) -> impl Iterator<Item = (usize, &Value)>
 pub(super) fn pool_catalogue_names(composition: &Value) -> Vec<String> {
     let named = |(_, input): (usize, &Value)| {
         let pools = input["pools"].as_str().map(str::to_owned);
-        Input { pools, ..Input::default() }.settings().pools
+        Input { pools, ..Input::default() }.to_settings().pools
     };
     // A step without an input uses the usual name.
     let bare = |step: &&Value| step["input"].is_null() && step["functionRef"]["name"] == FUNCTION;
@@ -145,7 +145,7 @@ fn walk_schema(by: &Schema<'_>, schema: &Value, value: &Value, path: &str, found
                 return;
             }
             for (key, member) in members {
-                let path = under(path, key);
+                let path = join_path(path, key);
                 let required =
                     || schema["required"].as_array().is_some_and(|r| r.contains(&key.as_str().into()));
                 match schema["properties"].get(key).or_else(|| others.is_object().then_some(others)) {

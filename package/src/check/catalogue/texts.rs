@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use serde_json::{Value, json};
-use testplatform_apis::{catalogue, template::parameter::under};
+use testplatform_apis::{catalogue, template::parameter::join_path};
 
 use super::{lines::Lines, strict::resolve_schema};
 
@@ -35,7 +35,7 @@ impl TextReader<'_> {
                 let inner =
                     |key: &String| schema["properties"].get(key).unwrap_or(&schema["additionalProperties"]);
                 let read = members.iter().map(|(key, member)| {
-                    (key.clone(), self.read_value(inner(key), member, &under(path, key)))
+                    (key.clone(), self.read_value(inner(key), member, &join_path(path, key)))
                 });
                 Value::Object(read.collect())
             }
@@ -66,7 +66,7 @@ impl TextReader<'_> {
 
 /// Maximum length of a duration. A number there lacks more than quotes; the parser of durations has the better message.
 static DURATION_LENGTH: LazyLock<Value> = LazyLock::new(|| {
-    let schema = json!(catalogue::schema());
+    let schema = json!(catalogue::build_schema());
     schema["$defs"]["Pool"]["properties"]["maxLifetime"]["maxLength"].clone()
 });
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use testplatform_apis::{
     byoc::{CARRIER_ROLE, PUBLISHER_ROLE},
-    hub::{CONFIG_MAP, Kind},
+    hub::{CONFIG_MAP, ResourceKind},
     template::Backend,
 };
 
@@ -27,16 +27,24 @@ pub enum Subject {
     Template(Backend),
 }
 
-const EPHEMERAL_CLUSTER: Kind = Kind {
+const EPHEMERAL_CLUSTER: ResourceKind = ResourceKind {
     group: "ci.openshift.io",
     versions: &["v1"],
     kind: "EphemeralCluster",
     plural: "ephemeralclusters",
 };
-const CLUSTER_CLAIM: Kind =
-    Kind { group: "hive.openshift.io", versions: &["v1"], kind: "ClusterClaim", plural: "clusterclaims" };
-const CLUSTER_POOL: Kind =
-    Kind { group: "hive.openshift.io", versions: &["v1"], kind: "ClusterPool", plural: "clusterpools" };
+const CLUSTER_CLAIM: ResourceKind = ResourceKind {
+    group: "hive.openshift.io",
+    versions: &["v1"],
+    kind: "ClusterClaim",
+    plural: "clusterclaims",
+};
+const CLUSTER_POOL: ResourceKind = ResourceKind {
+    group: "hive.openshift.io",
+    versions: &["v1"],
+    kind: "ClusterPool",
+    plural: "clusterpools",
+};
 
 impl Subject {
     /// All subjects.
@@ -106,8 +114,8 @@ impl Subject {
             Self::ClusterClaim => vec![CLUSTER_CLAIM],
             Self::Byoc => vec![CLUSTER_CLAIM, CLUSTER_POOL],
             Self::Space => vec![],
-            Self::ByocTemplate => Backend::HyperShift.kinds(),
-            Self::Template(backend) => backend.kinds(),
+            Self::ByocTemplate => Backend::HyperShift.written_kinds(),
+            Self::Template(backend) => backend.written_kinds(),
         }
     }
 

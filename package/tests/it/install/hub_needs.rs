@@ -359,14 +359,19 @@ fn the_sample_hub_is_valid() {
     let install = repository().join("package/install");
     let [config, object] = <[Value; 2]>::try_from(documents(&install.join("examples/hub.yaml"))).unwrap();
     let read: ProviderConfig = serde_json::from_value(config).unwrap();
-    let hub = Hub::read(&read).unwrap().unwrap();
-    assert!(hub.open && hub.serves(Backend::HyperShift) && hub.versions.is_some() && hub.classes.is_some());
+    let hub = Hub::from_provider_config(&read).unwrap().unwrap();
+    assert!(
+        hub.open
+            && hub.serves_backend(Backend::HyperShift)
+            && hub.versions.is_some()
+            && hub.classes.is_some()
+    );
     assert_eq!((hub.max_clusters, hub.reserved_percent, hub.max_provisioning), (Some(80), 10, Some(8)));
     // Every annotation of hubs that is there is one that is read.
     for key in read.metadata.annotations.keys().filter(|key| key.starts_with("testplatform.")) {
         let mut broken = read.clone();
         broken.metadata.annotations.insert(key.clone(), "!".into());
-        let changed = Hub::read(&broken).unwrap();
+        let changed = Hub::from_provider_config(&broken).unwrap();
         assert!(changed.is_err() || changed.unwrap() != hub, "{key} is read by nobody");
     }
     let mut component = documents(&install.join("components/hub-facts/object.yaml")).remove(0);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::cloud::Order;
+use testplatform_apis::cloud::CredentialRequestSpec;
 
 use crate::cloud::record::CredentialRecord;
 
@@ -39,7 +39,7 @@ pub enum StoredSecret {
 #[derive(Clone, Debug)]
 pub struct ObservedCredential {
     /// Parsed request, or the parse error as a sentence.
-    pub order: Result<Order, String>,
+    pub order: Result<CredentialRequestSpec, String>,
     /// Where the life of the cluster is.
     pub stage: ClusterStage,
     /// Whether our finalizer is on the request.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use testplatform_apis::cloud::State;
+use testplatform_apis::cloud::CredentialPhase;
 
 use super::{
     BATCH, CredentialStep, DeletionResult, GIVE_UP, GO_ON, IdentityError, ObservedCredential, RETRY,

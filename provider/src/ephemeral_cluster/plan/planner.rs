@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
-    condition::{ENDED_WELL, end, ended_well},
+    condition::{ENDED_WELL, ended_well, split_completion},
     names::{ephemeral_cluster::FINALIZER, ours},
 };
 

@@ -11,7 +11,7 @@ use provider_testplatform::{
     publish::{CredentialsDecision, CredentialsSource, compare},
 };
 use serde_json::Value;
-use testplatform_apis::account::Wish;
+use testplatform_apis::account::AccessRequest;
 
 use crate::{
     account::model::{ADMIN, Fault, KEY, Model},
@@ -66,7 +66,7 @@ struct Walk {
     stored: Option<Credentials>,
     /// The one in it.
     token: Option<String>,
-    wish: Wish,
+    wish: AccessRequest,
     revision: u32,
     /// How far our clock is ahead of the cluster's.
     skew: SignedDuration,
@@ -77,7 +77,7 @@ impl Walk {
         let model = Model::default();
         model.state().now = "2026-03-02T00:00:00Z".parse().unwrap();
         model.state().life = life;
-        let wish = Wish { cluster_role: "view".into(), generation: 0 };
+        let wish = AccessRequest { cluster_role: "view".into(), generation: 0 };
         Self { model, stored: None, token: None, wish, revision: 1, skew: SignedDuration::ZERO }
     }
 

@@ -9,7 +9,7 @@ use provider_testplatform::{
     publish::{CredentialsOperation, CredentialsSource, compare, follow},
 };
 use testplatform_apis::{
-    account::{Mode, Wish},
+    account::{AccessRequest, Mode},
     hive_status::HiveStatus,
 };
 
@@ -22,7 +22,7 @@ fn now() -> Timestamp {
 fn issue() -> Issue {
     Issue {
         admin: AdminKubeconfig::new(ADMIN.into()),
-        wish: Wish { cluster_role: "view".into(), generation: 0 },
+        wish: AccessRequest { cluster_role: "view".into(), generation: 0 },
         uid: "u".into(),
         revision: "c:admin@1".into(),
     }
@@ -38,7 +38,7 @@ fn published(origin: &str) -> Published {
 #[test]
 fn a_wish_that_is_taken_away_or_spoilt_is_no_wish_for_the_admins() {
     let admins = Published::Ours { revision: "7".into(), source_revision: Some("c:admin@1,pw@2".into()) };
-    let wish = Wish { cluster_role: "view".into(), generation: 3 };
+    let wish = AccessRequest { cluster_role: "view".into(), generation: 3 };
     assert_eq!(credentials_owner(None, &Published::Absent), CredentialsOwner::Admin);
     assert_eq!(credentials_owner(None, &admins), CredentialsOwner::Admin);
     assert_eq!(credentials_owner(Some(&wish.to_string()), &admins), CredentialsOwner::Account(wish.clone()));

@@ -12,7 +12,7 @@ use provider_testplatform::{
     plan::Operation,
 };
 use serde_json::{Value, json};
-use testplatform_apis::{account::Wish, names::ours};
+use testplatform_apis::{account::AccessRequest, names::ours};
 use tokio::{
     net::TcpListener,
     sync::oneshot,
@@ -173,7 +173,7 @@ async fn no_token_is_made_of_what_waits_for_its_end() {
     bench.act(&object, Operation::WithdrawCredentials).await.unwrap();
     let issue = Issue {
         admin: AdminKubeconfig::new(kubeconfig(&address).into_bytes()),
-        wish: Wish { cluster_role: "view".into(), generation: 0 },
+        wish: AccessRequest { cluster_role: "view".into(), generation: 0 },
         uid: "u".into(),
         revision: "1".into(),
     };

@@ -4,7 +4,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::account::fingerprint::{TokenFingerprint, kubeconfig_digest, origin_fingerprint};
 use serde_json::json;
-use testplatform_apis::{account::Wish, names::ours};
+use testplatform_apis::{account::AccessRequest, names::ours};
 
 use super::{
     OBJECT, SECRET,
@@ -77,7 +77,7 @@ fn an_end_does_not_wait_for_what_cannot_be_read() {
 fn a_token_that_is_published_is_not_made_anew() {
     in_time(async {
         let life = begun().await;
-        let wish = Wish { cluster_role: "view".into(), generation: 0 };
+        let wish = AccessRequest { cluster_role: "view".into(), generation: 0 };
         let annotations = json!({ ours::CREDENTIALS_WISH: wish.to_string() });
         life.hub.merge(OBJECT, &json!({ "metadata": { "annotations": annotations } }));
         let uid = life.beside("ec")["metadata"]["uid"].as_str().unwrap().to_owned();

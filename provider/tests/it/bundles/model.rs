@@ -20,7 +20,7 @@ use provider_testplatform::{
     },
 };
 use serde_json::{Value, json};
-use testplatform_apis::bundle::{self, Order, Report, State};
+use testplatform_apis::bundle::{self, BundleProgress, BundleReport, BundleRequestSpec};
 use tokio::time::Instant;
 
 /// Bundles after the installation and before the deletion, each with two objects, the second of which is waited for.
@@ -97,7 +97,7 @@ pub struct Hub {
     pub released: Option<(Timestamp, BundleRelease)>,
     pub deleted: Option<Timestamp>,
     /// Each state that was told, in its turn.
-    pub told: Vec<State>,
+    pub told: Vec<BundleProgress>,
     born: u32,
 }
 
@@ -144,11 +144,11 @@ impl Hub {
         self.map.as_ref().map(BundleRequest::from_config_map)
     }
 
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> BundleReport {
         self.read().unwrap().report
     }
 
-    pub fn state(&self) -> Option<State> {
+    pub fn state(&self) -> Option<BundleProgress> {
         self.report().state
     }
 
@@ -249,7 +249,7 @@ impl Hub {
         let ClusterAccess::Reachable { uid, .. } = here else {
             panic!("applied where nothing was confirmed")
         };
-        let order: &Order = map.order.as_ref().unwrap();
+        let order: &BundleRequestSpec = map.order.as_ref().unwrap();
         let played = Played { hub: self, uid: uid.clone() };
         let until = Instant::now() + Duration::from_mins(1);
         let looked = apply_bundles(list.bundles_of(order), from, &played, until).await;

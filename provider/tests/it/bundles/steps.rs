@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use provider_testplatform::bundles::plan::{BundlePhase, BundleRelease, MAX_TIMEOUT};
 use serde_json::{Value, json};
-use testplatform_apis::bundle::{self, State};
+use testplatform_apis::bundle::{self, BundleProgress};
 
 use crate::bundles::model::{AFTER, BEFORE, Hub, TIMEOUT, name, order};
 
@@ -37,7 +37,10 @@ async fn one_after_the_other_until_all_are_ready() {
     hub.publish();
     hub.pass(None).await;
     let first = hub.report();
-    assert_eq!((first.state, first.bundle.as_deref()), (Some(State::Running), Some("postInstall/b0")));
+    assert_eq!(
+        (first.state, first.bundle.as_deref()),
+        (Some(BundleProgress::Running), Some("postInstall/b0"))
+    );
     assert_eq!(hub.read().unwrap().cluster.as_deref(), Some("uid-0"));
     assert!(hub.read().unwrap().has_finalizer && hub.look.is_empty(), "the finalizer comes before anything");
     hub.run(10).await;
@@ -50,10 +53,14 @@ async fn one_after_the_other_until_all_are_ready() {
     hub.all_ready();
     hub.run(60).await;
     let done = hub.report();
-    assert_eq!((done.state, done.bundle, done.reason), (Some(State::Applied), None, None));
+    assert_eq!((done.state, done.bundle, done.reason), (Some(BundleProgress::Applied), None, None));
     hub.ready.clear();
     hub.run(1000).await;
-    assert_eq!((hub.state(), hub.look.len()), (Some(State::Applied), 0), "it is not looked at any more");
+    assert_eq!(
+        (hub.state(), hub.look.len()),
+        (Some(BundleProgress::Applied), 0),
+        "it is not looked at any more"
+    );
 }
 
 #[tokio::test]
@@ -61,7 +68,7 @@ async fn without_anything_to_wait_for_it_is_applied_at_once() {
     let mut hub = Hub::new(&order(0, 1));
     hub.publish();
     hub.pass(None).await;
-    assert_eq!(hub.state(), Some(State::Applied));
+    assert_eq!(hub.state(), Some(BundleProgress::Applied));
     assert!(hub.read().unwrap().has_finalizer);
     let mut hub = Hub::new(&order(1, 0));
     hub.publish();
@@ -75,10 +82,10 @@ async fn what_is_not_ready_in_time_has_failed_until_it_is() {
     hub.publish();
     hub.refused.insert(name(BundlePhase::PostInstall, 0));
     hub.run(TIMEOUT - 2).await;
-    assert_eq!(hub.state(), Some(State::Running));
+    assert_eq!(hub.state(), Some(BundleProgress::Running));
     hub.run(4).await;
     let failed = hub.report();
-    assert_eq!(failed.state, Some(State::SetupFailed));
+    assert_eq!(failed.state, Some(BundleProgress::SetupFailed));
     assert_eq!(words(&hub), said(["postInstall/b0", "First ns/after-0", "Forbidden"]));
     assert_eq!(failed.message.as_deref(), Some("no, by token=[…]"), "what it answers is its owner's text");
     // Growing distances.
@@ -92,7 +99,7 @@ async fn what_is_not_ready_in_time_has_failed_until_it_is() {
     assert!((50..120).contains(&looks), "{looks}");
     hub.all_ready();
     hub.run(700).await;
-    assert_eq!(hub.state(), Some(State::Applied));
+    assert_eq!(hub.state(), Some(BundleProgress::Applied));
 }
 
 #[tokio::test]
@@ -101,7 +108,7 @@ async fn a_cluster_that_does_not_answer_has_its_time_and_no_more() {
     hub.publish();
     hub.up = false;
     hub.run(TIMEOUT + 3).await;
-    assert_eq!(hub.state(), Some(State::SetupFailed));
+    assert_eq!(hub.state(), Some(BundleProgress::SetupFailed));
     assert_eq!(words(&hub), said(["postInstall/b0", "First ns/after-0", "Unreachable"]));
     hub.published = None;
     hub.run(700).await;
@@ -116,7 +123,7 @@ async fn an_expression_that_is_none_is_said_at_once() {
         let mut hub = Hub::new(&bad);
         hub.publish();
         hub.run(10).await;
-        assert_eq!(hub.state(), Some(State::SetupFailed));
+        assert_eq!(hub.state(), Some(BundleProgress::SetupFailed));
         assert_eq!(hub.report().bundle.as_deref(), Some(is));
         assert_eq!(hub.report().reason.as_deref(), Some("InvalidExpression"));
         assert!(hub.look.is_empty(), "nothing is applied by it");
@@ -127,7 +134,7 @@ async fn an_expression_that_is_none_is_said_at_once() {
     let mut hub = Hub::new(&bad);
     hub.publish();
     hub.run(3).await;
-    assert_eq!(hub.state(), Some(State::SetupFailed));
+    assert_eq!(hub.state(), Some(BundleProgress::SetupFailed));
     assert_eq!(hub.report().reason.as_deref(), Some("InvalidExpression"));
 }
 
@@ -136,7 +143,7 @@ async fn what_cannot_be_read_is_said_and_holds_nothing() {
     let mut hub = Hub::new(&json!({ "cluster": "one" }));
     hub.publish();
     hub.run(10).await;
-    assert_eq!(hub.state(), Some(State::SetupFailed));
+    assert_eq!(hub.state(), Some(BundleProgress::SetupFailed));
     assert_eq!(hub.report().reason.as_deref(), Some("InvalidOrder"));
     hub.map.as_mut().unwrap().metadata.finalizers = Some(vec![bundle::FINALIZER.into()]);
     hub.delete();
@@ -165,13 +172,13 @@ async fn an_order_without_a_report_begins_anew() {
     hub.publish();
     hub.all_ready();
     hub.run(10).await;
-    assert_eq!(hub.state(), Some(State::Applied));
+    assert_eq!(hub.state(), Some(BundleProgress::Applied));
     hub.replace();
     hub.publish();
     hub.forget_report();
     hub.ready.clear();
     hub.run(10).await;
-    assert_eq!(hub.state(), Some(State::Running));
+    assert_eq!(hub.state(), Some(BundleProgress::Running));
     assert_eq!(hub.read().unwrap().cluster.as_deref(), Some("uid-1"));
     assert!(hub.look.iter().all(|call| call.uid == "uid-1"));
 }
@@ -195,7 +202,7 @@ async fn applied() -> Hub {
     hub.publish();
     hub.all_ready();
     hub.run(10).await;
-    assert_eq!(hub.state(), Some(State::Applied));
+    assert_eq!(hub.state(), Some(BundleProgress::Applied));
     hub
 }
 
@@ -205,7 +212,7 @@ async fn before_it_goes_all_is_done_in_order() {
     hub.ready.remove(&name(BundlePhase::PreDelete, 1));
     hub.delete();
     hub.run(20).await;
-    assert_eq!(hub.state(), Some(State::BeforeDeletion));
+    assert_eq!(hub.state(), Some(BundleProgress::BeforeDeletion));
     assert_eq!(words(&hub), said(["preDelete/b1", "Second ns/before-1", "NotReady"]));
     hub.all_ready();
     hub.run(20).await;

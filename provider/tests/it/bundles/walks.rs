@@ -73,7 +73,7 @@ async fn make(hub: &mut Hub, next: Move) {
             let Some(before) = before else { return };
             in_order(&hub.look);
             confirmed(hub, before.report.state.and(before.cluster).as_deref());
-            if hub.told[told..].contains(&State::Applied) {
+            if hub.told[told..].contains(&BundleProgress::Applied) {
                 applied(hub);
             }
         }
@@ -152,7 +152,7 @@ proptest! {
             hub.publish();
             hub.all_ready();
             hub.run(1000).await;
-            assert_eq!(hub.state(), Some(State::Applied), "{:?}", hub.read());
+            assert_eq!(hub.state(), Some(BundleProgress::Applied), "{:?}", hub.read());
             assert!(hub.read().unwrap().has_finalizer);
             hub.delete();
             hub.run(1).await;

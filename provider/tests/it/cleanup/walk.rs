@@ -131,7 +131,7 @@ impl World {
             Happens::No(no) => self.no = no,
             Happens::Forge(ago) => {
                 self.forged = true;
-                self.note = Some(note(self.now - SignedDuration::from_secs(ago)));
+                self.note = Some(format_since(self.now - SignedDuration::from_secs(ago)));
             }
             Happens::Readable(readable) => self.readable = readable,
             Happens::Look => self.look()?,

@@ -22,7 +22,7 @@ use provider_testplatform::{
 };
 use serde_json::json;
 use testplatform_apis::{
-    cloud::{Order, State, prefix},
+    cloud::{CredentialPhase, CredentialRequestSpec, credential_name_prefix},
     duration::GoDuration,
 };
 
@@ -107,7 +107,7 @@ pub struct World {
 
 pub struct Model {
     world: Mutex<World>,
-    pub order: Order,
+    pub order: CredentialRequestSpec,
     /// Of which users there is an issuer's Secret.
     pub issuers: Vec<String>,
     /// Their Secrets may not be listed.
@@ -116,7 +116,7 @@ pub struct Model {
     pub cluster: bool,
 }
 
-pub fn order() -> Order {
+pub fn order() -> CredentialRequestSpec {
     serde_json::from_value(json!({
         "cluster": { "group": "cluster.x-k8s.io", "kind": "Cluster", "name": "one" },
         "uid": UID, "cloud": "acme", "tenant": "t", "requestedBy": "alice",
@@ -194,7 +194,7 @@ impl Model {
     }
 
     /// What a controller does when it looks, with nothing but what is stored.
-    pub fn look(&self) -> Option<State> {
+    pub fn look(&self) -> Option<CredentialPhase> {
         use futures_util::FutureExt as _;
         let mut world = self.world();
         (world.dead, world.asked, world.written, world.told) = (false, 0, 0, None);
@@ -219,7 +219,8 @@ impl Model {
     /// Ids of ours that the identity service has.
     pub fn remaining(&self) -> BTreeSet<String> {
         let world = self.world();
-        let ours = world.credentials.iter().filter(|(_, one)| one.name.starts_with(&prefix(UID)));
+        let ours =
+            world.credentials.iter().filter(|(_, one)| one.name.starts_with(&credential_name_prefix(UID)));
         ours.map(|(id, _)| id.clone()).collect()
     }
 
@@ -342,8 +343,8 @@ impl CredentialBackend for Hands<'_> {
         issuer: &str,
         number: u32,
     ) -> Result<IssuedCredential, IdentityError> {
-        let name = format!("{}{number}", prefix(UID));
-        let lasts = self.0.order.lifetime.map(GoDuration::get);
+        let name = format!("{}{number}", credential_name_prefix(UID));
+        let lasts = self.0.order.lifetime.map(GoDuration::as_signed);
         self.0.ask(|world| {
             let user = world.lets_in(issuer)?;
             if user.restricted {

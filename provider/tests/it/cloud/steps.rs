@@ -11,7 +11,7 @@ use provider_testplatform::cloud::{
     reconcile::CredentialEvent,
     record::{CredentialRecord, CredentialRef},
 };
-use testplatform_apis::cloud::State;
+use testplatform_apis::cloud::CredentialPhase;
 
 use crate::cloud::model::{ADMIN, Blow, Credential, GRACE, Model, PROBE, UID};
 
@@ -48,10 +48,10 @@ fn owner(model: &Model) -> String {
 #[test]
 fn it_is_made_held_and_verified_before_it_is_published() {
     let model = Model::new(&["alice"]);
-    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!(model.look(), Some(CredentialPhase::Valid));
     assert!(model.works() && model.world().finalizer);
     assert_eq!(model.world().happened, [CredentialEvent::Made(format!("tpc-{UID}-1"))]);
-    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!(model.look(), Some(CredentialPhase::Valid));
     assert_eq!(model.world().made, 1, "one is enough");
 }
 
@@ -61,7 +61,7 @@ fn a_second_user_edits() {
     model.look();
     let before = published(&model);
     model.order.requested_by = Some("bob".into());
-    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!(model.look(), Some(CredentialPhase::Valid));
     assert_eq!(owner(&model), "bob");
     assert!(model.world().takes(&before), "whoever read it before may use it still");
     model.world().now += GRACE;
@@ -73,7 +73,7 @@ fn a_second_user_edits() {
     assert_eq!(owner(&model), ADMIN);
     let made = model.world().made;
     model.order.requested_by = Some("nobody else".into());
-    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!(model.look(), Some(CredentialPhase::Valid));
     assert_eq!(model.world().made, made, "it is of the same owner");
 }
 
@@ -82,12 +82,12 @@ fn the_user_leaves() {
     let mut model = Model::new(&["alice", "bob"]);
     model.look();
     model.world().leave("alice");
-    assert_eq!(model.look(), Some(State::OwnerInvalid), "nobody is there who could");
+    assert_eq!(model.look(), Some(CredentialPhase::OwnerInvalid), "nobody is there who could");
     assert!(!model.works());
     model.issuers.push(ADMIN.into());
     let bob = model.world().users["bob"].clone();
     model.world().users.insert(ADMIN.into(), bob);
-    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!(model.look(), Some(CredentialPhase::Valid));
     assert_eq!(owner(&model), ADMIN);
 }
 
@@ -98,12 +98,12 @@ fn roles_change() {
     let before = published(&model);
     // One of several roles: all credentials go, and another one can be made.
     model.world().drop_all_of("alice");
-    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!(model.look(), Some(CredentialPhase::Valid));
     assert!(published(&model) != before && owner(&model) == "alice");
     // The one that is asked for.
     model.world().users.get_mut("alice").unwrap().role = false;
     model.world().drop_all_of("alice");
-    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!(model.look(), Some(CredentialPhase::Valid));
     assert_eq!(owner(&model), ADMIN);
 }
 
@@ -119,7 +119,7 @@ fn a_rotation_dies_half_way() {
             model.look();
             assert!(model.works(), "{blow:?} {call}");
             model.world().blow = None;
-            assert_eq!(model.look(), Some(State::Valid), "{blow:?} {call}");
+            assert_eq!(model.look(), Some(CredentialPhase::Valid), "{blow:?} {call}");
             assert_eq!(owner(&model), "bob", "{blow:?} {call}");
             model.world().now += GRACE;
             model.look();
@@ -137,11 +137,11 @@ fn what_cannot_be_rotated_stays() {
     model.world().users.get_mut("alice").unwrap().restricted = true;
     model.order.generation = 1;
     for _ in 0..3 {
-        assert_eq!(model.look(), Some(State::RotationFailed));
+        assert_eq!(model.look(), Some(CredentialPhase::RotationFailed));
     }
     assert!(model.works() && published(&model) == before && model.world().made == 1);
     model.order.requested_by = Some("nobody".into());
-    assert_eq!(model.look(), Some(State::RotationFailed), "no issuer is for that user");
+    assert_eq!(model.look(), Some(CredentialPhase::RotationFailed), "no issuer is for that user");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn what_is_made_and_not_taken_is_not_published_and_does_not_pile_up() {
     model.order.lifetime = Some(testplatform_apis::duration::GoDuration::ZERO);
     model.order.generation = 1;
     for _ in 0..9 {
-        assert_eq!(model.look(), Some(State::RotationFailed));
+        assert_eq!(model.look(), Some(CredentialPhase::RotationFailed));
     }
     assert!(model.works());
     assert!(model.remaining().len() <= 2, "{:?}", model.remaining());
@@ -166,7 +166,7 @@ fn it_is_deleted_after_the_cluster_and_after_the_user_left() {
     let now = model.world().now;
     model.deleted = Some(now);
     // The cluster cannot go without one that works.
-    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!(model.look(), Some(CredentialPhase::Valid));
     assert!(model.works() && owner(&model) == ADMIN && model.world().finalizer);
     ends(&mut model);
     assert_eq!(model.look(), None);
@@ -201,9 +201,9 @@ fn a_silent_service_holds_up_the_end_for_a_day_and_no_longer() {
     // However long its cluster has taken.
     model.world().now += GIVE_UP;
     model.world().down = true;
-    assert_eq!(model.look(), Some(State::Leaving));
+    assert_eq!(model.look(), Some(CredentialPhase::Leaving));
     model.world().now += GIVE_UP - SignedDuration::from_mins(1);
-    assert_eq!(model.look(), Some(State::Leaving));
+    assert_eq!(model.look(), Some(CredentialPhase::Leaving));
     model.world().now += SignedDuration::from_mins(1);
     assert_eq!(model.look(), None);
     assert!(model.world().released);
@@ -216,7 +216,7 @@ fn a_secret_that_was_lost_is_made_anew_and_what_it_had_is_kept_for_a_while() {
     model.look();
     let before = published(&model);
     model.world().secret = None;
-    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!(model.look(), Some(CredentialPhase::Valid));
     assert!(published(&model) != before && model.world().takes(&before));
     model.world().now += GRACE;
     model.look();
@@ -256,7 +256,7 @@ fn scene(stored: StoredSecret) -> ObservedCredential {
     }
 }
 
-fn tells(step: &CredentialStep) -> Option<State> {
+fn tells(step: &CredentialStep) -> Option<CredentialPhase> {
     match step {
         CredentialStep::Tell(report, _) => report.state,
         _ => None,
@@ -267,9 +267,9 @@ fn tells(step: &CredentialStep) -> Option<State> {
 fn what_is_not_ours_is_not_touched() {
     let now: Timestamp = "2026-03-02T00:00:00Z".parse().unwrap();
     let known = StepResults::default();
-    assert_eq!(tells(&next_step(&scene(StoredSecret::Foreign), &known, now)), Some(State::Blocked));
+    assert_eq!(tells(&next_step(&scene(StoredSecret::Foreign), &known, now)), Some(CredentialPhase::Blocked));
     let bad = ObservedCredential { order: Err("it is none".into()), ..scene(StoredSecret::Absent) };
-    assert_eq!(tells(&next_step(&bad, &known, now)), Some(State::Blocked));
+    assert_eq!(tells(&next_step(&bad, &known, now)), Some(CredentialPhase::Blocked));
     let before = now - ARRIVES;
     let gone = ObservedCredential {
         stage: ClusterStage::Gone(before),
@@ -305,5 +305,5 @@ fn silence_changes_nothing() {
     let record = CredentialRecord { held: Some(held), last: 1, ..CredentialRecord::of(UID) };
     let scene = scene(StoredSecret::Ours { record, filled: true });
     let known = StepResults { probe: Some(CredentialCheck::Unknown), ..StepResults::default() };
-    assert_eq!(tells(&next_step(&scene, &known, now)), Some(State::Unreachable));
+    assert_eq!(tells(&next_step(&scene, &known, now)), Some(CredentialPhase::Unreachable));
 }

@@ -109,14 +109,20 @@ impl Walk<'_> {
         let dead = self.model.world().dead;
         self.tally.deaths.fetch_add(usize::from(dead), Ordering::Relaxed);
         match state {
-            Some(State::RotationFailed) => self.tally.failed.fetch_add(1, Ordering::Relaxed),
-            Some(State::OwnerInvalid) => self.tally.invalid.fetch_add(1, Ordering::Relaxed),
-            Some(State::Valid | State::Unreachable | State::Blocked | State::Leaving) | None => 0,
+            Some(CredentialPhase::RotationFailed) => self.tally.failed.fetch_add(1, Ordering::Relaxed),
+            Some(CredentialPhase::OwnerInvalid) => self.tally.invalid.fetch_add(1, Ordering::Relaxed),
+            Some(
+                CredentialPhase::Valid
+                | CredentialPhase::Unreachable
+                | CredentialPhase::Blocked
+                | CredentialPhase::Leaving,
+            )
+            | None => 0,
         };
         if before && !hit {
             assert!(self.model.works() || self.owner_is_hit(), "a look took away what worked");
         }
-        if state == Some(State::Valid) {
+        if state == Some(CredentialPhase::Valid) {
             // Somebody may have left just now.
             assert!(self.model.works() || self.owner_is_hit(), "it is said to work");
         }

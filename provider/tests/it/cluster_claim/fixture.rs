@@ -193,7 +193,7 @@ impl Case {
         let Some(notes) = &step.status else { return };
         let annotations = self.claim["metadata"]["annotations"].as_object_mut().unwrap();
         for (key, value) in [
-            (ours::STATUS, Some(notes.status.write().unwrap())),
+            (ours::STATUS, Some(notes.status.to_annotation().unwrap())),
             (ours::CREDENTIALS_REVISION, notes.credentials_revision.clone()),
             (ours::DIAGNOSTICS, notes.diagnostics.clone()),
         ] {
@@ -259,7 +259,8 @@ impl Case {
 
     /// What is told, as it is stored.
     pub fn told(&self) -> HiveStatus {
-        HiveStatus::read(self.claim["metadata"]["annotations"][ours::STATUS].as_str().unwrap()).unwrap()
+        HiveStatus::from_annotation(self.claim["metadata"]["annotations"][ours::STATUS].as_str().unwrap())
+            .unwrap()
     }
 
     /// Why nothing is published; what is there stays stored.

@@ -48,7 +48,7 @@ fn a_long_queue_is_not_written_anew_whenever_somebody_comes_or_goes() {
         let mut written = 0;
         for (place, (_, claim)) in queue.iter_mut().enumerate() {
             let told = plan(claim, &world, born()).status.unwrap().status;
-            let text = told.write().unwrap();
+            let text = told.to_annotation().unwrap();
             let stored = claim.metadata.annotations.get_or_insert_default();
             written += usize::from(stored.insert(ours::STATUS.into(), text.clone()) != Some(text));
             let told = told.queue.unwrap();

@@ -86,7 +86,7 @@ impl Model {
         assert_eq!(step, plan(&self.pool, &self.world, now));
         if let Some(status) = &step.status {
             // As it travels: written, read.
-            self.pool.known = Some(PoolStatus::read(&status.write().unwrap()).unwrap());
+            self.pool.known = Some(PoolStatus::from_annotation(&status.to_annotation().unwrap()).unwrap());
             let again = plan(&self.pool, &self.world, now);
             assert_eq!(again.status, None, "what was written is what was meant");
             assert_eq!(again.events, vec![]);

@@ -186,7 +186,7 @@ impl Case {
         let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
         let annotations = annotations.as_object_mut().unwrap();
         for (key, value) in [
-            (ours::STATUS, Some(notes.status.write().unwrap())),
+            (ours::STATUS, Some(notes.status.to_annotation().unwrap())),
             (ours::CREDENTIALS_REVISION, notes.credentials_revision.clone()),
         ] {
             match value {
@@ -240,7 +240,8 @@ impl Case {
 
     /// What is told, as it is stored.
     pub fn told(&self) -> HiveStatus {
-        HiveStatus::read(self.object["metadata"]["annotations"][ours::STATUS].as_str().unwrap()).unwrap()
+        HiveStatus::from_annotation(self.object["metadata"]["annotations"][ours::STATUS].as_str().unwrap())
+            .unwrap()
     }
 
     /// Why nothing is published; what is there stays stored.

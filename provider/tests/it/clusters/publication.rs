@@ -14,7 +14,7 @@ use provider_testplatform::{
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::{
-    account::Wish,
+    account::AccessRequest,
     hive_status::Blocked,
     names::ours,
     template::Backend::{self, Caas, ClusterApi, HyperShift, Osac},
@@ -302,7 +302,7 @@ fn what_is_not_there_yet_is_looked_for_again_soon(
 #[rstest]
 fn a_token_is_looked_at_when_it_is_due(#[values(HyperShift, ClusterApi, Caas, Osac)] backend: Backend) {
     let admin = AdminKubeconfig::new(b"apiVersion: v1".to_vec());
-    let wish = Wish { cluster_role: "view".into(), generation: 0 };
+    let wish = AccessRequest { cluster_role: "view".into(), generation: 0 };
     let issue = Issue { admin, wish, uid: "uid".into(), revision: "a-1".into() };
     for (life, due) in [(60, minutes(40)), (12 * 60, minutes(8 * 60))] {
         let (issued, expires) = (born(), born() + minutes(life));

@@ -10,12 +10,12 @@ use provider_testplatform::{
     },
     plan::{Operation, Requeue},
 };
-use testplatform_apis::{account::Wish, names::ours};
+use testplatform_apis::{account::AccessRequest, names::ours};
 
 use crate::next::fixture::{Case, born, minutes, namespace, served};
 
 fn issue() -> Issue {
-    let wish = Wish { cluster_role: "view".into(), generation: 0 };
+    let wish = AccessRequest { cluster_role: "view".into(), generation: 0 };
     let admin = AdminKubeconfig::new(b"apiVersion: v1".to_vec());
     Issue { admin, wish, uid: "uid".into(), revision: "a-1".into() }
 }

@@ -14,7 +14,7 @@ use provider_testplatform::{
     plan::Operation,
 };
 use testplatform_apis::{
-    condition::end,
+    condition::split_completion,
     foreign::ephemeral_cluster::TROUBLES,
     names::{ephemeral_cluster as theirs, ours},
 };
@@ -119,7 +119,7 @@ fn every_reason_has_a_case_in_which_it_is_said() {
     for reason in ConditionReason::ALL {
         let (status, type_, is) = case(reason);
         let condition = status.conditions.iter().find(|c| c.type_ == type_).unwrap();
-        let (how, _) = end(&condition.reason, &condition.message);
+        let (how, _) = split_completion(&condition.reason, &condition.message);
         let how = if type_ == COMPLETED { how } else { &condition.reason };
         assert_eq!((condition.status.as_str(), how), (is, reason.as_str()), "{status:#?}");
         if type_ == COMPLETED && is == "True" {

@@ -39,7 +39,7 @@ fn a_composite_owns_by_its_name_and_by_its_objects() {
         object("managed-lost", Some("other")),
         object("credentials-lost", Some("other")),
         annotated("managed-x", "other", (ours::REMOTE, "clusters/lost")),
-        annotated("managed-x", "other", (ours::TAKEN_OVER, "hub/ephemeral-cluster/lost/uid-lost")),
+        annotated("managed-x", "other", (ours::TRANSFERRED_FROM, "hub/ephemeral-cluster/lost/uid-lost")),
         // Somebody's own.
         object("managed-lost", None),
     ] {

@@ -27,7 +27,7 @@ use provider_testplatform::{
 };
 use serde_json::{Value, json};
 use testplatform_apis::{
-    bundle::{Report, State},
+    bundle::{BundleProgress, BundleReport},
     prerequisites as marks,
 };
 use tokio::time::Instant;
@@ -108,7 +108,7 @@ pub struct Hub {
     /// Writes of the last pass.
     pub calls: Vec<Call>,
     pub released: Option<(Timestamp, PrerequisiteRelease)>,
-    pub told: Vec<State>,
+    pub told: Vec<BundleProgress>,
     there: Mutex<There>,
 }
 
@@ -170,7 +170,7 @@ impl Hub {
         self.map.as_ref().map(PrerequisiteRequest::read)
     }
 
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> BundleReport {
         self.read().unwrap().report
     }
 

@@ -7,7 +7,7 @@ use provider_testplatform::prerequisites::{
     request::PrerequisiteRequest,
 };
 use serde_json::{Value, json};
-use testplatform_apis::{bundle::State, prerequisites as marks};
+use testplatform_apis::{bundle::BundleProgress, prerequisites as marks};
 
 use crate::prerequisites::model::{Hub, Meddle, TIMEOUT, is_ours, names, order};
 
@@ -19,16 +19,16 @@ async fn applied() -> Hub {
     let mut hub = hub();
     hub.all_ready();
     hub.run(10).await;
-    assert_eq!(hub.report().state, Some(State::Applied));
+    assert_eq!(hub.report().state, Some(BundleProgress::Applied));
     hub
 }
 
-fn words(hub: &Hub) -> (Option<State>, [Option<String>; 3]) {
+fn words(hub: &Hub) -> (Option<BundleProgress>, [Option<String>; 3]) {
     let report = hub.report();
     (report.state, [report.bundle, report.object, report.reason])
 }
 
-fn said(state: State, parts: [&str; 3]) -> (Option<State>, [Option<String>; 3]) {
+fn said(state: BundleProgress, parts: [&str; 3]) -> (Option<BundleProgress>, [Option<String>; 3]) {
     (Some(state), parts.map(|part| Some(part.to_owned())))
 }
 
@@ -41,19 +41,25 @@ async fn one_after_the_other_until_all_are_ready() {
     let mut hub = hub();
     hub.pass(None, None).await;
     let first = hub.report();
-    assert_eq!((first.state, first.bundle.as_deref()), (Some(State::Running), Some("prerequisites/b0")));
+    assert_eq!(
+        (first.state, first.bundle.as_deref()),
+        (Some(BundleProgress::Running), Some("prerequisites/b0"))
+    );
     assert!(hub.read().unwrap().holds && hub.calls.is_empty(), "the finalizer comes before anything");
     hub.pass(None, None).await;
     assert_eq!(verbs(&hub), [("create", "kept-0-a"), ("create", "kept-0-b")]);
-    assert_eq!(words(&hub), said(State::Running, ["prerequisites/b0", "Thing kept-0-b", "NotReady"]));
+    assert_eq!(
+        words(&hub),
+        said(BundleProgress::Running, ["prerequisites/b0", "Thing kept-0-b", "NotReady"])
+    );
     hub.tick(5);
     hub.ready.extend(["kept-0-b".to_owned(), "kept-1-b".to_owned()]);
     hub.run(20).await;
-    assert_eq!(words(&hub), said(State::Running, ["preCreate/b0", "Thing once-0-b", "NotReady"]));
+    assert_eq!(words(&hub), said(BundleProgress::Running, ["preCreate/b0", "Thing once-0-b", "NotReady"]));
     assert!(hub.report().since > first.since, "its time begins with it");
     hub.all_ready();
     hub.run(20).await;
-    assert_eq!((hub.report().state, hub.report().reason), (Some(State::Applied), None));
+    assert_eq!((hub.report().state, hub.report().reason), (Some(BundleProgress::Applied), None));
     assert!(hub.objects().values().all(is_ours) && hub.objects().len() == names().len());
 }
 
@@ -62,15 +68,21 @@ async fn what_is_not_ready_in_time_fails_and_may_come_to_be() {
     let mut hub = hub();
     hub.meddle(&Meddle::Make("kept-0-b".into()));
     hub.run(TIMEOUT - 20).await;
-    assert_eq!(words(&hub), said(State::Running, ["prerequisites/b0", "Thing kept-0-b", "NameTaken"]));
+    assert_eq!(
+        words(&hub),
+        said(BundleProgress::Running, ["prerequisites/b0", "Thing kept-0-b", "NameTaken"])
+    );
     hub.run(30).await;
-    assert_eq!(words(&hub), said(State::SetupFailed, ["prerequisites/b0", "Thing kept-0-b", "NameTaken"]));
+    assert_eq!(
+        words(&hub),
+        said(BundleProgress::SetupFailed, ["prerequisites/b0", "Thing kept-0-b", "NameTaken"])
+    );
     assert!(hub.report().message.unwrap().contains("not made by this order"));
     assert!(!is_ours(&hub.objects()["kept-0-b"]));
     hub.meddle(&Meddle::Vanish("kept-0-b".into()));
     hub.all_ready();
     hub.run(100).await;
-    assert_eq!(hub.report().state, Some(State::Applied));
+    assert_eq!(hub.report().state, Some(BundleProgress::Applied));
 }
 
 #[tokio::test]
@@ -93,7 +105,7 @@ async fn prerequisites_are_kept_and_nothing_is_taken_back() {
     hub.forget_report();
     hub.all_ready();
     hub.run(10).await;
-    assert!(hub.objects().contains_key("once-0-a") && hub.report().state == Some(State::Applied));
+    assert!(hub.objects().contains_key("once-0-a") && hub.report().state == Some(BundleProgress::Applied));
 }
 
 #[tokio::test]
@@ -115,7 +127,7 @@ async fn what_never_can_be_is_said_before_anything_is_done() {
         let mut hub = Hub::new(&order);
         assert_eq!(hub.pass(None, None).await, Some(SLOW));
         hub.run(2000).await;
-        assert_eq!(words(&hub), said(State::SetupFailed, ["preCreate/b1", object, reason]));
+        assert_eq!(words(&hub), said(BundleProgress::SetupFailed, ["preCreate/b1", object, reason]));
         assert!(hub.objects().is_empty() && !hub.read().unwrap().holds);
         hub.delete();
         assert!(hub.map.is_none(), "nothing holds it");
@@ -128,7 +140,7 @@ async fn orders_that_cannot_be_read_or_are_of_nobody_are_told_so() {
     assert_eq!(hub.pass(None, None).await, Some(SLOW));
     assert_eq!(
         (hub.report().state, hub.report().reason.as_deref()),
-        (Some(State::SetupFailed), Some("InvalidOrder"))
+        (Some(BundleProgress::SetupFailed), Some("InvalidOrder"))
     );
     let mut hub = self::hub();
     hub.served = false;
@@ -138,7 +150,7 @@ async fn orders_that_cannot_be_read_or_are_of_nobody_are_told_so() {
     hub.served = true;
     hub.all_ready();
     hub.run(10).await;
-    assert_eq!(hub.report().state, Some(State::Applied), "once it is served it is begun");
+    assert_eq!(hub.report().state, Some(BundleProgress::Applied), "once it is served it is begun");
 }
 
 #[tokio::test]
@@ -146,7 +158,7 @@ async fn without_anything_it_is_applied_at_once_and_holds_nothing() {
     let cluster = order()["cluster"].take();
     let mut hub = Hub::new(&json!({ "cluster": cluster }));
     hub.run(1000).await;
-    assert_eq!(hub.report().state, Some(State::Applied));
+    assert_eq!(hub.report().state, Some(BundleProgress::Applied));
     assert!(!hub.read().unwrap().holds);
 }
 
@@ -241,7 +253,7 @@ async fn an_order_that_was_spoilt_is_let_go_of_when_the_cluster_is_gone() {
     let mut hub = applied().await;
     hub.map.as_mut().unwrap().data.as_mut().unwrap().insert(marks::ORDER.into(), "{".into());
     assert_eq!(hub.pass(None, None).await, Some(SLOW));
-    assert_eq!(hub.report().state, Some(State::Applied), "the cluster was asked for");
+    assert_eq!(hub.report().state, Some(BundleProgress::Applied), "the cluster was asked for");
     hub.cluster = true;
     hub.delete();
     hub.run(1000).await;

@@ -90,16 +90,16 @@ async fn pass(hub: &mut Hub, dies: Option<usize>, meddles: Option<(usize, Meddle
     let alone = meddles.is_none();
     hub.pass(dies, meddles).await;
     let Some(before) = before else { return };
-    let kept = before.report.state == Some(State::Applied);
+    let kept = before.report.state == Some(BundleProgress::Applied);
     if kept {
         let again = hub.calls.iter().find(|call| call.verb != "delete" && call.name.starts_with("once"));
         assert!(again.is_none(), "what is done once was done again: {again:?}");
     }
-    if hub.told[told..].contains(&State::Applied) && !kept {
+    if hub.told[told..].contains(&BundleProgress::Applied) && !kept {
         applied(&hub.calls);
     }
     if kept && hub.map.is_some() {
-        assert_eq!(hub.report().state, Some(State::Applied), "taken back");
+        assert_eq!(hub.report().state, Some(BundleProgress::Applied), "taken back");
     }
     if alone {
         for (name, object) in strangers.into_iter().filter(|(_, object)| !is_ours(object)) {
@@ -152,7 +152,7 @@ proptest! {
                 }
             }
             hub.run(1500).await;
-            assert_eq!(hub.report().state, Some(State::Applied), "{:?}", hub.read());
+            assert_eq!(hub.report().state, Some(BundleProgress::Applied), "{:?}", hub.read());
             assert!(hub.read().unwrap().holds);
             // It is kept, and stays as long as the cluster does.
             let kept: Vec<String> = names().into_iter().filter(|name| name.starts_with("kept")).collect();

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_apis::byoc::{
-    BESIDE_OTHERS, NO_ACCOUNT, NO_INSTALL_CONFIG, NO_PULL_SECRET, NO_SSH_KEY, ONE_PLATFORM, WHOLE_ACCOUNT,
+    ACCOUNT_INCOMPLETE, BESIDE_OTHERS, NO_ACCOUNT, NO_INSTALL_CONFIG, NO_PULL_SECRET, NO_SSH_KEY,
+    ONE_PLATFORM,
 };
 use testplatform_apis::claim::{
     BLOCK_IMMUTABLE, CI_OPERATOR_IMMUTABLE, CLUSTER_CLAIM_IMMUTABLE, COMPANIONS, EXACTLY_ONE_BLOCK,
@@ -185,7 +186,7 @@ async fn what_cannot_be_is_refused(konflux: &Cluster) -> anyhow::Result<()> {
         (json!({ "ciOperator": {}, "byoc": brought(&json!({})) }), BESIDE_OTHERS),
         (
             json!({ "clusterClaim": { "version": "4.20" }, "byoc": { "pullSecretRef": { "name": "my-pull" } } }),
-            WHOLE_ACCOUNT,
+            ACCOUNT_INCOMPLETE,
         ),
         (
             json!({ "clusterClaim": { "version": "4.20" }, "byoc": brought(&json!({ "sshKeySecretRef": { "name": "k" } })) }),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 use serde_json::json;
-use testplatform_apis::{hub::Kind, template::Backend};
+use testplatform_apis::{hub::ResourceKind, template::Backend};
 use testplatform_package::check;
 use testplatform_tests::{
     cluster::{Cluster, SOON},
@@ -39,7 +39,7 @@ pub async fn what_a_hub_lacks_is_told(plane: &ControlPlane) -> anyhow::Result<()
     for backend in Backend::ALL {
         let named = ["--backend", backend.as_str()];
         let (said, clean) = checked(&hub, &named).await?;
-        let Kind { group, plural, .. } = backend.cluster_kind();
+        let ResourceKind { group, plural, .. } = backend.cluster_kind();
         ensure!(
             !clean && said.contains(&format!("gap: {backend}: {plural}.{group} is not served as")),
             "{said}"
@@ -73,7 +73,7 @@ pub async fn what_a_hub_lacks_is_told(plane: &ControlPlane) -> anyhow::Result<()
 
 /// The kinds of a backend, its namespaces, and the rights that are shipped for it.
 async fn furnish(cluster: &Cluster, backend: Backend) -> anyhow::Result<()> {
-    for kind in backend.kinds() {
+    for kind in backend.written_kinds() {
         hub::define(cluster, &definition(&kind)).await?;
     }
     for name in ["clusters", "osac-orders", "testplatform-credentials"] {
@@ -88,8 +88,8 @@ async fn furnish(cluster: &Cluster, backend: Backend) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn definition(kind: &Kind) -> serde_json::Value {
-    let Kind { group, versions, kind, plural } = kind;
+fn definition(kind: &ResourceKind) -> serde_json::Value {
+    let ResourceKind { group, versions, kind, plural } = kind;
     let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

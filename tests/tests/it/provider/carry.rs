@@ -19,7 +19,7 @@ use provider_testplatform::{
 };
 use serde_json::{Value, json};
 use testplatform_apis::{
-    byoc::{self, Fate, Report},
+    byoc::{self, SecretSyncReport, SecretSyncResult},
     duration::GoDuration,
     names::ours,
 };
@@ -157,7 +157,7 @@ fn asked() -> Value {
 
 /// What the function makes in the namespace, and what provider-kubernetes would have done for it.
 async fn requested(hub: &Cluster) -> anyhow::Result<()> {
-    let parcels = serde_json::to_string(&byoc::parcels(&asked()))?;
+    let parcels = serde_json::to_string(&byoc::list_secret_copies(&asked()))?;
     hub.apply(&json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": byoc::REQUEST, "namespace": "byoc-a" },
         "data": { byoc::TENANT: "tenant-a", byoc::COMPOSITE: "demo-x", byoc::PARCELS: parcels },
@@ -188,9 +188,11 @@ async fn secret(hub: &Cluster, namespace: &str, value: &str, keys: &[&str]) -> a
 }
 
 /// Waits until the carrier has told this.
-async fn told(hub: &Cluster, carried: bool, fate: Fate) -> anyhow::Result<()> {
+async fn told(hub: &Cluster, carried: bool, fate: SecretSyncResult) -> anyhow::Result<()> {
     let is = |map: &Value| {
-        let report = map["metadata"]["annotations"][ours::BYOC_REPORT].as_str().and_then(Report::read);
+        let report = map["metadata"]["annotations"][ours::BYOC_REPORT]
+            .as_str()
+            .and_then(SecretSyncReport::from_annotation);
         report.is_some_and(|r| r.carried == carried && r.secrets.get("credentialsSecretRef") == Some(&fate))
     };
     let request = at(CONFIG_MAP, "byoc-a", byoc::REQUEST);
@@ -229,13 +231,13 @@ async fn live(hub: &Cluster, metrics: &Metrics) -> anyhow::Result<()> {
     counted(metrics, &["carry_count{state=\"waiting\"} 2", "carry_secrets_total{action=\"written\"} 0"])
         .await?;
     requested(hub).await?;
-    told(hub, false, Fate::Forbidden).await?;
+    told(hub, false, SecretSyncResult::Forbidden).await?;
     // The other one is told that the namespace is not its own.
     counted(metrics, &["carry_count{state=\"incomplete\"} 1", "carry_count{state=\"failing\"} 1"]).await?;
     open("tenant-a").await?;
-    told(hub, false, Fate::NotFound).await?;
+    told(hub, false, SecretSyncResult::NotFound).await?;
     secret(hub, "tenant-a", "first", &keys[..1]).await?;
-    told(hub, false, Fate::KeyMissing).await?;
+    told(hub, false, SecretSyncResult::KeyMissing).await?;
     ensure!(hub.get(&carried).await?.is_none(), "half of it was carried");
     // What would be a line of its own in a file of Hive's.
     secret(hub, "tenant-a", "first\ncredential_process = x", &keys).await?;
@@ -246,7 +248,7 @@ async fn live(hub: &Cluster, metrics: &Metrics) -> anyhow::Result<()> {
     .await?;
     ensure!(hub.get(&carried).await?.is_none(), "what could run a program was carried");
     secret(hub, "tenant-a", "first", &keys).await?;
-    told(hub, true, Fate::Carried).await?;
+    told(hub, true, SecretSyncResult::Carried).await?;
     hub.until_is(&carried, SOON, "as it is", holds("first")).await?;
     secret(hub, "tenant-a", "second", &keys).await?;
     hub.until_is(&carried, SOON, "as it became", holds("second")).await?;
@@ -254,7 +256,7 @@ async fn live(hub: &Cluster, metrics: &Metrics) -> anyhow::Result<()> {
         .await?;
     // What is there stays when the tenant's goes.
     hub.delete(&at(SECRET, "tenant-a", "my-aws")).await?;
-    told(hub, true, Fate::NotFound).await?;
+    told(hub, true, SecretSyncResult::NotFound).await?;
     counted(metrics, &["carry_count{state=\"outdated\"} 1", "carry_count{state=\"carried\"} 0"]).await?;
     ensure!(hub.get(&carried).await?.is_some_and(|secret| holds("second")(&secret)), "it was taken away");
     let request = hub.get(&at(CONFIG_MAP, "byoc-a", byoc::REQUEST)).await?.context("no ConfigMap")?;

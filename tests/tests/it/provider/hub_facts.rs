@@ -131,16 +131,16 @@ fn here() -> At {
 }
 
 fn told(map: &Value) -> Option<Facts> {
-    Facts::read(map["data"]["facts"].as_str()?).ok()
+    Facts::from_json(map["data"]["facts"].as_str()?).ok()
 }
 
 async fn live(hub: &Cluster, as_provider: &Cluster) -> anyhow::Result<()> {
     let map_there = hub.until_is(&here(), SOON, "told", |m| told(m).is_some()).await?;
     let facts = told(&map_there).context("no facts")?;
-    let hypershift = facts.backend(Backend::HyperShift).context("no HyperShift")?;
+    let hypershift = facts.backend_facts(Backend::HyperShift).context("no HyperShift")?;
     ensure!((hypershift.clusters, hypershift.provisioning) == (Some(103), Some(3)), "{hypershift:?}");
     ensure!(hypershift.versions == ["4.21", "4.20"], "{hypershift:?}");
-    let osac = facts.backend(Backend::Osac).context("no OSAC")?;
+    let osac = facts.backend_facts(Backend::Osac).context("no OSAC")?;
     ensure!(
         osac.problem.as_deref().is_some_and(|p| p.contains("clusterorders of osac.openshift.io")),
         "{osac:?}"
@@ -148,11 +148,11 @@ async fn live(hub: &Cluster, as_provider: &Cluster) -> anyhow::Result<()> {
     ensure!(facts.capi_version.as_deref() == Some("v1beta2"), "{facts:?}");
     ensure!(facts.health.as_ref().is_some_and(|health| health.ready), "{facts:?}");
     ensure!(facts.classes["metal"].free == Some(1) && facts.classes["vm"].free.is_none(), "{facts:?}");
-    ensure!(facts.load() == Some(103) && facts.provisioning() == Some(3), "{facts:?}");
+    ensure!(facts.cluster_count() == Some(103) && facts.provisioning_count() == Some(3), "{facts:?}");
 
     // What changes is told, and no sooner than ten seconds after the last time.
     hosted(hub, "another", &json!({})).await?;
-    let load = |load: i64| move |m: &Value| told(m).and_then(|f| f.load()) == Some(load);
+    let load = |load: i64| move |m: &Value| told(m).and_then(|f| f.cluster_count()) == Some(load);
     let later = hub.until_is(&here(), NEXT, "one more", load(104)).await?;
     let (first, second) = (facts.written_at, told(&later).and_then(|f| f.written_at));
     let between = second.zip(first).map(|(second, first)| second.duration_since(first).as_secs());

@@ -86,7 +86,7 @@ async fn live(hub: &Cluster) -> anyhow::Result<()> {
     let made = hub.create(&pool(NAMESPACE, json!({ ours::POOL_REQUEST: request.to_string() }))).await?;
     let status = |pool: &Value| {
         let text = pool["metadata"]["annotations"][ours::POOL_STATUS].as_str()?;
-        PoolStatus::read(text).ok()
+        PoolStatus::from_annotation(text).ok()
     };
     let here = at(POOL, NAMESPACE, "aws-420");
     let seen = hub.until_is(&here, SOON, "looked at", |p| status(p).is_some()).await?;

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use testplatform_apis::{
     foreign::provider_config::ProviderConfig,
-    hub::{BackendFacts, CONFIG_MAP, Facts, Hub, KEY, Known, Mirror, known},
+    hub::{BackendFacts, CONFIG_MAP, Facts, Hub, KEY, Known, Mirror, known_facts},
 };
 use testplatform_tests::{
     cluster::{At, SOON, at, at_root},
@@ -61,7 +61,8 @@ pub async fn mirrored_facts_follow_the_hub(tenant: &Tenant<'_>) -> anyhow::Resul
     let read = konflux.get(&at_root(PROVIDER_CONFIG, &config)).await?.context("no ProviderConfig")?;
     let mut read: ProviderConfig = serde_json::from_value(read)?;
     read.metadata.labels.insert(testplatform_apis::names::hub::HUB.into(), "true".into());
-    let hub = Hub::read(&read).context("no hub")?.map_err(|flaw| anyhow::anyhow!("{flaw}"))?;
+    let hub =
+        Hub::from_provider_config(&read).context("no hub")?.map_err(|flaw| anyhow::anyhow!("{flaw}"))?;
     ensure!(hub.users.is_some_and(|users| users > 0), "nobody counts: {:?}", read.status);
 
     konflux.delete(&mirror_at).await?;
@@ -78,7 +79,7 @@ async fn tell(tenant: &Tenant<'_>, namespace: &str, clusters: i64) -> anyhow::Re
     };
     let map = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": CONFIG_MAP, "namespace": namespace },
-        "data": { KEY: facts.write()? },
+        "data": { KEY: facts.to_json()? },
     });
     tenant.engine.hub.cluster().apply(&map).await?;
     Ok(())
@@ -86,7 +87,7 @@ async fn tell(tenant: &Tenant<'_>, namespace: &str, clusters: i64) -> anyhow::Re
 
 fn read(hub: &str, object: &Value) -> Option<Known> {
     let mirror: Mirror = serde_json::from_value(object.clone()).ok()?;
-    Some(known(hub, [&mirror], now()))
+    Some(known_facts(hub, [&mirror], now()))
 }
 
 async fn follows(
@@ -98,7 +99,7 @@ async fn follows(
 ) -> anyhow::Result<()> {
     let is = |object: &Value| {
         let known = read(hub, object);
-        known.as_ref().and_then(Known::facts).and_then(Facts::load) == Some(load)
+        known.as_ref().and_then(Known::facts).and_then(Facts::cluster_count) == Some(load)
     };
     let what = format!("a load of {load}");
     let seen = tenant.konflux().until_is(mirror, within, &what, is).await?;

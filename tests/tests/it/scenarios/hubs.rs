@@ -266,7 +266,7 @@ pub async fn hub_tells_its_limits(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let backend = Backend::HyperShift;
     told("with its versions and hosts", &|facts| {
         let free = facts.classes.get(OF_HOSTS).and_then(|class| class.free);
-        facts.backend(backend).is_some_and(|b| b.versions == ["4.20"]) && free == Some(1)
+        facts.backend_facts(backend).is_some_and(|b| b.versions == ["4.20"]) && free == Some(1)
     })
     .await?;
 
@@ -277,7 +277,7 @@ pub async fn hub_tells_its_limits(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     there.hypershift.hold(made.name());
     placed(&first, &hubs.name("west"), ITS_TURN).await?;
     made.until_asked(SOON).await?;
-    told("making it", &|facts| facts.provisioning() >= Some(1)).await?;
+    told("making it", &|facts| facts.provisioning_count() >= Some(1)).await?;
     let second = asks(tenant, "second", &any, &none).await?;
     waits(&second, SOON, "NoCapacity", &["clusters, and may make 1 at a time"]).await?;
     let group = json!({ "nodeGroups": [{ "name": "metal", "class": OF_HOSTS, "count": 2 }] });

@@ -1,4 +1,4 @@
-//! What is wrong with the bundles of an entry.
+//! Errors in the bundles of an entry.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 
 use super::super::Document;
 use super::super::check::Flaws;
-use super::{BundleDocument, When, filled};
+use super::{BundleDocument, When, fill_text};
 use crate::bundle::{self, TIMEOUT};
 use crate::duration::GoDuration;
 use crate::names::ObjectName;
 use crate::prerequisites;
-use crate::template::kind::nulls;
+use crate::template::kind::find_nulls;
 use crate::template::parameter::Rule;
-use crate::{cloud, gather};
+use crate::{cloud, collect};
 
 /// The most bundles of an entry.
 const MOST_BUNDLES: usize = 32;
@@ -22,14 +22,14 @@ const MOST_MANIFESTS: usize = 64;
 /// The largest that all bundles of an entry may be together, as JSON. They travel in an Object, which holds what is asked for and what is seen,
 /// and an API server takes no object above 1.5 MiB.
 const LARGEST: usize = 256 * 1024;
-/// What ConfigMaps are called that are beside the cluster's object, after its name.
+/// Suffixes of our ConfigMaps beside the cluster's object, after its name.
 const OURS: [&str; 3] = [bundle::SUFFIX, cloud::SUFFIX, prerequisites::SUFFIX];
 /// The longest expression.
 const LONGEST: usize = 4096;
 
-/// Where bundles are applied.
+/// Place where bundles are applied.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Where {
+enum BundleTarget {
     OnHub,
     Inside,
 }
@@ -38,31 +38,31 @@ enum Where {
 pub const BUNDLES: [&str; 4] = ["prerequisites", "preCreate", "postInstall", "preDelete"];
 
 /// All of them, with where they are applied.
-fn lists(document: &Document) -> [(&'static str, Where, &Vec<BundleDocument>); 4] {
+fn bundle_lists(document: &Document) -> [(&'static str, BundleTarget, &Vec<BundleDocument>); 4] {
     let [prerequisites, pre_create, post_install, pre_delete] = BUNDLES;
     [
-        (prerequisites, Where::OnHub, &document.prerequisites),
-        (pre_create, Where::OnHub, &document.pre_create),
-        (post_install, Where::Inside, &document.post_install),
-        (pre_delete, Where::Inside, &document.pre_delete),
+        (prerequisites, BundleTarget::OnHub, &document.prerequisites),
+        (pre_create, BundleTarget::OnHub, &document.pre_create),
+        (post_install, BundleTarget::Inside, &document.post_install),
+        (pre_delete, BundleTarget::Inside, &document.pre_delete),
     ]
 }
 
 /// Parameters by which bundles are chosen.
-pub(in super::super) fn choosing(document: &Document) -> BTreeSet<&str> {
-    let all = lists(document).into_iter().flat_map(|(_, _, bundles)| bundles);
-    gather::set(all.filter_map(|bundle| Some(bundle.when.as_ref()?.parameter.as_str())))
+pub(in super::super) fn choosing_parameters(document: &Document) -> BTreeSet<&str> {
+    let all = bundle_lists(document).into_iter().flat_map(|(_, _, bundles)| bundles);
+    collect::to_set(all.filter_map(|bundle| Some(bundle.when.as_ref()?.parameter.as_str())))
 }
 
 /// Whether there is any.
-pub(in super::super) fn any(document: &Document) -> bool {
-    lists(document).into_iter().any(|(_, _, bundles)| !bundles.is_empty())
+pub(in super::super) fn has_bundles(document: &Document) -> bool {
+    bundle_lists(document).into_iter().any(|(_, _, bundles)| !bundles.is_empty())
 }
 
-/// What is wrong with them.
-pub(in super::super) fn flaws(document: &Document, flaws: &mut Flaws<'_>) {
+/// Finds errors in all bundles.
+pub(in super::super) fn find_flaws(document: &Document, flaws: &mut Flaws<'_>) {
     let (mut bundles, mut manifests, mut size) = (0, 0, 0);
-    for (list, place, documents) in lists(document) {
+    for (list, place, documents) in bundle_lists(document) {
         let mut names = BTreeSet::new();
         for (i, bundle) in documents.iter().enumerate() {
             let path = format!("{list}[{i}]");
@@ -70,18 +70,18 @@ pub(in super::super) fn flaws(document: &Document, flaws: &mut Flaws<'_>) {
             manifests += bundle.manifests.len();
             size += serde_json::to_string(bundle).map_or(0, |text| text.len());
             flaws_of(&path, bundle, &document.parameters, flaws);
-            if place == Where::OnHub {
+            if place == BundleTarget::OnHub {
                 placed_flaws(&path, bundle, flaws);
             }
             if !names.insert(&bundle.name) {
-                flaws.add(&format!("{path}.name"), "is there already");
+                flaws.add_flaw(&format!("{path}.name"), "is there already");
             }
         }
     }
     let mut last = |sentence: String| {
-        let written = lists(document).into_iter().rev().find(|(_, _, bundles)| !bundles.is_empty());
+        let written = bundle_lists(document).into_iter().rev().find(|(_, _, bundles)| !bundles.is_empty());
         let list = written.map_or("postInstall", |(list, _, _)| list);
-        flaws.add(&format!("{list}.length"), sentence);
+        flaws.add_flaw(&format!("{list}.length"), sentence);
     };
     if bundles > MOST_BUNDLES {
         last(format!("makes {bundles} bundles in all; at most {MOST_BUNDLES} may be"));
@@ -95,42 +95,44 @@ pub(in super::super) fn flaws(document: &Document, flaws: &mut Flaws<'_>) {
 fn flaws_of(path: &str, bundle: &BundleDocument, rules: &BTreeMap<String, Rule>, flaws: &mut Flaws<'_>) {
     let name = bundle.name.as_str();
     if name.len() > 63 || name.contains('.') || ObjectName::try_from(name).is_err() {
-        flaws.add(&format!("{path}.name"), "is no name of 1 to 63 lower-case letters, digits and dashes");
+        flaws
+            .add_flaw(&format!("{path}.name"), "is no name of 1 to 63 lower-case letters, digits and dashes");
     }
     let timeout = bundle.timeout.unwrap_or(TIMEOUT);
     if timeout < GoDuration::from_secs(1) || timeout > GoDuration::from_hours(4) {
-        flaws.add(&format!("{path}.timeout"), "must be from 1s to 4h");
+        flaws.add_flaw(&format!("{path}.timeout"), "must be from 1s to 4h");
     }
     if let Some(when) = &bundle.when {
-        choice(&format!("{path}.when"), when, rules, flaws);
+        check_choice(&format!("{path}.when"), when, rules, flaws);
     }
     if bundle.manifests.is_empty() {
-        flaws.add(&format!("{path}.manifests"), "is empty: there is nothing to apply");
+        flaws.add_flaw(&format!("{path}.manifests"), "is empty: there is nothing to apply");
     }
     for (i, manifest) in bundle.manifests.iter().enumerate() {
         let path = format!("{path}.manifests[{i}]");
         for (member, sentence) in manifest_flaws(&manifest.object) {
-            flaws.add(&format!("{path}.{member}"), sentence);
+            flaws.add_flaw(&format!("{path}.{member}"), sentence);
         }
         if manifest.ready.as_ref().is_some_and(|ready| ready.trim().is_empty() || ready.len() > LONGEST) {
-            flaws.add(&format!("{path}.ready"), format!("is no expression of 1 to {LONGEST} characters"));
+            flaws
+                .add_flaw(&format!("{path}.ready"), format!("is no expression of 1 to {LONGEST} characters"));
         }
     }
 }
 
-/// What is wrong with where manifests are put on the hub: beside the cluster's object, under names that no two clusters share.
+/// Finds manifests for the hub that are outside the namespace of the cluster's object, or whose name two clusters could share.
 fn placed_flaws(path: &str, bundle: &BundleDocument, flaws: &mut Flaws<'_>) {
     for (i, manifest) in bundle.manifests.iter().enumerate() {
         let path = format!("{path}.manifests[{i}].object.metadata");
         let object = &manifest.object;
         let metadata = object.get("metadata");
-        let name = text(metadata.and_then(|m| m.get("name"))).unwrap_or_default();
+        let name = non_empty_text(metadata.and_then(|m| m.get("name"))).unwrap_or_default();
         let config_map = object.get("apiVersion").is_some_and(|v| v == "v1")
             && object.get("kind").is_some_and(|kind| kind == "ConfigMap");
-        if !name.is_empty() && filled(name, &[("name", "")]) == name {
-            flaws.add(&format!("{path}.name"), "has no {name}: two clusters would share it");
+        if !name.is_empty() && fill_text(name, &[("name", "")]) == name {
+            flaws.add_flaw(&format!("{path}.name"), "has no {name}: two clusters would share it");
         } else if config_map && name.strip_prefix("{name}").is_some_and(|suffix| OURS.contains(&suffix)) {
-            flaws.add(
+            flaws.add_flaw(
                 &format!("{path}.name"),
                 "is that of a ConfigMap by which the hub is told of the cluster",
             );
@@ -138,29 +140,31 @@ fn placed_flaws(path: &str, bundle: &BundleDocument, flaws: &mut Flaws<'_>) {
         if metadata.and_then(|m| m.get("namespace")).is_some_and(|n| n != "{namespace}") {
             let sentence =
                 "is another one than that of the cluster's object; leave it out, or write {namespace}";
-            flaws.add(&format!("{path}.namespace"), sentence);
+            flaws.add_flaw(&format!("{path}.namespace"), sentence);
         }
     }
 }
 
-fn choice(path: &str, when: &When, rules: &BTreeMap<String, Rule>, flaws: &mut Flaws<'_>) {
+fn check_choice(path: &str, when: &When, rules: &BTreeMap<String, Rule>, flaws: &mut Flaws<'_>) {
     if when.equals.is_some() != when.among.is_empty() {
-        flaws.add(path, "must have exactly one of equals and in");
+        flaws.add_flaw(path, "must have exactly one of equals and in");
     }
     let Some(rule) = rules.get(&when.parameter) else {
-        flaws.add(&format!("{path}.parameter"), "is none of parameters");
+        flaws.add_flaw(&format!("{path}.parameter"), "is none of parameters");
         return;
     };
     if rule.secret {
         let sentence = "names a Secret by its value, which is remembered nowhere and chooses nothing";
-        flaws.add(&format!("{path}.parameter"), sentence);
+        flaws.add_flaw(&format!("{path}.parameter"), sentence);
     }
-    for value in when.values() {
+    for value in when.allowed_values() {
         let mut wrong = None;
-        rule.judge(&mut String::new(), value, &mut |_, sentence| wrong = wrong.take().or(Some(sentence)));
+        rule.check_value(&mut String::new(), value, &mut |_, sentence| {
+            wrong = wrong.take().or(Some(sentence))
+        });
         if let Some(sentence) = wrong {
             let member = if when.equals.is_some() { "equals" } else { "in" };
-            flaws.add(
+            flaws.add_flaw(
                 &format!("{path}.{member}"),
                 format!("is nothing that the parameter can be: {sentence}"),
             );
@@ -168,19 +172,19 @@ fn choice(path: &str, when: &When, rules: &BTreeMap<String, Rule>, flaws: &mut F
     }
 }
 
-fn text(value: Option<&Value>) -> Option<&str> {
+fn non_empty_text(value: Option<&Value>) -> Option<&str> {
     value?.as_str().filter(|text| !text.is_empty())
 }
 
-/// What is wrong with a manifest: the member that it is about, and a sentence.
+/// Finds errors in a manifest, each with its member.
 fn manifest_flaws(object: &Map<String, Value>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut flaw = |member: &str, sentence: &str| found.push((member.to_owned(), sentence.to_owned()));
-    let api_version = text(object.get("apiVersion"));
+    let api_version = non_empty_text(object.get("apiVersion"));
     if api_version.is_none() {
         flaw("object.apiVersion", "is missing");
     }
-    match text(object.get("kind")) {
+    match non_empty_text(object.get("kind")) {
         None => flaw("object.kind", "is missing"),
         Some("Secret") if api_version == Some("v1") => {
             flaw("object.kind", "is Secret: no secret may travel in a specification; make it in the cluster");
@@ -188,9 +192,9 @@ fn manifest_flaws(object: &Map<String, Value>) -> Vec<(String, String)> {
         Some("List") => flaw("object.kind", "is List: write each object as a manifest of its own"),
         Some(_) => {}
     }
-    if text(object.get("metadata").and_then(|metadata| metadata.get("name"))).is_none() {
+    if non_empty_text(object.get("metadata").and_then(|metadata| metadata.get("name"))).is_none() {
         flaw("object.metadata.name", "is missing");
     }
-    nulls("object", &Value::Object(object.clone()), &mut found);
+    find_nulls("object", &Value::Object(object.clone()), &mut found);
     found
 }

@@ -33,7 +33,7 @@ fn parse_claim(read: &str, file: &str, name: Option<&str>) -> Result<Claim, Stop
     let wrong = |message: String| {
         Stop::new(Exit::Usage, message, "It should hold one TestPlatformCluster or TestCluster.")
     };
-    let mut documents = yaml::parse(Path::new(file), read).map_err(|e| wrong(e.to_string()))?;
+    let mut documents = yaml::parse_documents(Path::new(file), read).map_err(|e| wrong(e.to_string()))?;
     documents.retain(|document| !document.is_null());
     let found = documents.len();
     let Some(mut object) = documents.pop().filter(|_| found == 1) else {

@@ -10,7 +10,7 @@ use provider_testplatform::cloud::{
     },
     record::{CredentialRecord, CredentialRef, MOST, RetiredCredential},
 };
-use testplatform_apis::cloud::State;
+use testplatform_apis::cloud::CredentialPhase;
 
 use super::{ARRIVES, ends, gone, left, owner, published, scene};
 use crate::cloud::model::{ADMIN, Credential, GRACE, Model, UID};
@@ -45,7 +45,7 @@ fn what_came_of_it_is_told_once() {
     model.world().silent.insert("alice".into());
     ends(&mut model);
     for _ in 0..3 {
-        assert_eq!(model.look(), Some(State::Leaving));
+        assert_eq!(model.look(), Some(CredentialPhase::Leaving));
         assert_eq!((gone(&model), left(&model)), (1, 0), "{:?}", model.world().happened);
         model.world().now += SignedDuration::from_mins(1);
     }
@@ -63,10 +63,10 @@ fn whoever_issues_is_asked_where_the_record_was_lost() {
     model.world().secret = None;
     // What was published before is alice's, and only the administrator can make another.
     model.world().silent.insert("alice".into());
-    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!(model.look(), Some(CredentialPhase::Valid));
     assert_eq!((owner(&model).as_str(), model.remaining().len()), (ADMIN, 2));
     ends(&mut model);
-    assert_eq!(model.look(), Some(State::Leaving), "alice has one that nothing is known of");
+    assert_eq!(model.look(), Some(CredentialPhase::Leaving), "alice has one that nothing is known of");
     model.world().silent.clear();
     assert_eq!(model.look(), None);
     assert!(model.world().released && model.remaining().is_empty());
@@ -76,7 +76,7 @@ fn whoever_issues_is_asked_where_the_record_was_lost() {
     model.world().secret = None;
     model.world().silent.insert("alice".into());
     ends(&mut model);
-    assert_eq!(model.look(), Some(State::Leaving));
+    assert_eq!(model.look(), Some(CredentialPhase::Leaving));
     model.world().silent.clear();
     assert_eq!(model.look(), None);
     assert!(model.world().released && model.remaining().is_empty());
@@ -106,11 +106,11 @@ fn more_than_a_pass_deletes_goes_on_in_the_next_one() {
     let mut model = Model::new(&["alice"]);
     model.look();
     crowd(&model, 3 * BATCH);
-    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!(model.look(), Some(CredentialPhase::Valid));
     assert_eq!(model.remaining().len(), 2 * BATCH + 1);
     assert_eq!(model.world().told.as_ref().unwrap().1, GO_ON, "there is no haste");
     ends(&mut model);
-    assert_eq!(model.look(), Some(State::Leaving));
+    assert_eq!(model.look(), Some(CredentialPhase::Leaving));
     assert_eq!((model.remaining().len(), model.world().told.as_ref().unwrap().1), (BATCH + 1, GO_ON));
     for _ in 0..2 {
         model.look();
@@ -129,7 +129,7 @@ fn of_many_that_cannot_be_deleted_it_is_asked_for_no_longer_than_of_one() {
         ends(&mut model);
         if !forbidden {
             model.world().down = true;
-            assert_eq!(model.look(), Some(State::Leaving));
+            assert_eq!(model.look(), Some(CredentialPhase::Leaving));
             assert!(
                 model.world().asked < 8,
                 "a service that is silent is asked {} times",
@@ -150,27 +150,27 @@ fn no_more_are_made_on_request_than_can_be_deleted() {
     model.look();
     for _ in 0..CROWD {
         model.order.generation += 1;
-        assert_eq!(model.look(), Some(State::Valid));
+        assert_eq!(model.look(), Some(CredentialPhase::Valid));
     }
     let before = published(&model);
     model.order.requested_by = Some("bob".into());
     for _ in 0..3 {
-        assert_eq!(model.look(), Some(State::RotationFailed));
+        assert_eq!(model.look(), Some(CredentialPhase::RotationFailed));
         let told = model.world().told.clone().unwrap().0;
         assert!(told.contains("16 before it are not deleted yet"), "{told}");
         assert!(model.works() && published(&model) == before && model.remaining().len() == CROWD + 1);
     }
     // What does not work any more is replaced all the same.
     model.world().credentials.remove(&before);
-    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!(model.look(), Some(CredentialPhase::Valid));
     assert!(model.works() && owner(&model) == "bob");
     model.order.requested_by = Some("alice".into());
-    assert_eq!(model.look(), Some(State::RotationFailed));
+    assert_eq!(model.look(), Some(CredentialPhase::RotationFailed));
     model.world().now += GRACE;
     for _ in 0..2 {
         model.look();
     }
-    assert_eq!((owner(&model).as_str(), model.look()), ("alice", Some(State::Valid)));
+    assert_eq!((owner(&model).as_str(), model.look()), ("alice", Some(CredentialPhase::Valid)));
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn what_has_ended_by_itself_is_kept_for_nobody() {
     let mut model = Model::new(&["alice"]);
     model.order.lifetime = Some(testplatform_apis::duration::GoDuration::from_mins(10));
     for _ in 0..30 {
-        assert_eq!(model.look(), Some(State::Valid));
+        assert_eq!(model.look(), Some(CredentialPhase::Valid));
         model.world().now += SignedDuration::from_mins(5);
     }
     assert!(model.remaining().len() <= 4, "{:?}", model.remaining());
@@ -215,7 +215,7 @@ fn a_cluster_may_be_on_its_way_for_a_while() {
     model.cluster = true;
     model.world().over = false;
     model.world().now += SignedDuration::from_hours(1);
-    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!(model.look(), Some(CredentialPhase::Valid));
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn a_cluster_that_comes_back_has_all_the_time_again() {
     model.look();
     ends(&mut model);
     model.world().down = true;
-    assert_eq!(model.look(), Some(State::Leaving));
+    assert_eq!(model.look(), Some(CredentialPhase::Leaving));
     assert!(model.world().removing.is_some());
     model.cluster = true;
     model.world().over = false;
@@ -254,15 +254,15 @@ fn a_clock_that_is_behind_holds_up_nothing() {
 #[test]
 fn issuers_that_cannot_be_listed_hold_up_an_end_for_a_day_at_most() {
     let mut model = Model::new(&["alice"]);
-    assert_eq!(model.look(), Some(State::Valid));
+    assert_eq!(model.look(), Some(CredentialPhase::Valid));
     model.unread = true;
-    assert_eq!(model.look(), Some(State::Valid), "what is published is asked for as before");
+    assert_eq!(model.look(), Some(CredentialPhase::Valid), "what is published is asked for as before");
     model.order.generation += 1;
-    assert_eq!(model.look(), Some(State::RotationFailed));
+    assert_eq!(model.look(), Some(CredentialPhase::RotationFailed));
     let told = model.world().told.clone().unwrap().0;
     assert!(told.starts_with("the provider is not let in to list"), "{told}");
     ends(&mut model);
-    assert_eq!(model.look(), Some(State::Leaving));
+    assert_eq!(model.look(), Some(CredentialPhase::Leaving));
     let told = model.world().told.clone().unwrap().0;
     assert!(told.contains("not let in to list") && told.contains("after 24 h"), "{told}");
     model.world().now += GIVE_UP;
@@ -278,7 +278,7 @@ fn issuers_that_can_be_listed_again_are_asked() {
     model.world().secret = None;
     model.unread = true;
     ends(&mut model);
-    assert_eq!(model.look(), Some(State::Leaving), "anybody may have made one");
+    assert_eq!(model.look(), Some(CredentialPhase::Leaving), "anybody may have made one");
     model.unread = false;
     model.look();
     assert!(model.world().released && model.remaining().is_empty());

@@ -71,7 +71,7 @@ pub(super) fn decide(state: &mut State) {
         })
         .collect();
     if let Some(ClaimAnnotations { status, credentials_revision, .. }) = step.status {
-        let notes = (Some(status.write().unwrap()), credentials_revision);
+        let notes = (Some(status.to_annotation().unwrap()), credentials_revision);
         if notes != claim.notes {
             writes.push(Write::Note(notes.0, notes.1));
         }

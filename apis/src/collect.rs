@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Map, Value};
 
 /// A map. Of equal keys the last counts.
-pub fn map<K: Ord, V>(entries: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V> {
+pub fn to_map<K: Ord, V>(entries: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V> {
     let mut map = BTreeMap::new();
     for (key, value) in entries {
         map.insert(key, value);
@@ -20,7 +20,7 @@ pub fn map<K: Ord, V>(entries: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, 
 }
 
 /// A JSON object. Of equal keys the last counts.
-pub fn object(entries: impl IntoIterator<Item = (String, Value)>) -> Map<String, Value> {
+pub fn to_object(entries: impl IntoIterator<Item = (String, Value)>) -> Map<String, Value> {
     let mut object = Map::new();
     for (key, value) in entries {
         object.insert(key, value);
@@ -29,12 +29,14 @@ pub fn object(entries: impl IntoIterator<Item = (String, Value)>) -> Map<String,
 }
 
 /// A JSON object of the texts that are there.
-pub fn texts<'k>(entries: impl IntoIterator<Item = (&'k str, Option<String>)>) -> Map<String, Value> {
-    object(entries.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into()))))
+pub fn to_text_object<'k>(
+    entries: impl IntoIterator<Item = (&'k str, Option<String>)>,
+) -> Map<String, Value> {
+    to_object(entries.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into()))))
 }
 
 /// A set.
-pub fn set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
+pub fn to_set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
     let mut set = BTreeSet::new();
     for item in items {
         set.insert(item);
@@ -42,8 +44,8 @@ pub fn set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
     set
 }
 
-/// Sorts a few items; equals stay in the order in which they came. What is in order already takes a look at each item, and what is
-/// not takes a move of all that come after its place: not for lists that may have many thousand.
+/// Sorts a few items by stable insertion sort. A sorted list takes one comparison per item; each misplaced item moves all items after its
+/// place. Do not use it for lists of many thousands.
 pub fn sort_few<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
     for next in 1..items.len() {
         let place = items[..next].partition_point(|before| compare(before, &items[next]).is_le());
@@ -63,10 +65,10 @@ mod tests {
     proptest! {
         #[test]
         fn as_the_standard_library_does(entries in proptest::collection::vec((0_u8..20, any::<u8>()), 0..60)) {
-            prop_assert_eq!(map(entries.clone()), entries.iter().copied().collect::<BTreeMap<_, _>>());
-            prop_assert_eq!(set(entries.clone()), entries.iter().copied().collect::<BTreeSet<_>>());
+            prop_assert_eq!(to_map(entries.clone()), entries.iter().copied().collect::<BTreeMap<_, _>>());
+            prop_assert_eq!(to_set(entries.clone()), entries.iter().copied().collect::<BTreeSet<_>>());
             let json = |(key, value): (u8, u8)| (key.to_string(), Value::from(value));
-            prop_assert_eq!(object(entries.clone().into_iter().map(json)), entries.iter().copied().map(json).collect::<Map<_, _>>());
+            prop_assert_eq!(to_object(entries.clone().into_iter().map(json)), entries.iter().copied().map(json).collect::<Map<_, _>>());
             let (mut ours, mut theirs) = (entries.clone(), entries);
             sort_few(&mut ours, |(a, _), (b, _)| a.cmp(b));
             theirs.sort_by_key(|(key, _)| *key);
