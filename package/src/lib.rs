@@ -47,7 +47,7 @@ pub struct GeneratedFile {
 /// # Errors
 /// If a type has no schema that can be written as YAML.
 pub fn generate_files() -> anyhow::Result<Vec<GeneratedFile>> {
-    let input = xrd::input()?;
+    let input = xrd::input_xrd()?;
     let mut files = vec![
         GeneratedFile {
             path: "compositions/testplatform-cluster-pool.yaml",
@@ -97,7 +97,7 @@ pub fn generate_files() -> anyhow::Result<Vec<GeneratedFile>> {
         },
         GeneratedFile {
             path: "install/components/spaces/definition.yaml",
-            text: render_generated(&xrd::space()?)?,
+            text: render_generated(&xrd::space_xrd()?)?,
         },
         GeneratedFile {
             path: "xrds/testclusters.ci.openshift.org.yaml",

@@ -66,14 +66,14 @@ pub fn generate_offers(
             match CataloguePart::classify(&value) {
                 Some(CataloguePart::Template) => {
                     let name = value["metadata"]["name"].as_str().unwrap_or_default();
-                    let Ok(entry) = Entry::read(name, &value["data"]) else { continue };
+                    let Ok(entry) = Entry::from_data(name, &value["data"]) else { continue };
                     match template::build_offer(&entry) {
                         Ok(offer) => offers.push((offer, place())),
                         Err(why) => omitted.push(format!("template {name}: {why}")),
                     }
                 }
                 Some(CataloguePart::Pools) => {
-                    let Ok((read, _)) = Catalogue::read(&value["data"]) else { continue };
+                    let Ok((read, _)) = Catalogue::from_data(&value["data"]) else { continue };
                     let (own, without) = pool::build_offers(&read);
                     offers.extend(own.into_iter().map(|offer| (offer, place())));
                     omitted.extend(without);

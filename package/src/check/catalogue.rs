@@ -162,7 +162,7 @@ fn check_document(
     let labels = &value["metadata"]["labels"];
     let (label, data) = (&labels[ours::CATALOGUE], &value["data"]);
     if part == CataloguePart::Template {
-        let (data, unquoted) = quote_texts(&json!(entry::schema()), data, "data", &lines);
+        let (data, unquoted) = quote_texts(&json!(entry::build_schema()), data, "data", &lines);
         for (path, sentence) in &unquoted {
             problem(path, sentence);
         }

@@ -133,7 +133,7 @@ fn is_served(subject: Subject, seen: &HubAnswers) -> bool {
 }
 
 /// The best served version of a kind.
-fn best_version(kind: &Kind, seen: &HubAnswers) -> Option<&'static str> {
+fn best_version(kind: &ResourceKind, seen: &HubAnswers) -> Option<&'static str> {
     let has = |version: &&&str| {
         let key = (kind.group.to_owned(), (**version).to_owned());
         seen.served.get(&key).is_some_and(|plurals| plurals.iter().any(|plural| plural == kind.plural))
@@ -141,7 +141,7 @@ fn best_version(kind: &Kind, seen: &HubAnswers) -> Option<&'static str> {
     kind.versions.iter().find(has).copied()
 }
 
-fn evaluate_kind(subject: &str, kind: &Kind, seen: &HubAnswers) -> RequirementResult {
+fn evaluate_kind(subject: &str, kind: &ResourceKind, seen: &HubAnswers) -> RequirementResult {
     let name = format!("{}.{}", kind.plural, kind.group);
     let missing = || {
         result_line(

@@ -106,7 +106,7 @@ fn reason(composite: &Value) -> Option<StayReason> {
         _ if is_elsewhere(status) => Some(StayReason::Elsewhere),
         Some("Deprovisioning") if spec["tearDownCluster"] != true => Some(StayReason::Ending),
         _ if spec["credentials"]["mode"] == "ServiceAccount" => Some(StayReason::ServiceAccount),
-        _ if CiOperator(block.clone()).forwarded() != *block => Some(StayReason::Refused),
+        _ if CiOperator(block.clone()).to_forwarded() != *block => Some(StayReason::Refused),
         _ if !spec["claimRef"]["namespace"].is_string() => Some(StayReason::NoTenant),
         _ => spliced(composite).any(|text| !is_text_without_quotes(text)).then_some(StayReason::Unquoted),
     }

@@ -86,7 +86,7 @@ pub fn run(arguments: &HubKubeconfigArgs, out: &mut impl Write, now: Timestamp) 
     let way =
         KubeconfigTarget { server: &server, authority: &authority, account: name, namespace, token: &token };
     out.write_all(to_yaml(&build_kubeconfig(&way))?.as_bytes()).context("cannot print")?;
-    if until.duration_since(now) + SLACK < arguments.duration.get() {
+    if until.duration_since(now) + SLACK < arguments.duration.as_signed() {
         eprintln!(
             "note: the hub gives shorter tokens than the {} that were asked for (its flag \
              --service-account-max-token-expiration)",

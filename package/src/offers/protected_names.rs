@@ -54,7 +54,8 @@ impl ProtectedNames {
                 self.add_names("a tenant", tenants);
             }
             Some(CataloguePart::Pools) => {
-                let catalogue = Catalogue::read(data).map(|(catalogue, _)| catalogue).unwrap_or_default();
+                let catalogue =
+                    Catalogue::from_data(data).map(|(catalogue, _)| catalogue).unwrap_or_default();
                 let hubs = catalogue.hubs.iter().flat_map(|hub| [hub.name.as_str(), hub.provider_config()]);
                 self.add_names("a hub", hubs);
                 let tenants =
@@ -69,7 +70,7 @@ impl ProtectedNames {
             {
                 let Ok(config) = serde_json::from_value::<ProviderConfig>(document.clone()) else { return };
                 self.add_names("a hub", [config.metadata.name.as_str()].into_iter());
-                let Some(Ok(hub)) = Hub::read(&config) else { return };
+                let Some(Ok(hub)) = Hub::from_provider_config(&config) else { return };
                 let tenants =
                     hub.tenants.allow.iter().flatten().chain(&hub.tenants.deny).chain(&hub.tenants.dedicated);
                 self.add_names("a tenant", tenants.map(String::as_str));

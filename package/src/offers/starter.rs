@@ -18,7 +18,7 @@ pub(super) fn template_starter(entry: &Entry, version: Option<&str>) -> (Map<Str
     if let Some(lifetime) = entry.document.default_lifetime {
         spec.insert("lifetime".into(), shorten_duration(&lifetime.to_string()).into());
     }
-    let parameters = required_values("spec.parameters", &entry.made.offer().parameters(), &mut fill_in);
+    let parameters = required_values("spec.parameters", &entry.made.as_offer().parameters(), &mut fill_in);
     if !parameters.is_empty() {
         spec.insert("parameters".into(), parameters.into());
     }

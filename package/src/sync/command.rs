@@ -94,7 +94,7 @@ pub fn run(arguments: &SyncArgs, package: &Path, out: &mut impl Write) -> anyhow
             )?;
             return Ok(false);
         }
-        let updated = sorted(&keep_descriptions(crd.ci_operator(), &ours));
+        let updated = sort_keys(&keep_descriptions(crd.ci_operator(), &ours));
         let mut text = serde_json::to_string_pretty(&updated)?;
         text.push('\n');
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;

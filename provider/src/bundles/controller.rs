@@ -200,7 +200,7 @@ impl BundleController {
             let progress = self.apply_planned(&map, &access, work).await;
             step = plan(&map, &access, Some(&progress), (self.now)());
         }
-        let record_state = |state: Option<State>| {
+        let record_state = |state: Option<BundleProgress>| {
             if self.requests.contains(key) {
                 self.gauge.record(key, Some(state.into()));
             }
@@ -274,7 +274,7 @@ impl BundleController {
         }
         let what = [bundle, object, reason, message].into_iter().flatten().collect::<Vec<_>>().join(": ");
         let event = match now.state {
-            Some(State::Applied) => {
+            Some(BundleProgress::Applied) => {
                 (BundleOutcome::Applied, "all that belongs into the cluster is there".to_owned())
             }
             Some(BundleProgress::SetupFailed) => (BundleOutcome::Failed, what),

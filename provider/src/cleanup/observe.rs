@@ -13,7 +13,7 @@ pub const TEKTON: &str = "tekton.dev";
 /// Reads a claim or composite; None if it does not request cleanup. `body` is everything except its metadata.
 pub fn read_claim(metadata: &ObjectMeta, body: &Value) -> Option<Claim> {
     let (spec, status) = (&body["spec"], &body["status"]);
-    let retention = cleanup::kept(spec)?.ok();
+    let retention = cleanup::debug_retention(spec)?.ok();
     let namespace = metadata.namespace.as_deref().unwrap_or_default();
     let owners = metadata.owner_references.iter().flatten();
     let mut runs: Vec<Run> = owners

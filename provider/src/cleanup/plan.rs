@@ -166,11 +166,11 @@ pub fn plan(claim: &Claim, fates: &[Fate], now: Timestamp) -> CleanupPlan {
     let change = |wanted: Option<String>| (claim.note != wanted).then_some(wanted);
     // Another process may have written it, and a while ago. No honest writer records a time in the future.
     let read = |of: fn(&str) -> Option<Timestamp>| claim.note.as_deref().and_then(of).filter(|at| *at <= now);
-    let (recorded, before) = (read(cleanup::since), read(parse_since));
+    let (recorded, before) = (read(cleanup::parse_since), read(parse_since));
     // With cleanup switched off, no annotation may announce an end. The recorded time stays: its run may be gone, and the reference too.
     let off = || {
         let Some(runs) = format_runs(&claim.runs_to_read()) else { return change(claim.note.clone()) };
-        let since = recorded.or(before).map(|at| format!(",{BEFORE}{}", cleanup::note(at)));
+        let since = recorded.or(before).map(|at| format!(",{BEFORE}{}", cleanup::format_since(at)));
         change(Some(runs + &since.unwrap_or_default()))
     };
     let Some(retention) = claim.retention else {
@@ -188,7 +188,7 @@ pub fn plan(claim: &Claim, fates: &[Fate], now: Timestamp) -> CleanupPlan {
     let since = Timestamp::from_second(since.as_second()).unwrap_or(since);
     let note = change(Some(cleanup::format_since(since)));
     // A time beyond the maximum never comes.
-    let Ok(due) = since.checked_add(retention.get()) else { return CleanupPlan { note, ..watching } };
+    let Ok(due) = since.checked_add(retention.as_signed()) else { return CleanupPlan { note, ..watching } };
     if now < due {
         return CleanupPlan { note, remark: Some(Remark::Planned(due)), due: Some(due), ..watching };
     }

@@ -129,7 +129,7 @@ fn id(value: &Value) -> Option<String> {
 fn refusal_fault(answer: &IdentityResponse, secrets: &[Redacted<String>]) -> IdentityError {
     let message = answer.body["error"]["message"].as_str().unwrap_or_default();
     let contains_secret = secrets.iter().any(|secret| !secret.0.is_empty() && message.contains(&secret.0));
-    let message = if contains_secret { String::new() } else { redacted(message, MAX_MESSAGE) };
+    let message = if contains_secret { String::new() } else { redact_text(message, MAX_MESSAGE) };
     let code = answer.code.as_u16();
     match code {
         401 => IdentityError::Unknown,

@@ -248,7 +248,7 @@ fn report_failure(
         );
     }
     if silent {
-        return report_state(State::Unreachable, why, current, after);
+        return report_state(CredentialPhase::Unreachable, why, current, after);
     }
     let hint = "an administrator of the cloud has to make or mend the issuer of the user who asked for the cluster, or one of the tenant's administrator";
     report_state(CredentialPhase::OwnerInvalid, format!("{why}; {hint}"), None, after)
@@ -316,9 +316,9 @@ fn tidy_up(
         message = format!(
             "{message}; {count} before it are not deleted yet, and the one that is wanted is made once there are fewer than {CROWD}"
         );
-        return report_state(State::RotationFailed, message, Some(current), after);
+        return report_state(CredentialPhase::RotationFailed, message, Some(current), after);
     }
-    report_state(State::Valid, message, Some(current), after)
+    report_state(CredentialPhase::Valid, message, Some(current), after)
 }
 
 fn report_state(

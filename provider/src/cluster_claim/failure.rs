@@ -81,7 +81,7 @@ pub fn of_removal(deployment: &ClusterDeployment) -> Option<DeprovisionFailure> 
     let condition = deployment.is_deleted().then(|| refused.or_else(failed)).flatten()?;
     let reason =
         if is_word(&condition.reason) { condition.reason.as_str() } else { conditions::DEPROVISION_FAILED };
-    Some(DeprovisionFailure { reason: reason.to_owned(), message: redacted(&condition.message, LONGEST) })
+    Some(DeprovisionFailure { reason: reason.to_owned(), message: redact_text(&condition.message, LONGEST) })
 }
 
 fn diagnostics(deployment: &ClusterDeployment, reason: &str) -> String {

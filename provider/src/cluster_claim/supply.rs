@@ -10,7 +10,7 @@ use super::{
     object::{ClusterClaim, ClusterPool},
     observed_state::ClaimState,
     pool::conditions,
-    redact::redacted,
+    redact::redact_text,
 };
 
 /// The longest sentence about a pool.

@@ -117,8 +117,8 @@ impl PoolCluster {
 /// Why an installation failed. Hive's sentence for what it knows is fixed; where it does not know, it quotes the log, and a log may
 /// quote a secret.
 fn failure(name: &str, status: &Status) -> Option<PoolFailure> {
-    let failed = condition(&status.conditions, "ProvisionFailed").filter(|c| c.is_true());
-    let stopped = condition(&status.conditions, "ProvisionStopped").filter(|c| c.is_true());
+    let failed = find_condition(&status.conditions, "ProvisionFailed").filter(|c| c.is_true());
+    let stopped = find_condition(&status.conditions, "ProvisionStopped").filter(|c| c.is_true());
     let condition = failed.or(stopped)?;
     let is_word = !condition.reason.is_empty()
         && condition.reason.len() <= 128

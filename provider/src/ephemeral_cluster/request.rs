@@ -85,7 +85,7 @@ impl<'a> Request<'a> {
     /// first. At the end of the job's own time ci-operator would have no more than the grace period to destroy it in.
     pub fn job_timeout(&self, settings: &Settings) -> GoDuration {
         let around = self.provision_timeout(settings).saturating_add(settings.deprovision_timeout);
-        to_go_duration(self.step_timeout(settings).get().saturating_add(around))
+        to_go_duration(self.step_timeout(settings).as_signed().saturating_add(around))
     }
 
     fn provision_timeout(&self, settings: &Settings) -> SignedDuration {

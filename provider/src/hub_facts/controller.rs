@@ -65,7 +65,7 @@ async fn reconcile(options: &Options, metrics: &Metrics) -> kube::Result<Duratio
         metrics.set_facts_written_at(at);
     }
     let observed = observe::observe_hub(client, config).await?;
-    let period = Duration::try_from(config.period.get()).unwrap_or(RETRY);
+    let period = Duration::try_from(config.period.as_signed()).unwrap_or(RETRY);
     let step = plan(known.as_ref(), &observed, period, now());
     if let Some(facts) = &step.write {
         write(client, namespace, facts).await?;

@@ -110,7 +110,7 @@ impl Metrics {
     }
 
     pub(super) fn refresh_cloud(&self) {
-        if let Some(gauge) = self.0.cloud.refresh(State::ALL.map(|state| (state, word(state)))) {
+        if let Some(gauge) = self.0.cloud.refresh(CredentialPhase::ALL.map(|state| (state, word(state)))) {
             self.refresh_loops(&[], &gauge.health);
         }
     }

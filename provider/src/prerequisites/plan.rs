@@ -147,9 +147,10 @@ fn plan_apply(
 ) -> PrerequisitePlan {
     let reported = map.report.state;
     // The function has requested the cluster after this report.
-    let is_applied = reported == Some(State::Applied);
-    let never =
-        |report: Report| if is_applied { PrerequisitePlan::Later(SLOW) } else { write(map, report, SLOW) };
+    let is_applied = reported == Some(BundleProgress::Applied);
+    let never = |report: BundleReport| {
+        if is_applied { PrerequisitePlan::Later(SLOW) } else { write(map, report, SLOW) }
+    };
     let order = match &map.order {
         Ok(order) => order,
         Err(why) => return never(report_terminal(ApplyError::new(ApplyErrorReason::InvalidOrder, why))),
@@ -165,12 +166,13 @@ fn plan_apply(
         return never(report);
     }
     let first = PrerequisiteSet::Everything.of(order).next();
-    let begun = is_applied || (map.holds && matches!(reported, Some(State::Running | State::SetupFailed)));
+    let begun = is_applied
+        || (map.holds && matches!(reported, Some(BundleProgress::Running | BundleProgress::SetupFailed)));
     if !begun || (first.is_some() && !map.holds) {
         let hold = first.is_some();
         let report = match first {
             _ if is_applied => map.report.clone(),
-            Some((path, _)) => report_started(State::Running, path, now),
+            Some((path, _)) => report_started(BundleProgress::Running, path, now),
             None => report_applied(now),
         };
         return PrerequisitePlan::Write(PrerequisiteUpdate { report, removing: None, hold }, Duration::ZERO);

@@ -32,7 +32,7 @@ impl PrerequisiteState {
     }
 
     /// State of a request with this reported state.
-    pub fn of(map: &PrerequisiteRequest, reported: Option<State>) -> Self {
+    pub fn of(map: &PrerequisiteRequest, reported: Option<BundleProgress>) -> Self {
         match reported {
             _ if map.deleted.is_some() => Self::Leaving,
             Some(BundleProgress::Applied) => Self::Applied,

@@ -93,7 +93,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
         client,
         now,
         gauge: states,
-        poll: Duration::try_from(config.poll.get()).unwrap_or(NET),
+        poll: Duration::try_from(config.poll.as_signed()).unwrap_or(NET),
         hubs: Hubs::new(config, trust),
         metrics,
         requests: Mutex::default(),

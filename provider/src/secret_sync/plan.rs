@@ -105,7 +105,7 @@ pub struct SyncPlan {
 impl SyncPlan {
     /// State of the claim after that.
     pub fn sync_state(&self) -> SecretSyncState {
-        let all_synced = self.report.secrets.values().all(|fate| *fate == Fate::Carried);
+        let all_synced = self.report.secrets.values().all(|fate| *fate == SecretSyncResult::Carried);
         match (self.report.carried, all_synced) {
             (true, true) => SecretSyncState::Carried,
             (true, false) => SecretSyncState::Outdated,
@@ -139,7 +139,8 @@ pub fn plan(
         };
         step.report.secrets.insert(field.clone(), fate);
     }
-    let all_synced = !parcels.is_empty() && step.report.secrets.values().all(|fate| *fate == Fate::Carried);
+    let all_synced =
+        !parcels.is_empty() && step.report.secrets.values().all(|fate| *fate == SecretSyncResult::Carried);
     // Copies on the hub stay there: a cluster may have been created with them, and needs them for its deletion.
     step.report.carried = all_synced || before.is_some_and(|before| before.carried);
     step

@@ -103,7 +103,7 @@ fn it_is_noted_first_then_kept_and_then_torn_down() {
     claim.note = Some(OWNED.into());
     assert_eq!(plan(&claim, &[Fate::Runs], at("12:00:01")), CleanupPlan { note: None, ..noted });
     let planned = CleanupPlan {
-        note: Some(Some(note(at("12:00:00")))),
+        note: Some(Some(format_since(at("12:00:00")))),
         remark: Some(Remark::Planned(at("12:30:00"))),
         due: Some(at("12:30:00")),
         follow: true,
@@ -178,7 +178,7 @@ fn a_run_that_went_with_its_reference_is_remembered() {
     }
     let step = plan(&left, &[Fate::Forbidden], at("12:00:00"));
     assert_eq!((step.note, step.remark), (None, Some(Remark::Forbidden)), "it is not forgotten");
-    left.note = Some(note(at("12:00:00")));
+    left.note = Some(format_since(at("12:00:00")));
     assert_eq!(left.runs_to_read(), []);
     assert!(plan(&left, &[], at("12:30:00")).tear_down);
     for nonsense in [

@@ -55,7 +55,7 @@ pub(super) fn check_pools_name(name: &str, read: &BTreeSet<String>) -> Option<St
 
 /// Problems with the function's input in a Composition: path and message of each. None: the Composition has no input.
 pub(super) fn check_composition(composition: &Value, lines: &Lines) -> Option<Vec<(String, String)>> {
-    let schema = serde_json::to_value(input::schema()).unwrap_or_default();
+    let schema = serde_json::to_value(input::build_schema()).unwrap_or_default();
     let mut found = None;
     for (i, input) in function_inputs(composition) {
         let path = format!("spec.pipeline[{i}].input");
@@ -79,7 +79,7 @@ pub(super) fn check_composition(composition: &Value, lines: &Lines) -> Option<Ve
 
 /// Problems of a readable pool catalogue: path and message of each.
 pub(super) fn check_pools(data: &Value) -> FieldProblems {
-    let schema = serde_json::to_value(catalogue::schema()).unwrap_or_default();
+    let schema = serde_json::to_value(catalogue::build_schema()).unwrap_or_default();
     let mut found = FieldProblems::new();
     let nobody = "is not a field of a catalogue of pools, so nobody reads it";
     walk_schema(&Schema { root: &schema, nobody }, &schema, data, "data", &mut found);

@@ -108,7 +108,7 @@ impl Subject {
     }
 
     /// Kinds written for a cluster.
-    pub fn kinds(self) -> Vec<Kind> {
+    pub fn kinds(self) -> Vec<ResourceKind> {
         match self {
             Self::EphemeralCluster => vec![EPHEMERAL_CLUSTER],
             Self::ClusterClaim => vec![CLUSTER_CLAIM],
@@ -120,7 +120,7 @@ impl Subject {
     }
 
     /// Kinds that are only watched.
-    pub fn watched_kinds(self) -> Vec<Kind> {
+    pub fn watched_kinds(self) -> Vec<ResourceKind> {
         match self {
             Self::EphemeralCluster | Self::ClusterClaim | Self::Byoc | Self::ByocTemplate | Self::Space => {
                 vec![]

@@ -36,7 +36,7 @@ pub fn programs(machines: &[u8]) -> Vec<Program> {
 }
 
 pub fn function(machines: &[u8]) -> Vec<Image> {
-    let text = stream::render_function(&[testplatform_apis::xrd::input().unwrap()]).unwrap();
+    let text = stream::render_function(&[testplatform_apis::xrd::input_xrd().unwrap()]).unwrap();
     images::build_function(&programs(machines), &text, &about()).unwrap()
 }
 

@@ -79,7 +79,7 @@ pub(super) fn tear_down(
             }
             None => (String::new(), RETRY),
         };
-        return report_state(State::Leaving, why, current, after);
+        return report_state(CredentialPhase::Leaving, why, current, after);
     }
     match scene.stored {
         StoredSecret::Ours { .. } => CredentialStep::Withdraw,

@@ -232,7 +232,11 @@ impl<'a> Planner<'a> {
             }
             Some(Phase::Deprovisioned) => {
                 let note = describe(&self.status, conditions::PROW_JOB_COMPLETED);
-                self.emit(false, ConditionReason::Deprovisioned.as_str(), end(ENDED_WELL, &note).1);
+                self.emit(
+                    false,
+                    ConditionReason::Deprovisioned.as_str(),
+                    split_completion(ENDED_WELL, &note).1,
+                );
             }
             Some(Phase::Failed) => {
                 let (reason, type_) = diagnostics::failure_cause(&self.status);

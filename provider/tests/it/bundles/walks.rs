@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use provider_testplatform::bundles::plan::BundlePhase;
-use testplatform_apis::bundle::State;
+use testplatform_apis::bundle::BundleProgress;
 
 use crate::bundles::model::{AFTER, BEFORE, Call, Crash, Hub, TIMEOUT, name, order};
 

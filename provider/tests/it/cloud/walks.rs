@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use jiff::SignedDuration;
 use proptest::{prelude::*, test_runner::RngSeed};
 use provider_testplatform::cloud::reconcile::CredentialEvent;
-use testplatform_apis::{cloud::State, duration::GoDuration};
+use testplatform_apis::{cloud::CredentialPhase, duration::GoDuration};
 
 use crate::cloud::model::{ADMIN, Blow, Model, PROBE, User};
 

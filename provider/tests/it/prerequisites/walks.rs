@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use provider_testplatform::prerequisites::plan::{GIVE_UP, GRACE, PrerequisiteRelease};
-use testplatform_apis::bundle::State;
+use testplatform_apis::bundle::BundleProgress;
 
 use crate::prerequisites::model::{Call, Hub, Meddle, TIMEOUT, is_ours, names, order};
 

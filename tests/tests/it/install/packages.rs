@@ -63,7 +63,7 @@ pub async fn packages_are_pulled_installed_and_healthy() -> anyhow::Result<()> {
         bytes[18] = 62;
         let program = Program { bytes, sbom: b"{}".to_vec() };
         let function =
-            images::build_function(&[program], &stream::render_function(&[xrd::input()?])?, &about)?;
+            images::build_function(&[program], &stream::render_function(&[xrd::input_xrd()?])?, &about)?;
         let function = Artifact::of(function)?;
         push(&definitions, "function", &function, &repository).await?;
         let digest = function.root.digest.clone();

@@ -160,7 +160,7 @@ fn check_choice(path: &str, when: &When, rules: &BTreeMap<String, Rule>, flaws: 
     for value in when.allowed_values() {
         let mut wrong = None;
         rule.check_value(&mut String::new(), value, &mut |_, sentence| {
-            wrong = wrong.take().or(Some(sentence))
+            wrong = wrong.take().or(Some(sentence));
         });
         if let Some(sentence) = wrong {
             let member = if when.equals.is_some() { "equals" } else { "in" };
