@@ -51,7 +51,7 @@ const STRUCTURE: [(&str, &str); 4] = [
     ("x-kubernetes-int-or-string", "false"),
 ];
 
-/// Whatever else makes values invalid. What it takes to compare what these say is more than this tool knows.
+/// Other keywords that make values invalid. Comparing them semantically is beyond this tool.
 const OTHER_KEYWORDS: [&str; 8] =
     ["oneOf", "anyOf", "allOf", "not", "multipleOf", "exclusiveMinimum", "exclusiveMaximum", "uniqueItems"];
 

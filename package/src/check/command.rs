@@ -151,14 +151,14 @@ fn print_report(report: &(impl Serialize + Display), json: bool, out: &mut impl 
 }
 
 /// Compares all revisions and all composites of the Composition's kind.
-async fn compare_revisions(access: &Access, composition: &str) -> anyhow::Result<revisions::Report> {
+async fn compare_revisions(access: &Access, composition: &str) -> anyhow::Result<revisions::RevisionReport> {
     let client = access.build_client(access.read_kubeconfig()?).await?;
     let revisions = list_objects(&client, "apiextensions.crossplane.io/v1", "CompositionRevision").await?;
-    let made = revisions::kind(composition, &revisions);
+    let made = revisions::composite_kind(composition, &revisions);
     let (api_version, kind) =
         made.with_context(|| format!("there is no revision of a Composition {composition}"))?;
     let composites = list_objects(&client, api_version, kind).await?;
-    let mut report = revisions::report(composition, &composites, &revisions);
+    let mut report = revisions::build_report(composition, &composites, &revisions);
     // A reader of composites may lack permission for Deployments. The report is complete without them.
     report.advice = match list_objects(&client, "apps/v1", "Deployment").await {
         Ok(deployments) => crossplane::advise_deployments(&deployments),

@@ -15,7 +15,7 @@ use serde_json::Value;
 /// A composite that does not use the newest revision of the Composition.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Left {
+pub struct OutdatedComposite {
     /// Name of the composite, after its namespace if it has one.
     pub composite: String,
     /// Namespace and name of its claim; none for a composite of an administrator.
@@ -25,12 +25,12 @@ pub struct Left {
     /// Names of the Functions that it calls, in pipeline order. Empty if the revision was deleted.
     pub functions: Vec<String>,
     /// Reason for which it is on another revision.
-    pub reason: Reason,
+    pub reason: OutdatedReason,
 }
 
 /// Reason for which a composite uses another revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub enum Reason {
+pub enum OutdatedReason {
     /// Crossplane updates it with the next reconcile, or could not yet.
     NotMovedYet,
     /// Its compositionUpdatePolicy is Manual: a person has to update it.
@@ -46,7 +46,7 @@ pub enum Reason {
 /// Result of the check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct RevisionReport {
     /// Name of the Composition.
     pub composition: String,
     /// Its newest revision; none if it has none.
@@ -54,14 +54,14 @@ pub struct Report {
     /// Number of composites.
     pub composites: usize,
     /// Composites on other revisions, by name.
-    pub left: Vec<Left>,
+    pub left: Vec<OutdatedComposite>,
     /// Functions that those composites need, and the newest revision does not.
     pub still_needed: BTreeSet<String>,
     /// Advice about Crossplane's arguments. It does not make the report unclean.
     pub advice: Vec<String>,
 }
 
-impl Report {
+impl RevisionReport {
     /// Whether all composites use the newest revision.
     pub fn is_clean(&self) -> bool {
         self.left.is_empty()
@@ -69,19 +69,21 @@ impl Report {
 }
 
 /// Compares composites with the newest revision of a Composition.
-pub fn report(composition: &str, composites: &[Value], revisions: &[Value]) -> Report {
+pub fn build_report(composition: &str, composites: &[Value], revisions: &[Value]) -> RevisionReport {
     let by_name: BTreeMap<&str, &Value> =
-        revisions.iter().map(|revision| (name(revision), revision)).collect();
-    let newest = newest(composition, revisions);
-    let mut left: Vec<Left> =
-        composites.iter().filter_map(|composite| judge(composition, composite, newest, &by_name)).collect();
+        revisions.iter().map(|revision| (object_name(revision), revision)).collect();
+    let newest = newest_revision(composition, revisions);
+    let mut left: Vec<OutdatedComposite> = composites
+        .iter()
+        .filter_map(|composite| evaluate_composite(composition, composite, newest, &by_name))
+        .collect();
     left.sort();
-    let current: BTreeSet<String> = newest.into_iter().flat_map(functions).collect();
+    let current: BTreeSet<String> = newest.into_iter().flat_map(called_functions).collect();
     let still_needed =
         left.iter().flat_map(|left| left.functions.clone()).filter(|f| !current.contains(f)).collect();
-    Report {
+    RevisionReport {
         composition: composition.to_owned(),
-        newest: newest.map(|revision| name(revision).to_owned()),
+        newest: newest.map(|revision| object_name(revision).to_owned()),
         composites: composites.len(),
         left,
         still_needed,
@@ -90,60 +92,63 @@ pub fn report(composition: &str, composites: &[Value], revisions: &[Value]) -> R
 }
 
 /// apiVersion and kind of the composites of a Composition, from its newest revision. None: it has no revision.
-pub fn kind<'a>(composition: &str, revisions: &'a [Value]) -> Option<(&'a str, &'a str)> {
-    let made = &newest(composition, revisions)?["spec"]["compositeTypeRef"];
+pub fn composite_kind<'a>(composition: &str, revisions: &'a [Value]) -> Option<(&'a str, &'a str)> {
+    let made = &newest_revision(composition, revisions)?["spec"]["compositeTypeRef"];
     made["apiVersion"].as_str().zip(made["kind"].as_str())
 }
 
-fn newest<'a>(composition: &str, revisions: &'a [Value]) -> Option<&'a Value> {
+fn newest_revision<'a>(composition: &str, revisions: &'a [Value]) -> Option<&'a Value> {
     revisions
         .iter()
         .filter(|revision| revision["metadata"]["labels"]["crossplane.io/composition-name"] == composition)
         .max_by_key(|revision| revision["spec"]["revision"].as_i64().unwrap_or_default())
 }
 
-fn judge(
+fn evaluate_composite(
     composition: &str,
     composite: &Value,
     newest: Option<&Value>,
     revisions: &BTreeMap<&str, &Value>,
-) -> Option<Left> {
+) -> Option<OutdatedComposite> {
     let spec = &composite["spec"];
     // Crossplane 2 has its own fields under `crossplane` in composites without claims.
     let ours = if spec["crossplane"].is_object() { &spec["crossplane"] } else { spec };
     let revision = ours["compositionRevisionRef"]["name"].as_str();
     let reason = if ours["compositionRef"]["name"].as_str().is_some_and(|other| other != composition) {
-        Reason::OtherComposition
-    } else if revision.is_some() && revision == newest.map(name) {
+        OutdatedReason::OtherComposition
+    } else if revision.is_some() && revision == newest.map(object_name) {
         return None;
     } else if ours["compositionUpdatePolicy"] == "Manual" {
-        Reason::Manual
+        OutdatedReason::Manual
     } else if ours["compositionRevisionSelector"].is_object() {
-        Reason::Selected
+        OutdatedReason::Selected
     } else if revision.is_none() {
-        Reason::NotLookedAt
+        OutdatedReason::NotLookedAt
     } else {
-        Reason::NotMovedYet
+        OutdatedReason::NotMovedYet
     };
     let claim = &spec["claimRef"];
     let claim = claim["namespace"].as_str().zip(claim["name"].as_str());
     let own = composite["metadata"]["namespace"].as_str();
-    let own = own.map(|namespace| format!("{namespace}/{}", name(composite)));
-    Some(Left {
-        composite: own.unwrap_or_else(|| name(composite).to_owned()),
+    let own = own.map(|namespace| format!("{namespace}/{}", object_name(composite)));
+    Some(OutdatedComposite {
+        composite: own.unwrap_or_else(|| object_name(composite).to_owned()),
         claim: claim.map(|(namespace, name)| format!("{namespace}/{name}")),
         revision: revision.map(str::to_owned),
-        functions: revision.and_then(|name| revisions.get(name)).map(|r| functions(r)).unwrap_or_default(),
+        functions: revision
+            .and_then(|name| revisions.get(name))
+            .map(|r| called_functions(r))
+            .unwrap_or_default(),
         reason,
     })
 }
 
-fn name(object: &Value) -> &str {
+fn object_name(object: &Value) -> &str {
     object["metadata"]["name"].as_str().unwrap_or_default()
 }
 
 /// Names of the Functions that a revision calls.
-fn functions(revision: &Value) -> Vec<String> {
+fn called_functions(revision: &Value) -> Vec<String> {
     let steps = revision["spec"]["pipeline"].as_array().into_iter().flatten();
     let mut all: Vec<String> = Vec::new();
     for function in steps.filter_map(|step| step["functionRef"]["name"].as_str()) {
@@ -154,7 +159,7 @@ fn functions(revision: &Value) -> Vec<String> {
     all
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for RevisionReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let newest = self.newest.as_deref().unwrap_or("none");
         writeln!(f, "Composition {}, newest revision {newest}", self.composition)?;
@@ -176,17 +181,17 @@ impl fmt::Display for Report {
     }
 }
 
-impl fmt::Display for Left {
+impl fmt::Display for OutdatedComposite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let claim =
             self.claim.as_deref().map_or_else(|| "no claim".to_owned(), |claim| format!("claim {claim}"));
         let revision = self.revision.as_deref().unwrap_or("none");
         let why = match self.reason {
-            Reason::NotMovedYet => "Crossplane has not moved it yet; its condition Synced says why",
-            Reason::Manual => "its compositionUpdatePolicy is Manual, so somebody has to move it",
-            Reason::Selected => "its compositionRevisionSelector keeps it",
-            Reason::OtherComposition => "it goes by another Composition",
-            Reason::NotLookedAt => "Crossplane has not looked at it yet",
+            OutdatedReason::NotMovedYet => "Crossplane has not moved it yet; its condition Synced says why",
+            OutdatedReason::Manual => "its compositionUpdatePolicy is Manual, so somebody has to move it",
+            OutdatedReason::Selected => "its compositionRevisionSelector keeps it",
+            OutdatedReason::OtherComposition => "it goes by another Composition",
+            OutdatedReason::NotLookedAt => "Crossplane has not looked at it yet",
         };
         write!(f, "{} ({claim}): revision {revision}; {why}", self.composite)?;
         if !self.functions.is_empty() {

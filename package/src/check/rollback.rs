@@ -90,11 +90,11 @@ fn evaluate_composite(composite: &Value) -> Option<StayingComposite> {
     Some(StayingComposite {
         composite: composite["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
         claim: claim.map(|(namespace, name)| format!("{namespace}/{name}")),
-        reason: reason(composite)?,
+        reason: stay_reason(composite)?,
     })
 }
 
-fn reason(composite: &Value) -> Option<StayReason> {
+fn stay_reason(composite: &Value) -> Option<StayReason> {
     let (spec, status) = (&composite["spec"], &composite["status"]);
     if !status["handedOver"].is_null() {
         return Some(StayReason::HandedOver);
@@ -108,12 +108,14 @@ fn reason(composite: &Value) -> Option<StayReason> {
         _ if spec["credentials"]["mode"] == "ServiceAccount" => Some(StayReason::ServiceAccount),
         _ if CiOperator(block.clone()).to_forwarded() != *block => Some(StayReason::Refused),
         _ if !spec["claimRef"]["namespace"].is_string() => Some(StayReason::NoTenant),
-        _ => spliced(composite).any(|text| !is_text_without_quotes(text)).then_some(StayReason::Unquoted),
+        _ => unquoted_values(composite)
+            .any(|text| !is_text_without_quotes(text))
+            .then_some(StayReason::Unquoted),
     }
 }
 
 /// Values that the incumbent's template inserts into YAML without quotes.
-fn spliced(composite: &Value) -> impl Iterator<Item = &str> {
+fn unquoted_values(composite: &Value) -> impl Iterator<Item = &str> {
     let note = |key| composite["metadata"]["annotations"][key].as_str();
     let runs =
         [ephemeral_cluster::PIPELINE_RUN_NAME, ephemeral_cluster::TASK_RUN_NAME].into_iter().filter_map(note);

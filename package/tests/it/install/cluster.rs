@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use testplatform_package::check::{
-    revisions::{Reason, kind, report},
+    revisions::{OutdatedReason, build_report, composite_kind},
     rollback,
 };
 
@@ -43,7 +43,8 @@ fn revisions() -> Vec<Value> {
 fn a_cluster_without_outdated_composites_is_clean() {
     let mut claimed = on("new");
     claimed["claimRef"] = json!({ "namespace": "team-a", "name": "demo" });
-    let report = report(NAME, &[composite("demo-1", &claimed), composite("b", &on("new"))], &revisions());
+    let report =
+        build_report(NAME, &[composite("demo-1", &claimed), composite("b", &on("new"))], &revisions());
     assert!(report.is_clean());
     assert_eq!(report.newest.as_deref(), Some("new"));
     assert!(report.to_string().ends_with("all 2 composites go by it\n"), "{report}");
@@ -69,18 +70,18 @@ fn outdated_composites_are_listed_with_the_reason() {
         // As Crossplane 2 keeps them.
         composite("h-modern", &json!({ "crossplane": on("old") })),
     ];
-    let report = report(NAME, &composites, &revisions());
+    let report = build_report(NAME, &composites, &revisions());
     let left: Vec<_> = report.left.iter().map(|left| (left.composite.as_str(), left.reason)).collect();
     assert_eq!(
         left,
         [
-            ("b-old", Reason::NotMovedYet),
-            ("c-manual", Reason::Manual),
-            ("d-kept", Reason::Selected),
-            ("e-other", Reason::OtherComposition),
-            ("f-fresh", Reason::NotLookedAt),
-            ("g-gone", Reason::NotMovedYet),
-            ("h-modern", Reason::NotMovedYet),
+            ("b-old", OutdatedReason::NotMovedYet),
+            ("c-manual", OutdatedReason::Manual),
+            ("d-kept", OutdatedReason::Selected),
+            ("e-other", OutdatedReason::OtherComposition),
+            ("f-fresh", OutdatedReason::NotLookedAt),
+            ("g-gone", OutdatedReason::NotMovedYet),
+            ("h-modern", OutdatedReason::NotMovedYet),
         ]
     );
     assert_eq!(report.left[0].claim.as_deref(), Some("team-a/demo"));
@@ -99,7 +100,7 @@ fn outdated_composites_are_listed_with_the_reason() {
 
 #[test]
 fn without_a_revision_all_composites_are_outdated() {
-    let report = report("another", &[composite("a", &on("new"))], &revisions());
+    let report = build_report("another", &[composite("a", &on("new"))], &revisions());
     assert_eq!((report.newest.as_deref(), report.is_clean()), (None, false));
 }
 
@@ -115,9 +116,12 @@ fn the_composition_determines_the_listed_kind() {
             _ => made("ci.openshift.org/v1alpha0", "XTestPlatformCluster"),
         };
     }
-    assert_eq!(kind("namespaces", &revisions), Some(("eaas.konflux-ci.dev/v1alpha1", "XNamespace")));
-    assert_eq!(kind(NAME, &revisions), Some(("ci.openshift.org/v1alpha1", "XTestPlatformCluster")));
-    assert_eq!(kind("another", &revisions), None, "it has no revision");
+    assert_eq!(
+        composite_kind("namespaces", &revisions),
+        Some(("eaas.konflux-ci.dev/v1alpha1", "XNamespace"))
+    );
+    assert_eq!(composite_kind(NAME, &revisions), Some(("ci.openshift.org/v1alpha1", "XTestPlatformCluster")));
+    assert_eq!(composite_kind("another", &revisions), None, "it has no revision");
 }
 
 /// Of TestClusters there may be two of one name.
@@ -125,7 +129,7 @@ fn the_composition_determines_the_listed_kind() {
 fn a_composite_in_a_namespace_is_listed_with_it() {
     let mut composite = composite("demo", &json!({ "crossplane": on("old") }));
     composite["metadata"]["namespace"] = "team-a".into();
-    let report = report(NAME, &[composite], &revisions());
+    let report = build_report(NAME, &[composite], &revisions());
     assert_eq!(report.left[0].composite, "team-a/demo");
 }
 
