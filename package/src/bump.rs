@@ -3,8 +3,9 @@
 //! Files in as bytes → [`plan()`] → edits → bytes out. Unaffected lines keep every byte, because a file of a GitOps repository is reviewed
 //! as a diff and owned by others. Only [`disk`], [`git`] and [`command`] perform I/O.
 //!
-//! **Invariant:** an error changes nothing. **Invariant:** every edited file is parsed again and has the intended content. **Invariant:**
-//! staging and production never change together.
+//! **Invariant:** an error changes nothing.
+//! **Invariant:** every edited file is parsed again and has the intended content.
+//! **Invariant:** staging and production never change together.
 
 mod application_set;
 mod checks;

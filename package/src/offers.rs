@@ -2,8 +2,8 @@
 //!
 //! Input: names and texts of files. Output: the offers, or all problems that prevent them. Only [`command`] touches the disk.
 //!
-//! **Invariant:** a catalogue with a problem gives no offers at all. **Invariant:** no offer contains the name of a hub or tenant that is
-//! in the files, whoever wrote it there.
+//! **Invariant:** a catalogue with a problem gives no offers at all.
+//! **Invariant:** no offer contains the name of a hub or tenant that is in the files, whoever wrote it there.
 
 pub mod command;
 mod pool;

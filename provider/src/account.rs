@@ -7,10 +7,11 @@
 //! the cluster ──look──▶ AccountState ──plan──▶ AccountStep ──┴─▶ make, ask, verify ──▶ Credentials ──▶ publish
 //! ```
 //!
-//! **Invariant:** [`AdminKubeconfig`] never reaches a published Secret: it can only open a client and return an address. **Invariant:** a token
-//! is published only after the cluster has accepted it, and then replaces the previous content; a failure leaves that unchanged. **Invariant:**
-//! the ServiceAccount belongs to one claim (its name contains the uid), and may delete itself: the published Secret is all that its revocation
-//! needs.
+//! **Invariant:** [`AdminKubeconfig`] never reaches a published Secret: it can only open a client and return an address.
+//! **Invariant:** a token is published only after the cluster has accepted it, and then replaces the previous content; a failure leaves that
+//! unchanged.
+//! **Invariant:** the ServiceAccount belongs to one claim (its name contains the uid), and may delete itself: the published Secret is all that its
+//! revocation needs.
 
 pub mod admin;
 mod client;

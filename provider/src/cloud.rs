@@ -16,11 +16,13 @@
 //! All state is on the Secret, in one annotation that is written together with the published credential. Before a credential is created, the
 //! record names its issuer, so that a credential from before a crash is found by its name, and deleted.
 //!
-//! **Invariant:** a published credential is replaced only by one that has obtained a token, and is deleted only after that and a grace period
-//! for its readers. **Invariant:** nothing is deleted that the cluster's object may still need. **Invariant:** nothing is created for a request
-//! without our finalizer. **Invariant:** only silence of the identity service, or a response too large to read, can delay the end of a cluster;
-//! for at most [`GIVE_UP`](next::GIVE_UP), and only if the service may hold something that was created for the cluster. **Invariant:**
-//! passwords, secrets and tokens are never reported.
+//! **Invariant:** a published credential is replaced only by one that has obtained a token, and is deleted only after that and a grace period for its
+//! readers.
+//! **Invariant:** nothing is deleted that the cluster's object may still need.
+//! **Invariant:** nothing is created for a request without our finalizer.
+//! **Invariant:** only silence of the identity service, or a response too large to read, can delay the end of a cluster; for at most
+//! [`GIVE_UP`](next::GIVE_UP), and only if the service may hold something that was created for the cluster.
+//! **Invariant:** passwords, secrets and tokens are never reported.
 
 pub mod clouds;
 pub mod controller;

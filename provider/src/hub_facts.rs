@@ -4,8 +4,8 @@
 //! API server ──observe──▶ HubState ──plan(known, observed, now)──▶ FactsPlan ──execute──▶ ConfigMap testplatform-hub
 //! ```
 //!
-//! **Invariant:** what could not be counted is left out; it never becomes a number. **Invariant:** nothing but that one ConfigMap is
-//! written, and nothing that is read is secret.
+//! **Invariant:** what could not be counted is left out; it never becomes a number.
+//! **Invariant:** nothing but that one ConfigMap is written, and nothing that is read is secret.
 
 mod backend;
 pub mod controller;

@@ -16,10 +16,12 @@
 //! An object is created with a create call, and changed by server-side apply at the exact resourceVersion that was observed as ours. A plain
 //! apply would also take over an object that somebody else has just created under the name, and checking the response would be too late.
 //!
-//! **Invariant:** the finalizer and the first report are written together, before anything is created. **Invariant:** only objects with our
-//! owner reference are changed or deleted, in exactly the observed version. **Invariant:** `Applied` is reported only after one reconcile in
-//! which every bundle was applied in its order and everything was ready; it is never withdrawn. **Invariant:** nothing is deleted or released
-//! while the cluster's object exists. **Invariant:** after that the finalizer stays on the ConfigMap no longer than [`GIVE_UP`](next::GIVE_UP).
+//! **Invariant:** the finalizer and the first report are written together, before anything is created.
+//! **Invariant:** only objects with our owner reference are changed or deleted, in exactly the observed version.
+//! **Invariant:** `Applied` is reported only after one reconcile in which every bundle was applied in its order and everything was ready; it is never
+//! withdrawn.
+//! **Invariant:** nothing is deleted or released while the cluster's object exists.
+//! **Invariant:** after that the finalizer stays on the ConfigMap no longer than [`GIVE_UP`](next::GIVE_UP).
 
 pub mod controller;
 mod hub;

@@ -5,9 +5,9 @@
 //! namespace, published Secret ──observe──▶ Space, Published ──plan──▶ SpacePlan ──execute──▶ token, Secret, annotation
 //! ```
 //!
-//! **Invariant:** a token is requested for one ServiceAccount only, in a namespace with both labels of a space, and leaves the hub only through
-//! the published Secret. **Invariant:** a published Secret is deleted once its namespace is deleted, and is written or removed only if its
-//! labels name its owner.
+//! **Invariant:** a token is requested for one ServiceAccount only, in a namespace with both labels of a space, and leaves the hub only through the
+//! published Secret.
+//! **Invariant:** a published Secret is deleted once its namespace is deleted, and is written or removed only if its labels name its owner.
 
 pub mod controller;
 mod execute;

@@ -321,7 +321,7 @@ fn judged(rule: &Value, value: &Value) -> Vec<String> {
     let rule: Rule = serde_json::from_value(rule.clone()).unwrap();
     let mut said = Vec::new();
     rule.check_value(&mut "p".to_owned(), value, &mut |path, sentence| {
-        said.push(format!("{path} {sentence}"))
+        said.push(format!("{path} {sentence}"));
     });
     said
 }

@@ -1,6 +1,7 @@
 //! Plans the status of one pool. Pure.
 //!
-//! **Invariant:** what was begun is found again in the annotation alone. **Invariant:** a pool that is being deleted is only counted.
+//! **Invariant:** what was begun is found again in the annotation alone.
+//! **Invariant:** a pool that is being deleted is only counted.
 
 use std::time::Duration;
 

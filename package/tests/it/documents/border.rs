@@ -54,7 +54,7 @@ fn is_border(path: &str) -> bool {
 /// Whether a source of the provider decides: it is called so, or says so.
 fn decides((path, code): &Source) -> bool {
     let header = code.lines().take_while(|line| line.starts_with("//!")).any(|line| line.ends_with(PURE));
-    header || path.ends_with("/next.rs") || path.contains("/next/")
+    header || path.ends_with("/plan.rs") || path.contains("/plan/")
 }
 
 #[test]

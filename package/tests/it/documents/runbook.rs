@@ -33,8 +33,8 @@ const CALLS: &str = "Alerts";
 /// Enums of words that are no reasons.
 const OTHERS: [(&str, &str); 29] = [
     ("apis/src/account.rs", "Mode"),
-    ("apis/src/byoc.rs", "Fate"),
-    ("apis/src/cloud.rs", "State"),
+    ("apis/src/byoc.rs", "SecretSyncResult"),
+    ("apis/src/cloud.rs", "CredentialPhase"),
     ("apis/src/condition.rs", "ConditionType"),
     ("apis/src/condition/template.rs", "TemplateConditionType"),
     ("apis/src/condition.rs", "ConditionStatus"),
