@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use kube::{
     Api,
     api::{DynamicObject, ListParams},
@@ -42,6 +42,8 @@ pub async fn changes_at_rest(
     }
     sleep(SETTLING).await;
     let before = versions(engine).await?;
+    let claims = before.keys().filter(|key| key.starts_with("konflux: TestPlatformCluster ")).count();
+    ensure!(claims >= backends.len(), "{claims} claims are listed, and {} were made", backends.len());
     sleep(time).await;
     let after = versions(engine).await?;
     engine.check()?;
