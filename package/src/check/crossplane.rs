@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-/// From this number of concurrent reconciles on, bursts of claims become slower and more expensive.
+/// Advice starts above this number. Bursts were measured with 4, 10 and 100: 100 is slower and costs more CPU. Numbers in between were not measured.
 const MAX_RECONCILES: u32 = 30;
 /// Crossplane's default of `--max-concurrent-reconciles`.
 const DEFAULT_RECONCILES: u32 = 100;
@@ -44,7 +44,7 @@ fn advise_on(name: &str, arguments: &[&str]) -> Vec<String> {
     let burst = value_of(arguments, "circuit-breaker-burst").and_then(|text| text.parse::<f64>().ok());
     if let Some(burst) = burst.filter(|burst| *burst < DEFAULT_BURST) {
         advice.push(format!(
-            "{name} has --circuit-breaker-burst={burst}; the life of a claim causes up to 100 events, so leave it at {DEFAULT_BURST}"
+            "{name} has --circuit-breaker-burst={burst}; one life of a claim causes about 90 to 190 events, so use at least {DEFAULT_BURST}"
         ));
     }
     if value_of(arguments, "enable-realtime-compositions").is_some_and(|value| value == "false") {

@@ -1,4 +1,4 @@
-//! What lives of claims cost core and the API servers at core's default settings, held by budgets.
+//! Budgets of events and writes for one life of a claim, and silence of claims at rest.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use testplatform_tests::{
     ledger::{Arguments, LedgerBackend, changes_at_rest, measure},
 };
 
-/// The most events to core's circuit breaker in one life, and the most writes of all clients, refused ones included. Core lets a composite have 100
-/// events at once and one more each second; these lives take a minute.
+/// For each backend: the most events that core's circuit breaker would count in one life, and the most writes of all clients, refused ones included.
+/// Each is about a seventh above the figure of a run on a busy machine. Core's default is 100 events at once and one more each second.
 const BUDGETS: [(LedgerBackend, Flavour, u32, u32); 7] = [
     (LedgerBackend::CiOperator, Flavour::Claim, 115, 320),
     (LedgerBackend::CiOperator, Flavour::TestCluster, 120, 240),
@@ -20,13 +20,14 @@ const BUDGETS: [(LedgerBackend, Flavour, u32, u32); 7] = [
     (LedgerBackend::Osac, Flavour::Claim, 205, 600),
     (LedgerBackend::Caas, Flavour::Claim, 215, 690),
 ];
-/// provider-kubernetes does not believe that a remote object is gone within 30 s after its creation, so a teardown before that waits for a poll.
+/// Longer than the 30 s after a creation in which provider-kubernetes treats a missing remote object as not yet visible (creation grace period of
+/// crossplane-runtime). A teardown before that waits for its backoff.
 const READY_FOR: Duration = Duration::from_secs(32);
 /// Two polls of core and of provider-kubernetes.
 const AT_REST: Duration = Duration::from_mins(2);
 
-/// Each backend makes a cluster and ends it, and no condition is withdrawn; then one claim of each rests. Core's breaker is wide open, so that lives of
-/// seconds follow each other; the ledger counts what a breaker at its default would.
+/// Each backend makes a cluster and ends it, and no condition is withdrawn. Then one claim of each rests. Core's breaker has a large burst, because an
+/// open breaker would delay each end by up to five minutes; the ledger counts the events for a breaker at its defaults.
 pub async fn lives_within_budgets_and_silence_between_with_a_wide_breaker() -> anyhow::Result<()> {
     let engine = Engine::start_audited(&|_| ()).await?;
     let checked = check(&engine).await;

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::documents::text::read;
+use crate::documents::{
+    security::proofs,
+    text::{has_test, read},
+};
 
 const MAP: &str = "docs/architecture.md";
 
@@ -16,19 +19,27 @@ fn declared(library: &str) -> BTreeSet<String> {
     modules.map(str::to_owned).collect()
 }
 
-/// Words in code of one section of the map.
-fn mapped(heading: &str) -> BTreeSet<String> {
+/// One section of the map.
+fn section(heading: &str) -> String {
     let text = read(MAP);
-    let section =
-        text.split(&format!("\n### {heading}\n")).nth(1).unwrap_or_else(|| panic!("no section {heading}"));
-    let section = section.split("\n### ").next().unwrap();
-    section.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    let section = text.split(&format!("\n### {heading}\n")).nth(1);
+    let section = section.unwrap_or_else(|| panic!("{MAP} has no section {heading}"));
+    section.split("\n### ").next().unwrap().to_owned()
 }
+
+/// Code spans of a text.
+fn code_spans(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+/// Crates of which the map names every module.
+const MAPPED: [(&str, &str); 2] = [("function", "function/src/lib.rs"), ("provider", "provider/src/lib.rs")];
 
 #[test]
 fn map_names_every_module() {
-    for (heading, library) in [("function", "function/src/lib.rs"), ("provider", "provider/src/lib.rs")] {
-        let (declared, mapped) = (declared(library), mapped(heading));
+    for (heading, library) in MAPPED {
+        let (declared, section) = (declared(library), section(heading));
+        let mapped = code_spans(&section).map(str::to_owned).collect();
         assert!(declared.len() > 10, "{library}: {declared:?}");
         let missing: Vec<_> = declared.difference(&mapped).collect();
         assert!(missing.is_empty(), "{MAP}, section {heading}, does not name {missing:?}");
@@ -37,11 +48,8 @@ fn map_names_every_module() {
 
 #[test]
 fn tables_of_the_map_name_existing_modules() {
-    for (heading, library) in [("function", "function/src/lib.rs"), ("provider", "provider/src/lib.rs")] {
-        let declared = declared(library);
-        let text = read(MAP);
-        let section =
-            text.split(&format!("\n### {heading}\n")).nth(1).unwrap().split("\n### ").next().unwrap();
+    for (heading, library) in MAPPED {
+        let (declared, section) = (declared(library), section(heading));
         // The column that is headed `module`.
         let rows = section.lines().filter(|line| line.starts_with('|'));
         let mut column = None;
@@ -52,11 +60,22 @@ fn tables_of_the_map_name_existing_modules() {
                 column = Some(place);
                 continue;
             }
-            for module in cells[column.expect("a heading")].split('`').skip(1).step_by(2) {
+            for module in code_spans(cells[column.expect("a heading")]) {
                 assert!(declared.contains(module), "{MAP}: {library} has no module {module}");
                 named += 1;
             }
         }
         assert!(named > 5, "{heading}: {named}");
     }
+}
+
+#[test]
+fn every_invariant_names_a_test_that_exists() {
+    let proofs = proofs(&read(MAP));
+    assert_eq!(proofs.len(), 16, "{MAP}: one test for each invariant");
+    let wrong: Vec<String> = proofs
+        .iter()
+        .filter_map(|(name, path)| has_test(path.strip_prefix("../").unwrap_or(path), name).err())
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -12,7 +12,7 @@ const UNPROVEN: [&str; 4] =
 /// A test by the name of its function, and its file.
 type Proof = (String, String);
 
-fn proofs(text: &str) -> Vec<Proof> {
+pub fn proofs(text: &str) -> Vec<Proof> {
     let of_source = |(label, target): (String, String)| {
         let name = label.strip_prefix('`')?.strip_suffix('`')?.to_owned();
         Path::new(&target).extension().is_some_and(|e| e == "rs").then_some((name, target))
