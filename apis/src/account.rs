@@ -29,7 +29,7 @@ pub const DEFAULT_ROLE: &str = "cluster-admin";
 /// Maximum length of a ClusterRole's name, in bytes.
 const ROLE_MAX: usize = 253;
 
-/// What the claim is given to reach its cluster with.
+/// Credentials that the claim receives for its cluster.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("!(has(self.clusterRole) || has(self.generation)) || (has(self.mode) && self.mode == 'ServiceAccount')").message(ACCOUNT_ONLY))]
@@ -40,8 +40,8 @@ pub struct Access {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
 
-    /// What the ServiceAccount may do: name of a ClusterRole of the cluster, bound for the whole of it. Only with mode ServiceAccount. It cannot be
-    /// changed later. If not set, cluster-admin.
+    /// Permissions of the ServiceAccount, by name of a ClusterRole of the cluster, bound for the whole of it. Only with mode
+    /// ServiceAccount. It cannot be changed later. If not set, cluster-admin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     #[x_kube(validation = Rule::new("self.matches('^[A-Za-z0-9]([-A-Za-z0-9._:]*[A-Za-z0-9])?$')").message(ROLE_RULE))]
@@ -54,7 +54,7 @@ pub struct Access {
     pub generation: Option<i64>,
 }
 
-/// Whose credentials are handed out.
+/// Kind of the published credentials.
 #[derive(JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Mode {
     /// Those of the cluster's admin.
@@ -74,12 +74,12 @@ impl Mode {
     }
 }
 
-/// A ServiceAccount that is wished for.
+/// Request for credentials of a ServiceAccount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessRequest {
     /// The ClusterRole that it gets; a legal name.
     pub cluster_role: String,
-    /// For which generation its token is.
+    /// Generation of its token.
     pub generation: i64,
 }
 
@@ -134,7 +134,7 @@ impl AccessRequest {
     }
 }
 
-/// The text of the annotation; equal wishes are equal text.
+/// Text of the annotation; equal requests have equal text.
 impl fmt::Display for AccessRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // No legal name of a role has anything in it that JSON would escape.

@@ -67,7 +67,7 @@ pub const PARCELS: &str = "parcels";
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("!has(self.installConfigSecretRef)").message(NO_INSTALL_CONFIG))]
 pub struct Byoc {
-    /// Where the cluster is made: exactly one of the clouds. Required beside clusterClaim, and refused beside template, which says that itself.
+    /// Cloud of the cluster: exactly one. Required beside clusterClaim, and refused beside template, which says that itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<ByocPlatform>,
 
@@ -142,7 +142,7 @@ pub struct SecretRef {
     pub name: String,
 }
 
-/// One Secret on its way.
+/// One Secret to copy to the hub.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretCopy {
     /// The field of `byoc` that names it.
@@ -151,20 +151,20 @@ pub struct SecretCopy {
     pub from: String,
     /// Name of the Secret on the hub.
     pub to: String,
-    /// The keys that are carried: all of them, and nothing else.
+    /// Keys to copy: all of them, and no others.
     pub keys: Vec<String>,
 }
 
-/// What became of a Secret on its way.
+/// Result of a Secret's copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SecretSyncResult {
-    /// It is on the hub as it is in the claim's namespace.
+    /// The copy on the hub is up to date.
     Carried,
-    /// The carrier may not read it.
+    /// The provider may not read it.
     Forbidden,
-    /// There is none of its name.
+    /// No Secret has this name.
     NotFound,
-    /// It lacks a key, or what is in one is not what may be carried.
+    /// A key is missing or has a value that may not be copied.
     KeyMissing,
 }
 
@@ -183,18 +183,19 @@ impl SecretSyncResult {
     }
 }
 
-/// What the carrier tells, in annotation [`ours::BYOC_REPORT`](crate::names::ours::BYOC_REPORT) of the ConfigMap. Equal values are equal text.
+/// Report of the Secret sync, in annotation [`ours::BYOC_REPORT`](crate::names::ours::BYOC_REPORT) of the ConfigMap. Equal values have
+/// equal text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SecretSyncReport {
-    /// Whether every Secret was carried at least once: the cluster can be made.
+    /// Whether every Secret was copied at least once, so that the cluster can be created.
     pub carried: bool,
-    /// How each stands now, by the field that names it.
+    /// Current state of each Secret, by the field that names it.
     pub secrets: BTreeMap<String, SecretSyncResult>,
-    /// What is wrong with what is in them, by the same field, where more is to be said than that a key is missing. Never what is in them.
+    /// Details of invalid contents, by the same field, beyond a missing key. Never the contents themselves.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub words: BTreeMap<String, String>,
-    /// Why nothing at all is carried.
+    /// Reason why no Secret is copied, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }
@@ -244,12 +245,12 @@ const ACCOUNT_FIELDS: [&str; 3] = ["platform", "baseDomain", CREDENTIALS];
 /// The names of the Secrets on the hub.
 pub const HUB_SECRET_NAMES: [&str; 3] = [SECRETS[0].1, SECRETS[1].1, SECRETS[2].1];
 
-/// The block beside which a claim brings its own credentials.
+/// Block of the claim that uses the tenant's credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimBlock {
-    /// An account of the tenant's own, in which Hive makes a cluster.
+    /// Hive creates the cluster in the tenant's own account.
     ClusterClaim,
-    /// What an entry of the catalogue takes; which of it, the entry says.
+    /// The catalogue entry says which of the tenant's credentials it accepts.
     Template,
 }
 

@@ -26,7 +26,7 @@ pub struct Catalogue {
     pub pools: Vec<Pool>,
     /// The hubs on which they are.
     pub hubs: Vec<Hub>,
-    /// How much tenants may have. A tenant without an entry, and where there is none for `*`, may have any number.
+    /// Quotas of tenants. A tenant without an entry, and where there is none for `*`, may have any number.
     pub quotas: Vec<Quota>,
 }
 
@@ -42,7 +42,7 @@ pub struct Pool {
     pub namespace: ObjectName,
     /// Name of the hub, one of `hubs`.
     pub hub: String,
-    /// What claims are matched by: product, version, architecture, cloud, owner, and any other.
+    /// Labels to match claims: product, version, architecture, cloud, owner, and any other.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
     /// Namespaces whose claims may use the pool, by their exact names; `*` stands for all. Empty: nobody.
@@ -53,10 +53,10 @@ pub struct Pool {
     /// The longest lifetime that a claim may have. If not set, the maximum of the function's input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_lifetime: Option<GoDuration>,
-    /// What one cluster counts for in the budget of a quota. If not set, 1.
+    /// Cost of one cluster in the budget of a quota. If not set, 1.
     #[serde(default = "one")]
     pub cost: u32,
-    /// How large a share of the claims the pool gets, among those that fit equally well. If not set, 1; 0: only claims that name it.
+    /// Share of the claims that the pool gets, among those that fit equally well. If not set, 1; 0: only claims that name it.
     #[serde(default = "one")]
     #[schemars(range(min = 0, max = 100))]
     pub weight: u32,
@@ -69,7 +69,7 @@ pub struct Pool {
     pub bring_your_own: Option<BringYourOwn>,
 }
 
-/// What the pools of claims with `byoc` are made with.
+/// Settings for the pools of claims with `byoc`.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BringYourOwn {
@@ -104,7 +104,7 @@ pub struct Hub {
     /// The most claimed clusters that it may hold. If not set, any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_clusters: Option<u32>,
-    /// Whether it takes no new claims. Those that it has are not touched.
+    /// Whether it takes no new claims. Its current claims stay.
     #[serde(default)]
     pub cordon: bool,
     /// Namespace on it in which published credentials are. If not set, that of the function's input.
@@ -120,7 +120,7 @@ impl Hub {
     }
 }
 
-/// How much a tenant may have at the same time. Claims beyond it wait, in the order in which they were made.
+/// Limits of a tenant at any one time. Claims beyond it wait, in the order in which they were made.
 ///
 /// A field that is not known is a flaw: what was meant as a limit would be none.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,11 +139,11 @@ pub struct Quota {
 /// An entry that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CatalogueFlaw {
-    /// Which one, such as `pools[3]`.
+    /// Position, such as `pools[3]`.
     pub entry: String,
     /// Its name, if it has one.
     pub name: Option<String>,
-    /// Why not.
+    /// Reason.
     pub why: String,
 }
 
@@ -172,15 +172,16 @@ impl Catalogue {
         let hubs: Vec<(String, Hub)> = read_entries(data, "hubs", "name", &mut flaws)?;
         let pools: Vec<(String, Pool)> = read_entries(data, "pools", "name", &mut flaws)?;
         let quotas: Vec<(String, Quota)> = read_entries(data, "quotas", "tenant", &mut flaws)?;
-        let mut seen = BTreeSet::new();
+        let mut names = BTreeSet::new();
         let hubs = keep_valid(hubs, &mut flaws, |hub: &Hub| {
             let wrong = ObjectName::try_from(hub.provider_config()).err();
             let why = wrong.map(|e| format!("its ProviderConfig {:?} is {e}", hub.provider_config()));
-            let twice = || (!seen.insert(hub.name.clone())).then(|| "a hub of this name is above".to_owned());
+            let twice =
+                || (!names.insert(hub.name.clone())).then(|| "a hub of this name is above".to_owned());
             (Some(hub.name.clone()), why.or_else(twice))
         });
         let known = collect::to_set(hubs.iter().map(|h| h.name.as_str()));
-        let mut seen = BTreeSet::new();
+        let mut names = BTreeSet::new();
         let pools = keep_valid(pools, &mut flaws, |pool: &Pool| {
             let why = if !known.contains(pool.hub.as_str()) {
                 Some(format!("its hub {:?} is not one of hubs that can be used", pool.hub))
@@ -196,16 +197,16 @@ impl Catalogue {
                 && !pool.labels.get("cloud").is_some_and(|cloud| byoc::is_cloud(cloud))
             {
                 Some("with bringYourOwn it needs label cloud: aws, azure or gcp".into())
-            } else if !seen.insert((pool.hub.clone(), pool.namespace.clone(), pool.name.clone())) {
+            } else if !names.insert((pool.hub.clone(), pool.namespace.clone(), pool.name.clone())) {
                 Some("the same pool is above".into())
             } else {
                 None
             };
             (Some(pool.name.to_string()), why)
         });
-        let mut seen = BTreeSet::new();
+        let mut names = BTreeSet::new();
         let quotas = keep_valid(quotas, &mut flaws, |quota: &Quota| {
-            let twice = !seen.insert(quota.tenant.clone());
+            let twice = !names.insert(quota.tenant.clone());
             (Some(quota.tenant.clone()), twice.then(|| "a quota of this tenant is above".to_owned()))
         });
         Ok((Self { pools, hubs, quotas }, flaws))

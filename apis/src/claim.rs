@@ -62,7 +62,7 @@ pub const RESERVED_LABELS: &str =
 /// Go's syntax first, because `duration()` fails with a message of its own on anything else; without a sign, which no span of ours has.
 pub(crate) const AT_LEAST_A_MINUTE: &str = "self.matches('^(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+$') && duration(self) >= duration('1m')";
 
-/// Which cluster is wanted, and for how long.
+/// Requested cluster and its lifetime.
 #[derive(CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[kube(
     group = "ci.openshift.org",
@@ -123,8 +123,8 @@ pub struct TestPlatformClusterSpec {
     #[schemars(length(min = 1, max = 253))]
     pub template: Option<String>,
 
-    /// Parameters of the template. One that is left out has the template's default, and keeps its value once the cluster was asked for.
-    /// They may be changed later, but for those that the template calls immutable.
+    /// Parameters of the template. An omitted one has the template's default, and keeps its value once the cluster is requested. They may
+    /// be changed later, but for those that the template calls immutable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Values>,
 
@@ -152,11 +152,11 @@ pub struct TestPlatformClusterSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
 
-    /// On which hub the cluster is made. It cannot be changed later. If not set, one is chosen.
+    /// Hub of the cluster. It cannot be changed later. If not set, one is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hub: Option<HubChoice>,
 
-    /// How long things may take. They cannot be changed later. If not set, what the template says.
+    /// Timeouts. They cannot be changed later. If not set, what the template says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<Timeouts>,
 
@@ -166,10 +166,10 @@ pub struct TestPlatformClusterSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tear_down_cluster: Option<bool>,
 
-    /// How long the cluster is kept, counted from the moment it became ready, as a duration of at least one minute such as 90m
-    /// or 4h. At its end the cluster is destroyed as with tearDownCluster; this object is not deleted. May be changed at any time
-    /// while the cluster is there, also to a longer one, up to the maximum that the administrators set; a larger value counts as
-    /// that maximum. If not set, the administrators' default applies, which may be none.
+    /// Lifetime of the cluster, counted from the moment it became ready, as a duration of at least one minute such as 90m or 4h. At its end
+    /// the cluster is destroyed as with tearDownCluster; this object is not deleted. May be changed at any time while the cluster is there,
+    /// also to a longer one, up to the maximum that the administrators set; a larger value counts as that maximum. If not set, the
+    /// administrators' default applies, which may be none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new(AT_LEAST_A_MINUTE).message(LIFETIME_RULE))]
     pub lifetime: Option<GoDuration>,
@@ -179,8 +179,8 @@ pub struct TestPlatformClusterSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cleanup: Option<Cleanup>,
 
-    /// What the cluster is reached with: the credentials of its admin, or a token of a ServiceAccount that ends and is replaced in time. If not
-    /// set, the admin's.
+    /// Credentials for the cluster: those of its admin, or a token of a ServiceAccount that ends and is replaced in time. If not set, the
+    /// admin's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Access>,
 }
@@ -224,8 +224,8 @@ pub struct ClusterClaimSpec {
     #[x_kube(validation = Rule::new("!self.exists(key, key in ['product', 'version', 'architecture', 'cloud', 'owner'])").message(RESERVED_LABELS))]
     pub labels: BTreeMap<String, String>,
 
-    /// How long to wait for a running cluster, counted from the creation of this object, as a duration of at least one minute such as
-    /// 1h30m. When it has passed without one, the claim fails. If not set, the administrators' default applies.
+    /// Maximum wait for a running cluster, counted from the creation of this object, as a duration of at least one minute such as 1h30m.
+    /// When it has passed without one, the claim fails. If not set, the administrators' default applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new(AT_LEAST_A_MINUTE).message(TIMEOUT_RULE))]
     pub timeout: Option<GoDuration>,

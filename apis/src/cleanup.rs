@@ -17,19 +17,20 @@ pub const KEEP_RULE: &str = "keepForDebug must be a duration such as 30m or 1h30
 pub const KEEP_ALONE: &str =
     "keepForDebug belongs to onOwnerCompletion; set that too, or remove keepForDebug";
 
-/// When a cluster counts as no longer needed.
+/// Cleanup of a cluster that is no longer needed.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("!has(self.keepForDebug) || has(self.onOwnerCompletion)").message(KEEP_ALONE))]
 pub struct Cleanup {
     /// Whether the cluster is destroyed once it is no longer needed: when every PipelineRun and TaskRun of Tekton that owns this object (by
-    /// metadata.ownerReferences) has completed or is gone, or when the claim has Failed. This object is not deleted; tearDownCluster is set on it.
-    /// One with tearDownCluster: false is left as it is. Without a PipelineRun or TaskRun among its owners only Failed counts. If not set, false.
+    /// metadata.ownerReferences) has completed or is gone, or when the claim has Failed. This object is not deleted; tearDownCluster is set
+    /// on it. An object with tearDownCluster: false is not changed. Without a PipelineRun or TaskRun among its owners only Failed counts.
+    /// If not set, false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_owner_completion: Option<bool>,
 
-    /// How long the cluster is kept after that, as a duration such as 30m, so that somebody can look at it. It makes no lifetime longer, and does
-    /// not keep what Failed, which the hub destroys by itself. May be changed at any time. If not set, 0s.
+    /// Time for which the cluster is kept after that, as a duration such as 30m, so that somebody can look at it. It extends no lifetime,
+    /// and does not keep a Failed cluster, which the hub destroys by itself. May be changed at any time. If not set, 0s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new(NOT_NEGATIVE).message(KEEP_RULE))]
     pub keep_for_debug: Option<GoDuration>,

@@ -150,12 +150,12 @@ fn parse_duration(text: &str) -> Result<GoDuration, DurationError> {
             unit => return Err(DurationError::Unit { text: shorten_text(text), unit: shorten_text(unit) }),
         };
         // 19 digits hold every legal value; more are out of range whatever the unit, unless they are leading zeros.
-        let whole = whole.trim_start_matches('0');
-        if whole.len() > 19 {
+        let digits = whole.trim_start_matches('0');
+        if digits.len() > 19 {
             return Err(range());
         }
-        let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| syntax())? };
-        total += whole * nanos + fraction_nanos(fraction, nanos);
+        let units: i128 = if digits.is_empty() { 0 } else { digits.parse().map_err(|_| syntax())? };
+        total += units * nanos + fraction_nanos(fraction, nanos);
         if total > i128::from(i64::MAX) + i128::from(negative) {
             return Err(range());
         }

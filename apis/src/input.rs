@@ -80,26 +80,26 @@ pub struct Input {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub both_flavours: Option<bool>,
 
-    /// How long Crossplane may take an answer of the function for current before it asks again, as a duration such as 1m. It asks
-    /// earlier if something changes. If not set, what the function's command line says (1m).
+    /// Time for which Crossplane may cache a response of the function, as a duration such as 1m. It calls earlier if something changes. If
+    /// not set, the value of the function's command line (1m).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<GoDuration>,
 
-    /// How long the hub itself keeps a ready cluster at most, whatever a claim asks for, as a duration such as 2h. It tells what the hub
-    /// is configured for and does not change it. If not set, 2h.
+    /// Maximum time for which the hub itself keeps a ready cluster, as a duration such as 2h. It describes the hub's configuration and does
+    /// not change it. If not set, 2h.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hub_max_lifetime: Option<GoDuration>,
 
-    /// What applies to claims that say nothing themselves.
+    /// Defaults for claims.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defaults: Option<Limits>,
 
-    /// The most that claims may ask for. What is above counts as this. A maximum lifetime is also the default of clusters out of
-    /// pools for which no other default is set.
+    /// Maxima for claims. A higher value counts as the maximum. A maximum lifetime is also the default of clusters out of pools for which
+    /// no other default is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maxima: Option<Limits>,
 
-    /// What spaces get, those of Namespace claims.
+    /// Settings of spaces, those of Namespace claims.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spaces: Option<Spaces>,
 }
@@ -113,12 +113,12 @@ pub fn build_schema() -> Schema {
 #[derive(JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Limits {
-    /// How long a cluster is kept after it became ready, as a duration such as 4h. If not set, without limit.
+    /// Lifetime of a cluster after it became ready, as a duration such as 4h. If not set, without limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<GoDuration>,
 
-    /// How long a cluster may take to become ready, counted from the creation of the claim, as a duration such as 4h. If not set as a
-    /// default, 4h; if not set as a maximum, without limit.
+    /// Time for a cluster to become ready, counted from the creation of the claim, as a duration such as 4h. If not set as a default, 4h;
+    /// if not set as a maximum, without limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provision_timeout: Option<GoDuration>,
 }
@@ -142,7 +142,7 @@ pub struct Settings {
     pub quotas_for_ci_operator: bool,
     /// Whether composites of the other flavour count too.
     pub both_flavours: bool,
-    /// How long an answer counts as current; at least one second. None: what the command line says.
+    /// Time for which a response may be cached; at least one second. None: the value of the command line.
     pub ttl: Option<GoDuration>,
     /// The longest that the hub keeps a ready cluster by itself.
     pub hub_max_lifetime: GoDuration,
@@ -156,7 +156,7 @@ pub struct Settings {
     pub max_lifetime: Option<GoDuration>,
     /// The longest provision timeout that a claim may ask for.
     pub max_provision_timeout: Option<GoDuration>,
-    /// What spaces get, as it was said: filled in where a space is served, and nowhere else.
+    /// Settings of spaces, as configured; only [`Spaces`] fills in defaults.
     pub spaces: Spaces,
 }
 

@@ -32,7 +32,7 @@ pub const MAX_SIZE: usize = 240 * 1024;
 #[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Offers {
-    /// What the text means: 1.
+    /// Version of the format: 1.
     pub format: u32,
     /// Each offer, templates first, by their names.
     #[serde(default)]
@@ -43,17 +43,17 @@ pub struct Offers {
 #[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Offer {
-    /// What it is called; of a template what claims write in `spec.template`. Block and name together are unique.
+    /// Name; for a template the value of `spec.template`. Block and name together are unique.
     pub name: String,
     /// The block of a claim that asks for it.
     pub block: Block,
-    /// What people call it.
+    /// Display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// Description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Why it should not be used any more, in a sentence.
+    /// Reason for its deprecation, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deprecated: Option<String>,
     /// Whether only some namespaces may use it. Which is not said.
@@ -71,19 +71,19 @@ pub struct Offer {
     /// The sizes of control planes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub control_plane_classes: Vec<String>,
-    /// What claims may set in `parameters`. Of one that names a Secret neither values nor pattern nor default are said.
+    /// Rules for `parameters` of claims. For one that names a Secret, values, pattern and default are omitted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, Rule>,
-    /// What claims may set in `nodeGroups[].parameters`.
+    /// Rules for `nodeGroups[].parameters` of claims.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub node_parameters: BTreeMap<String, Rule>,
     /// The node groups of claims that say nothing of any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub default_node_groups: Vec<NodeGroup>,
-    /// How many control-plane nodes claims get that do not say.
+    /// Default number of control-plane nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_control_plane_replicas: Option<i32>,
-    /// How much claims may ask for. Numbers of control-plane nodes are always listed, where there is a choice.
+    /// Limits of claims. Numbers of control-plane nodes are always listed, where there is a choice.
     #[serde(default, skip_serializing_if = "is_default")]
     pub limits: Limits,
     /// Lifetime of clusters whose claims ask for none, where one is known.
@@ -92,7 +92,7 @@ pub struct Offer {
     /// The longest lifetime that a claim can count on, where one is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_lifetime: Option<GoDuration>,
-    /// How long things may take where claims do not say.
+    /// Default timeouts.
     #[serde(default, skip_serializing_if = "is_default")]
     pub timeouts: Timeouts,
     /// The most that one cluster counts for in the budget of a quota.
@@ -120,7 +120,7 @@ pub enum Block {
 pub struct OfferedVersion {
     /// The version.
     pub version: String,
-    /// Why it should not be used any more, in a sentence.
+    /// Reason for its deprecation, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deprecated: Option<String>,
 }
@@ -129,7 +129,7 @@ pub struct OfferedVersion {
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OfferedClass {
-    /// What it is for.
+    /// Description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether the load may take away the last node of a group.

@@ -3,8 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a cluster stands in its life. The vocabulary is the product's own, the same for every
-/// backend; the incumbent's words are derived from it (`_EphemeralClusterPhase`).
+/// Phase of a cluster, the same vocabulary for every backend. The incumbent's words are derived from it (`_EphemeralClusterPhase`).
 ///
 /// The order of the variants is the order in which a cluster usually passes through them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

@@ -66,7 +66,8 @@ pub struct TestPlatformClusterPoolSpec {
     #[schemars(length(min = 1, max = 63))]
     pub name: Option<String>,
 
-    /// Namespace of the ClusterPool on the hub, which exists already. What the pool refers to by name is in it. It cannot be changed later.
+    /// Namespace of the ClusterPool on the hub, which exists already. It holds all objects that the pool refers to. It cannot be changed
+    /// later.
     #[schemars(length(min = 1, max = 63))]
     pub namespace: String,
 
@@ -74,13 +75,13 @@ pub struct TestPlatformClusterPoolSpec {
     #[schemars(length(min = 1, max = 253))]
     pub provider_config: String,
 
-    /// How many clusters that nobody has claimed are kept. 0 keeps none; claims are then served by installing one, which takes long. A
-    /// schedule overrides it. With scalingMode External only the size with which the pool is made.
+    /// Number of unclaimed clusters to keep. 0 keeps none; claims are then served by installing one, which takes long. A schedule overrides
+    /// it. With scalingMode External only the size with which the pool is made.
     #[schemars(range(min = 0, max = 1000))]
     pub size: i32,
 
-    /// How many of them run all the time and are handed over at once; the others hibernate and take minutes to start. If not set, none.
-    /// On OpenStack and vSphere it must be equal to size.
+    /// Number of them that run all the time and are available at once; the others hibernate and take minutes to start. If not set, none. On
+    /// OpenStack and vSphere it must be equal to size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1000))]
     pub running_count: Option<i32>,
@@ -95,32 +96,32 @@ pub struct TestPlatformClusterPoolSpec {
     #[schemars(range(min = 1, max = 1000))]
     pub max_concurrent: Option<i32>,
 
-    /// Who decides about the size. Managed: this object. External: something on the hub that writes the pool's scale, such as an
-    /// autoscaler; this object then lets go of the size once the pool is made, and keeps everything else. If not set, Managed.
+    /// Owner of the size. Managed: this object. External: something on the hub that writes the pool's scale, such as an autoscaler; this
+    /// object then sets the size only at creation. If not set, Managed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaling_mode: Option<ScalingMode>,
 
-    /// Other sizes at other times of the week. What counts is what time it is, not that a moment was not missed.
+    /// Other sizes at other times of the week. Only the current time counts, so no change is ever missed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
 
-    /// How long a claimed cluster may run before it is put to sleep, as a duration such as 8h. If not set, it never is.
+    /// Time until a claimed cluster is hibernated, as a duration such as 8h. If not set, it never is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new(AT_LEAST_A_MINUTE).message(SPAN_RULE))]
     pub hibernate_after: Option<GoDuration>,
 
-    /// How long a hibernating cluster may take to start before it counts as broken and is replaced, as a duration. If not set, 20m: without
-    /// one, a cluster that never starts would keep its place at the head of the queue for ever.
+    /// Time for a hibernating cluster to start before it counts as broken and is replaced, as a duration. If not set, 20m: without one, a
+    /// cluster that never starts would keep its place at the head of the queue for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new(AT_LEAST_A_MINUTE).message(SPAN_RULE))]
     pub resume_timeout: Option<GoDuration>,
 
-    /// How often an installation is tried before its cluster counts as broken and is replaced. If not set, 1.
+    /// Number of installation attempts before a cluster counts as broken and is replaced. If not set, 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub install_attempts_limit: Option<i32>,
 
-    /// How long claims keep a cluster.
+    /// Lifetimes of claims.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_lifetime: Option<ClaimLifetime>,
 
@@ -148,7 +149,7 @@ pub struct TestPlatformClusterPoolSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip_machine_pools: Option<bool>,
 
-    /// Where the clusters are installed: exactly one of the clouds for which Hive builds pools.
+    /// Cloud of the clusters: exactly one of those for which Hive builds pools.
     pub platform: PoolPlatform,
 
     /// ClusterDeploymentCustomizations in the pool's namespace, one for each cluster at a time. They limit how many clusters there can be.
@@ -166,16 +167,16 @@ pub struct TestPlatformClusterPoolSpec {
     #[schemars(extend("maxProperties" = 64))]
     pub cluster_labels: BTreeMap<String, String>,
 
-    /// Who may look into everything of the pool and of its clusters, cloud credentials included: to debug installations.
+    /// Subjects with access to everything of the pool and its clusters, cloud credentials included: to debug installations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100))]
     pub admins: Vec<Admin>,
 
-    /// How clusters that nobody has claimed are replaced.
+    /// Replacement of unclaimed clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh: Option<Refresh>,
 
-    /// How another credentialsRef is taken up.
+    /// Rotation to another credentialsRef.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials_rotation: Option<CredentialsRotation>,
 
@@ -205,17 +206,17 @@ pub struct LocalObjectReference {
     pub name: String,
 }
 
-/// Who decides about the size.
+/// Owner of the size.
 #[derive(JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ScalingMode {
     /// The pool's definition.
     #[default]
     Managed,
-    /// Whatever writes the pool's scale.
+    /// A writer of the pool's scale on the hub.
     External,
 }
 
-/// How long claims keep a cluster.
+/// Lifetimes of claims.
 #[derive(KubeSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimLifetime {
     /// For claims that say nothing themselves, as a duration.
@@ -231,7 +232,7 @@ pub struct ClaimLifetime {
 /// Somebody who may debug installations.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Admin {
-    /// What they are.
+    /// Kind of the subject.
     pub kind: AdminKind,
     /// Their name.
     #[schemars(length(min = 1, max = 253))]
@@ -242,7 +243,7 @@ pub struct Admin {
     pub namespace: Option<String>,
 }
 
-/// What an administrator is.
+/// Kind of an administrator.
 #[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AdminKind {
     /// A group of people.
@@ -253,8 +254,8 @@ pub enum AdminKind {
     ServiceAccount,
 }
 
-/// How clusters that nobody has claimed are replaced. What Hive itself does about a change of platform, baseDomain, imageSetRef or the name of
-/// the install-config template, one cluster at a time, needs none of this. The rest is the hub-side provider's work, where that is on.
+/// Replacement of unclaimed clusters. After a change of platform, baseDomain, imageSetRef or the name of the install-config template, Hive
+/// itself replaces one cluster at a time. The hub-side provider does the rest, if enabled.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Refresh {
@@ -270,13 +271,13 @@ pub struct Refresh {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub max_unavailable: Option<i32>,
-    /// What happens when the ClusterImageSet under the same name gets another release. Ignore; Report: condition RefreshRecommended;
-    /// Rolling: as with a new nonce and strategy Rolling. If not set, Report.
+    /// Reaction to another release in a ClusterImageSet of the same name. Ignore; Report: condition RefreshRecommended; Rolling: as with a
+    /// new nonce and strategy Rolling. If not set, Report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_artifact_change: Option<OnArtifactChange>,
 }
 
-/// How many clusters are replaced at a time.
+/// Replacement strategy.
 #[derive(JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefreshStrategy {
     /// One.
@@ -286,7 +287,7 @@ pub enum RefreshStrategy {
     Recreate,
 }
 
-/// What to do about another content under the same name.
+/// Reaction to changed content under the same name.
 #[derive(JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OnArtifactChange {
     /// Nothing.
@@ -298,7 +299,7 @@ pub enum OnArtifactChange {
     Rolling,
 }
 
-/// How another credentialsRef is taken up.
+/// Rotation to another credentialsRef.
 #[derive(JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CredentialsRotation {

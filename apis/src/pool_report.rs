@@ -16,7 +16,7 @@ use crate::lenient_serde::{lenient_integer, lenient_option};
 use crate::pool::{OnArtifactChange, RotationMode};
 use crate::pool_status::PoolFailure;
 
-/// What the function asks the provider to do about one pool.
+/// Request of the function to the provider about one pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PoolRequest {
@@ -26,7 +26,7 @@ pub struct PoolRequest {
     /// A refresh that is asked for.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub refresh: Option<RefreshRequest>,
-    /// What happens when the release of the ClusterImageSet changes.
+    /// Reaction to a changed release of the ClusterImageSet.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub on_artifact_change: Option<OnArtifactChange>,
     /// The credentials that are to be used.
@@ -40,7 +40,7 @@ pub struct PoolRequest {
 pub struct RefreshRequest {
     /// Which; one that was done is not done again.
     pub nonce: String,
-    /// How many clusters may be missing at a time. Absent: all.
+    /// Maximum number of unavailable clusters at a time. Absent: all.
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<i64>,
 }
@@ -55,23 +55,23 @@ pub struct CredentialsRequest {
     pub mode: RotationMode,
 }
 
-/// What the provider knows of one pool, and what it needs.
+/// Report of the provider on one pool, with its own requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PoolStatus {
-    /// What the pool may be at most for now. Absent: what it is asked to be.
+    /// Current upper limit of the pool. Absent: no limit beyond the spec.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<Ceiling>,
     /// The refresh that is under way, or was the last.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub refresh: Option<RefreshReport>,
-    /// What is under the names that the pool refers to.
+    /// Content of the objects that the pool refers to.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub artifacts: Option<Artifacts>,
     /// The change of credentials that is under way, or was the last.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub rotation: Option<RotationReport>,
-    /// How many clusters are claimed.
+    /// Number of claimed clusters.
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub claimed: Option<i64>,
     /// Namespaces with another pool of the same name, whose administrators Hive lets into this one's clusters.
@@ -85,7 +85,7 @@ pub struct PoolStatus {
     pub provision_failure_overcome: Option<bool>,
 }
 
-/// What a pool may be at most.
+/// Upper limit of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Ceiling {
@@ -96,13 +96,13 @@ pub struct Ceiling {
     pub running_count: Option<i64>,
 }
 
-/// How far a refresh is. What is here is all that a provider which was started anew knows of it.
+/// Progress of a refresh. A restarted provider knows nothing else about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RefreshReport {
-    /// What asked for it.
+    /// Nonce that requested it.
     pub nonce: String,
-    /// How far it is.
+    /// Stage.
     pub phase: RefreshPhase,
     /// When it was taken up.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
@@ -111,14 +111,14 @@ pub struct RefreshReport {
     /// `startedAt`, as of a provider that did not know that the clocks differ.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub youngest: Option<Timestamp>,
-    /// How many are still to be replaced.
+    /// Number of clusters still to replace.
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub remaining: Option<i64>,
-    /// How many were when this wave began: a wave that lowers it by nothing is the last. Absent once claims that waited kept some of them: then it
-    /// says nothing.
+    /// `remaining` at the start of this wave; a wave without progress is the last. Absent once waiting claims took some of these clusters,
+    /// because it then shows nothing.
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub before: Option<i64>,
-    /// Of one that nobody asked for by a nonce: the nonce that was there then. It is done with it.
+    /// For a refresh that no nonce requested: the nonce at that time. The refresh covers it.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub along: Option<String>,
 }
@@ -130,7 +130,7 @@ impl RefreshReport {
     }
 }
 
-/// How far a refresh is.
+/// Stage of a refresh.
 #[derive(JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RefreshPhase {
     /// Clusters are put to sleep, so that Hive removes the oldest first, or installations are waited for.
@@ -156,7 +156,7 @@ impl RefreshPhase {
     }
 }
 
-/// What is under the names that a pool refers to.
+/// Content of the objects that a pool refers to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Artifacts {
@@ -168,13 +168,13 @@ pub struct Artifacts {
     pub changed: bool,
 }
 
-/// How far a change of credentials is.
+/// Progress of a credentials rotation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RotationReport {
     /// Name of the Secret that is to be used.
     pub name: String,
-    /// How far it is.
+    /// Stage.
     pub phase: RotationPhase,
     /// When the pool was first seen to use it: a cluster that is older was made with another.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
@@ -189,13 +189,13 @@ pub struct RotationReport {
     /// The older clusters, the first fifty by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clusters_on_old: Vec<String>,
-    /// How many there are.
+    /// Number of clusters with old credentials.
     pub on_old: i64,
-    /// How many of them are claimed.
+    /// Number of claimed ones among them.
     pub claimed_on_old: i64,
 }
 
-/// How far a change of credentials is.
+/// Progress of a credentials rotation.
 #[derive(JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RotationPhase {
     /// The first credentials that were seen: there are no older ones that are known of.

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::lenient_serde::{lenient_integer, lenient_option};
 use crate::pool_report::{RefreshPhase, RotationPhase};
 
-/// Where a pool stands. Everything is absent until it is known.
+/// State of a pool. Every field is absent until it is known.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TestPlatformClusterPoolStatus {
-    /// Where the pool stands. Pending: it was not made yet, the message says what is missing. Ready: it is on the hub as asked for.
-    /// Degraded: it is there and cannot do its work. Draining: it is going, and held until its last claimed cluster is given back.
-    /// Drained: it is gone, as asked.
+    /// Phase of the pool. Pending: it does not exist yet, the message says what is missing. Ready: it is on the hub as asked for. Degraded:
+    /// it is there and cannot do its work. Draining: it is going, and held until its last claimed cluster is given back. Drained: it is
+    /// gone, as asked.
     #[schemars(with = "PoolPhase")]
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub phase: Option<PoolPhase>,
@@ -26,39 +26,39 @@ pub struct TestPlatformClusterPoolStatus {
     /// The hub.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub hub: Option<PoolHub>,
-    /// How many clusters there are that nobody has claimed, those being installed and broken ones included.
+    /// Number of unclaimed clusters, installing and broken ones included.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub size: Option<i64>,
-    /// How many of them hibernate.
+    /// Number of hibernating ones among them.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub standby: Option<i64>,
-    /// How many of them run, and can be claimed at once.
+    /// Number of running ones among them, available at once.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub ready: Option<i64>,
-    /// How many of them are being installed, or broken.
+    /// Number of installing or broken ones among them.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub installing: Option<i64>,
-    /// How many are claimed. Only where the hub-side provider looks after pools.
+    /// Number of claimed clusters. Only if the hub-side provider manages pools.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub claimed: Option<i64>,
     /// Claimed clusters that hold a pool which is going.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claimed_clusters: Vec<String>,
-    /// How far the clusters that nobody has claimed are what the pool says now.
+    /// Rollout of the pool's current spec to unclaimed clusters.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub rollout: Option<Rollout>,
     /// Which part of the schedule holds.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub schedule: Option<ScheduleStatus>,
-    /// How far the last refresh is.
+    /// Progress of the last refresh.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub refresh: Option<RefreshStatus>,
-    /// How far the last change of credentials is.
+    /// Progress of the last credentials rotation.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub rotation: Option<RotationStatus>,
     /// The last installation that failed. Kept when Hive has replaced the cluster.
@@ -66,7 +66,7 @@ pub struct TestPlatformClusterPoolStatus {
     pub last_provision_failure: Option<PoolFailure>,
 }
 
-/// Where a pool stands.
+/// Phase of a pool.
 #[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PoolPhase {
     /// Not made yet.
@@ -110,12 +110,12 @@ pub struct PoolHub {
     /// Name of the hub, which is the name of the ProviderConfig that leads to it.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Why this hub was chosen, as one CamelCase word.
+    /// Reason for the choice of this hub, as one CamelCase word.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Where a ClusterPool is on its hub.
+/// Location of a ClusterPool on its hub.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PoolPlace {
@@ -125,15 +125,15 @@ pub struct PoolPlace {
     pub namespace: String,
 }
 
-/// How far the clusters that nobody has claimed are what the pool says now.
+/// Rollout of the pool's current spec to unclaimed clusters.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Rollout {
-    /// How many are.
+    /// Number of up-to-date clusters.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub current: Option<i64>,
-    /// Those that are not, and are replaced one after the other. Claims may still get one.
+    /// Names of outdated clusters, which are replaced one after the other. Claims may still get one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stale: Vec<String>,
     /// Whether all are.
@@ -153,38 +153,38 @@ pub struct ScheduleStatus {
     pub next_transition: Option<Timestamp>,
 }
 
-/// How far a refresh is.
+/// Stage of a refresh.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RefreshStatus {
     /// The nonce that asked for it.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
-    /// How far it is. Absent while nobody has taken it up.
+    /// Stage. Absent until it has started.
     #[schemars(with = "RefreshPhase")]
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub phase: Option<RefreshPhase>,
-    /// How many clusters are still to be replaced.
+    /// Number of clusters still to replace.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub remaining: Option<i64>,
 }
 
-/// How far a change of credentials is.
+/// Progress of a credentials rotation.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RotationStatus {
     /// Name of the new Secret.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<String>,
-    /// How far it is. Absent while nobody has taken it up.
+    /// Stage. Absent until it has started.
     #[schemars(with = "RotationPhase")]
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub phase: Option<RotationPhase>,
     /// Clusters that were made with other credentials, the first fifty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clusters_on_old: Vec<String>,
-    /// How many of them are claimed.
+    /// Number of claimed ones among them.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub claimed_on_old: Option<i64>,

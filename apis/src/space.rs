@@ -51,7 +51,7 @@ pub mod keys {
     pub const EVERY: [&str; 5] = [API_SERVER, KUBECONFIG, NAMESPACE, SERVICE_ACCOUNT, TOKEN];
 }
 
-/// Where a space stands.
+/// Phase of a space.
 #[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SpacePhase {
     /// It is being made.
@@ -68,11 +68,11 @@ impl fmt::Display for SpacePhase {
     }
 }
 
-/// What is told of a space.
+/// Status of a space.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SpaceStatus {
-    /// Where the space stands.
+    /// Phase of the space.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<SpacePhase>,
 

@@ -22,14 +22,13 @@ mod template;
 pub use handover::{HandedOverStatus, TakeOverStage, TakeOverStatus};
 pub use template::{ErrorStatus, NodeGroupStatus, NodesStatus, ProgressStatus, TemplateStatus};
 
-/// Where the cluster stands and how to reach it. Everything is absent until it is known.
+/// State of the cluster and how to reach it. Every field is absent until it is known.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TestPlatformClusterStatus {
-    /// Where the cluster stands. Pending: nothing is being built yet, the message says what is missing. Provisioning: it is
-    /// being built. Ready: it is up and the credentials are in the connection Secret. Degraded: it was ready and is not healthy at
-    /// the moment. Deprovisioning: it is being destroyed. Deprovisioned: it is gone, as asked for. Failed: the request cannot
-    /// succeed any more; this is final.
+    /// Phase of the cluster. Pending: nothing is being built yet, the message says what is missing. Provisioning: it is being built. Ready:
+    /// it is up and the credentials are in the connection Secret. Degraded: it was ready and is not healthy at the moment. Deprovisioning:
+    /// it is being destroyed. Deprovisioned: it is gone, as asked for. Failed: the request cannot succeed any more; this is final.
     #[schemars(with = "Phase")]
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
@@ -74,7 +73,7 @@ pub struct TestPlatformClusterStatus {
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub version_desired: Option<String>,
 
-    /// What became of the cluster's credentials. Never the credentials themselves.
+    /// State of the cluster's credentials. Never the credentials themselves.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub credentials: Option<CredentialsStatus>,
 
@@ -99,11 +98,11 @@ pub struct TestPlatformClusterStatus {
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub estimated_ready_at: Option<Timestamp>,
 
-    /// Where the request stands among those that wait for the same pool.
+    /// Position of the request among those that wait for the same pool.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueStatus>,
 
-    /// What the hub could tell about a failure, shortened and without secrets: for people to read.
+    /// The hub's details about a failure, shortened and without secrets: for people to read.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<String>,
 
@@ -111,19 +110,19 @@ pub struct TestPlatformClusterStatus {
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub template: Option<TemplateStatus>,
 
-    /// What was asked for, with every default filled in. Only with template.
+    /// The request with all defaults. Only with template.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub effective: Option<Effective>,
 
-    /// The nodes of the cluster. What the hub does not tell is absent, never 0. Only with template.
+    /// Nodes of the cluster. An unreported number is absent, never 0. Only with template.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodesStatus>,
 
-    /// What the hub is at. Only with template.
+    /// Current activity of the hub. Only with template.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressStatus>,
 
-    /// What last went wrong on the hub, shortened and without secrets. Only with template.
+    /// Last error on the hub, shortened and without secrets. Only with template.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub last_error: Option<ErrorStatus>,
 
@@ -136,7 +135,7 @@ pub struct TestPlatformClusterStatus {
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub handed_over: Option<HandedOverStatus>,
 
-    /// How far the taking over of another object's cluster is. Only of a TestCluster.
+    /// Progress of taking over another object's cluster. Only of a TestCluster.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub take_over: Option<TakeOverStatus>,
 }
@@ -181,7 +180,7 @@ pub struct HubStatus {
     /// Name of the hub, which is the name of the ProviderConfig that leads to it.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Why this hub was chosen, as one CamelCase word.
+    /// Reason for the choice of this hub, as one CamelCase word.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The hubs that were given up before, because they could not be reached and nothing can have been made on them. Only with template.
@@ -201,7 +200,7 @@ pub struct ProwJobStatus {
     pub url: Option<String>,
 }
 
-/// What became of the cluster's credentials.
+/// State of the cluster's credentials.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CredentialsStatus {
@@ -213,7 +212,7 @@ pub struct CredentialsStatus {
     /// Name of the Secret on the hub from which the credentials come.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub secret_name: Option<String>,
-    /// Whose credentials are asked for, where they are not the admin's: ServiceAccount.
+    /// Kind of the requested credentials, unless the admin's: ServiceAccount.
     #[schemars(with = "Mode")]
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
@@ -230,7 +229,7 @@ pub enum CredentialsState {
     Withdrawn,
 }
 
-/// Where the request stands among those that wait for the same pool.
+/// Position of the request among those that wait for the same pool.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct QueueStatus {
@@ -238,7 +237,7 @@ pub struct QueueStatus {
     #[schemars(range(min = 1))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub position: Option<i64>,
-    /// How many requests wait, this one included.
+    /// Number of waiting requests, this one included.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub depth: Option<i64>,

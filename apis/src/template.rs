@@ -15,7 +15,7 @@ pub mod version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What makes the clusters of a template. A catalogue entry fixes it; a claim never names it.
+/// Backend of a template's clusters. A catalogue entry fixes it; a claim never names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {

@@ -52,6 +52,8 @@ fn log_filter(debug: bool) -> Targets {
         // Connections, frames and header tables are irrelevant to debugging here.
         .with_target("hyper_util", LevelFilter::INFO)
         .with_target("h2", LevelFilter::INFO)
+        // One line for each request that waits for its turn.
+        .with_target("tower", LevelFilter::INFO)
 }
 
 struct Json;

@@ -66,7 +66,7 @@ impl JsonSchema for Amount {
     }
 }
 
-/// What spaces get: those of Namespace claims. What changes here reaches live spaces, but where it says otherwise.
+/// Settings of spaces, those of Namespace claims. Changes reach live spaces, unless stated otherwise.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Spaces {
@@ -90,13 +90,12 @@ pub struct Spaces {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quotas: Option<Quotas>,
 
-    /// What containers get that say nothing themselves.
+    /// Defaults for containers without limits of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<ContainerLimits>,
 }
 
-/// Quotas of a space. What is set replaces the whole of what there is by default; an empty one is not made, and one that is there stays
-/// as it is.
+/// Quotas of a space. A value here replaces the whole default; an empty one is not created, and an existing one stays as it is.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Quotas {
@@ -114,7 +113,7 @@ pub struct Quotas {
     pub terminating: Option<Amounts>,
 }
 
-/// What containers get that say nothing themselves. What is set replaces the whole of what there is by default.
+/// Defaults for containers without limits of their own. A value here replaces the whole default.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ContainerLimits {

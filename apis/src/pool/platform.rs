@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 /// Refusal of no platform, or of several.
 pub const ONE_PLATFORM: &str = "set exactly one of aws, azure, gcp, openstack and vsphere";
 
-/// The cloud. What is inside is Hive's (`ClusterPool.spec.platform`) and handed on as it is; only the credentials have a field of their own,
-/// credentialsRef, because they are rotated.
+/// The cloud. Its content follows Hive's schema (`ClusterPool.spec.platform`) and is passed on unchanged; only the credentials have a field
+/// of their own, credentialsRef, because they are rotated.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[x_kube(validation = Rule::new("[has(self.aws), has(self.azure), has(self.gcp), has(self.openstack), has(self.vsphere)].filter(p, p).size() == 1").message(ONE_PLATFORM))]
 pub struct PoolPlatform {

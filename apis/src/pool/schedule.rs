@@ -12,14 +12,14 @@ pub const TIME_OF_DAY_RULE: &str =
 /// Refusal of a window that may be nothing or a whole day.
 pub const TIMES_DIFFER: &str = "start and end must differ; for a whole day use 00:00 and 24:00";
 
-/// How large the pool is in which part of the week. At every moment exactly one sizing holds: that of the window in which it lies, else the default.
+/// Sizes of the pool by time of the week. Exactly one sizing applies at every moment: that of its window, else the default.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Schedule {
     /// The time zone in which days, starts and ends are meant, by its name in the IANA database, such as Europe/Prague or UTC.
     #[schemars(length(min = 1, max = 64))]
     pub time_zone: String,
-    /// What holds outside all windows. If not set, the pool's own size, runningCount and maxSize.
+    /// Sizing outside all windows. If not set, the pool's own size, runningCount and maxSize.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Sizing>,
     /// Parts of the week. They must not overlap.
@@ -28,7 +28,7 @@ pub struct Schedule {
     pub windows: Vec<Window>,
 }
 
-/// How large the pool is.
+/// Size of the pool.
 #[derive(JsonSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sizing {
@@ -62,7 +62,7 @@ pub struct Window {
     #[schemars(length(max = 5))]
     #[x_kube(validation = Rule::new("self.matches('^([01][0-9]|2[0-3]):[0-5][0-9]$')").message(TIME_OF_DAY_RULE))]
     pub start: String,
-    /// When it ends. One that is not later than start is on the next day.
+    /// End. An end that is not later than start is on the next day.
     #[schemars(length(max = 5))]
     #[x_kube(validation = Rule::new("self.matches('^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$')").message(TIME_OF_DAY_RULE))]
     pub end: String,

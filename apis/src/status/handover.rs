@@ -20,7 +20,7 @@ pub struct HandedOverStatus {
     pub uid: Option<String>,
 }
 
-/// How far the taking over of another object's cluster is.
+/// Progress of taking over another object's cluster.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TakeOverStatus {
@@ -36,7 +36,7 @@ pub struct TakeOverStatus {
     pub uid: Option<String>,
 }
 
-/// How far it is.
+/// Stage.
 #[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TakeOverStage {
     /// It is not offered, or not seen yet.

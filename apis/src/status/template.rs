@@ -14,15 +14,15 @@ pub struct TemplateStatus {
     /// Name of the template.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What makes its clusters.
+    /// Backend of its clusters.
     #[schemars(with = "Backend")]
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,
-    /// What the cluster counts for in the budget of the namespace.
+    /// Cost of the cluster in the budget of the namespace.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub cost: Option<i64>,
-    /// Why the template should not be used any more, and what should.
+    /// Reason for the template's deprecation, and the replacement.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub deprecated: Option<String>,
 }
@@ -31,11 +31,11 @@ pub struct TemplateStatus {
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodesStatus {
-    /// How many there are to be.
+    /// Desired number.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub desired: Option<i64>,
-    /// How many are ready.
+    /// Number of ready ones.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub ready: Option<i64>,
@@ -55,11 +55,11 @@ pub struct NodeGroupStatus {
     /// Kind of its machines.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// How many nodes there are to be.
+    /// Desired number of nodes.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub desired: Option<i64>,
-    /// How many are ready.
+    /// Number of ready ones.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub ready: Option<i64>,
@@ -68,7 +68,7 @@ pub struct NodeGroupStatus {
     pub version: Option<String>,
 }
 
-/// What the hub is at.
+/// Current activity of the hub.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ProgressStatus {
@@ -78,20 +78,20 @@ pub struct ProgressStatus {
     /// The step, as one line for people.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// How much of it is done, where the hub tells.
+    /// Completed percentage, if the hub reports it.
     #[schemars(range(min = 0, max = 100))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub percent: Option<i64>,
 }
 
-/// What last went wrong.
+/// Last error.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ErrorStatus {
-    /// What it is, as one CamelCase word.
+    /// Reason, as one CamelCase word.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What it is, in the hub's words.
+    /// Message of the hub.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Since when (RFC 3339, UTC).

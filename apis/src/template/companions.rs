@@ -29,8 +29,7 @@ pub const MAX_PARAMETERS: usize = 64;
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ControlPlane {
-    /// How many nodes or instances it has: 1, 3 or 5, as far as the template allows them. May be changed later. If not set, what the
-    /// template says.
+    /// Number of nodes or instances: 1, 3 or 5, as far as the template allows them. May be changed later. If not set, the template's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new("self in [1, 3, 5]").message(REPLICAS_RULE))]
     pub replicas: Option<i32>,
@@ -54,7 +53,7 @@ pub struct NodeGroup {
     #[schemars(length(min = 1, max = 63))]
     pub class: String,
 
-    /// How many nodes. Set either this or autoscale.
+    /// Number of nodes. Set either this or autoscale.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1000))]
     pub count: Option<i32>,
@@ -126,7 +125,7 @@ impl Architecture {
     }
 }
 
-/// What keeps Pods away from a node that do not tolerate it.
+/// Taint that repels Pods without a matching toleration.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Taint {
@@ -137,11 +136,11 @@ pub struct Taint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 63))]
     pub value: Option<String>,
-    /// What happens to Pods that do not tolerate it.
+    /// Effect on Pods that do not tolerate it.
     pub effect: Effect,
 }
 
-/// What a taint does.
+/// Effect of a taint.
 #[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Effect {
     /// No new Pods.
@@ -204,7 +203,7 @@ pub struct ExternalNetwork {
     pub network_id: Option<String>,
 }
 
-/// On which hub the cluster is made.
+/// Hub of the cluster.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[x_kube(validation = Rule::new("!has(self.force) || !self.force || has(self.name)").message(FORCE_RULE))]
@@ -217,7 +216,7 @@ pub struct HubChoice {
     /// make the cluster all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub force: Option<bool>,
-    /// What the hub must have.
+    /// Required properties of the hub.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<Selector>,
     /// Whether the clusters of a namespace share hubs, as far as there is a choice. If not set, that does not matter.
@@ -225,7 +224,7 @@ pub struct HubChoice {
     pub affinity: Option<Affinity>,
 }
 
-/// What a hub must have.
+/// Required properties of a hub.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Selector {
@@ -244,17 +243,17 @@ pub enum Affinity {
     Spread,
 }
 
-/// How long things may take.
+/// Timeouts.
 #[derive(KubeSchema, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Timeouts {
-    /// How long the cluster may take to become ready, counted from the creation of the claim, as a duration of at least one minute such
-    /// as 1h30m. When it has passed, the claim fails. If not set, what the template says.
+    /// Time for the cluster to become ready, counted from the creation of the claim, as a duration of at least one minute such as 1h30m.
+    /// When it has passed, the claim fails. If not set, the template's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new(AT_LEAST_A_MINUTE).message(TIMEOUTS_RULE))]
     pub provision: Option<GoDuration>,
-    /// How long the teardown may take before it is called blocked, as a duration of at least one minute such as 1h. It goes on all the
-    /// same. If not set, what the template says.
+    /// Time until an unfinished teardown is reported as blocked, as a duration of at least one minute such as 1h. The teardown continues.
+    /// If not set, the template's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new(AT_LEAST_A_MINUTE).message(TIMEOUTS_RULE))]
     pub teardown: Option<GoDuration>,

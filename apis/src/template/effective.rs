@@ -9,14 +9,14 @@ use super::companions::{ControlPlane, HubChoice, Network, NodeGroup, Timeouts, V
 use crate::json;
 use crate::lenient_serde::lenient_option;
 
-/// What was asked for, with every default filled in. Parameters that refer to Secrets are left out.
+/// The request with all defaults. Parameters that refer to Secrets are left out.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Effective {
     /// The template by which the cluster is made.
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
-    /// What makes it, as the template says.
+    /// Backend, from the template.
     #[schemars(with = "Backend")]
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,
@@ -42,11 +42,11 @@ pub struct Effective {
     #[schemars(with = "Network")]
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
-    /// What the claim said about the hub.
+    /// Requirements of the claim on its hub.
     #[schemars(with = "HubChoice")]
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub hub: Option<HubChoice>,
-    /// How long things may take.
+    /// Timeouts.
     #[schemars(with = "Timeouts")]
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<Timeouts>,

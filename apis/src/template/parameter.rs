@@ -16,11 +16,11 @@ const LISTED: usize = 10;
 /// The largest that all parameters of a claim may be together, as JSON.
 pub const MAX_SIZE: usize = 32 * 1024;
 
-/// What may be set, in words of JSON schema.
+/// Rule for a value, in the terms of JSON schema.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Rule {
-    /// What it is for. Tenants read it.
+    /// Description for tenants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Its type. If not set, string.
@@ -51,10 +51,10 @@ pub struct Rule {
     /// The most items of a list. If not set, 64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_items: Option<usize>,
-    /// What each item of a list must be. If not set, anything.
+    /// Rule for each item of a list. If not set, anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Box<Rule>>,
-    /// What it is if a claim does not set it. If not set, it is left out then.
+    /// Value if a claim does not set it. If not set, it is left out then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// Whether a claim must set it.
@@ -63,7 +63,7 @@ pub struct Rule {
     pub immutable: bool,
     /// Whether its value names a Secret on the hub. It is not shown in the claim's status. The secret itself is never a parameter.
     pub secret: bool,
-    /// Where the value goes, in the words of the backend. If not set, its name.
+    /// Target of the value, in the terms of the backend. If not set, its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
 }

@@ -149,6 +149,15 @@ impl PoolWorld {
         response
     }
 
+    /// A pass after which core fails to write the status if the references changed: the composite has been modified meanwhile.
+    pub fn pass_with_conflict(&mut self) {
+        let before = (self.status.clone(), self.conditions.clone(), self.refs.clone());
+        self.pass();
+        if self.refs != before.2 {
+            (self.status, self.conditions) = (before.0, before.1);
+        }
+    }
+
     /// provider-kubernetes applies, the hub takes it, and core looks again until nothing is news.
     pub fn settle(&mut self) {
         for _ in 0..6 {

@@ -39,10 +39,12 @@ fn plan_lines(evaluation: &PoolEvaluation, wanted: &PoolPlan) -> Vec<String> {
         wanted.namespace, wanted.name, wanted.provider_config
     );
     let what = match (evaluation.drain_stage(), &wanted.blocked_by, &evaluation.observed.pool) {
-        (DrainStage::Removed | DrainStage::Observed, _, _) => {
+        (DrainStage::Announced | DrainStage::Removed | DrainStage::Observed, _, _) => {
             format!("{place}: taken away, as asked; Hive holds it until its claimed clusters are given back")
         }
-        (DrainStage::Complete, _, _) => format!("{place}: not made, because it is to drain"),
+        (DrainStage::Proven | DrainStage::Complete, _, _) => {
+            format!("{place}: not made, because it is to drain")
+        }
         (DrainStage::NotDraining, Some(blocker), None) => format!("{place}: not made: {}", blocker.message),
         (DrainStage::NotDraining, None, None) => format!("{place}: made"),
         (DrainStage::NotDraining, _, Some(_)) => format!("{place}: kept"),

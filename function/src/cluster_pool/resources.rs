@@ -90,8 +90,12 @@ fn build_pool(wanted: &PoolPlan, observed: &PoolState) -> Option<DesiredResource
     {
         return None;
     }
+    let repeated = || observed.pool.as_ref().map(|pool| repeat_object(POOL, &pool.object));
+    if matches!(stage, DrainStage::Announced | DrainStage::Proven) {
+        return repeated();
+    }
     let Some(manifest) = build_manifest(wanted, observed) else {
-        return observed.pool.as_ref().map(|pool| repeat_object(POOL, &pool.object));
+        return repeated();
     };
     let mut spec = json!({
         "forProvider": { "manifest": manifest },

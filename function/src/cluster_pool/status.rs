@@ -25,8 +25,8 @@ const MAX_NAMES: usize = 50;
 /// Phase of the pool.
 pub(super) fn decide_phase(observed: &PoolState, wanted: Result<&PoolPlan, &Vec<FieldProblem>>) -> PoolPhase {
     match drain_stage(wanted.is_ok_and(|w| w.drain), observed) {
-        DrainStage::Removed | DrainStage::Observed => return PoolPhase::Draining,
-        DrainStage::Complete => return PoolPhase::Drained,
+        DrainStage::Announced | DrainStage::Removed | DrainStage::Observed => return PoolPhase::Draining,
+        DrainStage::Proven | DrainStage::Complete => return PoolPhase::Drained,
         DrainStage::NotDraining => {}
     }
     match &observed.pool {

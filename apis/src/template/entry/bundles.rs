@@ -23,21 +23,21 @@ pub struct BundleDocument {
     /// Which claims get it. If not set, all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<When>,
-    /// How long it may take until all of it is ready, from 1s to 4h. If not set, 10m.
+    /// Timeout until all of it is ready, from 1s to 4h. If not set, 10m.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<GoDuration>,
-    /// What is applied, in this order. Required.
+    /// Manifests to apply, in this order. Required.
     #[schemars(length(min = 1, max = 64))]
     pub manifests: Vec<ManifestDocument>,
 }
 
-/// A manifest, and when it counts as ready.
+/// A manifest and its readiness expression.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ManifestDocument {
-    /// What is applied: with apiVersion, kind and metadata.name, and no Secret. In its texts `{name}` and `{namespace}` stand for the
-    /// cluster's object on the hub, and `{tenant}` for the claim's namespace. What is made on the hub is in that namespace, and has `{name}` in
-    /// its own.
+    /// Object to apply, with apiVersion, kind and metadata.name; not a Secret. In its texts `{name}` and `{namespace}` stand for the
+    /// cluster's object on the hub, and `{tenant}` for the claim's namespace. An object on the hub must be in that namespace, with `{name}`
+    /// in its own name.
     pub object: Map<String, Value>,
     /// An expression in CEL about `object`, which is what is there then; true: it is ready. If not set, as soon as it was applied.
     #[serde(skip_serializing_if = "Option::is_none")]

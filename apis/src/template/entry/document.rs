@@ -19,22 +19,22 @@ use crate::template::parameter::Rule;
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Document {
-    /// What people call it.
+    /// Display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What it is for.
+    /// Description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether clusters may be asked for. Those that are there go on. If not set, true.
+    /// Whether new clusters may be requested. Existing ones continue. If not set, true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// Why it should not be used any more and what should, in a sentence. It still works; claims show the sentence.
+    /// Reason for its deprecation and the replacement, in a sentence. It still works; claims show the sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecated: Option<String>,
-    /// What makes the clusters. Required.
+    /// Backend of the clusters. Required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<Backend>,
-    /// Where they come from, in the words of the backend. Required.
+    /// Source of the clusters, in the terms of the backend. Required.
     #[schemars(with = "Reference")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend_ref: Option<Map<String, Value>>,
@@ -63,10 +63,10 @@ pub struct Document {
     /// Templates whose clusters may move to this one, by their names. They have the same backend.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub upgrades_from: Vec<String>,
-    /// What claims may set in `parameters`.
+    /// Rules for `parameters` of claims.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, Rule>,
-    /// What claims may set in `nodeGroups[].parameters`.
+    /// Rules for `nodeGroups[].parameters` of claims.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub node_parameters: BTreeMap<String, Rule>,
     /// The kinds of nodes that claims may ask for, each in the words of the backend.
@@ -75,12 +75,12 @@ pub struct Document {
     /// The node groups of claims that say nothing of any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub default_node_groups: Vec<NodeGroup>,
-    /// How many control-plane nodes claims get that do not say. If not set, what backendRef says.
+    /// Default number of control-plane nodes. If not set, what backendRef says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_control_plane_replicas: Option<i32>,
-    /// How much claims may ask for.
+    /// Limits of claims.
     pub limits: Limits,
-    /// What one cluster counts for in the budget of a quota. If not set, 1.
+    /// Cost of one cluster in the budget of a quota. If not set, 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<u32>,
     /// Lifetime of clusters whose claims ask for none. If not set, the default of the function's input, else maxLifetime.
@@ -89,17 +89,18 @@ pub struct Document {
     /// The longest lifetime that a claim may have. If not set, the maximum of the function's input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_lifetime: Option<GoDuration>,
-    /// How long things may take where claims do not say.
+    /// Default timeouts.
     pub timeouts: Timeouts,
-    /// Whose object tells how the cluster does, where the backend's own tells little, and goes before the cluster does. Only with caas.
+    /// Backend whose object reports the cluster's health, because the backend's own reports little. It is deleted before the cluster. Only
+    /// with caas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observes: Option<Observes>,
     /// Whether clusters have a password for kubeadmin. If not set, true where the backend has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<bool>,
-    /// What is merged over what the objects are made of, in the words of the backend: `hostedCluster` and `nodePool` for hypershift,
-    /// `cluster` for cluster-api. Objects are merged, anything else is replaced, and null removes. What the function writes is guarded. In its
-    /// texts `{name}` and `{namespace}` stand for the cluster's object.
+    /// Overlay that is merged over the objects, in the terms of the backend: `hostedCluster` and `nodePool` for hypershift, `cluster` for
+    /// cluster-api. Objects are merged, anything else is replaced, and null removes. It must not set fields that the function writes. In
+    /// its texts `{name}` and `{namespace}` stand for the cluster's object.
     #[schemars(with = "Option<Overlay>")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlay: Option<Map<String, Value>>,
@@ -107,22 +108,24 @@ pub struct Document {
     /// get clusters as ever. Only with hypershift.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bring_your_own: Option<BringYourOwn>,
-    /// What is made on the hub before a cluster is asked for, one bundle after the other, in the namespace of the cluster's object, and stays
+    /// Bundles to apply on the hub before a cluster is requested, one after the other, in the namespace of the cluster's object. They stay
     /// until that is gone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prerequisites: Vec<BundleDocument>,
-    /// What is applied there after them, one bundle after the other, and once: such as Jobs. The cluster is asked for once all of it is ready.
+    /// Bundles to apply once on the hub after prerequisites, one after the other, such as Jobs. The cluster is requested once all are
+    /// ready.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pre_create: Vec<BundleDocument>,
-    /// What is set up inside a cluster once it is there, one bundle after the other. Claims are ready once all of it is.
+    /// Bundles to apply inside a new cluster, one after the other. Claims are ready once all of them are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub post_install: Vec<BundleDocument>,
-    /// What is applied inside a cluster before it is torn down, one bundle after the other.
+    /// Bundles to apply inside a cluster before teardown, one after the other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pre_delete: Vec<BundleDocument>,
 }
 
-/// What claims with `byoc` bring along. Each such cluster is in a namespace of its own on the hub, where nothing else is that the entry names.
+/// Credentials that claims with `byoc` bring along. Each such cluster has its own namespace on the hub, without other objects that the
+/// entry names.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BringYourOwn {
@@ -164,12 +167,12 @@ enum Reference {
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ClassDocument {
-    /// What it is for.
+    /// Description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Whether the load may take away the last node of a group.
     pub scale_to_zero: bool,
-    /// What it is, in the words of the backend.
+    /// Machine, in the terms of the backend.
     #[schemars(with = "MachineReference")]
     pub machine: Map<String, Value>,
 }
@@ -197,10 +200,10 @@ pub struct ReleaseDocument {
     /// The version that the image itself names, as found in its properties. It must be the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image_version: Option<String>,
-    /// Whether clusters may be asked for with it. Those that have it keep it. If not set, true.
+    /// Whether new clusters may use it. Existing clusters keep it. If not set, true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// Why it should not be used any more, in a sentence.
+    /// Reason for its deprecation, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecated: Option<String>,
     /// Versions to which a cluster that has it may go, whole ones or minor ones such as 4.21. If not set, any newer one of the same and the
@@ -209,7 +212,7 @@ pub struct ReleaseDocument {
     pub allowed_upgrades: Option<Vec<String>>,
 }
 
-/// How much claims may ask for.
+/// Limits of claims.
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Limits {
@@ -228,7 +231,7 @@ pub struct Limits {
     /// Which members of `network` claims may set. If not set, none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<NetworkField>,
-    /// What an image that a claim brings along must begin with, such as quay.io/openshift-release-dev/. If not set, claims bring none.
+    /// Required prefixes of a release image in a claim, such as quay.io/openshift-release-dev/. If not set, claims cannot set one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub release_images: Vec<String>,
 }
@@ -256,7 +259,7 @@ pub enum NetworkField {
     DnsNameservers,
 }
 
-/// Whose object tells how a cluster does.
+/// Backend whose object reports a cluster's health.
 #[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Observes {

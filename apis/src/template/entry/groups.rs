@@ -26,7 +26,7 @@ pub(super) fn find_flaws(
     if u32::try_from(groups.len()).unwrap_or(u32::MAX) > most {
         flaws.add_flaw("defaultNodeGroups", format!("has more than {most} groups"));
     }
-    let mut seen = BTreeSet::new();
+    let mut names = BTreeSet::new();
     for (i, group) in groups.iter().enumerate() {
         let mut flaw = |member: &str, sentence: String| {
             flaws.add_flaw(&format!("defaultNodeGroups[{i}]{member}"), sentence);
@@ -37,7 +37,7 @@ pub(super) fn find_flaws(
         group::check_node_group(group, backend, class.unwrap_or(true), &mut wrong);
         group::beyond_the_schema(group, &mut wrong);
         group_parameters(group, &document.node_parameters, &mut flaw);
-        if !seen.insert(&group.name) {
+        if !names.insert(&group.name) {
             flaw(".name", "is there already".into());
         }
         if class.is_none() {

@@ -7,7 +7,7 @@ use super::{BackendDefinition, parse_word};
 use crate::names::ObjectName;
 use crate::template::{Backend, parameter::Type};
 
-/// What is the same for all ClusterTemplateInstances of an entry.
+/// Settings common to all ClusterTemplateInstances of an entry.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Caas {

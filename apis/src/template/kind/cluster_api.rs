@@ -11,15 +11,15 @@ use crate::duration::GoDuration;
 use crate::names::ObjectName;
 use crate::template::Backend;
 
-/// What is the same for all Clusters of an entry.
+/// Settings common to all Clusters of an entry.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClusterApi {
     /// The ClusterClass.
     pub class_ref: ClassRef,
-    /// What the `spec` of each Cluster begins with, such as clusterNetwork, and in topology variables and controlPlane. What the
-    /// function writes from the claim must not be in it: topology.classRef, topology.version, topology.workers. In its texts `{name}` and
-    /// `{namespace}` stand for the Cluster's.
+    /// Base of each Cluster's `spec`, such as clusterNetwork, and in topology variables and controlPlane. It must not set fields that the
+    /// function writes from the claim: topology.classRef, topology.version, topology.workers. In its texts `{name}` and `{namespace}` stand
+    /// for the Cluster's.
     #[serde(default)]
     pub cluster: Map<String, Value>,
     /// The variable of the class that takes the image of a release.
@@ -35,7 +35,7 @@ pub struct ClusterApi {
     /// A credential of the cloud for each Cluster alone. If not set, they share what `cluster` or the ClusterClass names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cloud_credential: Option<CloudCredential>,
-    /// What the name of the kubeconfig's Secret ends with after the cluster's. If not set, `-kubeconfig`.
+    /// Suffix of the kubeconfig Secret's name, after the cluster's. If not set, `-kubeconfig`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubeconfig_secret_suffix: Option<String>,
 }
@@ -97,7 +97,7 @@ pub struct CloudCredential {
     /// Names of the roles that a credential has. If not set, all that its issuer has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
-    /// How long a credential lasts, at least 10m; it is rotated at half of that. If not set, without end.
+    /// Lifetime of a credential, at least 10m; it is rotated at half of that. If not set, unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<GoDuration>,
 }

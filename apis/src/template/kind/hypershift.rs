@@ -9,23 +9,23 @@ use serde_json::{Map, Value, json};
 use super::{BackendDefinition, find_nulls, find_owned_members, overlay, parse_path};
 use crate::template::{Backend, companions::Architecture};
 
-/// What is the same for all HostedClusters of an entry.
+/// Settings common to all HostedClusters of an entry.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HyperShift {
-    /// Where the nodes run.
+    /// Platform of the nodes.
     pub platform: Platform,
-    /// What the `spec` of each HostedCluster begins with: pullSecret, services, platform, dns, etcd and whatever else is the same for
-    /// all. What the function writes from the claim must not be in it: release, infraID, clusterID. In its texts `{name}` and `{namespace}`
-    /// stand for the HostedCluster's.
+    /// Base of each HostedCluster's `spec`: pullSecret, services, platform, dns, etcd and whatever else is the same for all. It must not
+    /// set fields that the function writes from the claim: release, infraID, clusterID. In its texts `{name}` and `{namespace}` stand for
+    /// the HostedCluster's.
     pub hosted_cluster: Map<String, Value>,
-    /// What the `spec` of each NodePool begins with, such as management and nodeDrainTimeout. Not in it: clusterName, release,
-    /// replicas, autoScaling. In its texts `{name}` and `{namespace}` stand for the HostedCluster's.
+    /// Base of each NodePool's `spec`, such as management and nodeDrainTimeout. Not in it: clusterName, release, replicas, autoScaling. In
+    /// its texts `{name}` and `{namespace}` stand for the HostedCluster's.
     #[serde(default)]
     pub node_pool: Map<String, Value>,
 }
 
-/// Where the nodes run, as `platform.type` of a HostedCluster has it.
+/// Platform of the nodes, as `platform.type` of a HostedCluster has it.
 #[derive(JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Platform {
     /// Virtual machines on the hub.
@@ -90,12 +90,12 @@ pub struct MachineDocument {
 #[derive(JsonSchema, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KubeVirtMachine {
-    /// How many cores.
+    /// Number of cores.
     #[schemars(range(min = 1, max = 1024))]
     pub cores: u32,
-    /// How much memory, such as 16Gi.
+    /// Memory, such as 16Gi.
     pub memory: String,
-    /// How large its disk is, such as 64Gi. If not set, what HyperShift has.
+    /// Size of its disk, such as 64Gi. If not set, HyperShift's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_volume: Option<String>,
 }
@@ -106,7 +106,7 @@ pub struct KubeVirtMachine {
 pub struct AwsMachine {
     /// Such as m5.xlarge.
     pub instance_type: String,
-    /// How many GiB its disk has. If not set, what HyperShift has.
+    /// Size of its disk in GiB. If not set, HyperShift's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 8, max = 16384))]
     pub root_volume_size: Option<u32>,
@@ -154,7 +154,7 @@ pub enum TargetDocument {
     NodePool,
 }
 
-/// Where the value of a parameter goes.
+/// Target of a parameter's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Into which document.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{BackendDefinition, parse_word};
 use crate::template::Backend;
 
-/// What is the same for all ClusterOrders of an entry.
+/// Settings common to all ClusterOrders of an entry.
 #[derive(JsonSchema, Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Osac {

@@ -14,7 +14,7 @@ const REQUIRED: [&str; 4] = ["baseDomain", "imageSetRef", "platform", "size"];
 impl PoolWorld {
     /// The hub applies the request, unless it refuses it. Omitted fields stay, except for a size that nobody else owns: without it the hub
     /// refuses the whole.
-    pub(super) fn apply(&mut self) {
+    pub fn apply(&mut self) {
         let mut existing = if self.gone { json!({}) } else { self.remote() };
         // Nothing holds an Object that goes and has nothing on the hub.
         self.objects.retain(|_, o| {
