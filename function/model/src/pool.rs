@@ -149,19 +149,21 @@ impl PoolWorld {
         response
     }
 
-    /// A pass after which core fails to write the status if the references changed: the composite has been modified meanwhile.
+    /// A pass as core makes it: it writes changed references first, and the API server then refuses the status, which is for the version
+    /// before.
     pub fn pass_with_conflict(&mut self) {
-        let before = (self.status.clone(), self.conditions.clone(), self.refs.clone());
+        let before = (self.status.clone(), self.conditions.clone(), self.refs.clone(), self.events.len());
         self.pass();
         if self.refs != before.2 {
             (self.status, self.conditions) = (before.0, before.1);
+            self.events.truncate(before.3);
         }
     }
 
     /// provider-kubernetes applies, the hub takes it, and core looks again until nothing is news.
     pub fn settle(&mut self) {
-        for _ in 0..6 {
-            self.pass();
+        for _ in 0..8 {
+            self.pass_with_conflict();
             self.apply();
         }
         let before = self.events.len();

@@ -56,7 +56,8 @@ pub(super) fn template_conditions(evaluation: &ClusterEvaluation) -> Vec<Conditi
 
 fn platform_credentials(evaluation: &ClusterEvaluation) -> Option<Condition> {
     let templated = evaluation.plan.request.as_ref().ok()?.templated()?;
-    let level = backend::prerequisites::credential_condition(templated, &evaluation.observed)?;
+    let ended = matches!(evaluation.plan.lifecycle.phase, Phase::Deprovisioned | Phase::Failed);
+    let level = backend::prerequisites::credential_condition(templated, &evaluation.observed, ended)?;
     let type_ = TemplateConditionType::PlatformCredentialsValid;
     Some(Condition::of_template(type_, level.status, level.reason.to_string(), bounded(&level.message, 1024)))
 }

@@ -97,9 +97,23 @@ impl World {
         required
     }
 
-    /// One pass of core: calls the function, applies what it says, and checks the invariants. The function itself holds its answer
-    /// against those of any response, and is FATAL where it does not keep them.
+    /// Calls the function until a pass of core succeeds. Core writes the references to Objects first, and that makes a new version of the
+    /// composite. The answer is for the version before, so the API server refuses its status, and core calls the function again.
     pub fn pass(&mut self) -> RunFunctionResponse {
+        const MAX_CONFLICTS: usize = 5;
+        for _ in 0..MAX_CONFLICTS {
+            let before = self.refs.clone();
+            let response = self.pass_once();
+            if self.refs == before {
+                return response;
+            }
+        }
+        panic!("the references change with every pass: {self:#?}");
+    }
+
+    /// One pass of core: calls the function, applies its answer, and checks the invariants. If the references change, the status is lost. The
+    /// function itself checks its answer against the invariants of any response, and is FATAL where it violates one.
+    pub fn pass_once(&mut self) -> RunFunctionResponse {
         let request = self.request();
         let response = run(&request, &Options::default(), self.now);
         let fatal: Vec<_> =
@@ -111,6 +125,9 @@ impl World {
         }
         let was = self.phase();
         let given = self.condition("ClusterReady").0 == "True" && self.has_a_copy();
+        if self.compose_resources(&response) {
+            return response;
+        }
         self.apply(&response);
         self.invariants(&was);
         let withdrawn = given && self.condition("ClusterReady").0 == "False";
@@ -238,19 +255,27 @@ impl World {
         }
     }
 
-    fn apply(&mut self, response: &RunFunctionResponse) {
+    /// Applies the desired resources and deletes the others. Whether the references to them changed.
+    fn compose_resources(&mut self, response: &RunFunctionResponse) -> bool {
         self.admits(response);
         let desired = response.desired.as_ref().unwrap();
-        for name in std::mem::take(&mut self.refs) {
-            if !desired.resources.contains_key(&name) {
-                self.delete(&name);
+        let references = desired.resources.keys().cloned().collect();
+        let before = std::mem::replace(&mut self.refs, references);
+        for name in &before {
+            if !self.refs.contains(name) {
+                self.delete(name);
             }
         }
-        self.refs = desired.resources.keys().cloned().collect();
         for (name, bytes) in &desired.resources {
             let resource = Resource::decode(bytes.clone()).unwrap();
             self.compose(name, &wire::to_value(&resource.resource).unwrap());
         }
+        before != self.refs
+    }
+
+    /// Writes status, connection details, conditions and events.
+    fn apply(&mut self, response: &RunFunctionResponse) {
+        let desired = response.desired.as_ref().unwrap();
         let composite = desired.composite.as_ref().unwrap();
         self.status = wire::to_value(&composite.resource).unwrap()["status"].clone();
         for entry in &composite.connection_details {

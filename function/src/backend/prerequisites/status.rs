@@ -150,17 +150,18 @@ fn credential_refusal(observed: &Observed) -> Option<String> {
     (shown.is_false() && !observed.ever_ready()).then(|| shown.message.clone())
 }
 
-/// How the credential of the cloud does. None: the cluster has none of its own, and never had.
+/// State of the cloud credential. None: the cluster has none of its own, and never had. Of a claim that has `ended` the last failure stays.
 pub(crate) fn credential_condition(
     templated: &Templated,
     observed: &Observed,
+    ended: bool,
 ) -> Option<BackendCondition<PlatformCredentials>> {
     use ConditionStatus::{False, True, Unknown};
     let unknown = |message: String| BackendCondition::of(Unknown, PlatformCredentials::NotReported, message);
     let Some(part) = observed.prerequisites.get(CLOUD) else {
         // Core keeps what is left out.
         if let Some(shown) = observed.composite.of_template(TemplateConditionType::PlatformCredentialsValid)
-            && (observed.primary.is_some() || !observed.is_unplaced())
+            && (ended || observed.primary.is_some() || !observed.is_unplaced())
         {
             let why = PlatformCredentials::parse(&shown.reason).filter(|_| shown.is_false());
             return Some(match why {

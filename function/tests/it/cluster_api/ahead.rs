@@ -264,7 +264,7 @@ fn another_who_asks_and_another_number_are_told_and_nothing_else() {
 fn they_go_after_the_cluster() {
     let mut world = ready();
     world.spec["tearDownCluster"] = json!(true);
-    world.pass();
+    world.pass_once();
     assert!(!world.refs.contains("topology"));
     world.settle();
     assert_eq!(world.phase(), "Deprovisioning");

@@ -152,7 +152,13 @@ pub const ENDING: [(&str, &str); 6] = [
 
 /// The request for one of them in the pass in which that begins.
 pub fn ending(example: &str, how: &str) -> RunFunctionRequest {
-    asked(example).asking(&json!({ how: true })).request
+    let mut ending = asked(example).asking(&json!({ how: true }));
+    if how == "drain" {
+        // Before its Object is removed the status says so.
+        let composite = ending.observed().composite.as_mut().unwrap();
+        change(&mut composite.resource, |object| object["status"]["phase"] = "Draining".into());
+    }
+    ending.request
 }
 
 /// Examples with something beside their writer.

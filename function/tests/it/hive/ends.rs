@@ -182,7 +182,7 @@ fn what_is_not_shown_any_more_is_not_gone() {
             world.pass();
             assert!(world.refs.contains("claim"), "why it Failed is noted first");
         }
-        world.pass();
+        world.pass_once();
         assert!(
             !world.refs.contains("claim") && world.objects.contains_key("claim"),
             "on its way out, unseen"
