@@ -27,7 +27,7 @@ fn now() -> Timestamp {
 /// [`run`] alone, on requests that are decoded already.
 fn core(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("core");
-    for (name, request) in examples::requests(now()) {
+    for (name, request) in examples::load_examples(now()) {
         group.bench_function(&name, |bencher| {
             bencher.iter(|| run(black_box(&request), &Options::default(), now()));
         });
@@ -65,7 +65,7 @@ fn object(criterion: &mut Criterion) {
 }
 
 fn ready() -> RunFunctionRequest {
-    examples::requests(now()).into_iter().find(|(name, _)| name == "ready").unwrap().1
+    examples::load_examples(now()).into_iter().find(|(name, _)| name == "ready").unwrap().1
 }
 
 fn writer() -> Bytes {

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use testplatform_apis::bundle;
 
-use super::world::{Composed, World, synced};
+use super::world::{Composed, World, set_synced};
 
 pub const UNREACHABLE: &str = "observe failed: cannot get object: dial tcp: connect: connection refused";
 
 /// A bundle as an entry has it: one ConfigMap, ready at once.
-pub fn bundle(name: &str, more: &Value) -> Value {
+pub fn build_bundle(name: &str, more: &Value) -> Value {
     let object = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": { "name": name, "namespace": "default" },
@@ -21,19 +21,20 @@ pub fn bundle(name: &str, more: &Value) -> Value {
 
 impl World {
     /// A claim for a cluster of HyperShift's in which something is set up, and something done before it goes.
-    pub fn bundled() -> Self {
-        let mut world = Self::hosted();
+    pub fn with_bundles() -> Self {
+        let mut world = Self::hypershift_claim();
         let monitoring = json!({ "when": { "parameter": "monitoring", "equals": true } });
-        let entry = world.entry("hosted");
+        let entry = world.catalogue_entry("hosted");
         entry["parameters"]["monitoring"] = json!({ "type": "boolean", "default": false });
-        entry["postInstall"] = json!([bundle("base", &json!({})), bundle("monitoring", &monitoring)]);
-        entry["preDelete"] = json!([bundle("drain", &json!({ "timeout": "5m" }))]);
+        entry["postInstall"] =
+            json!([build_bundle("base", &json!({})), build_bundle("monitoring", &monitoring)]);
+        entry["preDelete"] = json!([build_bundle("drain", &json!({ "timeout": "5m" }))]);
         world
     }
 
     /// The same, once its cluster is there and its credentials are published.
     pub fn bundled_and_installed() -> Self {
-        let mut world = Self::bundled();
+        let mut world = Self::with_bundles();
         world.settle();
         world.hypershift_installs();
         world.hypershift_publishes();
@@ -71,14 +72,17 @@ impl World {
         assert_eq!(object["spec"]["managementPolicies"], json!(["Observe"]));
         assert!(object["spec"]["references"].is_null(), "what looks keeps nothing");
         match &self.bundles {
-            _ if !self.reachable => synced(object, Some(UNREACHABLE)),
+            _ if !self.reachable => set_synced(object, Some(UNREACHABLE)),
             _ if self.untold => {
-                synced(object, Some("observe failed: cannot get object: configmaps \"x\" is forbidden: no"));
+                set_synced(
+                    object,
+                    Some("observe failed: cannot get object: configmaps \"x\" is forbidden: no"),
+                );
             }
-            None => synced(object, Some("observe failed: external resource does not exist")),
+            None => set_synced(object, Some("observe failed: external resource does not exist")),
             Some(existing) => {
                 object["status"]["atProvider"]["manifest"] = existing.clone();
-                synced(object, None);
+                set_synced(object, None);
             }
         }
     }
@@ -87,7 +91,7 @@ impl World {
     fn round_of_bundles(&mut self, request_object: &mut Composed) -> bool {
         let object = &mut request_object.object;
         if !self.reachable {
-            synced(object, Some(UNREACHABLE));
+            set_synced(object, Some(UNREACHABLE));
             return true;
         }
         if !object["metadata"]["deletionTimestamp"].is_null() {
@@ -105,17 +109,17 @@ impl World {
         assert!(is_adopted || object["spec"]["managementPolicies"] == json!(["*"]), "{object}");
         if self.untold {
             let words = "create failed: cannot create object: cannot create object: configmaps \"x\" is forbidden: no";
-            synced(object, Some(words));
+            set_synced(object, Some(words));
             return true;
         }
         if !self.objects.contains_key(self.writer()) {
-            synced(object, Some("cannot resolve resource references: cannot get referenced resource"));
+            set_synced(object, Some("cannot resolve resource references: cannot get referenced resource"));
             return true;
         }
         object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
         let manifest = object["spec"]["forProvider"]["manifest"].clone();
         if !is_adopted {
-            let existing = self.bundles.get_or_insert_with(|| named(&manifest));
+            let existing = self.bundles.get_or_insert_with(|| assign_uid(&manifest));
             assert_eq!(existing["data"], manifest["data"], "what was told once does not change");
         }
         if let Some(existing) = &self.bundles {
@@ -123,13 +127,13 @@ impl World {
             assert!(!is_adopted || is_requested, "Delete goes by name: {manifest}");
             object["status"]["atProvider"]["manifest"] = existing.clone();
         }
-        synced(object, None);
+        set_synced(object, None);
         true
     }
 }
 
 /// The hub gives a new ConfigMap its uid.
-fn named(manifest: &Value) -> Value {
+fn assign_uid(manifest: &Value) -> Value {
     let mut existing = manifest.clone();
     existing["metadata"]["uid"] = json!("of-the-bundles");
     existing

@@ -6,16 +6,16 @@ use testplatform_apis::names::ours;
 use super::{
     hive::status_written,
     hypershift::hub_for,
-    world::{KUBECONFIG, NAME, PASSWORD, World, synced},
+    world::{KUBECONFIG, NAME, PASSWORD, World, set_synced},
 };
 
 /// The ProviderConfig of a hub that makes clusters with CaaS.
-pub fn hub(name: &str) -> Value {
+pub fn build_hub(name: &str) -> Value {
     hub_for("caas", name)
 }
 
 /// Changes that its webhook refuses: all of them. An object of another owner may be asked to change before it is known as such.
-pub fn admits(existing: &Value, before: &Value, after: &Value) {
+pub fn assert_valid_change(existing: &Value, before: &Value, after: &Value) {
     if existing["kind"] == "ClusterTemplateInstance" && existing["metadata"]["uid"] != "somebody-elses" {
         assert_eq!(before, after, "spec is immutable");
     }
@@ -31,21 +31,21 @@ const BORN: [(&str, &str); 4] = [
 
 impl World {
     /// A claim for a cluster of CaaS', and a hub that makes them.
-    pub fn chart() -> Self {
+    pub fn caas_claim() -> Self {
         let spec = json!({ "template": "chart", "parameters": { "instanceType": "m5.large" } });
-        Self { spec, hubs: Some(vec![hub("hub-1")]), ..Self::templated("chart") }
+        Self { spec, hubs: Some(vec![build_hub("hub-1")]), ..Self::with_template("chart") }
     }
 
     /// The same, where the HostedCluster of the chart is looked at.
     pub fn chart_observed() -> Self {
-        let mut world = Self::chart();
-        world.entry("chart")["observes"] = json!("hypershift");
+        let mut world = Self::caas_claim();
+        world.catalogue_entry("chart")["observes"] = json!("hypershift");
         world
     }
 
     /// Ready, credentials and all.
     pub fn chart_ready() -> Self {
-        Self::chart().until_ready()
+        Self::caas_claim().until_ready()
     }
 
     /// Ready, credentials, HostedCluster and all.
@@ -151,7 +151,7 @@ impl World {
         }
         let name = self.published_name();
         self.secrets.insert(name.clone(), (KUBECONFIG.into(), PASSWORD.into()));
-        self.reports(&json!({ "credentials": { "secretName": name, "passwordAvailable": true } }));
+        self.report_status(&json!({ "credentials": { "secretName": name, "passwordAvailable": true } }));
         if let Some(remote) = &mut self.remote {
             remote["metadata"]["annotations"][ours::CREDENTIALS_REVISION] = json!("1");
         }
@@ -173,16 +173,16 @@ impl World {
         let found = self.hosted.as_ref().filter(|hosted| hosted["metadata"]["name"] == *wanted);
         match found {
             _ if !self.reachable => {
-                synced(
+                set_synced(
                     object,
                     Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
                 );
             }
             Some(hosted) => {
                 object["status"]["atProvider"]["manifest"] = hosted.clone();
-                synced(object, None);
+                set_synced(object, None);
             }
-            None => synced(object, Some("observe failed: external resource does not exist")),
+            None => set_synced(object, Some("observe failed: external resource does not exist")),
         }
     }
 }

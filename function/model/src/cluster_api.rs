@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{hive::condition, hypershift::hub_for, world::World};
+use super::{hive::remote_condition, hypershift::hub_for, world::World};
 
 /// The ProviderConfig of a hub that makes clusters with Cluster API.
-pub fn hub(name: &str) -> Value {
+pub fn build_hub(name: &str) -> Value {
     hub_for("cluster-api", name)
 }
 
 /// Changes that its webhooks refuse.
-pub fn admits(before: &Value, after: &Value) {
+pub fn assert_valid_change(before: &Value, after: &Value) {
     let minor = |spec: &Value| -> Option<u32> {
         spec["topology"]["version"].as_str()?.strip_prefix("v1.")?.split_once('.')?.0.parse().ok()
     };
@@ -23,25 +23,25 @@ pub fn admits(before: &Value, after: &Value) {
     for group in groups(after) {
         let old = groups(before).into_iter().find(|old| old["name"] == group["name"]);
         assert!(old.is_none_or(|old| old["class"] == group["class"]), "{group} has another class");
-        assert_eq!(group["replicas"].is_null(), !autoscale(&group).is_null(), "{group}");
+        assert_eq!(group["replicas"].is_null(), !autoscaling_minimum(&group).is_null(), "{group}");
     }
 }
 
-fn autoscale(group: &Value) -> &Value {
+fn autoscaling_minimum(group: &Value) -> &Value {
     &group["metadata"]["annotations"]["cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"]
 }
 
 impl World {
     /// A claim for a cluster of Cluster API's, and a hub that makes them.
-    pub fn topology() -> Self {
+    pub fn cluster_api_claim() -> Self {
         let nodes = json!([{ "name": "workers", "class": "default", "count": 2 }]);
         let spec = json!({ "template": "topology", "version": "1.29", "nodeGroups": nodes });
-        Self { spec, hubs: Some(vec![hub("hub-1")]), ..Self::templated("topology") }
+        Self { spec, hubs: Some(vec![build_hub("hub-1")]), ..Self::with_template("topology") }
     }
 
     /// Ready, credentials and all.
     pub fn topology_ready() -> Self {
-        let mut world = Self::topology();
+        let mut world = Self::cluster_api_claim();
         world.settle();
         world.capi_installs();
         world.hypershift_publishes();
@@ -57,7 +57,7 @@ impl World {
         let reported: Vec<Value> = conditions
             .iter()
             .map(|(type_, status, reason, message)| {
-                let mut reported = condition(self, type_, status, reason);
+                let mut reported = remote_condition(self, type_, status, reason);
                 reported["message"] = json!(message);
                 reported
             })
@@ -86,7 +86,7 @@ impl World {
         let topology = remote["spec"]["topology"].clone();
         let groups = topology["workers"]["machineDeployments"].as_array().cloned().unwrap_or_default();
         let count = |group: &Value| {
-            let least = autoscale(group).as_str().and_then(|min| min.parse().ok());
+            let least = autoscaling_minimum(group).as_str().and_then(|min| min.parse().ok());
             group["replicas"].as_i64().or(least).unwrap_or_default()
         };
         let nodes: i64 = groups.iter().map(count).sum();

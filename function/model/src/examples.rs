@@ -23,14 +23,14 @@ const POOL_COMPOSITION: &str = "package/compositions/testplatform-cluster-pool.y
 const SPACE_COMPOSITION: &str = "package/install/components/spaces/composition.yaml";
 
 /// Each example with its name, as if it were looked at `now`.
-pub fn requests(now: Timestamp) -> Vec<(String, RunFunctionRequest)> {
+pub fn load_examples(now: Timestamp) -> Vec<(String, RunFunctionRequest)> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let entries = fs::read_dir(top.join("examples")).unwrap().map(|entry| entry.unwrap().path());
     let mut directories: Vec<_> = entries.filter(|path| path.join("desired.yaml").is_file()).collect();
     directories.sort();
     let request = |directory: PathBuf| {
         let name = directory.file_name().unwrap().to_string_lossy().into_owned();
-        let request = moved(last_pass(&top, &directory), now);
+        let request = shift_timestamps(last_pass(&top, &directory), now);
         (name, request)
     };
     directories.into_iter().map(request).collect()
@@ -63,7 +63,7 @@ fn last_pass(top: &Path, directory: &Path) -> RunFunctionRequest {
 }
 
 /// The same, made `now`.
-fn moved(mut request: RunFunctionRequest, now: Timestamp) -> RunFunctionRequest {
+fn shift_timestamps(mut request: RunFunctionRequest, now: Timestamp) -> RunFunctionRequest {
     let made: Timestamp = MADE.parse().unwrap();
     let by = SignedDuration::from_secs(now.as_second() - made.as_second());
     let move_resource = |resource: &mut Resource| {

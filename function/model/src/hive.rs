@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-use super::world::{Composed, KUBECONFIG, PASSWORD, REFERRED, World, synced};
+use super::world::{Composed, KUBECONFIG, PASSWORD, REFERRED, World, set_synced};
 
 /// Two pools on two hubs, of which only the first has version 4.20.
-pub fn catalogue() -> Value {
+pub fn pool_catalogue() -> Value {
     let pool = |name: &str, version: &str, hub: &str| {
         json!({
             "name": name, "namespace": "hive-pools", "hub": hub, "allowedTenants": ["tenant-a", "tenant-b"],
@@ -25,7 +25,7 @@ pub fn catalogue() -> Value {
 }
 
 /// Another composite, older than that of the world.
-pub fn peer(name: &str, tenant: &str, status: &Value) -> Value {
+pub fn build_peer(name: &str, tenant: &str, status: &Value) -> Value {
     json!({
         "apiVersion": "ci.openshift.org/v1alpha1", "kind": "XTestPlatformCluster",
         "metadata": { "name": name, "uid": name, "creationTimestamp": "2026-11-21T09:00:00Z" },
@@ -35,7 +35,7 @@ pub fn peer(name: &str, tenant: &str, status: &Value) -> Value {
 }
 
 /// The status of a composite with a cluster of a pool.
-pub fn holding(hub: &str, pool: &str) -> Value {
+pub fn holding_status(hub: &str, pool: &str) -> Value {
     json!({
         "phase": "Ready", "hub": { "name": hub },
         "backend": { "kind": "ClusterClaim", "name": "x", "namespace": "hive-pools", "pool": pool },
@@ -44,17 +44,17 @@ pub fn holding(hub: &str, pool: &str) -> Value {
 
 impl World {
     /// A claim for a cluster out of a pool.
-    pub fn hive() -> Self {
+    pub fn hive_claim() -> Self {
         Self {
             spec: json!({ "clusterClaim": { "version": "4.20" } }),
-            catalogue: Some(catalogue()),
+            catalogue: Some(pool_catalogue()),
             ..Self::default()
         }
     }
 
     /// Ready, credentials and all.
     pub fn hive_ready() -> Self {
-        let mut world = Self::hive();
+        let mut world = Self::hive_claim();
         world.settle();
         world.hive_publishes();
         world.settle();
@@ -64,9 +64,9 @@ impl World {
 
     /// Hive has looked at the claim, and it waits.
     pub fn hive_queues(&mut self, report: &Value) {
-        let pending = condition(self, "Pending", "True", "NoClusters");
+        let pending = remote_condition(self, "Pending", "True", "NoClusters");
         self.report_hive(&[pending]);
-        self.reports(report);
+        self.report_status(report);
     }
 
     /// Hive makes the cluster that the claim waits for, out of a pool that has none.
@@ -79,8 +79,8 @@ impl World {
 
     /// Hive gives the claim a cluster, which does not run yet.
     pub fn hive_assigns(&mut self) {
-        let pending = condition(self, "Pending", "False", "ClusterClaimed");
-        let running = condition(self, "ClusterRunning", "False", "Resuming");
+        let pending = remote_condition(self, "Pending", "False", "ClusterClaimed");
+        let running = remote_condition(self, "ClusterRunning", "False", "Resuming");
         let Some(remote) = &mut self.remote else { return };
         if !remote["metadata"]["deletionTimestamp"].is_null() {
             return;
@@ -94,13 +94,13 @@ impl World {
         remote["status"]["lifetime"] = remote["spec"]["lifetime"].clone();
         self.report_hive(&[pending, running]);
         let state = json!({ "powerState": "StartingMachines", "ownership": "Confirmed" });
-        self.reports(&state);
+        self.report_status(&state);
     }
 
     /// The cluster runs; its credentials are not published yet.
     pub fn hive_runs(&mut self) {
         self.hive_assigns();
-        let running = condition(self, "ClusterRunning", "True", "Running");
+        let running = remote_condition(self, "ClusterRunning", "True", "Running");
         self.report_hive(&[running]);
     }
 
@@ -112,7 +112,7 @@ impl World {
         if is_claimed {
             self.secrets.insert(name.clone(), (KUBECONFIG.into(), PASSWORD.into()));
         }
-        self.reports(&json!({
+        self.report_status(&json!({
             "powerState": "Running", "ownership": "Confirmed", "version": "4.20.3",
             "apiURL": "https://api.x7k2p.example:6443", "consoleURL": "https://console.x7k2p.example",
             "clusterDeployment": { "name": "aws-420-x7k2p" },
@@ -125,14 +125,14 @@ impl World {
 
     /// The cluster does not run now: in which state it is.
     pub fn hive_stops(&mut self, state: &str) {
-        let running = condition(self, "ClusterRunning", "False", "Resuming");
+        let running = remote_condition(self, "ClusterRunning", "False", "Resuming");
         self.report_hive(&[running]);
-        self.reports(&json!({ "powerState": state, "ownership": "Confirmed" }));
+        self.report_status(&json!({ "powerState": state, "ownership": "Confirmed" }));
     }
 
     /// Somebody deleted the cluster, and the claim stays.
     pub fn hive_loses_the_cluster(&mut self) {
-        let running = condition(self, "ClusterRunning", "False", "ClusterDeleted");
+        let running = remote_condition(self, "ClusterRunning", "False", "ClusterDeleted");
         self.report_hive(&[running]);
         self.secrets.clear();
     }
@@ -169,7 +169,7 @@ impl World {
     }
 
     /// The provider's annotation.
-    pub fn reports(&mut self, report: &Value) {
+    pub fn report_status(&mut self, report: &Value) {
         let Some(remote) = &mut self.remote else { return };
         remote["metadata"]["annotations"][ours::STATUS] = json!(report.to_string());
     }
@@ -178,15 +178,18 @@ impl World {
     pub(super) fn still_deleting(&mut self, writer: &mut Composed) -> bool {
         let object = &mut writer.object;
         if !self.reachable {
-            synced(object, Some("observe failed: cannot get object: dial tcp: connect: connection refused"));
+            set_synced(
+                object,
+                Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
+            );
             return true;
         }
         let deletes = object["spec"]["managementPolicies"] != json!(["Observe"]);
         let now = self.now;
         let Some(remote) = self.remote.as_mut().filter(|_| deletes) else { return false };
         object["status"]["atProvider"]["manifest"] = remote.clone();
-        if let Err(words) = writer.tries(&self.fixed, remote) {
-            synced(&mut writer.object, Some(&words));
+        if let Err(words) = writer.apply_remote(&self.fixed, remote) {
+            set_synced(&mut writer.object, Some(&words));
             return true;
         }
         let object = &mut writer.object;
@@ -204,7 +207,7 @@ impl World {
                 && (!self.unreferred || is_referrer(&of.object["metadata"]["uid"]))
         };
         if hosted && self.objects.values().any(depends) {
-            synced(object, None);
+            set_synced(object, None);
             return true;
         }
         if !hosted && remote["spec"]["namespace"].is_null() {
@@ -216,7 +219,7 @@ impl World {
             remote["metadata"]["deletionTimestamp"] = json!(now);
         }
         object["status"]["atProvider"]["manifest"] = remote.clone();
-        synced(object, None);
+        set_synced(object, None);
         true
     }
 
@@ -238,6 +241,6 @@ pub fn status_written(now: Timestamp) -> Value {
 }
 
 /// A condition of Hive's.
-pub fn condition(world: &World, type_: &str, status: &str, reason: &str) -> Value {
+pub fn remote_condition(world: &World, type_: &str, status: &str, reason: &str) -> Value {
     json!({ "type": type_, "status": status, "reason": reason, "message": "", "lastTransitionTime": world.now })
 }

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
 use super::{
-    hive::condition,
-    world::{KUBECONFIG, NAME, PASSWORD, World, refused, synced},
+    hive::remote_condition,
+    world::{KUBECONFIG, NAME, PASSWORD, World, find_refusal, set_synced},
 };
 
 /// The ProviderConfig of a hub that makes clusters with HyperShift.
-pub fn hub(name: &str) -> Value {
+pub fn build_hub(name: &str) -> Value {
     hub_for("hypershift", name)
 }
 
@@ -30,13 +30,13 @@ pub fn hub_for(backend: &str, name: &str) -> Value {
 
 impl World {
     /// A claim for a cluster of HyperShift's, and a hub that makes them.
-    pub fn hosted() -> Self {
-        Self { hubs: Some(vec![hub("hub-1")]), ..Self::templated("hosted") }
+    pub fn hypershift_claim() -> Self {
+        Self { hubs: Some(vec![build_hub("hub-1")]), ..Self::with_template("hosted") }
     }
 
     /// Ready, credentials and all.
     pub fn hosted_ready() -> Self {
-        let mut world = Self::hosted();
+        let mut world = Self::hypershift_claim();
         world.hypershift_makes_it();
         world
     }
@@ -53,7 +53,8 @@ impl World {
 
     /// HyperShift has looked at it, and counts it as taken.
     pub fn report_hypershift(&mut self, conditions: &[(&str, &str, &str)]) {
-        let reported: Vec<Value> = conditions.iter().map(|(t, s, r)| condition(self, t, s, r)).collect();
+        let reported: Vec<Value> =
+            conditions.iter().map(|(t, s, r)| remote_condition(self, t, s, r)).collect();
         let Some(uid) = self.remote.as_ref().and_then(|r| r["metadata"]["uid"].as_str()) else { return };
         if uid.starts_with("remote-") {
             self.taken.insert(uid.to_owned());
@@ -85,7 +86,7 @@ impl World {
         let now = self.now;
         let Some(remote) = self.remote.as_mut().filter(|r| !r["status"].is_null()) else { return };
         let image = remote["spec"]["release"]["image"].clone();
-        let version = version(&image);
+        let version = release_version(&image);
         let before = remote["status"]["version"]["history"].as_array().cloned().unwrap_or_default();
         let new = json!({ "state": state, "version": version, "image": image, "completionTime": now });
         let others = before.into_iter().filter(|update| update["image"] != image);
@@ -107,10 +108,10 @@ impl World {
 
     /// All NodePools run what they are asked to run.
     pub fn hypershift_scales(&mut self) {
-        let ready = condition(self, "Ready", "True", "AsExpected");
+        let ready = remote_condition(self, "Ready", "True", "AsExpected");
         for pool in self.node_pools.values_mut() {
             let spec = &pool["spec"];
-            let version = version(&spec["release"]["image"]);
+            let version = release_version(&spec["release"]["image"]);
             let count = spec["replicas"].as_i64().or_else(|| spec["autoScaling"]["min"].as_i64());
             pool["status"] = json!({ "replicas": count, "version": version, "conditions": [ready] });
         }
@@ -124,15 +125,15 @@ impl World {
                 .is_some_and(|all| all.iter().any(|c| c["type"] == "Available" && c["status"] == "True"))
         };
         if self.remote.as_ref().is_some_and(available) {
-            self.publishes();
+            self.publish_credentials();
         }
     }
 
     /// The provider publishes credentials.
-    pub fn publishes(&mut self) {
+    pub fn publish_credentials(&mut self) {
         let name = self.published_name();
         self.secrets.insert(name.clone(), (KUBECONFIG.into(), PASSWORD.into()));
-        self.reports(&json!({ "credentials": { "secretName": name, "passwordAvailable": true } }));
+        self.report_status(&json!({ "credentials": { "secretName": name, "passwordAvailable": true } }));
         if let Some(remote) = &mut self.remote {
             remote["metadata"]["annotations"][ours::CREDENTIALS_REVISION] = json!("1");
         }
@@ -162,29 +163,32 @@ impl World {
             let existing = self.node_pools.get(&remote).filter(|_| tries && self.reachable);
             let full = policies == json!(["*"]) && !deleting;
             let refusal = existing.and_then(|existing| {
-                let dry = composed.tries(&self.fixed_of_pools, existing).err();
-                let applied = || refused(&manifest["spec"], &self.fixed_of_pools, &existing["spec"]);
+                let dry = composed.apply_remote(&self.fixed_of_pools, existing).err();
+                let applied = || find_refusal(&manifest["spec"], &self.fixed_of_pools, &existing["spec"]);
                 let applied = || Some(format!("update failed: cannot apply object: {}", applied()?));
                 Some((existing, dry.or_else(|| applied().filter(|_| full))?))
             });
             let object = &mut composed.object;
             if !self.reachable {
-                synced(
+                set_synced(
                     object,
                     Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
                 );
             } else if let Some((existing, words)) = refusal {
                 object["status"]["atProvider"]["manifest"] = existing.clone();
-                synced(object, Some(&words));
+                set_synced(object, Some(&words));
             } else if deleting && self.nodes_stay {
-                synced(object, None);
+                set_synced(object, None);
             } else if deleting {
                 if policies != json!(["Observe"]) {
                     self.node_pools.remove(&remote);
                 }
                 continue;
             } else if dangling {
-                synced(object, Some("cannot resolve resource references: cannot get referenced resource"));
+                set_synced(
+                    object,
+                    Some("cannot resolve resource references: cannot get referenced resource"),
+                );
             } else {
                 object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
                 if full {
@@ -198,10 +202,13 @@ impl World {
                 }
                 if let Some(existing) = self.node_pools.get(&remote) {
                     object["status"]["atProvider"]["manifest"] = existing.clone();
-                    synced(object, None);
+                    set_synced(object, None);
                 } else {
                     let is_missing = policies == json!(["Observe"]);
-                    synced(object, is_missing.then_some("observe failed: external resource does not exist"));
+                    set_synced(
+                        object,
+                        is_missing.then_some("observe failed: external resource does not exist"),
+                    );
                 }
             }
             self.objects.insert(name, composed);
@@ -210,7 +217,7 @@ impl World {
 }
 
 /// The version of an image of the catalogue's.
-fn version(image: &Value) -> String {
+fn release_version(image: &Value) -> String {
     let tag = image.as_str().and_then(|image| image.rsplit(':').next());
     tag.unwrap().replace("-x86_64", "")
 }

@@ -48,24 +48,24 @@ pub fn print_line(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-pub fn request(json: &Value) -> RunFunctionRequest {
+pub fn request_from_json(json: &Value) -> RunFunctionRequest {
     RunFunctionRequest {
         meta: Some(RequestMeta {
             tag: json["meta"]["tag"].as_str().unwrap_or_default().to_owned(),
             capabilities: vec![],
         }),
-        observed: Some(state(&objects(&json["observed"]))),
-        desired: Some(state(&json["desired"])),
-        input: json.get("input").map(structure),
-        context: json.get("context").map(structure),
-        extra_resources: resources(&json["extraResources"]),
-        required_resources: resources(&json["requiredResources"]),
+        observed: Some(decode_state(&observed_objects(&json["observed"]))),
+        desired: Some(decode_state(&json["desired"])),
+        input: json.get("input").map(encode_struct),
+        context: json.get("context").map(encode_struct),
+        extra_resources: decode_resources(&json["extraResources"]),
+        required_resources: decode_resources(&json["requiredResources"]),
         ..RunFunctionRequest::default()
     }
 }
 
 /// The places of everything that is in a value, as JSON pointers: what is inside something comes before that.
-pub fn places(value: &Value) -> Vec<String> {
+pub fn list_pointers(value: &Value) -> Vec<String> {
     let mut all = Vec::new();
     note_places(value, "", &mut all);
     all
@@ -92,12 +92,12 @@ fn note_places(value: &Value, at: &str, all: &mut Vec<String>) {
     }
 }
 
-pub fn structure(value: &Value) -> Bytes {
+pub fn encode_struct(value: &Value) -> Bytes {
     wire::json_to_struct(value).unwrap()
 }
 
 /// An object without a kind is an Object of provider-kubernetes.
-fn objects(observed: &Value) -> Value {
+fn observed_objects(observed: &Value) -> Value {
     let mut observed = observed.clone();
     for (_, entry) in observed["resources"].as_object_mut().into_iter().flatten() {
         let resource = &mut entry["resource"];
@@ -109,40 +109,40 @@ fn objects(observed: &Value) -> Value {
     observed
 }
 
-fn state(json: &Value) -> State {
+fn decode_state(json: &Value) -> State {
     let entries = json["resources"].as_object().into_iter().flatten();
     State {
-        composite: json.get("composite").map(resource),
-        resources: entries.map(|(k, v)| (k.clone(), resource(v).encode_to_vec().into())).collect(),
+        composite: json.get("composite").map(decode_resource),
+        resources: entries.map(|(k, v)| (k.clone(), decode_resource(v).encode_to_vec().into())).collect(),
     }
 }
 
-fn resource(json: &Value) -> Resource {
+fn decode_resource(json: &Value) -> Resource {
     let details = json["connectionDetails"].as_object().into_iter().flatten();
     Resource {
-        resource: structure(&json["resource"]),
+        resource: encode_struct(&json["resource"]),
         connection_details: details
             .map(|(k, v)| ConnectionDetailsEntry {
                 key: k.clone(),
-                value: Some(decode64(v.as_str().unwrap()).into()),
+                value: Some(decode_base64(v.as_str().unwrap()).into()),
             })
             .collect(),
         ready: 0,
     }
 }
 
-fn resources(json: &Value) -> BTreeMap<String, Resources> {
+fn decode_resources(json: &Value) -> BTreeMap<String, Resources> {
     let entries = json.as_object().into_iter().flatten();
     entries
         .map(|(name, list)| {
-            let items = list["items"].as_array().into_iter().flatten().map(resource).collect();
+            let items = list["items"].as_array().into_iter().flatten().map(decode_resource).collect();
             (name.clone(), Resources { items })
         })
         .collect()
 }
 
 /// The response as JSON. Values of connection details as text.
-pub fn response(response: &RunFunctionResponse) -> Value {
+pub fn response_to_json(response: &RunFunctionResponse) -> Value {
     let target = |t: Option<i32>| t.map(|t| Target::try_from(t).unwrap().as_str_name());
     let desired = response.desired.clone().unwrap_or_default();
     let resources: Map<String, Value> = desired
@@ -184,7 +184,7 @@ fn resource_json(resource: &Resource) -> Value {
     })
 }
 
-pub fn decode64(text: &str) -> Vec<u8> {
+pub fn decode_base64(text: &str) -> Vec<u8> {
     let value = |b: u8| match b {
         b'A'..=b'Z' => b - b'A',
         b'a'..=b'z' => b - b'a' + 26,
@@ -200,7 +200,7 @@ pub fn decode64(text: &str) -> Vec<u8> {
     digits.chunks(4).flat_map(group).collect()
 }
 
-pub fn encode64(bytes: &[u8]) -> String {
+pub fn encode_base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let group = |chunk: &[u8]| {
         let bits = chunk.iter().fold(0u32, |acc, b| acc << 8 | u32::from(*b)) << (8 * (3 - chunk.len()));

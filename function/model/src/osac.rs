@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{hive::condition, hypershift::hub_for, world::NAME, world::World};
+use super::{hive::remote_condition, hypershift::hub_for, world::NAME, world::World};
 
 const ENTRIES: &str = r#"
 metadata: { name: order-tuned }
@@ -51,28 +51,28 @@ data:
 "#;
 
 /// The catalogue, with entries for orders that may change and that may not.
-pub fn catalogue() -> Vec<Value> {
+pub fn osac_catalogue() -> Vec<Value> {
     let more: Vec<Value> = serde_saphyr::from_multiple(ENTRIES).unwrap();
-    super::templates::catalogue().into_iter().chain(more).collect()
+    super::templates::template_catalogue().into_iter().chain(more).collect()
 }
 
 /// The namespace that OSAC makes for the HostedCluster.
 pub const BEHIND: &str = "clusters-demo-x7k2p";
 
 /// The ProviderConfig of a hub that makes clusters with OSAC.
-pub fn hub(name: &str) -> Value {
+pub fn build_hub(name: &str) -> Value {
     hub_for("osac", name)
 }
 
 /// The machines of a node set, as `status.workers` has them.
-pub fn workers(set: &Value, phase: &str) -> Vec<Value> {
+pub fn worker_nodes(set: &Value, phase: &str) -> Vec<Value> {
     let name = set["nodeSet"].as_str().unwrap();
     let of = |at| json!({ "name": format!("{name}-{at}"), "nodeSet": name, "kind": "BareMetalInstance", "phase": phase });
     (0..set["numberOfNodes"].as_i64().unwrap()).map(of).collect()
 }
 
 /// Changes that its definition refuses, and fields that it drops silently.
-pub fn admits(before: &Value, after: &Value) {
+pub fn assert_valid_change(before: &Value, after: &Value) {
     if before["templateID"].is_null() {
         return;
     }
@@ -93,18 +93,26 @@ pub fn admits(before: &Value, after: &Value) {
 
 impl World {
     /// A claim for a cluster of OSAC's, and a hub that makes them.
-    pub fn order() -> Self {
-        Self { hubs: Some(vec![hub("hub-1")]), templates: catalogue(), ..Self::templated("order-tuned") }
+    pub fn osac_claim() -> Self {
+        Self {
+            hubs: Some(vec![build_hub("hub-1")]),
+            templates: osac_catalogue(),
+            ..Self::with_template("order-tuned")
+        }
     }
 
     /// The same of an OSAC since September 2026.
     pub fn order_of_sets() -> Self {
-        Self { hubs: Some(vec![hub("hub-1")]), templates: catalogue(), ..Self::templated("order-sets") }
+        Self {
+            hubs: Some(vec![build_hub("hub-1")]),
+            templates: osac_catalogue(),
+            ..Self::with_template("order-sets")
+        }
     }
 
     /// Ready, credentials and all.
     pub fn order_ready() -> Self {
-        Self::order().made_ready()
+        Self::osac_claim().made_ready()
     }
 
     /// Ready, credentials and all.
@@ -116,21 +124,22 @@ impl World {
         let mut world = self;
         world.settle();
         world.osac_makes();
-        world.publishes();
+        world.publish_credentials();
         world.settle();
         assert_eq!(world.phase(), "Ready", "{:#?}", world.conditions);
         world
     }
 
     /// Version of the spec, from the order as it is.
-    fn config(&self) -> Value {
+    fn backend_config(&self) -> Value {
         self.remote.as_ref().map(|remote| json!(remote["spec"].to_string())).unwrap_or_default()
     }
 
     /// OSAC has looked at it, and counts it as taken.
     pub fn report_osac(&mut self, phase: &str, conditions: &[&str]) {
-        let reported: Vec<Value> = conditions.iter().map(|t| condition(self, t, "True", "Done")).collect();
-        let config = self.config();
+        let reported: Vec<Value> =
+            conditions.iter().map(|t| remote_condition(self, t, "True", "Done")).collect();
+        let config = self.backend_config();
         let Some(remote) = &mut self.remote else { return };
         let uid = remote["metadata"]["uid"].as_str().unwrap();
         if uid.starts_with("remote-") {
@@ -146,7 +155,7 @@ impl World {
 
     /// A job for the spec as it is: one of this id changes its state, or a new one begins.
     pub fn osac_job(&mut self, id: &str, type_: &str, state: &str, message: &str) {
-        let (config, now) = (self.config(), self.now);
+        let (config, now) = (self.backend_config(), self.now);
         let Some(remote) = self.remote.as_mut().filter(|r| r["status"].is_object()) else { return };
         let mut jobs = remote["status"]["provisioningJobs"].as_array().cloned().unwrap_or_default();
         jobs.retain(|job| job["jobID"] != id);
@@ -180,15 +189,16 @@ impl World {
         let all = ["Accepted", "NamespaceCreated", "ControlPlaneCreated", "ControlPlaneAvailable"];
         self.report_osac("Ready", &all);
         self.report_osac("Ready", &["ClusterAvailable"]);
-        let count = self.config().to_string().len();
+        let count = self.backend_config().to_string().len();
         self.osac_job(&format!("job-{count}"), "provision", "Succeeded", "");
         self.osac_serves();
     }
 
     /// The underlying objects match the order.
     pub fn osac_serves(&mut self) {
-        let yes = ["Available", "InfrastructureReady"].map(|t| condition(self, t, "True", "AsExpected"));
-        let ready = condition(self, "Ready", "True", "AsExpected");
+        let yes =
+            ["Available", "InfrastructureReady"].map(|t| remote_condition(self, t, "True", "AsExpected"));
+        let ready = remote_condition(self, "Ready", "True", "AsExpected");
         let Some(remote) = self.remote.as_ref().filter(|r| !r["status"]["clusterReference"].is_null()) else {
             return;
         };
@@ -207,7 +217,7 @@ impl World {
         });
         self.node_pools = [(NAME.to_owned(), hosted)].into();
         let sets = requests.iter().filter(|request| request["nodeSet"].is_string());
-        let workers: Vec<Value> = sets.flat_map(|set| workers(set, "Ready")).collect();
+        let workers: Vec<Value> = sets.flat_map(|set| worker_nodes(set, "Ready")).collect();
         if let Some(remote) = self.remote.as_mut().filter(|_| !workers.is_empty()) {
             remote["status"]["workers"] = workers.into();
         }
@@ -226,8 +236,8 @@ impl World {
     }
 
     /// A condition of the HostedCluster behind the order.
-    pub fn behind(&mut self, type_: &str, status: &str, message: &str) {
-        let mut reported = condition(self, type_, status, "X");
+    pub fn set_hosted_condition(&mut self, type_: &str, status: &str, message: &str) {
+        let mut reported = remote_condition(self, type_, status, "X");
         reported["message"] = json!(message);
         let Some(hosted) = self.node_pools.get_mut(NAME) else { return };
         let all = hosted["status"]["conditions"].as_array_mut().unwrap();

@@ -39,7 +39,7 @@ pub struct PoolWorld {
 }
 
 /// A pool as Git has it.
-pub fn spec() -> Value {
+pub fn pool_spec() -> Value {
     json!({
         "namespace": "cluster-pools", "providerConfig": "hive-1", "size": 3, "runningCount": 1, "maxSize": 10,
         "baseDomain": "ci.example.com", "imageSetRef": { "name": "ocp-4.20" },
@@ -52,7 +52,7 @@ impl PoolWorld {
     pub fn with(changes: &Value) -> Self {
         let mut world = Self {
             now: "2026-11-23T10:00:00Z".parse().unwrap(),
-            spec: spec(),
+            spec: pool_spec(),
             created: "2026-11-23T09:00:00Z",
             peers: vec![],
             status: json!({}),
@@ -87,7 +87,7 @@ impl PoolWorld {
         let resources: serde_json::Map<_, _> =
             observed.map(|(name, o)| (name.clone(), json!({ "resource": o }))).collect();
         let peers: Vec<_> = self.peers.iter().map(|peer| json!({ "resource": peer })).collect();
-        super::request(&json!({
+        super::request_from_json(&json!({
             "meta": { "tag": "t" },
             "observed": {
                 "composite": { "resource": {
@@ -116,7 +116,7 @@ impl PoolWorld {
         let desired = response.desired.clone().unwrap();
         self.status = wire::to_value(&desired.composite.unwrap().resource).unwrap()["status"].clone();
         // An omitted condition keeps its value.
-        self.conditions.extend(response.conditions.iter().map(|c| (c.r#type.clone(), shown(c))));
+        self.conditions.extend(response.conditions.iter().map(|c| (c.r#type.clone(), condition_to_json(c))));
         let wanted: BTreeMap<String, Value> = desired
             .resources
             .iter()
@@ -164,7 +164,7 @@ impl PoolWorld {
     pub fn settle(&mut self) {
         for _ in 0..8 {
             self.pass_with_conflict();
-            self.apply();
+            self.apply_objects();
         }
         let before = self.events.len();
         self.pass();
@@ -188,13 +188,13 @@ impl PoolWorld {
     }
 
     /// Somebody deleted the ClusterPool, and Hive has let go of it.
-    pub fn vanishes(&mut self) {
+    pub fn remove_remote(&mut self) {
         self.gone = true;
         self.owners.clear();
     }
 
     /// Hive says how many clusters there are.
-    pub fn counts(&mut self, size: i64, standby: i64, ready: i64) {
+    pub fn report_counts(&mut self, size: i64, standby: i64, ready: i64) {
         self.on_the_hub(&json!({ "status": { "size": size, "standby": standby, "ready": ready } }));
     }
 
@@ -208,7 +208,7 @@ impl PoolWorld {
     }
 
     /// The hub-side provider's annotation.
-    pub fn reports(&mut self, report: &Value) {
+    pub fn report_provider(&mut self, report: &Value) {
         self.on_the_hub(&json!({ "metadata": { "annotations": { ours::POOL_STATUS: report.to_string() } } }));
     }
 
@@ -245,7 +245,7 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
-fn shown(condition: &function_testplatform::proto::Condition) -> Value {
+fn condition_to_json(condition: &function_testplatform::proto::Condition) -> Value {
     let status = match condition.status() {
         Status::ConditionTrue => "True",
         Status::ConditionFalse => "False",

@@ -6,7 +6,7 @@ use testplatform_apis::{cloud, names::ours, prerequisites};
 
 use super::{
     bundles::UNREACHABLE,
-    world::{Composed, World, synced},
+    world::{Composed, World, set_synced},
 };
 
 /// Composition resource names, each with the annotation that answers and the answer for which a cluster is asked for.
@@ -14,7 +14,7 @@ pub const AHEAD: [(&str, &str, &str); 2] =
     [("cloud-credential", cloud::REPORT, "Valid"), ("prerequisites", prerequisites::REPORT, "Applied")];
 
 /// A bundle for the hub as an entry has it: one ConfigMap beside the cluster's object.
-pub fn ahead(name: &str, more: &Value) -> Value {
+pub fn prerequisite_bundle(name: &str, more: &Value) -> Value {
     let object = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("{{name}}-{name}") },
         "data": { "of": "{namespace}/{name} of {tenant}" },
@@ -26,12 +26,13 @@ pub fn ahead(name: &str, more: &Value) -> Value {
 
 impl World {
     /// A claim for a cluster of Cluster API's with prerequisites, and a credential of the cloud of its own.
-    pub fn prepared() -> Self {
-        let mut world = Self::topology();
+    pub fn with_prerequisites() -> Self {
+        let mut world = Self::cluster_api_claim();
         let proxied = json!({ "when": { "parameter": "cni", "equals": "cilium" } });
-        let entry = world.entry("topology");
-        entry["prerequisites"] = json!([ahead("trust", &json!({})), ahead("proxy", &proxied)]);
-        entry["preCreate"] = json!([ahead("reserve", &json!({ "timeout": "5m" }))]);
+        let entry = world.catalogue_entry("topology");
+        entry["prerequisites"] =
+            json!([prerequisite_bundle("trust", &json!({})), prerequisite_bundle("proxy", &proxied)]);
+        entry["preCreate"] = json!([prerequisite_bundle("reserve", &json!({ "timeout": "5m" }))]);
         entry["backendRef"]["cloudCredential"] =
             json!({ "cloud": "acme", "variable": "identity", "roles": ["member"], "lifetime": "720h" });
         world
@@ -121,7 +122,7 @@ impl World {
         let object = &mut request_object.object;
         assert_eq!(object["spec"]["managementPolicies"], json!(["*"]), "what may not delete leaves it there");
         if !self.reachable {
-            synced(object, Some(UNREACHABLE));
+            set_synced(object, Some(UNREACHABLE));
             return true;
         }
         let manifest = object["spec"]["forProvider"]["manifest"].clone();
@@ -153,7 +154,7 @@ impl World {
             observed["metadata"].as_object_mut().unwrap().remove("annotations");
         }
         object["status"]["atProvider"]["manifest"] = observed;
-        synced(object, None);
+        set_synced(object, None);
         true
     }
 }

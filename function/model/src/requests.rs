@@ -27,10 +27,10 @@ pub struct Case {
 
 impl Case {
     /// As we read it.
-    pub fn message(&self) -> RunFunctionRequest {
+    pub fn to_request(&self) -> RunFunctionRequest {
         match self.form.as_str() {
-            Some(text) => RunFunctionRequest::decode(&super::decode64(text)[..]).unwrap(),
-            None => super::request(&self.form),
+            Some(text) => RunFunctionRequest::decode(&super::decode_base64(text)[..]).unwrap(),
+            None => super::request_from_json(&self.form),
         }
     }
 }
@@ -38,30 +38,32 @@ impl Case {
 /// Our own, the examples, and the recorded ones; another source is one more line here. Times are moved so that
 /// they were made `now`: else a server with a real clock would find each deadline passed.
 pub fn all_requests(now: Timestamp) -> Vec<Case> {
-    let own = files(&directory(), |path| path.extension().is_some_and(|e| e == "json").then(|| path.into()));
-    let recorded = files(&upstream().join("parity"), |path| Some(path.join("request.json")));
-    let examples = super::examples::requests(now)
+    let own = list_files(&examples_directory(), |path| {
+        path.extension().is_some_and(|e| e == "json").then(|| path.into())
+    });
+    let recorded = list_files(&upstream().join("parity"), |path| Some(path.join("request.json")));
+    let examples = super::examples::load_examples(now)
         .into_iter()
-        .map(|(name, request)| (name, super::encode64(&request.encode_to_vec()).into()));
+        .map(|(name, request)| (name, super::encode_base64(&request.encode_to_vec()).into()));
     own.into_iter()
         .chain(recorded)
-        .map(|(name, path)| (name, read(&path, now)))
+        .map(|(name, path)| (name, read_document(&path, now)))
         .chain(examples.map(|(name, form)| (format!("examples/{name}"), form)))
         .map(|(name, form)| Case { name, form })
         .collect()
 }
 
 /// One of `requests/`, made `now`.
-pub fn own(name: &str, now: Timestamp) -> Value {
-    read(&directory().join(name).with_extension("json"), now)
+pub fn read_example(name: &str, now: Timestamp) -> Value {
+    read_document(&examples_directory().join(name).with_extension("json"), now)
 }
 
-fn directory() -> PathBuf {
+fn examples_directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/requests")
 }
 
 /// Result of `pick` for each entry of a directory, sorted by name.
-fn files(dir: &Path, pick: impl Fn(&Path) -> Option<PathBuf>) -> Vec<(String, PathBuf)> {
+fn list_files(dir: &Path, pick: impl Fn(&Path) -> Option<PathBuf>) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
     let name = |path: &Path| path.file_stem().unwrap().to_string_lossy().into_owned();
     let mut found: Vec<_> = entries
@@ -72,7 +74,7 @@ fn files(dir: &Path, pick: impl Fn(&Path) -> Option<PathBuf>) -> Vec<(String, Pa
     found
 }
 
-fn read(path: &Path, now: Timestamp) -> Value {
+fn read_document(path: &Path, now: Timestamp) -> Value {
     let text = fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut json = serde_json::from_slice(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let made: Timestamp = MADE.parse().unwrap();

@@ -128,12 +128,12 @@ data:
 "#;
 
 /// An entry of each backend, and some that cannot be used.
-pub fn catalogue() -> Vec<Value> {
+pub fn template_catalogue() -> Vec<Value> {
     serde_saphyr::from_multiple(CATALOGUE).unwrap()
 }
 
 /// Another composite, older than that of the world, with a cluster by template or without one yet.
-pub fn peer(name: &str, tenant: &str, status: &Value) -> Value {
+pub fn build_peer(name: &str, tenant: &str, status: &Value) -> Value {
     json!({
         "apiVersion": "ci.openshift.org/v1alpha1", "kind": "XTestPlatformCluster",
         "metadata": { "name": name, "uid": name, "creationTimestamp": "2026-11-21T09:00:00Z" },
@@ -143,24 +143,24 @@ pub fn peer(name: &str, tenant: &str, status: &Value) -> Value {
 }
 
 /// The status of a composite with a cluster that costs so much.
-pub fn holding(cost: i64) -> Value {
+pub fn holding_status(cost: i64) -> Value {
     json!({ "phase": "Ready", "hub": { "name": "hub-1" }, "template": { "name": "hosted", "cost": cost } })
 }
 
 impl World {
     /// A claim for a cluster by template.
-    pub fn templated(template: &str) -> Self {
-        Self { spec: json!({ "template": template }), templates: catalogue(), ..Self::default() }
+    pub fn with_template(template: &str) -> Self {
+        Self { spec: json!({ "template": template }), templates: template_catalogue(), ..Self::default() }
     }
 
     /// A field of the catalogue's entry.
-    pub fn entry(&mut self, name: &str) -> &mut Value {
+    pub fn catalogue_entry(&mut self, name: &str) -> &mut Value {
         let found = self.templates.iter_mut().find(|e| e["metadata"]["name"] == name);
         &mut found.unwrap()["data"]
     }
 
     /// The message of `RequestAccepted`.
-    pub fn refusal(&self) -> &str {
+    pub fn refusal_message(&self) -> &str {
         self.conditions["RequestAccepted"]["message"].as_str().unwrap()
     }
 }

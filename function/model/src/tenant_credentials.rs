@@ -5,7 +5,7 @@ use testplatform_apis::names::ours;
 
 use super::{
     templates,
-    world::{World, finalize, synced},
+    world::{World, add_finalizer, set_synced},
 };
 
 /// Composition resource names beside a ClusterClaim, in the order in which they are made.
@@ -16,7 +16,7 @@ pub const OF_TEMPLATE: [&str; 4] = ["byoc-namespace", "byoc-access", "byoc-provi
 const EACH: [&str; 5] = ["byoc-namespace", "byoc-access", "byoc-provider", "byoc-request", "byoc-pool"];
 
 /// Tenant credentials of the claim.
-pub fn byoc() -> Value {
+pub fn byoc_spec() -> Value {
     json!({
         "platform": { "aws": { "region": "us-east-1" } }, "baseDomain": "ci.tenant.example",
         "credentialsSecretRef": { "name": "my-aws" }, "pullSecretRef": { "name": "my-pull" },
@@ -24,7 +24,7 @@ pub fn byoc() -> Value {
 }
 
 /// An entry of the catalogue after which pools are made.
-pub fn offer(name: &str) -> Value {
+pub fn build_offer(name: &str) -> Value {
     json!({
         "name": name, "namespace": "offers", "hub": "hive-a", "allowedTenants": ["tenant-a"], "maxLifetime": "6h",
         "labels": { "product": "ocp", "version": "4.20", "architecture": "amd64", "cloud": "aws" },
@@ -37,9 +37,9 @@ pub fn offer(name: &str) -> Value {
 
 /// The catalogue of templates, of which that for HyperShift takes them.
 pub fn catalogue_that_takes() -> Vec<Value> {
-    let mut world = World { templates: templates::catalogue(), ..World::default() };
+    let mut world = World { templates: templates::template_catalogue(), ..World::default() };
     let account = |name: &str| json!({ "name": name, "namespace": "testplatform" });
-    let hosted = world.entry("hosted");
+    let hosted = world.catalogue_entry("hosted");
     hosted["bringYourOwn"] =
         json!({ "sshKey": true, "carrier": account("carrier"), "provider": account("provider") });
     // It leads to where the claim's own goes.
@@ -49,23 +49,23 @@ pub fn catalogue_that_takes() -> Vec<Value> {
 
 impl World {
     /// A claim that brings its own credentials.
-    pub fn brought() -> Self {
-        let mut world = Self::hive();
-        world.spec["byoc"] = byoc();
-        world.catalogue.as_mut().unwrap()["pools"].as_array_mut().unwrap().push(offer("own-420"));
+    pub fn with_byoc() -> Self {
+        let mut world = Self::hive_claim();
+        world.spec["byoc"] = byoc_spec();
+        world.catalogue.as_mut().unwrap()["pools"].as_array_mut().unwrap().push(build_offer("own-420"));
         world
     }
 
     /// The same, once the carrier may do its work.
-    pub fn awaited() -> Self {
-        let mut world = Self::brought();
+    pub fn byoc_pending() -> Self {
+        let mut world = Self::with_byoc();
         world.settle();
         world
     }
 
     /// A claim for a cluster of HyperShift's that brings its own pull secret and SSH key.
     pub fn brought_by_template() -> Self {
-        let mut world = Self::hosted();
+        let mut world = Self::hypershift_claim();
         world.spec["byoc"] =
             json!({ "pullSecretRef": { "name": "my-pull" }, "sshKeySecretRef": { "name": "my-key" } });
         world.templates = catalogue_that_takes();
@@ -79,12 +79,12 @@ impl World {
     }
 
     /// Whether the hub has a part.
-    pub fn has(&self, part: &str) -> bool {
+    pub fn has_part(&self, part: &str) -> bool {
         self.brought.contains_key(part)
     }
 
     /// The copying controller answers: whether it has copied everything, and the state of each Secret. A finished copy stays finished.
-    pub fn answers(&mut self, carried: bool, credentials: &str, pull: &str) {
+    pub fn report_copies(&mut self, carried: bool, credentials: &str, pull: &str) {
         // Beside a template: the pull secret, and the SSH key.
         let secrets = if self.spec["template"].is_null() {
             json!({ "credentialsSecretRef": credentials, "pullSecretRef": pull })
@@ -115,7 +115,7 @@ impl World {
                 }
                 false
             } else if !self.reachable {
-                synced(
+                set_synced(
                     object,
                     Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
                 );
@@ -127,7 +127,7 @@ impl World {
                 };
                 let is_in_use = depends("byoc-pool") || depends("cluster");
                 if !is_in_use {
-                    assert!(!self.has("byoc-pool"), "the Secrets went before the pool");
+                    assert!(!self.has_part("byoc-pool"), "the Secrets went before the pool");
                     let inside = |r: &Value| {
                         r["metadata"]["namespace"]
                             == part.object["spec"]["forProvider"]["manifest"]["metadata"]["name"]
@@ -142,11 +142,11 @@ impl World {
             } else {
                 // Hive keeps a pool until its last cluster is destroyed, whether somebody has that or not.
                 let claimed = self.remote.as_ref().is_some_and(|r| r["spec"]["namespace"].is_string());
-                let is_in_use = self.has(name) && (claimed || self.installs);
+                let is_in_use = self.has_part(name) && (claimed || self.installs);
                 if let Some(pool) = self.brought.get_mut(name).filter(|_| is_in_use) {
                     pool["metadata"]["deletionTimestamp"] = json!(now);
                     object["status"]["atProvider"]["manifest"] = pool.clone();
-                    synced(object, None);
+                    set_synced(object, None);
                 } else {
                     self.brought.remove(name);
                 }
@@ -156,12 +156,12 @@ impl World {
                 self.objects.insert(name.into(), part);
             }
         }
-        assert!(self.brought.is_empty() || self.has("byoc-namespace"), "something is in no namespace");
+        assert!(self.brought.is_empty() || self.has_part("byoc-namespace"), "something is in no namespace");
     }
 
     fn reconcile_part(&mut self, name: &str, object: &mut Value) {
         if !self.reachable {
-            return synced(
+            return set_synced(
                 object,
                 Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
             );
@@ -171,11 +171,11 @@ impl World {
             if let Some(observed) = self.brought.get(name) {
                 object["status"]["atProvider"]["manifest"] = observed.clone();
             }
-            finalize(object);
-            return synced(object, None);
+            add_finalizer(object);
+            return set_synced(object, None);
         }
         assert!(
-            name == "byoc-namespace" || self.has("byoc-namespace"),
+            name == "byoc-namespace" || self.has_part("byoc-namespace"),
             "{name} is asked for in no namespace"
         );
         // Where somebody deleted the namespace, provider-kubernetes makes all of it anew in any order; a pool of size 0 waits for its Secrets.
@@ -194,6 +194,6 @@ impl World {
         remote["metadata"]["uid"] = json!(format!("uid-{name}"));
         object["status"]["atProvider"]["manifest"] = remote.clone();
         self.brought.insert(name.to_owned(), remote);
-        synced(object, None);
+        set_synced(object, None);
     }
 }

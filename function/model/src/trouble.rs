@@ -60,7 +60,7 @@ impl Trouble {
     ];
 
     /// Any of them; as often as all others together, time goes by.
-    pub fn any() -> impl Strategy<Value = Self> {
+    pub fn any_trouble() -> impl Strategy<Value = Self> {
         prop_oneof![2 => prop::sample::select(&Self::EACH[..]), 1 => (1i64..90).prop_map(Self::Minutes)]
     }
 
@@ -126,12 +126,12 @@ impl Trouble {
                 }
             }
             // Before it was pinned nothing remembers what an Object without its finalizer leaves behind.
-            Self::WriterLost if world.pinned() => drop(world.objects.remove(writer)),
+            Self::WriterLost if world.is_pinned() => drop(world.objects.remove(writer)),
             Self::SecretsLost | Self::WriterLost => {}
-            Self::FatalPass => world.fatal(),
+            Self::FatalPass => world.fail_pass(),
             Self::BreaksOff => world.breaks_off(writer),
             Self::AppliesNothing => world.applies_nothing(),
-            Self::Minutes(minutes) => world.later(SignedDuration::from_mins(minutes)),
+            Self::Minutes(minutes) => world.advance_time(SignedDuration::from_mins(minutes)),
         }
     }
 }

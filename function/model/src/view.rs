@@ -12,32 +12,35 @@ use prost::{Message as _, bytes::Bytes};
 use serde_json::{Map, Value, json};
 
 /// The whole response. A connection detail without a value is null.
-pub fn view(response: &RunFunctionResponse) -> Value {
+pub fn render_response(response: &RunFunctionResponse) -> Value {
     let meta = response.meta.as_ref().map(|meta| {
-        object([("tag", text(&meta.tag)), ("ttl", meta.ttl.as_ref().map(|ttl| duration(ttl).into()))])
+        build_object([
+            ("tag", optional_text(&meta.tag)),
+            ("ttl", meta.ttl.as_ref().map(|ttl| duration(ttl).into())),
+        ])
     });
-    object([
+    build_object([
         ("meta", meta),
         ("desired", response.desired.as_ref().map(state)),
-        ("results", list(&response.results, event)),
+        ("results", optional_list(&response.results, event)),
         ("context", response.context.as_ref().map(structure)),
         ("requirements", response.requirements.as_ref().map(requirements)),
-        ("conditions", list(&response.conditions, condition)),
+        ("conditions", optional_list(&response.conditions, condition)),
         ("output", response.output.as_ref().map(structure)),
     ])
 }
 
 /// Output of another decoder, with numbers compared by value: `2` is `2.0`.
-pub fn normal(value: Value) -> Value {
+pub fn normalize_json(value: Value) -> Value {
     match value {
         Value::Number(number) => json!(number.as_f64().unwrap()),
-        Value::Array(items) => items.into_iter().map(normal).collect(),
-        Value::Object(map) => map.into_iter().map(|(key, value)| (key, normal(value))).collect(),
+        Value::Array(items) => items.into_iter().map(normalize_json).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, normalize_json(value))).collect(),
         other => other,
     }
 }
 
-fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
+fn build_object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
     fields
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value?)))
@@ -46,15 +49,15 @@ fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
 }
 
 /// A field without presence is there when it is not the default.
-fn text(text: &str) -> Option<Value> {
+fn optional_text(text: &str) -> Option<Value> {
     (!text.is_empty()).then(|| text.into())
 }
 
-fn number(number: i32) -> Option<Value> {
+fn optional_number(number: i32) -> Option<Value> {
     (number != 0).then(|| number.into())
 }
 
-fn list<T>(items: &[T], each: fn(&T) -> Value) -> Option<Value> {
+fn optional_list<T>(items: &[T], each: fn(&T) -> Value) -> Option<Value> {
     (!items.is_empty()).then(|| items.iter().map(each).collect())
 }
 
@@ -71,37 +74,38 @@ fn state(state: &State) -> Value {
     let entries = state.resources.iter();
     let resources: Map<String, Value> =
         entries.map(|(name, b)| (name.clone(), resource(&Resource::decode(b.clone()).unwrap()))).collect();
-    object([
+    build_object([
         ("composite", state.composite.as_ref().map(resource)),
         ("resources", (!resources.is_empty()).then(|| resources.into())),
     ])
 }
 
 fn resource(resource: &Resource) -> Value {
-    let value = |value: &Option<Bytes>| value.as_ref().map_or(Value::Null, |v| super::encode64(v).into());
+    let value =
+        |value: &Option<Bytes>| value.as_ref().map_or(Value::Null, |v| super::encode_base64(v).into());
     let details: Map<_, _> =
         resource.connection_details.iter().map(|e| (e.key.clone(), value(&e.value))).collect();
-    object([
+    build_object([
         ("resource", (!resource.resource.is_empty()).then(|| structure(&resource.resource))),
         ("connection_details", (!details.is_empty()).then(|| details.into())),
-        ("ready", number(resource.ready)),
+        ("ready", optional_number(resource.ready)),
     ])
 }
 
 fn event(event: &Event) -> Value {
-    object([
-        ("severity", number(event.severity)),
-        ("message", text(&event.message)),
+    build_object([
+        ("severity", optional_number(event.severity)),
+        ("message", optional_text(&event.message)),
         ("reason", event.reason.clone().map(Value::from)),
         ("target", event.target.map(Value::from)),
     ])
 }
 
 fn condition(condition: &Condition) -> Value {
-    object([
-        ("type", text(&condition.r#type)),
-        ("status", number(condition.status)),
-        ("reason", text(&condition.reason)),
+    build_object([
+        ("type", optional_text(&condition.r#type)),
+        ("status", optional_number(condition.status)),
+        ("reason", optional_text(&condition.reason)),
         ("message", condition.message.clone().map(Value::from)),
         ("target", condition.target.map(Value::from)),
     ])
@@ -113,7 +117,7 @@ fn requirements(requirements: &Requirements) -> Value {
         let entries: Map<_, _> = map.iter().map(|(name, s)| (name.clone(), selector(s))).collect();
         (!entries.is_empty()).then(|| entries.into())
     };
-    object([
+    build_object([
         ("extra_resources", selectors(&requirements.extra_resources)),
         ("resources", selectors(&requirements.resources)),
     ])
@@ -127,9 +131,9 @@ fn selector(selector: &ResourceSelector) -> Value {
         }
         None => (None, None),
     };
-    object([
-        ("api_version", text(&selector.api_version)),
-        ("kind", text(&selector.kind)),
+    build_object([
+        ("api_version", optional_text(&selector.api_version)),
+        ("kind", optional_text(&selector.kind)),
         ("match_name", name),
         ("match_labels", labels),
         ("namespace", selector.namespace.clone().map(Value::from)),

@@ -75,17 +75,17 @@ fn happens<O: Own>() -> impl Strategy<Value = Happens<O>> {
     ];
     let own = O::rare().into_iter().map(H::Own);
     let rare = prop::sample::select(everywhere.into_iter().chain(own).collect::<Vec<_>>());
-    prop_oneof![6 => usual, 2 => rare, 2 => Trouble::any().prop_map(H::Trouble)]
+    prop_oneof![6 => usual, 2 => rare, 2 => Trouble::any_trouble().prop_map(H::Trouble)]
 }
 
 impl<O: Own> Happens<O> {
     fn happen(self, world: &mut World) {
         match self {
             Self::Pass => drop(world.pass()),
-            Self::Provider => world.provider(),
-            Self::NotReported => world.reports(&json!({})),
-            Self::Released => world.released(),
-            Self::Vanished => world.vanishes(),
+            Self::Provider => world.reconcile_objects(),
+            Self::NotReported => world.report_status(&json!({})),
+            Self::Released => world.is_released(),
+            Self::Vanished => world.remove_remote(),
             Self::Deleted => world.deleted_by_others(),
             Self::Nonsense => {
                 if let Some(remote) = &mut world.remote {
@@ -113,7 +113,7 @@ impl<O: Own> Happens<O> {
 /// Takes walks of a claim for a cluster by template. Every pass checks: never two clusters that were taken up, never more than two made,
 /// the writer never moves to another hub or name, and every change is one that the backend takes. `ends` looks at how each ends.
 pub fn walk_by_template<O: Own>(seed: u64, ends: impl Fn(&mut World) -> Result<(), TestCaseError>) {
-    walk(seed, happens::<O>(), |taken| {
+    run_walk(seed, happens::<O>(), |taken| {
         let mut world = O::world();
         for what in taken {
             what.happen(&mut world);
@@ -127,7 +127,7 @@ pub fn walk_by_template_in_namespace<O: Own>(
     seed: u64,
     ends: impl Fn(&mut World) -> Result<(), TestCaseError>,
 ) {
-    walk(seed, happens::<O>(), |taken| {
+    run_walk(seed, happens::<O>(), |taken| {
         let mut world = O::world().in_namespace();
         for what in taken {
             what.happen(&mut world);
@@ -148,13 +148,13 @@ fn walks() -> u32 {
 
 /// Number of cases of another property test: a fifth of those of the whole tier in the quick tier.
 #[must_use]
-pub fn bounded(whole: u32) -> u32 {
+pub fn bounded_cases(whole: u32) -> u32 {
     if walks() < FULL { whole.div_ceil(5) } else { whole }
 }
 
 /// Takes as many walks as the tier has, or `TESTPLATFORM_WALKS`, of 1 to 39 things that happen. They are the same in every run; other seeds have
 /// others, side by side.
-pub fn walk<H: Clone + Debug>(
+pub fn run_walk<H: Clone + Debug>(
     seed: u64,
     happens: impl Strategy<Value = H>,
     taken: impl Fn(Vec<H>) -> Result<(), TestCaseError>,
@@ -170,7 +170,7 @@ pub fn walk<H: Clone + Debug>(
 }
 
 /// The world comes to rest, and an end that is asked for is reached.
-pub fn ends(world: &mut World) -> Result<(), TestCaseError> {
+pub fn assert_ends(world: &mut World) -> Result<(), TestCaseError> {
     world.reachable = true;
     world.settle();
     world.spec["tearDownCluster"] = json!(true);
@@ -187,17 +187,17 @@ pub fn ends(world: &mut World) -> Result<(), TestCaseError> {
 impl World {
     /// A torn down cluster has ended. Until its first observation nothing can pin it, and provider-kubernetes recreates a vanished object:
     /// so it is observed first.
-    pub fn released(&mut self) {
+    pub fn is_released(&mut self) {
         self.observe_all();
-        if self.pinned() {
+        if self.is_pinned() {
             self.hive_is_done();
         }
     }
 
     /// Somebody takes the remote object away, and it is gone at once.
-    pub fn vanishes(&mut self) {
+    pub fn remove_remote(&mut self) {
         self.observe_all();
-        if self.pinned() && self.reachable {
+        if self.is_pinned() && self.reachable {
             self.remote = None;
         }
     }

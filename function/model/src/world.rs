@@ -12,8 +12,8 @@ use prost::Message as _;
 use serde_json::{Value, json};
 use testplatform_apis::condition::split_completion;
 
-pub(crate) use provider_kubernetes::finalize;
-pub use provider_kubernetes::{refused, synced};
+pub(crate) use provider_kubernetes::add_finalizer;
+pub use provider_kubernetes::{find_refusal, set_synced};
 
 pub const NAME: &str = "demo-x7k2p";
 pub const KUBECONFIG: &str = "apiVersion: v1 # kubeconfig of the cluster, secret";
@@ -217,7 +217,7 @@ impl World {
             }
             last = Some(bytes);
             let before = (self.objects.clone(), self.remote.clone());
-            self.provider();
+            self.reconcile_objects();
             moved = before.0 != self.objects || before.1 != self.remote;
         }
         panic!("does not settle: {:#?}", self.conditions);
@@ -227,7 +227,7 @@ impl World {
     pub fn observe_all(&mut self) {
         for _ in 0..3 {
             self.pass();
-            self.provider();
+            self.reconcile_objects();
         }
         self.pass();
     }
@@ -236,7 +236,7 @@ impl World {
     pub fn ready() -> Self {
         let mut world = Self::default();
         world.settle();
-        world.hub("Provisioning", &[]);
+        world.report_phase("Provisioning", &[]);
         world.settle();
         world.hub_ready();
         world.settle();
@@ -251,14 +251,14 @@ impl World {
     }
 
     /// Whether the writer names the remote object that there is by its uid.
-    pub fn pinned(&self) -> bool {
+    pub fn is_pinned(&self) -> bool {
         let uid = |object: &Value| object["metadata"]["uid"].as_str().map(str::to_owned);
         let writer =
             self.objects.get(self.writer()).and_then(|ec| uid(&ec.object["spec"]["forProvider"]["manifest"]));
         writer.is_some() && writer == self.remote.as_ref().and_then(uid)
     }
 
-    pub fn later(&mut self, by: SignedDuration) {
+    pub fn advance_time(&mut self, by: SignedDuration) {
         self.now += by;
     }
 
@@ -277,11 +277,11 @@ impl World {
         (status.to_owned(), reason.to_owned())
     }
 
-    pub fn word(&self) -> String {
+    pub fn incumbent_phase(&self) -> String {
         self.conditions["_EphemeralClusterPhase"]["message"].as_str().unwrap().to_owned()
     }
 
-    pub fn policies(&self) -> Value {
+    pub fn management_policies(&self) -> Value {
         self.objects[self.writer()].object["spec"]["managementPolicies"].clone()
     }
 }

@@ -17,7 +17,7 @@ fn wishing(credentials: Value) -> World {
     let mut world = World::default();
     world.spec["credentials"] = credentials;
     world.settle();
-    world.hub("Provisioning", &[]);
+    world.report_phase("Provisioning", &[]);
     world.settle();
     world
 }
@@ -38,7 +38,7 @@ fn what_the_provider_does_not_say_to_be_a_service_accounts_is_never_taken_up() {
     let mut world = wishing(json!({ "mode": "ServiceAccount", "clusterRole": "view" }));
     assert_eq!(wish(&world), r#"{"clusterRole":"view","generation":0,"mode":"ServiceAccount"}"#);
     world.hub_ready();
-    world.later(SignedDuration::from_secs(15));
+    world.advance_time(SignedDuration::from_secs(15));
     for mode in ["", "Admin", "serviceaccount"] {
         says(&mut world, mode);
         world.settle();
@@ -66,10 +66,10 @@ fn a_cluster_of_which_nothing_may_be_taken_up_is_not_paid_for_without_end() {
     world.hub_ready();
     says(&mut world, "Admin");
     world.settle();
-    world.later(SignedDuration::from_mins(59));
+    world.advance_time(SignedDuration::from_mins(59));
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
-    world.later(SignedDuration::from_hours(5));
+    world.advance_time(SignedDuration::from_hours(5));
     world.settle();
     assert_eq!(world.phase(), "Failed");
     assert_eq!(world.remote.as_ref().unwrap()["spec"]["tearDownCluster"], true);
@@ -121,7 +121,7 @@ fn only_the_generation_follows_the_claim() {
 /// The remote object has it as well, and status tells of one. Without it the hub would publish the admin's, and those be taken up.
 #[test]
 fn a_wish_that_the_writer_lost_is_kept() {
-    for mut world in [World::default(), World::hive(), World::hosted()] {
+    for mut world in [World::default(), World::hive_claim(), World::hypershift_claim()] {
         let asked = json!({ "mode": "ServiceAccount", "clusterRole": "view" });
         world.spec["credentials"] = asked.clone();
         world.settle();
@@ -181,7 +181,7 @@ fn what_cannot_be_fulfilled_is_refused_by_its_path() {
 /// The same of a cluster out of a pool, which tells in its report.
 #[test]
 fn of_a_pool_only_a_service_accounts_are_taken_up() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.spec["credentials"] = json!({ "mode": "ServiceAccount" });
     world.settle();
     assert_eq!(wish(&world), r#"{"clusterRole":"cluster-admin","generation":0,"mode":"ServiceAccount"}"#);
@@ -194,7 +194,7 @@ fn of_a_pool_only_a_service_accounts_are_taken_up() {
         "powerState": "Running", "ownership": "Confirmed", "clusterDeployment": { "name": "aws-420-x7k2p" },
         "credentials": { "secretName": name, "passwordAvailable": false, "mode": "ServiceAccount" },
     });
-    world.reports(&report);
+    world.report_status(&report);
     world.settle();
     assert_eq!(world.condition("ClusterReady"), ("True".into(), "Ready".into()));
     assert_eq!(world.tenant["kubeconfig"], KUBECONFIG);
@@ -210,7 +210,7 @@ fn nor_is_anything_else_once_one_was_given() {
         }
         world.spec["credentials"] = json!({ "mode": "ServiceAccount" });
         world.settle();
-        world.hub("Provisioning", &[]);
+        world.report_phase("Provisioning", &[]);
         world.settle();
         world.hub_ready();
         let name = world.secrets.keys().next().unwrap().clone();
@@ -223,7 +223,7 @@ fn nor_is_anything_else_once_one_was_given() {
             says(&mut world, mode);
             world.settle();
             world.secrets.insert(name.clone(), ("the admin's".into(), PASSWORD.into()));
-            world.later(SignedDuration::from_mins(30));
+            world.advance_time(SignedDuration::from_mins(30));
             world.settle();
             assert_eq!(keeps(&world), (KUBECONFIG, ""), "{mode}: the admin's credentials were taken up");
             let held = &world.objects["credentials"].details;
@@ -251,13 +251,13 @@ fn keeps(world: &World) -> (&str, &str) {
 #[test]
 fn what_was_read_too_early_goes_no_further() {
     for hive in [false, true] {
-        let mut world = if hive { World::hive() } else { World::default() };
+        let mut world = if hive { World::hive_claim() } else { World::default() };
         world.spec["credentials"] = json!({ "mode": "ServiceAccount" });
         world.settle();
         if hive {
             world.hive_publishes();
         } else {
-            world.hub("Provisioning", &[]);
+            world.report_phase("Provisioning", &[]);
             world.settle();
             world.hub_ready();
         }
@@ -268,7 +268,7 @@ fn what_was_read_too_early_goes_no_further() {
             "credentials": { "secretName": name, "passwordAvailable": false, "mode": "ServiceAccount" },
         });
         if hive {
-            world.reports(&report);
+            world.report_status(&report);
         } else {
             says(&mut world, "ServiceAccount");
         }
@@ -276,7 +276,7 @@ fn what_was_read_too_early_goes_no_further() {
         assert_eq!(keeps(&world), (KUBECONFIG, ""));
         report["credentials"].as_object_mut().unwrap().remove("mode");
         if hive {
-            world.reports(&report);
+            world.report_status(&report);
         } else {
             says(&mut world, "");
         }

@@ -24,7 +24,7 @@ fn pass(request: &[u8], now: Timestamp) -> Vec<u8> {
 #[test]
 fn every_example_stays_within_its_budget() {
     let now: Timestamp = examples::MADE.parse().unwrap();
-    let rows = examples::requests(now).into_iter().map(|(name, request)| {
+    let rows = examples::load_examples(now).into_iter().map(|(name, request)| {
         let request = request.encode_to_vec();
         // What is made once in the life of a process is no cost of a pass.
         let answer = pass(&request, now);

@@ -3,7 +3,7 @@
 
 use function_model::{
     caas,
-    walks::{Own, ends, walk_by_template, walk_by_template_in_namespace},
+    walks::{Own, assert_ends, walk_by_template, walk_by_template_in_namespace},
     world::World,
 };
 use proptest::{prelude::*, strategy::BoxedStrategy};
@@ -38,7 +38,7 @@ impl Own for Happens {
     }
 
     fn hub(name: &str) -> Value {
-        caas::hub(name)
+        caas::build_hub(name)
     }
 
     fn nonsense() -> Value {
@@ -86,12 +86,12 @@ impl Own for Happens {
             Self::Upgraded => world.spec["version"] = json!("4.21"),
             Self::Observes => {
                 if !world.templates.is_empty() {
-                    world.entry("chart")["observes"] = json!(null);
+                    world.catalogue_entry("chart")["observes"] = json!(null);
                 }
             }
             Self::CatalogueChanged => {
                 world.templates = observed_catalogue();
-                world.entry("chart")["backendRef"]["clusterTemplate"] = json!("other");
+                world.catalogue_entry("chart")["backendRef"]["clusterTemplate"] = json!("other");
             }
         }
     }
@@ -119,7 +119,7 @@ fn ends_after_its_cluster(world: &mut World) -> Result<(), TestCaseError> {
         prop_assert_eq!(world.condition("ProwJobCompleted").0, "False", "{:#?}", world);
     }
     world.hosted = None;
-    ends(world)
+    assert_ends(world)
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod prepared;
 
 use function_model::{
     cluster_api, templates,
-    walks::{Own, ends, walk_by_template, walk_by_template_in_namespace},
+    walks::{Own, assert_ends, walk_by_template, walk_by_template_in_namespace},
     world::World,
 };
 use proptest::{prelude::*, strategy::BoxedStrategy};
@@ -31,15 +31,15 @@ impl Own for Happens {
     const WRITER: &'static str = "topology";
 
     fn world() -> World {
-        World::topology()
+        World::cluster_api_claim()
     }
 
     fn catalogue() -> Vec<Value> {
-        templates::catalogue()
+        templates::template_catalogue()
     }
 
     fn hub(name: &str) -> Value {
-        cluster_api::hub(name)
+        cluster_api::build_hub(name)
     }
 
     fn nonsense() -> Value {
@@ -92,7 +92,7 @@ impl Own for Happens {
             }
             Self::CatalogueChanged => {
                 world.templates = Self::catalogue();
-                world.entry("topology")["backendRef"]["classRef"]["name"] = json!("other");
+                world.catalogue_entry("topology")["backendRef"]["classRef"]["name"] = json!("other");
             }
         }
     }
@@ -100,15 +100,15 @@ impl Own for Happens {
 
 #[test]
 fn any_walk_makes_one_cluster_at_most_and_ends_1() {
-    walk_by_template::<Happens>(1, ends);
+    walk_by_template::<Happens>(1, assert_ends);
 }
 
 #[test]
 fn any_walk_makes_one_cluster_at_most_and_ends_2() {
-    walk_by_template::<Happens>(2, ends);
+    walk_by_template::<Happens>(2, assert_ends);
 }
 
 #[test]
 fn any_walk_in_a_namespace_makes_one_cluster_at_most_and_ends() {
-    walk_by_template_in_namespace::<Happens>(3, ends);
+    walk_by_template_in_namespace::<Happens>(3, assert_ends);
 }

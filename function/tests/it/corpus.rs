@@ -21,7 +21,7 @@ use std::{
     path::Path,
 };
 
-use function_model::{examples, requests, walks::bounded};
+use function_model::{examples, requests, walks::bounded_cases};
 use function_testplatform::wire::to_value;
 use jiff::Timestamp;
 use prost::Message as _;
@@ -31,14 +31,14 @@ use serde_json::{Value, json};
 #[test]
 fn requests_are_answered_soundly() {
     replay("request", request::check);
-    mutate("request", bounded(1_000), request::check);
+    mutate("request", bounded_cases(1_000), request::check);
 }
 
 /// Of a quarter of them at least the answer is one that core applies; else nothing much is looked at here.
 #[test]
 fn requests_with_other_values_are_answered_soundly() {
     let (tried, applied) = (Cell::new(0_u32), Cell::new(0_u32));
-    values::tried(Trial::told(bounded(400)), |bytes| {
+    values::tried(Trial::told(bounded_cases(400)), |bytes| {
         tried.set(tried.get() + 1);
         if request::applied(bytes).is_some() {
             applied.set(applied.get() + 1);
@@ -51,20 +51,20 @@ fn requests_with_other_values_are_answered_soundly() {
 #[test]
 fn structs_read_as_others_read_them() {
     replay("wire", wire::check);
-    mutate("wire", bounded(20_000), wire::check);
+    mutate("wire", bounded_cases(20_000), wire::check);
 }
 
 #[test]
 fn claims_stay_data() {
     replay("claim", claim::check);
-    mutate("claim", bounded(1_500), claim::check);
+    mutate("claim", bounded_cases(1_500), claim::check);
 }
 
 /// Whatever the oracles let pass, they do look: each sees what it is there for.
 #[test]
 fn the_oracles_see_what_they_are_there_for() {
     let now: Timestamp = requests::MADE.parse().unwrap();
-    let examples: Vec<_> = examples::requests(now).into_iter().map(|(_, asked)| asked).collect();
+    let examples: Vec<_> = examples::load_examples(now).into_iter().map(|(_, asked)| asked).collect();
     let answered = examples.iter().filter_map(request::answered);
     let all: Vec<_> = answered.flat_map(|response| response.desired.unwrap().resources.into_keys()).collect();
     for name in ["ec", "claim", "credentials"] {
@@ -174,9 +174,10 @@ fn seeds() -> BTreeMap<String, Vec<u8>> {
     let mut seeds = BTreeMap::new();
     let now: Timestamp = requests::MADE.parse().unwrap();
     let own = ["create", "deprovisioned", "first-call", "provisioning", "ready"];
-    let own = own.map(|name| (name.to_owned(), function_model::request(&requests::own(name, now))));
+    let own = own
+        .map(|name| (name.to_owned(), function_model::request_from_json(&requests::read_example(name, now))));
     let examples =
-        examples::requests(now).into_iter().map(|(name, asked)| (format!("example-{name}"), asked));
+        examples::load_examples(now).into_iter().map(|(name, asked)| (format!("example-{name}"), asked));
     let ending = finds::ENDING.map(|(name, how)| (format!("ending-{name}"), finds::ending(name, how)));
     let placeless =
         finds::PLACELESS.map(|(name, writer)| (format!("placeless-{name}"), finds::placeless(name, writer)));

@@ -111,7 +111,7 @@ async fn calls(channel: &Channel, request: &RunFunctionRequest, count: u32) {
 /// The recorded pass over a ready cluster.
 fn ready() -> RunFunctionRequest {
     let bytes = fs::read(upstream().join("parity/04-ready/request.json")).unwrap();
-    function_model::request(&serde_json::from_slice(&bytes).unwrap())
+    function_model::request_from_json(&serde_json::from_slice(&bytes).unwrap())
 }
 
 /// User and system time of a process, in milliseconds.

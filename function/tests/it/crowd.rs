@@ -4,7 +4,7 @@ use std::fs;
 
 use function_model::{
     hive,
-    templates::{holding, peer},
+    templates::{build_peer, holding_status},
     world::World,
 };
 use function_testplatform::{
@@ -24,13 +24,13 @@ const MANY: usize = 57;
 
 /// The request of a claim by template while others of these specs are counted for its namespace.
 fn request(others: &[Value], status: &Value) -> RunFunctionRequest {
-    let mut world = World::templated("hosted");
-    let mut catalogue = hive::catalogue();
+    let mut world = World::with_template("hosted");
+    let mut catalogue = hive::pool_catalogue();
     catalogue["quotas"] = json!([{ "tenant": "tenant-a", "maxConcurrent": others.len() }]);
     world.catalogue = Some(catalogue);
     let mut request = world.request();
     let items = others.iter().enumerate().map(|(i, spec)| {
-        let mut other = peer(&format!("other-{i}"), "tenant-a", status);
+        let mut other = build_peer(&format!("other-{i}"), "tenant-a", status);
         for (field, value) in spec.as_object().unwrap() {
             other["spec"][field] = value.clone();
         }
@@ -55,10 +55,10 @@ async fn large_claims_of_others_are_counted_and_take_no_memory() {
     let mut others = vec![long; MANY];
     others.extend(vec![numbers; 3]);
     let counted = others.len();
-    let mut request = request(&others, &holding(1));
+    let mut request = request(&others, &holding_status(1));
     let beside = Resource {
         resource: wire::to_struct(&{
-            let mut other = peer("beside", "tenant-a", &holding(1));
+            let mut other = build_peer("beside", "tenant-a", &holding_status(1));
             other["spec"] = forwarded;
             other
         })

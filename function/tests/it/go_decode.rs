@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf, process::Command};
 
 use function_model::{
     requests::{self, MADE, all_requests},
-    view::{normal, view},
+    view::{normalize_json, render_response},
 };
 use function_testplatform::{
     Options,
@@ -31,7 +31,7 @@ fn decode(responses: &[RunFunctionResponse]) -> Vec<Value> {
         fs::write(file, response.encode_to_vec()).unwrap();
     }
     let lines = tools::output(Command::new(decoder()).args(&files)).unwrap_or_else(|why| panic!("{why}"));
-    lines.lines().map(|line| normal(serde_json::from_str(line).unwrap())).collect()
+    lines.lines().map(|line| normalize_json(serde_json::from_str(line).unwrap())).collect()
 }
 
 #[test]
@@ -39,11 +39,11 @@ fn go_sees_every_response_as_we_do() {
     let now = MADE.parse().unwrap();
     let cases = all_requests(now);
     assert!(cases.len() >= 30, "requests are missing");
-    let responses: Vec<_> = cases.iter().map(|c| run(&c.message(), &Options::default(), now)).collect();
+    let responses: Vec<_> = cases.iter().map(|c| run(&c.to_request(), &Options::default(), now)).collect();
     let seen = decode(&responses);
     assert_eq!(seen.len(), cases.len());
     for ((case, response), seen) in cases.iter().zip(&responses).zip(seen) {
-        let ours = normal(view(response));
+        let ours = normalize_json(render_response(response));
         assert_eq!(seen, ours, "{}: Go's view on the left, ours on the right", case.name);
         assert!(
             !nil_detail(&seen),
@@ -56,7 +56,7 @@ fn go_sees_every_response_as_we_do() {
 #[test]
 fn withdrawn_credentials_are_present_and_empty() {
     let now = MADE.parse().unwrap();
-    let request = function_model::request(&requests::own("deprovisioned", now));
+    let request = function_model::request_from_json(&requests::read_example("deprovisioned", now));
     let seen = decode(&[run(&request, &Options::default(), now)]).remove(0);
     let composite = &seen["desired"]["composite"];
     assert_eq!(composite["resource"]["status"]["phase"], json!("Deprovisioned"), "{seen:#}");
@@ -89,7 +89,7 @@ fn a_missing_value_is_nil_and_an_empty_one_is_not() {
     let seen = decode(std::slice::from_ref(&response)).remove(0);
     let expected = json!({"connection_details": {"empty": "", "full": "eA==", "missing": null}});
     assert_eq!(seen["desired"], json!({"composite": expected, "resources": {"one": expected}}));
-    assert_eq!(seen, normal(view(&response)));
+    assert_eq!(seen, normalize_json(render_response(&response)));
     assert!(nil_detail(&seen));
 }
 

@@ -22,7 +22,7 @@ fn manifest(world: &World) -> &Value {
 }
 
 fn assigned() -> World {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.settle();
     world.hive_assigns();
     world.settle();

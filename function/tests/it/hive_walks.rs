@@ -2,9 +2,9 @@
 //! left behind, and an end that is asked for is reached. The walks are the same in every run.
 
 use function_model::{
-    hive::{catalogue, holding, peer},
+    hive::{build_peer, holding_status, pool_catalogue},
     trouble::Trouble,
-    walks::{ends, walk},
+    walks::{assert_ends, run_walk},
     world::World,
 };
 use proptest::prelude::*;
@@ -73,13 +73,13 @@ fn happens() -> impl Strategy<Value = Happens> {
         H::Crowded,
         H::Alone,
     ]);
-    prop_oneof![6 => plain, 1 => rare, 2 => Trouble::any().prop_map(H::Trouble)]
+    prop_oneof![6 => plain, 1 => rare, 2 => Trouble::any_trouble().prop_map(H::Trouble)]
 }
 
 fn happen(world: &mut World, what: Happens) {
     match what {
         Happens::Pass => drop(world.pass()),
-        Happens::Provider => world.provider(),
+        Happens::Provider => world.reconcile_objects(),
         Happens::Queued => world.hive_queues(
             &json!({ "queue": { "position": 1, "depth": 2 }, "supply": "Resuming", "pool": { "found": true } }),
         ),
@@ -97,9 +97,9 @@ fn happen(world: &mut World, what: Happens) {
             // What vanishes now counts as never bound.
             world.taken.clear();
         }
-        Happens::NotReported => world.reports(&json!({})),
-        Happens::Released => world.released(),
-        Happens::Vanished => world.vanishes(),
+        Happens::NotReported => world.report_status(&json!({})),
+        Happens::Released => world.is_released(),
+        Happens::Vanished => world.remove_remote(),
         Happens::ClusterDeleted => world.hive_loses_the_cluster(),
         Happens::DeletedByHive => {
             let now = world.now;
@@ -110,15 +110,15 @@ fn happen(world: &mut World, what: Happens) {
         Happens::ClaimChanged => world.spec["clusterClaim"] = json!({ "version": "4.19" }),
         Happens::CatalogueGone => world.catalogue = None,
         Happens::CatalogueBroken => world.catalogue = Some(json!({ "pools": [{ "name": "aws-420" }] })),
-        Happens::CatalogueBack => world.catalogue = Some(catalogue()),
+        Happens::CatalogueBack => world.catalogue = Some(pool_catalogue()),
         Happens::Cordoned => {
-            let mut cordoned = catalogue();
+            let mut cordoned = pool_catalogue();
             cordoned["hubs"][0]["cordon"] = json!(true);
             world.catalogue = Some(cordoned);
         }
         Happens::OtherPool => {
             // Another pool fits as well now, and is drawn in place of the first.
-            let mut other = catalogue();
+            let mut other = pool_catalogue();
             other["pools"][1]["labels"]["version"] = json!("4.20");
             other["pools"][1]["weight"] = json!(100);
             world.catalogue = Some(other);
@@ -127,13 +127,13 @@ fn happen(world: &mut World, what: Happens) {
             if let Some(catalogue) = &mut world.catalogue {
                 catalogue["quotas"] = json!([{ "tenant": "tenant-a", "maxConcurrent": 1 }]);
             }
-            world.peers = vec![peer("older", "tenant-a", &holding("hive-a-config", "aws-420"))];
+            world.peers = vec![build_peer("older", "tenant-a", &holding_status("hive-a-config", "aws-420"))];
         }
         Happens::Alone => world.peers.clear(),
-        Happens::Carried => world.answers(true, "Carried", "Carried"),
-        Happens::NotCarried => world.answers(false, "Forbidden", "Carried"),
+        Happens::Carried => world.report_copies(true, "Carried", "Carried"),
+        Happens::NotCarried => world.report_copies(false, "Forbidden", "Carried"),
         Happens::NamespaceGone => {
-            world.vanishes();
+            world.remove_remote();
             if world.remote.is_none() && world.reachable {
                 world.brought.clear();
                 world.installs = false;
@@ -146,53 +146,53 @@ fn happen(world: &mut World, what: Happens) {
 /// Every pass checks: never two bound claims, never more than two made, the writer never moves to another hub or pool. After
 /// the walk the world comes to rest, and an end that is asked for is reached.
 fn takes_one_cluster_at_most_and_ends(walk: Vec<Happens>) -> Result<(), TestCaseError> {
-    taken(World::hive(), walk)
+    taken(World::hive_claim(), walk)
 }
 
 fn taken(mut world: World, walk: Vec<Happens>) -> Result<(), TestCaseError> {
     for what in walk {
         happen(&mut world, what);
     }
-    ends(&mut world)
+    assert_ends(&mut world)
 }
 
 #[test]
 fn any_walk_takes_one_cluster_at_most_and_ends_1() {
-    walk(1, happens(), takes_one_cluster_at_most_and_ends);
+    run_walk(1, happens(), takes_one_cluster_at_most_and_ends);
 }
 
 #[test]
 fn any_walk_takes_one_cluster_at_most_and_ends_2() {
-    walk(2, happens(), takes_one_cluster_at_most_and_ends);
+    run_walk(2, happens(), takes_one_cluster_at_most_and_ends);
 }
 
 #[test]
 fn any_walk_takes_one_cluster_at_most_and_ends_3() {
-    walk(3, happens(), takes_one_cluster_at_most_and_ends);
+    run_walk(3, happens(), takes_one_cluster_at_most_and_ends);
 }
 
 #[test]
 fn any_walk_takes_one_cluster_at_most_and_ends_4() {
-    walk(4, happens(), takes_one_cluster_at_most_and_ends);
+    run_walk(4, happens(), takes_one_cluster_at_most_and_ends);
 }
 
 #[test]
 fn any_walk_in_a_namespace_takes_one_cluster_at_most_and_ends() {
-    walk(5, happens(), |walk| taken(World::hive().in_namespace(), walk));
+    run_walk(5, happens(), |walk| taken(World::hive_claim().in_namespace(), walk));
 }
 
 /// The same with credentials that are brought along. The model checks that no pool is asked for before they are carried, that nothing is in no
 /// namespace, and that they go after the pool; here, that they go.
 #[test]
 fn any_walk_with_brought_credentials_takes_one_cluster_at_most_and_leaves_nothing() {
-    walk(6, brought(), |walk| {
-        let mut world = World::brought();
+    run_walk(6, brought(), |walk| {
+        let mut world = World::with_byoc();
         for what in walk {
             happen(&mut world, what);
         }
-        ends(&mut world)?;
+        assert_ends(&mut world)?;
         for _ in 0..3 {
-            world.provider();
+            world.reconcile_objects();
         }
         // What is somebody else's by now is left alone, and what is around it.
         let held = world.remote.is_some() || world.lets_go();

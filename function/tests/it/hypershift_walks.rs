@@ -6,7 +6,7 @@ mod bundled;
 
 use function_model::{
     hypershift, templates,
-    walks::{Own, ends, walk_by_template, walk_by_template_in_namespace},
+    walks::{Own, assert_ends, walk_by_template, walk_by_template_in_namespace},
     world::{Composed, World},
 };
 use proptest::{prelude::*, strategy::BoxedStrategy};
@@ -34,15 +34,15 @@ impl Own for Happens {
     const WRITER: &'static str = "cluster";
 
     fn world() -> World {
-        World::hosted()
+        World::hypershift_claim()
     }
 
     fn catalogue() -> Vec<Value> {
-        templates::catalogue()
+        templates::template_catalogue()
     }
 
     fn hub(name: &str) -> Value {
-        hypershift::hub(name)
+        hypershift::build_hub(name)
     }
 
     fn nonsense() -> Value {
@@ -97,9 +97,10 @@ impl Own for Happens {
             Self::TakenBack => world.spec["version"] = json!("4.20.3"),
             Self::CatalogueChanged => {
                 world.templates = Self::catalogue();
-                world.entry("hosted")["backendRef"]["hostedCluster"] =
+                world.catalogue_entry("hosted")["backendRef"]["hostedCluster"] =
                     json!({ "pullSecret": { "name": "other" } });
-                world.entry("hosted")["backendRef"]["nodePool"] = json!({ "nodeLabels": { "a": "{name}" } });
+                world.catalogue_entry("hosted")["backendRef"]["nodePool"] =
+                    json!({ "nodeLabels": { "a": "{name}" } });
             }
             Self::PoolVanished => world.node_pools.clear(),
         }
@@ -108,7 +109,7 @@ impl Own for Happens {
 
 /// And no nodes are left, unless they are somebody else's by now, as the HostedCluster is.
 fn ends_without_nodes(world: &mut World) -> Result<(), TestCaseError> {
-    ends(world)?;
+    assert_ends(world)?;
     let policies = |of: &Composed| of.object["spec"]["managementPolicies"] == json!(["Observe"]);
     let let_go = world.objects.get("cluster").is_some_and(policies);
     let theirs = world.remote.as_ref().is_some_and(|r| r["metadata"]["uid"] == "somebody-elses");

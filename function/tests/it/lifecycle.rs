@@ -21,11 +21,13 @@ fn pair(status: &str, reason: &str) -> (String, String) {
 fn happy_path() {
     let mut world = World::default();
     world.settle();
-    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Pending", ""));
-    world
-        .hub("Provisioning", &[("ClusterReady", "False", "SecretsFetchFailure", "ci-operator NS not found")]);
+    assert_eq!((world.phase().as_str(), world.incumbent_phase().as_str()), ("Pending", ""));
+    world.report_phase(
+        "Provisioning",
+        &[("ClusterReady", "False", "SecretsFetchFailure", "ci-operator NS not found")],
+    );
     world.settle();
-    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Provisioning", "Provisioning"));
+    assert_eq!((world.phase().as_str(), world.incumbent_phase().as_str()), ("Provisioning", "Provisioning"));
     assert_eq!(is(&world, "ClusterReady"), pair("False", "Provisioning"));
     world.hub_ready();
     world.settle();
@@ -46,7 +48,7 @@ fn happy_path() {
     world.settle();
     assert_eq!(world.phase(), "Deprovisioned");
     assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "ProwJobCompleted"));
-    assert_eq!(world.policies(), json!(["Observe", "Delete"]));
+    assert_eq!(world.management_policies(), json!(["Observe", "Delete"]));
     assert_eq!(world.made, 1);
     let told =
         ["ProwJobCreated", "Provisioning", "ClusterReady", "CredentialsPublished", "TearingDown", "TornDown"];
@@ -72,7 +74,7 @@ fn nothing_is_paid_for_until_the_hub_takes_it_up() {
     ]});
     world.settle();
     assert_eq!((world.phase().as_str(), &world.status["message"]), ("Pending", &json!(words)));
-    world.hub("Provisioning", &[]);
+    world.report_phase("Provisioning", &[]);
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
     assert_eq!(is(&world, "ProwJobCompleted"), pair("False", "Running"));
@@ -83,13 +85,13 @@ fn what_keeps_the_hub_is_told() {
     let away = "build cluster build01 does not answer or does not let this provider in";
     let mut world = World::default();
     world.settle();
-    world.hub("Provisioning", &[("ClusterReady", "False", "NamespacePending", "no namespace yet")]);
+    world.report_phase("Provisioning", &[("ClusterReady", "False", "NamespacePending", "no namespace yet")]);
     world.settle();
     let usual = world.status["message"].clone();
-    world.hub("Provisioning", &[("ClusterReady", "False", "BuildClusterUnreachable", away)]);
+    world.report_phase("Provisioning", &[("ClusterReady", "False", "BuildClusterUnreachable", away)]);
     world.settle();
     assert_eq!((world.phase().as_str(), &world.status["message"]), ("Provisioning", &json!(away)));
-    world.hub("Provisioning", &[("ClusterReady", "False", "CredentialsPending", "no Secret yet")]);
+    world.report_phase("Provisioning", &[("ClusterReady", "False", "CredentialsPending", "no Secret yet")]);
     world.settle();
     assert_eq!(world.status["message"], usual, "what is only not there yet is no news");
 }
@@ -99,7 +101,7 @@ fn ready_waits_for_the_kubeconfig() {
     let mut world = World::default();
     world.settle();
     world.hub_ready();
-    world.later(SignedDuration::from_secs(15));
+    world.advance_time(SignedDuration::from_secs(15));
     let kept = std::mem::take(&mut world.secrets);
     world.settle();
     assert_eq!(is(&world, "ClusterReady"), pair("False", "WaitingForCredentials"));
@@ -157,11 +159,11 @@ fn a_lost_hub_changes_nothing_for_the_owner() {
 #[test]
 fn a_flap_after_ready_shows_and_withdraws_nothing() {
     let mut world = World::ready();
-    world.hub("Provisioning", &[("ClusterReady", "False", "SecretsFetchFailure", "timeout")]);
+    world.report_phase("Provisioning", &[("ClusterReady", "False", "SecretsFetchFailure", "timeout")]);
     world.remote.as_mut().unwrap()["status"].as_object_mut().unwrap().remove("secretRef");
     world.secrets.clear();
     world.settle();
-    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Degraded", "Ready"));
+    assert_eq!((world.phase().as_str(), world.incumbent_phase().as_str()), ("Degraded", "Ready"));
     assert_eq!(is(&world, "ClusterReady"), pair("True", "Degraded"));
     world.hub_ready();
     world.settle();
@@ -172,7 +174,7 @@ fn a_flap_after_ready_shows_and_withdraws_nothing() {
 fn a_dropped_status_comes_back_the_same() {
     let mut world = World::ready();
     let before = world.status.clone();
-    world.later(SignedDuration::from_mins(7));
+    world.advance_time(SignedDuration::from_mins(7));
     world.drop_status();
     world.settle();
     assert_eq!(world.status, before);

@@ -3,7 +3,7 @@
 
 use function_model::{
     osac,
-    walks::{Own, ends, walk_by_template, walk_by_template_in_namespace},
+    walks::{Own, assert_ends, walk_by_template, walk_by_template_in_namespace},
     world::World,
 };
 use proptest::{prelude::*, strategy::BoxedStrategy};
@@ -33,15 +33,15 @@ impl Own for Happens {
     const WRITER: &'static str = "order";
 
     fn world() -> World {
-        World::order()
+        World::osac_claim()
     }
 
     fn catalogue() -> Vec<Value> {
-        osac::catalogue()
+        osac::osac_catalogue()
     }
 
     fn hub(name: &str) -> Value {
-        osac::hub(name)
+        osac::build_hub(name)
     }
 
     fn nonsense() -> Value {
@@ -76,7 +76,7 @@ impl Own for Happens {
             Self::Made => world.osac_makes(),
             Self::Published => {
                 world.osac_makes();
-                world.publishes();
+                world.publish_credentials();
             }
             Self::JobFails(id) => {
                 world.report_osac("Failed", &["Accepted"]);
@@ -85,7 +85,7 @@ impl Own for Happens {
             Self::FailsForNow(id) => {
                 world.osac_job(&format!("failed-{id}"), "provision", "Failed", "no host is free");
             }
-            Self::Down => world.behind("Available", "False", "down"),
+            Self::Down => world.set_hosted_condition("Available", "False", "down"),
             Self::GoneBehind => world.node_pools.clear(),
             Self::Groups => {
                 world.spec["nodeGroups"] = json!([
@@ -112,7 +112,7 @@ impl Own for Happens {
             }
             Self::CatalogueChanged => {
                 world.templates = Self::catalogue();
-                let entry = world.entry("order-tuned");
+                let entry = world.catalogue_entry("order-tuned");
                 entry["backendRef"]["templateID"] = json!("osac.templates.other");
                 entry["allowedNodeClasses"]["metal"]["machine"] = json!({ "instanceType": "bm-standard" });
             }
@@ -122,7 +122,7 @@ impl Own for Happens {
 
 /// And nothing is watched any more.
 fn ends_unwatched(world: &mut World) -> Result<(), TestCaseError> {
-    ends(world)?;
+    assert_ends(world)?;
     let watched = |name: &&String| *name == "hosted" || name.starts_with("pool-");
     prop_assert!(world.objects.keys().find(watched).is_none(), "still watched: {world:#?}");
     Ok(())

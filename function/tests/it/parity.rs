@@ -119,8 +119,8 @@ fn answers_differ_from_the_incumbents_only_where_intended() {
         let read = |file| -> Value {
             serde_json::from_slice(&fs::read(upstream.join("parity").join(case).join(file)).unwrap()).unwrap()
         };
-        let request = function_model::request(&read("request.json"));
-        let mut ours = function_model::response(&run(&request, &Options::default(), now));
+        let request = function_model::request_from_json(&read("request.json"));
+        let mut ours = function_model::response_to_json(&run(&request, &Options::default(), now));
         let mut theirs = same_form(read("response.json"));
         for (name, difference) in INTENDED {
             if difference(&mut ours, &mut theirs) {
@@ -152,7 +152,7 @@ fn same_form(mut theirs: Value) -> Value {
     composite["connectionDetails"] = details
         .into_iter()
         .map(|(k, v)| {
-            (k, Value::String(String::from_utf8(function_model::decode64(v.as_str().unwrap())).unwrap()))
+            (k, Value::String(String::from_utf8(function_model::decode_base64(v.as_str().unwrap())).unwrap()))
         })
         .collect();
     for condition in theirs["conditions"].as_array_mut().unwrap() {

@@ -10,7 +10,7 @@ use std::{cell::Cell, collections::BTreeMap};
 
 use function_model::{
     trouble::Trouble,
-    walks::bounded,
+    walks::bounded_cases,
     world::{KUBECONFIG, NAME, PASSWORD, World},
 };
 use function_testplatform::{Options, check, evaluate, observed::UnusableRequest, proto, run, wire};
@@ -51,18 +51,18 @@ fn happens() -> impl Strategy<Value = Happens> {
         1 => Just(H::Failing), 1 => Just(H::JobFailed), 1 => Just(H::JobDone), 1 => Just(H::RemoteDeleted),
         1 => Just(H::ClaimChanged), 1 => Just(H::HubForgets),
     ];
-    prop_oneof![2 => plain, 1 => Trouble::any().prop_map(H::Trouble)]
+    prop_oneof![2 => plain, 1 => Trouble::any_trouble().prop_map(H::Trouble)]
 }
 
 fn happen(world: &mut World, what: Happens) {
     match what {
         Happens::Pass => drop(world.pass()),
-        Happens::Provider => world.provider(),
-        Happens::Provisioning => world.hub("Provisioning", &[]),
+        Happens::Provider => world.reconcile_objects(),
+        Happens::Provisioning => world.report_phase("Provisioning", &[]),
         Happens::Ready => world.hub_ready(),
         Happens::SecretGone => world.secrets.clear(),
         Happens::Failing => {
-            world.hub("Failed", &[("ClusterReady", "False", "SecretsFetchFailure", "no client")]);
+            world.report_phase("Failed", &[("ClusterReady", "False", "SecretsFetchFailure", "no client")]);
         }
         Happens::JobFailed => world.hub_done("Failed"),
         Happens::JobDone => world.hub_done("Deprovisioned"),
@@ -70,18 +70,18 @@ fn happen(world: &mut World, what: Happens) {
             // Until it was observed once, nothing can pin it, and provider-kubernetes makes what vanishes anew.
             for _ in 0..3 {
                 world.pass();
-                world.provider();
+                world.reconcile_objects();
             }
             world.pass();
             // What was bound and vanished unseen cannot be told from what was never bound.
-            if world.pinned() && world.reachable {
+            if world.is_pinned() && world.reachable {
                 world.remote = None;
             }
         }
         Happens::ClaimChanged => world.spec["ciOperator"]["test"]["workflow"] = json!("changed"),
         Happens::HubForgets => {
             // What was never seen is not known to have been forgotten.
-            world.provider();
+            world.reconcile_objects();
             world.pass();
             if let Some(remote) = &mut world.remote {
                 remote.as_object_mut().unwrap().remove("status");
@@ -92,7 +92,7 @@ fn happen(world: &mut World, what: Happens) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: bounded(200), failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: bounded_cases(200), failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     /// The invariants that every pass checks hold along any walk, the world comes to rest after it, and an end that
     /// is asked for is reached.
@@ -106,13 +106,13 @@ proptest! {
         world.settle();
         world.spec["tearDownCluster"] = json!(true);
         world.settle();
-        let watched = world.objects.contains_key("ec") && world.policies().as_array().map(Vec::len) == Some(2);
+        let watched = world.objects.contains_key("ec") && world.management_policies().as_array().map(Vec::len) == Some(2);
         if world.remote.is_some() && !watched {
             world.hub_done("Deprovisioned");
         }
         world.settle();
         prop_assert!(matches!(world.phase().as_str(), "Deprovisioned" | "Failed"), "{}", world.phase());
-        if let Some(remote) = world.remote.as_ref().filter(|_| world.pinned()) {
+        if let Some(remote) = world.remote.as_ref().filter(|_| world.is_pinned()) {
             let ended = ["Deprovisioned", "Failed"].contains(&remote["status"]["phase"].as_str().unwrap_or_default());
             prop_assert!(ended || remote["spec"]["tearDownCluster"] == json!(true), "it runs on: {world:#?}");
         }
@@ -166,7 +166,7 @@ fn any_spec_gets_an_answer() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: bounded(128), failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: bounded_cases(128), failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     /// An annotation of the claim becomes an annotation value of the remote object, or nothing: no other byte changes.
     #[test]
@@ -252,14 +252,14 @@ fn what_is_missing_from_a_request_is_fatal_and_changes_nothing() {
     fatal(&proto::RunFunctionRequest::default());
     fatal(&proto::RunFunctionRequest { observed: Some(proto::State::default()), ..whole.clone() });
     let mut broken = whole.clone();
-    broken.input = Some(function_model::structure(&json!({ "ttl": 5 })));
+    broken.input = Some(function_model::encode_struct(&json!({ "ttl": 5 })));
     let message = fatal(&broken);
     assert!(message.contains("input") && message.contains("ttl"), "{message}");
     let mut broken = whole;
     let ec = json!({
         "apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "spec": { "managementPolicies": "all" },
     });
-    let resource = proto::Resource { resource: function_model::structure(&ec), ..Default::default() };
+    let resource = proto::Resource { resource: function_model::encode_struct(&ec), ..Default::default() };
     broken.observed.as_mut().unwrap().resources.insert("ec".into(), resource.encode_to_vec().into());
     let message = fatal(&broken);
     assert!(message.contains("ec") && message.contains("spec.managementPolicies"), "{message}");
@@ -271,7 +271,7 @@ fn a_fatal_repeats_the_conditions_that_are_shown() {
     let world = World::ready();
     let good = run(&world.request(), &Options::default(), world.now);
     let mut broken = world.request();
-    broken.input = Some(function_model::structure(&json!({ "ttl": 5 })));
+    broken.input = Some(function_model::encode_struct(&json!({ "ttl": 5 })));
     let failed = run(&broken, &Options::default(), world.now);
     assert_eq!(failed.results[0].severity, i32::from(proto::Severity::Fatal));
     let mut shown = failed.conditions;
@@ -359,14 +359,15 @@ fn unrelated_resources_change_nothing_and_pass_through() {
     let mut request = world.request();
     let alone = run(&request, &Options::default(), world.now);
     let other = proto::Resource {
-        resource: function_model::structure(&json!({ "kind": "Bucket" })),
+        resource: function_model::encode_struct(&json!({ "kind": "Bucket" })),
         ..Default::default()
     };
     // Even fields that our .proto does not know.
     let bytes: Bytes = [other.encode_to_vec(), vec![0x7a, 0x02, b'h', b'i']].concat().into();
     request.observed.as_mut().unwrap().resources.insert("bucket".into(), bytes.clone());
     request.desired.as_mut().unwrap().resources.insert("bucket".into(), bytes.clone());
-    request.context = Some(function_model::structure(&json!({ "other.step/key": [1, { "deep": null }] })));
+    request.context =
+        Some(function_model::encode_struct(&json!({ "other.step/key": [1, { "deep": null }] })));
     let mut beside = run(&request, &Options::default(), world.now);
     assert_eq!(beside.context, request.context);
     assert_eq!(beside.desired.as_mut().unwrap().resources.remove("bucket"), Some(bytes));
@@ -386,7 +387,7 @@ fn what_an_earlier_step_sets_of_the_composite_stays() {
         value: Some(Bytes::from_static(b"theirs")),
     });
     request.desired.as_mut().unwrap().composite = Some(proto::Resource {
-        resource: function_model::structure(&json!({ "status": status })),
+        resource: function_model::encode_struct(&json!({ "status": status })),
         connection_details: details.to_vec(),
         ready: 0,
     });
@@ -465,11 +466,11 @@ fn ttl_alone_follows_a_deadline() {
     let ttl = |world: &mut World| world.pass().meta.unwrap().ttl.unwrap().seconds;
     assert_eq!(ttl(&mut world), 60);
     // Expiring is called out a tenth of the lifetime before the end.
-    world.later(SignedDuration::from_secs(54 * 60 - 20));
+    world.advance_time(SignedDuration::from_secs(54 * 60 - 20));
     assert_eq!(ttl(&mut world), 18);
-    world.later(SignedDuration::from_secs(20));
+    world.advance_time(SignedDuration::from_secs(20));
     assert_eq!(ttl(&mut world), 60);
-    world.later(SignedDuration::from_secs(359));
+    world.advance_time(SignedDuration::from_secs(359));
     assert_eq!(ttl(&mut world), 1);
     let _ = (NAME, wire::MAX_DEPTH);
 }

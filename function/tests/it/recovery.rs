@@ -21,7 +21,7 @@ fn told_to_end(world: &World) -> bool {
 fn provisioning() -> World {
     let mut world = World::default();
     world.settle();
-    world.hub("Provisioning", &[]);
+    world.report_phase("Provisioning", &[]);
     world.settle();
     world
 }

@@ -7,14 +7,14 @@ pub mod python;
 pub mod server;
 pub mod transport;
 
-use function_model::decode64;
+use function_model::decode_base64;
 use function_testplatform::proto::RunFunctionRequest;
 use prost::Message as _;
 use serde_json::Value;
 
 /// Bytes in what the client answers.
 pub fn bytes(value: &Value) -> Vec<u8> {
-    decode64(value.as_str().unwrap_or_else(|| panic!("no bytes: {value}")))
+    decode_base64(value.as_str().unwrap_or_else(|| panic!("no bytes: {value}")))
 }
 
 /// The request as the client sent it.

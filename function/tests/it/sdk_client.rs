@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::sdk::{bytes, certs::Authority, sent, server::Server};
 use function_model::{
-    requests::{all_requests, own},
-    view::{normal, view},
+    requests::{all_requests, read_example},
+    view::{normalize_json, render_response},
 };
 use function_testplatform::{Options, proto::RunFunctionRequest, run};
 use jiff::Timestamp;
@@ -42,13 +42,17 @@ fn every_request_is_answered_alike_in_both_versions_and_as_in_process() {
             let later = run(&request, &Options::default(), now + Duration::from_mins(1));
             assert_eq!(later, response, "{name}: a deadline passes while this runs; give it a later one");
             assert_eq!(
-                normal(result["view"].clone()),
-                normal(view(&response)),
+                normalize_json(result["view"].clone()),
+                normalize_json(render_response(&response)),
                 "{name} {version}: their view"
             );
             assert_eq!(bytes(&result["response"]), response.encode_to_vec(), "{name} {version}: bytes");
             // Their reading of the request and ours are the same.
-            assert_eq!(view(&run(&case.message(), &Options::default(), now)), view(&response), "{name}");
+            assert_eq!(
+                render_response(&run(&case.to_request(), &Options::default(), now)),
+                render_response(&response),
+                "{name}"
+            );
         }
         assert_eq!(seen["v1"][i]["response"], seen["v1beta1"][i]["response"], "{name}");
     }
@@ -65,16 +69,16 @@ fn own_requests_stand_for_what_their_names_say() {
         ("ready", "Ready", true),
         ("deprovisioned", "Deprovisioned", true),
     ];
-    let requests: Vec<_> = cases.iter().map(|(name, ..)| own(name, now())).collect();
+    let requests: Vec<_> = cases.iter().map(|(name, ..)| read_example(name, now())).collect();
     let seen = server.call(&authority.dial(), &requests);
     for (i, (name, phase, ready)) in cases.into_iter().enumerate() {
-        let view = normal(seen["v1"][i]["view"].clone());
+        let view = normalize_json(seen["v1"][i]["view"].clone());
         let composite = &view["desired"]["composite"];
         assert_eq!(composite["resource"]["status"]["phase"], phase, "{name}: {composite}");
         assert_eq!(composite["ready"], if ready { 1.0 } else { 2.0 }, "{name}: {composite}");
         assert_eq!(view["meta"]["tag"], requests[i]["meta"]["tag"], "{name}");
         // Another step's resource and context come back as they were.
-        let given = normal(requests[i].clone());
+        let given = normalize_json(requests[i].clone());
         let notify = |of: &Value| of["desired"]["resources"]["notify"]["resource"].clone();
         assert_eq!(notify(&view), notify(&given), "{name}");
         assert_eq!(view["context"], given["context"], "{name}");
@@ -90,7 +94,7 @@ fn a_hundred_calls_at_once_are_answered_each_for_itself() {
     let server = Server::start(&authority, &[]);
     let names = ["create", "provisioning", "ready", "deprovisioned"];
     let request = |i: usize| {
-        let mut request = own(names[i % names.len()], now());
+        let mut request = read_example(names[i % names.len()], now());
         request["meta"]["tag"] = json!(format!("call {i}"));
         request
     };

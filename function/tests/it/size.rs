@@ -13,15 +13,15 @@ fn labels() -> Value {
 }
 
 fn pooled() -> World {
-    World { spec: json!({ "clusterClaim": { "version": "4.20" } }), ..World::hive() }
+    World { spec: json!({ "clusterClaim": { "version": "4.20" } }), ..World::hive_claim() }
 }
 
 #[rstest]
 #[case::ci_operator(World::default(), "/spec/ciOperator/note", json!("x".repeat(600_000)), "spec.ciOperator: has 600")]
 #[case::escaped(World::default(), "/spec/ciOperator/note", json!("<".repeat(100_000)), "spec.ciOperator: has 600")]
-#[case::parameters(World::hosted(), "/spec/parameters", json!({ "a": "x".repeat(600_000) }), "spec.parameters: has 600")]
+#[case::parameters(World::hypershift_claim(), "/spec/parameters", json!({ "a": "x".repeat(600_000) }), "spec.parameters: has 600")]
 #[case::node_groups(
-    World::hosted(), "/spec/nodeGroups",
+    World::hypershift_claim(), "/spec/nodeGroups",
     json!([{ "name": "a", "count": 1, "parameters": { "a": "x".repeat(600_000) } }]), "spec.nodeGroups: has 600"
 )]
 #[case::cluster_claim(pooled(), "/spec/clusterClaim/labels", labels(), "spec.clusterClaim: has 1")]
@@ -49,7 +49,7 @@ fn a_claim_that_becomes_too_large_keeps_its_cluster_and_its_rules(
     world.spec["lifetime"] = json!("2h");
     world.settle();
     assert_eq!(answer(&request(&world, pointer, &large), &world).0, "Ready");
-    world.later(SignedDuration::from_hours(3));
+    world.advance_time(SignedDuration::from_hours(3));
     assert_eq!(answer(&request(&world, pointer, &large), &world).0, "Deprovisioning");
 }
 
@@ -61,15 +61,15 @@ fn an_object_that_never_reports_is_noticed() {
         (condition["status"].clone(), condition["reason"].clone())
     };
     world.settle();
-    world.later(SignedDuration::from_secs(15));
+    world.advance_time(SignedDuration::from_secs(15));
     world.settle();
     assert_eq!(consistent(&world), (json!("True"), json!("InSync")));
     let synced = json!({ "type": "Synced", "status": "True", "reason": "ReconcileSuccess", "lastTransitionTime": world.now });
     world.objects.get_mut("ec").unwrap().object["status"] = json!({ "conditions": [synced] });
-    world.later(SignedDuration::from_mins(10));
+    world.advance_time(SignedDuration::from_mins(10));
     world.pass();
     assert_eq!(consistent(&world), (json!("True"), json!("InSync")), "it may be about to");
-    world.later(SignedDuration::from_mins(10));
+    world.advance_time(SignedDuration::from_mins(10));
     world.pass();
     assert_eq!(consistent(&world), (json!("False"), json!("Unreadable")));
     let expected = world.conditions["RemoteConsistent"]["message"].as_str().unwrap();

@@ -39,10 +39,10 @@ fn effective(world: &World) -> Value {
 
 /// A world in which a cluster was asked for, and only status remembers what.
 fn made(template: &str, spec: &Value) -> World {
-    let mut world = World::templated(template);
+    let mut world = World::with_template(template);
     world.spec.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
     world.settle();
-    assert!(matches!(templated(&world).resolution, Resolution::Resolved(_)), "{}", world.refusal());
+    assert!(matches!(templated(&world).resolution, Resolution::Resolved(_)), "{}", world.refusal_message());
     world.status["backend"] = json!({ "kind": "X", "uid": "remote-1", "name": "x", "namespace": "x" });
     world
 }

@@ -1,7 +1,7 @@
 //! An answer is for the version of the composite that was observed: core applies its status together with conditions of its cached copy,
 //! and where that copy is behind, the API server refuses both.
 
-use function_model::{examples, structure, world::World};
+use function_model::{encode_struct, examples, world::World};
 use function_testplatform::{Options, proto::Severity, run, wire};
 use serde_json::{Value, json};
 
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 fn status_requires_the_observed_version() {
     let now = "2026-11-21T10:30:00Z".parse().unwrap();
     let mut answered = 0;
-    for (name, mut request) in examples::requests(now) {
+    for (name, mut request) in examples::load_examples(now) {
         for version in [Value::Null, json!("4711")] {
             let composite = request.observed.as_mut().unwrap().composite.as_mut().unwrap();
             let mut body = wire::to_value(&composite.resource).unwrap();
             body["metadata"]["resourceVersion"] = version.clone();
-            composite.resource = structure(&body);
+            composite.resource = encode_struct(&body);
             let answer = run(&request, &Options::default(), now);
             if answer.results.iter().any(|result| result.severity == i32::from(Severity::Fatal)) {
                 continue;

@@ -14,7 +14,7 @@ const REQUIRED: [&str; 4] = ["baseDomain", "imageSetRef", "platform", "size"];
 impl PoolWorld {
     /// The hub applies the request, unless it refuses it. Omitted fields stay, except for a size that nobody else owns: without it the hub
     /// refuses the whole.
-    pub fn apply(&mut self) {
+    pub fn apply_objects(&mut self) {
         let mut existing = if self.gone { json!({}) } else { self.remote() };
         // Nothing holds an Object that goes and has nothing on the hub.
         self.objects.retain(|_, o| {
@@ -50,7 +50,7 @@ impl PoolWorld {
             let name = object["metadata"]["name"].as_str().unwrap();
             let refused = match (of_pool, writes) {
                 (false, _) => None,
-                (true, true) => refuse(&mut self.owners, name, &manifest, &remote),
+                (true, true) => find_refusal(&mut self.owners, name, &manifest, &remote),
                 (true, false) => {
                     absent.then(|| "observe failed: external resource does not exist".to_owned())
                 }
@@ -80,7 +80,12 @@ impl PoolWorld {
 }
 
 /// Why the hub refuses what is applied; else who owns the size from now on.
-fn refuse(owners: &mut BTreeSet<String>, name: &str, manifest: &Value, existing: &Value) -> Option<String> {
+fn find_refusal(
+    owners: &mut BTreeSet<String>,
+    name: &str,
+    manifest: &Value,
+    existing: &Value,
+) -> Option<String> {
     let invalid = |missing: &[&str]| {
         let each: Vec<_> = missing.iter().map(|field| format!("spec.{field}: Required value")).collect();
         let all = if each.len() == 1 { each[0].clone() } else { format!("[{}]", each.join(", ")) };

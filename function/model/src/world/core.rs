@@ -18,7 +18,7 @@ use prost::Message as _;
 use serde_json::{Value, json};
 
 use super::{Composed, KUBECONFIG, NAME, REFERRED, World};
-use crate::structure;
+use crate::encode_struct;
 
 impl World {
     /// The composite as the API server has it.
@@ -56,14 +56,14 @@ impl World {
             meta: Some(RequestMeta { tag: "t".into(), capabilities: vec![] }),
             observed: Some(observed),
             desired: Some(State::default()),
-            input: Some(structure(&self.input)),
-            required_resources: self.required(),
+            input: Some(encode_struct(&self.input)),
+            required_resources: self.required_resources(),
             ..RunFunctionRequest::default()
         }
     }
 
     /// Resources that answer the requirements of the function.
-    fn required(&self) -> BTreeMap<String, Resources> {
+    fn required_resources(&self) -> BTreeMap<String, Resources> {
         let config = |data: &Option<Value>| -> Vec<Value> {
             data.iter().map(|data| json!({ "data": data })).collect()
         };
@@ -121,7 +121,7 @@ impl World {
         assert!(fatal.is_empty(), "{fatal:?}");
         let fingerprint = fingerprint(&request, self.now);
         if self.fingerprint.replace(fingerprint) != Some(fingerprint) {
-            self.settles(request, &response);
+            self.assert_requirements_settle(request, &response);
         }
         let was = self.phase();
         let given = self.condition("ClusterReady").0 == "True" && self.has_a_copy();
@@ -129,7 +129,7 @@ impl World {
             return response;
         }
         self.apply(&response);
-        self.invariants(&was);
+        self.assert_invariants(&was);
         let withdrawn = given && self.condition("ClusterReady").0 == "False";
         assert!(!withdrawn || matches!(self.phase().as_str(), "Deprovisioned" | "Failed"), "{self:#?}");
         response
@@ -138,7 +138,7 @@ impl World {
     /// A pass that breaks off in core's garbage collection, which comes first and takes what it meets first: one Object is taken away, if it
     /// was to be, and nothing else is done. A conflict over the next one is enough for that.
     pub fn breaks_off(&mut self, name: &str) {
-        let retained = self.answered();
+        let retained = self.desired_names();
         if self.refs.contains(name) && !retained.contains(name) {
             self.delete(name);
         }
@@ -146,7 +146,7 @@ impl World {
 
     /// A pass that breaks off after it: core has written what it refers to from now on, and applied nothing.
     pub fn applies_nothing(&mut self) {
-        let retained = self.answered();
+        let retained = self.desired_names();
         for name in std::mem::replace(&mut self.refs, retained) {
             if !self.refs.contains(&name) {
                 self.delete(&name);
@@ -159,18 +159,18 @@ impl World {
         let response = run(&self.request(), &Options::default(), self.now);
         let bytes = response.desired.unwrap().resources.remove(name).unwrap();
         self.applies_nothing();
-        self.compose(name, &wire::to_value(&Resource::decode(bytes).unwrap().resource).unwrap());
+        self.compose_object(name, &wire::to_value(&Resource::decode(bytes).unwrap().resource).unwrap());
     }
 
     /// Names of what the function wants.
-    fn answered(&self) -> BTreeSet<String> {
+    fn desired_names(&self) -> BTreeSet<String> {
         let response = run(&self.request(), &Options::default(), self.now);
         response.desired.unwrap().resources.into_keys().collect()
     }
 
     /// Core ≤ 2.3 fetches what is required and asks again, until two answers in a row require the same; after five it gives the pass up.
     /// `answered` is what the whole was answered with: where everything is asked for, that is the second answer too.
-    fn settles(&self, whole: RunFunctionRequest, answered: &RunFunctionResponse) {
+    fn assert_requirements_settle(&self, whole: RunFunctionRequest, answered: &RunFunctionResponse) {
         let required =
             |request: &RunFunctionRequest| run(request, &Options::default(), self.now).requirements;
         let mut fetched = whole;
@@ -189,7 +189,7 @@ impl World {
 
     /// Whether core shows the kubeconfig in one of the Secrets here, and could deliver it.
     fn has_a_copy(&self) -> bool {
-        if self.claim_object.as_ref().is_some_and(refuses) {
+        if self.claim_object.as_ref().is_some_and(refuses_secret) {
             return false;
         }
         let has =
@@ -198,7 +198,7 @@ impl World {
         has(&self.details) || shown.is_some_and(|credentials| has(&credentials.details))
     }
 
-    fn invariants(&self, was: &str) {
+    fn assert_invariants(&self, was: &str) {
         // Konflux's task for deprovisioning takes every other reason for a failure.
         let over = &self.conditions["ProwJobCompleted"];
         let ended_well = self.phase() == "Deprovisioned" && over["status"] == "True";
@@ -227,7 +227,7 @@ impl World {
     }
 
     /// Differences for a composite in a namespace: core refuses an Object without a namespace, and has no connection Secret.
-    fn admits(&self, response: &RunFunctionResponse) {
+    fn assert_accepted(&self, response: &RunFunctionResponse) {
         let desired = response.desired.as_ref().unwrap();
         let details = &desired.composite.as_ref().unwrap().connection_details;
         assert!(!self.namespaced || details.is_empty(), "{details:?}");
@@ -249,7 +249,7 @@ impl World {
     }
 
     /// The Secret of a tenant with a composite in their namespace is the one that `credentials` writes, and goes with it.
-    pub(super) fn deliver(&mut self) {
+    pub(super) fn deliver_secret(&mut self) {
         if self.namespaced {
             self.tenant = self.objects.get("credentials").map(|c| c.details.clone()).unwrap_or_default();
         }
@@ -257,7 +257,7 @@ impl World {
 
     /// Applies the desired resources and deletes the others. Whether the references to them changed.
     fn compose_resources(&mut self, response: &RunFunctionResponse) -> bool {
-        self.admits(response);
+        self.assert_accepted(response);
         let desired = response.desired.as_ref().unwrap();
         let references = desired.resources.keys().cloned().collect();
         let before = std::mem::replace(&mut self.refs, references);
@@ -268,7 +268,7 @@ impl World {
         }
         for (name, bytes) in &desired.resources {
             let resource = Resource::decode(bytes.clone()).unwrap();
-            self.compose(name, &wire::to_value(&resource.resource).unwrap());
+            self.compose_object(name, &wire::to_value(&resource.resource).unwrap());
         }
         before != self.refs
     }
@@ -294,20 +294,20 @@ impl World {
                 "STATUS_CONDITION_FALSE" => "False",
                 _ => "Unknown",
             };
-            self.show(&c.r#type, status, &c.reason, c.message.as_deref().unwrap());
+            self.set_condition(&c.r#type, status, &c.reason, c.message.as_deref().unwrap());
         }
         let ready = composite.ready == i32::from(Ready::True);
-        self.show("Ready", if ready { "True" } else { "False" }, "", "");
-        let refused = self.claim_object.as_ref().is_some_and(refuses);
+        self.set_condition("Ready", if ready { "True" } else { "False" }, "", "");
+        let refused = self.claim_object.as_ref().is_some_and(refuses_secret);
         if ready && !self.namespaced && !refused {
             self.tenant = self.details.clone();
         }
-        self.deliver();
+        self.deliver_secret();
         self.events.extend(response.results.iter().map(|r| r.reason.clone().unwrap()));
     }
 
     /// Core applies an Object.
-    fn compose(&mut self, name: &str, wanted: &Value) {
+    fn compose_object(&mut self, name: &str, wanted: &Value) {
         if name == "topology" && self.made == 0 && !self.objects.contains_key(name) {
             self.checks_orders(wanted);
         }
@@ -320,7 +320,7 @@ impl World {
             ..Composed::default()
         });
         if self.unreferred {
-            holds(&mut composed.object, wanted);
+            apply_finalizers(&mut composed.object, wanted);
         }
         merge(&mut composed.object, wanted);
     }
@@ -344,7 +344,7 @@ impl World {
         }
     }
 
-    fn show(&mut self, type_: &str, status: &str, reason: &str, message: &str) {
+    fn set_condition(&mut self, type_: &str, status: &str, reason: &str, message: &str) {
         let since = match self.conditions.get(type_) {
             Some(old) if old["status"] == status => old["lastTransitionTime"].clone(),
             _ => json!(self.now),
@@ -356,7 +356,7 @@ impl World {
     }
 
     /// A pass that failed elsewhere: core sets all custom conditions Unknown/FatalError.
-    pub fn fatal(&mut self) {
+    pub fn fail_pass(&mut self) {
         for (type_, condition) in &mut self.conditions {
             if type_ != "Ready" {
                 condition["status"] = json!("Unknown");
@@ -380,11 +380,11 @@ fn resource(object: &Value, details: &BTreeMap<String, String>) -> Resource {
         .iter()
         .map(|(k, v)| ConnectionDetailsEntry { key: k.clone(), value: Some(v.clone().into_bytes().into()) })
         .collect();
-    Resource { resource: structure(object), connection_details: details, ready: 0 }
+    Resource { resource: encode_struct(object), connection_details: details, ready: 0 }
 }
 
 /// Server-side apply takes back what it alone has said of finalizers, and adds none to what is on its way out.
-fn holds(object: &mut Value, wanted: &Value) {
+fn apply_finalizers(object: &mut Value, wanted: &Value) {
     let finalizers = |of: &Value| of["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
     let (mut kept_finalizers, wanted) = (finalizers(object), finalizers(wanted));
     let new = wanted.iter().any(|finalizer| !kept_finalizers.contains(finalizer));
@@ -422,7 +422,7 @@ fn merge(object: &mut Value, wanted: &Value) {
 }
 
 /// Whether core's claim controller reports an error in writing the Secret.
-fn refuses(claim: &Value) -> bool {
+fn refuses_secret(claim: &Value) -> bool {
     let mut conditions = claim["status"]["conditions"].as_array().into_iter().flatten();
     let words = "cannot create or update connection secret";
     conditions.any(|c| c["type"] == "Synced" && c["message"].as_str().is_some_and(|m| m.contains(words)))

@@ -6,7 +6,7 @@ use super::{KUBECONFIG, NAME, PASSWORD, World};
 
 impl World {
     /// The hub's controller reports.
-    pub fn hub(&mut self, phase: &str, conditions: &[(&str, &str, &str, &str)]) {
+    pub fn report_phase(&mut self, phase: &str, conditions: &[(&str, &str, &str, &str)]) {
         let Some(remote) = &mut self.remote else { return };
         let uid = remote["metadata"]["uid"].as_str().unwrap();
         if phase != "Failed" && uid.starts_with("remote-") {
@@ -29,7 +29,7 @@ impl World {
     pub fn hub_ready(&mut self) {
         let secret = format!("{NAME}-credentials");
         self.secrets.insert(secret.clone(), (KUBECONFIG.into(), PASSWORD.into()));
-        self.hub("Ready", &[("ClusterReady", "True", "", "")]);
+        self.report_phase("Ready", &[("ClusterReady", "True", "", "")]);
         if let Some(remote) = &mut self.remote {
             remote["status"]["secretRef"] = json!(secret);
         }
@@ -38,7 +38,7 @@ impl World {
     /// The job ended.
     pub fn hub_done(&mut self, phase: &str) {
         let reason = if phase == "Failed" { "ProwJobFailure" } else { "ProwJobCompleted" };
-        self.hub(phase, &[("ProwJobCompleted", "True", reason, "prowjob state: done")]);
+        self.report_phase(phase, &[("ProwJobCompleted", "True", reason, "prowjob state: done")]);
         self.secrets.clear();
     }
 

@@ -13,7 +13,7 @@ const OTHERS: [&str; 4] = ["namespace", "dns", "controlPlaneEndpoint", "others"]
 
 impl World {
     /// One round of provider-kubernetes over both Objects.
-    pub fn provider(&mut self) {
+    pub fn reconcile_objects(&mut self) {
         self.provide_ahead();
         self.provide_bundles();
         self.provide_node_pools();
@@ -33,7 +33,7 @@ impl World {
             self.reconcile_credentials(&mut credentials);
             self.objects.insert("credentials".into(), credentials);
         }
-        self.deliver();
+        self.deliver_secret();
     }
 
     fn reconcile_writer(&mut self, writer: &mut Composed) {
@@ -45,28 +45,28 @@ impl World {
         let pin = manifest["metadata"]["uid"].clone();
         self.stays_in_place(object);
         if !self.reachable {
-            return synced(
+            return set_synced(
                 object,
                 Some("observe failed: cannot get object: dial tcp: connect: connection refused"),
             );
         }
         let Some(remote) = &mut self.remote else {
             if *policies == json!(["Observe"]) {
-                return synced(object, Some("observe failed: external resource does not exist"));
+                return set_synced(object, Some("observe failed: external resource does not exist"));
             }
-            finalize(object);
+            add_finalizer(object);
             if !creates {
-                return synced(object, None);
+                return set_synced(object, None);
             }
             object["metadata"]["annotations"]["crossplane.io/external-create-pending"] = json!(self.now);
             if let Some(uid) = pin.as_str() {
                 let words = format!(
                     "create failed: cannot create object: cannot create object: Operation cannot be fulfilled on x \"{NAME}\": uid mismatch: the provided object specified uid {uid}, and no existing object was found"
                 );
-                return synced(object, Some(&words));
+                return set_synced(object, Some(&words));
             }
             if let Some(words) = &self.refuses {
-                return synced(
+                return set_synced(
                     object,
                     Some(&format!("create failed: cannot create object: cannot create object: {words}")),
                 );
@@ -80,9 +80,9 @@ impl World {
                 self.checks_ahead();
             }
             self.remote = Some(manifest);
-            self.name();
+            self.assign_uid();
             object["metadata"]["annotations"]["crossplane.io/external-create-succeeded"] = json!(self.now);
-            return synced(object, None);
+            return set_synced(object, None);
         };
         object["status"]["atProvider"]["manifest"] = remote.clone();
         // It tries the write even if it may not do it.
@@ -90,19 +90,19 @@ impl World {
             let words = format!(
                 "observe failed: cannot get desired state: cannot dry run SSA: X \"{NAME}\" is invalid: metadata.uid: Invalid value: \"{uid}\": field is immutable"
             );
-            return synced(object, Some(&words));
+            return set_synced(object, Some(&words));
         }
-        if let Err(words) = writer.tries(&self.fixed, remote) {
-            return synced(&mut writer.object, Some(&words));
+        if let Err(words) = writer.apply_remote(&self.fixed, remote) {
+            return set_synced(&mut writer.object, Some(&words));
         }
         let object = &mut writer.object;
-        finalize(object);
+        add_finalizer(object);
         if !full {
-            return synced(object, None);
+            return set_synced(object, None);
         }
         // Value of the attempt before the hub began to refuse it.
-        if let Some(words) = refused(&manifest["spec"], &self.fixed, &remote["spec"]) {
-            return synced(object, Some(&format!("update failed: cannot apply object: {words}")));
+        if let Some(words) = find_refusal(&manifest["spec"], &self.fixed, &remote["spec"]) {
+            return set_synced(object, Some(&format!("update failed: cannot apply object: {words}")));
         }
         let uid = remote["metadata"]["uid"].clone();
         // Server-side apply leaves to others what is theirs.
@@ -119,9 +119,9 @@ impl World {
         let made = remote["metadata"]["creationTimestamp"].clone();
         remote["metadata"] = manifest["metadata"].clone();
         remote["metadata"]["uid"] = uid;
-        cluster_api::admits(&before, &remote["spec"]);
-        osac::admits(&before, &remote["spec"]);
-        caas::admits(remote, &before, &remote["spec"]);
+        cluster_api::assert_valid_change(&before, &remote["spec"]);
+        osac::assert_valid_change(&before, &remote["spec"]);
+        caas::assert_valid_change(remote, &before, &remote["spec"]);
         remote["metadata"]["generation"] = json!(generation + i64::from(before != remote["spec"]));
         for (field, value) in
             [("creationTimestamp", made), ("deletionTimestamp", deleted), ("managedFields", written)]
@@ -134,11 +134,11 @@ impl World {
             remote["metadata"]["annotations"][key] = value;
         }
         object["status"]["atProvider"]["manifest"] = remote.clone();
-        synced(object, None);
+        set_synced(object, None);
     }
 
     /// The hub gives a new remote object its uid.
-    fn name(&mut self) {
+    fn assign_uid(&mut self) {
         self.made += 1;
         if let Some(remote) = &mut self.remote {
             remote["metadata"]["uid"] = json!(format!("remote-{}", self.made));
@@ -147,9 +147,9 @@ impl World {
     }
 
     /// A create of which provider-kubernetes never heard that it succeeded.
-    pub fn make(&mut self) {
+    pub fn create_remote(&mut self) {
         self.remote = Some(self.objects[self.writer()].object["spec"]["forProvider"]["manifest"].clone());
-        self.name();
+        self.assign_uid();
     }
 
     fn reconcile_credentials(&mut self, credentials: &mut Composed) {
@@ -163,14 +163,14 @@ impl World {
     fn reads_credentials(&mut self, credentials: &mut Composed) {
         let object = &mut credentials.object;
         if object["metadata"]["annotations"]["crossplane.io/paused"] == "true" {
-            return synced(object, Some("reconciliation is paused"));
+            return set_synced(object, Some("reconciliation is paused"));
         }
         let name = object["spec"]["forProvider"]["manifest"]["metadata"]["name"].as_str().unwrap().to_owned();
         if !self.reachable {
-            return synced(object, Some("observe failed: cannot get object: Unauthorized"));
+            return set_synced(object, Some("observe failed: cannot get object: Unauthorized"));
         }
         let Some((kubeconfig, password)) = self.secrets.get(&name) else {
-            return synced(object, Some("observe failed: external resource does not exist"));
+            return set_synced(object, Some("observe failed: external resource does not exist"));
         };
         object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
         object["status"]["atProvider"]["manifest"] =
@@ -181,19 +181,19 @@ impl World {
             let value = if key == "kubeconfig" { kubeconfig } else { password };
             credentials.details.insert(key.into(), value.clone());
         }
-        synced(object, None);
+        set_synced(object, None);
     }
 }
 
 impl Composed {
     /// Tries what the manifest says, as provider-kubernetes does before all else, whatever it may do and also where the Object is on its way out.
     /// `fixed`: what of the spec of `there` nobody may change.
-    pub fn tries(&mut self, fixed: &BTreeSet<String>, existing: &Value) -> Result<(), String> {
+    pub fn apply_remote(&mut self, fixed: &BTreeSet<String>, existing: &Value) -> Result<(), String> {
         let manifest = &self.object["spec"]["forProvider"]["manifest"];
         if self.taken == *manifest {
             return Ok(());
         }
-        if let Some(words) = refused(&manifest["spec"], fixed, &existing["spec"]) {
+        if let Some(words) = find_refusal(&manifest["spec"], fixed, &existing["spec"]) {
             return Err(format!("observe failed: cannot get desired state: cannot dry run SSA: {words}"));
         }
         self.taken = manifest.clone();
@@ -202,7 +202,7 @@ impl Composed {
 }
 
 /// Message with which the hub refuses a spec. An apply removes omitted members, and no spec of ours may be partially missing.
-pub fn refused(spec: &Value, fixed: &BTreeSet<String>, existing: &Value) -> Option<String> {
+pub fn find_refusal(spec: &Value, fixed: &BTreeSet<String>, existing: &Value) -> Option<String> {
     if spec.as_object().is_none_or(serde_json::Map::is_empty) {
         return Some(format!("X \"{NAME}\" is invalid: spec: Required value"));
     }
@@ -218,14 +218,14 @@ pub fn refused(spec: &Value, fixed: &BTreeSet<String>, existing: &Value) -> Opti
 }
 
 /// Setting its finalizer makes provider-kubernetes forget what it has observed in the same round.
-pub fn finalize(object: &mut Value) {
+pub fn add_finalizer(object: &mut Value) {
     if object["metadata"]["finalizers"].is_null() {
         object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
         object["status"] = json!({});
     }
 }
 
-pub fn synced(object: &mut Value, error: Option<&str>) {
+pub fn set_synced(object: &mut Value, error: Option<&str>) {
     let (status, reason) = match error {
         None => ("True", "ReconcileSuccess"),
         Some("reconciliation is paused") => ("False", "ReconcilePaused"),

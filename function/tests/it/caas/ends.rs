@@ -1,6 +1,6 @@
 //! Teardown, and what is lost. A ClusterTemplateInstance goes before its cluster does.
 
-use function_model::{bundles::bundle, world::World};
+use function_model::{bundles::build_bundle, world::World};
 use serde_json::json;
 
 use crate::caas::{is, minutes};
@@ -36,7 +36,7 @@ fn a_teardown_ends_with_the_hosted_cluster() {
     world.settle();
     let said = world.status["progress"]["message"].as_str().unwrap();
     assert!(said.contains("clusters/remote-1 is being destroyed"), "{said}");
-    world.later(minutes(90));
+    world.advance_time(minutes(90));
     world.settle();
     assert_eq!(world.condition("ProwJobCompleted").0, "False", "however long it takes");
     world.hosted = None;
@@ -98,12 +98,12 @@ fn it_is_looked_for_once_more_only_after_what_stands_for_it_is_gone() {
     world.spec["tearDownCluster"] = json!(true);
     for _ in 0..6 {
         world.pass();
-        world.provider();
+        world.reconcile_objects();
     }
     assert!(world.remote.is_some(), "its finalizer holds it");
     world.argo_makes();
     world.hive_is_done();
-    world.provider();
+    world.reconcile_objects();
     world.settle();
     assert_eq!(world.phase(), "Deprovisioning", "its cluster is there");
     world.rests = false;
@@ -134,7 +134,7 @@ fn a_hosted_cluster_that_does_not_go_blocks() {
     world.hosted.as_mut().unwrap()["metadata"]["deletionTimestamp"] = json!(now);
     world.settle();
     assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
-    world.later(minutes(61));
+    world.advance_time(minutes(61));
     world.settle();
     assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
     assert!(
@@ -156,13 +156,13 @@ fn a_hosted_cluster_that_does_not_go_blocks() {
 #[test]
 fn a_hosted_cluster_that_nobody_deletes_blocks_too() {
     let mut world = patient_for_an_hour();
-    world.later(minutes(600));
+    world.advance_time(minutes(600));
     world.spec["tearDownCluster"] = json!(true);
     world.settle();
     world.hive_is_done();
     world.settle();
     assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
-    world.later(minutes(61));
+    world.advance_time(minutes(61));
     world.settle();
     assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
     assert!(
@@ -179,7 +179,7 @@ fn a_hosted_cluster_that_nobody_deletes_blocks_too() {
 #[test]
 fn a_hosted_cluster_of_what_was_replaced_blocks_too() {
     let mut world = patient_for_an_hour();
-    world.later(minutes(600));
+    world.advance_time(minutes(600));
     world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
     world.settle();
     assert_eq!(world.phase(), "Failed");
@@ -190,7 +190,7 @@ fn a_hosted_cluster_of_what_was_replaced_blocks_too() {
         json!(now);
     world.pass();
     assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
-    world.later(minutes(61));
+    world.advance_time(minutes(61));
     world.pass();
     assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
     assert!(
@@ -224,7 +224,7 @@ fn what_vanished_is_not_made_again_and_is_over_with_its_cluster() {
 fn what_looks_on_stays_until_the_cluster_is_gone() {
     for replaced in [false, true] {
         let mut world = World::chart_observed();
-        world.entry("chart")["preDelete"] = json!([bundle("drain", &json!({}))]);
+        world.catalogue_entry("chart")["preDelete"] = json!([build_bundle("drain", &json!({}))]);
         world.settle();
         world.caas_installs();
         world.caas_publishes();

@@ -1,7 +1,7 @@
 //! From the claim to Ready, and what of it can change: nothing.
 
 use function_model::{
-    bundles::bundle,
+    bundles::build_bundle,
     world::{NAME, World},
 };
 use rstest::rstest;
@@ -11,11 +11,11 @@ use crate::caas::{asked, is, minutes};
 
 #[test]
 fn an_instance_is_asked_for_with_all_that_the_catalogue_says() {
-    let mut world = World::chart();
-    world.entry("chart")["parameters"]["fips"] = json!({ "type": "boolean", "default": true });
-    world.entry("chart")["parameters"]["replicas"] =
+    let mut world = World::caas_claim();
+    world.catalogue_entry("chart")["parameters"]["fips"] = json!({ "type": "boolean", "default": true });
+    world.catalogue_entry("chart")["parameters"]["replicas"] =
         json!({ "type": "integer", "target": "monitoring/replicas" });
-    world.entry("chart")["parameters"]["note"] = json!({});
+    world.catalogue_entry("chart")["parameters"]["note"] = json!({});
     world.spec["parameters"]["replicas"] = json!(2);
     world.spec["parameters"]["note"] = json!("a,region={{ url }}");
     world.pass();
@@ -49,10 +49,10 @@ fn an_instance_is_asked_for_with_all_that_the_catalogue_says() {
 
 #[test]
 fn without_anything_to_say_there_are_no_parameters() {
-    let mut world = World::chart();
-    world.entry("chart")["backendRef"] = json!({ "clusterTemplate": "plain" });
+    let mut world = World::caas_claim();
+    world.catalogue_entry("chart")["backendRef"] = json!({ "clusterTemplate": "plain" });
     for member in ["parameters", "version"] {
-        world.entry("chart").as_object_mut().unwrap().remove(member);
+        world.catalogue_entry("chart").as_object_mut().unwrap().remove(member);
     }
     world.spec = json!({ "template": "chart" });
     world.settle();
@@ -61,7 +61,7 @@ fn without_anything_to_say_there_are_no_parameters() {
 
 #[test]
 fn ready_is_ready_with_its_credentials() {
-    let mut world = World::chart();
+    let mut world = World::caas_claim();
     world.settle();
     assert_eq!(world.phase(), "Pending", "nobody looked at it");
     world.caas_installs();
@@ -90,7 +90,7 @@ fn ready_is_ready_with_its_credentials() {
 #[test]
 fn a_hosted_cluster_tells_what_caas_does_not() {
     let mut world = World::chart_observed();
-    world.entry("chart")["backendRef"]["hostedClusterNamespace"] = json!("hosted");
+    world.catalogue_entry("chart")["backendRef"]["hostedClusterNamespace"] = json!("hosted");
     world.pass();
     assert!(!world.objects.contains_key("hosted"), "it has no name yet");
     world.settle();
@@ -143,8 +143,8 @@ fn ready_waits_for_the_hosted_cluster() {
 fn nothing_can_change(#[case] field: &str, #[case] value: Value, #[case] path: &str) {
     let mut world = World::chart_ready();
     let releases = json!([{ "version": "4.20.3" }, { "version": "4.21.0" }]);
-    world.entry("chart").as_object_mut().unwrap().remove("version");
-    world.entry("chart")["releases"] = releases;
+    world.catalogue_entry("chart").as_object_mut().unwrap().remove("version");
+    world.catalogue_entry("chart")["releases"] = releases;
     let mut next = world.templates.iter().find(|e| e["metadata"]["name"] == "chart").unwrap().clone();
     next["metadata"]["name"] = json!("chart-next");
     world.templates.push(next);
@@ -166,10 +166,10 @@ fn nothing_can_change(#[case] field: &str, #[case] value: Value, #[case] path: &
 fn a_catalogue_that_changes_changes_no_cluster() {
     for change in [
         |w: &mut World| w.templates.clear(),
-        |w: &mut World| w.entry("chart")["backendRef"]["clusterTemplate"] = json!("other"),
-        |w: &mut World| w.entry("chart")["backendRef"]["versionParameter"] = json!("release"),
-        |w: &mut World| w.entry("chart")["parameters"]["more"] = json!({ "default": "x" }),
-        |w: &mut World| w.entry("chart")["observes"] = json!(null),
+        |w: &mut World| w.catalogue_entry("chart")["backendRef"]["clusterTemplate"] = json!("other"),
+        |w: &mut World| w.catalogue_entry("chart")["backendRef"]["versionParameter"] = json!("release"),
+        |w: &mut World| w.catalogue_entry("chart")["parameters"]["more"] = json!({ "default": "x" }),
+        |w: &mut World| w.catalogue_entry("chart")["observes"] = json!(null),
         |w: &mut World| w.environment = None,
         |w: &mut World| w.hubs = None,
     ] {
@@ -191,7 +191,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
 )]
 #[case("admission webhook \"m.kb.io\" denied the request: cluster template 'x' not found", "not found")]
 fn what_the_webhook_refuses_waits(#[case] words: &str, #[case] part: &str) {
-    let mut world = World::chart();
+    let mut world = World::caas_claim();
     world.refuses = Some(words.to_owned());
     world.settle();
     assert_eq!(world.phase(), "Pending");
@@ -199,10 +199,10 @@ fn what_the_webhook_refuses_waits(#[case] words: &str, #[case] part: &str) {
     world.refuses = None;
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Pending", 1));
-    let mut world = World::chart();
+    let mut world = World::caas_claim();
     world.refuses = Some(words.to_owned());
     world.settle();
-    world.later(minutes(300));
+    world.advance_time(minutes(300));
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
 }
@@ -210,8 +210,8 @@ fn what_the_webhook_refuses_waits(#[case] words: &str, #[case] part: &str) {
 /// What the chart sets up comes first, and what the entry does after it.
 #[test]
 fn bundles_come_after_what_the_chart_sets_up() {
-    let mut world = World::chart();
-    world.entry("chart")["postInstall"] = json!([bundle("base", &json!({}))]);
+    let mut world = World::caas_claim();
+    world.catalogue_entry("chart")["postInstall"] = json!([build_bundle("base", &json!({}))]);
     world.settle();
     assert_eq!(world.requested_bundles().cluster.kind, "ClusterTemplateInstance");
     world.caas_installs();

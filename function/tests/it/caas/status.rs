@@ -1,6 +1,6 @@
 //! What each state of a ClusterTemplateInstance means, row by row.
 
-use function_model::world::{World, synced};
+use function_model::world::{World, set_synced};
 use jiff::SignedDuration;
 use rstest::rstest;
 use serde_json::json;
@@ -37,7 +37,7 @@ fn before_it_is_ready(
     #[case] said: Said<'_>,
     #[case] (type_, status, reason): (&str, &str, &str),
 ) {
-    let mut world = World::chart();
+    let mut world = World::caas_claim();
     world.settle();
     world.report_caas(phase, "in words", said);
     world.settle();
@@ -79,21 +79,21 @@ fn only_what_lasts_is_final(
     #[case] message: &str,
     #[case] grace: Option<i64>,
 ) {
-    let mut world = World::chart();
+    let mut world = World::caas_claim();
     world.settle();
     // Its conditions are False from birth on: their times say nothing.
     world.report_caas("ClusterInstalling", "", &[]);
-    world.later(minutes(60));
+    world.advance_time(minutes(60));
     let said = [("ClusterInstallSucceeded", "False", reason, message)];
     world.report_caas(phase, message, if reason.is_empty() { &[] } else { &said });
     world.settle();
     let early = grace.unwrap_or(60) * 60 - 1;
-    world.later(SignedDuration::from_secs(early));
+    world.advance_time(SignedDuration::from_secs(early));
     world.settle();
     assert_eq!(world.phase(), "Provisioning", "it may pass");
     assert_eq!(world.status["lastError"]["terminal"], grace.is_some());
     assert!(world.status["lastError"]["message"].as_str().unwrap().contains(&message[..8]));
-    world.later(SignedDuration::from_secs(2));
+    world.advance_time(SignedDuration::from_secs(2));
     world.settle();
     assert_eq!(world.phase() == "Failed", grace.is_some(), "{}", world.phase());
     if grace.is_some() {
@@ -109,25 +109,25 @@ fn only_what_lasts_is_final(
 /// Who does not say since when is not believed, and one that says something else begins anew.
 #[test]
 fn what_changes_begins_anew() {
-    let mut world = World::chart();
+    let mut world = World::caas_claim();
     world.settle();
     for words in ["a", "b", "c"] {
         world.report_caas("ArgoClusterFailed", words, &[INSTALLED]);
         world.settle();
-        world.later(minutes(4));
+        world.advance_time(minutes(4));
         world.settle();
         assert_eq!(world.phase(), "Provisioning");
     }
     world.remote.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("managedFields");
-    world.provider();
-    world.later(minutes(30));
+    world.reconcile_objects();
+    world.advance_time(minutes(30));
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
 }
 
 #[test]
 fn each_setup_that_fails_is_told_with_its_words() {
-    let mut world = World::chart();
+    let mut world = World::caas_claim();
     world.settle();
     world.report_caas(
         "ClusterSetupFailed",
@@ -154,14 +154,14 @@ fn a_hosted_cluster_knows_better() {
     world.argo_makes();
     world.report_hosted_cluster("Available", "False", "Waiting", "");
     world.settle();
-    world.later(minutes(30));
+    world.advance_time(minutes(30));
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
     world.report_hosted_cluster("ValidConfiguration", "False", "Invalid", "the platform lacks a subnet");
     world.settle();
-    world.later(minutes(4));
+    world.advance_time(minutes(4));
     let hosted = world.objects.get_mut("hosted").unwrap();
-    synced(&mut hosted.object, Some("observe failed: cannot get object: dial tcp: i/o timeout"));
+    set_synced(&mut hosted.object, Some("observe failed: cannot get object: dial tcp: i/o timeout"));
     world.pass();
     assert_eq!(world.phase(), "Provisioning", "nothing grows final while nobody sees it");
     world.settle();
@@ -176,14 +176,14 @@ fn a_hosted_cluster_knows_better() {
 #[case::by_hosted_cluster(&[], Some(("Available", "False", "KubeAPIServerDown", "")))]
 fn once_it_was_ready(#[case] said: Said<'_>, #[case] hosted: Option<(&str, &str, &str, &str)>) {
     let mut world = World::chart_observed_ready();
-    world.later(minutes(10));
+    world.advance_time(minutes(10));
     world.report_caas("Ready", "Cluster is ready", said);
     if let Some((type_, status, reason, message)) = hosted {
         world.report_hosted_cluster(type_, status, reason, message);
     }
     world.settle();
     assert_eq!(world.phase(), "Ready", "a flap is waited out");
-    world.later(minutes(3));
+    world.advance_time(minutes(3));
     world.settle();
     assert_eq!(world.phase(), "Degraded");
     assert_eq!(world.condition("ClusterReady").0, "True", "it latches");

@@ -7,7 +7,7 @@ use testplatform_apis::{cloud, names::ours, prerequisites};
 use crate::cluster_api::{is, minutes, topology, variable};
 
 fn there() -> World {
-    let mut world = World::prepared();
+    let mut world = World::with_prerequisites();
     world.settle();
     world.complete_prerequisites();
     world.settle();
@@ -33,7 +33,7 @@ fn ready() -> World {
 
 #[test]
 fn the_hub_is_told_first_and_the_cluster_waits() {
-    let mut world = World::prepared();
+    let mut world = World::with_prerequisites();
     world.pass();
     assert!(!world.objects.contains_key("topology"));
     assert_eq!(world.condition("RequestAccepted"), is("False", "PlatformCredentialsNotReady"));
@@ -78,7 +78,7 @@ fn the_hub_is_told_first_and_the_cluster_waits() {
 
 #[test]
 fn a_cluster_is_asked_for_once_both_are_there() {
-    let mut world = World::prepared();
+    let mut world = World::with_prerequisites();
     world.settle();
     world.report_prerequisite("cloud-credential", &json!({ "state": "Valid", "generation": 0 }));
     world.settle();
@@ -101,8 +101,8 @@ fn a_cluster_is_asked_for_once_both_are_there() {
     assert_eq!(world.condition("TemplateApplied"), is("False", "Running"));
     // Whatever is forgotten, or changes in the catalogue, meanwhile: it is on that hub, and as it was asked for.
     world.drop_status();
-    world.entry("topology")["prerequisites"][0]["timeout"] = json!("7m");
-    world.hubs.as_mut().unwrap().insert(0, function_model::cluster_api::hub("hub-0"));
+    world.catalogue_entry("topology")["prerequisites"][0]["timeout"] = json!("7m");
+    world.hubs.as_mut().unwrap().insert(0, function_model::cluster_api::build_hub("hub-0"));
     world.complete_prerequisites();
     world.settle();
     assert_eq!(world.made, 1);
@@ -123,14 +123,14 @@ fn no_cluster_is_asked_for_on_what_was_set_up_for_another() {
     let changes: [(&str, Change); 2] = [
         ("a parameter", |world| world.spec["parameters"] = json!({ "cni": "cilium" })),
         ("the template", |world| {
-            let mut other = world.entry("topology").clone();
+            let mut other = world.catalogue_entry("topology").clone();
             other["hubSelector"] = json!({ "matchLabels": { "of": "others" } });
             offer(world, "other", other);
             world.spec["template"] = json!("other");
         }),
     ];
     for (what, change) in changes {
-        let mut world = World::prepared();
+        let mut world = World::with_prerequisites();
         let spec = world.spec.clone();
         world.settle();
         let before = (world.request_data("prerequisites"), world.request_data("cloud-credential"));
@@ -155,7 +155,7 @@ fn no_cluster_is_asked_for_on_what_was_set_up_for_another() {
 
 #[test]
 fn an_entry_that_is_away_asks_for_nothing_else() {
-    let mut world = World::prepared();
+    let mut world = World::with_prerequisites();
     world.settle();
     let before = world.request_data("prerequisites");
     let templates = std::mem::take(&mut world.templates);
@@ -171,7 +171,7 @@ fn an_entry_that_is_away_asks_for_nothing_else() {
 /// What is on its way out says nothing that holds.
 #[test]
 fn an_answer_holds_no_longer_than_what_was_answered_in() {
-    let mut world = World::prepared();
+    let mut world = World::with_prerequisites();
     world.settle();
     world.complete_prerequisites();
     world.environment = None;
@@ -179,7 +179,7 @@ fn an_answer_holds_no_longer_than_what_was_answered_in() {
     assert_eq!(world.made, 0);
     world.objects.get_mut("prerequisites").unwrap().object["status"]["atProvider"]["manifest"]["metadata"]
         ["deletionTimestamp"] = json!(world.now);
-    world.environment = World::prepared().environment;
+    world.environment = World::with_prerequisites().environment;
     world.pass();
     assert_eq!(world.condition("RequestAccepted"), is("False", "PrerequisitesNotReady"));
     assert!(!world.objects.contains_key("topology"));
@@ -187,7 +187,7 @@ fn an_answer_holds_no_longer_than_what_was_answered_in() {
 
 #[test]
 fn what_is_not_ready_in_time_fails_the_claim_and_nothing_was_made() {
-    let mut world = World::prepared();
+    let mut world = World::with_prerequisites();
     world.spec["timeouts"] = json!({ "provision": "3h" });
     world.settle();
     world.report_prerequisite("cloud-credential", &json!({ "state": "Valid", "generation": 0 }));
@@ -201,7 +201,7 @@ fn what_is_not_ready_in_time_fails_the_claim_and_nothing_was_made() {
     world.settle();
     assert_eq!(world.condition("TemplateApplied"), is("False", "SetupFailed"));
     assert_eq!(world.phase(), "Pending", "it may yet come to be");
-    world.later(minutes(200));
+    world.advance_time(minutes(200));
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
     for said in [world.condition_message("TemplateApplied"), world.status["message"].as_str().unwrap()] {
@@ -222,7 +222,7 @@ fn another_who_asks_and_another_number_are_told_and_nothing_else() {
     let before = world.objects["topology"].object["spec"].clone();
     world.annotations[ours::REQUESTED_BY] = json!("bob@example.com");
     world.annotations[ours::CLOUD_CREDENTIAL_GENERATION] = json!("3");
-    world.entry("topology")["backendRef"]["cloudCredential"]["roles"] = json!(["admin"]);
+    world.catalogue_entry("topology")["backendRef"]["cloudCredential"]["roles"] = json!(["admin"]);
     world.settle();
     let order = world.request_data("cloud-credential");
     assert_eq!((&order["requestedBy"], &order["generation"]), (&json!("bob@example.com"), &json!(3)));
@@ -284,7 +284,7 @@ fn they_go_after_the_cluster() {
 
 #[test]
 fn a_claim_that_never_got_a_credential_says_why_to_the_end() {
-    let mut world = World::prepared();
+    let mut world = World::with_prerequisites();
     world.spec["timeouts"] = json!({ "provision": "3h" });
     world.settle();
     world.report_prerequisite(
@@ -293,7 +293,7 @@ fn a_claim_that_never_got_a_credential_says_why_to_the_end() {
     );
     world.settle();
     assert_eq!(world.phase(), "Pending");
-    world.later(minutes(200));
+    world.advance_time(minutes(200));
     for _ in 0..2 {
         world.settle();
         assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
@@ -307,11 +307,11 @@ fn a_claim_that_never_got_a_credential_says_why_to_the_end() {
 /// An administrator's mistake in the catalogue costs no claim the time that it was given.
 #[test]
 fn the_time_for_provisioning_stays_that_of_the_entry_while_that_is_away() {
-    let mut world = World::prepared();
-    world.entry("topology")["timeouts"] = json!({ "provision": "8h" });
+    let mut world = World::with_prerequisites();
+    world.catalogue_entry("topology")["timeouts"] = json!({ "provision": "8h" });
     world.settle();
     let templates = std::mem::take(&mut world.templates);
-    world.later(minutes(5 * 60));
+    world.advance_time(minutes(5 * 60));
     for _ in 0..3 {
         world.settle();
         assert_eq!(world.phase(), "Pending", "{}", world.status["message"]);
@@ -325,15 +325,15 @@ fn the_time_for_provisioning_stays_that_of_the_entry_while_that_is_away() {
 /// Machines that have the shared credential need it until they are gone.
 #[test]
 fn a_move_to_a_template_with_credentials_takes_none_from_a_cluster_that_has_another() {
-    let mut world = World::topology();
+    let mut world = World::cluster_api_claim();
     let shared = json!([{ "name": "identity", "value": "shared" }]);
-    world.entry("topology")["backendRef"]["cluster"]["topology"]["variables"] = shared;
+    world.catalogue_entry("topology")["backendRef"]["cluster"]["topology"]["variables"] = shared;
     world.settle();
     world.capi_installs();
     world.hypershift_publishes();
     world.settle();
     assert_eq!(variable(&topology(&world)["variables"], "identity"), "shared");
-    let mut other = World::prepared().entry("topology").clone();
+    let mut other = World::with_prerequisites().catalogue_entry("topology").clone();
     let from = world.spec["template"].clone();
     other["upgradesFrom"] = json!([from]);
     other["backendRef"]["classRef"]["name"] = json!("another");
@@ -364,7 +364,7 @@ fn one_that_is_lost_beside_a_cluster_is_not_made_again() {
 #[test]
 fn a_cluster_that_was_there_gets_none() {
     let mut world = World::topology_ready();
-    world.templates = World::prepared().templates;
+    world.templates = World::with_prerequisites().templates;
     world.settle();
     assert!(!world.objects.contains_key("prerequisites") && !world.objects.contains_key("cloud-credential"));
     assert!(!world.conditions.contains_key("PlatformCredentialsValid"));
@@ -372,8 +372,8 @@ fn a_cluster_that_was_there_gets_none() {
 
 #[test]
 fn words_in_braces_are_put_into_what_the_entry_says_and_not_into_what_a_claim_says() {
-    let mut world = World::topology();
-    let entry = world.entry("topology");
+    let mut world = World::cluster_api_claim();
+    let entry = world.catalogue_entry("topology");
     entry["backendRef"]["cluster"]["topology"]["variables"] =
         json!([{ "name": "trust", "value": { "configMap": "{name}-trust" } }]);
     entry["overlay"] =

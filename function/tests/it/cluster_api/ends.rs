@@ -41,7 +41,7 @@ fn a_teardown_that_does_not_come_about_is_blocked(
     #[case] later: i64,
     #[case] part: &str,
 ) {
-    let mut world = World::topology();
+    let mut world = World::cluster_api_claim();
     world.spec["timeouts"] = json!({ "teardown": "1h" });
     world.settle();
     world.capi_installs();
@@ -53,7 +53,7 @@ fn a_teardown_that_does_not_come_about_is_blocked(
     world.settle();
     assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
     world.report_cluster_api(&[("Deleting", "True", reason, message)]);
-    world.later(minutes(later));
+    world.advance_time(minutes(later));
     world.settle();
     assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));
     assert!(
@@ -67,14 +67,14 @@ fn a_teardown_that_does_not_come_about_is_blocked(
 /// provider-kubernetes tries the manifest before it deletes, and deletes nothing that it could not apply.
 #[rstest]
 #[case::by_its_owner(true, |w: &mut World| w.spec["tearDownCluster"] = json!(true), "Deprovisioned")]
-#[case::by_its_lifetime(true, |w: &mut World| { w.spec["lifetime"] = json!("1h"); w.later(minutes(61)); }, "Deprovisioned")]
-#[case::not_ready_in_time(false, |w: &mut World| w.later(minutes(241)), "Failed")]
+#[case::by_its_lifetime(true, |w: &mut World| { w.spec["lifetime"] = json!("1h"); w.advance_time(minutes(61)); }, "Deprovisioned")]
+#[case::not_ready_in_time(false, |w: &mut World| w.advance_time(minutes(241)), "Failed")]
 fn what_the_hub_refused_last_keeps_no_cluster_from_its_end(
     #[case] ready: bool,
     #[case] end: fn(&mut World),
     #[case] phase: &str,
 ) {
-    let mut world = if ready { World::topology_ready() } else { World::topology() };
+    let mut world = if ready { World::topology_ready() } else { World::cluster_api_claim() };
     world.settle();
     world.fixed.insert("/topology/variables".into());
     world.spec["parameters"] = json!({ "sshKeyName": "team" });

@@ -8,7 +8,7 @@ use crate::cluster_api::{asked, is, minutes, topology, variable};
 
 #[test]
 fn a_cluster_is_asked_for_with_all_that_the_catalogue_says() {
-    let mut world = World::topology();
+    let mut world = World::cluster_api_claim();
     world.spec["controlPlane"] = json!({ "replicas": 3, "class": "large" });
     world.spec["network"] = json!({
         "podCIDR": "10.8.0.0/14", "external": { "networkID": "2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5a99" },
@@ -63,7 +63,7 @@ fn a_cluster_is_asked_for_with_all_that_the_catalogue_says() {
 
 #[test]
 fn groups_of_nodes_are_part_of_the_topology() {
-    let mut world = World::topology();
+    let mut world = World::cluster_api_claim();
     world.spec["nodeGroups"] = json!([
         { "name": "scales", "class": "default", "autoscale": { "min": 0, "max": 3 }, "failureDomain": "az-1",
           "labels": { "node.cluster.x-k8s.io/a": "b" }, "parameters": { "bootVolume": 50 } },
@@ -97,7 +97,7 @@ fn groups_of_nodes_are_part_of_the_topology() {
 
 #[test]
 fn without_groups_there_are_no_workers() {
-    let mut world = World::topology();
+    let mut world = World::cluster_api_claim();
     world.spec["nodeGroups"] = json!([]);
     world.settle();
     assert!(!topology(&world).as_object().unwrap().contains_key("workers"));
@@ -111,9 +111,9 @@ fn without_groups_there_are_no_workers() {
 
 #[test]
 fn ready_is_ready_with_its_credentials() {
-    let mut world = World::topology();
+    let mut world = World::cluster_api_claim();
     world.settle();
-    world.later(SignedDuration::from_secs(15));
+    world.advance_time(SignedDuration::from_secs(15));
     assert_eq!(world.phase(), "Pending", "nobody looked at it");
     world.capi_installs();
     world.settle();
@@ -152,11 +152,11 @@ fn ready_is_ready_with_its_credentials() {
 /// Who can write on the Cluster could else have another claim's Secret read.
 #[test]
 fn a_secret_of_another_name_is_not_read() {
-    let mut world = World::topology();
+    let mut world = World::cluster_api_claim();
     world.settle();
-    world.later(SignedDuration::from_secs(15));
+    world.advance_time(SignedDuration::from_secs(15));
     world.capi_installs();
-    world.reports(
+    world.report_status(
         &json!({ "credentials": { "secretName": "theirs-credentials", "passwordAvailable": false } }),
     );
     world.settle();
@@ -166,12 +166,12 @@ fn a_secret_of_another_name_is_not_read() {
 
 #[test]
 fn what_is_never_ready_fails_in_time() {
-    let mut world = World::topology();
+    let mut world = World::cluster_api_claim();
     world.settle();
     world.report_cluster_api(&[("InfrastructureReady", "False", "NotReady", "Quota exceeded for cores")]);
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
-    world.later(minutes(300));
+    world.advance_time(minutes(300));
     world.settle();
     assert_eq!(world.phase(), "Failed", "and why stays told while what is left goes");
     let message = world.status["message"].as_str().unwrap();

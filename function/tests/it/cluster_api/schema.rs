@@ -72,9 +72,9 @@ fn what_is_asked_for_is_admitted() {
     let versions = crd["spec"]["versions"].as_array().unwrap();
     let version = versions.iter().find(|v| v["name"] == "v1beta2").unwrap();
     let schema = &version["schema"]["openAPIV3Schema"]["properties"]["spec"];
-    let mut plain = World::topology();
+    let mut plain = World::cluster_api_claim();
     plain.spec["nodeGroups"] = json!([]);
-    let mut full = World::topology();
+    let mut full = World::cluster_api_claim();
     full.spec["controlPlane"] = json!({ "replicas": 3, "class": "large" });
     full.spec["network"] = json!({
         "podCIDR": "10.8.0.0/14", "external": { "networkID": "2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5a99" },

@@ -42,7 +42,7 @@ fn before_it_is_ready(
     #[case] (type_, status, reason): (&str, &str, &str),
     #[case] step: &str,
 ) {
-    let mut world = World::topology();
+    let mut world = World::cluster_api_claim();
     world.settle();
     world.remote.as_mut().unwrap()["status"] = json!({ "phase": "Provisioned" });
     if !said.is_empty() {
@@ -58,7 +58,7 @@ fn before_it_is_ready(
 /// A gate of administrators is named to the tenant.
 #[test]
 fn a_gate_that_is_closed_is_named() {
-    let mut world = World::topology();
+    let mut world = World::cluster_api_claim();
     world.settle();
     world.capi_installs();
     world.hypershift_publishes();
@@ -75,7 +75,7 @@ fn a_gate_that_is_closed_is_named() {
 /// What was said of the spec before says nothing of that as it is.
 #[test]
 fn what_was_said_of_another_generation_does_not_count() {
-    let mut world = World::topology();
+    let mut world = World::cluster_api_claim();
     world.settle();
     world.capi_installs();
     world.hypershift_publishes();
@@ -107,7 +107,7 @@ fn only_what_does_not_pass_is_final_and_only_once_it_lasted(
     #[case] message: &str,
     #[case] grace: Option<i64>,
 ) {
-    let mut world = World::topology();
+    let mut world = World::cluster_api_claim();
     world.settle();
     world.report_cluster_api(&[
         (type_, "False", reason, message),
@@ -116,11 +116,11 @@ fn only_what_does_not_pass_is_final_and_only_once_it_lasted(
     world.report_cluster_api(&[(type_, "False", reason, message)]);
     world.settle();
     let early = grace.unwrap_or(30) - 1;
-    world.later(minutes(early));
+    world.advance_time(minutes(early));
     world.settle();
     assert!(matches!(world.phase().as_str(), "Provisioning" | "Pending"), "{}", world.phase());
     assert_eq!(world.status["lastError"]["terminal"].as_bool().unwrap_or(false), grace.is_some());
-    world.later(minutes(2));
+    world.advance_time(minutes(2));
     world.settle();
     assert_eq!(world.phase() == "Failed", grace.is_some(), "{}", world.phase());
     if grace.is_some() {
@@ -139,7 +139,7 @@ fn only_what_does_not_pass_is_final_and_only_once_it_lasted(
 #[case("Resource not found: [GET https://cloud.example/v2.1/servers/x], got 404 instead")]
 #[case("got 401 instead")]
 fn a_line_that_passes_is_not_final_however_long_the_condition_was_false(#[case] line: &str) {
-    let mut world = World::topology();
+    let mut world = World::cluster_api_claim();
     world.settle();
     let says = |world: &mut World, line: &str| {
         world.report_cluster_api(&[
@@ -149,22 +149,22 @@ fn a_line_that_passes_is_not_final_however_long_the_condition_was_false(#[case] 
         world.settle();
     };
     says(&mut world, "Waiting for the machines");
-    world.later(minutes(10));
+    world.advance_time(minutes(10));
     for _ in 0..3 {
         says(&mut world, line);
         assert_eq!(world.phase(), "Provisioning");
         assert_eq!(world.status["lastError"]["terminal"], true);
-        world.later(minutes(2));
+        world.advance_time(minutes(2));
         says(&mut world, "Waiting for the machines");
-        world.later(minutes(2));
+        world.advance_time(minutes(2));
         world.settle();
         assert_eq!(world.phase(), "Provisioning");
     }
     // Where nobody notes when it was said, it may have been said just now.
     says(&mut world, line);
     let noted = world.remote.as_mut().unwrap()["metadata"].as_object_mut().unwrap().remove("managedFields");
-    world.provider();
-    world.later(minutes(4));
+    world.reconcile_objects();
+    world.advance_time(minutes(4));
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
     world.remote.as_mut().unwrap()["metadata"]["managedFields"] = noted.unwrap();
@@ -174,7 +174,7 @@ fn a_line_that_passes_is_not_final_however_long_the_condition_was_false(#[case] 
 
 #[test]
 fn quota_is_told_by_its_name() {
-    let mut world = World::topology();
+    let mut world = World::cluster_api_claim();
     world.settle();
     world.report_cluster_api(&[(
         "WorkerMachinesReady",
@@ -190,7 +190,7 @@ fn quota_is_told_by_its_name() {
 #[test]
 fn what_the_old_api_calls_final_is_so_at_once_and_degrades_what_was_ready() {
     let failed = json!({ "v1beta1": { "failureReason": "CreateError", "failureMessage": "it broke" } });
-    let mut world = World::topology();
+    let mut world = World::cluster_api_claim();
     world.settle();
     world.report_cluster_api(&[("InfrastructureReady", "False", "NotReady", "")]);
     world.remote.as_mut().unwrap()["status"]["deprecated"] = failed.clone();
@@ -224,15 +224,15 @@ fn once_it_was_ready(
     #[case] (type_, status, reason): (&str, &str, &str),
 ) {
     let mut world = World::topology_ready();
-    world.later(minutes(10));
+    world.advance_time(minutes(10));
     world.report_cluster_api(said);
     world.settle();
     assert_eq!(world.phase(), "Ready", "a flap is waited out");
     assert_eq!(world.condition(type_), is(status, reason));
-    world.later(minutes(degrades.unwrap_or(60)) - jiff::SignedDuration::from_secs(1));
+    world.advance_time(minutes(degrades.unwrap_or(60)) - jiff::SignedDuration::from_secs(1));
     world.settle();
     assert_eq!(world.phase(), "Ready");
-    world.later(minutes(1));
+    world.advance_time(minutes(1));
     world.settle();
     assert_eq!(world.phase(), if degrades.is_some() { "Degraded" } else { "Ready" });
     assert_eq!(world.condition("ClusterReady").0, "True", "it latches");

@@ -108,7 +108,7 @@ fn a_way_that_is_lost_is_told_and_the_cluster_stays() {
     world.settle();
     world.spec["version"] = json!("1.31");
     world.settle();
-    world.entry("topology")["releases"] =
+    world.catalogue_entry("topology")["releases"] =
         json!([{ "version": "v1.31.2", "image": "2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5a11" }]);
     world.report_cluster_api(&[("RollingOut", "False", "NotRollingOut", "")]);
     world.settle();
@@ -195,7 +195,7 @@ fn an_image_that_is_repaired_is_taken_where_the_hub_refuses_the_one_before() {
     on_the_way.settle();
     assert_eq!(on_the_way.condition_message("SpecApplied").split(':').next(), Some("the hub refuses it"));
     for world in [&mut at_once, &mut on_the_way] {
-        let image = &mut world.entry("topology")["releases"][3]["image"];
+        let image = &mut world.catalogue_entry("topology")["releases"][3]["image"];
         assert_eq!(*image, "2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5a11");
         *image = json!("2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5c11");
         world.settle();
@@ -206,7 +206,8 @@ fn an_image_that_is_repaired_is_taken_where_the_hub_refuses_the_one_before() {
         world.settle();
         assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
         // What it runs no repair touches.
-        world.entry("topology")["releases"][3]["image"] = json!("2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5d11");
+        world.catalogue_entry("topology")["releases"][3]["image"] =
+            json!("2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5d11");
         world.settle();
         assert_eq!(release(world), of("v1.31.2", "c11"));
     }
@@ -224,7 +225,7 @@ fn a_move_that_is_refused_can_be_taken_back() {
         world.settle();
         assert_eq!(topology(&world)["classRef"]["name"], "openstack-v4");
         assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
-        world.entry("topology")["enabled"] = json!(false);
+        world.catalogue_entry("topology")["enabled"] = json!(false);
         if !status {
             world.drop_status();
         }
@@ -300,7 +301,7 @@ fn a_move_waits_for_what_is_under_way() {
     world.capi_installs();
     world.settle();
     let before = topology(&world).clone();
-    world.entry("topology-next")["backendRef"]["classRef"]["name"] = json!("openstack-v5");
+    world.catalogue_entry("topology-next")["backendRef"]["classRef"]["name"] = json!("openstack-v5");
     world.settle();
     assert_eq!(topology(&world), &before);
 }
@@ -430,7 +431,7 @@ fn what_cannot_change_is_named_and_nothing_changes() {
 fn nodes_of_a_class_that_is_forgotten_stay_as_they_are() {
     let mut world = World::topology_ready();
     let before = topology(&world).clone();
-    world.entry("topology")["allowedNodeClasses"]["default"]["machine"]["variables"] =
+    world.catalogue_entry("topology")["allowedNodeClasses"]["default"]["machine"]["variables"] =
         json!({ "flavor": "x" });
     let asked = &mut world.objects.get_mut("topology").unwrap().object["spec"]["forProvider"]["manifest"];
     let workers = &mut asked["spec"]["topology"]["workers"]["machineDeployments"][0];
@@ -448,14 +449,18 @@ fn nodes_of_a_class_that_is_forgotten_stay_as_they_are() {
 fn a_catalogue_that_changes_changes_no_cluster() {
     for change in [
         |w: &mut World| w.templates.clear(),
-        |w: &mut World| w.entry("topology")["backendRef"]["classRef"]["name"] = json!("openstack-v9"),
-        |w: &mut World| w.entry("topology")["backendRef"]["cluster"] = json!({}),
         |w: &mut World| {
-            w.entry("topology")["allowedNodeClasses"]["default"]["machine"] =
+            w.catalogue_entry("topology")["backendRef"]["classRef"]["name"] = json!("openstack-v9")
+        },
+        |w: &mut World| w.catalogue_entry("topology")["backendRef"]["cluster"] = json!({}),
+        |w: &mut World| {
+            w.catalogue_entry("topology")["allowedNodeClasses"]["default"]["machine"] =
                 json!({ "worker": "other", "variables": { "flavor": "x" } });
         },
-        |w: &mut World| w.entry("topology")["defaultControlPlaneReplicas"] = json!(3),
-        |w: &mut World| w.entry("topology")["releases"] = json!([{ "version": "v1.30.2", "image": "x" }]),
+        |w: &mut World| w.catalogue_entry("topology")["defaultControlPlaneReplicas"] = json!(3),
+        |w: &mut World| {
+            w.catalogue_entry("topology")["releases"] = json!([{ "version": "v1.30.2", "image": "x" }])
+        },
         |w: &mut World| w.environment = None,
         |w: &mut World| w.hubs = None,
     ] {

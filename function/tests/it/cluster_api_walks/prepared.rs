@@ -3,7 +3,7 @@
 use function_model::{
     cluster_api,
     prerequisites::AHEAD,
-    walks::{Own, ends, walk_by_template, walk_by_template_in_namespace},
+    walks::{Own, assert_ends, walk_by_template, walk_by_template_in_namespace},
     world::World,
 };
 use proptest::{prelude::*, test_runner::TestCaseError};
@@ -29,15 +29,15 @@ impl Own for Prepared {
     const WRITER: &'static str = "topology";
 
     fn world() -> World {
-        World::prepared()
+        World::with_prerequisites()
     }
 
     fn catalogue() -> Vec<Value> {
-        World::prepared().templates
+        World::with_prerequisites().templates
     }
 
     fn hub(name: &str) -> Value {
-        cluster_api::hub(name)
+        cluster_api::build_hub(name)
     }
 
     fn nonsense() -> Value {
@@ -83,7 +83,7 @@ impl Own for Prepared {
 
 /// And nothing is left of what came ahead.
 fn ends_unprepared(world: &mut World) -> Result<(), TestCaseError> {
-    ends(world)?;
+    assert_ends(world)?;
     // Whose cluster has the name by now the provider on the hub does not ask: it may be in need of what came ahead.
     world.remote = None;
     world.settle();

@@ -1,6 +1,6 @@
 //! What is made on the hub, for whom, and what is refused.
 
-use function_model::pool::{PoolWorld, spec};
+use function_model::pool::{PoolWorld, pool_spec};
 use function_testplatform::{Options, run};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use testplatform_apis::names::ours;
 use crate::cluster_pool::{is, made, sizes};
 
 fn peer(name: &str, created: &str, change: &Value) -> Value {
-    let mut spec = spec();
+    let mut spec = pool_spec();
     for (key, value) in change.as_object().unwrap() {
         spec[key] = value.clone();
     }
@@ -48,8 +48,8 @@ fn a_pool_in_git_is_a_pool_on_the_hub_with_counts() {
     assert_eq!(object["metadata"]["labels"][ours::COMPONENT], "pool");
     assert_eq!(object["spec"]["providerConfigRef"]["name"], "hive-1");
     assert!(object["spec"].get("managementPolicies").is_none());
-    world.counts(3, 1, 1);
-    world.reports(&json!({ "claimed": 4 }));
+    world.report_counts(3, 1, 1);
+    world.report_provider(&json!({ "claimed": 4 }));
     world.settle();
     for (field, count) in [("size", 3), ("standby", 1), ("ready", 1), ("installing", 1), ("claimed", 4)] {
         assert_eq!(world.status[field], count, "{field}");
@@ -194,7 +194,7 @@ fn pool_names_are_unique_across_the_namespaces_of_a_hub() {
     // What is there already is never taken away for a name; it is said.
     let mut world = made(&json!({}));
     world.peers = vec![peer("other", older, &json!({ "name": "aws-420" }))];
-    world.reports(&json!({ "namesakes": ["elsewhere"] }));
+    world.report_provider(&json!({ "namesakes": ["elsewhere"] }));
     world.settle();
     assert_eq!(world.phase(), "Ready");
     is(&world, "PoolNameUnique", "False", "NameTaken");

@@ -12,7 +12,7 @@ fn name_in_use(world: &PoolWorld) -> &Value {
 #[test]
 fn an_edited_pool_shows_which_clusters_are_stale() {
     let mut world = made(&json!({}));
-    world.counts(3, 2, 1);
+    world.report_counts(3, 2, 1);
     world.report_hive(
         "AllClustersCurrent",
         "True",
@@ -44,7 +44,7 @@ fn a_refresh_lowers_the_size_as_the_hub_asks_and_only_while_it_is_asked_for() {
     assert_eq!((request.size, request.refresh.unwrap().max_unavailable), (Some(3), Some(2)));
     is(&world, "Refreshing", "False", "NotTakenUp");
     let report = |phase: &str, nonce: &str| json!({ "ceiling": { "size": 1, "runningCount": 0 }, "refresh": { "nonce": nonce, "phase": phase, "remaining": 2 } });
-    world.reports(&report("Down", "1"));
+    world.report_provider(&report("Down", "1"));
     world.settle();
     assert_eq!(sizes(&world), (json!(1), json!(0), json!(10)));
     assert_eq!(asked(&world).size, Some(3), "what is usual is still said");
@@ -59,11 +59,11 @@ fn a_refresh_lowers_the_size_as_the_hub_asks_and_only_while_it_is_asked_for() {
     assert_eq!(sizes(&world).0, 3, "a report about another refresh is none about this");
     is(&world, "Refreshing", "False", "NotTakenUp");
     assert_eq!(asked(&world).refresh.unwrap().max_unavailable, Some(1), "Rolling is one at a time");
-    world.reports(&report("Done", "2"));
+    world.report_provider(&report("Done", "2"));
     world.settle();
     assert_eq!(sizes(&world).0, 3);
     is(&world, "Refreshing", "False", "Done");
-    world.reports(&report("Stalled", "2"));
+    world.report_provider(&report("Stalled", "2"));
     world.settle();
     is(&world, "Refreshing", "False", "Stalled");
 }
@@ -72,11 +72,13 @@ fn a_refresh_lowers_the_size_as_the_hub_asks_and_only_while_it_is_asked_for() {
 fn another_content_under_the_same_name_recommends_a_refresh() {
     let mut world = made(&json!({}));
     is(&world, "RefreshRecommended", "Unknown", "NotWatched");
-    world.reports(&json!({ "artifacts": { "imageSet": "ocp-4.20", "releaseImage": "r1", "changed": true } }));
+    world.report_provider(
+        &json!({ "artifacts": { "imageSet": "ocp-4.20", "releaseImage": "r1", "changed": true } }),
+    );
     world.settle();
     is(&world, "RefreshRecommended", "True", "ImageSetChanged");
     let own = json!({ "ceiling": { "size": 2 }, "refresh": { "nonce": "artifact:r2", "phase": "Down" } });
-    world.reports(&own);
+    world.report_provider(&own);
     world.settle();
     assert_eq!(sizes(&world).0, 3, "nobody allowed it");
     world.change(&json!({ "refresh": { "onArtifactChange": "Rolling" } }));
@@ -97,15 +99,15 @@ fn rotation_by_draining_uses_the_new_credentials_once_no_cluster_is_left() {
             "name": "aws-2", "phase": phase, "onOld": 1, "claimedOnOld": 1, "clustersOnOld": ["aws-420-abcde"],
         } })
     };
-    world.reports(&report("Draining"));
+    world.report_provider(&report("Draining"));
     world.settle();
     assert_eq!((name_in_use(&world), sizes(&world).0), (&json!("aws-1"), json!(0)));
     is(&world, "OldCredentialsReleasable", "False", "Draining");
     assert!(world.events.contains(&"ScaledToZero".to_owned()));
-    world.reports(&report("Switching"));
+    world.report_provider(&report("Switching"));
     world.settle();
     assert_eq!((name_in_use(&world), sizes(&world).0), (&json!("aws-2"), json!(0)));
-    world.reports(&json!({ "rotation": { "name": "aws-2", "phase": "Done" } }));
+    world.report_provider(&json!({ "rotation": { "name": "aws-2", "phase": "Done" } }));
     world.settle();
     assert_eq!((name_in_use(&world), sizes(&world).0), (&json!("aws-2"), json!(3)));
     is(&world, "OldCredentialsReleasable", "True", "NotInUse");
@@ -121,7 +123,7 @@ fn rotation_by_draining_a_pool_that_somebody_else_scales_says_who_has_to_empty_i
             "name": "aws-2", "phase": phase, "onOld": 1, "claimedOnOld": 1, "clustersOnOld": ["aws-420-abcde"],
         } })
     };
-    world.reports(&report("Draining"));
+    world.report_provider(&report("Draining"));
     world.settle();
     assert_eq!((name_in_use(&world), world.remote()["spec"]["size"].clone()), (&json!("aws-1"), json!(3)));
     is(&world, "OldCredentialsReleasable", "False", "ExternalScaling");
@@ -131,7 +133,7 @@ fn rotation_by_draining_a_pool_that_somebody_else_scales_says_who_has_to_empty_i
     world.on_the_hub(&json!({ "spec": { "size": 0 } }));
     world.settle();
     is(&world, "OldCredentialsReleasable", "False", "Draining");
-    world.reports(&report("Switching"));
+    world.report_provider(&report("Switching"));
     world.settle();
     assert_eq!(name_in_use(&world), "aws-2");
 }
@@ -148,7 +150,7 @@ fn rotation_by_replacing_uses_the_new_credentials_at_once() {
 fn it_is_told_when_no_cluster_uses_the_old_credentials() {
     let mut world = made(&json!({}));
     is(&world, "OldCredentialsReleasable", "Unknown", "NotWatched");
-    world.reports(&json!({ "rotation": { "name": "aws-1", "phase": "First" } }));
+    world.report_provider(&json!({ "rotation": { "name": "aws-1", "phase": "First" } }));
     world.settle();
     is(&world, "OldCredentialsReleasable", "False", "NoRotation");
     world.change(&json!({ "credentialsRef": { "name": "aws-2" } }));
@@ -157,7 +159,7 @@ fn it_is_told_when_no_cluster_uses_the_old_credentials() {
     let report = json!({ "rotation": {
         "name": "aws-2", "phase": "Replacing", "onOld": 2, "claimedOnOld": 1, "clustersOnOld": ["aws-420-a", "aws-420-b"],
     } });
-    world.reports(&report);
+    world.report_provider(&report);
     world.settle();
     is(&world, "OldCredentialsReleasable", "False", "InUse");
     assert_eq!(
@@ -166,7 +168,7 @@ fn it_is_told_when_no_cluster_uses_the_old_credentials() {
     );
     let expected = json!({ "secretName": "aws-2", "phase": "Replacing", "clustersOnOld": ["aws-420-a", "aws-420-b"], "claimedOnOld": 1 });
     assert_eq!(world.status["rotation"], expected);
-    world.reports(&json!({ "rotation": { "name": "aws-2", "phase": "Done" } }));
+    world.report_provider(&json!({ "rotation": { "name": "aws-2", "phase": "Done" } }));
     world.settle();
     is(&world, "OldCredentialsReleasable", "True", "NotInUse");
     assert!(world.events.contains(&"OldCredentialsReleasable".to_owned()));

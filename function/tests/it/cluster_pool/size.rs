@@ -182,7 +182,7 @@ fn a_pool_that_somebody_else_scales_is_made_anew_with_the_size_that_it_had() {
     refused.pass();
     assert_eq!(sizes(&refused).0, Value::Null);
 
-    world.vanishes();
+    world.remove_remote();
     world.settle();
     assert!(!world.gone);
     assert_eq!((world.phase().as_str(), &world.remote()["spec"]["size"]), ("Ready", &json!(7)));
@@ -215,7 +215,7 @@ fn scaling_to_zero_is_said_and_claims_are_still_served() {
     assert_eq!(world.events.iter().filter(|e| *e == "ScaledToZero").count(), 1);
     // A refresh of all at once takes its clusters away for an installation's time, and nobody else's size is ours.
     let mut world = made(&json!({ "refresh": { "nonce": "1", "strategy": "Recreate" } }));
-    world.reports(&json!({ "ceiling": { "size": 0 }, "refresh": { "nonce": "1", "phase": "Down" } }));
+    world.report_provider(&json!({ "ceiling": { "size": 0 }, "refresh": { "nonce": "1", "phase": "Down" } }));
     world.settle();
     assert_eq!(sizes(&world).0, 0);
     world.change(&json!({ "refresh": null }));

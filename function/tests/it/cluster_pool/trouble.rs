@@ -129,14 +129,14 @@ fn a_pool_drains_although_every_change_of_references_loses_the_status() {
     world.change(&json!({ "drain": true }));
     for _ in 0..4 {
         world.pass_with_conflict();
-        world.apply();
+        world.apply_objects();
     }
     assert_eq!(world.phase(), "Draining");
-    world.vanishes();
+    world.remove_remote();
     world.objects.remove("pool");
     for _ in 0..8 {
         world.pass_with_conflict();
-        world.apply();
+        world.apply_objects();
     }
     assert_eq!(world.phase(), "Drained");
     is(&world, "Drained", "True", "Gone");
@@ -190,22 +190,22 @@ fn trouble_is_told_with_the_last_failure_that_hive_has_forgotten() {
         "clusterDeployment": "aws-420-abcde", "reason": "InsufficientInstances", "message": "quota exceeded",
         "time": "2026-11-23T09:59:00Z", "attempt": 1,
     });
-    world.counts(3, 0, 0);
-    world.reports(&json!({ "lastProvisionFailure": failure }));
+    world.report_counts(3, 0, 0);
+    world.report_provider(&json!({ "lastProvisionFailure": failure }));
     world.settle();
     assert_eq!(world.phase(), "Degraded");
     is(&world, "PoolHealthy", "False", "InstallationsFail");
     assert_eq!(world.status["lastProvisionFailure"], failure);
     // With a cluster there it is news of yesterday.
-    world.counts(3, 0, 1);
+    world.report_counts(3, 0, 1);
     world.settle();
     assert_eq!(world.phase(), "Ready");
     assert_eq!(world.status["lastProvisionFailure"], failure);
     // Nor with one that a claim took since; whoever watches the hub says whether there was one.
-    world.counts(1, 0, 0);
+    world.report_counts(1, 0, 0);
     world.settle();
     assert_eq!(world.phase(), "Degraded");
-    world.reports(&json!({ "lastProvisionFailure": failure, "provisionFailureOvercome": true }));
+    world.report_provider(&json!({ "lastProvisionFailure": failure, "provisionFailureOvercome": true }));
     world.settle();
     assert_eq!(world.phase(), "Ready");
     is(&world, "PoolHealthy", "True", "Healthy");
@@ -260,7 +260,7 @@ fn what_the_hub_says_is_passed_on() {
     );
     is(&world, "RequestAccepted", "False", "UnknownField");
     assert!(world.condition_message("RequestAccepted").ends_with("spec.platform.aws.foo"));
-    world.reports(&json!("no object"));
+    world.report_provider(&json!("no object"));
     world.pass();
     is(&world, "RemoteConsistent", "False", "Unreadable");
 }

@@ -21,7 +21,7 @@ use crate::corpus::request::{self, kept};
 
 /// Made once: that takes longer than anything that is done with them.
 static EXAMPLES: LazyLock<BTreeMap<String, RunFunctionRequest>> =
-    LazyLock::new(|| examples::requests(now()).into_iter().collect());
+    LazyLock::new(|| examples::load_examples(now()).into_iter().collect());
 
 fn now() -> Timestamp {
     requests::MADE.parse().unwrap()

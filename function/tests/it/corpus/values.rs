@@ -1,6 +1,6 @@
 //! Requests of the corpus with other values in their objects. Of bytes that are changed anywhere few are a request still; these all are.
 
-use function_model::places;
+use function_model::list_pointers;
 use function_testplatform::{
     proto::{Resource, RunFunctionRequest},
     wire,
@@ -106,7 +106,7 @@ impl Change {
 
     fn make_in(&self, bytes: &mut Bytes, words: &[Vec<u8>]) {
         let Ok(mut object) = wire::to_value(bytes) else { return };
-        let places = places(&object);
+        let places = list_pointers(&object);
         if places.is_empty() {
             return;
         }
@@ -165,7 +165,7 @@ fn put(object: &mut Value, place: &str, new: Option<Value>) {
 #[test]
 fn a_value_is_another_or_left_out() {
     let object = json!({ "a/b": { "~c": [1, { "d": 2 }] } });
-    assert_eq!(places(&object), ["/a~1b/~0c/0", "/a~1b/~0c/1/d", "/a~1b/~0c/1", "/a~1b/~0c", "/a~1b"]);
+    assert_eq!(list_pointers(&object), ["/a~1b/~0c/0", "/a~1b/~0c/1/d", "/a~1b/~0c/1", "/a~1b/~0c", "/a~1b"]);
     let after = |place: &str, new: Option<Value>| {
         let mut object = object.clone();
         put(&mut object, place, new);

@@ -70,7 +70,7 @@ fn a_lifetime_counts_from_when_the_claim_had_its_kubeconfig(#[case] goes: bool) 
     let delivered = pair.giver.now + SignedDuration::from_hours(2);
     pair.giver.status["readyAt"] = json!(delivered);
     for side in [Side::Giver, Side::Taker] {
-        pair.of(side).later(SignedDuration::from_hours(2));
+        pair.of(side).advance_time(SignedDuration::from_hours(2));
     }
     pair.settle();
     pair.hand_over();
@@ -105,7 +105,7 @@ fn a_lifetime_does_not_end_in_the_pass_that_delivers_the_kubeconfig() {
             if side == Side::Taker {
                 let taken = pair.taker.status["takeOver"]["stage"] == "Taken";
                 if taken && pair.taker.phase() != "Ready" && phases.last() != Some(&"Ready".to_owned()) {
-                    pair.taker.later(SignedDuration::from_hours(4));
+                    pair.taker.advance_time(SignedDuration::from_hours(4));
                 }
                 phases.push(pair.taker.phase());
             }
@@ -128,7 +128,7 @@ fn no_default_of_today_ends_what_is_taken_over(#[case] born: Option<&str>, #[cas
     let end = pair.giver.status["expiresAt"].clone();
     assert_eq!(end.is_null(), born.is_none(), "{}", pair.giver.status);
     for side in [Side::Giver, Side::Taker] {
-        pair.of(side).later(SignedDuration::from_hours(2));
+        pair.of(side).advance_time(SignedDuration::from_hours(2));
     }
     pair.settle();
     pair.hand_over();
@@ -159,16 +159,16 @@ fn a_claim_that_let_go_neither_tears_down_nor_expires() {
     assert_eq!(pair.giver.phase(), "Ready");
     assert_ne!(pair.remote().unwrap()["spec"]["tearDownCluster"], true);
     pair.giver.spec["lifetime"] = json!("1h");
-    pair.giver.later(SignedDuration::from_mins(55));
+    pair.giver.advance_time(SignedDuration::from_mins(55));
     pair.settle();
     assert_eq!(pair.giver.condition("ClusterReady"), ("True".into(), "Ready".into()));
-    pair.giver.later(SignedDuration::from_hours(1));
+    pair.giver.advance_time(SignedDuration::from_hours(1));
     pair.settle();
     assert_eq!((pair.giver.phase().as_str(), pair.taker.phase().as_str()), ("Ready", "Ready"));
     // What is shown as over and torn down by nobody would ring.
     assert_eq!(pair.giver.status["expiresAt"], json!(null));
     // The one that it went to has the lifetime from the same moment on.
-    pair.taker.later(SignedDuration::from_hours(4));
+    pair.taker.advance_time(SignedDuration::from_hours(4));
     pair.settle();
     assert_eq!(pair.taker.phase(), "Deprovisioning");
     assert_eq!(pair.remote().unwrap()["spec"]["tearDownCluster"], true);
@@ -180,7 +180,7 @@ fn what_nobody_took_is_taken_back() {
     pair.settle();
     pair.hand_over();
     // It lets go, and before that is seen the TestCluster is deleted.
-    while pair.giver.policies() != json!(["Observe"]) {
+    while pair.giver.management_policies() != json!(["Observe"]) {
         for side in [Side::Taker, Side::Giver] {
             pair.sees(side);
             pair.pass(side);
@@ -202,7 +202,7 @@ fn a_claim_that_goes_before_the_cluster_is_taken_leaves_it_to_the_test_cluster()
     let mut pair = Pair::ready();
     pair.settle();
     pair.hand_over();
-    while pair.giver.policies() != json!(["Observe"]) {
+    while pair.giver.management_policies() != json!(["Observe"]) {
         for side in [Side::Taker, Side::Giver] {
             pair.sees(side);
             pair.pass(side);
@@ -233,7 +233,7 @@ fn nobody_takes_what_is_not_handed_to_them(#[case] at: &str, #[case] value: Valu
         taker.other_side = Some(seen);
         for _ in 0..4 {
             taker.pass();
-            taker.provider();
+            taker.reconcile_objects();
         }
         assert!(!taker.objects.contains_key("ec"), "it watches or writes: {taker:#?}");
         told.push(accepted(&taker));
@@ -252,7 +252,7 @@ fn nobody_takes_what_is_not_handed_to_them(#[case] at: &str, #[case] value: Valu
 #[case::not_asked(&|p: &mut Pair| p.taker.annotations = json!({ ours::TAKE_OVER: "other-x7k2p" }), "not made to take over")]
 #[case::outlived(&|p: &mut Pair| {
     p.taker.spec["lifetime"] = json!("1h");
-    p.giver.later(SignedDuration::from_hours(2));
+    p.giver.advance_time(SignedDuration::from_hours(2));
 }, "has a lifetime that is over by now")]
 #[case::over(&|p: &mut Pair| p.taker.spec["tearDownCluster"] = json!(true), "come to its end")]
 fn a_cluster_is_not_let_go_while_something_is_missing(
@@ -270,7 +270,7 @@ fn a_cluster_is_not_let_go_while_something_is_missing(
 
 #[test]
 fn clusters_of_other_blocks_are_not_handed_over() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.settle();
     world.annotations = json!({ ours::HAND_OVER: format!("tenant-a/{NAME}/taker-0") });
     world.settle();
@@ -307,7 +307,7 @@ fn one_that_is_to_take_over_never_makes_a_cluster() {
     pair.taker.annotations = json!({});
     pair.taker.drop_status();
     pair.settle();
-    pair.taker.later(SignedDuration::from_hours(5));
+    pair.taker.advance_time(SignedDuration::from_hours(5));
     pair.settle();
     assert_eq!((pair.made(), pair.taker.phase().as_str()), (1, "Failed"));
     assert_eq!(pair.taker.condition("ProwJobCompleted"), ("True".into(), "NothingToTearDown".into()));

@@ -56,7 +56,7 @@ impl Pair {
     fn of_both(spec: &Value, giver: Value, taker: Value) -> Self {
         let mut giver = World { spec: spec.clone(), input: giver, ..World::default() };
         giver.settle();
-        giver.hub("Provisioning", &[]);
+        giver.report_phase("Provisioning", &[]);
         giver.settle();
         giver.hub_ready();
         giver.settle();
@@ -112,7 +112,7 @@ impl Pair {
     /// One round of provider-kubernetes.
     pub fn provider(&mut self, side: Side) {
         if !self.is_gone(side) {
-            self.with(side, World::provider);
+            self.with(side, World::reconcile_objects);
         }
     }
 

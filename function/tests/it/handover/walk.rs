@@ -1,7 +1,7 @@
 //! Anything may happen on the way, in any order, with caches that lag: [`Pair`] checks after each step that at most one may end the cluster
 //! and that there is no second one. At the end of each walk somebody can end it, or the hub will.
 
-use function_model::walks::walk;
+use function_model::walks::run_walk;
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::json;
@@ -69,8 +69,8 @@ fn happen(what: Happens, pair: &mut Pair) {
         H::HubGone => (pair.giver.reachable, pair.taker.reachable) = (false, false),
         H::HubBack => (pair.giver.reachable, pair.taker.reachable) = (true, true),
         H::Minutes(minutes) => {
-            pair.giver.later(SignedDuration::from_mins(minutes));
-            pair.taker.later(SignedDuration::from_mins(minutes));
+            pair.giver.advance_time(SignedDuration::from_mins(minutes));
+            pair.taker.advance_time(SignedDuration::from_mins(minutes));
         }
     }
 }
@@ -92,7 +92,7 @@ fn ends(mut pair: Pair) -> Result<Pair, TestCaseError> {
 
 #[test]
 fn at_every_moment_at_most_one_may_end_it_and_somebody_can() {
-    walk(20_261_123, happens(), |taken| {
+    run_walk(20_261_123, happens(), |taken| {
         let mut pair = Pair::ready();
         for what in taken {
             happen(what, &mut pair);
@@ -104,7 +104,7 @@ fn at_every_moment_at_most_one_may_end_it_and_somebody_can() {
 /// Walks that begin where the cluster is about to go.
 #[test]
 fn so_it_is_in_the_middle_of_it() {
-    walk(20_261_124, (0usize..30, happens()), |taken| {
+    run_walk(20_261_124, (0usize..30, happens()), |taken| {
         let mut pair = Pair::ready();
         pair.settle();
         pair.hand_over();

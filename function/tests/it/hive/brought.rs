@@ -1,7 +1,7 @@
 //! Claims that bring their own credentials: in which order everything is made and goes, what is said on the way, and what is refused.
 
 use function_model::{
-    tenant_credentials::{PARTS, byoc, offer},
+    tenant_credentials::{PARTS, build_offer, byoc_spec},
     world::{KUBECONFIG, NAME, REFERRED, World},
 };
 use function_testplatform::{proto::Resource, wire};
@@ -21,8 +21,8 @@ fn message(world: &World) -> String {
 }
 
 fn ready() -> World {
-    let mut world = World::awaited();
-    world.answers(true, "Carried", "Carried");
+    let mut world = World::byoc_pending();
+    world.report_copies(true, "Carried", "Carried");
     world.settle();
     world.hive_publishes();
     world.settle();
@@ -32,7 +32,7 @@ fn ready() -> World {
 
 #[test]
 fn each_thing_is_made_once_what_it_needs_is_there_and_goes_in_reverse() {
-    let mut world = World::brought();
+    let mut world = World::with_byoc();
     world.pass();
     let made = |world: &World| world.objects.keys().cloned().collect::<Vec<_>>();
     assert_eq!(made(&world), ["byoc-namespace", "credentials"], "nothing half known");
@@ -69,7 +69,7 @@ fn each_thing_is_made_once_what_it_needs_is_there_and_goes_in_reverse() {
         ])
     );
 
-    world.answers(true, "Carried", "Carried");
+    world.report_copies(true, "Carried", "Carried");
     world.settle();
     let pool = carried(&world, "byoc-pool");
     assert_eq!(pool["metadata"], json!({ "name": NAME, "namespace": namespace }));
@@ -93,12 +93,16 @@ fn each_thing_is_made_once_what_it_needs_is_there_and_goes_in_reverse() {
 
     tear_down(&mut world);
     assert_eq!(world.phase(), "Deprovisioning");
-    assert!(PARTS.iter().all(|part| world.has(part)), "the cluster goes first: {:?}", world.brought.keys());
+    assert!(
+        PARTS.iter().all(|part| world.has_part(part)),
+        "the cluster goes first: {:?}",
+        world.brought.keys()
+    );
     world.hive_is_done();
     world.settle();
     assert_eq!(world.phase(), "Deprovisioned");
-    world.provider();
-    world.provider();
+    world.reconcile_objects();
+    world.reconcile_objects();
     assert!(world.brought.is_empty(), "{:?}", world.brought.keys());
     assert!(!world.objects.keys().any(|name| name.starts_with("byoc")), "{:?}", world.objects.keys());
 }
@@ -121,7 +125,7 @@ fn the_namespace_goes_once_nobody_who_is_gone_is_said_to_hold_it() {
     };
     let mut said = None;
     while world.phase() != "Deprovisioned" {
-        world.provider();
+        world.reconcile_objects();
         said = says(&mut world, &held);
     }
     let said =
@@ -129,8 +133,8 @@ fn the_namespace_goes_once_nobody_who_is_gone_is_said_to_hold_it() {
     assert!(!said["metadata"]["finalizers"].to_string().contains(&late), "{said}");
     // Core has taken it back.
     assert!(says(&mut world, &own).is_none(), "and then it goes");
-    world.provider();
-    world.provider();
+    world.reconcile_objects();
+    world.reconcile_objects();
     assert!(world.brought.is_empty(), "{:?}", world.brought.keys());
 }
 
@@ -152,7 +156,7 @@ fn only_the_pool_and_the_namespace_are_deleted_and_the_namespace_last() {
 
 #[test]
 fn what_the_carrier_cannot_bring_is_said_and_passes() {
-    let mut world = World::awaited();
+    let mut world = World::byoc_pending();
     for (fate, reason, words) in [
         (
             "Forbidden",
@@ -162,7 +166,7 @@ fn what_the_carrier_cannot_bring_is_said_and_passes() {
         ("NotFound", "SecretNotFound", "there is no Secret my-aws (spec.byoc.credentialsSecretRef)"),
         ("KeyMissing", "SecretIncomplete", "needs the keys aws_access_key_id and aws_secret_access_key"),
     ] {
-        world.answers(false, fate, "Carried");
+        world.report_copies(false, fate, "Carried");
         world.settle();
         is(&world, "RequestAccepted", "False", reason);
         assert!(message(&world).contains(words), "{}", message(&world));
@@ -170,7 +174,7 @@ fn what_the_carrier_cannot_bring_is_said_and_passes() {
         assert!(!world.objects.contains_key("byoc-pool") && world.made == 0);
     }
     // What is in it may not go: in the carrier's words, which are not believed to be short.
-    world.answers(false, "KeyMissing", "Carried");
+    world.report_copies(false, "KeyMissing", "Carried");
     let note =
         &mut world.brought.get_mut("byoc-request").unwrap()["metadata"]["annotations"][ours::BYOC_REPORT];
     let mut report: Value = serde_json::from_str(note.as_str().unwrap()).unwrap();
@@ -198,11 +202,11 @@ fn what_the_carrier_cannot_bring_is_said_and_passes() {
     );
     assert!(!world.objects.contains_key("byoc-pool") && world.made == 0);
     // All of it at once, the weightiest first.
-    world.answers(false, "NotFound", "Forbidden");
+    world.report_copies(false, "NotFound", "Forbidden");
     world.settle();
     is(&world, "RequestAccepted", "False", "SecretForbidden");
     assert!(message(&world).contains("my-aws") && message(&world).contains("my-pull"), "{}", message(&world));
-    world.answers(true, "Carried", "Carried");
+    world.report_copies(true, "Carried", "Carried");
     world.settle();
     assert_eq!(world.made, 1);
 }
@@ -210,37 +214,37 @@ fn what_the_carrier_cannot_bring_is_said_and_passes() {
 #[test]
 fn a_secret_that_goes_later_takes_nothing_from_a_cluster() {
     let mut world = ready();
-    world.answers(true, "Carried", "NotFound");
+    world.report_copies(true, "Carried", "NotFound");
     world.settle();
     is(&world, "RequestAccepted", "True", "SecretsOutdated");
     assert!(message(&world).contains("the hub keeps the Secrets"), "{}", message(&world));
     assert_eq!(world.phase(), "Ready");
-    assert!(PARTS.iter().all(|part| world.has(part)));
+    assert!(PARTS.iter().all(|part| world.has_part(part)));
 }
 
 #[test]
 fn what_was_chosen_stays_whatever_the_catalogue_says() {
-    let mut world = World::awaited();
+    let mut world = World::byoc_pending();
     let before = carried(&world, "byoc-namespace");
-    let mut other = offer("other");
+    let mut other = build_offer("other");
     other["bringYourOwn"]["imageSet"] = json!("ocp-4.20.4");
     let catalogue = world.catalogue.as_mut().unwrap();
     catalogue["pools"].as_array_mut().unwrap().push(other);
     catalogue["pools"][2]["bringYourOwn"]["imageSet"] = json!("ocp-4.20.5");
     world.settle();
-    world.answers(true, "Carried", "Carried");
+    world.report_copies(true, "Carried", "Carried");
     world.settle();
     assert_eq!(carried(&world, "byoc-namespace"), before);
     assert_eq!(carried(&world, "byoc-pool")["spec"]["imageSetRef"]["name"], "ocp-4.20.3");
 
     // Gone before anything was asked for: it waits, and everything stays.
-    let mut world = World::awaited();
-    world.answers(true, "Carried", "Carried");
+    let mut world = World::byoc_pending();
+    world.report_copies(true, "Carried", "Carried");
     world.catalogue.as_mut().unwrap()["pools"].as_array_mut().unwrap().truncate(2);
     world.settle();
     is(&world, "RequestAccepted", "False", "PoolNotFound");
     assert!(message(&world).contains("pool offers/own-420"), "{}", message(&world));
-    assert!(world.made == 0 && PARTS.iter().all(|part| world.has(part)));
+    assert!(world.made == 0 && PARTS.iter().all(|part| world.has_part(part)));
     world.catalogue = None;
     world.drop_status();
     world.settle();
@@ -261,7 +265,7 @@ fn credentials_of_which_nothing_tells_where_they_belong_wait_with_the_claim() {
     ];
     for (trouble, reason) in troubles {
         for (forgets, noteless) in [(false, false), (true, false), (true, true)] {
-            let mut world = World::brought();
+            let mut world = World::with_byoc();
             world.pass();
             world.objects.remove("byoc-namespace");
             if forgets {
@@ -292,7 +296,7 @@ fn credentials_of_which_nothing_tells_where_they_belong_wait_with_the_claim() {
 #[test]
 fn no_second_home_is_chosen_when_the_first_is_not_known_any_more() {
     for lost in [None, Some("nonsense"), Some("[]")] {
-        let mut world = World::awaited();
+        let mut world = World::byoc_pending();
         let before = carried(&world, "byoc-namespace");
         for part in ["byoc-access", "byoc-namespace", "byoc-request"] {
             let notes = &mut world.objects.get_mut(part).unwrap().object["metadata"]["annotations"];
@@ -302,7 +306,7 @@ fn no_second_home_is_chosen_when_the_first_is_not_known_any_more() {
             }
         }
         world.drop_status();
-        world.answers(true, "Carried", "Carried");
+        world.report_copies(true, "Carried", "Carried");
         world.settle();
         is(&world, "RequestAccepted", "False", "SecretsNotCarried");
         assert!(message(&world).contains("is not known any more; restore annotation"), "{}", message(&world));
@@ -315,19 +319,19 @@ fn no_second_home_is_chosen_when_the_first_is_not_known_any_more() {
 #[test]
 fn entries_for_brought_credentials_and_pools_are_kept_apart() {
     // Without byoc: only real pools.
-    let mut world = World::brought();
+    let mut world = World::with_byoc();
     world.spec.as_object_mut().unwrap().remove("byoc");
     world.settle();
     assert_eq!(manifest(&world)["spec"]["clusterPoolName"], "aws-420");
     // With it: no pool, although one fits.
-    let mut world = World::hive();
-    world.spec["byoc"] = byoc();
+    let mut world = World::hive_claim();
+    world.spec["byoc"] = byoc_spec();
     world.settle();
     is(&world, "RequestAccepted", "False", "PoolNotFound");
     assert!(message(&world).contains("credentials that are brought along"), "{}", message(&world));
     assert!(world.brought.is_empty() && world.made == 0);
     // Of another cloud: none.
-    let mut world = World::brought();
+    let mut world = World::with_byoc();
     world.spec["byoc"]["platform"] = json!({ "gcp": { "region": "europe-west1" } });
     world.settle();
     is(&world, "RequestAccepted", "False", "PoolNotFound");
@@ -343,39 +347,39 @@ fn what_is_around_somebody_elses_claim_by_now_is_let_go_of() {
     for part in PARTS {
         assert_eq!(world.objects[part].object["spec"]["managementPolicies"], json!(["Observe"]), "{part}");
     }
-    assert!(PARTS.iter().all(|part| world.has(part)) && world.remote.is_some());
+    assert!(PARTS.iter().all(|part| world.has_part(part)) && world.remote.is_some());
 }
 
 #[test]
 fn an_end_before_the_cluster_leaves_nothing() {
     for answered in [false, true] {
-        let mut world = World::awaited();
+        let mut world = World::byoc_pending();
         if answered {
-            world.answers(true, "Carried", "Carried");
+            world.report_copies(true, "Carried", "Carried");
             // The pool, and no ClusterClaim yet.
-            world.provider();
+            world.reconcile_objects();
             world.pass();
-            world.provider();
+            world.reconcile_objects();
         }
-        assert_eq!(world.has("byoc-pool"), answered);
+        assert_eq!(world.has_part("byoc-pool"), answered);
         tear_down(&mut world);
         assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 0));
-        world.provider();
-        world.provider();
+        world.reconcile_objects();
+        world.reconcile_objects();
         assert!(world.brought.is_empty(), "{:?}", world.brought.keys());
     }
-    let mut world = World::awaited();
-    world.later(SignedDuration::from_hours(5));
+    let mut world = World::byoc_pending();
+    world.advance_time(SignedDuration::from_hours(5));
     world.settle();
     is(&world, "ClusterReady", "False", "Failed");
-    world.provider();
-    world.provider();
+    world.reconcile_objects();
+    world.reconcile_objects();
     assert!(world.brought.is_empty() && world.made == 0);
 }
 
 #[test]
 fn neither_a_hub_that_is_away_nor_a_restore_loses_anything() {
-    let mut world = World::awaited();
+    let mut world = World::byoc_pending();
     world.reachable = false;
     world.settle();
     is(&world, "RequestAccepted", "False", "SecretsNotCarried");
@@ -399,9 +403,9 @@ fn neither_a_hub_that_is_away_nor_a_restore_loses_anything() {
 
 #[test]
 fn a_test_cluster_brings_them_too() {
-    let mut world = World::brought().in_namespace();
+    let mut world = World::with_byoc().in_namespace();
     world.settle();
-    world.answers(true, "Carried", "Carried");
+    world.report_copies(true, "Carried", "Carried");
     world.settle();
     assert_eq!(world.made, 1, "{:#?}", world.conditions);
     assert_eq!(carried(&world, "byoc-request")["data"]["tenant"], "tenant-a");
@@ -415,7 +419,7 @@ fn a_test_cluster_brings_them_too() {
 #[test]
 fn everything_that_is_wrong_is_said_at_once() {
     let refused = |change: fn(&mut World)| {
-        let mut world = World::brought();
+        let mut world = World::with_byoc();
         change(&mut world);
         world.settle();
         assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
@@ -446,7 +450,7 @@ fn everything_that_is_wrong_is_said_at_once() {
     assert!(words.contains("spec.byoc.platform.aws.credentialsAssumeRole"), "{words}");
     let words = refused(|w| w.spec["clusterClaim"]["cloud"] = json!("gcp"));
     assert!(words.contains("spec.clusterClaim.cloud: is not aws, of which spec.byoc.platform is"), "{words}");
-    let words = refused(|w| w.spec = json!({ "ciOperator": { "test": {} }, "byoc": byoc() }));
+    let words = refused(|w| w.spec = json!({ "ciOperator": { "test": {} }, "byoc": byoc_spec() }));
     assert!(words.contains("spec.byoc: byoc is served beside clusterClaim and template"), "{words}");
     let words = refused(|w| w.claim = false);
     assert!(words.contains("spec.byoc: needs a claim"), "{words}");

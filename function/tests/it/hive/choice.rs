@@ -1,6 +1,6 @@
 //! Which pool a claim gets.
 
-use function_model::{hive::peer, world::World};
+use function_model::{hive::build_peer, world::World};
 use serde_json::json;
 
 use crate::hive::is;
@@ -28,7 +28,7 @@ fn the_choice_is_made_once() {
 
 #[test]
 fn a_pool_of_no_weight_is_given_by_its_name_only() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     let catalogue = world.catalogue.as_mut().unwrap();
     catalogue["pools"][0]["weight"] = json!(0);
     catalogue["hubs"][0]["maxClusters"] = json!(1);
@@ -40,12 +40,12 @@ fn a_pool_of_no_weight_is_given_by_its_name_only() {
     // One that waits for what it can never get takes no place from one that names it.
     let full =
         json!({ "conditions": [{ "type": "RequestAccepted", "status": "False", "reason": "HubFull" }] });
-    world.peers = vec![peer("unnamed", "tenant-b", &full)];
+    world.peers = vec![build_peer("unnamed", "tenant-b", &full)];
     world.spec["clusterClaim"] = json!({ "pool": { "name": "aws-420" } });
     world.settle();
     assert_eq!(world.made, 1);
     // And multi falls back.
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     let pools = world.catalogue.as_mut().unwrap()["pools"].as_array_mut().unwrap();
     let mut multi = pools[0].clone();
     multi["name"] = json!("multi");
@@ -59,12 +59,12 @@ fn a_pool_of_no_weight_is_given_by_its_name_only() {
 
 #[test]
 fn multi_falls_back_to_amd64_and_a_named_pool_brings_its_own() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.spec["clusterClaim"] =
         json!({ "version": "4.20", "architecture": "multi", "cloud": "aws", "labels": {} });
     world.settle();
     assert_eq!(world.made, 1);
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     let pool = &mut world.catalogue.as_mut().unwrap()["pools"][1];
     pool["labels"] = json!({ "product": "okd", "architecture": "arm64" });
     pool["weight"] = json!(0);
@@ -75,7 +75,7 @@ fn multi_falls_back_to_amd64_and_a_named_pool_brings_its_own() {
 
 #[test]
 fn a_broken_entry_hurts_no_other() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     let catalogue = world.catalogue.as_mut().unwrap();
     let pools = catalogue["pools"].as_array_mut().unwrap();
     for (field, value) in [
@@ -100,7 +100,7 @@ fn a_broken_entry_hurts_no_other() {
 
 #[test]
 fn an_administrators_composite_may_use_any_pool() {
-    let mut world = World { claim: false, ..World::hive() };
+    let mut world = World { claim: false, ..World::hive_claim() };
     world.catalogue.as_mut().unwrap()["quotas"] = json!([{ "tenant": "*", "maxConcurrent": 0 }]);
     world.settle();
     assert_eq!(world.made, 1);

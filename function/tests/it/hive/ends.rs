@@ -11,7 +11,7 @@ use crate::hive::{assigned, is, manifest, tear_down};
 #[test]
 fn torn_down_while_it_waits() {
     for queued in [false, true] {
-        let mut world = World::hive();
+        let mut world = World::hive_claim();
         world.settle();
         if queued {
             world.hive_queues(&json!({ "supply": "Installing" }));
@@ -38,13 +38,13 @@ fn nothing_was_torn_down_also_if_what_tells_it_comes_late() {
     }
     for timed_out in [false, true] {
         for late in [Late::Conditions, Late::Status, Late::StatusAndDropped] {
-            let mut world = World::hive();
+            let mut world = World::hive_claim();
             world.catalogue.as_mut().unwrap()["pools"] = json!([]);
             world.settle();
             is(&world, "RequestAccepted", "False", "PoolNotFound");
             let (status, conditions) = (world.status.clone(), world.conditions.clone());
             if timed_out {
-                world.later(SignedDuration::from_hours(5));
+                world.advance_time(SignedDuration::from_hours(5));
             } else {
                 world.spec["tearDownCluster"] = json!(true);
             }
@@ -73,7 +73,7 @@ fn nothing_was_torn_down_also_if_what_tells_it_comes_late() {
 #[test]
 fn why_it_failed_stays_when_its_writer_is_lost() {
     let words = "failed to create typed patch object (ns/x; hive.openshift.io/v1, Kind=ClusterClaim): .spec.foo: field not declared in schema";
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.refuses = Some(words.into());
     world.settle();
     // So an older version ended it.
@@ -83,7 +83,7 @@ fn why_it_failed_stays_when_its_writer_is_lost() {
     assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
     let said = world.conditions["ClusterReady"]["message"].clone();
     world.objects.remove("claim");
-    world.later(SignedDuration::from_hours(5));
+    world.advance_time(SignedDuration::from_hours(5));
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
     assert_eq!(world.conditions["ClusterReady"]["message"], said);
@@ -102,7 +102,7 @@ fn a_teardown_cannot_be_taken_back() {
     world.settle();
     assert_eq!(world.phase(), "Deprovisioning");
     world.hive_is_done();
-    world.provider();
+    world.reconcile_objects();
     world.drop_status();
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1));
@@ -118,7 +118,7 @@ fn a_cluster_that_the_hub_cannot_destroy_says_why() {
     let mut world = World::hive_ready();
     tear_down(&mut world);
     let failure = json!({ "reason": "AuthenticationFailed", "message": "the credentials are not accepted" });
-    world.reports(&json!({ "ownership": "Confirmed", "deprovisionFailure": failure }));
+    world.report_status(&json!({ "ownership": "Confirmed", "deprovisionFailure": failure }));
     world.settle();
     assert_eq!(world.phase(), "Deprovisioning");
     let why = "the hub cannot destroy it and goes on trying: AuthenticationFailed: the credentials are not accepted";
@@ -136,14 +136,14 @@ fn a_cluster_that_the_hub_cannot_destroy_says_why() {
 /// Why it ends was noted when it began to, and holds.
 #[test]
 fn what_was_torn_down_does_not_become_expired() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.spec["lifetime"] = json!("2h");
     world.settle();
     world.hive_publishes();
     world.settle();
     world.spec["tearDownCluster"] = json!(true);
     world.settle();
-    world.later(SignedDuration::from_hours(3));
+    world.advance_time(SignedDuration::from_hours(3));
     world.spec["tearDownCluster"] = json!(false);
     world.settle();
     let told = |world: &World| (world.phase(), world.status["message"].as_str().unwrap().to_owned());
@@ -162,13 +162,13 @@ type End = (fn(&mut World), &'static str, &'static str);
 fn what_is_not_shown_any_more_is_not_gone() {
     let ends: [End; 4] = [
         (|w| w.spec["tearDownCluster"] = json!(true), "Deprovisioning", "TornDown"),
-        (|w| w.later(SignedDuration::from_hours(2)), "Deprovisioning", "Expired"),
+        (|w| w.advance_time(SignedDuration::from_hours(2)), "Deprovisioning", "Expired"),
         (World::hive_loses_the_cluster, "Failed", "TornDown"),
         // It was never ready, and is given back all the same.
-        (|w| w.later(SignedDuration::from_hours(4)), "Failed", "TornDown"),
+        (|w| w.advance_time(SignedDuration::from_hours(4)), "Failed", "TornDown"),
     ];
     for (i, (end, phase, reason)) in ends.into_iter().enumerate() {
-        let mut world = World::hive();
+        let mut world = World::hive_claim();
         world.spec["lifetime"] = json!("2h");
         world.settle();
         world.hive_assigns();
@@ -177,7 +177,7 @@ fn what_is_not_shown_any_more_is_not_gone() {
         }
         world.settle();
         end(&mut world);
-        world.provider();
+        world.reconcile_objects();
         if phase == "Failed" {
             world.pass();
             assert!(world.refs.contains("claim"), "why it Failed is noted first");
@@ -190,7 +190,7 @@ fn what_is_not_shown_any_more_is_not_gone() {
         for _ in 0..3 {
             world.pass();
             assert!(world.refs.contains("claim"), "desired again, so that it is seen");
-            world.provider();
+            world.reconcile_objects();
             world.drop_status();
             world.settle();
             assert_eq!(world.phase(), phase, "end {i}");
@@ -217,7 +217,7 @@ type Failing = (fn() -> World, fn(&mut World), &'static str);
 #[test]
 fn why_it_failed_outlives_a_pass_that_broke_off() {
     let all: [Failing; 2] = [
-        (assigned, |w| w.later(SignedDuration::from_hours(4)), "ProvisionTimeout"),
+        (assigned, |w| w.advance_time(SignedDuration::from_hours(4)), "ProvisionTimeout"),
         (World::hive_ready, World::hive_loses_the_cluster, "ClusterDeleted"),
     ];
     let breaks: [fn(&mut World); 2] = [|w| w.breaks_off("claim"), World::applies_nothing];
@@ -227,7 +227,7 @@ fn why_it_failed_outlives_a_pass_that_broke_off() {
                 let context = format!("{why}, break {i}, noted: {noted}");
                 let mut world = begins();
                 fails(&mut world);
-                world.provider();
+                world.reconcile_objects();
                 if noted {
                     world.pass();
                 }
@@ -273,13 +273,13 @@ fn a_name_that_is_taken_again_is_an_end() {
     let mut world = World::hive_ready();
     tear_down(&mut world);
     world.hive_is_done();
-    world.provider();
+    world.reconcile_objects();
     world.remote = Some(json!({ "metadata": { "name": NAME, "uid": "somebody-elses" } }));
     world.settle();
     assert_eq!(world.phase(), "Deprovisioned");
     is(&world, "ProwJobCompleted", "True", "TornDown");
     assert!(world.remote.is_some());
-    assert_eq!(world.policies(), json!(["Observe"]));
+    assert_eq!(world.management_policies(), json!(["Observe"]));
 }
 
 #[test]
@@ -298,13 +298,13 @@ fn the_end_waits_for_a_hub_that_cannot_be_reached() {
 
 #[test]
 fn our_lifetime_ends_it() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.spec["lifetime"] = json!("2h");
     world.settle();
     world.hive_publishes();
     world.settle();
     assert_eq!(world.status["expiresAt"], "2026-11-21T12:00:00Z");
-    world.later(SignedDuration::from_hours(2));
+    world.advance_time(SignedDuration::from_hours(2));
     world.settle();
     assert_eq!(world.phase(), "Deprovisioning");
     // A longer one comes too late.
@@ -321,19 +321,19 @@ fn our_lifetime_ends_it() {
 /// Nobody can use it before.
 #[test]
 fn a_lifetime_counts_from_the_credentials_on() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.spec["lifetime"] = json!("1h");
     world.settle();
     world.hive_runs();
     world.settle();
-    world.later(SignedDuration::from_mins(100));
+    world.advance_time(SignedDuration::from_mins(100));
     world.settle();
     assert_ne!(world.phase(), "Ready");
     let since_before = world.remote.as_ref().unwrap()["status"]["conditions"].clone();
     world.hive_publishes();
     world.remote.as_mut().unwrap()["status"]["conditions"] = since_before;
     while world.phase() != "Ready" {
-        world.provider();
+        world.reconcile_objects();
         let credentials = &mut world.objects.get_mut("credentials").unwrap().object;
         credentials["status"]["conditions"][0]["lastTransitionTime"] = json!(world.now);
         world.pass();
@@ -343,7 +343,7 @@ fn a_lifetime_counts_from_the_credentials_on() {
     let end = world.status["expiresAt"].clone();
     world.settle();
     world.drop_status();
-    world.later(SignedDuration::from_mins(10));
+    world.advance_time(SignedDuration::from_mins(10));
     world.settle();
     assert_eq!((world.phase().as_str(), &world.status["expiresAt"]), ("Ready", &end));
 }
@@ -359,7 +359,7 @@ fn what_hive_alone_ends_is_called_expiring_before() {
     world.input["ttl"] = json!("10h");
     let ttl = world.pass().meta.unwrap().ttl.unwrap();
     assert!(ttl.seconds <= 165 * 60, "{ttl:?}");
-    world.later(SignedDuration::from_mins(166));
+    world.advance_time(SignedDuration::from_mins(166));
     world.settle();
     is(&world, "ClusterReady", "True", "Expiring");
 }
@@ -373,7 +373,7 @@ fn hives_own_end_is_an_end_and_no_loss() {
         world.settle();
         assert_eq!(world.status["expiresAt"], "2026-11-21T13:00:00Z", "the pool's maximum");
         if seen {
-            world.later(SignedDuration::from_hours(3));
+            world.advance_time(SignedDuration::from_hours(3));
             world.settle();
             assert_eq!(world.phase(), "Deprovisioning");
             world.hive_is_done();
@@ -381,7 +381,7 @@ fn hives_own_end_is_an_end_and_no_loss() {
             // Nobody looked, and meanwhile it is gone.
             world.remote = None;
             world.secrets.clear();
-            world.later(SignedDuration::from_hours(4));
+            world.advance_time(SignedDuration::from_hours(4));
         }
         world.settle();
         assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 1));
@@ -391,7 +391,7 @@ fn hives_own_end_is_an_end_and_no_loss() {
 
 #[test]
 fn the_pools_limits_are_the_claims() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.catalogue.as_mut().unwrap()["pools"][0]["maxLifetime"] = json!("3h");
     world.spec["lifetime"] = json!("9h");
     world.settle();
@@ -404,7 +404,7 @@ fn the_pools_limits_are_the_claims() {
     world.hive_publishes();
     world.settle();
     assert_eq!(world.status["expiresAt"], "2026-11-21T13:00:00Z");
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.catalogue.as_mut().unwrap()["pools"][0]["maxLifetime"] = json!("3h");
     world.catalogue.as_mut().unwrap()["pools"][0]["defaultLifetime"] = json!("1h");
     world.settle();
@@ -420,14 +420,14 @@ fn the_pools_limits_are_the_claims() {
 #[test]
 fn a_claim_that_is_not_served_in_time_fails_and_is_given_back() {
     for bound in [false, true] {
-        let mut world = World::hive();
+        let mut world = World::hive_claim();
         world.spec["clusterClaim"]["timeout"] = json!("1h");
         world.settle();
         if bound {
             world.hive_assigns();
             world.settle();
         }
-        world.later(SignedDuration::from_hours(1));
+        world.advance_time(SignedDuration::from_hours(1));
         world.settle();
         assert_eq!(world.phase(), "Failed");
         is(
@@ -450,12 +450,12 @@ fn a_claim_that_is_not_served_in_time_fails_and_is_given_back() {
         assert_eq!(world.status["message"], message);
     }
     // Once ready, it no longer counts.
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.spec["clusterClaim"]["timeout"] = json!("1h");
     world.settle();
     world.hive_publishes();
     world.settle();
-    world.later(SignedDuration::from_hours(30));
+    world.advance_time(SignedDuration::from_hours(30));
     world.settle();
     assert_eq!(world.phase(), "Ready");
 }
@@ -463,7 +463,7 @@ fn a_claim_that_is_not_served_in_time_fails_and_is_given_back() {
 /// A backstop on the hub never ends a cluster that was promised no end.
 #[test]
 fn the_inputs_maximum_is_a_default_too() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.input["maxima"] = json!({ "lifetime": "6h" });
     world.settle();
     assert_eq!(manifest(&world)["spec"]["lifetime"], "10h15m0s");

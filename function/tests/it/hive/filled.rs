@@ -7,9 +7,9 @@ use serde_json::json;
 use super::is;
 
 fn queued(supply: &str) -> World {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.settle();
-    world.later(SignedDuration::from_secs(1));
+    world.advance_time(SignedDuration::from_secs(1));
     world.hive_queues(
         &json!({ "queue": { "position": 1, "depth": 1 }, "supply": supply, "pool": { "found": true } }),
     );
@@ -27,7 +27,7 @@ fn two_transitions_lead_to_ready() {
         world.settle();
         let conditions: Vec<_> = world.conditions.values().map(ToString::to_string).collect();
         states.push((world.phase(), conditions));
-        world.later(SignedDuration::from_secs(1));
+        world.advance_time(SignedDuration::from_secs(1));
     }
     states.dedup();
     let phases: Vec<&str> = states.iter().map(|(phase, _)| phase.as_str()).collect();
@@ -47,7 +47,7 @@ fn steps_are_told_once_it_takes_longer() {
     assert_eq!(world.status["message"], "waiting for a cluster of pool hive-pools/aws-420");
     let ttl = world.pass().meta.unwrap().ttl.unwrap().seconds;
     assert!((1..=15).contains(&ttl), "{ttl}");
-    world.later(SignedDuration::from_secs(14));
+    world.advance_time(SignedDuration::from_secs(14));
     world.settle();
     is(&world, "ClusterAssigned", "False", "Installing");
     assert_eq!(world.status["queue"], json!({ "position": 1, "depth": 1 }));
@@ -85,7 +85,7 @@ fn teardown_repeats_no_step() {
                 .map(|composed| composed.object["metadata"]["deletionTimestamp"].is_null())
         };
         was_away |= writer(&world) != Some(true);
-        world.provider();
+        world.reconcile_objects();
         is(&world, "ClusterAssigned", "True", "Claimed");
         assert_eq!(revision(&world), Some(before.clone()));
     }

@@ -1,7 +1,7 @@
 //! From the queue to a cluster, and what is asked for and shown on the way.
 
 use function_model::{
-    hive::condition,
+    hive::remote_condition,
     world::{KUBECONFIG, NAME, World},
 };
 use jiff::SignedDuration;
@@ -12,13 +12,13 @@ use crate::hive::{assigned, is, manifest, tear_down};
 
 #[test]
 fn from_the_queue_to_ready_and_to_its_end() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.settle();
-    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Pending", "Provisioning"));
+    assert_eq!((world.phase().as_str(), world.incumbent_phase().as_str()), ("Pending", "Provisioning"));
     is(&world, "ClusterAssigned", "Unknown", "AwaitingPool");
     is(&world, "ClusterRunning", "Unknown", "NotAssigned");
     is(&world, "CredentialsPublished", "False", "NotAssigned");
-    world.later(SignedDuration::from_secs(15));
+    world.advance_time(SignedDuration::from_secs(15));
     world.hive_queues(
         &json!({ "queue": { "position": 3, "depth": 5 }, "supply": "Installing", "pool": { "found": true } }),
     );
@@ -32,7 +32,7 @@ fn from_the_queue_to_ready_and_to_its_end() {
     );
     world.hive_assigns();
     world.settle();
-    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Provisioning", "Provisioning"));
+    assert_eq!((world.phase().as_str(), world.incumbent_phase().as_str()), ("Provisioning", "Provisioning"));
     is(&world, "ClusterAssigned", "True", "Claimed");
     is(&world, "ClusterRunning", "False", "StartingMachines");
     is(&world, "CredentialsPublished", "False", "NotRunning");
@@ -42,7 +42,7 @@ fn from_the_queue_to_ready_and_to_its_end() {
     is(&world, "CredentialsPublished", "False", "SecretMissing");
     world.hive_publishes();
     world.settle();
-    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Ready", "Ready"));
+    assert_eq!((world.phase().as_str(), world.incumbent_phase().as_str()), ("Ready", "Ready"));
     is(&world, "ClusterReady", "True", "Ready");
     is(&world, "ClusterRunning", "True", "Running");
     assert_eq!(world.tenant["kubeconfig"], KUBECONFIG);
@@ -54,7 +54,10 @@ fn from_the_queue_to_ready_and_to_its_end() {
     assert_eq!(world.status.get("queue"), None);
 
     tear_down(&mut world);
-    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Deprovisioning", "Deprovisioning"));
+    assert_eq!(
+        (world.phase().as_str(), world.incumbent_phase().as_str()),
+        ("Deprovisioning", "Deprovisioning")
+    );
     is(&world, "ProwJobCompleted", "False", "TearingDown");
     is(&world, "ClusterReady", "True", "Deprovisioning");
     assert!(!world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null());
@@ -64,7 +67,7 @@ fn from_the_queue_to_ready_and_to_its_end() {
     assert_eq!(world.phase(), "Deprovisioned");
     is(&world, "ProwJobCompleted", "True", "TornDown");
     assert_eq!(world.objects.keys().collect::<Vec<_>>(), ["claim"], "what looked for it remembers the end");
-    assert_eq!(world.policies(), json!(["Observe", "Delete"]));
+    assert_eq!(world.management_policies(), json!(["Observe", "Delete"]));
     assert_eq!((world.tenant["kubeconfig"].as_str(), world.made), ("", 1));
     let mut events = world.events.clone();
     events.sort_unstable();
@@ -74,7 +77,7 @@ fn from_the_queue_to_ready_and_to_its_end() {
 
 #[test]
 fn the_manifest_says_what_hive_and_the_provider_need_and_nothing_of_theirs() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.spec["lifetime"] = json!("4h");
     world.spec["clusterClaim"]["timeout"] = json!("1h");
     world.spec["clusterClaim"]["resume"] = json!(false);
@@ -118,8 +121,8 @@ fn the_manifest_says_what_hive_and_the_provider_need_and_nothing_of_theirs() {
 #[test]
 fn what_is_not_published_is_never_ready() {
     let mut world = assigned();
-    world.later(SignedDuration::from_secs(15));
-    let running = condition(&world, "ClusterRunning", "True", "Running");
+    world.advance_time(SignedDuration::from_secs(15));
+    let running = remote_condition(&world, "ClusterRunning", "True", "Running");
     world.report_hive(&[running]);
     // Without a word of the provider, and with words that are not to be believed.
     let reports = [
@@ -131,7 +134,7 @@ fn what_is_not_published_is_never_ready() {
     let shown = ["SecretMissing", "SecretMissing", "OwnershipMismatch", "KubeconfigRejected"];
     world.secrets.insert("another-claim-credentials".into(), ("stolen".into(), "stolen".into()));
     for (report, reason) in reports.iter().zip(shown) {
-        world.reports(report);
+        world.report_status(report);
         world.settle();
         assert_eq!(world.phase(), "Provisioning", "{report}");
         is(&world, "ClusterReady", "False", "Provisioning");
@@ -155,7 +158,7 @@ fn a_flap_or_a_hibernation_withdraws_nothing() {
     let mut world = World::hive_ready();
     world.hive_stops("Hibernating");
     world.settle();
-    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Degraded", "Ready"));
+    assert_eq!((world.phase().as_str(), world.incumbent_phase().as_str()), ("Degraded", "Ready"));
     is(&world, "ClusterRunning", "False", "Hibernating");
     is(&world, "ClusterReady", "True", "Degraded");
     assert_eq!(world.tenant["kubeconfig"], KUBECONFIG);
@@ -177,7 +180,7 @@ fn what_is_asked_of_core_does_not_depend_on_what_was_fetched() {
             |r: function_testplatform::proto::Requirements| r.resources.into_keys().collect::<Vec<_>>();
         response.requirements.map(keys).unwrap_or_default()
     };
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     for fetched in [false, true] {
         assert_eq!(asked(&world, fetched), ["clusters", "envcfg", "pools", "writer"]);
     }
@@ -221,14 +224,14 @@ fn why_what_is_published_is_not_brought_up_to_date_is_told() {
         ("KubeconfigRejected", json!("the cluster answers 401"), "the cluster answers 401"),
         ("SecretMissing", json!(null), "a Secret that the cluster names does not exist or may not be read"),
     ] {
-        world.reports(&report(json!({ "reason": reason, "message": words })));
+        world.report_status(&report(json!({ "reason": reason, "message": words })));
         world.settle();
         is(&world, "CredentialsPublished", "True", "Published");
         is(&world, "ClusterReady", "True", "Ready");
         assert_eq!(said(&world), format!("{well}; it is not brought up to date: {told}"));
         assert_eq!(world.tenant["kubeconfig"], KUBECONFIG);
     }
-    world.reports(&report(json!(null)));
+    world.report_status(&report(json!(null)));
     world.settle();
     assert_eq!(said(&world), well);
 }

@@ -9,7 +9,7 @@ use crate::hive::{assigned, is, manifest, tear_down};
 
 #[test]
 fn vanished_before_bind_is_asked_for_once_more_and_after_it_never() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.settle();
     world.hive_queues(&json!({}));
     world.settle();
@@ -27,7 +27,7 @@ fn vanished_before_bind_is_asked_for_once_more_and_after_it_never() {
         world.settle();
         assert_eq!((world.phase().as_str(), world.made), ("Failed", 1));
         is(&world, "ProwJobCompleted", "True", "RemoteDeleted");
-        assert_eq!(world.policies(), json!(["Observe", "Delete"]));
+        assert_eq!(world.management_policies(), json!(["Observe", "Delete"]));
         world.drop_status();
         world.settle();
         assert_eq!((world.phase().as_str(), world.made), ("Failed", 1), "also after a restore");
@@ -40,7 +40,7 @@ fn a_lost_writer_is_found_again_with_its_limits() {
     let lost: [&[&str]; 2] = [&["claim"], &["claim", "credentials"]];
     for own in [None, Some("9h")] {
         for lost in lost {
-            let mut world = World::hive();
+            let mut world = World::hive_claim();
             world.catalogue.as_mut().unwrap()["pools"][0]["maxLifetime"] = json!("3h");
             world.catalogue.as_mut().unwrap()["pools"][0]["defaultLifetime"] = json!("2h");
             if let Some(own) = own {
@@ -54,7 +54,7 @@ fn a_lost_writer_is_found_again_with_its_limits() {
             let before = manifest(&world).clone();
             world.input["defaults"] = json!({ "lifetime": "1m" });
             world.input["maxima"] = json!({ "lifetime": "2m" });
-            world.later(SignedDuration::from_hours(1));
+            world.advance_time(SignedDuration::from_hours(1));
             for name in lost {
                 world.objects.remove(*name);
             }
@@ -139,7 +139,7 @@ fn an_invalid_block_does_not_forget_the_cluster() {
 #[test]
 fn a_second_try_is_remembered_without_its_writer() {
     for restored in [false, true] {
-        let mut world = World::hive();
+        let mut world = World::hive_claim();
         world.settle();
         world.remote = None;
         world.settle();
@@ -163,7 +163,7 @@ fn a_replaced_claim_is_left_alone() {
     world.settle();
     assert_eq!(world.phase(), "Failed");
     is(&world, "RemoteConsistent", "False", "RemoteReplaced");
-    assert_eq!(world.policies(), json!(["Observe"]), "Delete goes by name");
+    assert_eq!(world.management_policies(), json!(["Observe"]), "Delete goes by name");
     tear_down(&mut world);
     assert!(world.remote.as_ref().unwrap()["metadata"]["deletionTimestamp"].is_null());
 }
@@ -193,10 +193,14 @@ fn a_lost_writer_is_found_again_with_its_cluster() {
                 world.drop_status();
             }
             world.pass();
-            assert_eq!(world.policies(), json!(["Observe", "Delete"]), "it looks, and can make nothing");
+            assert_eq!(
+                world.management_policies(),
+                json!(["Observe", "Delete"]),
+                "it looks, and can make nothing"
+            );
             world.settle();
             assert_eq!(world.phase(), if ready { "Ready" } else { "Provisioning" });
-            assert_eq!((world.made, world.policies()), (1, json!(["*"])));
+            assert_eq!((world.made, world.management_policies()), (1, json!(["*"])));
             assert_eq!(manifest(&world)["spec"], before["spec"]);
             assert_eq!(manifest(&world)["metadata"]["uid"], before["metadata"]["uid"]);
         }
@@ -250,11 +254,11 @@ fn a_claim_that_hive_ends_a_little_early_is_not_lost() {
     let mut world = World::hive_ready();
     world.remote.as_mut().unwrap()["status"]["lifetime"] = json!("3h");
     world.settle();
-    world.later(SignedDuration::from_hours(3) - SignedDuration::from_secs(30));
+    world.advance_time(SignedDuration::from_hours(3) - SignedDuration::from_secs(30));
     world.remote.as_mut().unwrap()["metadata"]["deletionTimestamp"] = json!(world.now);
     world.settle();
     assert_ne!(world.phase(), "Failed");
-    world.later(SignedDuration::from_mins(1));
+    world.advance_time(SignedDuration::from_mins(1));
     world.settle();
     assert_eq!(world.phase(), "Deprovisioning");
     world.hive_is_done();
@@ -265,7 +269,7 @@ fn a_claim_that_hive_ends_a_little_early_is_not_lost() {
 
 #[test]
 fn who_waits_for_a_pool_that_goes_has_no_place_in_its_queue() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.settle();
     let pool = json!({ "found": true, "deleting": true });
     world.hive_queues(&json!({ "pool": pool, "queue": { "position": 1, "depth": 1 } }));

@@ -1,7 +1,7 @@
 //! Quotas and full hubs: who waits, and for whom.
 
 use function_model::{
-    hive::{catalogue, holding, peer},
+    hive::{build_peer, holding_status, pool_catalogue},
     world::World,
 };
 use jiff::SignedDuration;
@@ -11,15 +11,15 @@ use crate::hive::{is, tear_down};
 
 #[test]
 fn quota_is_a_queue_in_the_order_of_creation() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.catalogue.as_mut().unwrap()["quotas"] = json!([{ "tenant": "*", "maxConcurrent": 2 }]);
     let waiting = json!({ "conditions": [{ "type": "RequestAccepted", "status": "False", "reason": "QuotaExceeded" }] });
-    let mut younger = peer("younger", "tenant-a", &waiting);
+    let mut younger = build_peer("younger", "tenant-a", &waiting);
     younger["metadata"]["creationTimestamp"] = json!("2026-11-21T10:00:01Z");
-    let elsewhere = peer("elsewhere", "tenant-b", &holding("hive-a-config", "aws-420"));
+    let elsewhere = build_peer("elsewhere", "tenant-b", &holding_status("hive-a-config", "aws-420"));
     world.peers = vec![
-        peer("one", "tenant-a", &holding("hive-a-config", "aws-420")),
-        peer("two", "tenant-a", &waiting),
+        build_peer("one", "tenant-a", &holding_status("hive-a-config", "aws-420")),
+        build_peer("two", "tenant-a", &waiting),
         younger,
         elsewhere,
     ];
@@ -37,21 +37,21 @@ fn quota_is_a_queue_in_the_order_of_creation() {
 /// A composite of which no function ever says anything, as of one with a Composition that does not exist.
 #[test]
 fn what_is_never_answered_is_not_waited_for() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.catalogue.as_mut().unwrap()["hubs"][0]["maxClusters"] = json!(1);
-    world.peers = vec![peer("mute", "tenant-b", &json!({}))];
+    world.peers = vec![build_peer("mute", "tenant-b", &json!({}))];
     world.peers[0]["spec"]["clusterClaim"]["timeout"] = json!("1000h");
     world.settle();
     is(&world, "RequestAccepted", "False", "HubFull");
     // It was made an hour before, and its own timeout does not prolong it.
-    world.later(SignedDuration::from_hours(3));
+    world.advance_time(SignedDuration::from_hours(3));
     world.settle();
     assert_eq!(world.made, 1);
     // Nor is one whose last pass failed.
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.catalogue.as_mut().unwrap()["hubs"][0]["maxClusters"] = json!(1);
     let fatal = json!({ "phase": "Pending", "conditions": [{ "type": "RequestAccepted", "status": "Unknown", "reason": "FatalError" }] });
-    world.peers = vec![peer("broken", "tenant-b", &fatal)];
+    world.peers = vec![build_peer("broken", "tenant-b", &fatal)];
     world.settle();
     assert_eq!(world.made, 1);
 }
@@ -63,28 +63,28 @@ fn what_is_being_torn_down_counts() {
     tear_down(&mut leaving);
     let mut status = leaving.status.clone();
     status["conditions"] = leaving.conditions.values().cloned().collect();
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.catalogue.as_mut().unwrap()["hubs"][0]["maxClusters"] = json!(1);
-    world.peers = vec![peer("leaving", "tenant-b", &status)];
+    world.peers = vec![build_peer("leaving", "tenant-b", &status)];
     world.settle();
     is(&world, "RequestAccepted", "False", "HubFull");
     leaving.hive_is_done();
     leaving.settle();
     status = leaving.status.clone();
     status["conditions"] = leaving.conditions.values().cloned().collect();
-    world.peers = vec![peer("leaving", "tenant-b", &status)];
+    world.peers = vec![build_peer("leaving", "tenant-b", &status)];
     world.settle();
     assert_eq!(world.made, 1);
 }
 
 #[test]
 fn a_claim_that_can_never_be_afforded_stops_no_other() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     let catalogue = world.catalogue.as_mut().unwrap();
     catalogue["pools"][1]["cost"] = json!(6);
     catalogue["quotas"] = json!([{ "tenant": "tenant-a", "budget": 5 }]);
     let waits = json!({ "conditions": [{ "type": "RequestAccepted", "status": "False", "reason": "QuotaExceeded" }] });
-    let mut older = peer("older", "tenant-a", &waits);
+    let mut older = build_peer("older", "tenant-a", &waits);
     older["spec"]["clusterClaim"]["version"] = json!("4.19");
     world.peers = vec![older];
     world.settle();
@@ -101,7 +101,7 @@ fn a_limit_that_cannot_be_read_is_not_no_limit() {
         json!([{ "tenant": "tenant-a", "budget": -1 }, { "tenant": "*" }]),
     ];
     for quotas in held {
-        let mut world = World::hive();
+        let mut world = World::hive_claim();
         world.catalogue.as_mut().unwrap()["quotas"] = quotas.clone();
         world.settle();
         is(&world, "RequestAccepted", "False", "CatalogueInvalid");
@@ -119,7 +119,7 @@ fn a_limit_that_cannot_be_read_is_not_no_limit() {
         json!([{ "tenant": "*", "budget": -1 }, { "tenant": "tenant-a", "budget": 1 }]),
         json!([{ "tenant": "tenant-a", "budget": 1 }, { "tenant": "tenant-a", "budget": 2 }]),
     ] {
-        let mut world = World::hive();
+        let mut world = World::hive_claim();
         world.catalogue.as_mut().unwrap()["quotas"] = quotas.clone();
         world.settle();
         assert_eq!(world.made, 1, "{quotas}");
@@ -128,11 +128,11 @@ fn a_limit_that_cannot_be_read_is_not_no_limit() {
 
 #[test]
 fn a_budget_counts_what_clusters_cost() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     let catalogue = world.catalogue.as_mut().unwrap();
     catalogue["pools"][0]["cost"] = json!(3);
     catalogue["quotas"] = json!([{ "tenant": "tenant-a", "budget": 5 }]);
-    world.peers = vec![peer("one", "tenant-a", &holding("hive-a-config", "aws-420"))];
+    world.peers = vec![build_peer("one", "tenant-a", &holding_status("hive-a-config", "aws-420"))];
     world.settle();
     is(&world, "RequestAccepted", "False", "QuotaExceeded");
     // What has ended costs nothing.
@@ -145,12 +145,12 @@ fn a_budget_counts_what_clusters_cost() {
 
 #[test]
 fn a_full_hub_is_skipped_and_its_places_go_to_the_oldest() {
-    let mut world = World::hive();
-    let mut second = catalogue()["pools"][0].clone();
+    let mut world = World::hive_claim();
+    let mut second = pool_catalogue()["pools"][0].clone();
     second["hub"] = json!("hive-b");
     world.catalogue.as_mut().unwrap()["pools"].as_array_mut().unwrap().push(second);
     world.catalogue.as_mut().unwrap()["hubs"][0]["maxClusters"] = json!(1);
-    world.peers = vec![peer("one", "tenant-b", &holding("hive-a-config", "aws-420"))];
+    world.peers = vec![build_peer("one", "tenant-b", &holding_status("hive-a-config", "aws-420"))];
     let mut full = world.clone();
     full.settle();
     assert_eq!(full.status["hub"], json!({ "name": "hive-b", "reason": "OnlyPoolWithRoom" }));

@@ -11,8 +11,8 @@ const POOL: &str = "byoc-pool";
 
 /// Asked for, and being installed.
 fn installing() -> World {
-    let mut world = World::awaited();
-    world.answers(true, "Carried", "Carried");
+    let mut world = World::byoc_pending();
+    world.report_copies(true, "Carried", "Carried");
     world.settle();
     world.hive_installs();
     world.settle();
@@ -26,8 +26,8 @@ fn goes(mut world: World, phase: &str) {
     world.settle();
     assert_eq!(world.phase(), phase);
     is(&world, "ProwJobCompleted", "True", "TornDown");
-    world.provider();
-    world.provider();
+    world.reconcile_objects();
+    world.reconcile_objects();
     assert!(world.brought.is_empty(), "{:?}", world.brought.keys());
     assert!(!world.objects.keys().any(|name| name.starts_with("byoc")), "{:?}", world.objects.keys());
 }
@@ -42,7 +42,7 @@ fn what_is_being_installed_is_destroyed_before_the_end_is_told() {
     let said = world.status["message"].as_str().unwrap();
     assert!(said.contains("waits until ClusterPool byoc-xr-uid/demo-x7k2p"), "{said}");
     // The Secrets stay as long as it needs them.
-    assert!(world.has("byoc-namespace") && world.has("byoc-request"));
+    assert!(world.has_part("byoc-namespace") && world.has_part("byoc-request"));
     assert!(world.brought[POOL]["metadata"]["deletionTimestamp"].is_string());
     assert_eq!(world.objects[POOL].object["spec"]["managementPolicies"], json!(["Observe", "Delete"]));
     goes(world, "Deprovisioned");
@@ -51,7 +51,7 @@ fn what_is_being_installed_is_destroyed_before_the_end_is_told() {
 #[test]
 fn so_it_is_at_the_provision_timeout() {
     let mut world = installing();
-    world.later(SignedDuration::from_hours(5));
+    world.advance_time(SignedDuration::from_hours(5));
     world.settle();
     is(&world, "ClusterReady", "False", "Failed");
     is(&world, "ProwJobCompleted", "False", "TearingDown");
@@ -93,7 +93,7 @@ fn neither_a_pass_that_breaks_off_nor_a_restore_lets_it_be_forgotten() {
             world.spec["tearDownCluster"] = json!(true);
             for _ in 0..passes {
                 world.pass();
-                world.provider();
+                world.reconcile_objects();
             }
             breaks(&mut world);
             world.settle();

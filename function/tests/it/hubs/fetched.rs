@@ -26,7 +26,7 @@ fn composite(flavour: Flavour) -> Composite {
 
 fn decode(required: &Value) -> Option<Hubs> {
     let own = composite(Flavour::Claimed);
-    Hubs::decode(&function_model::request(&json!({ "requiredResources": required })), &own)
+    Hubs::decode(&function_model::request_from_json(&json!({ "requiredResources": required })), &own)
 }
 
 /// Our name, the kind, and its labels.

@@ -23,7 +23,7 @@ fn awaited() -> World {
 
 fn ready() -> World {
     let mut world = awaited();
-    world.answers(true, "Carried", "Carried");
+    world.report_copies(true, "Carried", "Carried");
     world.hypershift_makes_it();
     world
 }
@@ -70,7 +70,7 @@ fn the_cluster_is_made_in_a_namespace_of_its_own_once_the_secrets_are_there() {
         ])
     );
 
-    world.answers(true, "Carried", "Carried");
+    world.report_copies(true, "Carried", "Carried");
     world.settle();
     let cluster = asked(&world);
     assert_eq!(cluster["metadata"]["namespace"], "byoc-xr-uid");
@@ -96,17 +96,17 @@ fn the_cluster_is_made_in_a_namespace_of_its_own_once_the_secrets_are_there() {
 #[test]
 fn a_key_that_is_not_brought_is_none_of_the_templates() {
     let mut world = World::brought_by_template();
-    world.entry("hosted")["backendRef"]["hostedCluster"]["sshKey"] = json!({ "name": "admins" });
+    world.catalogue_entry("hosted")["backendRef"]["hostedCluster"]["sshKey"] = json!({ "name": "admins" });
     world.spec["byoc"].as_object_mut().unwrap().remove("sshKeySecretRef");
     world.settle();
-    world.answers(true, "Carried", "Carried");
+    world.report_copies(true, "Carried", "Carried");
     world.settle();
     assert_eq!(world.made, 1, "{:#?}", world.conditions);
     assert!(asked(&world)["spec"].get("sshKey").is_none(), "{}", asked(&world));
     // Without anything brought along it is as ever.
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.templates = catalogue_that_takes();
-    world.entry("hosted")["backendRef"]["hostedCluster"]["sshKey"] = json!({ "name": "admins" });
+    world.catalogue_entry("hosted")["backendRef"]["hostedCluster"]["sshKey"] = json!({ "name": "admins" });
     world.settle();
     let cluster = asked(&world);
     assert_eq!(
@@ -124,17 +124,17 @@ fn the_secrets_outlive_the_cluster_and_go_after_it() {
     world.settle();
     assert_eq!(world.phase(), "Deprovisioning");
     assert!(world.node_pools.is_empty(), "nodes go first");
-    assert!(OF_TEMPLATE.iter().all(|part| world.has(part)), "{:?}", world.brought.keys());
+    assert!(OF_TEMPLATE.iter().all(|part| world.has_part(part)), "{:?}", world.brought.keys());
     world.hive_is_done();
     world.settle();
     assert_eq!(world.phase(), "Deprovisioned", "{:#?}", world.conditions);
-    world.provider();
+    world.reconcile_objects();
     // The namespace is on its way out, and goes with the Object that still tells that the cluster is gone.
     let left: Vec<&str> = made(&world).into_iter().filter(|name| name.starts_with("byoc")).collect();
     assert_eq!(left, ["byoc-namespace"]);
     assert!(world.objects["byoc-namespace"].object["metadata"]["deletionTimestamp"].is_string());
     world.objects.remove("cluster");
-    world.provider();
+    world.reconcile_objects();
     assert!(world.brought.is_empty() && made(&world).is_empty(), "{:?}", world.brought.keys());
 }
 
@@ -169,16 +169,16 @@ fn what_the_carrier_cannot_bring_is_said_and_passes() {
             "Secret my-key (spec.byoc.sshKeySecretRef) needs the keys id_rsa.pub",
         ),
     ] {
-        world.answers(false, "Carried", fate);
+        world.report_copies(false, "Carried", fate);
         world.settle();
         assert_eq!(world.condition("RequestAccepted"), is("False", reason));
-        assert!(world.refusal().contains(words), "{}", world.refusal());
+        assert!(world.refusal_message().contains(words), "{}", world.refusal_message());
         assert_eq!((world.phase().as_str(), world.made), ("Pending", 0));
     }
-    world.answers(true, "Carried", "Carried");
+    world.report_copies(true, "Carried", "Carried");
     world.settle();
     assert_eq!(world.made, 1);
-    world.answers(true, "NotFound", "Carried");
+    world.report_copies(true, "NotFound", "Carried");
     world.settle();
     assert_eq!(world.condition("RequestAccepted"), is("True", "SecretsOutdated"));
 }
@@ -192,7 +192,7 @@ fn what_a_template_does_not_take_is_refused_by_name() {
         assert_eq!((world.phase().as_str(), world.made), ("Pending", 0));
         assert_eq!(world.condition("RequestAccepted"), is("False", "FieldRefused"));
         assert!(world.brought.is_empty());
-        world.refusal().to_owned()
+        world.refusal_message().to_owned()
     };
     for template in ["hosted-next", "topology", "order"] {
         let mut world = World::brought_by_template();
@@ -203,11 +203,11 @@ fn what_a_template_does_not_take_is_refused_by_name() {
         world.settle();
         let words =
             format!("spec.byoc cannot be served: template {template} takes no credentials of its own");
-        assert!(world.refusal().contains(&words), "{}", world.refusal());
+        assert!(world.refusal_message().contains(&words), "{}", world.refusal_message());
         assert!(world.made == 0 && world.brought.is_empty());
     }
     let words = refused(|w| {
-        w.entry("hosted")["bringYourOwn"]["sshKey"] = json!(false);
+        w.catalogue_entry("hosted")["bringYourOwn"]["sshKey"] = json!(false);
         w.spec["byoc"]["sshKeySecretRef"] = json!({ "name": "my-key" });
     });
     let part = "spec.byoc.sshKeySecretRef cannot be served: template hosted takes no SSH key";
@@ -221,7 +221,7 @@ fn what_a_template_does_not_take_is_refused_by_name() {
     for part in
         ["spec.byoc.pullSecretRef.name", "spec.byoc.installConfigSecretRef", "spec.byoc.x: is not a field"]
     {
-        assert!(world.refusal().contains(part), "{part} is not in: {}", world.refusal());
+        assert!(world.refusal_message().contains(part), "{part} is not in: {}", world.refusal_message());
     }
     // None makes a cluster without a pull secret, or in an account of the tenant's, and what is brought along cannot be changed.
     let pull = json!({ "name": "my-pull" });
@@ -246,13 +246,13 @@ fn what_a_template_does_not_take_is_refused_by_name() {
         world.settle();
         assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
         assert_eq!(world.condition("RequestAccepted"), is("False", "InvalidClaim"));
-        assert!(world.refusal().contains(words), "{words} is not in: {}", world.refusal());
+        assert!(world.refusal_message().contains(words), "{words} is not in: {}", world.refusal_message());
         assert!(world.brought.is_empty());
     }
     let mut world = World::brought_by_template();
     world.claim = false;
     world.settle();
-    assert!(world.refusal().contains("spec.byoc: needs a claim"), "{}", world.refusal());
+    assert!(world.refusal_message().contains("spec.byoc: needs a claim"), "{}", world.refusal_message());
 }
 
 /// Whoever took it out of the claim, past the API server's rules: the cluster that is there has it.
@@ -279,7 +279,7 @@ fn a_catalogue_that_changes_moves_nothing() {
     let mut world = awaited();
     let before = OF_TEMPLATE.map(|part| carried(&world, part));
     world.hubs = Some(vec![]);
-    world.entry("hosted")["bringYourOwn"]["carrier"]["name"] = json!("other");
+    world.catalogue_entry("hosted")["bringYourOwn"]["carrier"]["name"] = json!("other");
     world.drop_status();
     world.settle();
     assert_eq!(OF_TEMPLATE.map(|part| carried(&world, part)), before);
@@ -290,10 +290,10 @@ fn a_catalogue_that_changes_moves_nothing() {
     // Nobody knows what it asks for: what is there stays, and nothing is made.
     world.templates.clear();
     world.settle();
-    world.answers(true, "Carried", "Carried");
+    world.report_copies(true, "Carried", "Carried");
     world.settle();
     assert_eq!(world.condition("RequestAccepted"), is("False", "TemplateNotFound"));
-    assert!(world.made == 0 && OF_TEMPLATE.iter().all(|part| world.has(part)));
+    assert!(world.made == 0 && OF_TEMPLATE.iter().all(|part| world.has_part(part)));
     world.templates = catalogue_that_takes();
     world.settle();
     assert_eq!(asked(&world)["metadata"]["namespace"], "byoc-xr-uid");
@@ -301,7 +301,7 @@ fn a_catalogue_that_changes_moves_nothing() {
     let mut world = ready();
     let before = OF_TEMPLATE.map(|part| carried(&world, part));
     let cluster = asked(&world).clone();
-    world.entry("hosted").as_object_mut().unwrap().remove("bringYourOwn");
+    world.catalogue_entry("hosted").as_object_mut().unwrap().remove("bringYourOwn");
     world.drop_status();
     world.environment = None;
     world.settle();
@@ -310,7 +310,7 @@ fn a_catalogue_that_changes_moves_nothing() {
     assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
     world.spec["byoc"]["pullSecretRef"]["name"] = json!("another");
     world.settle();
-    assert!(world.refusal().contains("spec.byoc cannot change"), "{}", world.refusal());
+    assert!(world.refusal_message().contains("spec.byoc cannot change"), "{}", world.refusal_message());
 }
 
 #[test]
@@ -318,14 +318,14 @@ fn an_end_before_the_cluster_leaves_nothing() {
     for answered in [false, true] {
         let mut world = awaited();
         if answered {
-            world.answers(false, "Carried", "Forbidden");
+            world.report_copies(false, "Carried", "Forbidden");
             world.settle();
         }
         world.spec["tearDownCluster"] = json!(true);
         world.settle();
         assert_eq!(world.phase(), "Deprovisioned");
-        world.provider();
-        world.provider();
+        world.reconcile_objects();
+        world.reconcile_objects();
         assert!(world.brought.is_empty() && world.made == 0, "{:?}", world.brought.keys());
     }
 }
@@ -333,14 +333,14 @@ fn an_end_before_the_cluster_leaves_nothing() {
 #[test]
 fn a_hub_with_a_namespace_of_the_claim_is_not_given_up() {
     let mut world = awaited();
-    world.answers(true, "Carried", "Carried");
+    world.report_copies(true, "Carried", "Carried");
     world.reachable = true;
-    world.provider();
+    world.reconcile_objects();
     world.pass();
     world.reachable = false;
-    world.hubs = Some(vec![function_model::hypershift::hub("hub-2")]);
+    world.hubs = Some(vec![function_model::hypershift::build_hub("hub-2")]);
     for _ in 0..4 {
-        world.later(crate::hypershift::minutes(10));
+        world.advance_time(crate::hypershift::minutes(10));
         world.settle();
     }
     assert_eq!(world.status["hub"]["name"], "hub-1");
@@ -357,7 +357,7 @@ fn the_namespace_of_a_cluster_that_is_somebody_elses_by_now_is_let_go_of() {
     for part in OF_TEMPLATE {
         assert_eq!(world.objects[part].object["spec"]["managementPolicies"], json!(["Observe"]), "{part}");
     }
-    assert!(world.has("byoc-namespace") && world.remote.is_some());
+    assert!(world.has_part("byoc-namespace") && world.remote.is_some());
 }
 
 /// The end was asked for before anybody saw that the cluster is another one's.
@@ -377,7 +377,7 @@ fn what_is_somebody_elses_at_the_end_is_let_go_of_too() {
 fn a_test_cluster_brings_them_too() {
     let mut world = World::brought_by_template().in_namespace();
     world.settle();
-    world.answers(true, "Carried", "Carried");
+    world.report_copies(true, "Carried", "Carried");
     world.settle();
     assert_eq!(world.made, 1, "{:#?}", world.conditions);
     let depends = &world.objects["cluster"].object["spec"]["references"][0]["dependsOn"];

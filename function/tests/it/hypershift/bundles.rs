@@ -1,7 +1,7 @@
 //! What a template does inside its clusters: told to the hub once, waited for before Ready, and done before the nodes go.
 
 use function_model::{
-    bundles::bundle,
+    bundles::build_bundle,
     world::{NAME, World},
 };
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn is_ended_once(world: &mut World) {
 
 #[test]
 fn the_hub_is_told_once_the_cluster_was_seen() {
-    let mut world = World::bundled();
+    let mut world = World::with_bundles();
     world.pass();
     assert!(!world.objects.contains_key("bundles"), "nobody knows yet whose the HostedCluster is");
     assert_eq!(world.objects["cluster"].object["metadata"]["annotations"][ours::BUNDLES_REQUESTED], "true");
@@ -74,7 +74,7 @@ fn the_hub_is_told_once_the_cluster_was_seen() {
 
 #[test]
 fn an_add_on_is_chosen_by_a_parameter_and_stays_chosen() {
-    let mut world = World::bundled();
+    let mut world = World::with_bundles();
     world.spec["parameters"] = json!({ "monitoring": true });
     world.settle();
     assert_eq!(world.requested_bundles().post_install[1].name, "monitoring");
@@ -106,7 +106,7 @@ fn ready_waits_for_what_is_set_up() {
     let said = world.condition_message("ClusterReady");
     assert!(said.contains("postInstall/base") && said.contains("ConfigMap default/base: NotReady"), "{said}");
     assert!(world.tenant.is_empty());
-    world.later(minutes(7));
+    world.advance_time(minutes(7));
     let applied_at = world.now;
     world.bundles_applied();
     world.settle();
@@ -138,7 +138,7 @@ fn what_is_not_ready_in_time_is_named_and_may_yet_come_to_be() {
     recovers.settle();
     assert_eq!(recovers.phase(), "Ready");
     // As anything else that does not come about.
-    world.later(minutes(91));
+    world.advance_time(minutes(91));
     world.settle();
     assert_eq!(world.phase(), "Failed");
     assert_eq!(level(&world, "TemplateApplied"), is("False", "SetupFailed"));
@@ -166,7 +166,7 @@ fn after_ready_only_the_condition_shows_it() {
 #[test]
 fn a_catalogue_that_changes_changes_no_cluster() {
     let mut plain = World::hosted_ready();
-    plain.entry("hosted")["postInstall"] = json!([bundle("late", &json!({}))]);
+    plain.catalogue_entry("hosted")["postInstall"] = json!([build_bundle("late", &json!({}))]);
     plain.settle();
     assert!(!plain.objects.contains_key("bundles"));
     assert_eq!(
@@ -176,7 +176,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
 
     let mut world = applied();
     let before = told(&world)["spec"].clone();
-    let entry = world.entry("hosted");
+    let entry = world.catalogue_entry("hosted");
     entry["postInstall"][0]["manifests"][0]["object"]["data"] = json!({ "other": "data" });
     entry["preDelete"] = json!([]);
     world.settle();
@@ -248,7 +248,7 @@ type Asked = (fn(&mut World), fn(&mut World));
 fn an_end_that_is_taken_back_before_it_is_noted_leaves_the_cluster() {
     let asked: [Asked; 2] = [
         (|w| w.spec["tearDownCluster"] = json!(true), |w| w.spec["tearDownCluster"] = json!(false)),
-        (|w| w.later(minutes(121)), |w| w.spec["lifetime"] = json!("8h")),
+        (|w| w.advance_time(minutes(121)), |w| w.spec["lifetime"] = json!("8h")),
     ];
     for (asks, takes_back) in asked {
         let mut world = applied();
@@ -282,7 +282,7 @@ fn an_order_whose_object_is_lost_is_taken_away_all_the_same() {
         world.spec["tearDownCluster"] = json!(true);
         world.pass();
         assert!(!world.refs.contains("bundles"), "it has to be seen first");
-        world.provider();
+        world.reconcile_objects();
         world.pass();
         let object = told(&world);
         assert_eq!(object["spec"]["managementPolicies"], json!(["Observe", "Delete"]));
@@ -338,7 +338,7 @@ fn the_cluster_waits_for_that_whoever_wrote_what_holds_it() {
     assert!(world.bundles.is_some() && !world.node_pools.is_empty());
     // An end that has begun is not taken back, and its reason is not forgotten.
     world.spec["tearDownCluster"] = json!(false);
-    world.later(minutes(3));
+    world.advance_time(minutes(3));
     world.settle();
     assert_eq!(world.phase(), "Deprovisioning");
     world.undone = false;
@@ -354,9 +354,9 @@ fn the_cluster_waits_for_that_whoever_wrote_what_holds_it() {
 
 #[test]
 fn an_end_before_the_hub_was_told_waits_for_nothing() {
-    let mut world = World::bundled();
+    let mut world = World::with_bundles();
     world.pass();
-    world.provider();
+    world.reconcile_objects();
     world.spec["tearDownCluster"] = json!(true);
     world.settle();
     world.hive_is_done();
@@ -367,7 +367,7 @@ fn an_end_before_the_hub_was_told_waits_for_nothing() {
 /// Without the rights nothing is done inside the cluster, and nothing keeps its nodes.
 #[test]
 fn a_hub_that_takes_no_config_map_is_told_of_and_keeps_no_nodes() {
-    let mut world = World::bundled();
+    let mut world = World::with_bundles();
     world.untold = true;
     world.settle();
     world.hypershift_installs();
@@ -393,8 +393,8 @@ fn a_hub_that_takes_no_config_map_is_told_of_and_keeps_no_nodes() {
 
 #[test]
 fn an_overlay_is_merged_at_birth_alone() {
-    let mut world = World::hosted();
-    world.entry("hosted")["overlay"] = json!({
+    let mut world = World::hypershift_claim();
+    world.catalogue_entry("hosted")["overlay"] = json!({
         "hostedCluster": { "services": [], "etcd": null, "platform": { "kubevirt": { "storageDriver": { "type": "Manual" } } } },
         "nodePool": { "nodeVolumeDetachTimeout": null, "platform": { "kubevirt": { "compute": { "cores": 5 } } } },
     });
@@ -410,7 +410,7 @@ fn an_overlay_is_merged_at_birth_alone() {
     assert_eq!(pool["platform"]["kubevirt"]["compute"], json!({ "cores": 5, "memory": "16Gi" }));
     assert!(pool["nodeVolumeDetachTimeout"].is_null());
     let before = (crate::hypershift::asked(&world)["spec"].clone(), pool.clone());
-    world.entry("hosted")["overlay"] =
+    world.catalogue_entry("hosted")["overlay"] =
         json!({ "hostedCluster": { "services": [1] }, "nodePool": { "x": 1 } });
     world.settle();
     assert_eq!(

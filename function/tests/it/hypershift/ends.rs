@@ -53,7 +53,7 @@ fn an_end_that_broke_off_after_the_cluster_goes_on() {
 
 #[test]
 fn a_claim_that_never_had_a_hub_just_ends() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.hubs = Some(vec![]);
     world.settle();
     assert_eq!(world.phase(), "Pending");
@@ -66,7 +66,7 @@ fn a_claim_that_never_had_a_hub_just_ends() {
 /// The HostedCluster is not told to end before its nodes are gone.
 #[test]
 fn nodes_that_do_not_go_block_the_teardown() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.spec["timeouts"] = json!({ "teardown": "1h" });
     world.settle();
     world.hypershift_installs();
@@ -77,7 +77,7 @@ fn nodes_that_do_not_go_block_the_teardown() {
     world.spec["tearDownCluster"] = json!(true);
     world.settle();
     assert_eq!(level(&world, "TearDownComplete"), is("False", "InProgress"));
-    world.later(SignedDuration::from_mins(61));
+    world.advance_time(SignedDuration::from_mins(61));
     world.settle();
     assert_eq!(level(&world, "TearDownComplete"), is("False", "Blocked"));
     let said = world.condition_message("TearDownComplete");
@@ -96,7 +96,7 @@ fn nodes_of_a_cluster_that_is_somebody_elses_by_now_are_let_go_of() {
     for torn_down in [false, true] {
         let mut world = World::hosted_ready();
         world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
-        world.provider();
+        world.reconcile_objects();
         // The end may be asked for in the very pass that sees it.
         world.spec["tearDownCluster"] = json!(torn_down);
         world.pass();
@@ -141,7 +141,7 @@ fn is_ended(world: &mut World, phase: &str) {
 /// provider-kubernetes tries the manifest before it deletes, and deletes nothing that it could not apply.
 #[rstest]
 #[case::by_its_owner(change, |w: &mut World| w.spec["tearDownCluster"] = json!(true))]
-#[case::by_its_lifetime(change, |w: &mut World| w.later(minutes(121)))]
+#[case::by_its_lifetime(change, |w: &mut World| w.advance_time(minutes(121)))]
 #[case::by_hand(change, |w: &mut World| {
     w.objects.get_mut("cluster").unwrap().object["metadata"]["deletionTimestamp"] = json!(w.now);
 })]
@@ -198,10 +198,10 @@ fn what_the_hub_refused_last_is_taken_back_before_the_end() {
     world.pass();
     assert_eq!(world.phase(), "Deprovisioning");
     assert!(world.refs.contains("cluster") && world.refs.contains("pool-workers"));
-    assert_eq!(world.policies(), json!(["Observe", "Delete"]));
+    assert_eq!(world.management_policies(), json!(["Observe", "Delete"]));
     assert_eq!(asked(&world)["spec"], world.remote.as_ref().unwrap()["spec"]);
     assert_eq!(asked(&world)["metadata"]["uid"], uid);
-    world.provider();
+    world.reconcile_objects();
     world.pass_once();
     assert!(!world.refs.contains("cluster") && !world.refs.contains("pool-workers"));
     world.pass();
@@ -212,12 +212,12 @@ fn what_the_hub_refused_last_is_taken_back_before_the_end() {
 
 #[test]
 fn a_claim_that_was_not_ready_in_time_ends_whatever_the_hub_refused_last() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.settle();
     change(&mut world);
     change_nodes(&mut world);
     world.settle();
-    world.later(minutes(91));
+    world.advance_time(minutes(91));
     world.settle();
     assert_eq!(world.phase(), "Failed");
     is_ended(&mut world, "Failed");

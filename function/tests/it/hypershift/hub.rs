@@ -1,7 +1,7 @@
 //! On which hub it is made.
 
 use function_model::{
-    hypershift::hub,
+    hypershift::build_hub,
     trouble::Trouble,
     world::{Composed, NAME, World},
 };
@@ -19,7 +19,7 @@ use crate::hypershift::{is, level, minutes};
 
 #[test]
 fn without_a_hub_a_claim_waits_and_says_why() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.hubs = None;
     world.settle();
     assert_eq!(level(&world, "HubSelected"), is("False", "HubsNotRead"));
@@ -29,17 +29,21 @@ fn without_a_hub_a_claim_waits_and_says_why() {
     assert_eq!(level(&world, "HubSelected"), is("False", "NoHubMatches"));
     assert_eq!(level(&world, "RequestAccepted"), is("False", "NoHubMatches"));
     assert!(world.status["hub"].is_null() && world.objects.is_empty());
-    let mut full = hub("hub-1");
+    let mut full = build_hub("hub-1");
     full["metadata"]["annotations"]["testplatform.ci.openshift.org/max-clusters"] = json!("0");
     world.hubs = Some(vec![full]);
     let response = world.pass();
     assert_eq!(level(&world, "RequestAccepted"), is("False", "NoCapacity"));
-    assert!(world.refusal().contains("hub-1: it has 0 of at most 0 clusters"), "{}", world.refusal());
+    assert!(
+        world.refusal_message().contains("hub-1: it has 0 of at most 0 clusters"),
+        "{}",
+        world.refusal_message()
+    );
     assert_eq!(response.meta.unwrap().ttl.unwrap().seconds, 15);
-    world.later(minutes(100));
+    world.advance_time(minutes(100));
     world.settle();
     assert_eq!(world.phase(), "Failed", "after the provision timeout");
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.spec["hub"] = json!({ "name": "hub-9" });
     world.settle();
     assert_eq!(level(&world, "HubSelected"), is("False", "PinnedHubMissing"));
@@ -47,12 +51,12 @@ fn without_a_hub_a_claim_waits_and_says_why() {
 
 #[test]
 fn a_hub_is_chosen_once() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.pass();
     // Before the writer is seen, status tells; after it, the writer.
     let request = world.request();
     assert!(world.status["hub"]["name"] == "hub-1" && request.observed.is_some());
-    world.hubs = Some(vec![hub("hub-2")]);
+    world.hubs = Some(vec![build_hub("hub-2")]);
     world.settle();
     world.drop_status();
     world.settle();
@@ -70,11 +74,11 @@ fn a_hub_is_chosen_once() {
 
 /// Core stores what it made of an answer, and may then be refused the status of it.
 #[rstest]
-#[case::alone(World::hosted())]
+#[case::alone(World::hypershift_claim())]
 #[case::behind_its_secrets(World::brought_by_template())]
-#[case::behind_its_prerequisites(World::prepared())]
-#[case::out_of_a_pool(World::hive())]
-#[case::of_its_own_pool(World::brought())]
+#[case::behind_its_prerequisites(World::with_prerequisites())]
+#[case::out_of_a_pool(World::hive_claim())]
+#[case::of_its_own_pool(World::with_byoc())]
 fn the_reason_for_a_hub_outlives_a_status_that_was_not_stored(#[case] mut world: World) {
     Trouble::StatusLate.happen(&mut world, "cluster");
     assert!(world.status["hub"].is_null() && !world.objects.is_empty());
@@ -107,7 +111,7 @@ fn writes(request: &RunFunctionRequest, now: &World) -> Option<(Value, Value)> {
 
 /// As it was before its cluster was asked for, and after.
 fn before_and_after() -> (World, World) {
-    let before = World::hosted();
+    let before = World::hypershift_claim();
     let mut world = before.clone();
     world.settle();
     let owner = json!([{ "uid": world.uid, "controller": true }]);
@@ -119,13 +123,13 @@ fn before_and_after() -> (World, World) {
 fn a_composite_from_before_its_cluster_was_asked_for_gets_no_other_hub() {
     let (mut before, mut world) = before_and_after();
     // By now it would be made on another one, or be held.
-    for hubs in [vec![hub("hub-2")], vec![]] {
+    for hubs in [vec![build_hub("hub-2")], vec![]] {
         before.hubs = Some(hubs);
         let request = outdated(&before, &world);
         assert_eq!(writes(&request, &world), Some((json!("hub-1"), json!("remote-1"))));
     }
     // It is nobody else's, and what was given up is not gone back to.
-    before.hubs = Some(vec![hub("hub-2")]);
+    before.hubs = Some(vec![build_hub("hub-2")]);
     let fresh = Some((json!("hub-2"), Value::Null));
     before.status = json!({ "hub": { "excluded": ["hub-1"] } });
     assert_eq!(writes(&outdated(&before, &world), &world), fresh);
@@ -156,12 +160,12 @@ fn a_composite_from_before_its_cluster_was_asked_for_does_not_end_it_unseen() {
 
 #[test]
 fn a_hub_that_was_never_reached_is_given_up_for_another() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.reachable = false;
     world.pass();
     let unreachable = |world: &mut World| {
         let now = world.now;
-        world.provider();
+        world.reconcile_objects();
         if let Some(writer) = world.objects.get_mut("cluster") {
             writer.object["status"]["conditions"][0]["lastTransitionTime"] = json!(now);
         }
@@ -169,17 +173,17 @@ fn a_hub_that_was_never_reached_is_given_up_for_another() {
     unreachable(&mut world);
     world.pass();
     assert_eq!(level(&world, "RemoteConsistent"), is("False", "HubUnreachable"));
-    world.hubs = Some(vec![hub("hub-1"), hub("hub-2")]);
+    world.hubs = Some(vec![build_hub("hub-1"), build_hub("hub-2")]);
     // Nothing happens while a hub is silent, so it is looked at again in time, however long answers count.
     let input = std::mem::replace(&mut world.input["ttl"], json!("1h"));
     let ttl = world.pass().meta.unwrap().ttl.unwrap();
     assert!((200..=300).contains(&ttl.seconds), "{ttl:?}");
     world.input["ttl"] = input;
-    world.later(minutes(4));
+    world.advance_time(minutes(4));
     unreachable(&mut world);
     world.pass();
     assert!(world.objects.contains_key("cluster"), "too soon");
-    world.later(minutes(2));
+    world.advance_time(minutes(2));
     // In other words than before, so that Synced has only just become what it is.
     unreachable(&mut world);
     world.pass_once();
@@ -202,12 +206,12 @@ fn a_hub_that_was_never_reached_is_given_up_for_another() {
 #[test]
 fn a_hub_that_was_given_up_is_not_chosen_again_while_any_witness_is_left() {
     let given_up = |lose: fn(&mut World)| {
-        let mut world = World::hosted();
-        world.hubs = Some(vec![hub("hub-1")]);
+        let mut world = World::hypershift_claim();
+        world.hubs = Some(vec![build_hub("hub-1")]);
         world.status = json!({ "hub": { "excluded": ["hub-1"] } });
         lose(&mut world);
         world.settle();
-        (world.objects.contains_key("cluster"), world.refusal().to_owned())
+        (world.objects.contains_key("cluster"), world.refusal_message().to_owned())
     };
     let (asked, words) = given_up(|_| ());
     assert!(!asked && words.contains("hub-1: it could not be reached for this claim before"), "{words}");
@@ -217,10 +221,10 @@ fn a_hub_that_was_given_up_is_not_chosen_again_while_any_witness_is_left() {
 /// A full hub takes a claim that names it and insists, and no other.
 #[test]
 fn a_full_hub_takes_who_insists() {
-    let mut full = hub("hub-1");
+    let mut full = build_hub("hub-1");
     full["metadata"]["annotations"]["testplatform.ci.openshift.org/max-clusters"] = json!("0");
     let with = |hub: Value| {
-        let mut world = World::hosted();
+        let mut world = World::hypershift_claim();
         world.hubs = Some(vec![full.clone()]);
         world.spec["hub"] = hub;
         world.settle();
@@ -239,15 +243,15 @@ fn a_full_hub_takes_who_insists() {
 
 #[test]
 fn a_hub_on_which_something_may_have_been_made_is_kept() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.settle();
     world.reachable = false;
-    world.provider();
+    world.reconcile_objects();
     let now = world.now;
     world.objects.get_mut("cluster").unwrap().object["status"]["conditions"][0]["lastTransitionTime"] =
         json!(now);
-    world.hubs = Some(vec![hub("hub-2")]);
-    world.later(minutes(30));
+    world.hubs = Some(vec![build_hub("hub-2")]);
+    world.advance_time(minutes(30));
     world.pass();
     assert_eq!(world.status["hub"]["name"], "hub-1");
     assert!(world.objects.contains_key("cluster"));

@@ -10,7 +10,7 @@ use crate::hypershift::{asked, group, is, level};
 
 #[test]
 fn the_cluster_is_asked_for_first_and_its_nodes_once_it_was_seen() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.pass();
     let manifest = asked(&world);
     assert_eq!(manifest["kind"], "HostedCluster");
@@ -49,14 +49,14 @@ fn the_cluster_is_asked_for_first_and_its_nodes_once_it_was_seen() {
     assert_eq!(object["metadata"]["name"], format!("pool-workers.{NAME}"));
     assert!(object["metadata"]["labels"][ours::COMPONENT].is_string());
     assert_eq!(world.phase(), "Provisioning");
-    assert_eq!(world.word(), "Provisioning");
+    assert_eq!(world.incumbent_phase(), "Provisioning");
 }
 
 #[test]
 fn ready_is_ready_with_its_credentials() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.settle();
-    world.later(SignedDuration::from_secs(15));
+    world.advance_time(SignedDuration::from_secs(15));
     world.report_hypershift(&[
         ("Available", "False", "Waiting"),
         ("EtcdAvailable", "False", "QuorumLost"),
@@ -109,11 +109,11 @@ fn ready_is_ready_with_its_credentials() {
 /// Who can write on the HostedCluster could else have another claim's Secret read.
 #[test]
 fn a_secret_of_another_name_is_not_read() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.settle();
-    world.later(SignedDuration::from_secs(15));
+    world.advance_time(SignedDuration::from_secs(15));
     world.hypershift_installs();
-    world.reports(
+    world.report_status(
         &json!({ "credentials": { "secretName": "theirs-credentials", "passwordAvailable": true } }),
     );
     world.settle();
@@ -123,8 +123,8 @@ fn a_secret_of_another_name_is_not_read() {
 
 #[test]
 fn without_nodes_only_the_control_plane_counts() {
-    let mut world = World::hosted();
-    world.entry("hosted")["limits"] = json!({});
+    let mut world = World::hypershift_claim();
+    world.catalogue_entry("hosted")["limits"] = json!({});
     world.spec["nodeGroups"] = json!([group("none", &json!({ "count": 0 }))]);
     world.settle();
     world.report_hypershift(&[("Available", "True", "AsExpected")]);
@@ -136,7 +136,7 @@ fn without_nodes_only_the_control_plane_counts() {
 
 #[test]
 fn sizes_and_networks_of_the_claim_are_asked_for() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.spec["controlPlane"] = json!({ "replicas": 1 });
     world.spec["network"] = json!({ "podCIDR": "10.8.0.0/14" });
     world.spec["nodeGroups"] = json!([
@@ -173,14 +173,14 @@ fn nodes_have_an_architecture_of_their_class(
     #[case] arch: Value,
     #[case] expected: Result<Value, &str>,
 ) {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     let (platform, machine) = match class {
         "arm" => ("AWS", json!({ "aws": { "instanceType": "m7g.xlarge" } })),
         "x86" => ("AWS", json!({ "aws": { "instanceType": "m7i.xlarge" } })),
         "agent" => ("Agent", json!({ "agent": { "matchLabels": { "size": "large" } } })),
         _ => ("KubeVirt", json!({ "kubevirt": { "cores": 4, "memory": "16Gi" } })),
     };
-    let entry = world.entry("hosted");
+    let entry = world.catalogue_entry("hosted");
     entry["backendRef"]["platform"] = json!(platform);
     if platform != "KubeVirt" {
         entry["backendRef"]["hostedCluster"]["services"] = json!([]);
@@ -191,12 +191,14 @@ fn nodes_have_an_architecture_of_their_class(
     world.spec["nodeGroups"] = json!([{ "name": "workers", "class": class, "count": 2, "arch": arch }]);
     world.settle();
     match expected {
-        Ok(arch) => assert_eq!(world.requested_pool("workers")["spec"]["arch"], arch, "{}", world.refusal()),
+        Ok(arch) => {
+            assert_eq!(world.requested_pool("workers")["spec"]["arch"], arch, "{}", world.refusal_message())
+        }
         Err(words) => {
             assert!(
-                world.refusal().contains(&format!("spec.nodeGroups[0].arch {words}")),
+                world.refusal_message().contains(&format!("spec.nodeGroups[0].arch {words}")),
                 "{}",
-                world.refusal()
+                world.refusal_message()
             );
             assert_eq!(world.made, 0);
         }

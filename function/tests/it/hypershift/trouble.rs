@@ -2,7 +2,7 @@
 
 use function_model::{
     hive::status_written,
-    world::{World, synced},
+    world::{World, set_synced},
 };
 use rstest::rstest;
 use serde_json::json;
@@ -25,16 +25,16 @@ fn only_what_does_not_pass_by_itself_is_final_and_only_once_it_lasted(
     #[case] reason: &str,
     #[case] terminal: bool,
 ) {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.settle();
     world.report_hypershift(&[(type_, status, reason)]);
-    world.provider();
+    world.reconcile_objects();
     let response = world.pass();
     assert_eq!(world.phase(), "Provisioning");
     if terminal {
         assert!(response.meta.unwrap().ttl.unwrap().seconds <= 162, "looks again when it counts");
     }
-    world.later(minutes(4));
+    world.advance_time(minutes(4));
     world.settle();
     assert_eq!(world.phase(), if terminal { "Failed" } else { "Provisioning" });
     if terminal {
@@ -50,20 +50,20 @@ fn only_what_does_not_pass_by_itself_is_final_and_only_once_it_lasted(
 /// The time of a condition moves with its status alone.
 #[test]
 fn an_image_is_not_invalid_for_as_long_as_its_pull_secret_was_missing() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.settle();
     world.report_hypershift(&[("ValidReleaseImage", "False", "SecretNotFound")]);
     world.settle();
-    world.later(minutes(10));
+    world.advance_time(minutes(10));
     world.hypershift_rejects_the_image();
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
-    world.later(minutes(2));
+    world.advance_time(minutes(2));
     world.report_hypershift(&[("ValidReleaseImage", "True", "AsExpected")]);
     world.settle();
     world.hypershift_rejects_the_image();
     world.settle();
-    world.later(minutes(4));
+    world.advance_time(minutes(4));
     world.settle();
     assert_eq!(world.phase(), "Failed");
 }
@@ -71,13 +71,13 @@ fn an_image_is_not_invalid_for_as_long_as_its_pull_secret_was_missing() {
 /// What was wrong when the hub was last seen may have passed.
 #[test]
 fn nothing_grows_final_while_nobody_sees_it() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.settle();
     world.report_hypershift(&[("ValidConfiguration", "False", "InvalidConfiguration")]);
     world.settle();
     world.reachable = false;
     world.settle();
-    world.later(minutes(30));
+    world.advance_time(minutes(30));
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
     world.reachable = true;
@@ -86,7 +86,7 @@ fn nothing_grows_final_while_nobody_sees_it() {
     assert_eq!(world.phase(), "Provisioning");
     world.report_hypershift(&[("ValidConfiguration", "False", "InvalidConfiguration")]);
     world.settle();
-    world.later(minutes(4));
+    world.advance_time(minutes(4));
     world.settle();
     assert_eq!(world.phase(), "Failed");
     // And what was final stays so.
@@ -104,7 +104,7 @@ fn nothing_grows_final_while_nobody_sees_it() {
 #[case::of_a_version_to_come("ValidSomethingNew")]
 fn a_pool_that_is_not_seen_fails_nothing(#[case] type_: &str) {
     for seen in [true, false] {
-        let mut world = World::hosted();
+        let mut world = World::hypershift_claim();
         world.settle();
         let now = world.now;
         for pool in world.node_pools.values_mut() {
@@ -115,10 +115,10 @@ fn a_pool_that_is_not_seen_fails_nothing(#[case] type_: &str) {
         }
         world.report_hypershift(&[("Available", "False", "Waiting")]);
         world.settle();
-        world.later(minutes(4));
+        world.advance_time(minutes(4));
         if !seen {
             let pool = world.objects.get_mut("pool-workers").unwrap();
-            synced(&mut pool.object, Some("observe failed: cannot get object: dial tcp: i/o timeout"));
+            set_synced(&mut pool.object, Some("observe failed: cannot get object: dial tcp: i/o timeout"));
         }
         // In the first of them it is noted why.
         world.pass();
@@ -131,7 +131,7 @@ fn a_pool_that_is_not_seen_fails_nothing(#[case] type_: &str) {
 #[test]
 fn a_pull_secret_that_is_awaited_fails_no_pool() {
     for (reason, phase) in [("SecretNotFound", "Provisioning"), ("InvalidImage", "Failed")] {
-        let mut world = World::hosted();
+        let mut world = World::hypershift_claim();
         world.settle();
         world.report_hypershift(&[("ValidReleaseImage", "False", reason)]);
         let now = world.now;
@@ -143,7 +143,7 @@ fn a_pull_secret_that_is_awaited_fails_no_pool() {
             ] });
         }
         world.settle();
-        world.later(minutes(10));
+        world.advance_time(minutes(10));
         world.settle();
         assert_eq!(world.phase(), phase, "{reason}");
     }
@@ -152,13 +152,13 @@ fn a_pull_secret_that_is_awaited_fails_no_pool() {
 /// The check asks the registry; a registry that does not answer comes back.
 #[test]
 fn an_image_that_could_not_be_fetched_is_not_invalid() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.settle();
     world.report_hypershift(&[("ValidReleaseImage", "False", "InvalidImage")]);
     world.remote.as_mut().unwrap()["status"]["conditions"][0]["message"] =
         json!("Get https://quay.io/v2/: TLS handshake timeout");
     world.settle();
-    world.later(minutes(10));
+    world.advance_time(minutes(10));
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
     assert_eq!(world.status["lastError"]["reason"], "ValidReleaseImage");
@@ -168,11 +168,11 @@ fn an_image_that_could_not_be_fetched_is_not_invalid() {
 #[test]
 fn a_group_that_cannot_be_fails_the_claim_and_one_that_merely_does_not_scale_does_not() {
     for (reason, phase) in [("ValidationFailed", "Failed"), ("AsExpected", "Provisioning")] {
-        let mut world = World::hosted();
+        let mut world = World::hypershift_claim();
         world.settle();
         let born = world.now;
         // False from birth on, because nobody asked for it.
-        world.later(minutes(10));
+        world.advance_time(minutes(10));
         let now = world.now;
         for pool in world.node_pools.values_mut() {
             pool["metadata"]["managedFields"] = status_written(now);
@@ -183,7 +183,7 @@ fn a_group_that_cannot_be_fails_the_claim_and_one_that_merely_does_not_scale_doe
         world.report_hypershift(&[("Available", "False", "Waiting")]);
         world.settle();
         assert_eq!(world.phase(), "Provisioning", "{reason}");
-        world.later(minutes(4));
+        world.advance_time(minutes(4));
         world.settle();
         assert_eq!(world.phase(), phase, "{reason}");
     }
@@ -192,12 +192,12 @@ fn a_group_that_cannot_be_fails_the_claim_and_one_that_merely_does_not_scale_doe
 #[test]
 fn what_was_ready_is_degraded_once_it_lasts_and_never_failed() {
     let mut world = World::hosted_ready();
-    world.later(minutes(10));
+    world.advance_time(minutes(10));
     world.report_hypershift(&[("Available", "False", "Down"), ("ValidConfiguration", "False", "Bad")]);
     world.settle();
     assert_eq!(world.phase(), "Ready", "a flap is waited out");
     assert_eq!(level(&world, "ControlPlaneAvailable"), is("False", "Unavailable"));
-    world.later(minutes(5));
+    world.advance_time(minutes(5));
     world.settle();
     assert_eq!(world.phase(), "Degraded");
     assert_eq!(level(&world, "SpecApplied"), is("False", "Rejected"));
@@ -224,7 +224,7 @@ fn nonsense_in_a_status_costs_nobody_a_cluster() {
 /// What a cloud answers may quote what it was asked with.
 #[test]
 fn what_the_hub_says_is_told_without_what_may_be_a_secret() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.settle();
     world.report_hypershift(&[
         ("InfrastructureReady", "False", "Failed"),

@@ -15,7 +15,7 @@ fn images(world: &World, groups: &[&str]) -> Vec<String> {
 
 #[test]
 fn an_upgrade_goes_to_the_cluster_first_and_then_to_one_group_after_the_other() {
-    let mut world = World::hosted();
+    let mut world = World::hypershift_claim();
     world.spec["nodeGroups"] =
         json!([group("b", &json!({ "count": 1 })), group("a", &json!({ "count": 1 }))]);
     world.settle();
@@ -43,10 +43,10 @@ fn an_upgrade_goes_to_the_cluster_first_and_then_to_one_group_after_the_other() 
     world.settle();
     assert_eq!(images(&world, &["a", "b"]), ["4.21.0", "4.20.3", "4.20.3"]);
     world.hypershift_rolls_out("Completed");
-    world.provider();
+    world.reconcile_objects();
     world.pass();
     assert_eq!(images(&world, &["a", "b"]), ["4.21.0", "4.21.0", "4.20.3"], "one at a time");
-    world.provider();
+    world.reconcile_objects();
     let pool = world
         .node_pools
         .values_mut()
@@ -84,7 +84,7 @@ fn a_release_that_is_refused_can_be_taken_back_or_followed_by_another() {
     let by_hypershift = |w: &mut World| w.hypershift_rejects_the_image();
     let by_the_hub = |w: &mut World| {
         w.fixed.insert("/release".into());
-        w.provider();
+        w.reconcile_objects();
         w.settle();
     };
     for (refuse, hub_has) in [(by_hypershift as fn(&mut World), "4.20.9"), (by_the_hub, "4.20.3")] {
@@ -139,7 +139,7 @@ fn a_release_that_is_refused_is_taken_back_without_a_node_gone() {
     let mut taken: Value = serde_json::from_str(notes[ours::LAST_ACCEPTED].as_str().unwrap()).unwrap();
     taken["nodeGroups"] = json!("workers");
     notes[ours::LAST_ACCEPTED] = taken.to_string().into();
-    world.entry("hosted")["defaultNodeGroups"][0]["name"] = json!("others");
+    world.catalogue_entry("hosted")["defaultNodeGroups"][0]["name"] = json!("others");
     world.spec["version"] = json!("4.20.3");
     world.fixed.clear();
     world.settle();
@@ -179,7 +179,7 @@ fn a_move_that_is_refused_can_be_taken_back_or_repaired() {
             assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
         };
         let mut world = refused();
-        world.entry("hosted")["enabled"] = json!(false);
+        world.catalogue_entry("hosted")["enabled"] = json!(false);
         world.drop_status();
         world.spec["template"] = json!("hosted");
         world.settle();
@@ -187,7 +187,7 @@ fn a_move_that_is_refused_can_be_taken_back_or_repaired() {
         assert_eq!(world.status["effective"]["template"], "hosted");
         there(&mut world, "4.20.3");
         let mut world = refused();
-        world.entry("hosted-next")["image"] = json!("quay.io/x:4.21.3-multi");
+        world.catalogue_entry("hosted-next")["image"] = json!("quay.io/x:4.21.3-multi");
         world.settle();
         assert_eq!(images(&world, &[]), ["4.21.3-multi"]);
         there(&mut world, "4.21.3-multi");
@@ -269,14 +269,16 @@ fn a_catalogue_that_changes_changes_no_cluster() {
     for change in [
         |w: &mut World| w.templates.clear(),
         |w: &mut World| {
-            w.entry("hosted")["backendRef"]["hostedCluster"] = json!({ "pullSecret": { "name": "x" } });
+            w.catalogue_entry("hosted")["backendRef"]["hostedCluster"] =
+                json!({ "pullSecret": { "name": "x" } });
         },
         |w: &mut World| {
-            w.entry("hosted")["allowedNodeClasses"]["small"]["machine"]["kubevirt"]["cores"] = json!(9);
+            w.catalogue_entry("hosted")["allowedNodeClasses"]["small"]["machine"]["kubevirt"]["cores"] =
+                json!(9);
         },
-        |w: &mut World| w.entry("hosted")["defaultNodeGroups"] = json!([]),
+        |w: &mut World| w.catalogue_entry("hosted")["defaultNodeGroups"] = json!([]),
         |w: &mut World| {
-            w.entry("hosted")["releases"] =
+            w.catalogue_entry("hosted")["releases"] =
                 json!([{ "version": "4.21.0", "image": "quay.io/x:4.21.0-x86_64" }]);
         },
         |w: &mut World| of_the_entry(w, "two"),
@@ -284,7 +286,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
         |w: &mut World| w.hubs = None,
     ] {
         for labelled in [false, true] {
-            let mut world = World::hosted();
+            let mut world = World::hypershift_claim();
             if labelled {
                 of_the_entry(&mut world, "one");
             }
@@ -300,7 +302,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
 
 /// Labels and taints that nodes of new clusters have.
 fn of_the_entry(world: &mut World, text: &str) {
-    world.entry("hosted")["backendRef"]["nodePool"] = json!({
+    world.catalogue_entry("hosted")["backendRef"]["nodePool"] = json!({
         "nodeLabels": { "of": text, "team": "x-{name}" },
         "taints": [{ "key": "of", "value": text, "effect": "NoSchedule" }],
     });
@@ -310,7 +312,7 @@ fn of_the_entry(world: &mut World, text: &str) {
 #[test]
 fn labels_and_taints_of_a_group_change_beside_those_of_the_catalogue() {
     for noted in [true, false] {
-        let mut world = World::hosted();
+        let mut world = World::hypershift_claim();
         of_the_entry(&mut world, "one");
         let own = json!({ "labels": { "a": "b", "of": "me" }, "taints": [{ "key": "k", "effect": "NoSchedule" }], "count": 2 });
         world.spec["nodeGroups"] = json!([group("workers", &own)]);
@@ -349,14 +351,15 @@ fn labels_and_taints_of_a_group_change_beside_those_of_the_catalogue() {
 #[test]
 fn nodes_of_which_what_is_noted_is_lost_stay_as_they_are() {
     for (lost, damaged) in [(ours::NODE_CLASS, None), (ours::NODE_BASE, Some("{"))] {
-        let mut world = World::hosted();
-        world.entry("hosted")["backendRef"]["nodePool"] = json!({
+        let mut world = World::hypershift_claim();
+        world.catalogue_entry("hosted")["backendRef"]["nodePool"] = json!({
             "nodeLabels": { "of": "one" }, "taints": [{ "key": "of", "value": "one", "effect": "NoSchedule" }],
         });
         world.hypershift_makes_it();
         let notes = |world: &World| world.objects["pool-workers"].object["metadata"]["annotations"].clone();
         let before = (world.requested_pool("workers").clone(), notes(&world));
-        world.entry("hosted")["allowedNodeClasses"]["small"]["machine"]["kubevirt"]["cores"] = json!(9);
+        world.catalogue_entry("hosted")["allowedNodeClasses"]["small"]["machine"]["kubevirt"]["cores"] =
+            json!(9);
         let object = &mut world.objects.get_mut("pool-workers").unwrap().object;
         let annotations = object["metadata"]["annotations"].as_object_mut().unwrap();
         annotations.remove(lost).unwrap();

@@ -37,7 +37,7 @@ impl Own for Brought {
     }
 
     fn hub(name: &str) -> Value {
-        hypershift::hub(name)
+        hypershift::build_hub(name)
     }
 
     fn nonsense() -> Value {
@@ -59,16 +59,16 @@ impl Own for Brought {
     fn happen(self, world: &mut World) {
         match self {
             Self::Plain(happens) => happens.happen(world),
-            Self::Carried => world.answers(true, "Carried", "Carried"),
-            Self::NotCarried => world.answers(false, "Carried", "Forbidden"),
+            Self::Carried => world.report_copies(true, "Carried", "Carried"),
+            Self::NotCarried => world.report_copies(false, "Carried", "Forbidden"),
             Self::NamespaceGone => {
-                world.vanishes();
+                world.remove_remote();
                 if world.remote.is_none() && world.reachable {
                     world.node_pools.clear();
                     world.brought.clear();
                 }
             }
-            Self::TakesNothing => world.templates = templates::catalogue(),
+            Self::TakesNothing => world.templates = templates::template_catalogue(),
         }
     }
 }
@@ -78,7 +78,7 @@ impl Own for Brought {
 fn ends_without_secrets(world: &mut World) -> Result<(), TestCaseError> {
     ends_without_nodes(world)?;
     for _ in 0..3 {
-        world.provider();
+        world.reconcile_objects();
     }
     let replaced = world.lets_go();
     let depends = world.objects.get("cluster").is_some_and(|w| w.object["spec"]["references"].is_array());

@@ -26,15 +26,15 @@ impl Own for Bundled {
 
     fn world() -> World {
         // What holds the cluster then is the least that may.
-        World { unreferred: true, ..World::bundled() }
+        World { unreferred: true, ..World::with_bundles() }
     }
 
     fn catalogue() -> Vec<Value> {
-        World::bundled().templates
+        World::with_bundles().templates
     }
 
     fn hub(name: &str) -> Value {
-        hypershift::hub(name)
+        hypershift::build_hub(name)
     }
 
     fn nonsense() -> Value {

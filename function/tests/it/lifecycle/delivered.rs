@@ -43,7 +43,7 @@ fn ready() -> World {
     let mut world = World::default();
     world.settle();
     world.hub_ready();
-    world.provider();
+    world.reconcile_objects();
     world
 }
 
@@ -74,7 +74,7 @@ fn a_secret_that_core_cannot_write_is_told() {
             world.events
         );
         // However long it takes somebody to see to it.
-        world.later(SignedDuration::from_hours(3));
+        world.advance_time(SignedDuration::from_hours(3));
         world.settle();
         assert_eq!(is(&world, "CredentialsPublished"), pair("False", reason));
         assert!(ttl(&mut world) <= 15);
@@ -105,14 +105,14 @@ fn the_claim_is_looked_at_for_two_minutes_after_it_was_published() {
     assert!(!asks_for_the_claim(&mut world), "nothing was published yet");
     while is(&world, "CredentialsPublished").0 != "True" {
         assert!(ttl(&mut world) <= 60);
-        world.provider();
+        world.reconcile_objects();
     }
     assert!(asks_for_the_claim(&mut world));
     world.claim_object = Some(claim(("True", ""), "True", true));
     assert_eq!(ttl(&mut world), 60, "it is there");
     world.claim_object = Some(claim(("True", ""), "False", false));
     assert_eq!(ttl(&mut world), 15, "core has not tried yet");
-    world.later(SignedDuration::from_mins(2));
+    world.advance_time(SignedDuration::from_mins(2));
     assert!(!asks_for_the_claim(&mut world));
     assert_eq!(ttl(&mut world), 60);
 }
@@ -145,7 +145,7 @@ fn a_kubeconfig_in_a_connection_secret_of_another_is_not_delivered() {
     world.settle();
     world.hub_ready();
     world.pass();
-    world.provider();
+    world.reconcile_objects();
     world.pass();
     let credentials = world.objects.get_mut("credentials").unwrap();
     credentials.details = [("kubeconfig".to_owned(), "theirs".to_owned())].into();

@@ -31,7 +31,7 @@ fn torn_down_at_birth_makes_nothing() {
 fn torn_down_between_request_and_observation() {
     let mut world = World::default();
     world.pass();
-    world.provider();
+    world.reconcile_objects();
     assert!(world.remote.is_some(), "made, and not yet observed");
     world.spec["tearDownCluster"] = json!(true);
     world.settle();
@@ -70,7 +70,7 @@ fn a_cluster_that_is_lost_before_its_kubeconfig_came_is_never_ready() {
         world.settle();
         world.hub_ready();
         world.secrets.clear();
-        world.later(SignedDuration::from_secs(15));
+        world.advance_time(SignedDuration::from_secs(15));
         world.settle();
         assert_eq!(is(&world, "ClusterReady"), pair("False", "WaitingForCredentials"));
         world.remote = None;
@@ -127,7 +127,7 @@ fn a_failed_job_is_failed_for_good() {
 fn a_refused_request_is_failed_and_says_why() {
     let mut world = World::default();
     world.settle();
-    world.hub(
+    world.report_phase(
         "Failed",
         &[("ProwJobCreating", "False", "EphemeralClusterValidationFailure", "tenant t does not own aws")],
     );
@@ -157,7 +157,7 @@ fn a_deleted_remote_object_is_never_made_again() {
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Failed", 1));
     assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "RemoteDeleted"));
-    assert_eq!(world.policies(), json!(["Observe", "Delete"]));
+    assert_eq!(world.management_policies(), json!(["Observe", "Delete"]));
     world.drop_status();
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Failed", 1), "also after a restore");
@@ -169,19 +169,19 @@ fn a_deleted_remote_object_is_never_made_again() {
 fn what_failed_and_is_deleted_while_it_is_torn_down_is_over() {
     let mut world = World::default();
     world.settle();
-    world.hub("Provisioning", &[]);
-    world.later(SignedDuration::from_hours(5));
+    world.report_phase("Provisioning", &[]);
+    world.advance_time(SignedDuration::from_hours(5));
     world.settle();
     assert_eq!(world.phase(), "Failed");
     assert_eq!(world.remote.as_ref().unwrap()["spec"]["tearDownCluster"], true);
     assert_eq!(is(&world, "ProwJobCompleted"), pair("False", "TearingDown"));
-    assert_eq!(world.policies(), json!(["*"]), "it may still vanish");
+    assert_eq!(world.management_policies(), json!(["*"]), "it may still vanish");
     world.remote = None;
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Failed", 1));
     assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "RemoteDeleted"));
     assert!(!world.objects.contains_key("credentials"), "there is nothing that they open");
-    assert_eq!(world.policies(), json!(["Observe", "Delete"]));
+    assert_eq!(world.management_policies(), json!(["Observe", "Delete"]));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_replaced_remote_object_is_left_alone() {
     world.settle();
     assert_eq!(world.phase(), "Failed");
     assert_eq!(is(&world, "RemoteConsistent"), pair("False", "RemoteReplaced"));
-    assert_eq!(world.policies(), json!(["Observe"]), "Delete goes by name");
+    assert_eq!(world.management_policies(), json!(["Observe"]), "Delete goes by name");
 }
 
 /// Whoever names a claim's composite names its remote object, too: provider-kubernetes takes what it finds under that name for what it is to write.
@@ -212,7 +212,7 @@ fn what_is_older_than_the_composite_is_somebody_elses() {
     let theirs = found("2026-11-21T09:58:00Z");
     assert_eq!(theirs.phase(), "Failed");
     assert_eq!(is(&theirs, "RemoteConsistent"), pair("False", "RemoteReplaced"));
-    assert_eq!(theirs.policies(), json!(["Observe"]));
+    assert_eq!(theirs.management_policies(), json!(["Observe"]));
     assert!(theirs.tenant.values().all(String::is_empty), "{:?}", theirs.tenant);
     assert_ne!(theirs.remote.unwrap()["spec"]["tearDownCluster"], true);
     // Made by an Object that was lost before anybody saw what it made: its own, and not to be forgotten. Nor do clocks agree to the second.
@@ -251,7 +251,7 @@ fn vanished_before_it_was_bound_is_asked_for_once_more() {
 fn vanished_after_it_was_bound_is_lost() {
     let mut world = World::default();
     world.settle();
-    world.hub("Provisioning", &[]);
+    world.report_phase("Provisioning", &[]);
     world.settle();
     world.remote = None;
     world.settle();

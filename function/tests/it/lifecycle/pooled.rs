@@ -64,7 +64,7 @@ fn it_is_ended_before_hive_does() {
     assert_eq!(is(&world, "RequestAccepted"), pair("True", "LifetimeClamped"));
     let message = world.conditions["RequestAccepted"]["message"].as_str().unwrap();
     assert!(message.contains("clamped to 3h45m") && message.contains("Hive"), "{message}");
-    world.later(SignedDuration::from_mins(225));
+    world.advance_time(SignedDuration::from_mins(225));
     world.settle();
     assert_eq!(world.phase(), "Deprovisioning");
 }

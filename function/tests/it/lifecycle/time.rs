@@ -12,7 +12,7 @@ fn a_lifetime_ends_the_cluster_and_can_be_extended() {
     let mut world = World::default();
     world.spec["lifetime"] = json!("2h");
     world.settle();
-    world.later(SignedDuration::from_mins(30));
+    world.advance_time(SignedDuration::from_mins(30));
     world.hub_ready();
     world.settle();
     assert_eq!(world.status["expiresAt"], "2026-11-21T12:30:00Z");
@@ -22,15 +22,15 @@ fn a_lifetime_ends_the_cluster_and_can_be_extended() {
     // A restore at a time at which the hub does not say ready: the note on the writer remembers.
     let expires = world.status["expiresAt"].clone();
     let mut restored = world.clone();
-    restored.hub("Provisioning", &[]);
-    restored.provider();
+    restored.report_phase("Provisioning", &[]);
+    restored.reconcile_objects();
     restored.drop_status();
     restored.settle();
     assert_eq!(restored.status["expiresAt"], expires);
-    world.later(SignedDuration::from_mins(110));
+    world.advance_time(SignedDuration::from_mins(110));
     world.settle();
     assert_eq!(is(&world, "ClusterReady"), pair("True", "Expiring"));
-    world.later(SignedDuration::from_mins(10));
+    world.advance_time(SignedDuration::from_mins(10));
     world.settle();
     assert_eq!(
         (world.phase().as_str(), world.events.last().unwrap().as_str()),
@@ -49,13 +49,13 @@ fn a_lifetime_begins_once_the_tenant_has_the_credentials() {
         let mut world = World::default();
         world.spec["lifetime"] = json!("1h");
         world.settle();
-        world.later(SignedDuration::from_mins(30));
+        world.advance_time(SignedDuration::from_mins(30));
         world.hub_ready();
         world.remote.as_mut().unwrap()["status"]["conditions"][0]["lastTransitionTime"] = json!(ready_at);
         let published = std::mem::take(&mut world.secrets);
         world.settle();
         assert_eq!(world.phase(), "Provisioning");
-        world.later(SignedDuration::from_mins(65));
+        world.advance_time(SignedDuration::from_mins(65));
         world.secrets = published;
         world.settle();
         assert_eq!(world.phase(), "Ready", "torn down as it is delivered");
@@ -94,7 +94,7 @@ fn what_was_torn_down_does_not_become_expired() {
         assert_eq!((world.phase().as_str(), &world.status["message"]), (phase, &json!(words)));
     };
     told(&world, "Deprovisioning", "the cluster is being torn down");
-    world.later(SignedDuration::from_hours(3));
+    world.advance_time(SignedDuration::from_hours(3));
     world.settle();
     told(&world, "Deprovisioning", "the cluster is being torn down");
     world.hub_done("Deprovisioned");
@@ -147,7 +147,7 @@ fn a_cleanup_shortens_and_never_lengthens() {
     wrong.settle();
     assert_eq!(is(&wrong, "RequestAccepted"), pair("True", "ChangeIgnored"));
     // Its time ends it only when it is told so.
-    world.later(SignedDuration::from_mins(60));
+    world.advance_time(SignedDuration::from_mins(60));
     world.settle();
     assert_eq!(world.phase(), "Ready");
     world.spec["tearDownCluster"] = json!(true);
@@ -186,7 +186,7 @@ fn lifetimes_are_clamped_and_defaults_come_only_at_birth() {
 #[test]
 fn a_note_that_cannot_be_read_hides_no_good_one() {
     for hive in [false, true] {
-        let mut world = if hive { World::hive() } else { World::default() };
+        let mut world = if hive { World::hive_claim() } else { World::default() };
         world.input["defaults"] = json!({ "lifetime": "4h" });
         world.settle();
         if hive {
@@ -198,7 +198,7 @@ fn a_note_that_cannot_be_read_hides_no_good_one() {
         let expires = world.status["expiresAt"].clone();
         assert_eq!(expires, "2026-11-21T14:00:00Z");
         // What the hub says of since when it is ready is of later by now.
-        world.later(SignedDuration::from_mins(30));
+        world.advance_time(SignedDuration::from_mins(30));
         if hive {
             world.hive_stops("Resuming");
             world.settle();
@@ -226,7 +226,7 @@ fn a_lifetime_that_the_hub_was_told_of_too_late_is_remarked_on() {
     let key = "testplatform.ci.openshift.org/credentials-revision";
     world.remote.as_mut().unwrap()["metadata"]["annotations"][key] = json!("42");
     world.provider_keeps(key, "42");
-    world.later(SignedDuration::from_hours(3));
+    world.advance_time(SignedDuration::from_hours(3));
     world.spec["lifetime"] = json!("2h");
     let mut brief = world.clone();
     brief.settle();
@@ -257,7 +257,7 @@ fn late_is_said_after_the_estimate_and_only_with_a_table() {
     let mut world = World { environment: Some(environment), ..World::default() };
     world.settle();
     assert_eq!(world.status["estimatedReadyAt"], "2026-11-21T10:45:00Z");
-    world.later(SignedDuration::from_mins(45));
+    world.advance_time(SignedDuration::from_mins(45));
     world.settle();
     assert_eq!(is(&world, "ClusterReady"), pair("False", "Late"));
     // What is waited for then is another thing, with an alert of its own.
@@ -273,12 +273,12 @@ fn late_is_said_after_the_estimate_and_only_with_a_table() {
 #[test]
 fn never_ready_is_failed_at_the_timeout_and_void_once_ready() {
     let mut world = World { environment: None, ..World::default() };
-    world.later(SignedDuration::from_hours(4));
+    world.advance_time(SignedDuration::from_hours(4));
     world.settle();
     assert_eq!(world.phase(), "Failed");
     assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "NothingToTearDown"));
     let mut world = World::ready();
-    world.later(SignedDuration::from_hours(40));
+    world.advance_time(SignedDuration::from_hours(40));
     world.settle();
     assert_eq!(world.phase(), "Ready");
 }
@@ -289,7 +289,7 @@ fn what_was_waited_for_in_vain_is_told_to_the_end() {
     let mut world = World { environment: None, ..World::default() };
     world.settle();
     assert_eq!(is(&world, "RequestAccepted"), pair("False", "EnvironmentConfigMissing"));
-    world.later(SignedDuration::from_hours(4));
+    world.advance_time(SignedDuration::from_hours(4));
     world.settle();
     let told = |world: &World| (world.phase(), is(world, "RequestAccepted"), world.status["message"].clone());
     let (phase, accepted, message) = told(&world);
@@ -300,7 +300,7 @@ fn what_was_waited_for_in_vain_is_told_to_the_end() {
     assert_eq!(sentence, wanted);
     let before = told(&world);
     // Also after a pass that failed elsewhere, which makes core forget what was shown.
-    world.fatal();
+    world.fail_pass();
     world.settle();
     assert_eq!(told(&world), before);
     world.environment = World::default().environment;
@@ -319,7 +319,7 @@ fn nothing_that_was_never_asked_for_is_lost_if_the_end_is_told_late() {
         world.settle();
         assert_eq!(world.phase(), "Pending");
         let before = (world.status.clone(), world.conditions.clone());
-        world.later(SignedDuration::from_hours(4));
+        world.advance_time(SignedDuration::from_hours(4));
         world.pass();
         assert_eq!(is(&world, "ProwJobCompleted"), pair("True", "NothingToTearDown"));
         (world.status, world.conditions) = before;
@@ -335,14 +335,17 @@ fn nothing_that_was_never_asked_for_is_lost_if_the_end_is_told_late() {
 fn the_hubs_passing_failure_is_not_shown_as_failed() {
     let mut world = World::default();
     world.settle();
-    world.hub("Provisioning", &[]);
+    world.report_phase("Provisioning", &[]);
     world.settle();
-    world.hub("Failed", &[("ClusterReady", "False", "SecretsFetchFailure", "build client not found")]);
+    world.report_phase(
+        "Failed",
+        &[("ClusterReady", "False", "SecretsFetchFailure", "build client not found")],
+    );
     world.settle();
-    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Provisioning", "Provisioning"));
-    world.later(SignedDuration::from_hours(4));
+    assert_eq!((world.phase().as_str(), world.incumbent_phase().as_str()), ("Provisioning", "Provisioning"));
+    world.advance_time(SignedDuration::from_hours(4));
     world.settle();
-    assert_eq!((world.phase().as_str(), world.word().as_str()), ("Failed", "Failed"));
+    assert_eq!((world.phase().as_str(), world.incumbent_phase().as_str()), ("Failed", "Failed"));
     assert_eq!(world.remote.as_ref().unwrap()["spec"]["tearDownCluster"], true, "and the teardown is begun");
     assert_eq!(is(&world, "ProwJobCompleted"), pair("False", "TearingDown"));
     world.hub_done("Failed");

@@ -49,7 +49,7 @@ fn the_happy_path_is_that_of_a_claim() {
         World::default(),
         &[
             &|_| {},
-            &|w| w.hub("Provisioning", &[]),
+            &|w| w.report_phase("Provisioning", &[]),
             &World::hub_ready,
             &|w| w.spec["tearDownCluster"] = json!(true),
             &|w| w.hub_done("Deprovisioned"),
@@ -72,14 +72,14 @@ fn trouble_is_that_of_a_claim() {
     );
     assert_eq!(with(&[&|w| w.reachable = false, &|w| w.reachable = true]), "Ready");
     assert_eq!(
-        with(&[&|w| w.spec["lifetime"] = json!("1h"), &|w| w.later(SignedDuration::from_mins(61))]),
+        with(&[&|w| w.spec["lifetime"] = json!("1h"), &|w| w.advance_time(SignedDuration::from_mins(61))]),
         "Deprovisioning"
     );
     assert_eq!(with(&[&World::drop_status]), "Ready");
-    assert_eq!(with(&[&World::fatal]), "Ready");
+    assert_eq!(with(&[&World::fail_pass]), "Ready");
     let refused: [&dyn Fn(&mut World); 2] =
         [&|w| w.refuses = Some("admission webhook denied the request".into()), &|w| {
-            w.later(SignedDuration::from_hours(5));
+            w.advance_time(SignedDuration::from_hours(5));
         }];
     assert_eq!(both(World::default(), &refused).phase(), "Failed");
 }
@@ -87,7 +87,7 @@ fn trouble_is_that_of_a_claim() {
 #[test]
 fn a_cluster_of_a_pool_is_that_of_a_claim() {
     let world = both(
-        World::hive(),
+        World::hive_claim(),
         &[
             &|_| {},
             &World::hive_assigns,
@@ -101,7 +101,7 @@ fn a_cluster_of_a_pool_is_that_of_a_claim() {
 
 #[test]
 fn an_end_is_remembered_through_a_restore() {
-    let mut world = World::hive().in_namespace();
+    let mut world = World::hive_claim().in_namespace();
     world.settle();
     world.hive_publishes();
     world.settle();

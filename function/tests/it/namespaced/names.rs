@@ -1,6 +1,6 @@
 //! Under which names a composite in a namespace has its Objects, and its cluster on the hub.
 
-use function_model::{request, response};
+use function_model::{request_from_json, response_to_json};
 use function_testplatform::proto::Severity;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use testplatform_apis::names::ShortName;
 
 /// What is asked for at birth.
 fn born(metadata: &Value, kind: &str) -> Value {
-    let born = request(&json!({
+    let born = request_from_json(&json!({
         "observed": { "composite": { "resource": {
             "apiVersion": "ci.openshift.org/v1alpha1", "kind": kind, "metadata": metadata,
             "spec": { "ciOperator": { "test": { "workflow": "ipi-aws", "clusterProfile": "aws" } } },
@@ -16,7 +16,7 @@ fn born(metadata: &Value, kind: &str) -> Value {
         "desired": {},
         "requiredResources": { "envcfg": { "items": [{ "resource": { "data": { "clusterName": "c" } } }] } },
     }));
-    response(&function_testplatform::run(
+    response_to_json(&function_testplatform::run(
         &born,
         &function_testplatform::Options::default(),
         jiff::Timestamp::UNIX_EPOCH,
@@ -83,7 +83,7 @@ fn what_is_no_object_tells_of_no_cluster() {
         for (version, kind) in
             [("v1", "Secret"), ("example.org/v1", "Object"), ("kubernetes.crossplane.io/v1", "Other")]
         {
-            let forged = request(&json!({
+            let forged = request_from_json(&json!({
                 "observed": {
                     "composite": { "resource": {
                         "apiVersion": "ci.openshift.org/v1alpha1", "kind": "TestCluster",
@@ -113,14 +113,14 @@ fn what_is_no_object_tells_of_no_cluster() {
 /// It has neither a claim nor a namespace, so nothing could be composed for it that core takes, and nobody would get the credentials.
 #[test]
 fn a_composite_of_scope_cluster_is_not_served() {
-    let request = request(&json!({
+    let request = request_from_json(&json!({
         "observed": { "composite": { "resource": {
             "apiVersion": "ci.openshift.org/v1alpha1", "kind": "X", "metadata": { "name": "demo" },
             "spec": { "ciOperator": {}, "crossplane": {} },
         } } },
         "desired": {},
     }));
-    let answer = response(&function_testplatform::run(
+    let answer = response_to_json(&function_testplatform::run(
         &request,
         &function_testplatform::Options::default(),
         jiff::Timestamp::UNIX_EPOCH,

@@ -1,6 +1,6 @@
 //! Each example of a claim, asked once more as a composite in a namespace: the same answer, but for what is listed in [`as_of_a_claim`].
 
-use function_model::{examples, response};
+use function_model::{examples, response_to_json};
 use function_testplatform::{
     Options,
     proto::{Resource, RunFunctionRequest},
@@ -125,7 +125,7 @@ fn as_of_a_claim(mut answer: Value) -> Value {
 #[test]
 fn every_example_has_the_same_answer_in_a_namespace() {
     let mut compared = 0;
-    for (name, request) in examples::requests(now()) {
+    for (name, request) in examples::load_examples(now()) {
         let composite = request.observed.as_ref().unwrap().composite.as_ref().unwrap();
         let body = wire::to_value(&composite.resource).unwrap();
         let of_cluster = body["kind"] == "XTestPlatformCluster" && !body["spec"]["claimRef"].is_null();
@@ -135,9 +135,9 @@ fn every_example_has_the_same_answer_in_a_namespace() {
         if !of_cluster || told_by_the_composite_alone(&request) || held_back(&request) {
             continue;
         }
-        let of_claim = response(&run(&request, &Options::default(), now()));
+        let of_claim = response_to_json(&run(&request, &Options::default(), now()));
         let twin = in_namespace(request);
-        let of_cluster = response(&run(&twin, &Options::default(), now()));
+        let of_cluster = response_to_json(&run(&twin, &Options::default(), now()));
         assert!(!of_cluster["desired"]["composite"].is_null(), "examples/{name}: {}", of_cluster["results"]);
         assert_eq!(of_cluster["desired"]["composite"]["connectionDetails"], json!({}), "examples/{name}");
         let plain = |answer| plainly_named(answer, body["metadata"]["name"].as_str().unwrap());

@@ -1,8 +1,8 @@
 //! Claims and TestClusters count together, where both are served.
 
 use function_model::{
-    hive::{holding, peer},
-    response,
+    hive::{build_peer, holding_status},
+    response_to_json,
     world::World,
 };
 use prost::Message as _;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 /// A TestCluster of a tenant that has a cluster of a pool.
 fn namesake(tenant: &str) -> Value {
-    let mut peer = peer("demo-x7k2p", tenant, &holding("hive-a-config", "aws-420"));
+    let mut peer = build_peer("demo-x7k2p", tenant, &holding_status("hive-a-config", "aws-420"));
     peer["kind"] = json!("TestCluster");
     peer["metadata"]["namespace"] = json!(tenant);
     peer["spec"].as_object_mut().unwrap().remove("claimRef");
@@ -20,7 +20,7 @@ fn namesake(tenant: &str) -> Value {
 
 /// One cluster for each tenant.
 fn world(both: bool) -> World {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.catalogue.as_mut().unwrap()["quotas"] = json!([{ "tenant": "tenant-a", "maxConcurrent": 1 }]);
     if both {
         world.input["bothFlavours"] = json!(true);
@@ -41,7 +41,7 @@ fn a_quota_counts_both() {
     claim.peers_beside = vec![namesake("tenant-b")];
     assert!(!held(&mut claim));
     let mut cluster = world(true).in_namespace();
-    cluster.peers_beside = vec![peer("older", "tenant-a", &holding("hive-a-config", "aws-420"))];
+    cluster.peers_beside = vec![build_peer("older", "tenant-a", &holding_status("hive-a-config", "aws-420"))];
     assert!(held(&mut cluster));
 }
 
@@ -93,7 +93,7 @@ fn nothing_is_decided_before_both_are_read() {
         function_testplatform::run(&request, &function_testplatform::Options::default(), world(true).now);
     assert!(!answer.desired.as_ref().unwrap().resources.contains_key("claim"));
     assert!(answer.encoded_len() > 0);
-    let accepted = response(&answer)["conditions"]
+    let accepted = response_to_json(&answer)["conditions"]
         .as_array()
         .unwrap()
         .iter()

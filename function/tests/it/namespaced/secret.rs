@@ -1,6 +1,6 @@
 //! The Secret in the tenant's namespace, which the Object `credentials` writes.
 
-use function_model::world::{KUBECONFIG, PASSWORD, World, synced};
+use function_model::world::{KUBECONFIG, PASSWORD, World, set_synced};
 use jiff::SignedDuration;
 use prost::Message as _;
 use serde_json::{Value, json};
@@ -52,11 +52,11 @@ fn it_is_written_when_the_cluster_is_ready_and_not_after_the_end() {
     world.settle();
     let name = world.published_name();
     world.secrets.insert(name.clone(), (KUBECONFIG.into(), PASSWORD.into()));
-    world.hub("Provisioning", &[]);
+    world.report_phase("Provisioning", &[]);
     world.remote.as_mut().unwrap()["status"]["secretRef"] = json!(name);
     world.settle();
     assert!(paused(&world) && world.tenant.is_empty(), "{:#?}", world.conditions);
-    world.later(SignedDuration::from_hours(5));
+    world.advance_time(SignedDuration::from_hours(5));
     world.settle();
     assert_eq!(world.phase(), "Failed");
     world.hub_ready();
@@ -75,14 +75,14 @@ fn one_that_is_somebody_elses_is_said_and_ends_with_the_timeout() {
         world.settle();
         world.hub_ready();
         world.pass();
-        world.provider();
+        world.reconcile_objects();
         world.pass();
         let refused = |world: &mut World| {
             let credentials = world.objects.get_mut("credentials").unwrap();
             credentials.details = [("kubeconfig".to_owned(), "theirs".to_owned())].into();
             credentials.object["metadata"].as_object_mut().unwrap().remove("finalizers");
             let message = format!("cannot create or update connection secret: {words}");
-            synced(&mut credentials.object, Some(&message));
+            set_synced(&mut credentials.object, Some(&message));
             world.pass();
         };
         refused(&mut world);
@@ -91,7 +91,7 @@ fn one_that_is_somebody_elses_is_said_and_ends_with_the_timeout() {
         let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap().to_owned();
         assert!(said.contains("Secret demo-secret") && !said.contains("theirs"), "{said}");
         // It is paid for meanwhile: not for ever.
-        world.later(SignedDuration::from_hours(5));
+        world.advance_time(SignedDuration::from_hours(5));
         refused(&mut world);
         assert_eq!(world.phase(), "Failed");
         world.pass();
@@ -114,7 +114,7 @@ fn one_that_was_ours_and_is_somebody_elses_by_now_is_said() {
     assert!(credentials.object["metadata"]["finalizers"].is_array());
     credentials.details = [("kubeconfig".to_owned(), "theirs".to_owned())].into();
     let message = "cannot create or update connection secret: existing secret is not controlled by UID \"1\"";
-    synced(&mut credentials.object, Some(message));
+    set_synced(&mut credentials.object, Some(message));
     world.pass();
     assert_eq!(world.condition("CredentialsPublished"), ("False".into(), "SecretTaken".into()));
     assert_eq!((world.phase().as_str(), world.condition("ClusterReady").0.as_str()), ("Ready", "True"));

@@ -17,12 +17,12 @@ fn what_was_ready_is_degraded_once_it_lasts_and_never_failed(
     #[case] (shown, expected, reason): (&str, &str, &str),
 ) {
     let mut world = World::order_ready();
-    world.later(minutes(10));
-    world.behind(type_, status, "etcd has lost its quorum");
+    world.advance_time(minutes(10));
+    world.set_hosted_condition(type_, status, "etcd has lost its quorum");
     world.settle();
     assert_eq!(world.phase(), "Ready", "a flap is waited out");
     assert_eq!(world.condition(shown), is(expected, reason));
-    world.later(minutes(2));
+    world.advance_time(minutes(2));
     world.settle();
     assert_eq!(world.phase(), "Degraded");
     assert!(world.status["message"].as_str().unwrap().contains("lost its quorum"));
@@ -30,19 +30,19 @@ fn what_was_ready_is_degraded_once_it_lasts_and_never_failed(
     world.osac_serves();
     world.settle();
     assert_eq!(world.phase(), "Ready");
-    world.later(minutes(600));
+    world.advance_time(minutes(600));
     world.settle();
     assert_ne!(world.phase(), "Failed");
 }
 
 #[test]
 fn before_it_is_ready_the_live_word_counts() {
-    let mut world = World::order();
+    let mut world = World::osac_claim();
     world.settle();
     world.osac_makes();
-    world.behind("Available", "False", "");
-    world.behind("EtcdAvailable", "False", "one member is missing");
-    world.publishes();
+    world.set_hosted_condition("Available", "False", "");
+    world.set_hosted_condition("EtcdAvailable", "False", "one member is missing");
+    world.publish_credentials();
     world.settle();
     assert_eq!(world.phase(), "Provisioning", "the order only says that it was there once");
     assert_eq!(world.condition("ControlPlaneAvailable"), is("False", "Creating"));
@@ -62,13 +62,13 @@ fn before_it_is_ready_the_live_word_counts() {
 /// What HyperShift calls final is OSAC's to put right, and its job is tried again.
 #[test]
 fn what_is_final_for_hypershift_is_told_and_waited_for() {
-    let mut world = World::order();
+    let mut world = World::osac_claim();
     world.settle();
     world.osac_makes();
-    world.behind("Available", "False", "");
-    world.behind("ValidConfiguration", "False", "no such ingress");
+    world.set_hosted_condition("Available", "False", "");
+    world.set_hosted_condition("ValidConfiguration", "False", "no such ingress");
     world.settle();
-    world.later(minutes(30));
+    world.advance_time(minutes(30));
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
     assert_eq!(
@@ -90,7 +90,7 @@ fn what_cannot_be_watched_any_more_tells_nothing(#[case] gone: bool) {
         let words = "observe failed: cannot get object: hostedclusters \"x\" is forbidden: no";
         for name in ["hosted", "pool-workers"] {
             let object = &mut world.objects.get_mut(name).unwrap().object;
-            function_model::world::synced(object, Some(words));
+            function_model::world::set_synced(object, Some(words));
         }
         world.pass();
     }
@@ -103,14 +103,14 @@ fn what_cannot_be_watched_any_more_tells_nothing(#[case] gone: bool) {
 /// Groups of one class share a NodePool; each is asked for, and they are shown as what they are.
 #[test]
 fn groups_of_one_class_are_one() {
-    let mut world = World::order();
+    let mut world = World::osac_claim();
     world.spec["nodeGroups"] = json!([
         { "name": "a", "class": "metal", "count": 1 }, { "name": "b", "class": "bare", "count": 2 },
         { "name": "c", "class": "large", "count": 1 },
     ]);
     world.settle();
     world.osac_makes();
-    world.publishes();
+    world.publish_credentials();
     world.settle();
     let pools = world.status["nodes"]["pools"].as_array().unwrap().clone();
     let shown: Vec<_> = pools.iter().map(|pool| (&pool["name"], &pool["desired"], &pool["ready"])).collect();

@@ -11,7 +11,7 @@ use crate::osac::{asked, is, minutes, noted};
 
 #[test]
 fn an_order_says_all_that_is_asked_for() {
-    let mut world = World::order();
+    let mut world = World::osac_claim();
     world.spec["network"] = json!({ "podCIDR": "10.8.0.0/14", "serviceCIDR": "172.20.0.0/16" });
     world.spec["parameters"] = json!({ "sizes": [1, 2] });
     world.pass();
@@ -43,13 +43,13 @@ fn an_order_says_all_that_is_asked_for() {
 /// Its automation reads the parameters whether there are any or not, and drops one of two requests for the same class.
 #[test]
 fn what_osac_would_stumble_over_is_never_asked_for() {
-    let mut world = World { spec: json!({ "template": "order" }), ..World::order() };
+    let mut world = World { spec: json!({ "template": "order" }), ..World::osac_claim() };
     world.pass();
     assert_eq!(
         asked(&world)["spec"],
         json!({ "templateID": "osac.templates.small", "templateParameters": "{}" })
     );
-    let mut world = World::order();
+    let mut world = World::osac_claim();
     world.spec["nodeGroups"] = json!([
         { "name": "b", "class": "bare", "count": 1 }, { "name": "l", "class": "large", "count": 4 },
         { "name": "a", "class": "metal", "count": 2 },
@@ -61,18 +61,22 @@ fn what_osac_would_stumble_over_is_never_asked_for() {
             { "resourceClass": "fc430", "numberOfNodes": 3 }, { "resourceClass": "fc640", "numberOfNodes": 4 },
         ])
     );
-    let mut none = World::order();
+    let mut none = World::osac_claim();
     none.spec["nodeGroups"] = json!([]);
     none.settle();
     assert_eq!(none.condition("RequestAccepted"), is("False", "InvalidNodeGroups"));
-    assert!(none.refusal().contains("spec.nodeGroups must have a group"), "{}", none.refusal());
+    assert!(
+        none.refusal_message().contains("spec.nodeGroups must have a group"),
+        "{}",
+        none.refusal_message()
+    );
 }
 
 #[test]
 fn ready_is_ready_with_its_credentials() {
-    let mut world = World::order();
+    let mut world = World::osac_claim();
     world.settle();
-    world.later(SignedDuration::from_secs(15));
+    world.advance_time(SignedDuration::from_secs(15));
     assert_eq!(world.phase(), "Pending", "nobody looked at it");
     world.osac_runs("job-1");
     world.settle();
@@ -81,7 +85,7 @@ fn ready_is_ready_with_its_credentials() {
     world.settle();
     assert_eq!(world.phase(), "Provisioning", "nothing is Ready without credentials");
     assert_eq!(world.condition("CredentialsPublished"), is("False", "SecretMissing"));
-    world.publishes();
+    world.publish_credentials();
     world.settle();
     assert_eq!(world.phase(), "Ready");
     for (type_, reason) in [
@@ -111,7 +115,7 @@ fn ready_is_ready_with_its_credentials() {
 
 #[test]
 fn what_is_behind_the_order_is_watched_once_it_is_named_and_never_written() {
-    let mut world = World::order();
+    let mut world = World::osac_claim();
     world.settle();
     world.osac_runs("job-1");
     world.settle();
@@ -140,13 +144,13 @@ fn what_is_behind_the_order_is_watched_once_it_is_named_and_never_written() {
 /// The automation calls an order ready when a job of its has ended, whatever became of the cluster.
 #[test]
 fn an_order_that_calls_itself_ready_is_not_believed_alone() {
-    let mut world = World::order();
+    let mut world = World::osac_claim();
     world.settle();
     world.osac_names();
     world.report_osac("Ready", &["ControlPlaneAvailable"]);
     world.osac_job("job-1", "provision", "Succeeded", "");
     world.osac_serves();
-    world.publishes();
+    world.publish_credentials();
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
     assert_eq!(world.status["progress"]["step"], "Cluster");
@@ -157,13 +161,13 @@ fn an_order_that_calls_itself_ready_is_not_believed_alone() {
 
 #[test]
 fn what_is_never_ready_fails_in_time() {
-    let mut world = World::order();
+    let mut world = World::osac_claim();
     world.settle();
     world.report_osac("Failed", &["Accepted"]);
     world.osac_job("job-1", "provision", "Failed", "no host of class fc430 is free");
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
-    world.later(minutes(300));
+    world.advance_time(minutes(300));
     world.settle();
     assert_eq!(world.phase(), "Failed", "and why stays told while what is left goes");
     let message = world.status["message"].as_str().unwrap();

@@ -110,7 +110,7 @@ fn machines_that_come_later_are_waited_for() {
     assert_eq!(told["message"], "a machine of node set workers failed: no agent registered within 30m");
     assert_eq!(world.phase(), "Provisioning", "OSAC tries it again");
     workers(&mut world, json!([machine("w-0", "Ready"), machine("w-1", "Ready")]));
-    world.publishes();
+    world.publish_credentials();
     world.settle();
     assert_eq!(world.phase(), "Ready");
 
@@ -138,7 +138,7 @@ fn a_cluster_keeps_the_words_of_its_osac() {
     ] {
         let before = asked(&world)["spec"]["nodeRequests"].clone();
         let entry = world.spec["template"].as_str().unwrap().to_owned();
-        world.entry(&entry)["allowedNodeClasses"]["metal"]["machine"] = other;
+        world.catalogue_entry(&entry)["allowedNodeClasses"]["metal"]["machine"] = other;
         world.settle();
         assert_eq!(asked(&world)["spec"]["nodeRequests"], before);
         assert_eq!(world.phase(), "Ready");
@@ -154,13 +154,13 @@ fn a_class_says_one_of_both() {
         json!({ "flavor": "x" }),
     ] {
         let mut world = World::order_of_sets();
-        world.entry("order-sets")["allowedNodeClasses"]["metal"]["machine"] = machine.clone();
+        world.catalogue_entry("order-sets")["allowedNodeClasses"]["metal"]["machine"] = machine.clone();
         world.settle();
         assert_eq!(world.condition("RequestAccepted").0, "False", "{machine}");
         assert!(
-            world.refusal().contains("allowedNodeClasses.metal.machine"),
+            world.refusal_message().contains("allowedNodeClasses.metal.machine"),
             "{machine}: {}",
-            world.refusal()
+            world.refusal_message()
         );
     }
 }

@@ -29,13 +29,13 @@ fn before_it_is_ready(
     #[case] (type_, status, reason): (&str, &str, &str),
     #[case] step: &str,
 ) {
-    let mut world = World::order();
+    let mut world = World::osac_claim();
     world.settle();
     world.report_osac(phase, conditions);
     if !job.is_empty() {
         world.osac_job("job-1", "provision", job, "words of the job");
     }
-    world.publishes();
+    world.publish_credentials();
     world.settle();
     assert_eq!(world.phase(), "Provisioning");
     assert_eq!(world.condition(type_), is(status, reason));
@@ -45,11 +45,11 @@ fn before_it_is_ready(
 /// An order that is done by hand has no jobs, and what is of no use behind it is not waited for.
 #[test]
 fn ready_by_hand_is_ready_also_where_nothing_may_be_watched() {
-    let mut world = World::order();
+    let mut world = World::osac_claim();
     world.settle();
     world.report_osac("Ready", &MADE);
     world.report_osac("Ready", &["ClusterAvailable"]);
-    world.publishes();
+    world.publish_credentials();
     world.settle();
     assert_eq!(world.phase(), "Ready");
     assert!(world.status["apiServerURL"].is_null() && world.status["version"].is_null(), "nobody tells");
@@ -66,7 +66,7 @@ fn the_job_counts_that_is_for_the_spec_as_it_is(
     #[case] config: &str,
     #[case] phase: &str,
 ) {
-    let mut world = World::order();
+    let mut world = World::osac_claim();
     world.settle();
     world.osac_makes();
     world.osac_job("job-9", "provision", state, "");
@@ -74,7 +74,7 @@ fn the_job_counts_that_is_for_the_spec_as_it_is(
         let jobs = &mut world.remote.as_mut().unwrap()["status"]["provisioningJobs"];
         jobs.as_array_mut().unwrap().last_mut().unwrap()["configVersion"] = json!(config);
     }
-    world.publishes();
+    world.publish_credentials();
     world.settle();
     assert_eq!(world.phase(), phase);
 }
@@ -82,7 +82,7 @@ fn the_job_counts_that_is_for_the_spec_as_it_is(
 /// OSAC tries again by itself, later each time. What failed three times at the same spec is not waited for.
 #[test]
 fn a_job_that_fails_is_waited_for_and_the_third_failure_is_final() {
-    let mut world = World::order();
+    let mut world = World::osac_claim();
     world.settle();
     for id in ["job-1", "job-2"] {
         world.report_osac("Failed", &["Accepted"]);
@@ -119,7 +119,7 @@ fn a_job_that_fails_is_waited_for_and_the_third_failure_is_final() {
 
 #[test]
 fn failures_at_another_spec_are_others() {
-    let mut world = World::order();
+    let mut world = World::osac_claim();
     world.settle();
     for (id, count) in [("job-1", 2), ("job-2", 2), ("job-3", 3), ("job-4", 3)] {
         world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "metal", "count": count }]);
@@ -132,7 +132,7 @@ fn failures_at_another_spec_are_others() {
     let noted: Vec<Value> = serde_json::from_str(noted(&world, "failed-jobs").as_str().unwrap()).unwrap();
     assert_eq!(noted[1..], [json!("job-3"), json!("job-4")]);
     world.osac_makes();
-    world.publishes();
+    world.publish_credentials();
     world.settle();
     assert_eq!(world.phase(), "Ready", "what was made in the end is there");
 }
@@ -165,7 +165,7 @@ fn storage_is_shown_and_waited_for_by_nobody() {
 #[case("unmanaged", "Unmanaged")]
 #[case("manual", "Manual")]
 fn who_keeps_osac_from_it_is_told(#[case] state: &str, #[case] step: &str) {
-    let mut world = World::order();
+    let mut world = World::osac_claim();
     world.settle();
     world.report_osac("Progressing", &["Accepted"]);
     // What others write on it provider-kubernetes leaves alone.
@@ -188,7 +188,7 @@ fn nonsense_in_a_status_costs_nobody_a_cluster() {
         let mut world = World::order_ready();
         world.remote.as_mut().unwrap()["status"] = status;
         world.settle();
-        world.later(minutes(30));
+        world.advance_time(minutes(30));
         world.settle();
         assert!(matches!(world.phase().as_str(), "Ready" | "Degraded"), "{}", world.phase());
         assert_eq!(world.made, 1);

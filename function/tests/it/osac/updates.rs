@@ -1,6 +1,6 @@
 //! What changes of a cluster that is there.
 
-use function_model::{osac::catalogue, world::World};
+use function_model::{osac::osac_catalogue, world::World};
 use serde_json::json;
 use testplatform_apis::names::ours;
 
@@ -63,10 +63,10 @@ fn a_job_that_fails_at_a_change_leaves_the_cluster_ready() {
 #[test]
 fn what_the_template_cannot_change_is_named_and_nothing_changes() {
     let mut world =
-        World { spec: json!({ "template": "order-fixed", "version": "4.20.3" }), ..World::order() };
+        World { spec: json!({ "template": "order-fixed", "version": "4.20.3" }), ..World::osac_claim() };
     world.settle();
     world.osac_makes();
-    world.publishes();
+    world.publish_credentials();
     world.settle();
     let before = asked(&world)["spec"].clone();
     world.spec["version"] = json!("4.20.9");
@@ -141,7 +141,7 @@ fn a_version_is_applied_once_the_cluster_has_it() {
 fn a_catalogue_that_changes_changes_no_cluster() {
     let mut world = World::order_ready();
     let before = asked(&world)["spec"].clone();
-    let entry = world.entry("order-tuned");
+    let entry = world.catalogue_entry("order-tuned");
     entry["backendRef"]["templateID"] = json!("osac.templates.other");
     entry["allowedNodeClasses"]["metal"]["machine"]["resourceClass"] = json!("fc999");
     entry["releases"][0]["image"] = json!("quay.io/x:4.20.3-s390x");
@@ -156,7 +156,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
     assert_eq!(asked(&world)["spec"], before);
     assert_eq!(world.condition("SpecApplied"), is("False", "TemplateNotFound"));
     assert_eq!(world.status["nodes"]["pools"][0]["name"], "workers");
-    world.templates = catalogue();
+    world.templates = osac_catalogue();
     world.settle();
     assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
 }
@@ -191,7 +191,7 @@ fn nodes_of_an_order_stay_what_they_were_asked_for_as() {
             };
             let before = of(&world);
             world.drop_status();
-            let classes = &mut world.entry("order-tuned")["allowedNodeClasses"];
+            let classes = &mut world.catalogue_entry("order-tuned")["allowedNodeClasses"];
             if offered {
                 classes["metal"]["machine"]["resourceClass"] = json!("fc999");
             } else {
@@ -215,7 +215,8 @@ fn what_classes_of_nodes_are_is_remembered_without_a_place() {
     world.refs.remove("order");
     let object = &mut world.objects.get_mut("credentials").unwrap().object;
     let place = object["metadata"]["annotations"].as_object_mut().unwrap().remove(ours::REMOTE).unwrap();
-    world.entry("order-tuned")["allowedNodeClasses"]["metal"]["machine"]["resourceClass"] = json!("fc999");
+    world.catalogue_entry("order-tuned")["allowedNodeClasses"]["metal"]["machine"]["resourceClass"] =
+        json!("fc999");
     world.settle();
     assert!(!world.objects.contains_key("order"));
     let object = &mut world.objects.get_mut("credentials").unwrap().object;
@@ -232,7 +233,7 @@ fn what_the_hub_refuses_is_told_and_nothing_is_lost() {
     world.pass();
     let words = "update failed: cannot update object: admission webhook \"x\" denied the request: no";
     let object = &mut world.objects.get_mut("order").unwrap().object;
-    function_model::world::synced(object, Some(words));
+    function_model::world::set_synced(object, Some(words));
     world.pass();
     assert_eq!(world.condition("SpecApplied"), is("False", "Rejected"));
     assert_eq!(world.phase(), "Ready");
@@ -274,7 +275,7 @@ fn a_change_that_is_refused_can_be_taken_back_or_repaired() {
         assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
     }
     let mut world = refused();
-    world.entry("order-tuned")["releases"][1]["image"] = json!("quay.io/y:4.20.9-x86_64");
+    world.catalogue_entry("order-tuned")["releases"][1]["image"] = json!("quay.io/y:4.20.9-x86_64");
     world.settle();
     assert_eq!(asked(&world)["spec"]["releaseImage"], "quay.io/y:4.20.9-x86_64");
     world.fixed.clear();

@@ -1,7 +1,7 @@
 //! A live claim, and anything that its owner may write into it: nothing of that is FATAL, ends its cluster, takes its end away, or hides it from
 //! quotas. Over every example that has a cluster.
 
-use function_model::{examples, places};
+use function_model::{examples, list_pointers};
 use function_testplatform::{
     ClusterEvaluation, Options, evaluate,
     observed::PeerCluster,
@@ -46,7 +46,7 @@ fn judged(request: &RunFunctionRequest, now: Timestamp) -> ClusterEvaluation {
 
 /// How the composite of a request is counted by another one.
 fn counted(request: &RunFunctionRequest, now: Timestamp) -> Vec<PeerCluster> {
-    let mut world = function_model::world::World::hive();
+    let mut world = function_model::world::World::hive_claim();
     world.now = now;
     let mut other = world.request();
     let resource = Resource {
@@ -73,7 +73,7 @@ fn live(now: Timestamp) -> Vec<(String, RunFunctionRequest)> {
                 Phase::Pending | Phase::Provisioning | Phase::Ready | Phase::Degraded
             )
     };
-    examples::requests(now).into_iter().filter(|(_, request)| lives(request)).collect()
+    examples::load_examples(now).into_iter().filter(|(_, request)| lives(request)).collect()
 }
 
 /// Something else at some of its places, and one field more.
@@ -84,7 +84,7 @@ fn changed(spec: &Value, changes: &[(Index, Value)], added: &Value) -> Value {
         DECIDES.contains(&field) || BLOCKS.iter().any(|block| place == format!("/{block}"))
     };
     for (place, value) in changes {
-        let all: Vec<_> = places(&spec).into_iter().filter(|place| !decides(place)).collect();
+        let all: Vec<_> = list_pointers(&spec).into_iter().filter(|place| !decides(place)).collect();
         if !all.is_empty() {
             *spec.pointer_mut(place.get::<String>(&all)).unwrap() = value.clone();
         }

@@ -1,6 +1,6 @@
 //! Specs that a tenant could write: any at all, and some that are sound but for a place or two.
 
-use function_model::places;
+use function_model::list_pointers;
 use proptest::{
     prelude::*,
     sample::{Index, select},
@@ -135,7 +135,7 @@ pub fn nearly_sound() -> impl Strategy<Value = Value> {
     let changes = prop::collection::vec((any::<Index>(), any_json()), 1..3);
     (select(sound()), changes).prop_map(|(mut spec, changes)| {
         for (place, value) in changes {
-            let all = places(&spec);
+            let all = list_pointers(&spec);
             *spec.pointer_mut(place.get::<String>(&all)).unwrap() = value;
         }
         spec

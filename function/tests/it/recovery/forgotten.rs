@@ -27,7 +27,7 @@ fn a_teardown_stays_asked_for_whatever_one_pass_did_not_see() {
             world.settle();
             world.reachable = arrives;
             if expired {
-                world.later(SignedDuration::from_hours(2));
+                world.advance_time(SignedDuration::from_hours(2));
             } else {
                 world.spec["tearDownCluster"] = json!(true);
             }
@@ -82,7 +82,7 @@ fn a_second_try_survives_a_writer_of_before_it() {
         let mut world = World::default();
         world.settle();
         world.remote = None;
-        world.provider();
+        world.reconcile_objects();
         let before = world.objects.clone();
         world.pass();
         let after = std::mem::replace(&mut world.objects, before);
@@ -126,7 +126,7 @@ fn a_writer_that_forgot_which_one_is_its_own_makes_no_second_one() {
             }
             if looked {
                 // provider-kubernetes looks before the next pass.
-                world.provider();
+                world.reconcile_objects();
             }
             if restored {
                 world.drop_status();

@@ -12,11 +12,14 @@ fn a_refused_request_that_runs_after_all_is_told_to_end() {
     let mut world = World::default();
     world.settle();
     let refused = ("ProwJobCreating", "False", "EphemeralClusterValidationFailure", "no such profile");
-    world.hub("Failed", &[refused]);
+    world.report_phase("Failed", &[refused]);
     world.settle();
     is(&world, "ProwJobCompleted", "True", "NothingToTearDown");
     // The controller restarts after the ownership was corrected.
-    world.hub("Provisioning", &[("ProwJobCreating", "False", "ProwJob has been properly created", "")]);
+    world.report_phase(
+        "Provisioning",
+        &[("ProwJobCreating", "False", "ProwJob has been properly created", "")],
+    );
     world.settle();
     assert_eq!(world.phase(), "Failed");
     assert!(told_to_end(&world));
@@ -27,7 +30,7 @@ fn a_refused_request_that_runs_after_all_is_told_to_end() {
 fn jobs_behind_a_refusal_are_told_to_end() {
     let mut world = World::default();
     world.settle();
-    world.hub("Failed", &[("ProwJobCreating", "False", "TooManyProwJobsBound", "a bug")]);
+    world.report_phase("Failed", &[("ProwJobCreating", "False", "TooManyProwJobsBound", "a bug")]);
     world.settle();
     assert_eq!(world.phase(), "Failed");
     assert!(told_to_end(&world));
@@ -54,7 +57,7 @@ fn a_tenants_words_are_no_loss() {
             world.pass();
             assert_eq!(world.phase(), "Ready", "{words}");
             is(&world, "RemoteConsistent", "False", "HubRefused");
-            assert_eq!(world.policies(), json!(["*"]));
+            assert_eq!(world.management_policies(), json!(["*"]));
         }
     }
 }
@@ -70,7 +73,7 @@ fn what_an_ambiguous_create_made_is_told_to_end_and_nothing_is_made_later() {
             world.settle();
             is(&world, "RemoteConsistent", "False", "HubUnreachable");
             if late {
-                world.later(SignedDuration::from_hours(5));
+                world.advance_time(SignedDuration::from_hours(5));
             } else {
                 world.spec["tearDownCluster"] = json!(true);
             }
@@ -78,7 +81,7 @@ fn what_an_ambiguous_create_made_is_told_to_end_and_nothing_is_made_later() {
             is(&world, "ProwJobCompleted", "False", "TearingDown");
             world.refuses = None;
             if made {
-                world.make();
+                world.create_remote();
             }
             world.settle();
             assert_eq!(world.made, usize::from(made));
@@ -94,10 +97,10 @@ fn what_an_ambiguous_create_made_is_told_to_end_and_nothing_is_made_later() {
 #[test]
 fn ready_in_time_is_ready_however_late_it_is_seen() {
     let mut world = provisioning();
-    world.later(SignedDuration::from_mins(210));
+    world.advance_time(SignedDuration::from_mins(210));
     world.hub_ready();
-    world.provider();
-    world.later(SignedDuration::from_mins(90));
+    world.reconcile_objects();
+    world.advance_time(SignedDuration::from_mins(90));
     world.settle();
     assert_eq!(world.phase(), "Ready");
 }
@@ -116,7 +119,7 @@ fn a_hub_that_forgot_does_not_take_a_running_cluster_away() {
 fn what_cannot_be_read_counts_as_bound() {
     let mut world = World::default();
     world.settle();
-    world.hub("Provisioning", &[]);
+    world.report_phase("Provisioning", &[]);
     world.remote.as_mut().unwrap()["status"]["conditions"] = json!([{ "type": "A", "status": 5 }]);
     world.settle();
     is(&world, "RemoteConsistent", "False", "Unreadable");
@@ -168,7 +171,7 @@ fn a_flapping_hub_repeats_no_advice() {
     world.settle();
     world.events.clear();
     for _ in 0..2 {
-        world.hub("Provisioning", &[("ClusterReady", "False", "SecretsFetchFailure", "t")]);
+        world.report_phase("Provisioning", &[("ClusterReady", "False", "SecretsFetchFailure", "t")]);
         world.settle();
         world.hub_ready();
         world.settle();
@@ -179,7 +182,7 @@ fn a_flapping_hub_repeats_no_advice() {
 #[test]
 fn mirrored_conditions_of_a_replaced_object_are_unknown() {
     let mut world = World::ready();
-    world.hub("Ready", &[("ClusterReady", "True", "", ""), ("TestCompleted", "True", "", "")]);
+    world.report_phase("Ready", &[("ClusterReady", "True", "", ""), ("TestCompleted", "True", "", "")]);
     world.settle();
     world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("other");
     world.settle();
@@ -191,18 +194,18 @@ fn credentials_are_not_in_sync_for_ever_once_another_controller_rewrote_the_cond
     let mut world = World::ready();
     let of_provider =
         [("ClusterReady", "True", "", ""), ("CredentialsInSync", "True", "CredentialsPublished", "m")];
-    world.hub("Ready", &of_provider);
+    world.report_phase("Ready", &of_provider);
     world.settle();
     is(&world, "CredentialsInSync", "True", "CredentialsPublished");
 
     // The upstream controller writes all conditions, and does not know this one.
-    world.hub("Ready", &[("ClusterReady", "True", "", "")]);
+    world.report_phase("Ready", &[("ClusterReady", "True", "", "")]);
     world.settle();
     is(&world, "CredentialsInSync", "Unknown", "NotReported");
     is(&world, "ClusterReady", "True", "Ready");
     assert_eq!(world.phase(), "Ready");
 
-    world.hub("Ready", &of_provider);
+    world.report_phase("Ready", &of_provider);
     world.settle();
     is(&world, "CredentialsInSync", "True", "CredentialsPublished");
 
@@ -219,12 +222,12 @@ fn credentials_in_sync_appears_in_the_pass_that_reports_ready() {
     world.hub_ready();
     let synced =
         [("ClusterReady", "True", "", ""), ("CredentialsInSync", "True", "CredentialsPublished", "m")];
-    world.hub("Ready", &synced);
+    world.report_phase("Ready", &synced);
     // Within the quiet period.
     while world.phase() != "Ready" {
         assert_eq!(world.conditions.get("CredentialsInSync"), None);
         world.pass();
-        world.provider();
+        world.reconcile_objects();
     }
     is(&world, "CredentialsInSync", "True", "CredentialsPublished");
 }

@@ -89,7 +89,7 @@ fn a_kubeconfig_that_never_comes_is_a_timeout_all_the_same() {
     world.hub_ready();
     world.secrets.clear();
     world.settle();
-    world.later(SignedDuration::from_hours(5));
+    world.advance_time(SignedDuration::from_hours(5));
     world.settle();
     assert_eq!(world.phase(), "Failed");
 }
@@ -100,7 +100,7 @@ fn unpublished(message: &str) -> World {
     world.hub_ready();
     world.secrets.clear();
     world.settle();
-    world.later(SignedDuration::from_mins(210));
+    world.advance_time(SignedDuration::from_mins(210));
     says(&mut world, message);
     world
 }
@@ -123,10 +123,10 @@ fn a_secret_that_may_not_be_read_is_a_timeout_after_an_hour() {
     world.pass();
     let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
     assert!(said.contains("may not be read: the hub does not let"), "{said}");
-    world.later(SignedDuration::from_mins(31));
+    world.advance_time(SignedDuration::from_mins(31));
     let ttl = world.pass().meta.unwrap().ttl.unwrap().seconds;
     assert_eq!((world.phase().as_str(), ttl <= 60), ("Provisioning", true), "the timeout has passed");
-    world.later(SignedDuration::from_mins(30));
+    world.advance_time(SignedDuration::from_mins(30));
     world.pass();
     assert_eq!(world.phase(), "Failed");
 }
@@ -139,7 +139,7 @@ fn a_secret_that_is_withheld_in_other_words_is_so_since_the_first() {
     for flaps in [false, true] {
         let mut world = unpublished(FORBIDDEN);
         world.pass();
-        world.later(SignedDuration::from_mins(50));
+        world.advance_time(SignedDuration::from_mins(50));
         if flaps {
             says(&mut world, away);
             world.pass();
@@ -147,7 +147,7 @@ fn a_secret_that_is_withheld_in_other_words_is_so_since_the_first() {
         says(&mut world, &FORBIDDEN.replace("konflux", "konflux-2"));
         world.pass();
         assert_eq!(world.phase(), "Provisioning", "ten minutes are left");
-        world.later(SignedDuration::from_mins(11));
+        world.advance_time(SignedDuration::from_mins(11));
         if flaps {
             says(&mut world, away);
             world.pass();
@@ -177,7 +177,7 @@ fn a_secret_that_may_not_be_written_is_not_one_that_may_not_be_read() {
         "cannot create or update connection secret: secrets \"x\" is forbidden: exceeded quota: small",
     );
     for (later, phase) in [(0, "Provisioning"), (31, "Provisioning"), (30, "Failed")] {
-        world.later(SignedDuration::from_mins(later));
+        world.advance_time(SignedDuration::from_mins(later));
         world.pass();
         assert_eq!(world.phase(), phase);
         let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
@@ -193,7 +193,7 @@ fn a_secret_that_a_webhook_refuses_is_a_timeout_after_an_hour() {
         "cannot create or update connection secret: admission webhook \"x\" denied the request: no",
     );
     for (later, phase) in [(31, "Provisioning"), (30, "Failed")] {
-        world.later(SignedDuration::from_mins(later));
+        world.advance_time(SignedDuration::from_mins(later));
         world.pass();
         assert_eq!(world.phase(), phase);
     }
@@ -203,7 +203,7 @@ fn a_secret_that_a_webhook_refuses_is_a_timeout_after_an_hour() {
 fn an_old_cluster_survives_the_loss_of_status_and_secrets() {
     for ready in [false, true] {
         let mut world = World::ready();
-        world.later(SignedDuration::from_hours(5));
+        world.advance_time(SignedDuration::from_hours(5));
         let shown = world.conditions["Ready"].clone();
         world.drop_status();
         if ready {
@@ -219,7 +219,7 @@ fn an_old_cluster_survives_the_loss_of_status_and_secrets() {
 fn a_default_ends_no_cluster_that_was_promised_none_or_more() {
     let mut world = World::ready();
     world.input["defaults"] = json!({ "lifetime": "1h" });
-    world.later(SignedDuration::from_hours(3));
+    world.advance_time(SignedDuration::from_hours(3));
     world.spec["lifetime"] = json!("8h");
     world.settle();
     world.spec.as_object_mut().unwrap().remove("lifetime");
@@ -231,14 +231,14 @@ fn a_default_ends_no_cluster_that_was_promised_none_or_more() {
     world.settle();
     world.hub_ready();
     world.settle();
-    world.later(SignedDuration::from_hours(2));
+    world.advance_time(SignedDuration::from_hours(2));
     for defaults in [json!({ "lifetime": "1h", "provisionTimeout": "1m" }), json!({})] {
         world.input["defaults"] = defaults;
         world.settle();
         assert_eq!(world.status["expiresAt"], "2026-11-21T14:00:00Z");
     }
     let mut world = provisioning();
-    world.later(SignedDuration::from_hours(2));
+    world.advance_time(SignedDuration::from_hours(2));
     world.input["defaults"] = json!({ "provisionTimeout": "1h" });
     world.settle();
     assert_eq!(world.phase(), "Provisioning", "a later timeout does not reach back");
@@ -278,7 +278,7 @@ fn a_secret_that_stays_lost_is_asked_for_anew_but_not_in_every_pass() {
     for _ in 0..12 {
         world.pass();
         asked.push(again(&world).as_str().unwrap().parse::<Timestamp>().unwrap());
-        world.later(SignedDuration::from_secs(10));
+        world.advance_time(SignedDuration::from_secs(10));
     }
     assert!(asked.is_sorted() && asked.iter().all(|at| *at <= world.now), "{asked:?}");
     asked.dedup();

@@ -30,7 +30,7 @@ impl Life {
             self.remember();
             self.world.pass();
             self.holds();
-            self.world.provider();
+            self.world.reconcile_objects();
             self.holds();
         }
         self.remember();
@@ -67,7 +67,7 @@ fn ready(name: &str, lifetime: Option<&str>) -> Life {
     let mut life = Life::new(name, World::default());
     life.world.spec["lifetime"] = json!(lifetime);
     life.settle();
-    life.world.hub("Provisioning", &[]);
+    life.world.report_phase("Provisioning", &[]);
     life.settle();
     life.world.hub_ready();
     life.settle();
@@ -123,7 +123,7 @@ fn an_older_composite_takes_ready_back_from_no_cluster_of_a_job() {
         assert_eq!(life.world.phase(), "Failed");
     }
     let mut life = ready("expired", Some("1h"));
-    life.world.later(SignedDuration::from_mins(61));
+    life.world.advance_time(SignedDuration::from_mins(61));
     life.settle();
     life.world.hub_done("Deprovisioned");
     life.settle();

@@ -13,10 +13,10 @@ fn a_lost_writer_is_found_again_with_its_cluster() {
     world.objects.remove("ec");
     world.pass();
     assert_eq!(world.phase(), "Degraded");
-    assert_eq!(world.policies(), json!(["Observe", "Delete"]), "it looks, and can make nothing");
+    assert_eq!(world.management_policies(), json!(["Observe", "Delete"]), "it looks, and can make nothing");
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
-    assert_eq!(world.policies(), json!(["*"]));
+    assert_eq!(world.management_policies(), json!(["*"]));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_second_try_is_remembered_without_its_writer() {
             // Of the second one nothing is known but that it was asked for, or it was seen.
             while world.made < 2 {
                 world.pass();
-                world.provider();
+                world.reconcile_objects();
             }
             if seen {
                 world.settle();
@@ -79,7 +79,7 @@ fn todays_input_does_not_reach_back_to_a_cluster_whose_writer_is_lost() {
     for restored in [false, true] {
         let mut world = World::ready();
         let before = world.remote.clone();
-        world.later(SignedDuration::from_hours(3));
+        world.advance_time(SignedDuration::from_hours(3));
         world.input["defaults"] = json!({ "lifetime": "1h", "provisionTimeout": "1h" });
         world.input["maxima"] = json!({ "lifetime": "1h" });
         world.objects.remove("ec");
@@ -105,7 +105,7 @@ fn todays_input_does_not_reach_back_to_a_cluster_whose_writer_is_lost() {
         assert_eq!(expires, if own.is_some() { "2026-11-21T15:00:00Z" } else { "2026-11-21T14:00:00Z" });
         world.input["defaults"] = json!({ "lifetime": "1m" });
         world.input["maxima"] = json!({ "lifetime": "2m" });
-        world.later(SignedDuration::from_hours(1));
+        world.advance_time(SignedDuration::from_hours(1));
         // Also where `credentials` is lost with it, and the remote object alone remembers.
         for lost in [vec!["ec"], vec!["ec", "credentials"]] {
             for name in lost {
@@ -118,7 +118,7 @@ fn todays_input_does_not_reach_back_to_a_cluster_whose_writer_is_lost() {
     }
     // Nor does a later provision timeout.
     let mut world = provisioning();
-    world.later(SignedDuration::from_hours(2));
+    world.advance_time(SignedDuration::from_hours(2));
     world.input["defaults"] = json!({ "provisionTimeout": "1h" });
     world.objects.remove("ec");
     world.settle();
@@ -132,7 +132,7 @@ fn a_maximum_timeout_holds_for_life() {
     world.settle();
     let annotations = &world.remote.as_ref().unwrap()["metadata"]["annotations"];
     assert_eq!(annotations[ours::PROVISION_TIMEOUT], "2h0m0s");
-    world.later(SignedDuration::from_hours(2));
+    world.advance_time(SignedDuration::from_hours(2));
     world.settle();
     assert_eq!(world.phase(), "Failed");
 }
@@ -165,7 +165,7 @@ fn one_look_is_none() {
     let mut world = World::ready();
     world.objects.remove("ec");
     world.pass();
-    world.provider();
+    world.reconcile_objects();
     let writer = world.objects["ec"].object.clone();
     assert_eq!(writer["status"]["conditions"][0]["status"], "True");
     assert!(writer["status"]["atProvider"].is_null(), "forgotten");
@@ -176,7 +176,7 @@ fn one_look_is_none() {
     world.objects.remove("ec");
     world.pass();
     world.objects.get_mut("ec").unwrap().object["spec"]["watch"] = json!(true);
-    world.provider();
+    world.reconcile_objects();
     world.pass();
     assert_eq!(world.phase(), "Degraded");
     world.settle();
@@ -188,7 +188,7 @@ fn a_failed_claim_without_its_writer_looks_before_it_says_that_nothing_is_left()
     for gone in [false, true] {
         let mut world = provisioning();
         world.reachable = false;
-        world.later(SignedDuration::from_hours(5));
+        world.advance_time(SignedDuration::from_hours(5));
         world.settle();
         assert_eq!(world.phase(), "Failed");
         is(&world, "ProwJobCompleted", "False", "TearingDown");

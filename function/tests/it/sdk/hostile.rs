@@ -1,6 +1,6 @@
 //! A tenant's text is data: through the whole way of a call it changes the one value that it is, and nothing else.
 
-use function_model::requests::own;
+use function_model::requests::read_example;
 use serde_json::{Value, json};
 
 use super::{certs::Authority, server::Server};
@@ -66,7 +66,7 @@ fn manifest(view: &mut Value) -> &mut Value {
 fn answers(changes: &[&Change]) -> (Value, Vec<Vec<Value>>) {
     let authority = Authority::new("one");
     let server = Server::start(&authority, &[]);
-    let base = own("create", now());
+    let base = read_example("create", now());
     let mut requests = vec![base.clone()];
     for (change, text) in changes.iter().flat_map(|c| hostile().into_iter().map(move |text| (c, text))) {
         let mut request = base.clone();

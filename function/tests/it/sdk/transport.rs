@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use function_model::requests::own;
+use function_model::requests::read_example;
 use prost::Message as _;
 use prost_types::FileDescriptorProto;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ fn clients_without_a_good_certificate_are_refused() {
     // Its name does not make an authority: the impostor has the same one.
     let impostor = Authority::new("one");
     let mut server = Server::start(&authority, &[]);
-    let request = own("ready", now());
+    let request = read_example("ready", now());
     assert_answered(&call(&server, &authority.dial(), &request), "core");
     assert_refused(&call(&server, &authority.dial_without(), &request), "a client without a certificate");
     assert_refused(&call(&server, &authority.dial_with(&other.client()), &request), "another's client");
@@ -72,7 +72,7 @@ fn clients_without_a_good_certificate_are_refused() {
 fn certificates_are_rotated_without_a_restart() {
     let (old, new) = (Authority::new("old"), Authority::new("new"));
     let mut server = Server::start(&old, &[]);
-    let request = own("ready", now());
+    let request = read_example("ready", now());
     assert_answered(&call(&server, &old.dial(), &request), "the old client");
     assert_refused(&call(&server, &old.dial_with(&new.client()), &request), "the new client before its time");
 
@@ -89,7 +89,7 @@ fn certificates_are_rotated_without_a_restart() {
 #[test]
 fn a_large_request_is_refused_above_the_limit_and_answered_below_it() {
     let authority = Authority::new("one");
-    let mut request = own("provisioning", now());
+    let mut request = read_example("provisioning", now());
     let large = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"x": "x".repeat(5 << 20)}});
     request["observed"]["resources"]["large"] = json!({"resource": large});
 
@@ -97,7 +97,10 @@ fn a_large_request_is_refused_above_the_limit_and_answered_below_it() {
     let result = call(&server, &authority.dial(), &request);
     assert_eq!(result["code"], "RESOURCE_EXHAUSTED", "{}", result["details"]);
     assert!(server.running());
-    assert_answered(&call(&server, &authority.dial(), &own("provisioning", now())), "a small one afterwards");
+    assert_answered(
+        &call(&server, &authority.dial(), &read_example("provisioning", now())),
+        "a small one afterwards",
+    );
 
     for flags in [&["--max-recv-message-size=6"][..], &[]] {
         let server = Server::start(&authority, flags);
@@ -110,7 +113,7 @@ fn a_large_request_is_refused_above_the_limit_and_answered_below_it() {
 fn a_response_too_large_for_the_client_becomes_a_fatal() {
     let authority = Authority::new("one");
     let server = Server::start(&authority, &[]);
-    let mut request = own("ready", now());
+    let mut request = read_example("ready", now());
     request["context"] = json!({"large": "x".repeat(5 << 20)});
     let shown =
         json!({"type": "ClusterReady", "status": "False", "reason": "Provisioning", "message": "since noon"});
@@ -161,7 +164,7 @@ fn sigterm_lets_a_call_in_flight_end() {
     let bound = Duration::from_secs(20);
     let mut server = Server::start(&authority, &["--shutdown-timeout=20s"]);
     let start = Instant::now();
-    let job = json!({"do": "ending", "finish": true, "requests": [own("ready", now())]});
+    let job = json!({"do": "ending", "finish": true, "requests": [read_example("ready", now())]});
     let happened = server.ask(&authority.dial(), job);
     assert_eq!(server.ended().code(), Some(0), "{happened}");
     assert!(start.elapsed() < bound, "it waited although nobody called any more");
@@ -176,7 +179,7 @@ fn sigterm_lets_a_call_in_flight_end() {
 fn sigterm_does_not_wait_for_ever() {
     let authority = Authority::new("one");
     let mut server = Server::start(&authority, &["--shutdown-timeout=1s"]);
-    let job = json!({"do": "ending", "finish": false, "requests": [own("ready", now())]});
+    let job = json!({"do": "ending", "finish": false, "requests": [read_example("ready", now())]});
     let happened = server.ask(&authority.dial(), job);
     assert_eq!(server.ended().code(), Some(0), "{happened}");
     let seconds = happened["seconds"].as_f64().unwrap();

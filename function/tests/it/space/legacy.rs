@@ -154,7 +154,7 @@ fn what_the_incumbent_never_made_is_not_kept() {
     world.given.clear();
     world.details.clear();
     world.objects.insert("secret".into(), secret("<no value>"));
-    let request = function_model::request(&world.request());
+    let request = function_model::request_from_json(&world.request());
     let response = function_testplatform::run(
         &request,
         &function_testplatform::Options::default(),

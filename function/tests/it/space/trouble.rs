@@ -150,7 +150,7 @@ fn an_input_that_cannot_be_read_changes_nothing() {
     for wrong in [json!({ "all": { "count/pods": "many" } }), json!({ "all": 3 })] {
         let mut world = ready();
         world.input = Some(json!({ "spaces": { "quotas": wrong } }));
-        let request = function_model::request(&world.request());
+        let request = function_model::request_from_json(&world.request());
         let response = run(&request, &Options::default(), Timestamp::UNIX_EPOCH);
         let result = &response.results[0];
         assert_eq!(result.severity(), Severity::Fatal);
@@ -167,12 +167,12 @@ fn what_a_newer_version_made_is_not_destroyed() {
         "metadata": { "name": "x", "labels": { ours::COMPONENT: "mirror" } },
     });
     world.objects.insert("mirror".into(), object);
-    let request = function_model::request(&world.request());
+    let request = function_model::request_from_json(&world.request());
     let response = run(&request, &Options::default(), Timestamp::UNIX_EPOCH);
     assert_eq!(response.results[0].reason.as_deref(), Some("NewerVersion"));
     // Another step's is left alone.
     world.objects.get_mut("mirror").unwrap()["metadata"]["labels"] = json!({});
-    let request = function_model::request(&world.request());
+    let request = function_model::request_from_json(&world.request());
     let response = run(&request, &Options::default(), Timestamp::UNIX_EPOCH);
     assert!(!response.desired.unwrap().resources.contains_key("mirror"));
 }
@@ -181,8 +181,8 @@ fn what_a_newer_version_made_is_not_destroyed() {
 #[test]
 fn a_space_is_told_by_group_and_kind() {
     let mut request = SpaceWorld::default().request();
-    assert!(function_testplatform::space::handles_kind(&function_model::request(&request)));
+    assert!(function_testplatform::space::handles_kind(&function_model::request_from_json(&request)));
     request["observed"]["composite"]["resource"]["apiVersion"] = "example.org/v1".into();
-    assert!(!function_testplatform::space::handles_kind(&function_model::request(&request)));
+    assert!(!function_testplatform::space::handles_kind(&function_model::request_from_json(&request)));
     assert_eq!(NAMESPACE.len(), crate::space::world::XR.len());
 }

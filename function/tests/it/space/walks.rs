@@ -1,6 +1,6 @@
 //! Random walks: whatever happens in whatever order, a space is never half known and nothing of it is dropped.
 
-use function_model::walks::bounded;
+use function_model::walks::bounded_cases;
 use proptest::{prelude::*, test_runner::RngSeed};
 use serde_json::json;
 
@@ -83,7 +83,7 @@ fn make(world: &mut SpaceWorld, step: Move) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: bounded(100), failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: bounded_cases(100), failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     /// Every pass checks: same bytes, nothing dropped or renamed, all keys or none, ready with them alone and never unready after.
     #[test]

@@ -82,7 +82,7 @@ impl SpaceWorld {
         let encoded = |details: &Details| -> Value {
             details
                 .iter()
-                .map(|(k, v)| (k.clone(), Value::from(function_model::encode64(v.as_bytes()))))
+                .map(|(k, v)| (k.clone(), Value::from(function_model::encode_base64(v.as_bytes()))))
                 .collect()
         };
         let none = Details::new();
@@ -120,7 +120,7 @@ impl SpaceWorld {
 
     /// One pass of core: calls the function, checks the invariants and does what it says.
     pub fn pass(&mut self) -> RunFunctionResponse {
-        let request = function_model::request(&self.request());
+        let request = function_model::request_from_json(&self.request());
         let response = run(&request, &Options::default(), now());
         assert_eq!(response, run(&request, &Options::default(), now()), "the same bytes");
         let fatal = response.results.iter().find(|r| r.severity() == Severity::Fatal);

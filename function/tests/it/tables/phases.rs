@@ -43,7 +43,7 @@ const ROWS: &[Row] = &[
     },
     Row {
         phase: Phase::Provisioning,
-        to: || after(World::default(), |w| w.hub("Provisioning", &[])),
+        to: || after(World::default(), |w| w.report_phase("Provisioning", &[])),
         word: "Provisioning",
         ready: false,
         cluster_ready: "False",
@@ -61,7 +61,7 @@ const ROWS: &[Row] = &[
     },
     Row {
         phase: Phase::Degraded,
-        to: || after(World::ready(), |w| w.hub("Provisioning", &[])),
+        to: || after(World::ready(), |w| w.report_phase("Provisioning", &[])),
         word: "Ready",
         ready: true,
         cluster_ready: "True",
@@ -106,7 +106,7 @@ const ROWS: &[Row] = &[
     },
     Row {
         phase: Phase::Failed,
-        to: || after(provisioning(), |w| w.later(SignedDuration::from_hours(4))),
+        to: || after(provisioning(), |w| w.advance_time(SignedDuration::from_hours(4))),
         word: "Failed",
         ready: false,
         cluster_ready: "False",
@@ -146,7 +146,7 @@ const ROWS: &[Row] = &[
 const POOL_ROWS: &[Row] = &[
     Row {
         phase: Phase::Pending,
-        to: World::hive,
+        to: World::hive_claim,
         word: "Provisioning",
         ready: false,
         cluster_ready: "False",
@@ -155,7 +155,7 @@ const POOL_ROWS: &[Row] = &[
     },
     Row {
         phase: Phase::Provisioning,
-        to: || after(World::hive(), World::hive_runs),
+        to: || after(World::hive_claim(), World::hive_runs),
         word: "Provisioning",
         ready: false,
         cluster_ready: "False",
@@ -205,7 +205,7 @@ const POOL_ROWS: &[Row] = &[
     },
     Row {
         phase: Phase::Deprovisioned,
-        to: || after(World::hive(), tear_down),
+        to: || after(World::hive_claim(), tear_down),
         word: "Deprovisioned",
         ready: false,
         cluster_ready: "False",
@@ -214,7 +214,11 @@ const POOL_ROWS: &[Row] = &[
     },
     Row {
         phase: Phase::Failed,
-        to: || after(after(World::hive(), World::hive_assigns), |w| w.later(SignedDuration::from_hours(4))),
+        to: || {
+            after(after(World::hive_claim(), World::hive_assigns), |w| {
+                w.advance_time(SignedDuration::from_hours(4))
+            })
+        },
         word: "Failed",
         ready: false,
         cluster_ready: "False",
@@ -239,7 +243,7 @@ fn after(mut world: World, what: fn(&mut World)) -> World {
 }
 
 fn provisioning() -> World {
-    after(World::default(), |w| w.hub("Provisioning", &[]))
+    after(World::default(), |w| w.report_phase("Provisioning", &[]))
 }
 
 fn tear_down(world: &mut World) {
@@ -259,7 +263,7 @@ fn every_phase_shows_what_its_row_says() {
         let shown = |type_: &str| world.condition(type_).0;
         let context = format!("row {i}, {}", row.phase);
         assert_eq!(world.phase(), row.phase.as_str(), "{context}");
-        assert_eq!(world.word(), row.word, "{context}");
+        assert_eq!(world.incumbent_phase(), row.word, "{context}");
         assert_eq!(composite.ready == i32::from(Ready::True), row.ready, "{context}");
         assert_eq!(shown("ClusterReady"), row.cluster_ready, "{context}");
         assert_eq!(shown("ProwJobCompleted"), row.job_completed, "{context}");
@@ -311,7 +315,7 @@ fn what_lives_is_emitted_from_what_is_observed() {
         |w| w.input["defaults"] = json!({ "lifetime": "1h", "provisionTimeout": "1h" }),
         |w| w.input["maxima"] = json!({ "lifetime": "1h" }),
         World::drop_status,
-        World::fatal,
+        World::fail_pass,
     ];
     for (i, change) in changes.iter().enumerate() {
         let mut other = world.clone();

@@ -156,7 +156,7 @@ const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
     (
         |w| {
             w.settle();
-            w.hub(
+            w.report_phase(
                 "Failed",
                 &[("ProwJobCreating", "False", "EphemeralClusterValidationFailure", "no such profile")],
             );
@@ -322,21 +322,21 @@ const BROUGHT_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         "the carrier of the Secrets has not said anything",
     ),
     (
-        |w| w.answers(false, "Forbidden", "Carried"),
+        |w| w.report_copies(false, "Forbidden", "Carried"),
         "Pending",
         "False",
         Request::SecretForbidden,
         "package/install/examples/byoc-role.yaml",
     ),
     (
-        |w| w.answers(false, "NotFound", "Carried"),
+        |w| w.report_copies(false, "NotFound", "Carried"),
         "Pending",
         "False",
         Request::SecretNotFound,
         "there is no Secret my-aws",
     ),
     (
-        |w| w.answers(false, "Carried", "KeyMissing"),
+        |w| w.report_copies(false, "Carried", "KeyMissing"),
         "Pending",
         "False",
         Request::SecretIncomplete,
@@ -344,9 +344,9 @@ const BROUGHT_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
     ),
     (
         |w| {
-            w.answers(true, "Carried", "Carried");
+            w.report_copies(true, "Carried", "Carried");
             w.settle();
-            w.answers(true, "Carried", "Forbidden");
+            w.report_copies(true, "Carried", "Forbidden");
         },
         "Pending",
         "True",
@@ -359,8 +359,8 @@ const BROUGHT_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
 fn every_request_is_accepted_or_refused_in_words_that_name_the_field() {
     let mut seen = BTreeSet::new();
     let with = |start: fn() -> World| move |case| (start, case);
-    let pools = POOL_REQUESTS.iter().map(with(World::hive));
-    let brought = BROUGHT_REQUESTS.iter().map(with(World::awaited));
+    let pools = POOL_REQUESTS.iter().map(with(World::hive_claim));
+    let brought = BROUGHT_REQUESTS.iter().map(with(World::byoc_pending));
     let cases = REQUESTS.iter().map(with(World::default)).chain(pools).chain(brought);
     for (i, (start, (change, phase, status, reason, part))) in cases.enumerate() {
         let mut world = start();

@@ -1,6 +1,6 @@
 //! Requests for a template: refused in words that name the field.
 
-use function_model::{hypershift::hub, world::World};
+use function_model::{hypershift::build_hub, world::World};
 use serde_json::json;
 use testplatform_apis::condition::Request;
 
@@ -14,7 +14,7 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
     (|w| w.hubs = Some(vec![]), Request::NoHubMatches, &["no hub has what this claim asks for"]),
     (
         |w| {
-            w.hubs = Some(vec![hub("hub-1")]);
+            w.hubs = Some(vec![build_hub("hub-1")]);
             w.spec["hub"] = json!({ "name": "hub-2" });
         },
         Request::PinnedHubMissing,
@@ -22,7 +22,7 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
     ),
     (
         |w| {
-            w.hubs = Some(vec![hub("hub-1")]);
+            w.hubs = Some(vec![build_hub("hub-1")]);
             w.spec["hub"] = json!({ "selector": { "matchLabels": { "region": "moon" } } });
         },
         Request::NoHubMatches,
@@ -45,15 +45,15 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
     ),
     (
         |w| {
-            w.hubs = Some(vec![hub("hub-1")]);
-            w.entry("hosted")["namespace"] = json!("n".repeat(60));
+            w.hubs = Some(vec![build_hub("hub-1")]);
+            w.catalogue_entry("hosted")["namespace"] = json!("n".repeat(60));
         },
         Request::NoHubMatches,
         &["is too long a name"],
     ),
     (
         |w| {
-            w.hubs = Some(vec![hub("hub-1")]);
+            w.hubs = Some(vec![build_hub("hub-1")]);
             w.spec = json!({ "template": "chart", "parameters": { "instanceType": "m5.large" } });
         },
         Request::NoHubMatches,
@@ -306,14 +306,14 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
     ),
     // What comes ahead of the cluster, and nobody has said anything of.
     (
-        |w| *w = World::prepared(),
+        |w| *w = World::with_prerequisites(),
         Request::PlatformCredentialsNotReady,
         &["demo-x7k2p-cloud-credential", "clusters.cloudCredentials of its configuration has to be on"],
     ),
     (
         |w| {
-            *w = World::prepared();
-            w.entry("topology")["backendRef"].as_object_mut().unwrap().remove("cloudCredential");
+            *w = World::with_prerequisites();
+            w.catalogue_entry("topology")["backendRef"].as_object_mut().unwrap().remove("cloudCredential");
         },
         Request::PrerequisitesNotReady,
         &["demo-x7k2p-prerequisites", "clusters.prerequisites of its configuration has to be on"],
@@ -339,7 +339,7 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
 
 /// A hub with an annotation of ours.
 fn annotated(key: &str, value: &str) -> serde_json::Value {
-    let mut hub = hub("hub-1");
+    let mut hub = build_hub("hub-1");
     hub["metadata"]["annotations"][format!("testplatform.ci.openshift.org/{key}")] = json!(value);
     hub
 }
@@ -354,7 +354,7 @@ fn groups(world: &mut World, change: &serde_json::Value) {
 #[test]
 fn every_claim_for_a_template_waits_in_words_that_name_the_field() {
     for (i, (change, reason, parts)) in REQUESTS.iter().enumerate() {
-        let mut world = World::templated("hosted");
+        let mut world = World::with_template("hosted");
         change(&mut world);
         world.settle();
         let shown = &world.conditions["RequestAccepted"];
@@ -365,7 +365,7 @@ fn every_claim_for_a_template_waits_in_words_that_name_the_field() {
         );
         assert_eq!(shown["status"], "False");
         for part in *parts {
-            assert!(world.refusal().contains(part), "case {i}: {part:?} is not in {shown}");
+            assert!(world.refusal_message().contains(part), "case {i}: {part:?} is not in {shown}");
         }
     }
 }
@@ -390,7 +390,7 @@ fn a_claim_for_a_template_that_no_api_server_lets_in_is_failed() {
         ("hub", json!({ "colour": "blue" }), "spec.hub"),
         ("timeouts", json!({ "provision": "5s" }), "spec.timeouts.provision: timeouts must be durations"),
     ] {
-        let mut world = World::templated("hosted");
+        let mut world = World::with_template("hosted");
         world.spec[field] = value;
         world.settle();
         let shown = &world.conditions["RequestAccepted"];
@@ -399,12 +399,12 @@ fn a_claim_for_a_template_that_no_api_server_lets_in_is_failed() {
             ("Failed", &json!("InvalidClaim")),
             "{field}: {shown}"
         );
-        assert!(world.refusal().contains(part), "{part:?} is not in {shown}");
+        assert!(world.refusal_message().contains(part), "{part:?} is not in {shown}");
     }
-    let mut world = World::templated("hosted");
+    let mut world = World::with_template("hosted");
     world.spec = json!({ "template": 7, "version": 4.2, "releaseImage": "x", "network": [[]], "timeouts": { "teardown": "1s" } });
     world.settle();
     for part in ["spec.template: ", "spec.version: ", "spec.network: ", "spec.timeouts.teardown: "] {
-        assert!(world.refusal().contains(part), "{part} is not in {}", world.refusal());
+        assert!(world.refusal_message().contains(part), "{part} is not in {}", world.refusal_message());
     }
 }

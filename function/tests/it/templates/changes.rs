@@ -119,7 +119,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
     let mut world = made("hosted", &json!({ "version": "4.20" }));
     let was = world.status["effective"].clone();
     assert_eq!(was["version"], "4.20.9");
-    let entry = world.entry("hosted");
+    let entry = world.catalogue_entry("hosted");
     entry["releases"]
         .as_array_mut()
         .unwrap()
@@ -146,7 +146,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
 #[test]
 fn a_stricter_rule_leaves_alone_what_stands() {
     let mut world = made("hosted", &json!({ "parameters": { "proxy": "http://a" } }));
-    world.entry("hosted")["parameters"]["proxy"]["pattern"] = json!("^https://");
+    world.catalogue_entry("hosted")["parameters"]["proxy"]["pattern"] = json!("^https://");
     assert_eq!(kept(&world), None);
     world.spec["parameters"]["proxy"] = json!("http://b");
     assert!(kept(&world).unwrap().1.contains("spec.parameters.proxy must match ^https://"));
@@ -167,16 +167,16 @@ fn a_stricter_rule_leaves_alone_the_groups_that_stand(#[case] stricter: fn(&mut 
         let mut world = if said {
             made("hosted", &json!({ "nodeGroups": groups }))
         } else {
-            let mut world = World::templated("hosted");
-            world.entry("hosted")["defaultNodeGroups"] = groups.clone();
+            let mut world = World::with_template("hosted");
+            world.catalogue_entry("hosted")["defaultNodeGroups"] = groups.clone();
             world.settle();
             world.status["backend"] =
                 json!({ "kind": "X", "uid": "remote-1", "name": "x", "namespace": "x" });
             world
         };
         let was = effective(&world)["nodeGroups"].clone();
-        world.entry("hosted")["defaultNodeGroups"] = json!([]);
-        stricter(world.entry("hosted"));
+        world.catalogue_entry("hosted")["defaultNodeGroups"] = json!([]);
+        stricter(world.catalogue_entry("hosted"));
         assert_eq!(kept(&world), None);
         world.spec["version"] = json!("4.20.9");
         for mut world in [world.clone(), noted(world)] {
@@ -198,20 +198,24 @@ fn a_catalogue_that_is_gone_or_broken_loses_nothing() {
     let was = made("hosted", &json!({})).status["effective"].clone();
     let changes: [(Change, &str); 6] = [
         (
-            |w| w.entry("hosted")["defaultNodeGroups"][0]["name"] = json!("Workers_1"),
+            |w| w.catalogue_entry("hosted")["defaultNodeGroups"][0]["name"] = json!("Workers_1"),
             "data.defaultNodeGroups[0].name: is no DNS label",
         ),
         (
             |w| {
                 let rule = |i: usize| json!({ "default": "x", "target": format!("hostedCluster.p{i}") });
-                w.entry("hosted")["parameters"] = (0..65).map(|i| (format!("p{i}"), rule(i))).collect();
+                w.catalogue_entry("hosted")["parameters"] =
+                    (0..65).map(|i| (format!("p{i}"), rule(i))).collect();
             },
             "data.parameters: has more than 64",
         ),
         (|w| w.templates.clear(), "there is no template hosted"),
-        (|w| w.entry("hosted")["backend"] = json!("magic"), "cannot be used: data.backend: unknown variant"),
-        (|w| w.entry("hosted")["releases"] = json!(5), "data.releases: "),
-        (|w| *w.entry("hosted") = Value::Null, "data: is missing"),
+        (
+            |w| w.catalogue_entry("hosted")["backend"] = json!("magic"),
+            "cannot be used: data.backend: unknown variant",
+        ),
+        (|w| w.catalogue_entry("hosted")["releases"] = json!(5), "data.releases: "),
+        (|w| *w.catalogue_entry("hosted") = Value::Null, "data: is missing"),
     ];
     for (change, part) in changes {
         let mut world = made("hosted", &json!({}));

@@ -2,7 +2,7 @@
 
 use function_model::{
     hive,
-    templates::{holding, peer},
+    templates::{build_peer, holding_status},
     world::World,
 };
 use function_testplatform::{
@@ -65,7 +65,7 @@ fn a_field_that_is_too_deep_ends_no_rule(#[case] mut world: World, #[case] point
         let deep = nested(levels);
         assert_eq!(answer(&request(&world, pointer, &deep), &world).0, "Ready", "{levels} levels");
         let mut later = world.clone();
-        later.later(SignedDuration::from_hours(3));
+        later.advance_time(SignedDuration::from_hours(3));
         assert_eq!(answer(&request(&later, pointer, &deep), &later).0, "Deprovisioning", "{levels} levels");
         let mut ended = world.clone();
         ended.spec["tearDownCluster"] = json!(true);
@@ -74,7 +74,7 @@ fn a_field_that_is_too_deep_ends_no_rule(#[case] mut world: World, #[case] point
 }
 
 #[rstest]
-#[case(World::hosted(), "/spec/parameters/proxy", "spec.parameters")]
+#[case(World::hypershift_claim(), "/spec/parameters/proxy", "spec.parameters")]
 #[case(World::default(), "/spec/ciOperator/test", "spec.ciOperator")]
 fn a_new_claim_that_is_too_deep_is_refused(
     #[case] mut world: World,
@@ -93,11 +93,11 @@ fn a_new_claim_that_is_too_deep_is_refused(
 
 #[test]
 fn a_cluster_counts_though_its_claim_is_too_deep() {
-    let mut world = World::templated("hosted");
-    let mut catalogue = hive::catalogue();
+    let mut world = World::with_template("hosted");
+    let mut catalogue = hive::pool_catalogue();
     catalogue["quotas"] = json!([{ "tenant": "tenant-a", "maxConcurrent": 1 }]);
     world.catalogue = Some(catalogue);
-    let mut other = peer("one", "tenant-a", &holding(2));
+    let mut other = build_peer("one", "tenant-a", &holding_status(2));
     other["spec"]["parameters"] = json!({ "proxy": nested(98) });
     let mut request = world.request();
     let resource = Resource { resource: object(&other).into(), ..Resource::default() };

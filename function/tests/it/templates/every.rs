@@ -2,7 +2,7 @@
 
 use function_model::{
     hypershift::hub_for,
-    world::{World, synced},
+    world::{World, set_synced},
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -24,15 +24,25 @@ pub(crate) struct Made {
 }
 
 pub(crate) const BACKENDS: [Made; 4] = [
-    Made { backend: "hypershift", writer: "cluster", asked: World::hosted, ready: World::hosted_ready },
-    Made { backend: "cluster-api", writer: "topology", asked: World::topology, ready: World::topology_ready },
+    Made {
+        backend: "hypershift",
+        writer: "cluster",
+        asked: World::hypershift_claim,
+        ready: World::hosted_ready,
+    },
+    Made {
+        backend: "cluster-api",
+        writer: "topology",
+        asked: World::cluster_api_claim,
+        ready: World::topology_ready,
+    },
     Made {
         backend: "caas",
         writer: "instance",
         asked: World::chart_observed,
         ready: World::chart_observed_ready,
     },
-    Made { backend: "osac", writer: "order", asked: World::order, ready: World::order_ready },
+    Made { backend: "osac", writer: "order", asked: World::osac_claim, ready: World::order_ready },
 ];
 
 /// Everything in the catalogue is another one by now.
@@ -160,7 +170,7 @@ fn what_another_made_is_not_taken_over() {
         let mut world = asked();
         world.pass();
         assert_eq!(
-            world.policies(),
+            world.management_policies(),
             json!(["Observe", "Create", "Delete"]),
             "{backend}: Update writes over what is there"
         );
@@ -174,7 +184,7 @@ fn what_another_made_is_not_taken_over() {
         assert_eq!(world.remote, Some(theirs), "{backend}");
         assert_eq!(world.phase(), "Failed", "{backend}");
         assert_eq!(world.condition("RemoteConsistent"), is("False", "RemoteReplaced"), "{backend}");
-        assert_eq!(world.policies(), json!(["Observe"]), "{backend}");
+        assert_eq!(world.management_policies(), json!(["Observe"]), "{backend}");
         assert!(world.status["backend"]["uid"].is_null(), "{backend}");
         let behind = |name: &&String| *name == "hosted" || name.starts_with("pool-");
         assert!(world.objects.keys().find(behind).is_none(), "{backend}: what is theirs is not looked at");
@@ -219,7 +229,7 @@ fn a_hub_that_makes_no_such_clusters_is_not_chosen() {
         world.settle();
         assert_eq!(world.phase(), "Pending", "{backend}");
         let why = format!("it makes no clusters with {backend}");
-        assert!(world.refusal().contains(&why), "{}", world.refusal());
+        assert!(world.refusal_message().contains(&why), "{}", world.refusal_message());
     }
 }
 
@@ -232,10 +242,10 @@ fn credentials_outlive_all_knowledge_of_the_backend() {
         let templates = world.templates.clone();
         world.reachable = false;
         world.pass();
-        world.provider();
+        world.reconcile_objects();
         world.templates.clear();
-        world.later(SignedDuration::from_mins(6));
-        world.provider();
+        world.advance_time(SignedDuration::from_mins(6));
+        world.reconcile_objects();
         world.pass();
         assert!(!world.objects.contains_key(writer), "{backend}: the hub is given up");
         world.drop_status();
@@ -279,7 +289,7 @@ fn a_field_of_the_platform_that_the_hub_does_not_know_is_the_administrators() {
         let mut world = (made.asked)();
         world.refuses = Some(format!("failed: .{path}: field not declared in schema"));
         world.settle();
-        world.later(SignedDuration::from_hours(12));
+        world.advance_time(SignedDuration::from_hours(12));
         world.settle();
         assert_eq!((world.phase().as_str(), world.made), ("Failed", 0), "{}", made.backend);
     }
@@ -288,7 +298,7 @@ fn a_field_of_the_platform_that_the_hub_does_not_know_is_the_administrators() {
 /// The same of a pool's claim, which is the function's alone.
 #[test]
 fn a_field_of_a_cluster_claim_that_the_hub_does_not_know_waits() {
-    let mut world = World::hive();
+    let mut world = World::hive_claim();
     world.refuses = Some("failed: .spec.newer: field not declared in schema".to_owned());
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Pending", 0));
@@ -307,11 +317,11 @@ fn an_unknown_field_refuses_no_request_that_the_hub_has_taken_up() {
         assert_eq!(world.made, 1);
         for provisioning in [false, true] {
             if provisioning {
-                world.hub("Provisioning", &[]);
+                world.report_phase("Provisioning", &[]);
                 world.settle();
             }
             let words = format!("failed: .{path}: field not declared in schema");
-            synced(&mut world.objects.get_mut("ec").unwrap().object, Some(&words));
+            set_synced(&mut world.objects.get_mut("ec").unwrap().object, Some(&words));
             world.pass();
             assert_eq!(world.condition("RemoteConsistent"), is("False", "UnknownField"), "{path}");
             assert_eq!(world.condition("RequestAccepted"), is("True", "Accepted"), "{path}");

@@ -12,7 +12,7 @@ use crate::templates::{effective, judged, templated};
 
 #[test]
 fn defaults_are_filled_in_and_shown() {
-    let mut world = World::templated("hosted");
+    let mut world = World::with_template("hosted");
     assert_eq!(
         effective(&world),
         json!({
@@ -42,7 +42,7 @@ fn defaults_are_filled_in_and_shown() {
 
 #[test]
 fn what_a_backend_renders_from_is_whole_and_typed() {
-    let mut world = World::templated("hosted");
+    let mut world = World::with_template("hosted");
     world.spec["parameters"] = json!({ "sshKey": "team-a-key" });
     let Resolution::Resolved(whole) = templated(&world).resolution else { panic!("held") };
     assert_eq!(whole.release.version.unwrap().to_string(), "4.20.3");
@@ -53,7 +53,7 @@ fn what_a_backend_renders_from_is_whole_and_typed() {
     let expected =
         [("channel", "channel".to_owned()), ("fips", "fips".into()), ("sshKey", "sshKey.name".into())];
     assert_eq!(names, expected);
-    let mut world = World::templated("order");
+    let mut world = World::with_template("order");
     world.spec["nodeGroups"] = json!([{ "name": "a", "class": "metal", "count": 2 }]);
     let Resolution::Resolved(whole) = templated(&world).resolution else { panic!("held") };
     assert_eq!((whole.release.version, whole.release.image), (None, None));
@@ -63,7 +63,7 @@ fn what_a_backend_renders_from_is_whole_and_typed() {
 
 #[test]
 fn an_image_that_a_claim_may_bring_along_is_taken() {
-    let mut world = World::templated("hosted");
+    let mut world = World::with_template("hosted");
     world.spec["releaseImage"] = json!("quay.io/dev/x@sha256:0123");
     assert_eq!(effective(&world)["releaseImage"], "quay.io/dev/x@sha256:0123");
     assert!(effective(&world)["version"].is_null());
@@ -73,7 +73,7 @@ fn an_image_that_a_claim_may_bring_along_is_taken() {
 
 #[test]
 fn limits_of_the_template_are_the_claims() {
-    let mut world = World::templated("hosted");
+    let mut world = World::with_template("hosted");
     let life = |world: &World| judged(world).plan.request.unwrap().lifetime;
     assert_eq!(life(&world).effective.unwrap().to_short_string(), "2h");
     assert_eq!(life(&world).max.unwrap().to_short_string(), "8h");
@@ -88,7 +88,7 @@ fn limits_of_the_template_are_the_claims() {
 #[test]
 fn every_condition_is_there_from_the_first_response_on_and_only_here() {
     for change in [|_: &mut World| (), |w: &mut World| w.spec["version"] = json!(7)] {
-        let mut world = World::templated("hosted");
+        let mut world = World::with_template("hosted");
         change(&mut world);
         let response = world.pass();
         let types: Vec<&str> = response.conditions.iter().map(|c| c.r#type.as_str()).collect();
@@ -98,13 +98,13 @@ fn every_condition_is_there_from_the_first_response_on_and_only_here() {
             assert!(types.contains(&type_.as_str()), "{type_} is not among {types:?}");
         }
     }
-    for mut world in [World::default(), World::hive()] {
+    for mut world in [World::default(), World::hive_claim()] {
         let response = world.pass();
         let ours = |t: &str| TemplateConditionType::parse(t).is_some();
         assert!(!response.conditions.iter().any(|c| ours(&c.r#type)));
         assert!(world.status["template"].is_null() && world.status["effective"].is_null());
     }
-    let mut world = World::templated("hosted");
+    let mut world = World::with_template("hosted");
     world.settle();
     for (type_, status, reason) in [
         ("HubSelected", "False", "HubsNotRead"),
@@ -124,14 +124,14 @@ fn every_condition_is_there_from_the_first_response_on_and_only_here() {
 
 #[test]
 fn a_deprecated_template_works_and_says_so() {
-    let world = World::templated("topology");
+    let world = World::with_template("topology");
     let request = judged(&world).plan.request.unwrap();
     assert_eq!(request.issues[0].reason.as_str(), "TemplateDeprecated");
     assert_eq!(request.issues[0].message, "template topology should not be used any more: use hosted");
     assert!(matches!(templated(&world).resolution, Resolution::Resolved(_)));
     assert_eq!(effective(&world)["version"], "1.29.4");
-    let mut world = World::templated("hosted");
-    world.entry("hosted")["releases"][1]["deprecated"] = json!("it leaks");
+    let mut world = World::with_template("hosted");
+    world.catalogue_entry("hosted")["releases"][1]["deprecated"] = json!("it leaks");
     assert!(judged(&world).plan.request.unwrap().issues.is_empty());
     world.spec["version"] = json!("4.20.9");
     let request = judged(&world).plan.request.unwrap();
@@ -156,7 +156,7 @@ fn the_catalogue_is_always_asked_for() {
         );
         resources.into_keys().collect::<Vec<_>>()
     };
-    let mut world = World::templated("hosted");
+    let mut world = World::with_template("hosted");
     assert_eq!(asked(&world), ["clusters", "envcfg", "hub-facts", "hubs", "pools", "templates", "writer"]);
     // Whatever came of it.
     world.spec["version"] = json!("1");
@@ -168,28 +168,28 @@ fn the_catalogue_is_always_asked_for() {
 
 #[test]
 fn the_order_of_the_catalogue_does_not_matter() {
-    let mut world = World::templated("nothing");
+    let mut world = World::with_template("nothing");
     world.settle();
-    let before = world.refusal().to_owned();
+    let before = world.refusal_message().to_owned();
     world.templates.reverse();
     world.settle();
-    assert_eq!(world.refusal(), before);
+    assert_eq!(world.refusal_message(), before);
     // Ten, and how many more.
-    let entry = world.entry("hosted-next").clone();
+    let entry = world.catalogue_entry("hosted-next").clone();
     world.templates = (0..14)
         .map(|i| json!({ "metadata": { "name": format!("t{i:02}") }, "data": entry.clone() }))
         .collect();
     world.settle();
     assert!(
-        world.refusal().contains("t00, t01, t02, t03, t04, t05, t06, t07, t08, t09, and 4 more"),
+        world.refusal_message().contains("t00, t01, t02, t03, t04, t05, t06, t07, t08, t09, and 4 more"),
         "{}",
-        world.refusal()
+        world.refusal_message()
     );
 }
 
 #[test]
 fn all_that_is_wrong_is_said_at_once() {
-    let mut world = World::templated("hosted");
+    let mut world = World::with_template("hosted");
     world.spec["version"] = json!("3");
     world.spec["parameters"] = json!({ "fips": 1, "nothing": 2 });
     world.spec["nodeGroups"] =
@@ -207,7 +207,7 @@ fn all_that_is_wrong_is_said_at_once() {
         "spec.controlPlane.replicas ",
         "spec.network.machineCIDR ",
     ] {
-        assert!(world.refusal().contains(path), "{path} is not in {}", world.refusal());
+        assert!(world.refusal_message().contains(path), "{path} is not in {}", world.refusal_message());
     }
     // Edited, it goes on: nothing of this is final.
     world.spec = json!({ "template": "hosted" });

@@ -1,7 +1,7 @@
 //! Whatever tenants and administrators write: it stays data, hurts nobody else, and the answer does not depend on orders that nobody
 //! chose.
 
-use function_model::{walks::bounded, world::World};
+use function_model::{walks::bounded_cases, world::World};
 use function_testplatform::{Options, run};
 use proptest::prelude::*;
 use prost::Message as _;
@@ -77,17 +77,17 @@ fn full(world: &mut World) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: bounded(192), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: bounded_cases(192), ..ProptestConfig::default() })]
 
     /// In every field, before and after a cluster was asked for: an answer, bounded, without control characters.
     #[test]
     fn hostile_text_is_data(pointer in field(), value in value(), asked in any::<bool>()) {
         let mut world = if asked {
-            let mut full = World::templated("hosted");
+            let mut full = World::with_template("hosted");
             self::full(&mut full);
             made("hosted", &full.spec)
         } else {
-            World::templated("hosted")
+            World::with_template("hosted")
         };
         if !asked {
             full(&mut world);
@@ -111,8 +111,8 @@ proptest! {
     fn a_broken_entry_hurts_nobody_else(
         names in prop::collection::vec("[a-z]{1,5}", 0..4), data in prop::collection::vec(value(), 4)
     ) {
-        let sound = effective(&World::templated("hosted"));
-        let mut world = World::templated("hosted");
+        let sound = effective(&World::with_template("hosted"));
+        let mut world = World::with_template("hosted");
         for (name, data) in names.iter().zip(data) {
             world.templates.push(json!({ "metadata": { "name": format!("x{name}") }, "data": data }));
         }
@@ -121,13 +121,13 @@ proptest! {
         prop_assert_eq!(effective(&world), sound);
         world.spec["template"] = json!("nothing");
         world.settle();
-        prop_assert!(world.refusal().ends_with("chart, hosted (Hosted on the hub), hosted-next, order, topology, topology-next"), "{}", world.refusal());
+        prop_assert!(world.refusal_message().ends_with("chart, hosted (Hosted on the hub), hosted-next, order, topology, topology-next"), "{}", world.refusal_message());
     }
 
     /// Orders of entries, peers and members are nobody's choice.
     #[test]
     fn a_permutation_changes_nothing(seed in any::<u64>(), template in prop::sample::select(vec!["hosted", "order", "nothing", "broken"])) {
-        let world = World::templated(template);
+        let world = World::with_template(template);
         let answer = |world: &World| run(&world.request(), &Options::default(), world.now).encode_to_vec();
         let mut shuffled = world.clone();
         let length = shuffled.templates.len();
@@ -142,7 +142,7 @@ proptest! {
 /// What a tenant writes is in no other claim's words, and parameters arrive as they are.
 #[test]
 fn values_arrive_as_they_are() {
-    let mut world = World::templated("hosted");
+    let mut world = World::with_template("hosted");
     let odd = "https://{{ x }}\"'\\ $(y) ä";
     world.spec["parameters"] = json!({ "proxy": odd });
     assert_eq!(effective(&world)["parameters"]["proxy"], odd);

@@ -155,7 +155,7 @@ fn what_makes_a_cluster_is_told_by_what_carries_it() {
             let mut theirs = (other.asked)();
             let name = theirs.spec["template"].as_str().unwrap().to_owned();
             let own = world.spec["template"].as_str().unwrap().to_owned();
-            *world.entry(&own) = theirs.entry(&name).take();
+            *world.catalogue_entry(&own) = theirs.catalogue_entry(&name).take();
         }
         if !at_once {
             world.settle();

@@ -2,13 +2,13 @@
 
 use function_model::{
     hive,
-    templates::{holding, peer},
+    templates::{build_peer, holding_status},
     world::World,
 };
 use serde_json::{Value, json};
 
 fn limited(mut world: World, quota: &Value) -> World {
-    let mut catalogue = hive::catalogue();
+    let mut catalogue = hive::pool_catalogue();
     catalogue["quotas"] = json!([quota]);
     world.catalogue = Some(catalogue);
     world
@@ -27,24 +27,36 @@ fn refused(reason: &str) -> Value {
 #[test]
 fn clusters_of_every_block_count_and_the_older_claim_comes_first() {
     let two = json!({ "tenant": "tenant-a", "maxConcurrent": 2 });
-    let mut world = limited(World::templated("hosted"), &two);
-    world.peers = vec![peer("one", "tenant-a", &holding(2)), peer("elsewhere", "tenant-b", &holding(2))];
+    let mut world = limited(World::with_template("hosted"), &two);
+    world.peers = vec![
+        build_peer("one", "tenant-a", &holding_status(2)),
+        build_peer("elsewhere", "tenant-b", &holding_status(2)),
+    ];
     assert!(!waits(&mut world));
-    world.peers.push(hive::peer("pooled", "tenant-a", &hive::holding("hive-a-config", "aws-420")));
+    world.peers.push(hive::build_peer(
+        "pooled",
+        "tenant-a",
+        &hive::holding_status("hive-a-config", "aws-420"),
+    ));
     assert!(waits(&mut world));
     assert!(
-        world.refusal().contains("namespace tenant-a may have 2 clusters at a time, and all of it is taken")
+        world
+            .refusal_message()
+            .contains("namespace tenant-a may have 2 clusters at a time, and all of it is taken")
     );
     // One that waits comes first only if it is older, and waits for quota alone.
-    world.peers[2] = peer("two", "tenant-a", &refused("QuotaExceeded"));
+    world.peers[2] = build_peer("two", "tenant-a", &refused("QuotaExceeded"));
     assert!(waits(&mut world));
     world.peers[2]["metadata"]["creationTimestamp"] = json!("2026-11-21T10:00:01Z");
     assert!(!waits(&mut world));
-    world.peers[2] = peer("two", "tenant-a", &refused("InvalidParameter"));
+    world.peers[2] = build_peer("two", "tenant-a", &refused("InvalidParameter"));
     assert!(!waits(&mut world));
     // A cluster by template counts for pools as well.
-    let mut world = limited(World::hive(), &two);
-    world.peers = vec![peer("one", "tenant-a", &holding(2)), peer("two", "tenant-a", &holding(2))];
+    let mut world = limited(World::hive_claim(), &two);
+    world.peers = vec![
+        build_peer("one", "tenant-a", &holding_status(2)),
+        build_peer("two", "tenant-a", &holding_status(2)),
+    ];
     assert!(waits(&mut world));
     world.peers[1]["status"] = json!({ "phase": "Deprovisioned", "hub": { "name": "hub-1" },
         "conditions": [{ "type": "ProwJobCompleted", "status": "True", "reason": "TornDown" }] });
@@ -53,16 +65,20 @@ fn clusters_of_every_block_count_and_the_older_claim_comes_first() {
 
 #[test]
 fn a_budget_counts_what_templates_cost() {
-    let mut world = limited(World::templated("hosted"), &json!({ "tenant": "*", "budget": 6 }));
-    world.peers = vec![peer("one", "tenant-a", &holding(4))];
+    let mut world = limited(World::with_template("hosted"), &json!({ "tenant": "*", "budget": 6 }));
+    world.peers = vec![build_peer("one", "tenant-a", &holding_status(4))];
     assert!(!waits(&mut world));
-    world.peers.push(hive::peer("pooled", "tenant-a", &hive::holding("hive-a-config", "aws-420")));
+    world.peers.push(hive::build_peer(
+        "pooled",
+        "tenant-a",
+        &hive::holding_status("hive-a-config", "aws-420"),
+    ));
     assert!(waits(&mut world));
-    world.entry("hosted")["cost"] = json!(1);
+    world.catalogue_entry("hosted")["cost"] = json!(1);
     assert!(!waits(&mut world));
     // Nobody waits for one that could never be paid.
-    let mut world = limited(World::templated("hosted"), &json!({ "tenant": "*", "budget": 3 }));
-    let mut dear = peer("dear", "tenant-a", &refused("QuotaExceeded"));
+    let mut world = limited(World::with_template("hosted"), &json!({ "tenant": "*", "budget": 3 }));
+    let mut dear = build_peer("dear", "tenant-a", &refused("QuotaExceeded"));
     dear["status"]["template"]["cost"] = json!(9);
     world.peers = vec![dear];
     assert!(!waits(&mut world));
@@ -70,11 +86,11 @@ fn a_budget_counts_what_templates_cost() {
 
 #[test]
 fn an_administrators_composite_is_not_limited() {
-    let mut world = limited(World::templated("hosted"), &json!({ "tenant": "*", "maxConcurrent": 0 }));
+    let mut world = limited(World::with_template("hosted"), &json!({ "tenant": "*", "maxConcurrent": 0 }));
     world.claim = false;
     assert!(!waits(&mut world));
     // Nor is anybody without a catalogue of pools.
-    let mut world = World::templated("hosted");
+    let mut world = World::with_template("hosted");
     assert!(!waits(&mut world));
 }
 
@@ -83,7 +99,7 @@ fn an_administrators_composite_is_not_limited() {
 fn claims_with_ci_operator_are_governed_on_request() {
     let one = json!({ "tenant": "*", "maxConcurrent": 1 });
     let built = |status: Value| {
-        let mut other = peer("built", "tenant-a", &status);
+        let mut other = build_peer("built", "tenant-a", &status);
         other["spec"] = json!({ "ciOperator": {}, "claimRef": { "name": "x", "namespace": "tenant-a" } });
         other
     };
@@ -100,7 +116,7 @@ fn claims_with_ci_operator_are_governed_on_request() {
         world.peers = vec![built(running.clone())];
         assert_eq!(waits(&mut world), governed);
         assert_eq!(world.made, usize::from(!governed));
-        let mut world = govern(World::templated("hosted"));
+        let mut world = govern(World::with_template("hosted"));
         world.peers = vec![built(running.clone())];
         assert_eq!(waits(&mut world), governed);
         // One that is held for another reason holds nothing.
