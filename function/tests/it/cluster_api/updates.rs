@@ -450,7 +450,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
     for change in [
         |w: &mut World| w.templates.clear(),
         |w: &mut World| {
-            w.catalogue_entry("topology")["backendRef"]["classRef"]["name"] = json!("openstack-v9")
+            w.catalogue_entry("topology")["backendRef"]["classRef"]["name"] = json!("openstack-v9");
         },
         |w: &mut World| w.catalogue_entry("topology")["backendRef"]["cluster"] = json!({}),
         |w: &mut World| {
@@ -459,7 +459,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
         },
         |w: &mut World| w.catalogue_entry("topology")["defaultControlPlaneReplicas"] = json!(3),
         |w: &mut World| {
-            w.catalogue_entry("topology")["releases"] = json!([{ "version": "v1.30.2", "image": "x" }])
+            w.catalogue_entry("topology")["releases"] = json!([{ "version": "v1.30.2", "image": "x" }]);
         },
         |w: &mut World| w.environment = None,
         |w: &mut World| w.hubs = None,

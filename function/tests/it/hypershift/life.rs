@@ -192,7 +192,7 @@ fn nodes_have_an_architecture_of_their_class(
     world.settle();
     match expected {
         Ok(arch) => {
-            assert_eq!(world.requested_pool("workers")["spec"]["arch"], arch, "{}", world.refusal_message())
+            assert_eq!(world.requested_pool("workers")["spec"]["arch"], arch, "{}", world.refusal_message());
         }
         Err(words) => {
             assert!(

@@ -216,7 +216,7 @@ const POOL_ROWS: &[Row] = &[
         phase: Phase::Failed,
         to: || {
             after(after(World::hive_claim(), World::hive_assigns), |w| {
-                w.advance_time(SignedDuration::from_hours(4))
+                w.advance_time(SignedDuration::from_hours(4));
             })
         },
         word: "Failed",

@@ -13,8 +13,8 @@ const FOREIGN: &str = "package/tests/data";
 const FOLDERS: [&str; 8] =
     ["apis/", "examples/", "function/", "package/", "process/", "provider/", "readiness/", "tests/"];
 
-/// All of the repository's own.
-fn documents() -> Vec<String> {
+/// All Markdown files of the repository itself.
+pub fn documents() -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {
