@@ -105,7 +105,7 @@ fn bare(code: &str) -> String {
 fn findings(sources: &[(String, String)]) -> Vec<String> {
     let comment = regex(r"(?m)^\s*//[/!]? ?(.*)");
     let function = regex(r"\bfn\s+(\w+)");
-    let type_ = regex(r"\b(?:struct|enum|trait)\s+(\w+)");
+    let declaration = regex(r"\b(?:struct|enum|trait)\s+(\w+)");
     let item = regex(r"\b(?:fn|struct|enum|trait|mod|let|const)\s+(?:mut\s+)?(\w+)");
     let (mut prose, mut functions, mut saying) = (Vec::new(), Vec::new(), Vec::new());
     let mut types: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
@@ -117,7 +117,7 @@ fn findings(sources: &[(String, String)]) -> Vec<String> {
             of.captures_iter(&code).map(|found| found[1].to_owned()).collect()
         };
         functions.extend(names(&function).into_iter().filter(|name| !PRESCRIBED.contains(&name.as_str())));
-        for name in names(&type_) {
+        for name in names(&declaration) {
             types.entry(name).or_default().insert(path);
         }
         let says = |name: &String| words(name).iter().any(|word| SAYING.contains(&word.as_str()));
@@ -176,10 +176,10 @@ fn documents_are_legible() {
 /// The counts find the defects that they are for.
 #[test]
 fn illegible_sources_are_found() {
-    let many: String =
-        (0..50).map(|n| format!("/// What is read of it, number {n}.\nfn put{n}() {{}}\n")).collect();
-    let types: String = (0..9).map(|n| format!("struct T{n};\nlet told_{n} = 1;\n")).collect();
-    let other: String = (0..9).map(|n| format!("enum T{n} {{}}\n")).collect();
+    let lines = |count, line: fn(usize) -> String| (0..count).map(line).collect::<Vec<_>>().join("\n") + "\n";
+    let many = lines(50, |n| format!("/// What is read of it, number {n}.\nfn put{n}() {{}}"));
+    let types = lines(9, |n| format!("struct T{n};\nlet told_{n} = 1;"));
+    let other = lines(9, |n| format!("enum T{n} {{}}"));
     let bad = [("a.rs".to_owned(), many + &types), ("b.rs".to_owned(), other)];
     assert_eq!(findings(&bad).len(), 4, "{:#?}", findings(&bad));
     let good =
