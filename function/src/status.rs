@@ -45,6 +45,9 @@ pub fn build_status(evaluation: &ClusterEvaluation) -> TestPlatformClusterStatus
     let of_cluster = |now: &Option<String>, field: Field| {
         now.clone().or_else(|| field(&observed.composite.status).clone()).filter(|_| !settled)
     };
+    // The remote object of a Failed claim is deleted, and its error explains the failure.
+    let failed_with =
+        || observed.composite.status.last_error.clone().filter(|_| lifecycle.phase == Phase::Failed);
     let job = &health.job;
     let templated = plan.request.as_ref().ok().and_then(Validated::templated);
     TestPlatformClusterStatus {
@@ -74,7 +77,7 @@ pub fn build_status(evaluation: &ClusterEvaluation) -> TestPlatformClusterStatus
         effective: templated.and_then(|t| t.effective.clone()),
         nodes: health.conditions.nodes.clone().filter(|_| !settled),
         progress: health.conditions.progress.clone().filter(|_| !settled),
-        last_error: health.conditions.last_error.clone(),
+        last_error: health.conditions.last_error.clone().or_else(failed_with),
         applied_generation: health.conditions.applied_generation,
         handed_over: transfer::handed_over_status(evaluation),
         take_over: transfer::take_over_status(&evaluation.observed),

@@ -176,4 +176,5 @@ fn what_is_never_ready_fails_in_time() {
     world.settle();
     assert!(world.remote.is_none());
     assert_eq!(world.condition("ProwJobCompleted").0, "True");
+    assert_eq!(world.status["lastError"]["reason"], "ProvisioningJobFailed");
 }

@@ -115,6 +115,8 @@ fn a_job_that_fails_is_waited_for_and_the_third_failure_is_final() {
     world.settle();
     assert!(world.remote.is_none());
     assert_eq!(world.condition("ProwJobCompleted").0, "True");
+    let error = &world.status["lastError"];
+    assert_eq!((&error["reason"], &error["terminal"]), (&json!("ProvisioningJobFailed"), &json!(true)));
 }
 
 #[test]
