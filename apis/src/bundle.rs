@@ -1,7 +1,8 @@
 //! Bundles: manifests that a template applies inside its clusters after installation and before deletion.
 //!
 //! The function writes the [`BundleRequestSpec`] into a ConfigMap beside the cluster's own object on the hub, the hub-side provider applies
-//! it inside the cluster, and answers with a [`BundleReport`] in an annotation of that ConfigMap. A finalizer of the provider keeps the
+//! it inside the cluster, and answers with a [`BundleReport`] in an annotation of that ConfigMap. provider-kubernetes reads a ConfigMap twice a
+//! minute, but watches the cluster's own object, so the provider copies the report there. A finalizer of the provider keeps the
 //! ConfigMap until the bundles before deletion are applied. The cluster's object is not deleted earlier, because the Object with the
 //! ConfigMap depends on it.
 //!
@@ -19,7 +20,7 @@ use crate::names::ObjectName;
 pub const LABEL: &str = "testplatform.ci.openshift.org/bundles";
 /// Key of the ConfigMap: the request, JSON.
 pub const ORDER: &str = "order";
-/// Annotation on the ConfigMap: the report, JSON. The provider writes it.
+/// Annotation on the ConfigMap: the report, JSON. The provider writes it, and then a copy on the cluster's object.
 pub const REPORT: &str = "testplatform.ci.openshift.org/bundles-report";
 /// Annotation on the ConfigMap: uid of the cluster's object for which the work began. The provider writes it with the first
 /// [`BundleReport`], and does nothing in the cluster of a later object of the same name.

@@ -55,7 +55,9 @@ pub use primary_object::{
     TOPOLOGY, is_ended_by_removal,
 };
 use required::PRIMARY_OBJECT;
-pub(crate) use required::{PEER_NAMES, RequirementNames, fetched_resources, selector};
+pub(crate) use required::{
+    PEER_NAMES, RequirementNames, announces_capabilities, fetched_resources, selector,
+};
 pub use required::{RequirementOptions, requirements};
 pub use sync_state::SyncState;
 pub(crate) use sync_state::{began_to_create, found_none, read_sync_state};
@@ -272,7 +274,7 @@ impl Observed {
                 }
                 BUNDLES | BUNDLES_OBSERVER if is_labelled(name, bytes)? => {
                     let part = ObservedObject::decode(name, &decode_resource(name, bytes)?.resource)?;
-                    let BundleObjects { request: order, observer: undone } = &mut observed.bundles;
+                    let BundleObjects { request: order, observer: undone, .. } = &mut observed.bundles;
                     *(if name == BUNDLES { order } else { undone }) = Some(part);
                 }
                 ENDED if is_labelled(name, bytes)? => {
@@ -293,6 +295,9 @@ impl Observed {
         match observed.composite.flavour {
             Flavour::Claimed | Flavour::Homeless => observed.discard_pending_secret(),
             Flavour::Namespaced(_) => observed.adopt_written_secret(),
+        }
+        if let Some(remote) = observed.primary.as_ref().and_then(PrimaryObject::remote) {
+            observed.bundles.read_copy(remote.metadata());
         }
         observed.observe_transfer(request);
         Ok(observed)

@@ -18,7 +18,10 @@ use crate::{
     events::{Event, find_events},
     fatal::{build_fatal, repeat_conditions},
     hubs,
-    observed::{ClaimSecret, Credentials, Details, Flavour, RequirementOptions, requirements as required},
+    observed::{
+        ClaimSecret, Credentials, Details, Flavour, RequirementOptions, announces_capabilities,
+        requirements as required,
+    },
     proto::{
         self, Ready, Resource, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, State, Target,
     },
@@ -134,7 +137,7 @@ pub(crate) fn ttl_until(
 fn build_desired(request: &RunFunctionRequest, evaluation: &ClusterEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
     for resource in &evaluation.plan.resources {
-        let message = encode_resource(resource)?;
+        let message = encode_resource(resource, request)?;
         desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
     let composite = &evaluation.observed.composite;
@@ -160,9 +163,17 @@ fn build_desired(request: &RunFunctionRequest, evaluation: &ClusterEvaluation) -
     Ok(desired)
 }
 
-/// Encodes a composed resource.
-pub(crate) fn encode_resource(resource: &DesiredResource) -> Result<Resource, wire::Error> {
-    let ready = if resource.ready { Ready::True } else { Ready::False };
+/// Encodes a composed resource for the core of this request.
+///
+/// In each reconcile, core emits an event for each resource that is not ready. client-go drops all but 25 events of an object and one more
+/// every five minutes, so in a longer life the transitions of a TestCluster would be lost among them. The composite's readiness is explicit,
+/// and core needs that of its resources only without realtime compositions: it then reconciles again at once. Cores that announce
+/// capabilities (2.2 and later) have realtime compositions by default.
+pub(crate) fn encode_resource(
+    resource: &DesiredResource,
+    request: &RunFunctionRequest,
+) -> Result<Resource, wire::Error> {
+    let ready = if resource.ready || announces_capabilities(request) { Ready::True } else { Ready::False };
     Ok(Resource {
         resource: wire::json_to_struct(&resource.object)?,
         connection_details: vec![],

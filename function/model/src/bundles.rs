@@ -48,10 +48,14 @@ impl World {
         serde_json::from_str(manifest["data"][bundle::ORDER].as_str().unwrap()).unwrap()
     }
 
-    /// The hub-side provider answers, if it was told.
+    /// The hub-side provider writes a report on the request and on the cluster's object, if it has a request.
     pub fn report_bundles(&mut self, report: &Value) {
         if let Some(request_object) = &mut self.bundles {
-            request_object["metadata"]["annotations"][bundle::REPORT] = json!(report.to_string());
+            let cluster =
+                self.remote.as_mut().filter(|remote| remote["metadata"]["deletionTimestamp"].is_null());
+            for object in [Some(request_object), cluster].into_iter().flatten() {
+                object["metadata"]["annotations"][bundle::REPORT] = json!(report.to_string());
+            }
         }
     }
 

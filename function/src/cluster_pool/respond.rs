@@ -62,7 +62,7 @@ pub(super) fn build_response(
 fn build_desired(request: &RunFunctionRequest, evaluation: &PoolEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
     for resource in &evaluation.resources {
-        let message = wires::encode_resource(resource)?;
+        let message = wires::encode_resource(resource, request)?;
         desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
     let composite = &evaluation.observed.composite;

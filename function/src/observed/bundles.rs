@@ -22,6 +22,8 @@ pub struct BundleObjects {
     pub request: Option<ObservedObject>,
     /// Observer of its deletion.
     pub observer: Option<ObservedObject>,
+    /// Copy of the report on the cluster's object, which is watched.
+    pub copy: Option<BundleReport>,
 }
 
 /// Lists of a request: bundles after the installation, and before the deletion.
@@ -53,9 +55,19 @@ impl BundleObjects {
     /// Report of the hub-side provider. None: nothing yet.
     pub fn report(&self) -> Option<BundleReport> {
         let report_of = |part: &Option<ObservedObject>| part.as_ref().and_then(metadata).and_then(report);
-        let (order, undone) = (report_of(&self.request), report_of(&self.observer));
+        let in_state = |state| move |report: &BundleReport| report.state == Some(state);
+        let (request, copy) = (report_of(&self.request), self.copy.clone());
         // The observer sees more of the end.
-        undone.filter(|report| report.state == Some(BundleProgress::BeforeDeletion)).or(order)
+        let last = report_of(&self.observer).filter(in_state(BundleProgress::BeforeDeletion));
+        // The copy is newer, unless the provider may not write it any more. Only the end follows Applied.
+        let applied = request.clone().filter(in_state(BundleProgress::Applied));
+        let current = copy.filter(|copy| applied.is_none() || in_state(BundleProgress::BeforeDeletion)(copy));
+        last.or(current).or(request)
+    }
+
+    /// Reads the copy of the report on the cluster's object.
+    pub(super) fn read_copy(&mut self, cluster: &Metadata) {
+        self.copy = report(cluster);
     }
 
     /// Whether the ConfigMap ever existed: if the hub never accepted it, nothing is done inside the cluster. The observer records it.

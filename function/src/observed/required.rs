@@ -123,12 +123,16 @@ pub fn requirements(
     Some(Requirements::asking(request, map))
 }
 
+/// Whether core announces its capabilities, as 2.2 and later do.
+pub(crate) fn announces_capabilities(request: &RunFunctionRequest) -> bool {
+    request.meta.as_ref().is_some_and(|m| !m.capabilities.is_empty())
+}
+
 impl Requirements {
     /// For these. Cores that announce no capabilities may be so old that they know only the old map.
     pub(crate) fn asking(request: &RunFunctionRequest, map: BTreeMap<String, ResourceSelector>) -> Self {
-        let announces = request.meta.as_ref().is_some_and(|m| !m.capabilities.is_empty());
         Self {
-            extra_resources: if announces { BTreeMap::new() } else { map.clone() },
+            extra_resources: if announces_capabilities(request) { BTreeMap::new() } else { map.clone() },
             resources: map,
             schemas: BTreeMap::new(),
         }

@@ -13,7 +13,7 @@ use kube::{
     Api, Client, ResourceExt as _,
     runtime::watcher::{self, Event},
 };
-use testplatform_apis::bundle::{BundleProgress, BundleReport, CLUSTER};
+use testplatform_apis::bundle::{BundleProgress, BundleReport, CLUSTER, REPORT};
 use tokio::{
     sync::mpsc::{UnboundedSender, unbounded_channel},
     time::Instant,
@@ -22,18 +22,19 @@ use tokio::{
 use super::{
     apply::{ApplyProgress, PendingObject, apply_bundles},
     guest_cluster,
-    observe::RequestObserver,
+    observe::{ObservedCluster, RequestObserver},
     plan::{BundlePlan, BundleRange, BundleRelease, ClusterAccess, StatusUpdate, is_overdue, plan},
     request::{BundleRequest, REQUEST_KEYS},
     state::{BundleGauge, new_gauge},
 };
 use crate::{
+    clusters::object::Cluster,
     config::Clusters,
     ephemeral_cluster::credentials::published_name,
     execute::{Cause, Error, Reason, with_timeout},
     lookup,
     metrics::{Metrics, bundles::BundleOutcome},
-    publish::CredentialsNamespace,
+    publish::{CredentialsNamespace, write::write_annotations},
     requests::{EventPublisher, RequestWatch},
     running::Running,
     watch::{Health, keep_watching},
@@ -175,7 +176,7 @@ impl BundleController {
         let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
         let Some(stored) = with_timeout("get_bundles", self.patience, get).await? else { return Ok(None) };
         let map = BundleRequest::from_config_map(&stored);
-        let access = match &map.order {
+        let ObservedCluster { access, object } = match &map.order {
             Ok(order) => {
                 self.waits_for(key, order.cluster.name.as_str());
                 match self.observer.observe_cluster(namespace, order).await {
@@ -188,12 +189,13 @@ impl BundleController {
                             error = message,
                             "let go without a look at its cluster"
                         );
-                        ClusterAccess::Unreachable("the hub does not let the cluster be looked at")
+                        let why = "the hub does not let the cluster be looked at";
+                        ObservedCluster::without_object(ClusterAccess::Unreachable(why))
                     }
                     access => access?,
                 }
             }
-            Err(_) => ClusterAccess::Unknown,
+            Err(_) => ObservedCluster::without_object(ClusterAccess::Unknown),
         };
         let mut step = plan(&map, &access, None, (self.now)());
         if let BundlePlan::Apply(work) = step {
@@ -208,10 +210,12 @@ impl BundleController {
         match step {
             BundlePlan::Apply(_) | BundlePlan::AwaitChange => {
                 record_state(map.report.state);
+                self.copy_report(&map.report, map.cluster.as_deref(), object).await?;
                 Ok(None)
             }
             BundlePlan::RequeueAfter(after) => {
                 record_state(map.report.state);
+                self.copy_report(&map.report, map.cluster.as_deref(), object).await?;
                 Ok(Some(after))
             }
             BundlePlan::WriteStatus(note, after) => {
@@ -220,6 +224,8 @@ impl BundleController {
                 with_timeout("write_bundles", self.patience, written).await?;
                 record_state(note.report.state);
                 self.emit_changes(key, &stored, &map.report, &note).await;
+                let cluster = note.cluster.as_deref().or(map.cluster.as_deref());
+                self.copy_report(&note.report, cluster, object).await?;
                 Ok(Some(after))
             }
             BundlePlan::Release(how) => {
@@ -228,6 +234,24 @@ impl BundleController {
                 Ok(None)
             }
         }
+    }
+
+    /// Copies the report to the cluster's object, which provider-kubernetes watches. `cluster` is the uid for which the work began.
+    async fn copy_report(
+        &self,
+        report: &BundleReport,
+        cluster: Option<&str>,
+        object: Option<(Api<Cluster>, Cluster)>,
+    ) -> Result<(), Error> {
+        let Some((api, object)) = object.filter(|(_, object)| cluster == Some(object.uid())) else {
+            return Ok(());
+        };
+        let write = async {
+            let text = serde_json::to_string(report)
+                .map_err(|_| Cause::new(Reason::Bug, "a report cannot be written"))?;
+            write_annotations(&api, &object.metadata, [(REPORT, Some(text))]).await
+        };
+        with_timeout("copy_bundles_report", self.patience, write).await.map(|_| ())
     }
 
     async fn apply_planned(

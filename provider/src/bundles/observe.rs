@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kube::Api;
 use testplatform_apis::{
     bundle::BundleRequestSpec,
     names::{ObjectName, keys},
@@ -14,7 +15,7 @@ use crate::{
     clusters::{
         kind::{self, CredentialsHolder, owner},
         object::Cluster,
-        observe::find,
+        observe::{find, find_with_api},
     },
     config::Clusters,
     ephemeral_cluster::credentials::Published,
@@ -33,18 +34,33 @@ pub(super) struct RequestObserver {
     pub request_timeout: Duration,
 }
 
+/// The cluster of a request.
+pub(super) struct ObservedCluster {
+    /// Access to it.
+    pub access: ClusterAccess,
+    /// Its object and the API to write it by, if the function created it and it is not being deleted.
+    pub object: Option<(Api<Cluster>, Cluster)>,
+}
+
+impl ObservedCluster {
+    /// Without an object to write on.
+    pub const fn without_object(access: ClusterAccess) -> Self {
+        Self { access, object: None }
+    }
+}
+
 impl RequestObserver {
-    /// The cluster of an order in this namespace.
+    /// The cluster of a request in this namespace.
     pub async fn observe_cluster(
         &self,
         namespace: &str,
         order: &BundleRequestSpec,
-    ) -> Result<ClusterAccess, Error> {
+    ) -> Result<ObservedCluster, Error> {
         let named = &order.cluster;
         let Some(backend) = self.config.backend(namespace, &named.group, &named.kind) else {
-            return Ok(ClusterAccess::Unknown);
+            return Ok(ObservedCluster::without_object(ClusterAccess::Unknown));
         };
-        let found = find(
+        let found = find_with_api(
             &self.credentials_namespace.client(),
             self.request_timeout,
             backend,
@@ -52,11 +68,20 @@ impl RequestObserver {
             named.name.as_str(),
         )
         .await?;
-        let Some(object) = found else { return Ok(ClusterAccess::Gone) };
+        let Some((api, object)) = found else {
+            return Ok(ObservedCluster::without_object(ClusterAccess::Gone));
+        };
         if object.is_deleted() {
-            return Ok(ClusterAccess::Deleting);
+            return Ok(ObservedCluster::without_object(ClusterAccess::Deleting));
         }
-        let holder = match kind::of(backend).holder(&object) {
+        let access = self.observe_access(backend, &object).await?;
+        let is_ours = object.is_marked_for(self.credentials_namespace.namespace());
+        Ok(ObservedCluster { access, object: is_ours.then_some((api, object)) })
+    }
+
+    /// Access to a cluster by its object.
+    async fn observe_access(&self, backend: Backend, object: &Cluster) -> Result<ClusterAccess, Error> {
+        let holder = match kind::of(backend).holder(object) {
             CredentialsHolder::Itself => None,
             CredentialsHolder::NotNamed(_) => {
                 return Ok(ClusterAccess::Unreachable("the cluster's object does not name its cluster yet"));
@@ -69,7 +94,7 @@ impl RequestObserver {
                 }
             }
         };
-        self.read_credentials(backend, &object, holder.as_ref().unwrap_or(&object)).await
+        self.read_credentials(backend, object, holder.as_ref().unwrap_or(object)).await
     }
 
     /// Reads the credentials that give access to the cluster: the published kubeconfig, or the admin's where a tenant's own ServiceAccount is

@@ -218,6 +218,18 @@ pub(crate) async fn find(
     namespace: &str,
     name: &str,
 ) -> Result<Option<Cluster>, Error> {
+    let found = find_with_api(client, patience, backend, namespace, name).await?;
+    Ok(found.map(|(_, cluster)| cluster))
+}
+
+/// The same, with the API of the version that serves it.
+pub(crate) async fn find_with_api(
+    client: &Client,
+    patience: Duration,
+    backend: Backend,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<(Api<Cluster>, Cluster)>, Error> {
     const ACTION: &str = "get_cluster";
     let kind = backend.cluster_kind();
     let mut unsaid = None;
@@ -231,7 +243,7 @@ pub(crate) async fn find(
             }
         };
         match with_timeout(ACTION, patience, get).await? {
-            Ok(found) => return Ok(found),
+            Ok(found) => return Ok(found.map(|cluster| (api, cluster))),
             Err(error) => unsaid = Some(error),
         }
     }

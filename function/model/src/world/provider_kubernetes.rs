@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use testplatform_apis::names::ours;
+use testplatform_apis::{bundle, names::ours};
 
 use super::{Composed, NAME, World};
 use crate::{caas, cluster_api, osac};
@@ -112,8 +112,14 @@ impl World {
         for (member, value) in written.into_iter().filter(|(_, value)| !value.is_null()) {
             remote["spec"][member] = value;
         }
-        let theirs = [ours::CREDENTIALS_MODE, ours::CREDENTIALS_REVISION, ours::DIAGNOSTICS, ours::STATUS]
-            .map(|key| (key, remote["metadata"]["annotations"][key].clone()));
+        let theirs = [
+            bundle::REPORT,
+            ours::CREDENTIALS_MODE,
+            ours::CREDENTIALS_REVISION,
+            ours::DIAGNOSTICS,
+            ours::STATUS,
+        ]
+        .map(|key| (key, remote["metadata"]["annotations"][key].clone()));
         let deleted = remote["metadata"]["deletionTimestamp"].clone();
         let written = remote["metadata"]["managedFields"].clone();
         let made = remote["metadata"]["creationTimestamp"].clone();

@@ -430,3 +430,26 @@ fn the_order_outlives_a_lost_writer_and_a_lost_status() {
     assert_eq!(told(&world)["spec"], before);
     assert_eq!(world.phase(), "Ready");
 }
+
+/// provider-kubernetes reads the ConfigMap twice a minute, and watches the cluster's object.
+#[test]
+fn cluster_is_ready_by_the_copy_of_the_report() {
+    let mut world = World::bundled_and_installed();
+    let request = world.bundles.clone();
+    world.bundles_applied();
+    world.bundles = request;
+    world.settle();
+    assert_eq!((world.phase().as_str(), level(&world, "TemplateApplied")), ("Ready", is("True", "Applied")));
+}
+
+/// The provider may have lost the right to write the copy.
+#[test]
+fn cluster_is_ready_although_the_copy_is_out_of_date() {
+    let mut world = World::bundled_and_installed();
+    world.report_bundles(&json!({ "state": "Running", "bundle": "postInstall/base" }));
+    let cluster = world.remote.clone();
+    world.bundles_applied();
+    world.remote = cluster;
+    world.settle();
+    assert_eq!((world.phase().as_str(), level(&world, "TemplateApplied")), ("Ready", is("True", "Applied")));
+}

@@ -1,11 +1,11 @@
 //! What a template sets up inside its clusters, and does in them before they go, with a control plane of its own as the cluster that is
 //! delivered.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
-use testplatform_apis::names::crossplane;
+use testplatform_apis::{bundle::REPORT, names::crossplane};
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, at, at_root, has},
@@ -13,6 +13,7 @@ use testplatform_tests::{
     hive::objects::text,
     hypershift::{self, CLUSTERS, hosted_cluster},
     kinds::{CONFIG_MAP, CRD, Kind},
+    promise,
     tenant::{Tenant, decoded},
     witness::Witness,
 };
@@ -121,6 +122,9 @@ async fn lose_the_hold(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     konflux.until_is(&writer, GONE, "held by our word", held).await.map(|_| ())
 }
 
+/// From the report to Ready. provider-kubernetes would read the ConfigMap half a minute later.
+const PROMISED: Duration = Duration::from_secs(10);
+
 /// Ready waits for what is set up, and the end for what comes before it, whoever said that the cluster is held.
 pub async fn hypershift_bundles(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let (delivered, entry, name) = begun(tenant).await?;
@@ -153,7 +157,15 @@ pub async fn hypershift_bundles(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     // The catalogue may change: this cluster has what it was asked for with.
     tenant.konflux().delete(&entry.at()).await?;
     inside.merge(&probe, &json!({ "status": { "well": true } })).await?;
+    let applied = |map: &Value| {
+        map["metadata"]["annotations"][REPORT].as_str().is_some_and(|report| report.contains("Applied"))
+    };
+    tenant.engine.hub.cluster().until_is(&carried(&name), GONE, "applied", applied).await?;
+    let reported = Instant::now();
     tenant.until(GONE, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
+    let took = reported.elapsed();
+    eprintln!("Ready {} ms after the report that all bundles are applied", took.as_millis());
+    promise::kept(PROMISED, Duration::ZERO, took)?;
     tenant.until_condition("TemplateApplied", "True", "Applied").await?;
     tenant.until_condition("ClusterReady", "True", "Ready").await?;
     ensure!(
