@@ -97,7 +97,7 @@ async fn settled(meter: &mut Meter) -> anyhow::Result<(Span, bool)> {
 /// The whole life of that many.
 async fn measure(engine: &Engine, claims: u32, arguments: &Arguments) -> anyhow::Result<Report> {
     engine.configure(&json!({ "ttl": arguments.ttl.to_string() })).await?;
-    let crowd = Crowd::new(engine, claims, arguments.rate).await?;
+    let crowd = Crowd::new(engine, claims, arguments.rate, arguments.burst).await?;
     let mut meter = Meter::start(engine).await?;
     tokio::time::sleep(arguments.rest).await;
     let idle = meter.look().await?;

@@ -27,6 +27,9 @@ pub struct Arguments {
     /// How many claims a second are made, become ready, and are ended
     #[arg(long, value_name = "N", default_value = "0.5", value_parser = rate)]
     pub rate: f64,
+    /// How many of them at the same moment; the rate is that of their sum, so bursts are the further apart the larger they are
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub burst: u32,
     /// How long nothing is asked for while all are ready, in seconds
     #[arg(long, value_name = "S", default_value = "60", value_parser = seconds)]
     pub rest: Duration,
@@ -45,6 +48,7 @@ const EXAMPLES: &str = "\
 Examples:
   cargo run --release -p testplatform-tests --bin scale
   cargo run --release -p testplatform-tests --bin scale -- --claims 50 --rest 10
+  cargo run --release -p testplatform-tests --bin scale -- --claims 50 --burst 50 --rest 10
   cargo run --release -p testplatform-tests --bin scale -- --claims 100,500,2000 --rate 1.25 --ttl 1h --results tests/results";
 
 fn rate(text: &str) -> Result<f64, String> {

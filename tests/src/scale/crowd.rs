@@ -38,7 +38,8 @@ const SAY: Duration = Duration::from_secs(10);
 /// The claims.
 pub struct Crowd<'e> {
     claims: Vec<Tenant<'e>>,
-    pause: Duration,
+    /// How many at the same moment, and the time between two of these moments.
+    burst: (usize, Duration),
     workers: Workers,
     timeline: Timeline,
     /// The composite of each claim.
@@ -49,7 +50,7 @@ pub struct Crowd<'e> {
 
 impl<'e> Crowd<'e> {
     /// Tenants for that many claims, none of which is made yet.
-    pub async fn new(engine: &'e Engine, claims: u32, rate: f64) -> anyhow::Result<Self> {
+    pub async fn new(engine: &'e Engine, claims: u32, rate: f64, burst: u32) -> anyhow::Result<Self> {
         let mut all: Vec<Tenant<'e>> = Vec::new();
         for n in 0..claims {
             // The namespace is there after the first.
@@ -79,8 +80,9 @@ impl<'e> Crowd<'e> {
             })
         });
         let workers = Workers::start(hub);
-        let pause = Duration::from_secs(1).div_f64(rate);
-        Ok(Self { claims: all, pause, workers, timeline, composites, konflux: konflux.clone(), tasks })
+        let pause = Duration::from_secs(1).div_f64(rate) * burst;
+        let burst = (usize::try_from(burst)?, pause);
+        Ok(Self { claims: all, burst, workers, timeline, composites, konflux: konflux.clone(), tasks })
     }
 
     /// When what was seen.
@@ -176,17 +178,20 @@ impl<'e> Crowd<'e> {
         }
     }
 
-    /// Does something with each, one after the other at the steady rate, whether or not the one before is done.
+    /// Does something with each, one burst after the other at the steady rate, whether or not the one before is done.
     async fn each<F: Future<Output = anyhow::Result<()>> + Send + 'static>(
         &self,
         what: &'static str,
         mut act: impl FnMut(&Tenant<'e>) -> F,
     ) -> anyhow::Result<()> {
         let mut progress = Progress::new(what);
-        let mut clock = tokio::time::interval(self.pause);
+        let (burst, pause) = self.burst;
+        let mut clock = tokio::time::interval(pause);
         let mut acts = JoinSet::new();
         for (n, tenant) in self.claims.iter().enumerate() {
-            clock.tick().await;
+            if n % burst == 0 {
+                clock.tick().await;
+            }
             acts.spawn(act(tenant));
             progress.at(n)?;
         }

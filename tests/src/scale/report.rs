@@ -91,11 +91,12 @@ fn text(reports: &[Report], arguments: &Arguments) -> anyhow::Result<String> {
     writeln!(text, "# What many claims cost\n")?;
     writeln!(
         text,
-        "`cargo run --release -p testplatform-tests --bin scale -- --claims {} --rate {} --rest {} --ttl {}` on {}, on which both \
+        "`cargo run --release -p testplatform-tests --bin scale -- --claims {} --rate {} --burst {} --rest {} --ttl {}` on {}, on which both \
          control planes, Crossplane, provider-kubernetes, function, provider and those who play Prow run together. \
          {} claims a second are made, become ready and are ended.\n",
         counts.join(","),
         arguments.rate,
+        arguments.burst,
         arguments.rest.as_secs(),
         arguments.ttl,
         machine::describe(),
