@@ -27,6 +27,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use testplatform_apis::{account::AccessRequest, names::ours};
+use testplatform_runtime::{error::Cause, redacted::Redacted};
 
 pub(crate) use self::revoke::revoke_tokens;
 use self::{
@@ -35,11 +36,7 @@ use self::{
     guest_limiter::GuestLimiter,
     token::{DeliveredCluster, TokenFailure, issue_token},
 };
-use crate::{
-    ephemeral_cluster::credentials::{Credentials, Published},
-    execute::Cause,
-    redacted::Redacted,
-};
+use crate::ephemeral_cluster::credentials::{Credentials, Published};
 
 /// The namespace of a delivered cluster in which the ServiceAccount is made.
 pub const NAMESPACE: &str = "testplatform-access";

@@ -14,9 +14,9 @@ use kube::{
     },
 };
 use testplatform_apis::names::{ephemeral_cluster::LABEL, ours};
+use testplatform_runtime::table::Table;
 
 use crate::{
-    build_clusters::Table,
     ephemeral_cluster::{
         credentials::{Published, SUFFIX},
         object::EphemeralCluster,

@@ -23,6 +23,13 @@ use kube::{
     runtime::reflector::ObjectRef,
 };
 use serde::de::DeserializeOwned;
+use testplatform_runtime::{
+    error::is_not_found,
+    queue::{Queue, Receiver, requests},
+    running::Running,
+    scheduler::{WORKERS, run_reconciler, until_stopped, work_until},
+    watch::Health,
+};
 use tokio::time::{sleep, timeout};
 
 use self::{
@@ -34,14 +41,7 @@ use self::{
 use crate::{
     account::guest_limiter::GuestLimiter,
     cluster_claim::{object::ClusterClaim, observed_state::ClaimSettings},
-    controller::{
-        queue::{Queue, Receiver, requests},
-        scheduler::{WORKERS, run_reconciler, until_stopped, work_until},
-    },
-    execute::error::is_not_found,
     metrics::Metrics,
-    running::Running,
-    watch::Health,
 };
 
 /// Number of Secrets that are reconciled concurrently.

@@ -7,9 +7,7 @@
 //! There are two loops: one over EphemeralClusters, and one over ProwJobs whose EphemeralCluster is deleted.
 
 mod feed;
-pub mod queue;
-pub(crate) mod reconcile;
-pub(crate) mod scheduler;
+mod reconcile;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -20,23 +18,25 @@ use kube::{
     api::DynamicObject,
     runtime::reflector::{self, ObjectRef},
 };
+use testplatform_runtime::{
+    client::Trust,
+    error::{Cause, Reason},
+    queue::{Queue, Receiver, requests},
+    running::Running,
+    scheduler::{WORKERS, run_reconciler, until_stopped, work_until},
+    watch::Health,
+};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use self::{
-    queue::{Queue, Receiver, requests},
-    scheduler::{WORKERS, run_reconciler, until_stopped, work_until},
-};
 use crate::{
     account::guest_limiter::GuestLimiter,
-    build_clusters::{BuildClusterEvent, BuildClusterSet, Trust},
+    build_clusters::{BuildClusterEvent, BuildClusterSet},
     caches::Caches,
     ephemeral_cluster::{object::EphemeralCluster, prow_job::ProwJob, settings::Settings},
-    execute::{Cause, Executor, Patience, Reach, Reached, Reason},
+    execute::{Executor, Patience, Reach, Reached},
     hub::Hub,
     metrics::Metrics,
     observe::{MakeDraft, Observer},
-    running::Running,
-    watch::Health,
 };
 
 /// Number of orphans that are reconciled concurrently. They are rare.

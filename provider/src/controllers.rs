@@ -5,7 +5,6 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use anyhow::Context as _;
 use kube::Client;
 use provider_testplatform::{
-    build_clusters::Trust,
     bundles, claims, cleanup, cloud, cluster_pool, clusters,
     config::{Config, Mode, Switch},
     controller::{self, BuildClusterSource, Options},
@@ -16,9 +15,9 @@ use provider_testplatform::{
     orphans, prerequisites,
     publish::refresh,
     registry::ProfileRegistry,
-    running::Running,
     secret_sync, spaces,
 };
+use testplatform_runtime::{client::Trust, running::Running};
 use tokio::sync::watch;
 
 use crate::{duration, now};

@@ -1,22 +1,21 @@
 //! Actions become calls. Each has a time limit and may be repeated; nothing is decided here.
 
 mod ephemeral_cluster;
-pub mod error;
-pub(crate) mod event;
 mod prow_job;
 pub mod secret;
 
 use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use kube::Client;
-use tokio::{
-    sync::OwnedSemaphorePermit,
-    time::{sleep, timeout},
+use kube::{Api, Client, Resource as _};
+use tokio::{sync::OwnedSemaphorePermit, time::sleep};
+
+use testplatform_runtime::{
+    error::{Cause, Error, Reason},
+    event::{self, Event},
+    timeout::with_timeout,
 };
 
-pub use self::error::{Cause, Error, Reason};
-pub(crate) use self::event::cut;
 use crate::{
     account::{GUEST_TIMEOUT as ISSUING, guest_limiter::GuestLimiter},
     ephemeral_cluster::{object::EphemeralCluster, status::Status},
@@ -196,6 +195,11 @@ impl Executor {
         }
     }
 
+    async fn emit(&self, object: &EphemeralCluster, event: &Event) -> Result<(), Cause> {
+        let events = Api::namespaced(self.hub.client(), self.hub.namespace());
+        event::emit(&events, &self.instance, object.object_ref(&()), event, (self.now)()).await
+    }
+
     /// Signals a job to end, and aborts it if the signal is refused. A transient failure is left to the next try.
     async fn signal_or_abort(
         &self,
@@ -229,20 +233,6 @@ impl Executor {
         let (action, namespace) = (name(action), self.hub.namespace());
         tracing::info!(namespace, ephemeralcluster = object, action, "done");
     }
-}
-
-/// A call that may take so long.
-pub(crate) async fn with_timeout<T>(
-    action: &'static str,
-    patience: Duration,
-    call: impl Future<Output = Result<T, Cause>>,
-) -> Result<T, Error> {
-    let cause = match timeout(patience, call).await {
-        Ok(Ok(answer)) => return Ok(answer),
-        Ok(Err(cause)) => cause,
-        Err(_) => Cause::new(Reason::Timeout, format!("no answer within {} s", patience.as_secs_f32())),
-    };
-    Err(cause.during(action))
 }
 
 /// Orphans have no EphemeralCluster, and nothing that has to do with one is done for them.

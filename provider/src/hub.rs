@@ -3,14 +3,11 @@
 use k8s_openapi::api::core::v1::Secret;
 use kube::{
     Api, Client,
-    api::{DynamicObject, PatchParams, PostParams},
+    api::DynamicObject,
     core::{ApiResource, PartialObjectMeta},
 };
 
-use crate::ephemeral_cluster::{
-    object::{EphemeralCluster, MANAGER},
-    prow_job::ProwJob,
-};
+use crate::ephemeral_cluster::{object::EphemeralCluster, prow_job::ProwJob};
 
 /// The hub, and who we are there.
 #[derive(Clone)]
@@ -72,14 +69,4 @@ impl Hub {
     pub fn secrets_metadata(&self) -> Api<PartialObjectMeta<Secret>> {
         Api::namespaced(self.client(), &self.namespace)
     }
-}
-
-/// How everything is created.
-pub fn creation() -> PostParams {
-    PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() }
-}
-
-/// How everything is patched.
-pub fn patching() -> PatchParams {
-    PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
 }

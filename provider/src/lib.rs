@@ -4,7 +4,6 @@
 //! files are in the layer around it.
 
 pub mod account;
-mod any_kind;
 pub mod build_clusters;
 pub mod bundles;
 mod cached_object;
@@ -17,13 +16,10 @@ pub mod cluster_pool;
 pub mod clusters;
 pub mod config;
 pub mod controller;
-pub mod diagnostics;
 pub mod ephemeral_cluster;
 pub mod execute;
 pub mod hub;
 pub mod hub_facts;
-pub mod lease;
-mod lookup;
 pub mod metrics;
 pub mod observe;
 pub mod orphans;
@@ -31,13 +27,8 @@ pub mod plan;
 pub mod prerequisites;
 pub mod publish;
 pub mod rbac;
-pub mod redacted;
 pub mod registry;
 mod requests;
-pub mod running;
 pub mod secret_sync;
 pub mod spaces;
 mod sparse_object;
-pub mod state_gauge;
-pub mod watch;
-mod workqueue;

@@ -15,9 +15,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, config::Kubeconfig};
 use provider_testplatform::{
-    build_clusters::{Trust, build_config, check_authority, set_timeouts},
     config::Config,
-    lease::{Election, Times},
     metrics::Metrics,
     orphans::report::{CONFIG_MAP, KEY, OrphanReport},
     rbac,
@@ -26,6 +24,10 @@ use testplatform_apis::duration::GoDuration;
 use testplatform_process::{
     admin::{self, Ready},
     logs, panics,
+};
+use testplatform_runtime::{
+    client::{Trust, build_config, check_authority, set_timeouts},
+    lease::{Election, Times},
 };
 use tokio::{
     net::TcpListener,

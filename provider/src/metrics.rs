@@ -1,6 +1,5 @@
 //! What is counted: the metrics of the upstream controller under their names, and our own.
 
-mod bounded;
 pub mod bundles;
 mod claims;
 pub mod cleanups;
@@ -11,32 +10,33 @@ mod jobs;
 pub mod orphans;
 mod pools;
 pub mod prerequisites;
-mod requests;
 pub mod secret_sync;
 mod spaces;
 
 use std::{
-    collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use prometheus_client::{
     encoding::{EncodeLabelSet, text},
-    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
-    registry::{Registry, Unit},
+    metrics::{family::Family, gauge::Gauge, info::Info},
+    registry::Registry,
+};
+use testplatform_runtime::{
+    metrics::{RuntimeMetrics, requests::RequestMetrics},
+    queue::Queue,
+    watch::Health,
 };
 
 use self::{
     bundles::BundleMetrics, claims::ClaimMetrics, cleanups::CleanupMetrics, clusters::ClusterMetrics,
-    hub::HubMetrics, jobs::JobMetrics, orphans::OrphanMetrics, pools::PoolMetrics, requests::RequestMetrics,
+    hub::HubMetrics, jobs::JobMetrics, orphans::OrphanMetrics, pools::PoolMetrics,
     secret_sync::SecretSyncMetrics, spaces::SpaceMetrics,
 };
-use crate::{controller::queue::Queue, prerequisites::state::PrerequisiteState, watch::Health};
+use crate::prerequisites::state::PrerequisiteState;
 
-/// From unnoticeable to worth an investigation.
-const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
 /// How many values a label with tenant text may have; the rest is `other`.
 const MOST: usize = 100;
 
@@ -86,12 +86,6 @@ pub const EXPORTED: [&str; 42] = [
     "testplatform_orphans_teardowns_total",
 ];
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct FailureLabels {
-    action: &'static str,
-    reason: &'static str,
-}
-
 /// One label with the name of something.
 macro_rules! named {
     ($($label:ident),*) => {$(
@@ -100,7 +94,7 @@ macro_rules! named {
         struct $label { $label: String }
     )*};
 }
-named!(queue, watch, cluster, kind);
+named!(cluster, kind);
 
 /// Handles to all metrics; clones share them.
 #[derive(Clone)]
@@ -109,12 +103,7 @@ pub struct Metrics(Arc<Inner>);
 struct Inner {
     jobs: JobMetrics,
     claims: ClaimMetrics,
-    failures: Family<FailureLabels, Counter>,
-    waiting: Histogram,
-    queue_age: Family<queue, Gauge<f64, AtomicU64>>,
-    queue_length: Family<queue, Gauge>,
-    watch_lag: Family<watch, Gauge<f64, AtomicU64>>,
-    leader: Gauge,
+    runtime: RuntimeMetrics,
     up: Family<cluster, Gauge>,
     undecodable: Family<kind, Gauge>,
     pools: PoolMetrics,
@@ -137,12 +126,7 @@ impl Default for Metrics {
         let mut registry = Registry::default();
         let jobs = JobMetrics::default();
         let claims = ClaimMetrics::default();
-        let failures = Family::<FailureLabels, Counter>::default();
-        let waiting = Histogram::new(SECONDS);
-        let queue_age = Family::<queue, Gauge<f64, AtomicU64>>::default();
-        let queue_length = Family::<queue, Gauge>::default();
-        let watch_lag = Family::<watch, Gauge<f64, AtomicU64>>::default();
-        let leader = Gauge::default();
+        let runtime = RuntimeMetrics::default();
         let up = Family::<cluster, Gauge>::default();
         let undecodable = Family::<kind, Gauge>::default();
         let pools = PoolMetrics::default();
@@ -168,27 +152,7 @@ impl Default for Metrics {
         bundles.register(&mut registry);
         cloud::register(&cloud, &mut registry);
         prerequisites::register(&prerequisites, &mut registry);
-        registry.register("provider_action_errors", "Actions and reads that failed", failures.clone());
-        registry.register_with_unit(
-            "provider_queue_wait",
-            "From an event to the look that it caused",
-            Unit::Seconds,
-            waiting.clone(),
-        );
-        registry.register_with_unit(
-            "provider_queue_age",
-            "How long the oldest event has been waiting for its look",
-            Unit::Seconds,
-            queue_age.clone(),
-        );
-        registry.register("provider_queue_length", "Objects that wait for a look", queue_length.clone());
-        registry.register_with_unit(
-            "provider_watch_lag",
-            "How old the cache of a watch may be; 0 while the watch runs",
-            Unit::Seconds,
-            watch_lag.clone(),
-        );
-        registry.register("provider_leader", "Whether this replica is the one that acts", leader.clone());
+        runtime.register(&mut registry);
         registry.register("provider_build_cluster_up", "Whether a build cluster can be watched", up.clone());
         registry.register(
             "provider_undecodable_objects",
@@ -203,12 +167,7 @@ impl Default for Metrics {
         Self(Arc::new(Inner {
             jobs,
             claims,
-            failures,
-            waiting,
-            queue_age,
-            queue_length,
-            watch_lag,
-            leader,
+            runtime,
             up,
             undecodable,
             pools,
@@ -248,41 +207,27 @@ impl Metrics {
 
     /// This replica is the one that acts, or not.
     pub fn lead(&self, leads: bool) {
-        self.0.leader.set(leads.into());
+        self.0.runtime.lead(leads);
     }
 
     /// An event waited for its look.
     pub fn observe_queue_wait(&self, time: Duration) {
-        self.0.waiting.observe(time.as_secs_f64());
+        self.0.runtime.observe_queue_wait(time);
     }
 
     /// Something was not done.
     pub fn failed(&self, action: &'static str, reason: &'static str) {
-        self.0.failures.get_or_create(&FailureLabels { action, reason }).inc();
+        self.0.runtime.failed(action, reason);
+    }
+
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.0.runtime
     }
 
     fn refresh_loops(&self, queues: &[(&'static str, &Queue)], healths: &[Health]) {
-        let inner = &*self.0;
-        for (name, waiting) in queues {
-            let (age, length) = waiting.age();
-            inner.queue_age.get_or_create(&queue { queue: (*name).into() }).set(age.as_secs_f64());
-            set(&inner.queue_length, &queue { queue: (*name).into() }, length);
-        }
-        // There may be several under one name, for several places: what counts is the one that is worst.
-        let mut lags: BTreeMap<&str, Duration> = BTreeMap::new();
-        for health in healths {
-            let lag = health.lag_reason().map_or(Duration::ZERO, |(since, _)| since);
-            let worst = lags.entry(health.name()).or_default();
-            *worst = lag.max(*worst);
-        }
-        for (name, lag) in lags {
-            inner.watch_lag.get_or_create(&watch { watch: name.into() }).set(lag.as_secs_f64());
-        }
+        self.0.runtime.refresh_loops(queues, healths);
     }
-}
-
-fn set<L: Clone + std::hash::Hash + Eq>(family: &Family<L, Gauge>, labels: &L, value: usize) {
-    family.get_or_create(labels).set(i64::try_from(value).unwrap_or(i64::MAX));
 }
 
 #[cfg(test)]
@@ -291,12 +236,13 @@ mod tests {
 
     use jiff::Timestamp;
     use testplatform_apis::hub::Facts;
+    use testplatform_runtime::error::Reason;
+    use testplatform_runtime::metrics::set_gauge;
 
     use super::{bundles::BundleOutcome, cleanups::Teardown, secret_sync::SecretAction, *};
     use crate::{
         cluster_pool::state::{PoolGauge, PoolProgress, PoolState},
         config::Carried,
-        execute::Reason,
         secret_sync::state::SecretSyncState as Carry,
     };
 
@@ -425,7 +371,7 @@ mod tests {
             Some(PoolProgress { state: PoolState::Refreshing, remaining: Some(3) }),
         );
         metrics.issued_token();
-        let spaces = Arc::new(crate::spaces::state::SpaceGauge::default());
+        let spaces = Arc::new(crate::spaces::state::new_gauge());
         metrics.attach_spaces(&spaces);
         spaces.record("space", Some(crate::spaces::state::SpaceState::Published));
         spaces.record("another", Some(crate::spaces::state::SpaceState::Failing));
@@ -447,11 +393,9 @@ mod tests {
         metrics.bundles_came_to(BundleOutcome::GivenUp);
         let _seen = (of_clouds(&metrics), of_prerequisites(&metrics));
         metrics.bundle_took(jiff::SignedDuration::from_secs(7));
-        inner.queue_age.get_or_create(&queue { queue: String::new() }).set(0.0);
-        set(&inner.queue_length, &queue { queue: String::new() }, 0);
-        inner.watch_lag.get_or_create(&watch { watch: String::new() }).set(0.0);
+        metrics.refresh_loops(&[("", &Queue::new().0)], &[Health::new("")]);
         inner.up.get_or_create(&cluster { cluster: String::new() }).set(1);
-        set(&inner.undecodable, &kind { kind: String::new() }, 0);
+        set_gauge(&inner.undecodable, &kind { kind: String::new() }, 0);
         of_orphans(&metrics);
         metrics.count_hub_reconcile("told");
         let told = r#"{"writtenAt":"2026-01-01T00:00:00Z","health":{"ready":true},

@@ -7,6 +7,11 @@ use std::{sync::Arc, time::Duration};
 use jiff::Timestamp;
 use serde_json::Value;
 use testplatform_apis::names::ephemeral_cluster::LABEL;
+use testplatform_runtime::{
+    error::{Cause, Error, Reason},
+    lookup,
+    timeout::with_timeout,
+};
 
 use crate::{
     account::guest_limiter::GuestLimiter,
@@ -20,9 +25,7 @@ use crate::{
         settings::{MARGIN, Settings},
         status::Phase,
     },
-    execute::{Cause, Error, Reason, with_timeout},
     hub::Hub,
-    lookup,
 };
 
 /// Creates the job of an EphemeralCluster, or returns the reason why there is none.

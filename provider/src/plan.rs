@@ -1,9 +1,9 @@
 //! Plan of one reconcile: operations, then status and events, then independent operations, then the requeue.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
 use serde_json::Value;
+use testplatform_runtime::{event::Event, reconcile::Requeue};
 
 use crate::{
     account::Issue,
@@ -26,25 +26,6 @@ pub struct Plan {
     pub afterwards: Vec<Operation>,
     /// When to look again although nothing happened.
     pub requeue: Requeue,
-}
-
-/// When to look again although nothing happened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Requeue {
-    /// Whenever something changes, and now and then.
-    #[default]
-    OnChange,
-    /// After this time at the latest: a deadline, or something that cannot be watched.
-    After(Duration),
-    /// The observation was incomplete or outdated: reconcile immediately without caches.
-    Fresh,
-}
-
-impl Requeue {
-    /// After a time; at once if it is over.
-    pub fn after(time: SignedDuration) -> Self {
-        Self::After(Duration::try_from(time).unwrap_or(Duration::ZERO))
-    }
 }
 
 /// One write, safe to repeat.
@@ -102,15 +83,4 @@ pub enum Operation {
     WithdrawCredentials,
     /// Emits an event about the EphemeralCluster.
     EmitEvent(Event),
-}
-
-/// An event on the EphemeralCluster. Made on transitions only.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// Whether somebody should worry.
-    pub warning: bool,
-    /// A CamelCase word.
-    pub reason: String,
-    /// A sentence.
-    pub note: String,
 }

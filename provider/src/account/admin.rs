@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde_json::{Value, json};
 use testplatform_apis::yaml::to_yaml;
+use testplatform_runtime::redacted::Redacted;
 
-use crate::{publish::kubeconfig::Kubeconfig, redacted::Redacted};
+use crate::publish::kubeconfig::Kubeconfig;
 
 /// Kubeconfig of a cluster's admin, which must not leave the hub: it can open a client and return the cluster's address, and nothing returns
 /// its content.

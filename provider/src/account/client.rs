@@ -6,6 +6,7 @@ use http::StatusCode;
 use kube::Client;
 use serde_json::{Value, json};
 use testplatform_apis::account::AccessRequest;
+use testplatform_runtime::redacted::Redacted;
 use tokio::time::sleep;
 
 use super::{
@@ -15,7 +16,6 @@ use super::{
     plan::{AccountObject, AccountObjects, ObjectState, TokenCheck as Said},
     token::{DeliveredCluster, Token, TokenFailure},
 };
-use crate::redacted::Redacted;
 
 /// How long one call may take.
 const CALL: Duration = Duration::from_secs(5);

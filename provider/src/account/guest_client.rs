@@ -6,15 +6,15 @@ use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
 use kube::{Client, client::Body, config::Kubeconfig};
 use serde_json::{Value, json};
+use testplatform_runtime::{
+    client::{Trust, build_config, check_authority, set_timeouts},
+    error::Error,
+};
 use tokio::time::timeout;
 
 use super::{
     admin::{AdminKubeconfig, KubeconfigParts},
     guest_limiter::GuestLimiter,
-};
-use crate::{
-    build_clusters::{Trust, build_config, check_authority, set_timeouts},
-    execute::Error,
 };
 
 /// The most that is read of an answer with an object that may be of any kind, in bytes: more than an API server stores of one.

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-
-use crate::{
-    controller::scheduler::WORKERS,
-    execute::{Cause, Reason},
+use testplatform_runtime::{
+    error::{Cause, Reason},
+    scheduler::WORKERS,
 };
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// How many workers of a loop may wait for clusters that were delivered.
 const AT_A_TIME: usize = WORKERS as usize / 2;

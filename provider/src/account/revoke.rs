@@ -12,6 +12,7 @@ use k8s_openapi::{api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::Obje
 use kube::{Api, core::PartialObjectMeta};
 use serde_json::Value;
 use testplatform_apis::names::keys;
+use testplatform_runtime::{error::Cause, lookup};
 use tokio::{sync::oneshot, time::timeout};
 
 use super::{
@@ -22,11 +23,7 @@ use super::{
     guest_limiter::GuestLimiter,
     token::TokenFailure,
 };
-use crate::{
-    caches::source_revision,
-    execute::{Cause, secret::remove},
-    lookup,
-};
+use crate::{caches::source_revision, execute::secret::remove};
 
 /// How long it may take, once it has begun.
 const PATIENCE: Duration = Duration::from_secs(4);

@@ -1,13 +1,13 @@
 //! Takes one step after the other until there is a token that the cluster takes.
 
 use jiff::Timestamp;
+use testplatform_runtime::{
+    error::{Cause, Reason},
+    redacted::Redacted,
+};
 
 use super::plan::{
     AccountObject, AccountObjects, AccountState, AccountStep, ObjectState, TokenCheck, TokenError, plan,
-};
-use crate::{
-    execute::{Cause, Reason},
-    redacted::Redacted,
 };
 
 /// More steps than ever needed: every wrong object is deleted, looked up, created, and then the token requested and verified.

@@ -14,6 +14,14 @@ use kube::{
     runtime::watcher::{self, Event},
 };
 use testplatform_apis::bundle::{BundleProgress, BundleReport, CLUSTER};
+use testplatform_runtime::{
+    error::{Cause, Error, Reason},
+    lookup,
+    running::Running,
+    timeout::with_timeout,
+    watch::{Health, keep_watching},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
+};
 use tokio::{
     sync::mpsc::{UnboundedSender, unbounded_channel},
     time::Instant,
@@ -30,14 +38,9 @@ use super::{
 use crate::{
     config::Clusters,
     ephemeral_cluster::credentials::published_name,
-    execute::{Cause, Error, Reason, with_timeout},
-    lookup,
     metrics::{Metrics, bundles::BundleOutcome},
     publish::CredentialsNamespace,
     requests::{EventPublisher, RequestWatch},
-    running::Running,
-    watch::{Health, keep_watching},
-    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
 /// Requests that wait for a cluster do not delay requests for another.
@@ -110,7 +113,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let looking = run_queue(
         happened,
         PACE,
-        &controller.metrics,
+        &controller.metrics.runtime(),
         async |key: String| controller.reconcile(&key).await,
         stop,
     );
@@ -304,8 +307,11 @@ impl BundleController {
 
     async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: BundleOutcome, note: String) {
         self.metrics.bundles_came_to(outcome);
-        let event =
-            crate::plan::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
+        let event = testplatform_runtime::event::Event {
+            warning: outcome.is_warning(),
+            reason: outcome.as_str().into(),
+            note,
+        };
         self.teller.publish_event(key, map, &event, (self.now)()).await;
     }
 }

@@ -5,17 +5,13 @@ use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 use http::StatusCode;
 use kube::Client;
 use serde_json::Value;
+use testplatform_runtime::apply::MANAGER;
 use tokio::sync::Mutex;
 
 use super::apply::{ApplyError, ApplyErrorReason, GuestCluster};
-use crate::{
-    account::{
-        admin::AdminKubeconfig,
-        guest_client::{
-            self, ApiResponse, MAX_RESPONSE_BYTES, RequestError, UnusableKubeconfig, send_request,
-        },
-    },
-    ephemeral_cluster::object::MANAGER,
+use crate::account::{
+    admin::AdminKubeconfig,
+    guest_client::{self, ApiResponse, MAX_RESPONSE_BYTES, RequestError, UnusableKubeconfig, send_request},
 };
 
 /// How long one call may take. Admission in the cluster may take longer; then it is tried again.

@@ -7,6 +7,10 @@ use testplatform_apis::{
     names::{ObjectName, keys},
     template::Backend,
 };
+use testplatform_runtime::{
+    error::{Error, Reason},
+    lookup,
+};
 
 use super::plan::ClusterAccess;
 use crate::{
@@ -18,8 +22,6 @@ use crate::{
     },
     config::Clusters,
     ephemeral_cluster::credentials::Published,
-    execute::{Error, Reason},
-    lookup,
     publish::{CredentialsNamespace, Reader},
 };
 

@@ -47,7 +47,7 @@ impl From<Option<BundleProgress>> for BundleState {
 }
 
 /// Everything that was last seen of orders.
-pub type BundleGauge = crate::state_gauge::StateGauge<BundleState>;
+pub type BundleGauge = testplatform_runtime::state_gauge::StateGauge<BundleState>;
 
 /// Nothing yet, in so many namespaces: first the watch of what is published, then one of orders for each.
 pub fn new_gauge(namespaces: usize) -> BundleGauge {

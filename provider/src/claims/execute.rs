@@ -6,6 +6,12 @@ use jiff::Timestamp;
 use kube::{Resource as _, api::Patch};
 use serde_json::json;
 use testplatform_apis::{foreign::cluster_claim::KIND, names::ours};
+use testplatform_runtime::{
+    apply::patching,
+    error::{Cause, Error, Reason, is_object_not_found},
+    event,
+    timeout::with_timeout,
+};
 
 use super::hub::ClaimHub;
 use crate::{
@@ -15,8 +21,6 @@ use crate::{
         object::{ClusterClaim, GROUP},
         operation::{ClaimAnnotations, ClaimOperation, ClaimPlan},
     },
-    execute::{Cause, Error, Reason, error::is_object_not_found, event, with_timeout},
-    hub::patching,
     publish::write::{delete_orphaned_secret, issue, publish, withdraw, write_annotations},
 };
 

@@ -9,6 +9,7 @@ use kube::{
 };
 
 use testplatform_apis::foreign::cluster_claim::KIND;
+use testplatform_runtime::watch;
 
 use super::{
     ClaimController,
@@ -19,7 +20,6 @@ use crate::{
     cluster_claim::object::{ClusterClaim, ClusterDeployment, ClusterPool, GROUP},
     ephemeral_cluster::credentials::SUFFIX,
     publish::Labelled,
-    watch,
 };
 
 impl ClaimController {

@@ -17,12 +17,15 @@ use crate::{
         plan::may_read,
     },
     ephemeral_cluster::credentials::{Credentials, Published},
-    execute::{Cause, Error, with_timeout},
-    lookup,
     publish::{Key, Reader},
-    redacted::Redacted,
 };
 use testplatform_apis::names::ours;
+use testplatform_runtime::{
+    error::{Cause, Error},
+    lookup,
+    redacted::Redacted,
+    timeout::with_timeout,
+};
 
 /// Keys of Hive's Secrets. `raw-kubeconfig`, which is there too, lacks the certificate authorities that Hive adds.
 const KUBECONFIG: &str = "kubeconfig";

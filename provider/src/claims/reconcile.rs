@@ -4,6 +4,11 @@ use std::sync::Arc;
 
 use kube::runtime::controller::Action;
 use testplatform_apis::foreign::cluster_claim::KIND;
+use testplatform_runtime::{
+    error::{Error, Reason},
+    lookup,
+    reconcile::{Requeue, catch_panic, requeue_after},
+};
 
 use super::{ClaimController, caches::SecretMeta, claim_key, execute::ClaimFailure};
 use crate::{
@@ -11,11 +16,7 @@ use crate::{
         object::{ClusterClaim, GROUP},
         plan,
     },
-    controller::reconcile::{catch_panic, requeue_after},
     ephemeral_cluster::credentials::SUFFIX,
-    execute::{Error, Reason},
-    lookup,
-    plan::Requeue,
     publish::Labelled,
 };
 
@@ -28,7 +29,7 @@ impl ClaimController {
             self.metrics.observe_queue_wait(waited);
         }
         let looked = catch_panic(Box::pin(self.reconcile_observed(cached, anew))).await;
-        Ok(requeue_after(&self.metrics, &self.queue, "clusterclaim", &name, &uid, looked))
+        Ok(requeue_after(self.metrics.runtime(), &self.queue, "clusterclaim", &name, &uid, looked))
     }
 
     async fn reconcile_observed(&self, cached: Arc<ClusterClaim>, anew: bool) -> Result<Requeue, Error> {
@@ -65,7 +66,7 @@ impl ClaimController {
         let uid = cached.metadata.uid.clone().unwrap_or_default();
         self.orphans.begin(&name);
         let looked = catch_panic(Box::pin(self.look_at_orphan(&name, &cached))).await;
-        Ok(requeue_after(&self.metrics, &self.orphans, "secret", &name, &uid, looked))
+        Ok(requeue_after(self.metrics.runtime(), &self.orphans, "secret", &name, &uid, looked))
     }
 
     async fn look_at_orphan(&self, name: &str, cached: &SecretMeta) -> Result<Requeue, Error> {

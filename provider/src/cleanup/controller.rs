@@ -14,6 +14,14 @@ use kube::{
     runtime::watcher,
 };
 use testplatform_apis::claim::{API_VERSION, GROUP, VERSION};
+use testplatform_runtime::{
+    error::{Cause, Error, Reason},
+    event::emit,
+    running::Running,
+    timeout::with_timeout,
+    watch::{Health, track},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
+};
 use tokio::{
     sync::mpsc::{UnboundedSender, unbounded_channel},
     time::Instant,
@@ -27,12 +35,8 @@ use super::{
 };
 use crate::{
     config::{Cleaned, Cleanups},
-    execute::{Cause, Error, Reason, event::emit, with_timeout},
     metrics::{Metrics, cleanups::Teardown},
-    running::Running,
     sparse_object::{PAGE, PartialObject},
-    watch::{Health, track},
-    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
 /// Concurrency of the cleanup.
@@ -123,7 +127,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let looking = run_queue(
         happened,
         PACE,
-        &controller.metrics,
+        &controller.metrics.runtime(),
         async |name: String| controller.reconcile(&name).await,
         stop,
     );

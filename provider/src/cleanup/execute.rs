@@ -8,12 +8,12 @@ use kube::{
 };
 use serde_json::json;
 use testplatform_apis::{claim::API_VERSION, names::ours};
-
-use crate::{
-    execute::{Cause, error::is_object_not_found},
-    hub::patching,
-    sparse_object::PartialObject,
+use testplatform_runtime::{
+    apply::patching,
+    error::{Cause, is_object_not_found},
 };
+
+use crate::sparse_object::PartialObject;
 
 /// Field manager of `spec.tearDownCluster`: a separate one, so that no other apply removes the field unnoticed.
 pub const FIELD_MANAGER: &str = "provider-testplatform-cleanup";

@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 use testplatform_apis::{cleanup, duration::GoDuration, names::ObjectName};
-
-use crate::plan::Event;
+use testplatform_runtime::event::Event;
 
 /// The most runs of which one claim may make somebody read. A pipeline has one.
 pub const MOST_RUNS: usize = 32;

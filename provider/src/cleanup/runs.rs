@@ -13,20 +13,17 @@ use kube::{
     core::{ApiResource, GroupVersionKind},
 };
 use serde_json::Value;
+use testplatform_runtime::{
+    error::{Cause, is_forbidden, plain},
+    lookup,
+};
 use tokio::{sync::mpsc::UnboundedSender, task::JoinSet, time::sleep};
 
 use super::{
     observe::{TEKTON, run_fate},
     plan::{Fate, Run},
 };
-use crate::{
-    execute::{
-        Cause,
-        error::{is_forbidden, plain},
-    },
-    lookup,
-    sparse_object::PartialObject,
-};
+use crate::sparse_object::PartialObject;
 
 /// Maximum number of watched runs, each by a connection of its own. The others are polled.
 const MOST: usize = 200;

@@ -5,8 +5,7 @@
 use k8s_openapi::ByteString;
 use serde_json::{Map, Value, json};
 use testplatform_apis::yaml::to_yaml;
-
-use crate::redacted::Redacted;
+use testplatform_runtime::redacted::Redacted;
 
 /// The longest `clouds.yaml` and certificates that are read.
 const MOST: usize = 256 << 10;

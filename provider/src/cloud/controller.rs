@@ -20,6 +20,14 @@ use testplatform_apis::{
     names::ObjectName,
     template::Backend,
 };
+use testplatform_runtime::{
+    error::{Cause, Error, Reason},
+    lookup,
+    running::Running,
+    timeout::with_timeout,
+    watch::{Health, keep_watching, track},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
+};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
@@ -33,13 +41,8 @@ use super::{
 use crate::{
     clusters::observe::{api, find, resource},
     config::Clusters,
-    execute::{Cause, Error, Reason, with_timeout},
-    lookup,
     metrics::{Metrics, cloud::CredentialOutcome},
     requests::EventPublisher,
-    running::Running,
-    watch::{Health, keep_watching, track},
-    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
 /// Requests that wait for an identity service do not delay requests for another.
@@ -108,7 +111,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let looking = run_queue(
         happened,
         PACE,
-        &controller.metrics,
+        &controller.metrics.runtime(),
         async |key: String| controller.reconcile(&key).await,
         stop,
     );
@@ -344,8 +347,11 @@ impl CloudController {
 
     async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: CredentialOutcome, note: String) {
         self.metrics.cloud_came_to(outcome);
-        let event =
-            crate::plan::Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
+        let event = testplatform_runtime::event::Event {
+            warning: outcome.is_warning(),
+            reason: outcome.as_str().into(),
+            note,
+        };
         self.teller.publish_event(key, map, &event, (self.options.now)()).await;
     }
 }

@@ -20,6 +20,12 @@ use testplatform_apis::{
     },
     duration::GoDuration,
 };
+use testplatform_runtime::{
+    apply::{creation, patching},
+    error::{Cause, Error, Reason, is_object_not_found},
+    lookup::ignore_not_found,
+    timeout::with_timeout,
+};
 use tokio::sync::Mutex;
 
 use super::{
@@ -30,11 +36,6 @@ use super::{
     reconcile::CredentialBackend,
     record::{CredentialRecord, CredentialRef},
     request::REMOVING,
-};
-use crate::{
-    execute::{Cause, Error, Reason, error::is_object_not_found, with_timeout},
-    hub::{creation, patching},
-    lookup::ignore_not_found,
 };
 
 /// An order at work.

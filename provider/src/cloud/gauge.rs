@@ -3,7 +3,7 @@
 use testplatform_apis::cloud::CredentialPhase;
 
 /// Everything that was last seen of orders.
-pub type CredentialGauge = crate::state_gauge::StateGauge<CredentialPhase>;
+pub type CredentialGauge = testplatform_runtime::state_gauge::StateGauge<CredentialPhase>;
 
 /// Nothing yet, in so many namespaces: first the watches of orders, one for each, then those of clusters.
 pub fn new_gauge(namespaces: usize) -> CredentialGauge {

@@ -11,15 +11,15 @@ use jiff::Timestamp;
 use kube::{Client, client::Body, config::Kubeconfig};
 use serde_json::{Value, json};
 use testplatform_apis::redact::redact_text;
+use testplatform_runtime::{
+    client::{Trust, build_config, check_authority, set_timeouts},
+    redacted::Redacted,
+};
 use tokio::time::timeout;
 
 use super::{
     clouds::{Cloud, Proof},
     plan::{CredentialCheck, DeletionResult, IdentityError},
-};
-use crate::{
-    build_clusters::{Trust, build_config, check_authority, set_timeouts},
-    redacted::Redacted,
 };
 
 /// How long one call may take.

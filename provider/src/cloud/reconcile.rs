@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use testplatform_apis::cloud::CloudCredentialReport;
+use testplatform_runtime::error::{Error, Reason};
 
 use super::{
     plan::{
@@ -12,7 +13,6 @@ use super::{
     },
     record::{CredentialRecord, CredentialRef},
 };
-use crate::execute::{Error, Reason};
 
 /// More steps than it ever takes with a sensible number of issuers: of credentials no more are deleted than [`BATCH`](super::next::BATCH).
 const STEPS: usize = 512;

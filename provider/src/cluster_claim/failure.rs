@@ -7,16 +7,14 @@ use testplatform_apis::{
     foreign::meta::ObservedCondition,
     hive_status::{DeprovisionFailure, ProvisionFailure},
 };
+use testplatform_runtime::diagnostics::{entry, fit_to_size, is_word};
 
 use super::{
     deployment::conditions,
     object::{ClusterClaim, ClusterDeployment},
     redact::redact_text,
 };
-use crate::{
-    diagnostics::{entry, fit_to_size, is_word},
-    ephemeral_cluster::conditions::truncate_to_seconds,
-};
+use crate::ephemeral_cluster::conditions::truncate_to_seconds;
 
 /// The longest sentence about one.
 const LONGEST: usize = 1024;

@@ -1,13 +1,9 @@
 //! Plan of one reconcile of a ClusterClaim.
 
 use testplatform_apis::hive_status::HiveStatus;
+use testplatform_runtime::{event::Event, reconcile::Requeue};
 
-use crate::{
-    account::Issue,
-    ephemeral_cluster::credentials::Credentials,
-    plan::{Event, Requeue},
-    publish,
-};
+use crate::{account::Issue, ephemeral_cluster::credentials::Credentials, publish};
 
 /// Plan for one ClusterClaim.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -23,6 +23,7 @@ use testplatform_apis::{
     hive_status::{Blocked, BlockingReason, HiveStatus, Ownership},
     names::ours,
 };
+use testplatform_runtime::reconcile::Requeue;
 
 use super::{
     failure::{self, FailureRecord},
@@ -35,7 +36,6 @@ use super::{
 };
 use crate::{
     ephemeral_cluster::credentials::Published,
-    plan::Requeue,
     publish::{CredentialsDecision, compare, event, follow, recheck_after},
 };
 

@@ -4,6 +4,7 @@ use testplatform_apis::{
     hive_status::{ClusterDeploymentReport, HiveStatus, Ownership},
     names::ours,
 };
+use testplatform_runtime::diagnostics::is_word;
 
 use super::{
     failure,
@@ -11,7 +12,6 @@ use super::{
     observed_state::{ClaimState, DeploymentState},
     supply,
 };
-use crate::diagnostics::is_word;
 
 /// The longest URL, and the longest version.
 const LONGEST: (usize, usize) = (2048, 64);

@@ -10,6 +10,14 @@ use kube::{
     api::DynamicObject,
     runtime::watcher::{self, Event},
 };
+use testplatform_runtime::{
+    error::{Cause, Error, plain},
+    reconcile::{Requeue, catch_panic},
+    running::Running,
+    timeout::with_timeout,
+    watch::{Health, keep_watching},
+    workqueue::{Action, Concurrency, run_queue},
+};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
@@ -18,15 +26,7 @@ use super::{
     plan::plan,
     state::{PoolGauge, PoolProgress},
 };
-use crate::{
-    controller::reconcile::catch_panic,
-    execute::{Cause, Error, error::plain, with_timeout},
-    metrics::Metrics,
-    plan::Requeue,
-    running::Running,
-    watch::{Health, keep_watching},
-    workqueue::{Action, Concurrency, run_queue},
-};
+use crate::metrics::Metrics;
 
 /// One after the other. A look lists what there is of a pool, and of many clusters at once much happens.
 const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 1, debounce: Duration::from_secs(1) };
@@ -78,7 +78,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let looking = run_queue(
         happened,
         PACE,
-        &controller.metrics,
+        &controller.metrics.runtime(),
         async |key: Key| controller.reconcile(&key).await,
         stop,
     );

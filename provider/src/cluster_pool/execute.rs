@@ -15,13 +15,13 @@ use testplatform_apis::{
     names::ours,
     pool_report::PoolStatus,
 };
+use testplatform_runtime::{
+    apply::MANAGER,
+    error::already_exists,
+    event::{Event, cut},
+};
 
 use super::observe::hive;
-use crate::{
-    ephemeral_cluster::object::MANAGER,
-    execute::{cut, error::already_exists},
-    plan::Event,
-};
 
 /// Writes the annotation. It carries the resourceVersion that was read, so that a decision on an old copy fails.
 pub(super) async fn write_status(

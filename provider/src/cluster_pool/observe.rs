@@ -6,12 +6,12 @@ use kube::{
     core::GroupVersionKind,
 };
 use serde_json::Value;
+use testplatform_runtime::lookup;
 
 use super::{
     clusters::{PoolCluster, PoolClusters},
     pool::{Pool, Unread},
 };
-use crate::lookup;
 
 /// Labels that Hive gives to the ClusterDeployments of a pool.
 pub(super) const LABELS: [&str; 2] =

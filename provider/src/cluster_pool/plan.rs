@@ -11,13 +11,13 @@ use testplatform_apis::{
     pool_report::{Artifacts, Ceiling, PoolStatus, RefreshPhase, RefreshReport, RotationPhase},
     pool_status::PoolFailure,
 };
+use testplatform_runtime::{event::Event, reconcile::Requeue};
 
 use super::{
     clusters::{PoolCluster, PoolClusters},
     pool::Pool,
     refresh, rotation,
 };
-use crate::plan::{Event, Requeue};
 
 /// Resync period of a refresh or a rotation, in addition to the watches.
 const NET: Duration = Duration::from_mins(1);

@@ -6,9 +6,9 @@ use std::{
 };
 
 use testplatform_apis::pool_report::{PoolStatus, RefreshPhase, RotationPhase};
+use testplatform_runtime::watch::Health;
 
 use super::{controller::Key, pool::Pool};
-use crate::watch::Health;
 
 /// State of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

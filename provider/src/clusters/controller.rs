@@ -11,6 +11,13 @@ use kube::{
     runtime::reflector::ObjectRef,
 };
 use testplatform_apis::template::Backend;
+use testplatform_runtime::{
+    error::is_not_found,
+    queue::{Queue, Receiver, requests},
+    running::Running,
+    scheduler::{WORKERS, run_reconciler, until_stopped, work_until},
+    watch::Health,
+};
 use tokio::{
     sync::watch,
     time::{sleep, timeout},
@@ -28,15 +35,8 @@ use crate::{
     account::guest_limiter::GuestLimiter,
     claims::caches::SecretMeta,
     config::{Clusters, ClustersOf},
-    controller::{
-        queue::{Queue, Receiver, requests},
-        scheduler::{WORKERS, run_reconciler, until_stopped, work_until},
-    },
-    execute::error::is_not_found,
     metrics::Metrics,
     publish::CredentialsNamespace,
-    running::Running,
-    watch::Health,
 };
 
 /// Number of Secrets that are reconciled concurrently.

@@ -9,6 +9,12 @@ use kube::{
     core::ApiResource,
 };
 use testplatform_apis::{names::ours, template::Backend};
+use testplatform_runtime::{
+    error::{Cause, Error, Reason, is_not_found},
+    event::{self, Event},
+    lookup,
+    timeout::with_timeout,
+};
 
 use super::{
     kind::owner,
@@ -18,9 +24,6 @@ use super::{
 };
 use crate::{
     account::{GUEST_TIMEOUT as ISSUING, guest_limiter::GuestLimiter},
-    execute::{Cause, Error, Reason, error::is_not_found, event, with_timeout},
-    lookup,
-    plan::Event,
     publish::{
         CredentialsNamespace, CredentialsOperation,
         write::{delete_orphaned_secret, issue, publish, withdraw, write_annotations},

@@ -7,6 +7,7 @@ use kube::{
         watcher::{Config, Event},
     },
 };
+use testplatform_runtime::watch;
 
 use super::{
     caches::ClusterWriters,
@@ -17,7 +18,6 @@ use crate::{
     claims::caches::{SecretMeta, slim_secret},
     ephemeral_cluster::credentials::SUFFIX,
     publish::Labelled,
-    watch,
 };
 
 impl ClusterController {

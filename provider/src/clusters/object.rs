@@ -5,8 +5,9 @@ use testplatform_apis::{
     foreign::meta::{ObservedCondition, find_condition},
     names::ours,
 };
+use testplatform_runtime::any_kind;
 
-use crate::{any_kind::any_kind, cached_object::cached_object};
+use crate::cached_object::cached_object;
 
 cached_object! {
     /// Object that represents a cluster, or that has its credentials.

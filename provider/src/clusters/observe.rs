@@ -12,6 +12,12 @@ use testplatform_apis::{
     names::{ObjectName, ours},
     template::Backend,
 };
+use testplatform_runtime::{
+    error::{Cause, Error, Reason, is_not_found, plain},
+    lookup,
+    redacted::Redacted,
+    timeout::with_timeout,
+};
 
 use super::{
     caches::ClusterCaches,
@@ -23,14 +29,7 @@ use super::{
 use crate::{
     account::{self, CredentialsOwner, Issue, credentials_owner, guest_limiter::GuestLimiter},
     ephemeral_cluster::credentials::{Credentials, Published},
-    execute::{
-        Cause, Error, Reason,
-        error::{is_not_found, plain},
-        with_timeout,
-    },
-    lookup,
     publish::{CredentialsNamespace, CredentialsSource, Reader},
-    redacted::Redacted,
 };
 
 /// Looks.

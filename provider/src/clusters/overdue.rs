@@ -6,9 +6,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::names::ours;
+use testplatform_runtime::{event::Event, reconcile::Requeue};
 
 use super::{object::Cluster, observed_state::ClusterSettings};
-use crate::plan::{Event, Requeue};
 
 /// A latest end.
 #[derive(Clone, Debug, PartialEq)]

@@ -21,6 +21,7 @@ use testplatform_apis::{
     hive_status::{Blocked, BlockingReason, HiveStatus},
     names::ours,
 };
+use testplatform_runtime::{event::Event, reconcile::Requeue};
 
 use super::{
     kind::{self, ClusterKind, CredentialsLocation, Password},
@@ -30,7 +31,6 @@ use super::{
 };
 use crate::{
     ephemeral_cluster::credentials::Published,
-    plan::{Event, Requeue},
     publish::{
         CredentialsDecision, CredentialsOperation, CredentialsSource, SOON, compare, follow, recheck_after,
     },

@@ -3,6 +3,10 @@
 use std::sync::Arc;
 
 use kube::{ResourceExt as _, runtime::controller::Action};
+use testplatform_runtime::{
+    error::{Error, Reason},
+    reconcile::{Requeue, catch_panic, requeue_after},
+};
 
 use super::{
     controller::{ClusterController, key},
@@ -13,10 +17,7 @@ use super::{
 };
 use crate::{
     claims::caches::SecretMeta,
-    controller::reconcile::{catch_panic, requeue_after},
     ephemeral_cluster::credentials::SUFFIX,
-    execute::{Error, Reason},
-    plan::Requeue,
     publish::{Labelled, SOON},
 };
 
@@ -30,7 +31,7 @@ impl ClusterController {
         }
         let looked = catch_panic(Box::pin(self.reconcile_observed(cached, anew))).await;
         let kind = self.kind.backend().cluster_kind().kind;
-        Ok(requeue_after(&self.metrics, &self.queue, kind, &name, &uid, looked))
+        Ok(requeue_after(self.metrics.runtime(), &self.queue, kind, &name, &uid, looked))
     }
 
     async fn reconcile_observed(&self, cached: Arc<Cluster>, anew: bool) -> Result<Requeue, Error> {
@@ -71,7 +72,7 @@ impl ClusterController {
         let (name, uid) = (cached.name_any(), cached.uid().unwrap_or_default());
         self.orphans.begin(&name);
         let looked = catch_panic(Box::pin(self.look_at_orphan(&name, &cached))).await;
-        Ok(requeue_after(&self.metrics, &self.orphans, "secret", &name, &uid, looked))
+        Ok(requeue_after(self.metrics.runtime(), &self.orphans, "secret", &name, &uid, looked))
     }
 
     async fn look_at_orphan(&self, name: &str, cached: &SecretMeta) -> Result<Requeue, Error> {

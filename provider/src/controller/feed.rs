@@ -8,13 +8,13 @@ use kube::{
     },
 };
 use testplatform_apis::names::ephemeral_cluster::LABEL;
+use testplatform_runtime::watch;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::Controller;
 use crate::{
     build_clusters::BuildClusterEvent,
     ephemeral_cluster::{object::EphemeralCluster, prow_job::ProwJob},
-    watch,
 };
 
 /// Fill the caches.

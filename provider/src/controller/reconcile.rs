@@ -1,23 +1,22 @@
 //! Reconciles one object.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use futures_util::FutureExt as _;
 use kube::runtime::controller::Action as Again;
 use testplatform_apis::names::ephemeral_cluster::LABEL;
-
-use super::{
-    Controller, ControllerMode,
-    queue::{Queue, resync_period},
+use testplatform_runtime::{
+    error::Error,
+    lookup,
+    reconcile::{Requeue, catch_panic, requeue_after},
 };
+
+use super::{Controller, ControllerMode};
 use crate::{
     ephemeral_cluster::{
         object::EphemeralCluster, observed_state::Job, orphan, plan, prow_job::ProwJob, proxy,
     },
-    execute::{Error, ExecutionFailure, Reason},
-    lookup,
-    metrics::Metrics,
-    plan::{Operation, Plan, Requeue},
+    execute::ExecutionFailure,
+    plan::{Operation, Plan},
 };
 
 impl Controller {
@@ -29,7 +28,7 @@ impl Controller {
             self.metrics.observe_queue_wait(waited);
         }
         let looked = catch_panic(Box::pin(self.reconcile_observed(cached, anew))).await;
-        Ok(requeue_after(&self.metrics, &self.queue, "ephemeralcluster", &name, &uid, looked))
+        Ok(requeue_after(self.metrics.runtime(), &self.queue, "ephemeralcluster", &name, &uid, looked))
     }
 
     async fn reconcile_observed(&self, cached: Arc<EphemeralCluster>, anew: bool) -> Result<Requeue, Error> {
@@ -87,7 +86,7 @@ impl Controller {
             // The job is another controller's.
             ControllerMode::Proxy => Ok(Requeue::OnChange),
         };
-        Ok(requeue_after(&self.metrics, &self.orphans, "prowjob", &name, &uid, looked))
+        Ok(requeue_after(self.metrics.runtime(), &self.orphans, "prowjob", &name, &uid, looked))
     }
 
     async fn reconcile_orphaned_job(&self, cached: &ProwJob) -> Result<Requeue, Error> {
@@ -135,50 +134,4 @@ fn failure_message(action: &Operation, error: &Error) -> Option<String> {
     let counts = matches!(action, Operation::SignalWaitStep { .. }) && !error.reason.nothing_is_wrong();
     let refused = || "the build cluster does not take the signal; tried again".to_owned();
     error.owner_message().or_else(|| counts.then(refused))
-}
-
-/// When to look again.
-pub(crate) fn requeue_after(
-    metrics: &Metrics,
-    queue: &Queue,
-    kind: &'static str,
-    name: &str,
-    uid: &str,
-    looked: Result<Requeue, Error>,
-) -> Again {
-    let net = resync_period(uid);
-    match looked {
-        Ok(Requeue::OnChange) => {
-            queue.succeeded(name);
-            Again::requeue(net)
-        }
-        Ok(Requeue::After(time)) => {
-            queue.succeeded(name);
-            Again::requeue(time.min(net))
-        }
-        Ok(Requeue::Fresh) => {
-            queue.bypass_caches(name);
-            Again::requeue(queue.failed(name, true))
-        }
-        Err(error) if error.reason == Reason::NotYet => Again::requeue(Duration::from_secs(1)),
-        Err(error) => {
-            metrics.failed(error.action, error.reason.as_str());
-            let conflict = error.reason == Reason::Conflict;
-            let delay = queue.failed(name, conflict);
-            if conflict {
-                queue.bypass_caches(name);
-                tracing::debug!(kind, name, %error, "it changed meanwhile");
-            } else {
-                tracing::warn!(kind, name, %error, reason = error.reason.as_str(), again_in = ?delay, "failed");
-            }
-            Again::requeue(delay)
-        }
-    }
-}
-
-/// A bug in one look must not end the others.
-pub(crate) async fn catch_panic<T>(look: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    AssertUnwindSafe(look).catch_unwind().await.unwrap_or_else(|_| {
-        Err(Error { action: "look", reason: Reason::Bug, message: "it panicked".to_owned() })
-    })
 }

@@ -1,6 +1,8 @@
 //! The credentials of a cluster, between the Secret that ci-operator fills and the one that is published.
 
-use crate::{account::Issue, redacted::Redacted};
+use testplatform_runtime::redacted::Redacted;
+
+use crate::account::Issue;
 
 /// What is published.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,15 +13,13 @@ use testplatform_apis::{
     },
     names::ours,
 };
+use testplatform_runtime::apply::MANAGER;
 
 use super::{
     conditions::{TEST_COMPLETED, find},
     credentials::published_name,
     status::{Phase, Status},
 };
-
-/// Field manager of everything that this provider writes.
-pub const MANAGER: &str = "provider-testplatform";
 
 /// An EphemeralCluster. The contents of its spec, its diagnostics and its managedFields are dropped while it is read.
 #[derive(Clone, Debug, Default)]

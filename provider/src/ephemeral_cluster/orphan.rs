@@ -1,6 +1,7 @@
 //! ProwJob whose EphemeralCluster is deleted: ending the job also deletes its cluster.
 
 use jiff::Timestamp;
+use testplatform_runtime::reconcile::Requeue;
 
 use super::{
     observed_state::Job,
@@ -10,7 +11,7 @@ use super::{
     },
     settings::Settings,
 };
-use crate::plan::{Operation, Plan, Requeue};
+use crate::plan::{Operation, Plan};
 
 /// Plans the end of a job whose EphemeralCluster does not exist any more, as the API server confirmed in this reconcile. The plan has no
 /// status.

@@ -36,6 +36,7 @@ use testplatform_apis::{
 pub use own_jobs::is_own;
 pub(super) use own_jobs::{BoundJob, OwnJobs, is_for_another};
 use planner::{Planner, RETRY, after};
+use testplatform_runtime::event::Event;
 
 use super::{
     conditions::{
@@ -49,7 +50,7 @@ use super::{
     settings::MARGIN,
     status::{Condition, Phase, Status},
 };
-use crate::plan::{Event, Operation, Plan};
+use crate::plan::{Operation, Plan};
 
 /// Why a job is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use testplatform_apis::names::ours;
+use testplatform_runtime::reconcile::Requeue;
 
 use super::{
     conditions::{PROW_JOB_COMPLETED, find},
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::{
     account::fingerprint::TokenFingerprint,
-    plan::{Operation, Plan, Requeue},
+    plan::{Operation, Plan},
 };
 
 /// Plans the credentials of an EphemeralCluster. The plan never has a job, a finalizer or a status.

@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use kube::api::Patch;
 use serde_json::{Value, json};
 use testplatform_apis::names::ephemeral_cluster::FINALIZER;
+use testplatform_runtime::{
+    apply::patching,
+    error::{Cause, Reason, is_object_not_found},
+};
 
-use super::{Cause, Executor, Reason, error::is_object_not_found};
-use crate::{
-    ephemeral_cluster::{
-        object::EphemeralCluster,
-        status::{self, Status},
-    },
-    hub::patching,
+use super::Executor;
+use crate::ephemeral_cluster::{
+    object::EphemeralCluster,
+    status::{self, Status},
 };
 
 impl Executor {

@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 
 use kube::api::{DynamicObject, Patch};
 use serde_json::{Value, json};
-
-use super::{
-    Cause, Executor, Reason,
-    error::{already_exists, is_object_not_found},
-};
-use crate::{
-    ephemeral_cluster::prow_job::JobState,
-    hub::{creation, patching},
+use testplatform_runtime::{
+    apply::{creation, patching},
+    error::{Cause, Reason, already_exists, is_object_not_found},
     lookup,
 };
+
+use super::Executor;
+use crate::ephemeral_cluster::prow_job::JobState;
 
 /// How often somebody else may be quicker. Prow writes a job a few times in its life.
 const TRIES: usize = 3;

@@ -10,16 +10,16 @@ use kube::{
 };
 use serde_json::{Map, Value, json};
 use testplatform_apis::names::{ci_operator, keys, ours};
-
-use super::{
-    Cause, Executor, Reached, Reason,
-    error::{already_exists, is_object_not_found},
+use testplatform_runtime::{
+    apply::{creation, patching},
+    error::{Cause, Reason, already_exists, is_object_not_found},
+    lookup,
 };
+
+use super::{Executor, Reached};
 use crate::{
     account::revoke_tokens,
     ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
-    hub::{creation, patching},
-    lookup,
 };
 
 impl Executor {

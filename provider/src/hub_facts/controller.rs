@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::Client;
+use testplatform_runtime::{
+    error::{Cause, Error},
+    reconcile::catch_panic,
+    running::Running,
+    timeout::with_timeout,
+};
 use tokio::time::sleep;
 
 use super::{execute::write, observe, plan::plan};
-use crate::{
-    config::HubFacts,
-    controller::reconcile::catch_panic,
-    execute::{Cause, Error, with_timeout},
-    metrics::Metrics,
-    running::Running,
-};
+use crate::{config::HubFacts, metrics::Metrics};
 
 /// How long a look may take. A thousand clusters are ten pages.
 const PATIENCE: Duration = Duration::from_secs(30);

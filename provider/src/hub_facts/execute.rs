@@ -7,8 +7,7 @@ use kube::{
 };
 use serde_json::json;
 use testplatform_apis::hub::{CONFIG_MAP, Facts, KEY};
-
-use crate::ephemeral_cluster::object::MANAGER;
+use testplatform_runtime::apply::MANAGER;
 
 /// Writes the facts. Values of other writers under their key are overwritten: a mirror may write them too, and they are those of this hub.
 pub(super) async fn write(client: &Client, namespace: &str, facts: &Facts) -> kube::Result<()> {

@@ -13,16 +13,16 @@ use testplatform_apis::{
     hub::{CONFIG_MAP, Facts, KEY, ResourceKind},
     template::Backend,
 };
+use testplatform_runtime::{
+    error::{is_not_found, plain},
+    lookup,
+};
 
 use super::{
     backend::in_the_making,
     observed_state::{BackendState, HubState},
 };
-use crate::{
-    config::{Agents, HubFacts},
-    execute::error::{is_not_found, plain},
-    lookup,
-};
+use crate::config::{Agents, HubFacts};
 
 /// Objects in a page: a HostedCluster has some twenty kilobytes.
 const PAGE: u32 = 100;

@@ -7,8 +7,9 @@ use prometheus_client::{
     metrics::histogram::Histogram,
     registry::{Registry, Unit},
 };
+use testplatform_runtime::metrics::requests::RequestMetrics;
 
-use super::{Metrics, requests::RequestMetrics};
+use super::Metrics;
 use crate::bundles::state::{BundleGauge, BundleState};
 
 /// From what is applied and done to what a template may ask for.

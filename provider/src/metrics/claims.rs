@@ -8,8 +8,9 @@ use prometheus_client::{
     registry::Registry,
 };
 use testplatform_apis::names::ours;
+use testplatform_runtime::metrics::{bounded::most_frequent, set_gauge};
 
-use super::{MOST, Metrics, bounded::most_frequent, kind, set};
+use super::{MOST, Metrics, kind};
 use crate::{claims::ClaimController, cluster_claim::object::ClusterClaim};
 
 /// Labels of the gauge of ClusterClaims. Pools are an administrator's, so there are few.
@@ -58,7 +59,7 @@ impl Metrics {
             counted.count.get_or_create(&Claimed { pool, state: progress(claim) }).inc();
         }
         let bad = claims.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
-        set(&self.0.undecodable, &kind { kind: "ClusterClaim".into() }, bad);
+        set_gauge(&self.0.undecodable, &kind { kind: "ClusterClaim".into() }, bad);
         self.refresh_loops(&controller.queues(), controller.health());
     }
 }

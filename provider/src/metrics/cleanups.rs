@@ -7,9 +7,9 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family},
     registry::Registry,
 };
+use testplatform_runtime::watch::Health;
 
 use super::Metrics;
-use crate::watch::Health;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Decided {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
 use testplatform_apis::cloud::CredentialPhase;
+use testplatform_runtime::metrics::requests::RequestMetrics;
 
-use super::{Metrics, requests::RequestMetrics};
+use super::Metrics;
 use crate::cloud::gauge::CredentialGauge;
 
 /// Outcome of a cluster's credentials.

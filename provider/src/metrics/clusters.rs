@@ -7,8 +7,9 @@ use prometheus_client::{
     metrics::{family::Family, gauge::Gauge},
     registry::Registry,
 };
+use testplatform_runtime::metrics::set_gauge;
 
-use super::{Metrics, kind, set};
+use super::{Metrics, kind};
 use crate::clusters::{controller::ClusterController, plan::progress};
 
 /// Both are words of the program.
@@ -64,7 +65,7 @@ impl Metrics {
                 clusters.count.get_or_create(&of).inc();
             }
             let bad = served.iter().filter(|object| !object.is_readable()).count();
-            set(&self.0.undecodable, &kind { kind: backend.cluster_kind().kind.into() }, bad);
+            set_gauge(&self.0.undecodable, &kind { kind: backend.cluster_kind().kind.into() }, bad);
             self.refresh_loops(&controller.queues(), controller.health());
         }
     }

@@ -16,12 +16,12 @@ use testplatform_apis::{
     foreign::ephemeral_cluster::conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
     names::ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT},
 };
-
-use super::{
-    MOST, Metrics,
+use testplatform_runtime::metrics::{
     bounded::{FirstCome, most_frequent},
-    cluster, kind, set,
+    set_gauge,
 };
+
+use super::{MOST, Metrics, cluster, kind};
 use crate::{
     controller::Controller,
     ephemeral_cluster::{
@@ -168,10 +168,10 @@ impl Metrics {
             inner.jobs.count.get_or_create(&kind).inc();
         }
         let bad = objects.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
-        set(&inner.undecodable, &kind { kind: "EphemeralCluster".into() }, bad);
+        set_gauge(&inner.undecodable, &kind { kind: "EphemeralCluster".into() }, bad);
         let jobs = controller.caches().prow_jobs.state();
         let bad = jobs.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
-        set(&inner.undecodable, &kind { kind: "ProwJob".into() }, bad);
+        set_gauge(&inner.undecodable, &kind { kind: "ProwJob".into() }, bad);
         self.refresh_loops(&controller.queues(), controller.health());
         inner.up.clear();
         let states = controller.build_clusters().states();

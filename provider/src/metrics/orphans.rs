@@ -8,8 +8,9 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::{Registry, Unit},
 };
+use testplatform_runtime::metrics::set_gauge;
 
-use super::{Metrics, set};
+use super::Metrics;
 use crate::orphans::{
     plan::{OrphanPlan, OrphanState},
     remote::RemoteKind,
@@ -129,7 +130,7 @@ impl Metrics {
             for kind in RemoteKind::ALL {
                 let labels = OrphanLabels { hub: hub.hub.clone(), remote_kind: kind.as_str() };
                 if let Some(count) = counts.get(&(hub.hub.as_str(), kind.as_str())) {
-                    set(&metrics.orphans, &labels, *count);
+                    set_gauge(&metrics.orphans, &labels, *count);
                 } else if let Some(gauge) = metrics.orphans.get(&labels) {
                     gauge.set(0);
                 }
@@ -141,7 +142,7 @@ impl Metrics {
         }
         metrics.refused.clear();
         for ((hub, reason), count) in refusals {
-            set(&metrics.refused, &RefusalLabels { hub: hub.to_owned(), reason }, count);
+            set_gauge(&metrics.refused, &RefusalLabels { hub: hub.to_owned(), reason }, count);
         }
     }
 

@@ -7,8 +7,9 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::Registry,
 };
+use testplatform_runtime::metrics::set_gauge;
 
-use super::{Metrics, set};
+use super::Metrics;
 use crate::cluster_pool::state::{PoolGauge, PoolState};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -92,7 +93,7 @@ impl Metrics {
         let pools = gauge.snapshot();
         for at in PoolState::ALL {
             let count = pools.iter().filter(|(_, looked)| looked.state == at).count();
-            set(&metrics.count, &PoolStateLabel { state: at.as_str() }, count);
+            set_gauge(&metrics.count, &PoolStateLabel { state: at.as_str() }, count);
         }
         metrics.remaining.clear();
         for (pool, looked) in pools {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
+use testplatform_runtime::metrics::requests::RequestMetrics;
 
-use super::{Metrics, requests::RequestMetrics};
+use super::Metrics;
 use crate::prerequisites::state::{PrerequisiteGauge, PrerequisiteState};
 
 /// Outcome of a cluster's prerequisites.

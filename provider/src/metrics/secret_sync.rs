@@ -8,12 +8,11 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::{Registry, Unit},
 };
+use testplatform_runtime::error::Reason;
+use testplatform_runtime::metrics::set_gauge;
 
-use super::{Metrics, set};
-use crate::{
-    execute::Reason,
-    secret_sync::state::{SecretSyncGauge, SecretSyncState},
-};
+use super::Metrics;
+use crate::secret_sync::state::{SecretSyncGauge, SecretSyncState};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct SyncStateLabel {
@@ -138,7 +137,7 @@ impl Metrics {
         let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(gauge) = source else { return };
         for at in SecretSyncState::ALL {
-            set(&metrics.count, &SyncStateLabel { state: at.as_str() }, gauge.count_in(at));
+            set_gauge(&metrics.count, &SyncStateLabel { state: at.as_str() }, gauge.count_in(at));
         }
         self.refresh_loops(&[], &gauge.health);
     }

@@ -7,8 +7,9 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::Registry,
 };
+use testplatform_runtime::metrics::set_gauge;
 
-use super::{Metrics, set};
+use super::Metrics;
 use crate::spaces::state::{SpaceGauge, SpaceState};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -49,7 +50,7 @@ impl Metrics {
         let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(gauge) = source else { return };
         for at in SpaceState::ALL {
-            set(&metrics.count, &SpaceStateLabel { state: at.as_str() }, gauge.count_in(at));
+            set_gauge(&metrics.count, &SpaceStateLabel { state: at.as_str() }, gauge.count_in(at));
         }
         self.refresh_loops(&[], &gauge.health);
     }

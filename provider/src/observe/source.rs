@@ -8,6 +8,12 @@ use testplatform_apis::{
     account::AccessRequest,
     names::{ci_operator, keys, ours},
 };
+use testplatform_runtime::{
+    error::{Cause, Error, Reason},
+    lookup,
+    redacted::Redacted,
+    timeout::with_timeout,
+};
 use tokio::time::timeout;
 
 use super::{Observer, not_yet};
@@ -27,10 +33,8 @@ use crate::{
         object::EphemeralCluster,
         prow_job::ProwJob,
     },
-    execute::{Cause, Error, Reason, secret, with_timeout},
-    lookup,
+    execute::secret,
     publish::{is_as_stamped, kubeconfig::rewrite_kubeconfig},
-    redacted::Redacted,
 };
 
 /// Where a value is: a Secret and a key of it.

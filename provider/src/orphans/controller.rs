@@ -13,6 +13,14 @@ use kube::{
     api::{Patch, PatchParams},
 };
 use serde_json::json;
+use testplatform_runtime::{
+    client::Trust,
+    error::{Cause, Error, Reason},
+    event::{Event, emit},
+    lookup,
+    running::Running,
+    timeout::with_timeout,
+};
 use tokio::time::sleep;
 
 use super::{
@@ -25,13 +33,8 @@ use super::{
     teardown::TeardownCall,
 };
 use crate::{
-    build_clusters::Trust,
     config::Orphans,
-    execute::{Cause, Error, Reason, event::emit, with_timeout},
-    lookup,
     metrics::{Metrics, orphans::OrphanTeardown},
-    plan::Event,
-    running::Running,
 };
 
 /// The field manager of the report.

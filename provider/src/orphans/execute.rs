@@ -10,22 +10,18 @@ use testplatform_apis::{
     foreign::object::{API_VERSION, NAMESPACED_API_VERSION},
     names::{ObjectName, ours},
 };
+use testplatform_runtime::{
+    apply::patching,
+    error::{Cause, Reason, is_not_found, is_object_not_found},
+    lookup::get_metadata_opt,
+};
 
 use super::{
     observe::{composite_resource, object_resource},
     remote::{RemoteObject, RemoteRef},
     teardown::{TeardownCall, next_call},
 };
-use crate::{
-    config::Carried,
-    execute::{
-        Cause, Reason,
-        error::{is_not_found, is_object_not_found},
-    },
-    hub::patching,
-    lookup::get_metadata_opt,
-    sparse_object::PartialObject,
-};
+use crate::{config::Carried, sparse_object::PartialObject};
 
 /// Records the uid of this Konflux cluster on a remote object that a composite owns. Returns whether it is recorded now.
 pub(super) async fn record_owner(hub: &Client, remote: &RemoteRef, uid: &str) -> Result<bool, Cause> {

@@ -7,12 +7,12 @@ use std::{
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client, config::Kubeconfig};
-
-use crate::{
-    build_clusters::{Trust, build_config, check_authority, set_timeouts},
-    config::{KubeconfigSecretRef, OrphanHub},
-    execute::{Cause, Reason},
+use testplatform_runtime::{
+    client::{Trust, build_config, check_authority, set_timeouts},
+    error::{Cause, Reason},
 };
+
+use crate::config::{KubeconfigSecretRef, OrphanHub};
 
 /// The hubs by the names of their ProviderConfigs.
 pub(super) struct HubClients {

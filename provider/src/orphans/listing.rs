@@ -9,11 +9,9 @@ use kube::{
     core::{ApiResource, Request},
 };
 use serde::Deserialize;
+use testplatform_runtime::error::{Cause, Reason, is_not_found};
 
-use crate::{
-    execute::{Cause, Reason, error::is_not_found},
-    sparse_object::{PAGE, PartialObject},
-};
+use crate::sparse_object::{PAGE, PartialObject};
 
 /// Objects on a page of metadata. Each takes a few kilobytes.
 const METADATA_PAGE: u32 = 500;

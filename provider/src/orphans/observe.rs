@@ -11,6 +11,10 @@ use testplatform_apis::{
     foreign::object::{API_VERSION, KIND, NAMESPACED_API_VERSION},
     test_cluster,
 };
+use testplatform_runtime::{
+    error::{Cause, Reason},
+    lookup::get_metadata_opt,
+};
 
 use super::{
     listing::{ObjectPart, list_objects, list_served},
@@ -20,8 +24,6 @@ use super::{
 };
 use crate::{
     config::{Carried, OrphanHub, Orphans},
-    execute::{Cause, Reason},
-    lookup::get_metadata_opt,
     sparse_object::PartialObject,
 };
 

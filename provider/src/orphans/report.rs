@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use testplatform_runtime::event::cut;
 
 use super::{
     plan::{HubSummary, OrphanPlan, OrphanState, TeardownRefusal, UnownedRecord, UnownedRecords},
     remote::RemoteObject,
 };
-use crate::execute::event::cut;
 
 /// Name of the ConfigMap.
 pub const CONFIG_MAP: &str = "testplatform-orphans";

@@ -12,6 +12,15 @@ use testplatform_apis::{
     prerequisites::SUFFIX,
     template::Backend,
 };
+use testplatform_runtime::{
+    error::{Cause, Error, Reason},
+    event::Event,
+    lookup,
+    running::Running,
+    timeout::with_timeout,
+    watch::Health,
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
+};
 use tokio::{
     sync::mpsc::{UnboundedSender, unbounded_channel},
     time::Instant,
@@ -31,14 +40,8 @@ use crate::{
     bundles::apply::{ApplyError, ApplyErrorReason, ApplyProgress, apply_bundles},
     clusters::observe::find,
     config::{AllowedResource, Clusters},
-    execute::{Cause, Error, Reason, with_timeout},
-    lookup,
     metrics::{Metrics, prerequisites::PrerequisiteOutcome},
-    plan::Event,
     requests::{EventPublisher, RequestWatch},
-    running::Running,
-    watch::Health,
-    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
 /// A request that waits for admission does not delay others.
@@ -103,7 +106,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let looking = run_queue(
         happened,
         PACE,
-        &controller.metrics,
+        &controller.metrics.runtime(),
         async |key: String| controller.reconcile(&key).await,
         stop,
     );

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use http::StatusCode;
 use kube::Client;
 use serde_json::{Value, json};
+use testplatform_runtime::apply::MANAGER;
 
 use super::objects::{HubObjects, ObjectVersion, WriteResult};
 use crate::{
@@ -16,7 +17,6 @@ use crate::{
         },
     },
     config::AllowedResource,
-    ephemeral_cluster::object::MANAGER,
 };
 
 const WORDS: ErrorMessages = ErrorMessages {

@@ -43,7 +43,7 @@ impl PrerequisiteState {
 }
 
 /// Everything that was last seen of orders.
-pub type PrerequisiteGauge = crate::state_gauge::StateGauge<PrerequisiteState>;
+pub type PrerequisiteGauge = testplatform_runtime::state_gauge::StateGauge<PrerequisiteState>;
 
 /// Nothing yet, in so many namespaces, with a watch for each.
 pub fn new_gauge(namespaces: usize) -> PrerequisiteGauge {

@@ -5,6 +5,7 @@ use testplatform_apis::{
     account::Mode,
     hive_status::{Blocked, BlockingReason, CredentialsReport, HiveStatus},
 };
+use testplatform_runtime::event::Event;
 
 use crate::{
     account::{
@@ -14,7 +15,6 @@ use crate::{
     },
     cluster_claim::reason::ClaimEventReason,
     ephemeral_cluster::credentials::{Credentials, Published, published_name},
-    plan::Event,
 };
 
 /// Credentials of a cluster at their source.

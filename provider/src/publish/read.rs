@@ -7,6 +7,11 @@ use testplatform_apis::{
     hive_status::Blocked,
     names::{ObjectName, keys},
 };
+use testplatform_runtime::{
+    error::{Cause, Error, Reason},
+    lookup,
+    timeout::with_timeout,
+};
 
 use super::{CredentialsNamespace, CredentialsSource, SecretOwner, kubeconfig, replaces_other_source};
 use crate::{
@@ -18,8 +23,7 @@ use crate::{
     },
     caches::source_revision,
     ephemeral_cluster::credentials::Published,
-    execute::{Cause, Error, Reason, secret, with_timeout},
-    lookup,
+    execute::secret,
 };
 
 /// One key of one Secret.

@@ -18,19 +18,20 @@ use testplatform_apis::{
     foreign::ephemeral_cluster,
     names::{keys, ours},
 };
+use testplatform_runtime::{
+    apply::patching,
+    error::{Cause, Error, Reason},
+    lookup,
+    reconcile::catch_panic,
+    running::Running,
+    timeout::with_timeout,
+};
 use tokio::time::sleep;
 
 use super::kubeconfig::rewrite_kubeconfig;
 use crate::{
-    account::fingerprint::TokenFingerprint,
-    caches::source_revision,
-    controller::reconcile::catch_panic,
-    ephemeral_cluster::credentials::SUFFIX,
-    execute::{Cause, Error, Reason, with_timeout},
-    hub::patching,
-    lookup,
+    account::fingerprint::TokenFingerprint, caches::source_revision, ephemeral_cluster::credentials::SUFFIX,
     metrics::Metrics,
-    running::Running,
 };
 
 /// Between two changes: a thousand claims are woken within half an hour.

@@ -7,17 +7,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Api, Resource, api::Patch};
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use testplatform_runtime::{
+    apply::patching,
+    error::{Cause, is_object_not_found},
+};
 
 use super::{CredentialsNamespace, Labelled, SecretOwner};
 use crate::{
     account::{Issue, guest_limiter::GuestLimiter, revoke_tokens},
     ephemeral_cluster::credentials::Credentials,
-    execute::{
-        Cause,
-        error::is_object_not_found,
-        secret::{SecretContent, write},
-    },
-    hub::patching,
+    execute::secret::{SecretContent, write},
 };
 
 /// Creates or updates the Secret of an object.

@@ -5,12 +5,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, Resource as _, ResourceExt as _};
-
-use crate::{
-    execute::{event, with_timeout},
-    metrics::Metrics,
-    plan::Event,
+use testplatform_runtime::{
+    event::{self, Event},
+    timeout::with_timeout,
 };
+
+use crate::metrics::Metrics;
 
 /// Publisher of events.
 pub(crate) struct EventPublisher {

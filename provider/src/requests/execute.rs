@@ -4,12 +4,12 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, api::Patch};
 use serde_json::{Map, Value, json};
 use testplatform_apis::bundle::BundleReport;
+use testplatform_runtime::{
+    apply::patching,
+    error::{Cause, Reason, is_object_not_found},
+};
 
 use super::RequestKeys;
-use crate::{
-    execute::{Cause, Reason, error::is_object_not_found},
-    hub::patching,
-};
 
 impl RequestKeys {
     /// Writes a report and other annotations of ours; null removes one. With `hold` it adds our finalizer too.

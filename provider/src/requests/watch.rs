@@ -7,10 +7,10 @@ use std::{
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, ResourceExt as _, core::PartialObjectMeta, runtime::watcher};
+use testplatform_runtime::watch::{Health, track};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::RequestKeys;
-use crate::watch::{Health, track};
 
 /// State of a ConfigMap that is remembered.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,6 +17,15 @@ use testplatform_apis::{
     byoc::{HUB_SECRET_NAMES, REQUEST, SecretSyncReport},
     names::ours,
 };
+use testplatform_runtime::{
+    client::Trust,
+    error::{Cause, Error, Reason, is_forbidden},
+    lookup,
+    running::Running,
+    timeout::with_timeout,
+    watch::{Health, track},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
+};
 use tokio::{
     sync::mpsc::{UnboundedSender, unbounded_channel},
     time::Instant,
@@ -29,16 +38,10 @@ use super::{
     state::{SecretSyncGauge, SecretSyncState, new_gauge},
 };
 use crate::{
-    build_clusters::Trust,
     config::{Carried, Carry},
-    execute::{Cause, Error, Reason, error::is_forbidden, with_timeout},
-    lookup,
     metrics::{Metrics, secret_sync::SecretAction},
     publish::write::write_annotations,
-    running::Running,
     sparse_object::{PAGE, PartialObject},
-    watch::{Health, track},
-    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
 /// Requests that wait for a hub do not delay requests for another.
@@ -110,7 +113,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let looking = run_queue(
         happened,
         PACE,
-        &controller.metrics,
+        &controller.metrics.runtime(),
         async |name: String| controller.reconcile(&name).await,
         stop,
     );
@@ -361,7 +364,7 @@ mod tests {
             run_queue(
                 happened,
                 PACE,
-                &controller.metrics,
+                &controller.metrics.runtime(),
                 async |name: String| controller.reconcile(&name).await,
                 stop,
             )

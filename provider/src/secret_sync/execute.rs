@@ -5,16 +5,13 @@ use std::collections::BTreeMap;
 use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::{Api, Client, api::DeleteParams};
 use testplatform_apis::byoc::{LABEL, SecretCopy};
-
-use super::{contents::validate_keys, plan::SecretState};
-use crate::{
-    execute::{
-        Cause,
-        error::{already_exists, is_forbidden, is_object_not_found},
-    },
-    hub::creation,
+use testplatform_runtime::{
+    apply::creation,
+    error::{Cause, already_exists, is_forbidden, is_object_not_found},
     lookup,
 };
+
+use super::{contents::validate_keys, plan::SecretState};
 
 /// Content that is copied: the named keys, after validation.
 pub(super) type Content = BTreeMap<String, ByteString>;

@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, path::Path, sync::Mutex, sync::PoisonError};
 
 use kube::{Client, config::Kubeconfig};
-
-use crate::{
-    build_clusters::{Trust, build_config, check_authority, set_timeouts},
-    config::Carry,
-    execute::{Cause, Reason},
+use testplatform_runtime::{
+    client::{Trust, build_config, check_authority, set_timeouts},
+    error::{Cause, Reason},
 };
+
+use crate::config::Carry;
 
 /// The hubs by the names of their ProviderConfigs.
 pub(super) struct Hubs {

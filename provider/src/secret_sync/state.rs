@@ -38,7 +38,7 @@ impl SecretSyncState {
 }
 
 /// Everything that was last seen of claims.
-pub type SecretSyncGauge = crate::state_gauge::StateGauge<SecretSyncState>;
+pub type SecretSyncGauge = testplatform_runtime::state_gauge::StateGauge<SecretSyncState>;
 
 /// Nothing yet, of claims of these flavours, with a watch of each.
 pub fn new_gauge(flavours: &[Carried]) -> SecretSyncGauge {

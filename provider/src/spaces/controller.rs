@@ -14,24 +14,27 @@ use testplatform_apis::{
     names::ours,
     space::{NAMESPACE_TYPE, NAMESPACE_TYPE_VALUE},
 };
+use testplatform_runtime::{
+    error::{Cause, Error, Reason},
+    running::Running,
+    timeout::with_timeout,
+    watch::{Health, keep_watching},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
+};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
     execute::{PublicApiServer, issue, record_revision},
     observe::{self, KIND, owner},
     plan::{SpacePlan, plan},
-    state::{SpaceGauge, SpaceState},
+    state::{SpaceGauge, SpaceState, new_gauge},
 };
 use crate::{
     account::guest_limiter::GuestLimiter,
     config::Spaces,
     ephemeral_cluster::credentials::{Published, SUFFIX},
-    execute::{Cause, Error, Reason, with_timeout},
     metrics::Metrics,
     publish::{CredentialsNamespace, Labelled, write::delete_orphaned_secret},
-    running::Running,
-    watch::{Health, keep_watching},
-    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
 };
 
 /// Concurrency of the cleanup.
@@ -68,7 +71,7 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
 }
 
 async fn run_until(options: Options, metrics: Metrics, stop: Running) {
-    let gauge = Arc::new(SpaceGauge::default());
+    let gauge = Arc::new(new_gauge());
     metrics.attach_spaces(&gauge);
     let Options { client, config, now } = options;
     let vault = CredentialsNamespace::new(client, &config.credentials_namespace);
@@ -80,7 +83,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let looking = run_queue(
         happened,
         PACE,
-        &controller.metrics,
+        &controller.metrics.runtime(),
         async |name: String| controller.reconcile(&name).await,
         stop,
     );

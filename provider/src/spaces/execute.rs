@@ -15,11 +15,12 @@ use testplatform_apis::{
     names::ours,
     space::{self, keys},
 };
+use testplatform_runtime::error::{Cause, Reason};
 
 use super::{kubeconfig::kubeconfig, observe::owner, plan::SpaceFingerprint};
 use crate::{
     config::Spaces,
-    execute::{Cause, Reason, secret::SecretContent},
+    execute::secret::SecretContent,
     publish::{CredentialsNamespace, write},
 };
 

@@ -5,13 +5,15 @@ use std::path::Path;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube::{Api, core::PartialObjectMeta};
 use testplatform_apis::{names::ours, space};
+use testplatform_runtime::{
+    error::{Cause, Reason},
+    lookup,
+};
 use uuid::Uuid;
 
 use super::plan::Space;
 use crate::{
     config::Spaces,
-    execute::{Cause, Reason},
-    lookup,
     publish::{CredentialsNamespace, SecretOwner},
 };
 

@@ -29,10 +29,9 @@ impl SpaceState {
 }
 
 /// Everything that was last seen of spaces.
-pub type SpaceGauge = crate::state_gauge::StateGauge<SpaceState>;
+pub type SpaceGauge = testplatform_runtime::state_gauge::StateGauge<SpaceState>;
 
-impl Default for SpaceGauge {
-    fn default() -> Self {
-        Self::with_watches(["spaces", "space-secrets"])
-    }
+/// A gauge without objects.
+pub fn new_gauge() -> SpaceGauge {
+    SpaceGauge::with_watches(["spaces", "space-secrets"])
 }

@@ -24,12 +24,15 @@ use memory::Memory;
 use provider_testplatform::{
     account::guest_limiter::GuestLimiter,
     ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
-    execute::{Cause, ExecutionFailure, ExecutionResult, Executor, Patience, Reach, Reached, Reason},
+    execute::{ExecutionFailure, ExecutionResult, Executor, Patience, Reach, Reached},
     hub::Hub,
     plan::{Operation, Plan},
-    redacted::Redacted,
 };
 use serde_json::{Value, json};
+use testplatform_runtime::{
+    error::{Cause, Reason},
+    redacted::Redacted,
+};
 
 const OBJECT: &str = "/apis/ci.openshift.io/v1/namespaces/ephemeral-cluster/ephemeralclusters/ec";
 const JOB: &str = "/apis/prow.k8s.io/v1/namespaces/ci/prowjobs/job";

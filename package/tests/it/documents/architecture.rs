@@ -33,7 +33,11 @@ fn code_spans(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Crates of which the map names every module.
-const MAPPED: [(&str, &str); 2] = [("function", "function/src/lib.rs"), ("provider", "provider/src/lib.rs")];
+const MAPPED: [(&str, &str); 3] = [
+    ("function", "function/src/lib.rs"),
+    ("provider", "provider/src/lib.rs"),
+    ("provider/runtime", "provider/runtime/src/lib.rs"),
+];
 
 #[test]
 fn map_names_every_module() {

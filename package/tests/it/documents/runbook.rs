@@ -47,6 +47,7 @@ const OTHERS: [(&str, &str); 29] = [
     ("apis/src/template/kind/hypershift.rs", "Platform"),
     ("function/plugin/src/claim.rs", "Flavour"),
     ("function/plugin/src/exit.rs", "Exit"),
+    ("provider/runtime/src/error.rs", "Reason"),
     ("provider/src/cluster_pool/state.rs", "PoolState"),
     ("provider/src/account/plan.rs", "AccountObject"),
     ("provider/src/bundles/state.rs", "BundleState"),
@@ -54,7 +55,6 @@ const OTHERS: [(&str, &str); 29] = [
     ("provider/src/cleanup/plan.rs", "RunKind"),
     ("provider/src/ephemeral_cluster/conditions.rs", "ConditionStatus"),
     ("provider/src/ephemeral_cluster/prow_job.rs", "JobState"),
-    ("provider/src/execute/error.rs", "Reason"),
     ("provider/src/metrics/secret_sync.rs", "SecretAction"),
     ("provider/src/metrics/cleanups.rs", "Teardown"),
     ("provider/src/metrics/orphans.rs", "OrphanTeardown"),
@@ -106,7 +106,7 @@ fn known() -> Vec<Reasons> {
 }
 
 fn code() -> Vec<(String, String)> {
-    ["apis/src", "function/src", "function/plugin/src", "provider/src"]
+    ["apis/src", "function/src", "function/plugin/src", "provider/src", "provider/runtime/src"]
         .into_iter()
         .flat_map(sources)
         .collect()

@@ -6,7 +6,7 @@ use promql_parser::{
     label::MatchOp,
     parser::{self, Expr, VectorSelector},
 };
-use provider_testplatform::{bundles, execute::Reason, prerequisites, secret_sync::state::SecretSyncState};
+use provider_testplatform::{bundles, prerequisites, secret_sync::state::SecretSyncState};
 use serde_json::Value;
 use testplatform_apis::condition::{ClusterReady, ConditionType, Remote, Request};
 use testplatform_package::install::{
@@ -14,6 +14,7 @@ use testplatform_package::install::{
     dashboard::PANELS,
     metrics,
 };
+use testplatform_runtime::error::Reason;
 
 use crate::install::{documents, repository};
 

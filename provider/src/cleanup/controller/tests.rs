@@ -132,7 +132,7 @@ async fn an_unobserved_newer_version_is_not_requested_in_a_loop() {
     run_queue(
         happened,
         PACE,
-        &world.controller.metrics,
+        &world.controller.metrics.runtime(),
         async |name: String| world.controller.reconcile(&name).await,
         sleep(Duration::from_secs(10)),
     )

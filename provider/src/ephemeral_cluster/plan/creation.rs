@@ -5,6 +5,7 @@ use testplatform_apis::{
     foreign::ephemeral_cluster::{TERMINAL_CREATE_REASONS, TOO_MANY_PROW_JOBS},
     names::ephemeral_cluster::FINALIZER,
 };
+use testplatform_runtime::event::Event;
 
 use super::{
     conclusion::withdraw,
@@ -21,7 +22,7 @@ use crate::{
         prow_job,
         status::Phase,
     },
-    plan::{Event, Operation},
+    plan::Operation,
 };
 
 /// Minimum retention of a finished job (24 hours where the upstream controller runs). The job of an older EphemeralCluster may have been swept

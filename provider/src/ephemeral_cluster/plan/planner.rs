@@ -7,6 +7,7 @@ use testplatform_apis::{
     condition::{ENDED_WELL, ended_well, split_completion},
     names::{ephemeral_cluster::FINALIZER, ours},
 };
+use testplatform_runtime::{event::Event, reconcile::Requeue};
 
 use super::own_jobs::OwnJobs;
 use crate::{
@@ -18,7 +19,7 @@ use crate::{
         observed_state::{Job, ObservedState},
         status::{Condition, Phase, Status},
     },
-    plan::{Event, Operation, Plan, Requeue},
+    plan::{Operation, Plan},
 };
 
 /// Poll interval for changes without an event.

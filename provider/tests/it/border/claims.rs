@@ -16,10 +16,10 @@ use provider_testplatform::{
         object::ClusterClaim,
         operation::{ClaimAnnotations, ClaimOperation, ClaimPlan},
     },
-    plan::Event,
 };
 use serde_json::{Value, json};
 use testplatform_apis::hive_status::HiveStatus;
+use testplatform_runtime::event::Event;
 
 use crate::border::{
     CONFIDENTIAL, credentials,

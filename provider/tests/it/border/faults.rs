@@ -2,9 +2,10 @@
 
 use provider_testplatform::{
     ephemeral_cluster::status::{Phase, Status},
-    plan::{Event, Operation, Plan},
+    plan::{Operation, Plan},
 };
 use serde_json::json;
+use testplatform_runtime::event::Event;
 
 use super::{Bench, CONFIDENTIAL, JOB, OBJECT, SECRET, SIGNAL, credentials, memory::Fault, plain, tells};
 

@@ -9,13 +9,13 @@ use provider_testplatform::{
     metrics::Metrics,
     plan::{Operation, Plan},
     prerequisites,
-    running::Running,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{
     cloud as credential, prerequisites as before,
     template::Backend::{self, ClusterApi, HyperShift},
 };
+use testplatform_runtime::running::Running;
 use tokio::time::sleep;
 
 use super::{

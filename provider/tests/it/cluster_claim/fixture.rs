@@ -11,13 +11,13 @@ use provider_testplatform::{
         plan,
     },
     ephemeral_cluster::credentials::{Credentials, Published},
-    redacted::Redacted,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{
     hive_status::{Blocked, HiveStatus},
     names::ours,
 };
+use testplatform_runtime::redacted::Redacted;
 
 pub const NAME: &str = "demo-x7k2p";
 pub const UID: &str = "5f0c1a52-3b1e-4b5e-9a52-1f2f6f0f7c11";

@@ -1,16 +1,14 @@
 //! The queue, where the next cluster comes from, and provisions that fail.
 
 use jiff::Timestamp;
-use provider_testplatform::{
-    cluster_claim::{object::ClusterClaim, plan::plan, reason::ClaimEventReason},
-    diagnostics,
-};
+use provider_testplatform::cluster_claim::{object::ClusterClaim, plan::plan, reason::ClaimEventReason};
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::{
     hive_status::{QueueReport, Supply},
     names::ours,
 };
+use testplatform_runtime::diagnostics;
 
 use crate::cluster_claim::fixture::{
     Case, POOL, born, cluster, condition, minutes, published, running, waiting,

@@ -12,7 +12,6 @@ use provider_testplatform::{
         reason::ClaimEventReason,
     },
     ephemeral_cluster::credentials::Published,
-    plan::Requeue,
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -21,6 +20,7 @@ use testplatform_apis::{
     hive_status::{Blocked, Ownership},
     names::ours,
 };
+use testplatform_runtime::reconcile::Requeue;
 
 use crate::cluster_claim::fixture::{
     CLUSTER, Case, NAME, born, cluster, credentials, minutes, published, running, waiting,

@@ -12,7 +12,6 @@ use provider_testplatform::{
     },
     ephemeral_cluster::credentials::{Credentials, Published},
     publish::{CredentialsOperation, CredentialsSource},
-    redacted::Redacted,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{
@@ -20,6 +19,7 @@ use testplatform_apis::{
     names::ours,
     template::Backend,
 };
+use testplatform_runtime::redacted::Redacted;
 
 pub const NAME: &str = "demo-x7k2p";
 pub const CREDENTIALS: &str = "testplatform-credentials";

@@ -8,7 +8,6 @@ use provider_testplatform::{
     cluster_claim::reason::ClaimEventReason,
     clusters::plan::{self, ClusterPlan, progress},
     ephemeral_cluster::credentials::{Credentials, Published},
-    plan::Requeue,
     publish::{CredentialsOperation, CredentialsSource, SOON, replaces_other_source},
 };
 use rstest::rstest;
@@ -19,6 +18,7 @@ use testplatform_apis::{
     names::ours,
     template::Backend::{self, Caas, ClusterApi, HyperShift, Osac},
 };
+use testplatform_runtime::reconcile::Requeue;
 
 use crate::clusters::fixture::{CREDENTIALS, Case, born, credentials, hosted, minutes, published, running};
 

@@ -19,10 +19,10 @@ use provider_testplatform::{
         status::Status,
     },
     plan::Plan,
-    redacted::Redacted,
 };
 use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};
+use testplatform_runtime::redacted::Redacted;
 
 use super::{
     explore::Fingerprint,

@@ -5,8 +5,9 @@ use provider_testplatform::{
         conditions::{CLUSTER_READY, ConditionReason, PROW_JOB_COMPLETED, TEST_COMPLETED, find},
         status::{Condition, Phase, Status},
     },
-    plan::{Operation, Plan, Requeue},
+    plan::{Operation, Plan},
 };
+use testplatform_runtime::reconcile::Requeue;
 
 use super::{
     lab::Lab,

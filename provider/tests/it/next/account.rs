@@ -8,9 +8,10 @@ use provider_testplatform::{
         prow_job::JobState,
         proxy,
     },
-    plan::{Operation, Requeue},
+    plan::Operation,
 };
 use testplatform_apis::{account::AccessRequest, names::ours};
+use testplatform_runtime::reconcile::Requeue;
 
 use crate::next::fixture::{Case, born, minutes, namespace, served};
 

@@ -14,11 +14,11 @@ use provider_testplatform::{
         settings::Settings,
         status::{self, Condition},
     },
-    plan::{Operation, Plan, Requeue},
-    redacted::Redacted,
+    plan::{Operation, Plan},
 };
 use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};
+use testplatform_runtime::{reconcile::Requeue, redacted::Redacted};
 
 pub const NAME: &str = "demo-x7k2p";
 pub const UID: &str = "5f0c1a52-3b1e-4b5e-9a52-1f2f6f0f7c11";

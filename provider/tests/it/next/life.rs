@@ -9,11 +9,12 @@ use provider_testplatform::{
         prow_job::{JobState, name_for},
         status::{self, Phase, Status},
     },
-    plan::{Operation, Plan, Requeue},
+    plan::{Operation, Plan},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::names::{ephemeral_cluster::FINALIZER, ours};
+use testplatform_runtime::reconcile::Requeue;
 
 use crate::next::fixture::{
     Case, NAMESPACE, UID, born, complete, credentials, minutes, namespace, newborn, no_namespace, pending,

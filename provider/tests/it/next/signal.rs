@@ -8,13 +8,14 @@ use provider_testplatform::{
         prow_job::JobState,
         status::{self, Phase, Status},
     },
-    plan::{Operation, Plan, Requeue},
+    plan::{Operation, Plan},
 };
 use rstest::rstest;
 use testplatform_apis::names::{
     ephemeral_cluster::{self as theirs, FINALIZER},
     ours,
 };
+use testplatform_runtime::reconcile::Requeue;
 
 use crate::next::fixture::{
     Case, complete, credentials, minutes, namespace, newborn, pending, ready, served, unreachable,

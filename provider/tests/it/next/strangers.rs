@@ -12,11 +12,12 @@ use provider_testplatform::{
         settings::Settings,
         status::{Condition, Phase, Status},
     },
-    plan::{Operation, Plan, Requeue},
+    plan::{Operation, Plan},
 };
 use rstest::rstest;
 use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};
+use testplatform_runtime::reconcile::Requeue;
 
 use crate::next::fixture::{
     CLUSTER, Case, NAMESPACE, UID, born, complete, job, minutes, newborn, no_namespace, pending, ready,

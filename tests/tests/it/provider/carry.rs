@@ -11,7 +11,6 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use provider_testplatform::{
-    build_clusters::Trust,
     config::{Carry, CarryHub, Config, Switch},
     metrics::Metrics,
     rbac::{self, ServiceAccount},
@@ -23,6 +22,7 @@ use testplatform_apis::{
     duration::GoDuration,
     names::ours,
 };
+use testplatform_runtime::client::Trust;
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{Cluster, SOON, at, at_root},

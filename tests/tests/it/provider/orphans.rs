@@ -13,7 +13,6 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use provider_testplatform::{
-    build_clusters::Trust,
     config::{Config, OrphanMode, Orphans},
     metrics::Metrics,
     orphans::{
@@ -23,6 +22,7 @@ use provider_testplatform::{
 };
 use serde_json::{Value, json};
 use testplatform_apis::{duration::GoDuration, names::ours};
+use testplatform_runtime::client::Trust;
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, Cluster, SOON, at, at_root},

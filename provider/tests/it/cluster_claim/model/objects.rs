@@ -8,9 +8,9 @@ use provider_testplatform::{
         object::{ClusterClaim, ClusterDeployment},
     },
     ephemeral_cluster::credentials::Credentials,
-    redacted::Redacted,
 };
 use testplatform_apis::{foreign::meta::ObservedCondition, names::ours};
+use testplatform_runtime::redacted::Redacted;
 
 use super::{CLUSTERS, Claim, Cluster, LOOKED_AT, NAMES};
 use crate::cluster_claim::fixture::{NAMESPACE, POOL, born};

@@ -15,8 +15,8 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    execute::error::{already_exists, plain},
-    hub::{creation, patching},
+    apply::{creation, patching},
+    error::{already_exists, plain},
     lookup,
 };
 

@@ -1,6 +1,7 @@
 //! Types that are read of more than one kind: which it is, is known only at run time.
 
 /// Implements kube's `Resource` for a type with a field `metadata`; the caller names the kind with an `ApiResource`.
+#[macro_export]
 macro_rules! any_kind {
     ($type:ty) => {
         impl kube::Resource for $type {
@@ -37,5 +38,3 @@ macro_rules! any_kind {
         }
     };
 }
-
-pub(crate) use any_kind;

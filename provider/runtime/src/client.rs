@@ -24,7 +24,7 @@ pub enum Trust {
 }
 
 /// A client for a kubeconfig's current context.
-pub(super) async fn connect_cluster(path: &Path, trust: Trust) -> Result<Client, ClientError> {
+pub async fn connect_cluster(path: &Path, trust: Trust) -> Result<Client, ClientError> {
     let kubeconfig = Kubeconfig::read_from(path).map_err(|error| client_error(&error))?;
     let mut config = build_config(kubeconfig).await.map_err(|error| client_error(&error))?;
     set_timeouts(&mut config);

@@ -16,14 +16,11 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use crate::{
-    controller::{queue::backoff, reconcile::catch_panic},
-    metrics::Metrics,
-};
+use crate::{metrics::RuntimeMetrics, queue::backoff, reconcile::catch_panic};
 
 /// How many looks there are at once, and how often at most.
 #[derive(Clone, Copy)]
-pub(crate) struct Concurrency {
+pub struct Concurrency {
     /// At so many things at once.
     pub max_concurrent_reconciles: usize,
     /// Events for one request within this time lead to one reconcile.
@@ -31,7 +28,7 @@ pub(crate) struct Concurrency {
 }
 
 /// Where a look is a matter of one object.
-pub(crate) const DEBOUNCE: Duration = Duration::from_millis(200);
+pub const DEBOUNCE: Duration = Duration::from_millis(200);
 /// A reconcile that took longer than this and is requeued counts as slow.
 const SLOW_RECONCILE: Duration = Duration::from_secs(5);
 /// First and maximum delay after a failure or a missing dependency. The maximum is low enough for hundreds of affected requests.
@@ -41,7 +38,7 @@ const PANIC_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Result of a reconcile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub enum Action {
     /// Reconcile after the next event.
     AwaitChange,
     /// Reconcile after this time at the latest.
@@ -59,10 +56,10 @@ impl From<Option<Duration>> for Action {
 }
 
 /// Looks until `stop`, or until nothing can happen any more; what has begun is finished.
-pub(crate) async fn run_queue<N: Clone + Ord + Debug, L: Future<Output = Action>>(
+pub async fn run_queue<N: Clone + Ord + Debug, L: Future<Output = Action>>(
     mut happened: UnboundedReceiver<N>,
     Concurrency { max_concurrent_reconciles: at_once, debounce: calm }: Concurrency,
-    metrics: &Metrics,
+    metrics: &RuntimeMetrics,
     look: impl Fn(N) -> L,
     stop: impl Future<Output = ()>,
 ) {
@@ -127,7 +124,7 @@ struct Completed<N> {
 }
 
 async fn reconcile_caught<N: Debug>(
-    metrics: &Metrics,
+    metrics: &RuntimeMetrics,
     look: impl Future<Output = Action>,
     name: N,
 ) -> Completed<N> {
@@ -145,6 +142,7 @@ async fn reconcile_caught<N: Debug>(
 mod tests {
     use std::sync::Mutex;
 
+    use prometheus_client::{encoding::text, registry::Registry};
     use tokio::{
         sync::mpsc::unbounded_channel,
         time::{Instant, sleep},
@@ -158,11 +156,11 @@ mod tests {
         at_once: usize,
         look: impl AsyncFn(&str) -> Action,
     ) -> Vec<(u128, String)> {
-        counted(&Metrics::default(), events, at_once, look).await
+        counted(&RuntimeMetrics::default(), events, at_once, look).await
     }
 
     async fn counted(
-        metrics: &Metrics,
+        metrics: &RuntimeMetrics,
         events: &[(u64, &str)],
         at_once: usize,
         look: impl AsyncFn(&str) -> Action,
@@ -277,7 +275,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_that_panics_ends_nothing_and_is_looked_at_again() {
-        let metrics = Metrics::default();
+        let metrics = RuntimeMetrics::default();
         let look = async |name: &str| {
             sleep(Duration::from_secs(5)).await;
             assert_ne!(name, "bad", "a bug");
@@ -287,7 +285,10 @@ mod tests {
         let bad = [(200, "bad"), (35_200, "bad"), (70_200, "bad")];
         let good = [(1200, "good"), (50_200, "good")];
         assert_eq!(seen(&began), [bad[0], good[0], bad[1], good[1], bad[2]]);
-        let told = metrics.encode().unwrap();
+        let mut registry = Registry::default();
+        metrics.register(&mut registry);
+        let mut told = String::new();
+        text::encode(&mut told, &registry).unwrap();
         let line = r#"provider_action_errors_total{action="look",reason="bug"} 3"#;
         assert!(told.contains(line), "{told}");
     }

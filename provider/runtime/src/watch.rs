@@ -20,7 +20,7 @@ use kube::{
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::execute::error::plain;
+use crate::error::plain;
 
 /// How often somebody asks whether the other side is still there. A connection that was cut without a word would
 /// otherwise be noticed only when the watch has had its time, after five minutes.
@@ -100,7 +100,7 @@ impl Health {
     }
 
     /// Returns whether it had run well before.
-    pub(crate) fn failed(&self, why: String) -> bool {
+    pub fn failed(&self, why: String) -> bool {
         let mut state = self.state();
         let settled = state.settled();
         let since = match (&state.behind, state.runs) {

@@ -6,10 +6,10 @@ use std::fmt::Debug;
 use kube::{Api, core::PartialObjectMeta};
 use serde::de::DeserializeOwned;
 
-use crate::execute::error::is_object_not_found;
+use crate::error::is_object_not_found;
 
 /// Reads an object. None: there is none.
-pub(crate) async fn get_opt<K>(api: &Api<K>, name: &str) -> kube::Result<Option<K>>
+pub async fn get_opt<K>(api: &Api<K>, name: &str) -> kube::Result<Option<K>>
 where
     K: Clone + DeserializeOwned + Debug,
 {
@@ -17,10 +17,7 @@ where
 }
 
 /// Reads the metadata of an object. None: there is none.
-pub(crate) async fn get_metadata_opt<K>(
-    api: &Api<K>,
-    name: &str,
-) -> kube::Result<Option<PartialObjectMeta<K>>>
+pub async fn get_metadata_opt<K>(api: &Api<K>, name: &str) -> kube::Result<Option<PartialObjectMeta<K>>>
 where
     K: Clone + DeserializeOwned + Debug,
 {
@@ -28,7 +25,7 @@ where
 }
 
 /// Turns a `NotFound` error about this object into `None`.
-pub(crate) fn ignore_not_found<T>(answer: kube::Result<T>, name: &str) -> kube::Result<Option<T>> {
+pub fn ignore_not_found<T>(answer: kube::Result<T>, name: &str) -> kube::Result<Option<T>> {
     match answer {
         Ok(answer) => Ok(Some(answer)),
         Err(error) if is_object_not_found(&error, name) => Ok(None),

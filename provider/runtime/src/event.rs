@@ -5,26 +5,29 @@ use k8s_openapi::{
     api::{core::v1::ObjectReference, events::v1::Event as Made},
     apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta},
 };
-use kube::{Api, Resource as _, api::PostParams};
+use kube::{Api, api::PostParams};
 
-use super::{Cause, Executor, error::already_exists};
 use crate::{
-    ephemeral_cluster::object::{EphemeralCluster, MANAGER},
-    plan::Event,
+    apply::MANAGER,
+    error::{Cause, already_exists},
 };
 
 /// The longest note and the longest other text that an API server takes.
 const LONGEST: (usize, usize) = (1024, 128);
 
-impl Executor {
-    pub(super) async fn emit(&self, object: &EphemeralCluster, event: &Event) -> Result<(), Cause> {
-        let events = Api::namespaced(self.hub.client(), self.hub.namespace());
-        emit(&events, &self.instance, object.object_ref(&()), event, (self.now)()).await
-    }
+/// An event about an object. Made on transitions only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Whether somebody should worry.
+    pub warning: bool,
+    /// A CamelCase word.
+    pub reason: String,
+    /// A sentence.
+    pub note: String,
 }
 
 /// Makes an event about an object, in the namespace of the object.
-pub(crate) async fn emit(
+pub async fn emit(
     events: &Api<Made>,
     instance: &str,
     regarding: ObjectReference,
@@ -52,6 +55,6 @@ pub(crate) async fn emit(
 }
 
 /// At most so many bytes, cut between characters.
-pub(crate) fn cut(text: &str, most: usize) -> String {
+pub fn cut(text: &str, most: usize) -> String {
     text[..text.floor_char_boundary(most)].to_owned()
 }

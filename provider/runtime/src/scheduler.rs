@@ -13,16 +13,16 @@ use kube::{
 };
 use tokio::sync::watch;
 
-use crate::execute::Error;
+use crate::error::Error;
 
 /// Number of workers of a loop.
-pub(crate) const WORKERS: u16 = 16;
+pub const WORKERS: u16 = 16;
 
 /// One look, and when the next one is.
 type Looking = BoxFuture<'static, Result<Action, Error>>;
 
 /// Reconciles objects until there are no more requests. `gone` receives those that are no longer in the store.
-pub(crate) async fn run_reconciler<K, C>(
+pub async fn run_reconciler<K, C>(
     context: &Arc<C>,
     store: Store<K>,
     requests: impl Stream<Item = Result<ObjectRef<K>, Infallible>>,
@@ -46,7 +46,7 @@ pub(crate) async fn run_reconciler<K, C>(
 
 /// Works while the caches are fed, until `stop`. Started work is finished, if the caches were filled: the end of the channel tells `work` to
 /// stop.
-pub(crate) async fn work_until<W: Future<Output = ()>>(
+pub async fn work_until<W: Future<Output = ()>>(
     stop: impl Future<Output = ()>,
     feeding: impl Future<Output = ()>,
     has_begun: impl Fn() -> bool,
@@ -72,7 +72,7 @@ pub(crate) async fn work_until<W: Future<Output = ()>>(
 }
 
 /// Completes when no new work may start.
-pub(crate) async fn until_stopped(mut stopped: watch::Receiver<()>) {
+pub async fn until_stopped(mut stopped: watch::Receiver<()>) {
     // An error means that the sender is dropped, which means the same.
     let _ = stopped.changed().await;
 }

@@ -8,7 +8,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::set;
+use super::set_gauge;
 use crate::state_gauge::StateGauge;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -22,7 +22,7 @@ struct RequestOutcomeLabel {
 }
 
 /// Metrics of requests; `S` is their state.
-pub(super) struct RequestMetrics<S> {
+pub struct RequestMetrics<S> {
     count: Family<RequestStateLabel, Gauge>,
     outcomes: Family<RequestOutcomeLabel, Counter>,
     /// Source of the gauges.
@@ -59,7 +59,7 @@ impl<S: Copy + PartialEq> RequestMetrics<S> {
     pub fn refresh(&self, all: impl IntoIterator<Item = (S, &'static str)>) -> Option<Arc<StateGauge<S>>> {
         let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade()?;
         for (standing, state) in all {
-            set(&self.count, &RequestStateLabel { state }, source.count_in(standing));
+            set_gauge(&self.count, &RequestStateLabel { state }, source.count_in(standing));
         }
         Some(source)
     }
