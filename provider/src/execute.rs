@@ -197,7 +197,7 @@ impl Executor {
 
     async fn emit(&self, object: &EphemeralCluster, event: &Event) -> Result<(), Cause> {
         let events = Api::namespaced(self.hub.client(), self.hub.namespace());
-        event::emit(&events, &self.instance, object.object_ref(&()), event, (self.now)()).await
+        event::emit_event(&events, &self.instance, object.object_ref(&()), event, (self.now)()).await
     }
 
     /// Signals a job to end, and aborts it if the signal is refused. A transient failure is left to the next try.

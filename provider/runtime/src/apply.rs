@@ -6,11 +6,11 @@ use kube::api::{PatchParams, PostParams};
 pub const MANAGER: &str = "provider-testplatform";
 
 /// How everything is created.
-pub fn creation() -> PostParams {
+pub fn create_params() -> PostParams {
     PostParams { field_manager: Some(MANAGER.to_owned()), ..PostParams::default() }
 }
 
 /// How everything is patched.
-pub fn patching() -> PatchParams {
+pub fn patch_params() -> PatchParams {
     PatchParams { field_manager: Some(MANAGER.to_owned()), ..PatchParams::default() }
 }

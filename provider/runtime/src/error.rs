@@ -152,12 +152,12 @@ impl Cause {
 
 impl From<Kube> for Cause {
     fn from(error: Kube) -> Self {
-        Self::new(Reason::of(&error), plain(&error))
+        Self::new(Reason::of(&error), plain_message(&error))
     }
 }
 
 /// An error of the client as a sentence: kube's own words repeat the whole answer.
-pub fn plain(error: &Kube) -> String {
+pub fn plain_message(error: &Kube) -> String {
     match error {
         Kube::Api(status) if status.message.is_empty() => {
             format!("the API server answered {} {}", status.code, status.reason)

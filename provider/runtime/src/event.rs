@@ -27,25 +27,28 @@ pub struct Event {
 }
 
 /// Makes an event about an object, in the namespace of the object.
-pub async fn emit(
+pub async fn emit_event(
     events: &Api<Made>,
     instance: &str,
     regarding: ObjectReference,
     event: &Event,
     now: Timestamp,
 ) -> Result<(), Cause> {
-    let name =
-        format!("{}.{:x}", cut(regarding.name.as_deref().unwrap_or_default(), 200), now.as_nanosecond());
+    let name = format!(
+        "{}.{:x}",
+        truncate_text(regarding.name.as_deref().unwrap_or_default(), 200),
+        now.as_nanosecond()
+    );
     let made = Made {
         metadata: ObjectMeta { name: Some(name), ..ObjectMeta::default() },
         event_time: Some(MicroTime(now)),
         type_: Some(if event.warning { "Warning" } else { "Normal" }.to_owned()),
-        reason: Some(cut(&event.reason, LONGEST.1)),
-        note: Some(cut(&event.note, LONGEST.0)),
+        reason: Some(truncate_text(&event.reason, LONGEST.1)),
+        note: Some(truncate_text(&event.note, LONGEST.0)),
         action: Some("Reconcile".to_owned()),
         regarding: Some(regarding),
         reporting_controller: Some(MANAGER.to_owned()),
-        reporting_instance: Some(cut(instance, LONGEST.1)),
+        reporting_instance: Some(truncate_text(instance, LONGEST.1)),
         ..Made::default()
     };
     match events.create(&PostParams::default(), &made).await {
@@ -55,6 +58,6 @@ pub async fn emit(
 }
 
 /// At most so many bytes, cut between characters.
-pub fn cut(text: &str, most: usize) -> String {
+pub fn truncate_text(text: &str, most: usize) -> String {
     text[..text.floor_char_boundary(most)].to_owned()
 }

@@ -15,8 +15,8 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    apply::{creation, patching},
-    error::{already_exists, plain},
+    apply::{create_params, patch_params},
+    error::{already_exists, plain_message},
     lookup,
 };
 
@@ -138,7 +138,7 @@ impl Election {
             // However slow an answer is: by then the process has to be at its end, because soon after another one acts.
             let remaining = self.times.renew.saturating_sub(renewed.elapsed());
             let begun = Instant::now();
-            let error = match timeout(remaining, self.with_timeout(self.renew())).await {
+            let error = match timeout(remaining, self.with_timeout(self.renew_once())).await {
                 Ok(Ok(None)) => {
                     renewed = begun;
                     continue;
@@ -157,12 +157,12 @@ impl Election {
     /// Gives it back, so that the next one need not wait.
     pub async fn release(&self) {
         let release = async {
-            let lease = self.api.get(&self.name).await.map_err(|error| plain(&error))?;
-            if holder(&lease) != self.me {
+            let lease = self.api.get(&self.name).await.map_err(|error| plain_message(&error))?;
+            if lease_holder(&lease) != self.me {
                 return Ok(());
             }
             let spec = json!({ "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": self.time() });
-            self.write(&lease, spec).await
+            self.patch_lease(&lease, spec).await
         };
         if let Err(error) = self.with_timeout(release).await {
             tracing::warn!(error, "the lease was not given back; it runs out by itself");
@@ -171,11 +171,11 @@ impl Election {
 
     /// Takes it if it is free. `Renew` means that it is ours.
     async fn try_acquire(&self, seen: &mut Option<ObservedLease>) -> Result<Decision, String> {
-        let Some(lease) = self.find().await? else {
+        let Some(lease) = self.find_lease().await? else {
             // The previous holder does not know yet that the Lease was deleted: it creates the Lease again, or ends within its lease duration.
             return match decide(Instant::now(), seen.as_ref(), &self.me) {
                 wait @ Decision::Wait(_) => Ok(wait),
-                Decision::Acquire | Decision::Renew => self.create().await,
+                Decision::Acquire | Decision::Renew => self.create_lease().await,
             };
         };
         let spec = lease.spec.clone().unwrap_or_default();
@@ -189,7 +189,7 @@ impl Election {
             // The response to our own write was lost. Its time of arrival is unknown, so the Lease is written again.
             Decision::Renew => {
                 let now = self.time();
-                self.write(&lease, json!({ "acquireTime": now, "renewTime": now })).await?;
+                self.patch_lease(&lease, json!({ "acquireTime": now, "renewTime": now })).await?;
                 return Ok(Decision::Renew);
             }
             Decision::Acquire => {}
@@ -200,17 +200,17 @@ impl Election {
             "holderIdentity": self.me, "leaseDurationSeconds": self.times.lease.as_secs(),
             "acquireTime": now, "renewTime": now, "leaseTransitions": transitions,
         });
-        self.write(&lease, spec).await?;
+        self.patch_lease(&lease, spec).await?;
         Ok(Decision::Renew)
     }
 
     /// Reads the Lease, if there is one.
-    async fn find(&self) -> Result<Option<Lease>, String> {
-        lookup::get_opt(&self.api, &self.name).await.map_err(|error| plain(&error))
+    async fn find_lease(&self) -> Result<Option<Lease>, String> {
+        lookup::get_opt(&self.api, &self.name).await.map_err(|error| plain_message(&error))
     }
 
     /// Makes it. `Renew` means that it is ours, `Acquire` that somebody else made it first.
-    async fn create(&self) -> Result<Decision, String> {
+    async fn create_lease(&self) -> Result<Decision, String> {
         let now = Some(self.time());
         let lease = Lease {
             metadata: ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() },
@@ -223,26 +223,26 @@ impl Election {
                 ..LeaseSpec::default()
             }),
         };
-        match self.api.create(&creation(), &lease).await {
+        match self.api.create(&create_params(), &lease).await {
             Ok(_) => Ok(Decision::Renew),
             Err(error) if already_exists(&error) => Ok(Decision::Acquire),
-            Err(error) => Err(plain(&error)),
+            Err(error) => Err(plain_message(&error)),
         }
     }
 
     /// Renews the Lease once; creates it again if somebody deleted it. Returns another holder, if there is one.
-    async fn renew(&self) -> Result<Option<String>, String> {
-        let mut found = self.find().await?;
+    async fn renew_once(&self) -> Result<Option<String>, String> {
+        let mut found = self.find_lease().await?;
         if found.is_none() {
-            if self.create().await? == Decision::Renew {
+            if self.create_lease().await? == Decision::Renew {
                 tracing::warn!("the lease was deleted, and is made anew");
                 return Ok(None);
             }
             // The current holder decides.
-            found = self.find().await?;
+            found = self.find_lease().await?;
         }
         let lease = found.ok_or("it is deleted again and again")?;
-        let holder = holder(&lease);
+        let holder = lease_holder(&lease);
         if holder != self.me && !holder.is_empty() {
             return Ok(Some(holder.to_owned()));
         }
@@ -250,14 +250,18 @@ impl Election {
         let spec = json!({
             "holderIdentity": self.me, "leaseDurationSeconds": self.times.lease.as_secs(), "renewTime": self.time(),
         });
-        self.write(&lease, spec).await.map(|()| None)
+        self.patch_lease(&lease, spec).await.map(|()| None)
     }
 
     /// Fails if somebody else wrote meanwhile.
-    async fn write(&self, lease: &Lease, spec: serde_json::Value) -> Result<(), String> {
+    async fn patch_lease(&self, lease: &Lease, spec: serde_json::Value) -> Result<(), String> {
         let version = &lease.metadata.resource_version;
         let patch = Patch::Merge(json!({ "metadata": { "resourceVersion": version }, "spec": spec }));
-        self.api.patch(&self.name, &patching(), &patch).await.map(|_| ()).map_err(|error| plain(&error))
+        self.api
+            .patch(&self.name, &patch_params(), &patch)
+            .await
+            .map(|_| ())
+            .map_err(|error| plain_message(&error))
     }
 
     /// A try that hangs must not be what the Lease is lost by.
@@ -271,7 +275,7 @@ impl Election {
     }
 }
 
-fn holder(lease: &Lease) -> &str {
+fn lease_holder(lease: &Lease) -> &str {
     lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref()).unwrap_or_default()
 }
 

@@ -58,8 +58,8 @@ impl Queue {
     /// Queues an object. A name that is still queued is not queued twice.
     pub fn push(&self, name: impl Into<String>) {
         let name = name.into();
-        self.state().waiting.entry(name.clone()).or_insert_with(Instant::now);
-        if locked(&self.queued).insert(name.clone()) {
+        self.lock_state().waiting.entry(name.clone()).or_insert_with(Instant::now);
+        if lock_unpoisoned(&self.queued).insert(name.clone()) {
             // There is no receiver while the process ends.
             let _ = self.sender.send(name);
         }
@@ -67,26 +67,26 @@ impl Queue {
 
     /// Starts a reconcile. Returns how long the name waited, if an event queued it, and whether to bypass caches.
     pub fn begin(&self, name: &str) -> (Option<Duration>, bool) {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         let waited = state.waiting.remove(name).map(|since| since.elapsed());
         (waited, state.anew.contains(name))
     }
 
     /// Bypasses caches until a reconcile has succeeded: after a failure or a wait, a cache would only report the same uncertainty.
     pub fn bypass_caches(&self, name: &str) {
-        self.state().anew.insert(name.to_owned());
+        self.lock_state().anew.insert(name.to_owned());
     }
 
     /// The look succeeded.
     pub fn succeeded(&self, name: &str) {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.failures.remove(name);
         state.anew.remove(name);
     }
 
     /// The look failed, or led nowhere: how long to wait for the next one. The first repetition may be at once.
     pub fn failed(&self, name: &str, at_once: bool) -> Duration {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         let failures = state.failures.entry(name.to_owned()).or_default();
         *failures = failures.saturating_add(1);
         match (*failures, at_once) {
@@ -98,7 +98,7 @@ impl Queue {
 
     /// Forgets a deleted object.
     pub fn forget(&self, name: &str) {
-        let mut state = self.state();
+        let mut state = self.lock_state();
         state.waiting.remove(name);
         state.failures.remove(name);
         state.anew.remove(name);
@@ -106,13 +106,13 @@ impl Queue {
 
     /// How long the oldest has waited, and how many wait.
     pub fn age(&self) -> (Duration, usize) {
-        let state = self.state();
+        let state = self.lock_state();
         let oldest = state.waiting.values().map(Instant::elapsed).max().unwrap_or_default();
         (oldest, state.waiting.len())
     }
 
-    fn state(&self) -> MutexGuard<'_, QueueState> {
-        locked(&self.state)
+    fn lock_state(&self) -> MutexGuard<'_, QueueState> {
+        lock_unpoisoned(&self.state)
     }
 }
 
@@ -121,12 +121,12 @@ impl Receiver {
     pub async fn recv(&mut self) -> Option<String> {
         let name = self.receiver.recv().await?;
         // The reconcile for this request is still to come, and sees everything until now. Later events queue the name again.
-        locked(&self.queued).remove(&name);
+        lock_unpoisoned(&self.queued).remove(&name);
         Some(name)
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -20,7 +20,7 @@ use kube::{
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::error::plain;
+use crate::error::plain_message;
 
 /// How often somebody asks whether the other side is still there. A connection that was cut without a word would
 /// otherwise be noticed only when the watch has had its time, after five minutes.
@@ -58,7 +58,7 @@ struct WatchState {
 
 impl WatchState {
     /// Whether the watch has run for so long that what was before does not count.
-    fn settled(&self) -> bool {
+    fn is_settled(&self) -> bool {
         self.runs.is_some_and(|(since, _)| since.elapsed() >= SETTLES)
     }
 }
@@ -77,21 +77,21 @@ impl Health {
 
     /// Whether everything was listed at least once.
     pub fn listed(&self) -> bool {
-        self.state().listed
+        self.lock_state().listed
     }
 
     /// Whether we have no right to it, as far as is known.
     pub fn is_forbidden(&self) -> bool {
-        self.state().behind.as_ref().is_some_and(|(_, why)| why.contains("forbidden"))
+        self.lock_state().behind.as_ref().is_some_and(|(_, why)| why.contains("forbidden"))
     }
 
     /// For how long what is known may have been old, and why. None while the watch runs.
     pub fn lag_reason(&self) -> Option<(Duration, String)> {
-        self.state().behind.as_ref().map(|(since, why)| (since.elapsed(), why.clone()))
+        self.lock_state().behind.as_ref().map(|(since, why)| (since.elapsed(), why.clone()))
     }
 
-    fn current(&self) {
-        let mut state = self.state();
+    fn mark_current(&self) {
+        let mut state = self.lock_state();
         let now = Instant::now();
         state.listed = true;
         if let Some((before, _)) = state.behind.take() {
@@ -101,8 +101,8 @@ impl Health {
 
     /// Returns whether it had run well before.
     pub fn failed(&self, why: String) -> bool {
-        let mut state = self.state();
-        let settled = state.settled();
+        let mut state = self.lock_state();
+        let settled = state.is_settled();
         let since = match (&state.behind, state.runs) {
             (Some((since, _)), _) => *since,
             (None, Some((_, before))) if !settled => before,
@@ -113,7 +113,7 @@ impl Health {
         settled
     }
 
-    fn state(&self) -> MutexGuard<'_, WatchState> {
+    fn lock_state(&self) -> MutexGuard<'_, WatchState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -231,7 +231,7 @@ where
                 on(event);
                 if is_end {
                     listed = true;
-                    health.current();
+                    health.mark_current();
                 }
             }
             Some(Err(error)) => return Err(error_message(&error)),
@@ -270,7 +270,7 @@ where
             // A response that cannot be parsed is a response too: the managed fields of the object may be nested deeper than any parser
             // accepts.
             Ok(Ok(_) | Err(kube::Error::SerdeError(_))) => {}
-            Ok(Err(error)) => return plain(&error),
+            Ok(Err(error)) => return plain_message(&error),
             Err(_) => return format!("no answer within {} s", PATIENCE.as_secs()),
         }
     }
@@ -280,7 +280,7 @@ fn error_message(error: &watcher::Error) -> String {
     match error {
         watcher::Error::InitialListFailed(error)
         | watcher::Error::WatchStartFailed(error)
-        | watcher::Error::WatchFailed(error) => plain(error),
+        | watcher::Error::WatchFailed(error) => plain_message(error),
         watcher::Error::WatchError(status) if !status.message.is_empty() => status.message.clone(),
         other => other.to_string(),
     }

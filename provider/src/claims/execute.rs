@@ -7,7 +7,7 @@ use kube::{Resource as _, api::Patch};
 use serde_json::json;
 use testplatform_apis::{foreign::cluster_claim::KIND, names::ours};
 use testplatform_runtime::{
-    apply::patching,
+    apply::patch_params,
     error::{Cause, Error, Reason, is_object_not_found},
     event,
     timeout::with_timeout,
@@ -114,7 +114,7 @@ impl ClaimExecutor {
             }
             ClaimOperation::Emit(event) => {
                 let events = self.hub.credentials_namespace().events(claim.namespace());
-                event::emit(&events, &self.instance, claim.object_ref(&()), event, (self.now)()).await
+                event::emit_event(&events, &self.instance, claim.object_ref(&()), event, (self.now)()).await
             }
         }
     }
@@ -125,7 +125,7 @@ impl ClaimExecutor {
             "spec": { "powerState": RUNNING },
         }));
         let patched =
-            self.hub.deployments(cluster_deployment).patch(cluster_deployment, &patching(), &patch).await;
+            self.hub.deployments(cluster_deployment).patch(cluster_deployment, &patch_params(), &patch).await;
         match patched {
             Err(error) if is_object_not_found(&error, cluster_deployment) => Ok(()),
             other => Ok(other.map(|_| ())?),

@@ -16,7 +16,7 @@ use kube::{
 use testplatform_apis::claim::{API_VERSION, GROUP, VERSION};
 use testplatform_runtime::{
     error::{Cause, Error, Reason},
-    event::emit,
+    event::emit_event,
     running::Running,
     timeout::with_timeout,
     watch::{Health, track},
@@ -291,7 +291,7 @@ impl CleanupController {
             ..ObjectReference::default()
         };
         let events = Api::namespaced(self.client.clone(), &claim.namespace);
-        emit(&events, &self.instance, regarding, &event, (self.now)()).await?;
+        emit_event(&events, &self.instance, regarding, &event, (self.now)()).await?;
         note(true);
         Ok(())
     }

@@ -9,7 +9,7 @@ use kube::{
 use serde_json::json;
 use testplatform_apis::{claim::API_VERSION, names::ours};
 use testplatform_runtime::{
-    apply::patching,
+    apply::patch_params,
     error::{Cause, is_object_not_found},
 };
 
@@ -45,7 +45,7 @@ pub(super) async fn write_annotation(
     let patch = Patch::Merge(json!({ "metadata": {
         "annotations": { ours::CLEANUP_SINCE: text }, "uid": uid, "resourceVersion": version,
     } }));
-    match api.patch(name, &patching(), &patch).await {
+    match api.patch(name, &patch_params(), &patch).await {
         Err(error) if is_object_not_found(&error, name) => Ok(None),
         other => Ok(other?.metadata.resource_version),
     }

@@ -14,7 +14,7 @@ use kube::{
 };
 use serde_json::Value;
 use testplatform_runtime::{
-    error::{Cause, is_forbidden, plain},
+    error::{Cause, is_forbidden, plain_message},
     lookup,
 };
 use tokio::{sync::mpsc::UnboundedSender, task::JoinSet, time::sleep};
@@ -124,7 +124,7 @@ async fn watch(client: Client, run: Run, key: String, sender: UnboundedSender<St
             tracing::warn!(
                 claim = key,
                 run = run.name,
-                error = plain(error),
+                error = plain_message(error),
                 "a run cannot be watched; it is looked at by the poll"
             );
             said = true;

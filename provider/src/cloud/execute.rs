@@ -21,7 +21,7 @@ use testplatform_apis::{
     duration::GoDuration,
 };
 use testplatform_runtime::{
-    apply::{creation, patching},
+    apply::{create_params, patch_params},
     error::{Cause, Error, Reason, is_object_not_found},
     lookup::ignore_not_found,
     timeout::with_timeout,
@@ -88,7 +88,7 @@ impl Worker {
         metadata["resourceVersion"] = json!(self.map.metadata.resource_version);
         let (name, patch) = (self.name(), Patch::Merge(json!({ "metadata": metadata })));
         let written = async {
-            let written = self.maps.patch(&name, &patching(), &patch).await;
+            let written = self.maps.patch(&name, &patch_params(), &patch).await;
             Ok(ignore_not_found(written, &name)?)
         };
         let written = with_timeout(action, self.patience, written).await?;
@@ -132,7 +132,7 @@ impl Worker {
                     type_: Some("Opaque".into()),
                     ..Secret::default()
                 };
-                let made = self.secrets.create(&creation(), &secret).await;
+                let made = self.secrets.create(&create_params(), &secret).await;
                 return made.map_err(|error| Cause::about_secret(&error));
             };
             let metadata = json!({
@@ -149,7 +149,8 @@ impl Worker {
                 full_data.extend(data.iter().map(|(key, value)| (key.clone(), json!(value))));
                 patch["data"] = full_data.into();
             }
-            let patched = self.secrets.patch(&self.map.name_any(), &patching(), &Patch::Merge(patch)).await;
+            let patched =
+                self.secrets.patch(&self.map.name_any(), &patch_params(), &Patch::Merge(patch)).await;
             patched.map_err(|error| Cause::about_secret(&error))
         };
         let secret = with_timeout("write_cloud_credential", self.patience, written).await?;

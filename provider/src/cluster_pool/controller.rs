@@ -11,7 +11,7 @@ use kube::{
     runtime::watcher::{self, Event},
 };
 use testplatform_runtime::{
-    error::{Cause, Error, plain},
+    error::{Cause, Error, plain_message},
     reconcile::{Requeue, catch_panic},
     running::Running,
     timeout::with_timeout,
@@ -167,7 +167,12 @@ impl PoolController {
         for event in &step.events {
             self.metrics.count_pool_event(&event.reason);
             if let Err(error) = emit(client, &observed.object, event, instance, now).await {
-                tracing::warn!(namespace, clusterpool = name, error = plain(&error), "an event was not made");
+                tracing::warn!(
+                    namespace,
+                    clusterpool = name,
+                    error = plain_message(&error),
+                    "an event was not made"
+                );
             }
         }
         Ok(Some(step.requeue))

@@ -18,7 +18,7 @@ use testplatform_apis::{
 use testplatform_runtime::{
     apply::MANAGER,
     error::already_exists,
-    event::{Event, cut},
+    event::{Event, truncate_text},
 };
 
 use super::observe::hive;
@@ -55,7 +55,7 @@ pub(super) async fn emit(
         metadata: ObjectMeta {
             name: Some(format!(
                 "{}.{}.{:x}",
-                cut(&name, 150),
+                truncate_text(&name, 150),
                 event.reason.to_lowercase(),
                 now.as_nanosecond()
             )),
@@ -63,8 +63,8 @@ pub(super) async fn emit(
         },
         event_time: Some(MicroTime(now)),
         type_: Some(if event.warning { "Warning" } else { "Normal" }.to_owned()),
-        reason: Some(cut(&event.reason, 128)),
-        note: Some(cut(&event.note, 1024)),
+        reason: Some(truncate_text(&event.reason, 128)),
+        note: Some(truncate_text(&event.note, 1024)),
         action: Some("Reconcile".to_owned()),
         regarding: Some(ObjectReference {
             api_version: Some(API_VERSION.into()),
@@ -75,7 +75,7 @@ pub(super) async fn emit(
             ..ObjectReference::default()
         }),
         reporting_controller: Some(MANAGER.to_owned()),
-        reporting_instance: Some(cut(instance, 128)),
+        reporting_instance: Some(truncate_text(instance, 128)),
         ..Made::default()
     };
     let events: Api<Made> = Api::namespaced(client.clone(), namespace.as_deref().unwrap_or_default());

@@ -110,7 +110,7 @@ impl ClusterExecutor {
             CredentialsOperation::Emit(event) => {
                 let events = self.vault.events(object.namespace());
                 let regarding = object.object_ref(&self.resource);
-                event::emit(&events, &self.instance, regarding, event, (self.now)()).await
+                event::emit_event(&events, &self.instance, regarding, event, (self.now)()).await
             }
         }
     }

@@ -13,7 +13,7 @@ use testplatform_apis::{
     template::Backend,
 };
 use testplatform_runtime::{
-    error::{Cause, Error, Reason, is_not_found, plain},
+    error::{Cause, Error, Reason, is_not_found, plain_message},
     lookup,
     redacted::Redacted,
     timeout::with_timeout,
@@ -237,7 +237,8 @@ pub(crate) async fn find(
     let Some(unsaid) = unsaid else { return Ok(None) };
     let ask = async { may_be_served(client, kind).await.map_err(Cause::from) };
     if with_timeout(ACTION, patience, ask).await? {
-        let message = format!("it is not said whether there is such a {}: {}", kind.kind, plain(&unsaid));
+        let message =
+            format!("it is not said whether there is such a {}: {}", kind.kind, plain_message(&unsaid));
         return Err(Cause::new(Reason::NotFound, message).during(ACTION));
     }
     Ok(None)

@@ -7,7 +7,7 @@ use kube::api::Patch;
 use serde_json::{Value, json};
 use testplatform_apis::names::ephemeral_cluster::FINALIZER;
 use testplatform_runtime::{
-    apply::patching,
+    apply::patch_params,
     error::{Cause, Reason, is_object_not_found},
 };
 
@@ -62,7 +62,7 @@ impl Executor {
         metadata["resourceVersion"] = json!(current.metadata.resource_version);
         let patch = Patch::Merge(json!({ "metadata": metadata }));
         let name = current.name().to_owned();
-        let written = self.hub.ephemeral_clusters().patch(&name, &patching(), &patch).await;
+        let written = self.hub.ephemeral_clusters().patch(&name, &patch_params(), &patch).await;
         took(object, &name, written)
     }
 
@@ -77,7 +77,7 @@ impl Executor {
         patch["metadata"] = json!({ "resourceVersion": current.metadata.resource_version });
         let patch = Patch::Merge(patch);
         let name = current.name().to_owned();
-        let written = self.hub.ephemeral_clusters().patch_status(&name, &patching(), &patch).await;
+        let written = self.hub.ephemeral_clusters().patch_status(&name, &patch_params(), &patch).await;
         let phase = status.phase;
         tracing::info!(namespace = self.hub.namespace(), ephemeralcluster = name, ?phase, "writing status");
         took(object, &name, written).map(drop)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kube::api::{DynamicObject, Patch};
 use serde_json::{Value, json};
 use testplatform_runtime::{
-    apply::{creation, patching},
+    apply::{create_params, patch_params},
     error::{Cause, Reason, already_exists, is_object_not_found},
     lookup,
 };
@@ -20,7 +20,7 @@ impl Executor {
     pub(super) async fn create_prow_job(&self, manifest: &Value) -> Result<(), Cause> {
         let job: DynamicObject = serde_json::from_value(manifest.clone())
             .map_err(|error| Cause::new(Reason::Bug, format!("the manifest is not an object: {error}")))?;
-        match self.hub.dynamic_prow_jobs().create(&creation(), &job).await {
+        match self.hub.dynamic_prow_jobs().create(&create_params(), &job).await {
             // The name derives from the uid of its EphemeralCluster: it is the same job.
             Err(error) if already_exists(&error) => Ok(()),
             other => Ok(other.map(|_| ())?),
@@ -40,7 +40,7 @@ impl Executor {
             }
         }
         let patch = Patch::Merge(json!({ "metadata": metadata }));
-        self.hub.prow_jobs().patch(name, &patching(), &patch).await?;
+        self.hub.prow_jobs().patch(name, &patch_params(), &patch).await?;
         Ok(())
     }
 
@@ -69,7 +69,7 @@ impl Executor {
             }))
         };
         let version = job.metadata.resource_version.as_ref();
-        let written = match jobs.patch(name, &patching(), &patch(version)).await {
+        let written = match jobs.patch(name, &patch_params(), &patch(version)).await {
             Err(error) if is_object_not_found(&error, name) => return Ok(()),
             other => other?,
         };
@@ -79,7 +79,7 @@ impl Executor {
         // Upstream's definition of ProwJobs has no status subresource; the response is then the same as for a deleted job. If it has one, the
         // status was ignored.
         let version = written.metadata.resource_version.as_ref();
-        match jobs.patch_status(name, &patching(), &patch(version)).await {
+        match jobs.patch_status(name, &patch_params(), &patch(version)).await {
             Err(error) if is_object_not_found(&error, name) => Ok(()),
             other => Ok(other.map(|_| ())?),
         }

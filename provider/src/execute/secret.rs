@@ -11,7 +11,7 @@ use kube::{
 use serde_json::{Map, Value, json};
 use testplatform_apis::names::{ci_operator, keys, ours};
 use testplatform_runtime::{
-    apply::{creation, patching},
+    apply::{create_params, patch_params},
     error::{Cause, Reason, already_exists, is_object_not_found},
     lookup,
 };
@@ -55,7 +55,7 @@ impl Executor {
             type_: Some("Opaque".into()),
             ..Secret::default()
         };
-        match secrets.create(&creation(), &signal).await {
+        match secrets.create(&create_params(), &signal).await {
             Err(error) if already_exists(&error) => Ok(()),
             other => Ok(other.map(|_| ())?),
         }
@@ -87,7 +87,7 @@ pub(crate) async fn write(
     let name = owned.name.clone().unwrap_or_default();
     let stored = lookup::get_opt(secrets, &name).await.map_err(|error| Cause::about_secret(&error))?;
     let Some(stored) = stored else {
-        return match secrets.create(&creation(), &published(owned, content)).await {
+        return match secrets.create(&create_params(), &published(owned, content)).await {
             // Somebody was quicker: whose it is, the next pass will see.
             Err(error) if already_exists(&error) => {
                 Err(Cause::new(Reason::Conflict, "a Secret of that name has just been made"))
@@ -97,7 +97,7 @@ pub(crate) async fn write(
     };
     ours(&stored.metadata).map_err(|whose| Cause::new(Reason::Foreign, whose))?;
     let Some(patch) = content_patch(&stored, content) else { return Ok(()) };
-    let patched = secrets.patch(&name, &patching(), &Patch::Merge(patch)).await;
+    let patched = secrets.patch(&name, &patch_params(), &Patch::Merge(patch)).await;
     patched.map(|_| ()).map_err(|error| Cause::about_secret(&error))
 }
 

@@ -14,7 +14,7 @@ use testplatform_apis::{
     template::Backend,
 };
 use testplatform_runtime::{
-    error::{is_not_found, plain},
+    error::{is_not_found, plain_message},
     lookup,
 };
 
@@ -128,7 +128,7 @@ async fn count(client: &Client, backend: Backend, version: &str, config: &HubFac
         // The group is there, and the kind is not.
         Err(error) if is_not_found(&error) => not_served(&kind),
         Err(error) => {
-            tracing::warn!(%backend, error = plain(&error), "clusters were not counted");
+            tracing::warn!(%backend, error = plain_message(&error), "clusters were not counted");
             BackendState::Unknown
         }
     }
@@ -144,7 +144,7 @@ async fn supported_versions(client: &Client, backend: Backend, config: &HubFacts
         Backend::HyperShift => {
             let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &config.hypershift_namespace);
             let map = lookup::get_opt(&maps, SUPPORTED).await.unwrap_or_else(|error| {
-                tracing::warn!(error = plain(&error), "the supported versions were not read");
+                tracing::warn!(error = plain_message(&error), "the supported versions were not read");
                 None
             });
             let text = map.and_then(|map| map.data?.remove(SUPPORTED)).unwrap_or_default();
@@ -187,7 +187,11 @@ async fn free(client: &Client, agents: &Agents) -> kube::Result<i64> {
 }
 
 fn known_count(class: &str, count: kube::Result<i64>) -> Option<i64> {
-    count.inspect_err(|error| tracing::warn!(class, error = plain(error), "free nodes were not counted")).ok()
+    count
+        .inspect_err(|error| {
+            tracing::warn!(class, error = plain_message(error), "free nodes were not counted")
+        })
+        .ok()
 }
 
 #[derive(Deserialize)]

@@ -16,7 +16,7 @@ use serde_json::json;
 use testplatform_runtime::{
     client::Trust,
     error::{Cause, Error, Reason},
-    event::{Event, emit},
+    event::{Event, emit_event},
     lookup,
     running::Running,
     timeout::with_timeout,
@@ -257,7 +257,7 @@ impl OrphanController {
             ..ObjectReference::default()
         };
         let events = Api::namespaced(self.options.client.clone(), namespace);
-        let made = emit(&events, &self.options.instance, regarding, &event, (self.options.now)());
+        let made = emit_event(&events, &self.options.instance, regarding, &event, (self.options.now)());
         if let Err(error) = with_timeout("emit", CALL_TIMEOUT, made).await {
             self.warn(&error, "event not made");
         }

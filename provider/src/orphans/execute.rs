@@ -11,7 +11,7 @@ use testplatform_apis::{
     names::{ObjectName, ours},
 };
 use testplatform_runtime::{
-    apply::patching,
+    apply::patch_params,
     error::{Cause, Reason, is_not_found, is_object_not_found},
     lookup::get_metadata_opt,
 };
@@ -29,7 +29,7 @@ pub(super) async fn record_owner(hub: &Client, remote: &RemoteRef, uid: &str) ->
     let patch = Patch::Merge(json!({ "metadata": {
         "uid": remote.uid, "annotations": { ours::KONFLUX_CLUSTER_UID: uid },
     } }));
-    match api.patch(&remote.name, &patching(), &patch).await {
+    match api.patch(&remote.name, &patch_params(), &patch).await {
         Err(error) if is_object_not_found(&error, &remote.name) => Ok(false),
         other => Ok(other.map(|_| true)?),
     }
@@ -58,7 +58,7 @@ pub(super) async fn end_orphan(
                 "metadata": { "uid": identity.uid, "resourceVersion": version },
                 "spec": { "tearDownCluster": true },
             }));
-            api.patch(&identity.name, &patching(), &patch).await?;
+            api.patch(&identity.name, &patch_params(), &patch).await?;
         }
         TeardownCall::Delete => {
             let preconditions = Preconditions { uid: Some(identity.uid.clone()), resource_version: version };

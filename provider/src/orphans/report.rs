@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-use testplatform_runtime::event::cut;
+use testplatform_runtime::event::truncate_text;
 
 use super::{
     plan::{HubSummary, OrphanPlan, OrphanState, TeardownRefusal, UnownedRecord, UnownedRecords},
@@ -130,18 +130,18 @@ impl OrphanReport {
             let state = plan.states.get(&record.remote.identity).unwrap_or(&OrphanState::Pending);
             let mut remote = record.remote.clone();
             for annotation in [&mut remote.tenant, &mut remote.konflux_cluster_uid].into_iter().flatten() {
-                *annotation = cut(annotation, MAX_ANNOTATION);
+                *annotation = truncate_text(annotation, MAX_ANNOTATION);
             }
             OrphanRow {
                 remote,
                 unowned_since: record.since,
                 teardown_requested_at: record.requested,
                 state: state.as_str().to_owned(),
-                message: cut(&state.message(), MAX_MESSAGE),
+                message: truncate_text(&state.message(), MAX_MESSAGE),
             }
         };
         let summary = |summary: &HubSummary| HubSummary {
-            error: summary.error.as_ref().map(|error| cut(error, MAX_MESSAGE)),
+            error: summary.error.as_ref().map(|error| truncate_text(error, MAX_MESSAGE)),
             ..summary.clone()
         };
         Self {

@@ -19,7 +19,7 @@ use testplatform_apis::{
     names::{keys, ours},
 };
 use testplatform_runtime::{
-    apply::patching,
+    apply::patch_params,
     error::{Cause, Error, Reason},
     lookup,
     reconcile::catch_panic,
@@ -171,7 +171,7 @@ async fn refresh(secrets: &Api<Secret>, name: &str) -> Result<Refresh, Cause> {
             let data = json!({ keys::KUBECONFIG: ByteString(kubeconfig.clone()) });
             let patch =
                 json!({ "metadata": { "uid": uid, "resourceVersion": resource_version }, "data": data });
-            let patched = secrets.patch(name, &patching(), &Patch::Merge(patch)).await;
+            let patched = secrets.patch(name, &patch_params(), &Patch::Merge(patch)).await;
             patched.map_err(|error| Cause::about_secret(&error))?;
         }
         Refresh::Remove(_) => {

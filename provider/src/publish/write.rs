@@ -8,7 +8,7 @@ use kube::{Api, Resource, api::Patch};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use testplatform_runtime::{
-    apply::patching,
+    apply::patch_params,
     error::{Cause, is_object_not_found},
 };
 
@@ -94,7 +94,7 @@ where
     let version = &object.resource_version;
     let patch = Patch::Merge(json!({ "metadata": { "annotations": changes, "resourceVersion": version } }));
     let name = object.name.as_deref().unwrap_or_default();
-    match api.patch(name, &patching(), &patch).await {
+    match api.patch(name, &patch_params(), &patch).await {
         // A deleted ConfigMap needs nothing more.
         Err(error) if is_object_not_found(&error, name) => Ok(false),
         other => Ok(other.map(|_| true)?),

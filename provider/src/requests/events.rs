@@ -28,7 +28,7 @@ impl EventPublisher {
     /// Makes an event. Somebody may miss it, but nothing depends on it.
     pub async fn publish_event(&self, key: &str, map: &ConfigMap, event: &Event, now: Timestamp) {
         let events = Api::namespaced(self.client.clone(), &map.namespace().unwrap_or_default());
-        let made = event::emit(&events, &self.instance, map.object_ref(&()), event, now);
+        let made = event::emit_event(&events, &self.instance, map.object_ref(&()), event, now);
         if let Err(error) = with_timeout("emit", self.patience, made).await {
             self.metrics.failed(error.action, error.reason.as_str());
             tracing::warn!(order = key, %error, "left out");

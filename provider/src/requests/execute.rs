@@ -5,7 +5,7 @@ use kube::{Api, api::Patch};
 use serde_json::{Map, Value, json};
 use testplatform_apis::bundle::BundleReport;
 use testplatform_runtime::{
-    apply::patching,
+    apply::patch_params,
     error::{Cause, Reason, is_object_not_found},
 };
 
@@ -46,7 +46,7 @@ impl RequestKeys {
 async fn patch(maps: &Api<ConfigMap>, map: &ConfigMap, mut metadata: Value) -> Result<(), Cause> {
     metadata["resourceVersion"] = json!(map.metadata.resource_version);
     let name = map.metadata.name.as_deref().unwrap_or_default();
-    match maps.patch(name, &patching(), &Patch::Merge(json!({ "metadata": metadata }))).await {
+    match maps.patch(name, &patch_params(), &Patch::Merge(json!({ "metadata": metadata }))).await {
         // A deleted ConfigMap needs nothing more.
         Err(error) if is_object_not_found(&error, name) => Ok(()),
         other => Ok(other.map(drop)?),

@@ -6,7 +6,7 @@ use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::me
 use kube::{Api, Client, api::DeleteParams};
 use testplatform_apis::byoc::{LABEL, SecretCopy};
 use testplatform_runtime::{
-    apply::creation,
+    apply::create_params,
     error::{Cause, already_exists, is_forbidden, is_object_not_found},
     lookup,
 };
@@ -61,8 +61,8 @@ pub(super) async fn write_copy(
         data: Some(data),
         ..Secret::default()
     };
-    let written = match secrets.create(&creation(), &secret).await {
-        Err(error) if already_exists(&error) => secrets.replace(name, &creation(), &secret).await,
+    let written = match secrets.create(&create_params(), &secret).await {
+        Err(error) if already_exists(&error) => secrets.replace(name, &create_params(), &secret).await,
         other => other,
     };
     written.map(|_| ()).map_err(|error| Cause::about_secret(&error).at("the hub"))
