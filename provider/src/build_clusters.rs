@@ -4,6 +4,7 @@
 //! contents themselves.
 
 mod cluster;
+mod site;
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +21,10 @@ use testplatform_runtime::{
 };
 use tokio::{sync::mpsc::UnboundedSender, task::JoinHandle, time::sleep};
 
-pub use self::cluster::{BuildCluster, JobNamespace, NamespaceLookup, SECRETS};
+pub use self::{
+    cluster::{BuildCluster, JobNamespace, NamespaceLookup, SECRETS},
+    site::JobSite,
+};
 
 /// How often the directory is read. The kubelet takes a minute to bring a change, so this adds nothing.
 const EVERY: Duration = Duration::from_secs(5);

@@ -4,10 +4,12 @@
 //! a misspelt one would otherwise be a decision that nobody notices is not in force. Everything that is wrong is said at once, each
 //! with its line. Input: text. Output: [`Config`], or every [`ConfigProblem`]. Only [`Config::load`] touches the disk.
 
-use std::{collections::BTreeSet, io, path::Path};
+use std::{io, path::Path, time::Duration};
 
+use anyhow::Context as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use testplatform_apis::duration::GoDuration;
 
 mod check;
 mod cleanup;
@@ -19,6 +21,7 @@ mod hub_facts;
 mod orphans;
 mod prerequisites;
 mod process;
+pub mod profiles;
 mod prow;
 mod secret_sync;
 mod source;
@@ -29,7 +32,7 @@ pub use cluster_claim::{ClusterClaims, Switch};
 pub use cluster_pool::ClusterPools;
 pub use clusters::{CloudCredentials, Clusters, ClustersOf};
 pub use ephemeral_cluster::{
-    ClaimOwner, ClaimPattern, ClusterProfiles, EphemeralClusters, Image, Mode, WaitStep,
+    ClaimOwner, ClaimPattern, ClusterProfiles, EphemeralClusters, Image, Mode, WAIT_IMAGE, WaitStep,
 };
 pub use hub_facts::{Agents, HubFacts, NodeClass};
 pub use orphans::{KubeconfigSecretRef, OrphanHub, OrphanMode, Orphans};
@@ -40,10 +43,7 @@ pub use secret_sync::{Carried, Carry, CarryHub};
 pub use source::ConfigProblem;
 pub use spaces::Spaces;
 
-use crate::{
-    cluster_claim::observed_state, clusters::observed_state as templated,
-    ephemeral_cluster::settings::Settings, rbac,
-};
+use crate::rbac;
 
 /// The configuration of `provider-testplatform`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -134,33 +134,10 @@ impl Config {
     }
 }
 
-impl From<&Config> for Settings {
-    fn from(config: &Config) -> Self {
-        let ours = &config.ephemeral_cluster;
-        Self {
-            provision_timeout: ours.provision_timeout.as_signed(),
-            max_lifetime: ours.max_lifetime.as_signed(),
-            scheduling_timeout: ours.scheduling_timeout.as_signed(),
-            deprovision_timeout: ours.deprovision_timeout.as_signed(),
-            abort_grace: ours.abort_grace.as_signed(),
-            other_writer_respite: ours.other_writer_respite.as_signed(),
-        }
-    }
-}
-
-impl From<&Config> for observed_state::ClaimSettings {
-    fn from(config: &Config) -> Self {
-        Self { poll: config.cluster_claim.poll.as_signed(), dwell: config.cluster_claim.dwell.as_signed() }
-    }
-}
-
-impl From<&Clusters> for templated::ClusterSettings {
-    fn from(config: &Clusters) -> Self {
-        let end_overdue = match config.end_overdue {
-            Switch::On => config.namespaces(),
-            Switch::Off => BTreeSet::new(),
-        };
-        let credentials_namespace = config.credentials_namespace.clone();
-        Self { credentials_namespace, poll: config.poll.as_signed(), end_overdue }
-    }
+/// A configured duration, if it is not negative.
+///
+/// # Errors
+/// If it is negative.
+pub fn std_duration(duration: GoDuration) -> anyhow::Result<Duration> {
+    Duration::try_from(duration.as_signed()).context("a negative duration")
 }

@@ -1,18 +1,5 @@
 //! What is counted: the metrics of the upstream controller under their names, and our own.
 
-pub mod bundles;
-mod claims;
-pub mod cleanups;
-pub mod cloud;
-mod clusters;
-mod hub;
-mod jobs;
-pub mod orphans;
-mod pools;
-pub mod prerequisites;
-pub mod secret_sync;
-mod spaces;
-
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
@@ -30,15 +17,23 @@ use testplatform_runtime::{
     watch::Health,
 };
 
-use self::{
-    bundles::BundleMetrics, claims::ClaimMetrics, cleanups::CleanupMetrics, clusters::ClusterMetrics,
-    hub::HubMetrics, jobs::JobMetrics, orphans::OrphanMetrics, pools::PoolMetrics,
-    secret_sync::SecretSyncMetrics, spaces::SpaceMetrics,
+use crate::controllers::{
+    bundles::metrics::BundleMetrics,
+    cleanup::metrics::CleanupMetrics,
+    cloud_credentials,
+    cluster_claim::metrics::ClaimMetrics,
+    cluster_pool::metrics::PoolMetrics,
+    ephemeral_cluster::metrics::JobMetrics,
+    hub_facts::metrics::HubMetrics,
+    orphans::metrics::OrphanMetrics,
+    prerequisites::{self, state::PrerequisiteState},
+    secret_sync::metrics::SecretSyncMetrics,
+    spaces::metrics::SpaceMetrics,
+    template_cluster::metrics::ClusterMetrics,
 };
-use crate::prerequisites::state::PrerequisiteState;
 
 /// How many values a label with tenant text may have; the rest is `other`.
-const MOST: usize = 100;
+pub(crate) const MOST: usize = 100;
 
 /// Every metric by the name under which Prometheus has it, for rules and panels; histograms without `_bucket`, `_sum` and `_count`.
 pub const EXPORTED: [&str; 42] = [
@@ -91,34 +86,34 @@ macro_rules! named {
     ($($label:ident),*) => {$(
         #[expect(non_camel_case_types, reason = "the label's own name")]
         #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-        struct $label { $label: String }
+        pub(crate) struct $label { pub(crate) $label: String }
     )*};
 }
 named!(cluster, kind);
 
 /// Handles to all metrics; clones share them.
 #[derive(Clone)]
-pub struct Metrics(Arc<Inner>);
+pub struct Metrics(pub(crate) Arc<Inner>);
 
-struct Inner {
-    jobs: JobMetrics,
-    claims: ClaimMetrics,
-    runtime: RuntimeMetrics,
-    up: Family<cluster, Gauge>,
-    undecodable: Family<kind, Gauge>,
-    pools: PoolMetrics,
-    clusters: ClusterMetrics,
-    hub: HubMetrics,
-    spaces: SpaceMetrics,
-    carries: SecretSyncMetrics,
-    cleanups: CleanupMetrics,
-    orphans: OrphanMetrics,
-    bundles: BundleMetrics,
-    cloud: RequestMetrics<testplatform_apis::cloud::CredentialPhase>,
-    prerequisites: RequestMetrics<PrerequisiteState>,
+pub(crate) struct Inner {
+    pub(crate) jobs: JobMetrics,
+    pub(crate) claims: ClaimMetrics,
+    pub(crate) runtime: RuntimeMetrics,
+    pub(crate) up: Family<cluster, Gauge>,
+    pub(crate) undecodable: Family<kind, Gauge>,
+    pub(crate) pools: PoolMetrics,
+    pub(crate) clusters: ClusterMetrics,
+    pub(crate) hub: HubMetrics,
+    pub(crate) spaces: SpaceMetrics,
+    pub(crate) carries: SecretSyncMetrics,
+    pub(crate) cleanups: CleanupMetrics,
+    pub(crate) orphans: OrphanMetrics,
+    pub(crate) bundles: BundleMetrics,
+    pub(crate) cloud: RequestMetrics<testplatform_apis::cloud::CredentialPhase>,
+    pub(crate) prerequisites: RequestMetrics<PrerequisiteState>,
     registry: Registry,
     /// Held while gauges are read and encoded: they are emptied first, and a concurrent scrape must not see that.
-    telling: Mutex<()>,
+    pub(crate) telling: Mutex<()>,
 }
 
 impl Default for Metrics {
@@ -150,8 +145,8 @@ impl Default for Metrics {
         cleanups.register(&mut registry);
         orphans.register(&mut registry);
         bundles.register(&mut registry);
-        cloud::register(&cloud, &mut registry);
-        prerequisites::register(&prerequisites, &mut registry);
+        cloud_credentials::metrics::register(&cloud, &mut registry);
+        prerequisites::metrics::register(&prerequisites, &mut registry);
         runtime.register(&mut registry);
         registry.register("provider_build_cluster_up", "Whether a build cluster can be watched", up.clone());
         registry.register(
@@ -225,7 +220,7 @@ impl Metrics {
         &self.0.runtime
     }
 
-    fn refresh_loops(&self, queues: &[(&'static str, &Queue)], healths: &[Health]) {
+    pub(crate) fn refresh_loops(&self, queues: &[(&'static str, &Queue)], healths: &[Health]) {
         self.0.runtime.refresh_loops(queues, healths);
     }
 }
@@ -236,37 +231,38 @@ mod tests {
 
     use jiff::Timestamp;
     use testplatform_apis::hub::Facts;
-    use testplatform_runtime::error::Reason;
-    use testplatform_runtime::metrics::set_gauge;
+    use testplatform_runtime::{error::Reason, metrics::set_gauge};
 
-    use super::{bundles::BundleOutcome, cleanups::Teardown, secret_sync::SecretAction, *};
+    use super::*;
     use crate::{
-        cluster_pool::state::{PoolGauge, PoolProgress, PoolState},
         config::Carried,
-        secret_sync::state::SecretSyncState as Carry,
+        controllers::{
+            bundles::{self, metrics::BundleOutcome},
+            cleanup::metrics::Teardown,
+            cluster_pool::state::{PoolGauge, PoolProgress, PoolState},
+            secret_sync::{self, metrics::SecretAction, state::SecretSyncState as Carry},
+            spaces,
+        },
     };
 
-    fn of_clouds(metrics: &Metrics) -> Arc<crate::cloud::gauge::CredentialGauge> {
-        let seen = Arc::new(crate::cloud::gauge::new_gauge(0));
+    fn of_clouds(metrics: &Metrics) -> Arc<cloud_credentials::gauge::CredentialGauge> {
+        let seen = Arc::new(cloud_credentials::gauge::new_gauge(0));
         metrics.attach_cloud(&seen);
         seen.record("clusters/one-cloud-credential", Some(testplatform_apis::cloud::CredentialPhase::Valid));
-        metrics.cloud_came_to(super::cloud::CredentialOutcome::LeftBehind);
+        metrics.cloud_came_to(cloud_credentials::metrics::CredentialOutcome::LeftBehind);
         seen
     }
 
-    fn of_prerequisites(metrics: &Metrics) -> Arc<crate::prerequisites::state::PrerequisiteGauge> {
-        let seen = Arc::new(crate::prerequisites::state::new_gauge(0));
+    fn of_prerequisites(metrics: &Metrics) -> Arc<prerequisites::state::PrerequisiteGauge> {
+        let seen = Arc::new(prerequisites::state::new_gauge(0));
         metrics.attach_prerequisites(&seen);
-        seen.record(
-            "clusters/one-prerequisites",
-            Some(crate::prerequisites::state::PrerequisiteState::Leaving),
-        );
-        metrics.prerequisites_came_to(super::prerequisites::PrerequisiteOutcome::Released);
+        seen.record("clusters/one-prerequisites", Some(prerequisites::state::PrerequisiteState::Leaving));
+        metrics.prerequisites_came_to(prerequisites::metrics::PrerequisiteOutcome::Released);
         seen
     }
 
     fn of_orphans(metrics: &Metrics) {
-        use crate::orphans::{
+        use crate::controllers::orphans::{
             plan::{HubSummary, OrphanPlan, OrphanState, TeardownRefusal},
             remote::{RemoteKind, RemoteRef},
         };
@@ -371,12 +367,12 @@ mod tests {
             Some(PoolProgress { state: PoolState::Refreshing, remaining: Some(3) }),
         );
         metrics.issued_token();
-        let spaces = Arc::new(crate::spaces::state::new_gauge());
+        let spaces = Arc::new(spaces::state::new_gauge());
         metrics.attach_spaces(&spaces);
-        spaces.record("space", Some(crate::spaces::state::SpaceState::Published));
-        spaces.record("another", Some(crate::spaces::state::SpaceState::Failing));
+        spaces.record("space", Some(spaces::state::SpaceState::Published));
+        spaces.record("another", Some(spaces::state::SpaceState::Failing));
         spaces.record("another", None);
-        let carries = Arc::new(crate::secret_sync::state::new_gauge(&[Carried::Claims]));
+        let carries = Arc::new(secret_sync::state::new_gauge(&[Carried::Claims]));
         metrics.attach_carries(&carries);
         carries.record("claim", Some(Carry::Carried));
         carries.record("another", Some(Carry::Failing));
@@ -387,9 +383,9 @@ mod tests {
         let watches = Arc::new(vec![Health::new("cleaned-claims")]);
         metrics.attach_cleanups(&watches);
         metrics.decided_teardown(Teardown::Told);
-        let bundles = Arc::new(crate::bundles::state::new_gauge(1));
+        let bundles = Arc::new(bundles::state::new_gauge(1));
         metrics.attach_bundles(&bundles);
-        bundles.record("clusters/one-bundles", Some(crate::bundles::state::BundleState::Applied));
+        bundles.record("clusters/one-bundles", Some(bundles::state::BundleState::Applied));
         metrics.bundles_came_to(BundleOutcome::GivenUp);
         let _seen = (of_clouds(&metrics), of_prerequisites(&metrics));
         metrics.bundle_took(jiff::SignedDuration::from_secs(7));

@@ -18,6 +18,7 @@ pub mod running;
 pub mod scheduler;
 pub mod state_gauge;
 pub mod table;
+pub mod time;
 pub mod timeout;
 pub mod watch;
 pub mod workqueue;

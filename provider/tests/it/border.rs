@@ -22,11 +22,13 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use memory::Memory;
 use provider_testplatform::{
-    account::guest_limiter::GuestLimiter,
-    ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
-    execute::{ExecutionFailure, ExecutionResult, Executor, Patience, Reach, Reached},
-    hub::Hub,
-    plan::{Operation, Plan},
+    controllers::ephemeral_cluster::{
+        execute::{ExecutionFailure, ExecutionResult, Executor, Patience, Reach, Reached},
+        hub::Hub,
+        object::EphemeralCluster,
+        operation::{Operation, Plan},
+    },
+    credentials::{Credentials, account::guest_limiter::GuestLimiter},
 };
 use serde_json::{Value, json};
 use testplatform_runtime::{

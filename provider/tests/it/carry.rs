@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kube::core::Status;
 use proptest::prelude::*;
-use provider_testplatform::secret_sync::{
+use provider_testplatform::controllers::secret_sync::{
     plan::{SecretState, SyncRequest, plan},
     state::SecretSyncState,
 };

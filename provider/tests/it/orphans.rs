@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_testplatform::{
     config::OrphanMode,
-    orphans::{
+    controllers::orphans::{
         owners::Owners,
         plan::{
             HubRemotes, KonfluxState, MAX_TEARDOWNS, OrphanPlan, OrphanSettings, OrphanState,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use jiff::{SignedDuration, Timestamp};
-use provider_testplatform::account::{
+use provider_testplatform::credentials::account::{
     plan::{AccountObject, AccountObjects, ObjectState, TokenCheck},
     token::{DeliveredCluster, Token, TokenFailure},
 };

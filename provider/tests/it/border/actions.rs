@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use provider_testplatform::{
-    ephemeral_cluster::status::{Phase, Status},
-    plan::{Operation, Plan},
+use provider_testplatform::controllers::ephemeral_cluster::{
+    operation::{Operation, Plan},
+    status::{Phase, Status},
 };
 use serde_json::{Value, json};
 use testplatform_runtime::event::Event;

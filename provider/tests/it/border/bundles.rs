@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use provider_testplatform::{
-    bundles::controller::{Options, run},
     config::{Clusters, ClustersOf},
+    controllers::bundles::controller::{Options, run},
     metrics::Metrics,
 };
 use serde_json::{Value, json};

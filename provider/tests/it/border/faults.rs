@@ -1,8 +1,8 @@
 //! What goes wrong is known by its kind, and doing it again ends well.
 
-use provider_testplatform::{
-    ephemeral_cluster::status::{Phase, Status},
-    plan::{Operation, Plan},
+use provider_testplatform::controllers::ephemeral_cluster::{
+    operation::{Operation, Plan},
+    status::{Phase, Status},
 };
 use serde_json::json;
 use testplatform_runtime::event::Event;

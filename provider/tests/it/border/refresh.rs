@@ -8,9 +8,11 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use provider_testplatform::{
-    account::fingerprint::TokenFingerprint,
+    credentials::{
+        account::fingerprint::TokenFingerprint,
+        publish::{kubeconfig::rewrite_kubeconfig, refresh},
+    },
     metrics::Metrics,
-    publish::{kubeconfig::rewrite_kubeconfig, refresh},
 };
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;

@@ -5,11 +5,14 @@ use std::time::Duration;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint, guest_limiter::GuestLimiter},
-    claims::{self, execute, hub},
-    cluster_claim::observed_state::ClaimSettings,
+    controllers::{
+        cluster_claim::{controller as claims, execute, hub, observed_state::ClaimSettings},
+        ephemeral_cluster::operation::Operation,
+    },
+    credentials::account::{
+        Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint, guest_limiter::GuestLimiter,
+    },
     metrics::Metrics,
-    plan::Operation,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{account::AccessRequest, names::ours};

@@ -3,12 +3,16 @@
 use std::time::Duration;
 
 use provider_testplatform::{
-    cloud,
     config::{CloudCredentials, Clusters, ClustersOf, Prerequisites, Switch},
-    ephemeral_cluster::status::{Phase, Status},
+    controllers::{
+        cloud_credentials as cloud,
+        ephemeral_cluster::{
+            operation::{Operation, Plan},
+            status::{Phase, Status},
+        },
+        prerequisites,
+    },
     metrics::Metrics,
-    plan::{Operation, Plan},
-    prerequisites,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{

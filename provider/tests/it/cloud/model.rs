@@ -8,7 +8,7 @@ use std::{
 };
 
 use jiff::{SignedDuration, Timestamp};
-use provider_testplatform::cloud::{
+use provider_testplatform::controllers::cloud_credentials::{
     issuer::{Issuer, candidates},
     plan::{
         ClusterStage, CredentialCheck, DeletionResult, IdentityError, IssuedCredential, ObservedCredential,

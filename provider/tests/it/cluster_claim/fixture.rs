@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
-    cluster_claim::{
+    controllers::cluster_claim::{
         object::{ClusterClaim, ClusterDeployment, ClusterPool},
         observed_state::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
         operation::{ClaimOperation, ClaimPlan},
         plan,
     },
-    ephemeral_cluster::credentials::{Credentials, Published},
+    credentials::{Credentials, Published},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{

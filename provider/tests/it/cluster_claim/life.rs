@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use provider_testplatform::cluster_claim::{operation::ClaimOperation, reason::ClaimEventReason};
+use provider_testplatform::{
+    controllers::cluster_claim::operation::ClaimOperation, credentials::publish::reason::ClaimEventReason,
+};
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_runtime::reconcile::Requeue;

@@ -1,7 +1,10 @@
 //! The queue, where the next cluster comes from, and provisions that fail.
 
 use jiff::Timestamp;
-use provider_testplatform::cluster_claim::{object::ClusterClaim, plan::plan, reason::ClaimEventReason};
+use provider_testplatform::{
+    controllers::cluster_claim::{object::ClusterClaim, plan::plan},
+    credentials::publish::reason::ClaimEventReason,
+};
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::{
@@ -247,7 +250,7 @@ fn once_there_is_a_cluster_the_failures_of_others_are_forgotten() {
     let case = failing(waiting(), "ocp-4-20-bad", 1, "x").settled();
     let mut served = published();
     served.claim["metadata"]["annotations"] = case.claim["metadata"]["annotations"].clone();
-    served.published = provider_testplatform::ephemeral_cluster::credentials::Published::Absent;
+    served.published = provider_testplatform::credentials::Published::Absent;
     let served = served.settled();
     assert!(served.is_published());
     assert_eq!(served.told().provision_failure, None);

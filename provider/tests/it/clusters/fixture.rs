@@ -4,14 +4,16 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
-    clusters::{
-        kind::{self, ClusterKind},
-        object::Cluster,
+    controllers::template_cluster::{
         observed_state::{ClusterSettings, ClusterState, HolderState},
         plan::{self, ClusterPlan},
     },
-    ephemeral_cluster::credentials::{Credentials, Published},
-    publish::{CredentialsOperation, CredentialsSource},
+    credentials::{
+        Credentials, Published,
+        cluster_kind::{self as kind, ClusterKind},
+        cluster_object::Cluster,
+        publish::{CredentialsOperation, CredentialsSource},
+    },
 };
 use serde_json::{Value, json};
 use testplatform_apis::{

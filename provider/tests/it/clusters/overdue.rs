@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 use provider_testplatform::{
-    clusters::overdue::LatestEnd,
-    publish::{CredentialsOperation, CredentialsSource},
+    controllers::template_cluster::overdue::LatestEnd,
+    credentials::publish::{CredentialsOperation, CredentialsSource},
 };
 use rstest::rstest;
 use serde_json::{Value, json};

@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint},
-    cluster_claim::reason::ClaimEventReason,
-    clusters::plan::{self, ClusterPlan, progress},
-    ephemeral_cluster::credentials::{Credentials, Published},
-    publish::{CredentialsOperation, CredentialsSource, SOON, replaces_other_source},
+    controllers::template_cluster::plan::{self, ClusterPlan, progress},
+    credentials::{
+        Credentials, Published,
+        account::{Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint},
+        publish::{
+            CredentialsOperation, CredentialsSource, SOON, reason::ClaimEventReason, replaces_other_source,
+        },
+    },
 };
 use rstest::rstest;
 use serde_json::{Value, json};

@@ -1,13 +1,11 @@
 //! What holds in every state, and what every state comes to when it is left alone.
 
-use provider_testplatform::{
-    ephemeral_cluster::{
-        conditions::{PROW_JOB_COMPLETED, find},
-        orphan,
-        prow_job::JobState,
-        status::{self, Condition, Status},
-    },
-    plan::{Operation, Plan},
+use provider_testplatform::controllers::ephemeral_cluster::{
+    conditions::{PROW_JOB_COMPLETED, find},
+    operation::{Operation, Plan},
+    orphan,
+    prow_job::JobState,
+    status::{self, Condition, Status},
 };
 
 use super::{

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use provider_testplatform::{
-    ephemeral_cluster::{
-        credentials::{Credentials, NamespaceCredentials, Published},
+    build_clusters::JobSite,
+    controllers::ephemeral_cluster::{
         object::{EphemeralCluster, OtherWriter},
-        observed_state::{Draft, Job, JobRefusal, JobSite, ObservedState},
+        observed_state::{Draft, Job, JobRefusal, ObservedState},
+        operation::{Operation, Plan},
         plan,
         prow_job::{JobState, ProwJob, name_for},
         settings::Settings,
         status::{self, Condition},
     },
-    plan::{Operation, Plan},
+    credentials::{Credentials, NamespaceCredentials, Published},
 };
 use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};

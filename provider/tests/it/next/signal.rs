@@ -1,14 +1,14 @@
 //! A build cluster that does not take the signal: that is said, it is tried again, and nothing waits for it for ever.
 
 use provider_testplatform::{
-    ephemeral_cluster::{
+    build_clusters::JobSite,
+    controllers::ephemeral_cluster::{
         conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
-        credentials::NamespaceCredentials,
-        observed_state::JobSite,
+        operation::{Operation, Plan},
         prow_job::JobState,
         status::{self, Phase, Status},
     },
-    plan::{Operation, Plan},
+    credentials::NamespaceCredentials,
 };
 use rstest::rstest;
 use testplatform_apis::names::{

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
-use provider_testplatform::orphans::{
+use provider_testplatform::controllers::orphans::{
     owners::{Owners, RemoteOwner},
     remote::{RemoteKind, RemoteObject, TeardownMethod},
 };

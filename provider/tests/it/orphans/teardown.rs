@@ -1,6 +1,6 @@
 //! The call that ends an orphan, from the object as it was read right before.
 
-use provider_testplatform::orphans::{
+use provider_testplatform::controllers::orphans::{
     remote::{RemoteKind, RemoteObject},
     teardown::{
         TeardownCall::{self, AwaitHub, Changed, Delete, SetField},

@@ -12,9 +12,9 @@ use kube::{
 };
 use provider_testplatform::{
     config::{Carry, CarryHub, Config, Switch},
+    controllers::secret_sync::controller::{Options, run},
     metrics::Metrics,
     rbac::{self, ServiceAccount},
-    secret_sync::controller::{Options, run},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{

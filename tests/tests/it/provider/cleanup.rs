@@ -10,8 +10,8 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use provider_testplatform::{
-    cleanup::controller::{Options, run},
     config::{Cleaned, Cleanups, Config, Switch},
+    controllers::cleanup::controller::{Options, run},
     metrics::Metrics,
     rbac::{self, ServiceAccount},
 };

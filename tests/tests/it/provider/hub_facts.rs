@@ -7,7 +7,7 @@ use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 use provider_testplatform::{
     config::{Config, HubFacts},
-    hub_facts::controller::{Options, run},
+    controllers::hub_facts::controller::{Options, run},
     metrics::Metrics,
     rbac::{self, ServiceAccount},
 };

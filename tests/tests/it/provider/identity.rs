@@ -1,6 +1,6 @@
 //! The client of the identity service, against the one that is played over HTTPS.
 
-use provider_testplatform::cloud::{
+use provider_testplatform::controllers::cloud_credentials::{
     clouds::Cloud,
     identity::{self, Session},
     plan::{CredentialCheck, DeletionResult, IdentityError},

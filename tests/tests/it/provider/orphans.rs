@@ -14,11 +14,11 @@ use kube::{
 };
 use provider_testplatform::{
     config::{Config, OrphanMode, Orphans},
-    metrics::Metrics,
-    orphans::{
+    controllers::orphans::{
         controller::{Options, run},
         report::{CONFIG_MAP, KEY, OrphanReport},
     },
+    metrics::Metrics,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{duration::GoDuration, names::ours};

@@ -10,8 +10,8 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use provider_testplatform::{
-    cluster_pool::controller::{Options, run},
     config::{ClusterPools, Config},
+    controllers::cluster_pool::controller::{Options, run},
     metrics::Metrics,
     rbac::{self, ServiceAccount},
 };

@@ -4,10 +4,13 @@ use std::{cell::Cell, collections::BTreeSet, sync::Arc, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
-    config::Config,
-    controller::{self, BuildClusterSource, ControllerMode, Options},
-    ephemeral_cluster::{draft::draft, profiles::Profiles, settings::Settings},
-    hub::Hub,
+    config::{Config, profiles::Profiles},
+    controllers::ephemeral_cluster::{
+        controller::{self, BuildClusterSource, ControllerMode, Options},
+        draft::draft,
+        hub::Hub,
+        settings::Settings,
+    },
     metrics::Metrics,
 };
 use serde_json::{Value, json};

@@ -1,0 +1,93 @@
+//! Metrics of the hub itself.
+
+use std::sync::atomic::AtomicU64;
+
+use jiff::Timestamp;
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    registry::{Registry, Unit},
+};
+use testplatform_apis::hub::Facts;
+
+use crate::metrics::Metrics;
+
+/// Backends are words of the program.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct BackendLabel {
+    backend: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct HubOutcomeLabel {
+    outcome: &'static str,
+}
+
+/// No labels: the family exists once facts are published.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct HubNoLabels {}
+
+/// The metrics of the hub.
+#[derive(Default)]
+pub(crate) struct HubMetrics {
+    clusters: Family<BackendLabel, Gauge>,
+    provisioning: Family<BackendLabel, Gauge>,
+    healthy: Family<HubNoLabels, Gauge>,
+    written: Family<HubNoLabels, Gauge<f64, AtomicU64>>,
+    looks: Family<HubOutcomeLabel, Counter>,
+}
+
+impl HubMetrics {
+    /// Registers them.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        registry.register("hub_clusters", "Clusters on this hub, by backend", self.clusters.clone());
+        registry.register(
+            "hub_clusters_provisioning",
+            "Clusters on this hub that never were ready, by backend",
+            self.provisioning.clone(),
+        );
+        registry.register("hub_healthy", "Whether this hub is told to be well", self.healthy.clone());
+        registry.register_with_unit(
+            "hub_facts_written_timestamp",
+            "When the facts of this hub were last written",
+            Unit::Seconds,
+            self.written.clone(),
+        );
+        registry.register("hub_looks", "Looks at this hub for its facts", self.looks.clone());
+    }
+}
+
+impl Metrics {
+    /// Records a reconcile of the hub's facts, with this outcome.
+    pub fn count_hub_reconcile(&self, outcome: &'static str) {
+        self.0.hub.looks.get_or_create(&HubOutcomeLabel { outcome }).inc();
+    }
+
+    /// Records the published facts of the hub.
+    pub fn set_hub_facts(&self, facts: Option<&Facts>) {
+        let hub = &self.0.hub;
+        hub.clusters.clear();
+        hub.provisioning.clear();
+        let Some(facts) = facts else { return };
+        for (name, backend) in &facts.backends {
+            let of = BackendLabel { backend: name.clone() };
+            if let Some(clusters) = backend.clusters {
+                hub.clusters.get_or_create(&of).set(clusters);
+            }
+            if let Some(provisioning) = backend.provisioning {
+                hub.provisioning.get_or_create(&of).set(provisioning);
+            }
+        }
+        if let Some(health) = &facts.health {
+            hub.healthy.get_or_create(&HubNoLabels {}).set(health.ready.into());
+        }
+        if let Some(at) = facts.written_at {
+            self.set_facts_written_at(at);
+        }
+    }
+
+    /// Records when the published facts were written.
+    pub fn set_facts_written_at(&self, at: Timestamp) {
+        self.0.hub.written.get_or_create(&HubNoLabels {}).set(at.as_duration().as_secs_f64());
+    }
+}

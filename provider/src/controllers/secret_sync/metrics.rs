@@ -1,0 +1,143 @@
+//! Metrics of claims that bring their own credentials, and of the Secrets that are copied for them.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak, atomic::AtomicU64};
+
+use jiff::Timestamp;
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    registry::{Registry, Unit},
+};
+use testplatform_runtime::{error::Reason, metrics::set_gauge};
+
+use super::state::{SecretSyncGauge, SecretSyncState};
+use crate::metrics::Metrics;
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct SyncStateLabel {
+    state: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct SyncOutcomeLabel {
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct SecretActionLabel {
+    action: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct SyncFailureLabels {
+    reason: &'static str,
+}
+
+/// A family without labels: it is there once a look ended well.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct NoLabels {}
+
+/// The metrics of the carrier. No label has a word of a tenant's.
+#[derive(Default)]
+pub(crate) struct SecretSyncMetrics {
+    count: Family<SyncStateLabel, Gauge>,
+    looks: Family<SyncOutcomeLabel, Counter>,
+    secrets: Family<SecretActionLabel, Counter>,
+    failures: Family<SyncFailureLabels, Counter>,
+    success: Family<NoLabels, Gauge<f64, AtomicU64>>,
+    /// Source of the gauges.
+    source: Mutex<Weak<SecretSyncGauge>>,
+}
+
+/// Action on a Secret on a hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretAction {
+    /// It was written.
+    Written,
+    /// It was there, and was removed.
+    Removed,
+}
+
+impl SecretAction {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Written => "written",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+impl SecretSyncMetrics {
+    /// Registers them.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "carry_count",
+            "Claims that bring their own credentials, by how those stand",
+            self.count.clone(),
+        );
+        registry.register(
+            "carry_looks",
+            "Looks at claims that bring their own credentials",
+            self.looks.clone(),
+        );
+        registry.register(
+            "carry_secrets",
+            "Secrets that were written on hubs, or removed there",
+            self.secrets.clone(),
+        );
+        registry.register(
+            "carry_failures",
+            "Looks at claims that bring their own credentials that failed, by why",
+            self.failures.clone(),
+        );
+        registry.register_with_unit(
+            "carry_success_timestamp",
+            "When such a look last ended without a failure",
+            Unit::Seconds,
+            self.success.clone(),
+        );
+    }
+}
+
+impl Metrics {
+    /// Reads the gauges of the secret sync from there. Counters start at zero, so that the first event shows as an increase.
+    pub fn attach_carries(&self, gauge: &Arc<SecretSyncGauge>) {
+        let carries = &self.0.carries;
+        *carries.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(gauge);
+        for at in SecretSyncState::ALL {
+            drop(carries.looks.get_or_create(&SyncOutcomeLabel { outcome: at.as_str() }));
+        }
+        for action in [SecretAction::Written, SecretAction::Removed] {
+            drop(carries.secrets.get_or_create(&SecretActionLabel { action: action.as_str() }));
+        }
+    }
+
+    /// Records a successful reconcile of a claim that brings its own credentials.
+    pub fn count_sync(&self, standing: SecretSyncState, now: Timestamp) {
+        let carries = &self.0.carries;
+        carries.looks.get_or_create(&SyncOutcomeLabel { outcome: standing.as_str() }).inc();
+        carries.success.get_or_create(&NoLabels {}).set(now.as_duration().as_secs_f64());
+    }
+
+    /// Records a failed reconcile.
+    pub fn count_failed_sync(&self, reason: Reason) {
+        let carries = &self.0.carries;
+        carries.looks.get_or_create(&SyncOutcomeLabel { outcome: SecretSyncState::Failing.as_str() }).inc();
+        carries.failures.get_or_create(&SyncFailureLabels { reason: reason.as_str() }).inc();
+    }
+
+    /// A Secret on a hub was written or removed.
+    pub fn count_secret_action(&self, action: SecretAction) {
+        self.0.carries.secrets.get_or_create(&SecretActionLabel { action: action.as_str() }).inc();
+    }
+
+    pub(crate) fn refresh_carries(&self) {
+        let metrics = &self.0.carries;
+        let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let Some(gauge) = source else { return };
+        for at in SecretSyncState::ALL {
+            set_gauge(&metrics.count, &SyncStateLabel { state: at.as_str() }, gauge.count_in(at));
+        }
+        self.refresh_loops(&[], &gauge.health);
+    }
+}
