@@ -23,6 +23,7 @@ mod prerequisites;
 mod process;
 pub mod profiles;
 mod prow;
+mod remote_kind;
 mod secret_sync;
 mod source;
 mod spaces;
@@ -39,11 +40,13 @@ pub use orphans::{KubeconfigSecretRef, OrphanHub, OrphanMode, Orphans};
 pub use prerequisites::{AllowedResource, Prerequisites};
 pub use process::{BuildClusters, Http, LeaderElection};
 pub use prow::{CiOperatorPod, Prow, SecretMount};
+pub use remote_kind::{RemoteKind, TeardownMethod};
 pub use secret_sync::{Carried, Carry, CarryHub};
 pub use source::ConfigProblem;
 pub use spaces::Spaces;
 
-use crate::rbac;
+/// Of the provider: its namespace, its account, and its Lease.
+pub(crate) const NAME: &str = "provider-testplatform";
 
 /// The configuration of `provider-testplatform`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -125,7 +128,7 @@ impl Config {
     /// Namespace of the Lease: a configured one, or that of the provider. In the EphemeralClusters' namespace it would be deleted with them,
     /// and nothing would end their clusters.
     pub fn lease_namespace(&self) -> &str {
-        self.leader_election.namespace.as_deref().unwrap_or(rbac::NAME)
+        self.leader_election.namespace.as_deref().unwrap_or(NAME)
     }
 
     /// The JSON schema of the file, for editors.

@@ -85,12 +85,11 @@ pub fn is_off(config: &Config) -> bool {
 pub fn create_controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Running>> {
     let &Shared { ref client, ref instance, ref metrics, now, .. } = shared;
     let ending = || shared.until_stop();
-    let metrics = || metrics.clone();
     let client = || client.clone();
     let mut all: Vec<Running> = Vec::new();
     if config.ephemeral_cluster.mode != Mode::Off {
         let options = of_ephemeral_clusters(config.clone(), shared)?;
-        all.push(controller::run(options, metrics(), ending()));
+        all.push(controller::run(options, metrics.jobs(), ending()));
     }
     if config.cluster_claim.mode == Switch::On {
         let options = cluster_claim::controller::Options {
@@ -100,7 +99,7 @@ pub fn create_controllers(config: &Config, shared: &Shared) -> anyhow::Result<Ve
             instance: instance.clone(),
             now,
         };
-        all.push(cluster_claim::controller::run(options, metrics(), ending()));
+        all.push(cluster_claim::controller::run(options, metrics.claims(), ending()));
     }
     if config.cluster_pool.is_on() {
         let options = cluster_pool::controller::Options {
@@ -109,7 +108,7 @@ pub fn create_controllers(config: &Config, shared: &Shared) -> anyhow::Result<Ve
             instance: instance.clone(),
             now,
         };
-        all.push(cluster_pool::controller::run(options, metrics(), ending()));
+        all.push(cluster_pool::controller::run(options, metrics.pools(), ending()));
     }
     if config.clusters.is_on() {
         let options = template_cluster::controller::Options {
@@ -119,7 +118,7 @@ pub fn create_controllers(config: &Config, shared: &Shared) -> anyhow::Result<Ve
             instance: instance.clone(),
             now,
         };
-        all.push(template_cluster::controller::run(options, metrics(), ending()));
+        all.push(template_cluster::controller::run(options, metrics.clusters(), ending()));
     }
     if config.clusters.applies_bundles() {
         let options = bundles::controller::Options {
@@ -129,7 +128,7 @@ pub fn create_controllers(config: &Config, shared: &Shared) -> anyhow::Result<Ve
             instance: instance.clone(),
             now,
         };
-        all.push(bundles::controller::run(options, metrics(), ending()));
+        all.push(bundles::controller::run(options, metrics.bundles(), ending()));
     }
     if config.clusters.cloud_credentials.mode == Switch::On {
         let options = cloud_credentials::controller::Options {
@@ -139,7 +138,7 @@ pub fn create_controllers(config: &Config, shared: &Shared) -> anyhow::Result<Ve
             instance: instance.clone(),
             now,
         };
-        all.push(cloud_credentials::controller::run(options, metrics(), ending()));
+        all.push(cloud_credentials::controller::run(options, metrics.cloud(), ending()));
     }
     if config.clusters.prerequisites.mode == Switch::On {
         let options = prerequisites::controller::Options {
@@ -149,21 +148,21 @@ pub fn create_controllers(config: &Config, shared: &Shared) -> anyhow::Result<Ve
             instance: instance.clone(),
             now,
         };
-        all.push(prerequisites::controller::run(options, metrics(), ending()));
+        all.push(prerequisites::controller::run(options, metrics.prerequisites(), ending()));
     }
     if config.hub_facts.is_on() {
         let options =
             hub_facts::controller::Options { client: client(), config: config.hub_facts.clone(), now };
-        all.push(hub_facts::controller::run(options, metrics(), ending()));
+        all.push(hub_facts::controller::run(options, metrics.hub(), ending()));
     }
     if config.spaces.is_on() {
         let options = spaces::controller::Options { client: client(), config: config.spaces.clone(), now };
-        all.push(spaces::controller::run(options, metrics(), ending()));
+        all.push(spaces::controller::run(options, metrics.spaces(), ending()));
     }
     let namespaces = published_namespaces(config);
     if !namespaces.is_empty() {
         let options = refresh::Options { client: client(), namespaces };
-        all.push(refresh::run(options, metrics(), ending()));
+        all.push(refresh::run(options, metrics.runtime().clone(), ending()));
     }
     all.extend(beside_claims(config, shared));
     Ok(all)
@@ -195,7 +194,7 @@ fn beside_claims(config: &Config, shared: &Shared) -> Vec<Running> {
             trust: trust,
             now,
         };
-        all.push(secret_sync::controller::run(options, metrics.clone(), shared.until_stop()));
+        all.push(secret_sync::controller::run(options, metrics.carries(), shared.until_stop()));
     }
     if config.cleanup.is_on() {
         let options = cleanup::controller::Options {
@@ -204,7 +203,7 @@ fn beside_claims(config: &Config, shared: &Shared) -> Vec<Running> {
             instance: instance.clone(),
             now,
         };
-        all.push(cleanup::controller::run(options, metrics.clone(), shared.until_stop()));
+        all.push(cleanup::controller::run(options, metrics.cleanups(), shared.until_stop()));
     }
     if config.orphans.is_on() {
         let options = orphans::controller::Options {
@@ -214,7 +213,7 @@ fn beside_claims(config: &Config, shared: &Shared) -> Vec<Running> {
             instance: instance.clone(),
             now,
         };
-        all.push(orphans::controller::run(options, metrics.clone(), shared.until_stop()));
+        all.push(orphans::controller::run(options, metrics.orphans(), shared.until_stop()));
     }
     all
 }

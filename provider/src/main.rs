@@ -178,7 +178,7 @@ async fn lead(
         _ = stop.wait_for(|stop| *stop) => return Ok(()),
     };
     tracing::info!(identity = election.me, "leading");
-    shared.metrics.lead(true);
+    shared.metrics.runtime().lead(true);
     let controllers = async {
         join_all(running).await;
     };

@@ -1,39 +1,18 @@
 //! What is counted: the metrics of the upstream controller under their names, and our own.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{fmt, sync::Arc};
 
-use prometheus_client::{
-    encoding::{EncodeLabelSet, text},
-    metrics::{family::Family, gauge::Gauge, info::Info},
-    registry::Registry,
-};
-use testplatform_runtime::{
-    metrics::{RuntimeMetrics, requests::RequestMetrics},
-    queue::Queue,
-    watch::Health,
-};
+use prometheus_client::{encoding::text, metrics::info::Info, registry::Registry};
+use testplatform_runtime::metrics::RuntimeMetrics;
 
 use crate::controllers::{
-    bundles::metrics::BundleMetrics,
-    cleanup::metrics::CleanupMetrics,
-    cloud_credentials,
-    cluster_claim::metrics::ClaimMetrics,
-    cluster_pool::metrics::PoolMetrics,
-    ephemeral_cluster::metrics::JobMetrics,
-    hub_facts::metrics::HubMetrics,
-    orphans::metrics::OrphanMetrics,
-    prerequisites::{self, state::PrerequisiteState},
-    secret_sync::metrics::SecretSyncMetrics,
-    spaces::metrics::SpaceMetrics,
-    template_cluster::metrics::ClusterMetrics,
+    bundles::metrics::BundleMetrics, cleanup::metrics::CleanupMetrics,
+    cloud_credentials::metrics::CredentialMetrics, cluster_claim::metrics::ClaimMetrics,
+    cluster_pool::metrics::PoolMetrics, ephemeral_cluster::metrics::JobMetrics,
+    hub_facts::metrics::HubMetrics, orphans::metrics::OrphanMetrics,
+    prerequisites::metrics::PrerequisiteMetrics, secret_sync::metrics::SecretSyncMetrics,
+    spaces::metrics::SpaceMetrics, template_cluster::metrics::ClusterMetrics,
 };
-
-/// How many values a label with tenant text may have; the rest is `other`.
-pub(crate) const MOST: usize = 100;
 
 /// Every metric by the name under which Prometheus has it, for rules and panels; histograms without `_bucket`, `_sum` and `_count`.
 pub const EXPORTED: [&str; 42] = [
@@ -81,59 +60,43 @@ pub const EXPORTED: [&str; 42] = [
     "testplatform_orphans_teardowns_total",
 ];
 
-/// One label with the name of something.
-macro_rules! named {
-    ($($label:ident),*) => {$(
-        #[expect(non_camel_case_types, reason = "the label's own name")]
-        #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-        pub(crate) struct $label { pub(crate) $label: String }
-    )*};
-}
-named!(cluster, kind);
-
 /// Handles to all metrics; clones share them.
 #[derive(Clone)]
-pub struct Metrics(pub(crate) Arc<Inner>);
+pub struct Metrics(Arc<Inner>);
 
-pub(crate) struct Inner {
-    pub(crate) jobs: JobMetrics,
-    pub(crate) claims: ClaimMetrics,
-    pub(crate) runtime: RuntimeMetrics,
-    pub(crate) up: Family<cluster, Gauge>,
-    pub(crate) undecodable: Family<kind, Gauge>,
-    pub(crate) pools: PoolMetrics,
-    pub(crate) clusters: ClusterMetrics,
-    pub(crate) hub: HubMetrics,
-    pub(crate) spaces: SpaceMetrics,
-    pub(crate) carries: SecretSyncMetrics,
-    pub(crate) cleanups: CleanupMetrics,
-    pub(crate) orphans: OrphanMetrics,
-    pub(crate) bundles: BundleMetrics,
-    pub(crate) cloud: RequestMetrics<testplatform_apis::cloud::CredentialPhase>,
-    pub(crate) prerequisites: RequestMetrics<PrerequisiteState>,
+struct Inner {
+    jobs: Arc<JobMetrics>,
+    claims: Arc<ClaimMetrics>,
+    pools: Arc<PoolMetrics>,
+    clusters: Arc<ClusterMetrics>,
+    hub: Arc<HubMetrics>,
+    spaces: Arc<SpaceMetrics>,
+    carries: Arc<SecretSyncMetrics>,
+    cleanups: Arc<CleanupMetrics>,
+    orphans: Arc<OrphanMetrics>,
+    bundles: Arc<BundleMetrics>,
+    cloud: Arc<CredentialMetrics>,
+    prerequisites: Arc<PrerequisiteMetrics>,
+    runtime: RuntimeMetrics,
     registry: Registry,
-    /// Held while gauges are read and encoded: they are emptied first, and a concurrent scrape must not see that.
-    pub(crate) telling: Mutex<()>,
 }
 
 impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::default();
-        let jobs = JobMetrics::default();
-        let claims = ClaimMetrics::default();
         let runtime = RuntimeMetrics::default();
-        let up = Family::<cluster, Gauge>::default();
-        let undecodable = Family::<kind, Gauge>::default();
-        let pools = PoolMetrics::default();
-        let clusters = ClusterMetrics::default();
-        let hub = HubMetrics::default();
-        let spaces = SpaceMetrics::default();
-        let carries = SecretSyncMetrics::default();
-        let cleanups = CleanupMetrics::default();
-        let orphans = OrphanMetrics::default();
-        let bundles = BundleMetrics::default();
-        let cloud = RequestMetrics::default();
-        let prerequisites = RequestMetrics::default();
+        let jobs = Arc::new(JobMetrics::new(runtime.clone()));
+        let claims = Arc::new(ClaimMetrics::new(runtime.clone()));
+        let pools = Arc::new(PoolMetrics::new(runtime.clone()));
+        let clusters = Arc::new(ClusterMetrics::new(runtime.clone()));
+        let hub = Arc::new(HubMetrics::new(runtime.clone()));
+        let spaces = Arc::new(SpaceMetrics::new(runtime.clone()));
+        let carries = Arc::new(SecretSyncMetrics::new(runtime.clone()));
+        let cleanups = Arc::new(CleanupMetrics::new(runtime.clone()));
+        let orphans = Arc::new(OrphanMetrics::new(runtime.clone()));
+        let bundles = Arc::new(BundleMetrics::new(runtime.clone()));
+        let cloud = Arc::new(CredentialMetrics::new(runtime.clone()));
+        let prerequisites = Arc::new(PrerequisiteMetrics::new(runtime.clone()));
 
         jobs.register(&mut registry);
         claims.register(&mut registry);
@@ -145,15 +108,11 @@ impl Default for Metrics {
         cleanups.register(&mut registry);
         orphans.register(&mut registry);
         bundles.register(&mut registry);
-        cloud_credentials::metrics::register(&cloud, &mut registry);
-        prerequisites::metrics::register(&prerequisites, &mut registry);
+        cloud.register(&mut registry);
+        prerequisites.register(&mut registry);
         runtime.register(&mut registry);
-        registry.register("provider_build_cluster_up", "Whether a build cluster can be watched", up.clone());
-        registry.register(
-            "provider_undecodable_objects",
-            "Objects with a spec or status that cannot be understood",
-            undecodable.clone(),
-        );
+        jobs.register_build_clusters(&mut registry);
+        runtime.register_undecodable(&mut registry);
         registry.register(
             "provider_build",
             "The version that is running",
@@ -162,9 +121,6 @@ impl Default for Metrics {
         Self(Arc::new(Inner {
             jobs,
             claims,
-            runtime,
-            up,
-            undecodable,
             pools,
             clusters,
             hub,
@@ -175,53 +131,73 @@ impl Default for Metrics {
             bundles,
             cloud,
             prerequisites,
+            runtime,
             registry,
-            telling: Mutex::default(),
         }))
     }
+}
+
+/// Accessors for the metrics of one controller.
+macro_rules! accessors {
+    ($($(#[$doc:meta])* $name:ident: $type:ty;)+) => {
+        impl Metrics {$(
+            $(#[$doc])*
+            pub fn $name(&self) -> Arc<$type> {
+                Arc::clone(&self.0.$name)
+            }
+        )+}
+    };
+}
+accessors! {
+    /// Metrics of EphemeralClusters and their jobs.
+    jobs: JobMetrics;
+    /// Metrics of ClusterClaims.
+    claims: ClaimMetrics;
+    /// Metrics of pools.
+    pools: PoolMetrics;
+    /// Metrics of clusters by template.
+    clusters: ClusterMetrics;
+    /// Metrics of the hub's facts.
+    hub: HubMetrics;
+    /// Metrics of spaces.
+    spaces: SpaceMetrics;
+    /// Metrics of the secret sync.
+    carries: SecretSyncMetrics;
+    /// Metrics of the cleanup.
+    cleanups: CleanupMetrics;
+    /// Metrics of orphans.
+    orphans: OrphanMetrics;
+    /// Metrics of bundles.
+    bundles: BundleMetrics;
+    /// Metrics of cloud credentials.
+    cloud: CredentialMetrics;
+    /// Metrics of prerequisites.
+    prerequisites: PrerequisiteMetrics;
 }
 
 impl Metrics {
     /// Everything in the text format of `OpenMetrics`.
     pub fn encode(&self) -> Result<String, fmt::Error> {
-        let _telling = self.0.telling.lock().unwrap_or_else(PoisonError::into_inner);
-        self.refresh_jobs();
-        self.refresh_claims();
-        self.refresh_pools();
-        self.refresh_clusters();
-        self.refresh_spaces();
-        self.refresh_carries();
-        self.refresh_cleanups();
-        self.refresh_bundles();
-        self.refresh_cloud();
-        self.refresh_prerequisites();
+        let inner = &*self.0;
+        let _gauges = inner.runtime.lock_gauges();
+        inner.jobs.refresh_jobs();
+        inner.claims.refresh_claims();
+        inner.pools.refresh_pools();
+        inner.clusters.refresh_clusters();
+        inner.spaces.refresh_spaces();
+        inner.carries.refresh_carries();
+        inner.cleanups.refresh_cleanups();
+        inner.bundles.refresh_bundles();
+        inner.cloud.refresh_cloud();
+        inner.prerequisites.refresh_prerequisites();
         let mut out = String::new();
-        text::encode(&mut out, &self.0.registry)?;
+        text::encode(&mut out, &inner.registry)?;
         Ok(out)
-    }
-
-    /// This replica is the one that acts, or not.
-    pub fn lead(&self, leads: bool) {
-        self.0.runtime.lead(leads);
-    }
-
-    /// An event waited for its look.
-    pub fn observe_queue_wait(&self, time: Duration) {
-        self.0.runtime.observe_queue_wait(time);
-    }
-
-    /// Something was not done.
-    pub fn failed(&self, action: &'static str, reason: &'static str) {
-        self.0.runtime.failed(action, reason);
     }
 
     /// Metrics that every controller shares.
     pub fn runtime(&self) -> &RuntimeMetrics {
         &self.0.runtime
-    }
-
-    pub(crate) fn refresh_loops(&self, queues: &[(&'static str, &Queue)], healths: &[Health]) {
-        self.0.runtime.refresh_loops(queues, healths);
     }
 }
 
@@ -231,7 +207,7 @@ mod tests {
 
     use jiff::Timestamp;
     use testplatform_apis::hub::Facts;
-    use testplatform_runtime::{error::Reason, metrics::set_gauge};
+    use testplatform_runtime::{error::Reason, queue::Queue, watch::Health};
 
     use super::*;
     use crate::{
@@ -239,7 +215,9 @@ mod tests {
         controllers::{
             bundles::{self, metrics::BundleOutcome},
             cleanup::metrics::Teardown,
+            cloud_credentials,
             cluster_pool::state::{PoolGauge, PoolProgress, PoolState},
+            prerequisites,
             secret_sync::{self, metrics::SecretAction, state::SecretSyncState as Carry},
             spaces,
         },
@@ -247,28 +225,31 @@ mod tests {
 
     fn of_clouds(metrics: &Metrics) -> Arc<cloud_credentials::gauge::CredentialGauge> {
         let seen = Arc::new(cloud_credentials::gauge::new_gauge(0));
-        metrics.attach_cloud(&seen);
+        metrics.cloud().attach_cloud(&seen);
         seen.record("clusters/one-cloud-credential", Some(testplatform_apis::cloud::CredentialPhase::Valid));
-        metrics.cloud_came_to(cloud_credentials::metrics::CredentialOutcome::LeftBehind);
+        metrics.cloud().cloud_came_to(cloud_credentials::metrics::CredentialOutcome::LeftBehind);
         seen
     }
 
     fn of_prerequisites(metrics: &Metrics) -> Arc<prerequisites::state::PrerequisiteGauge> {
         let seen = Arc::new(prerequisites::state::new_gauge(0));
-        metrics.attach_prerequisites(&seen);
+        metrics.prerequisites().attach_prerequisites(&seen);
         seen.record("clusters/one-prerequisites", Some(prerequisites::state::PrerequisiteState::Leaving));
-        metrics.prerequisites_came_to(prerequisites::metrics::PrerequisiteOutcome::Released);
+        metrics.prerequisites().prerequisites_came_to(prerequisites::metrics::PrerequisiteOutcome::Released);
         seen
     }
 
     fn of_orphans(metrics: &Metrics) {
-        use crate::controllers::orphans::{
-            plan::{HubSummary, OrphanPlan, OrphanState, TeardownRefusal},
-            remote::{RemoteKind, RemoteRef},
+        use crate::{
+            config::RemoteKind,
+            controllers::orphans::{
+                plan::{HubSummary, OrphanPlan, OrphanState, TeardownRefusal},
+                remote::RemoteRef,
+            },
         };
         let hub = "hub".to_owned();
         let at: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        metrics.attach_orphans([(&hub, [RemoteKind::EphemeralCluster].as_slice())].into_iter());
+        metrics.orphans().attach_orphans([(&hub, [RemoteKind::EphemeralCluster].as_slice())].into_iter());
         let identity = RemoteRef {
             hub: hub.clone(),
             kind: RemoteKind::EphemeralCluster,
@@ -282,7 +263,7 @@ mod tests {
             hubs: vec![HubSummary { hub, ..HubSummary::default() }],
             ..OrphanPlan::default()
         };
-        metrics.report_orphans(&plan, at);
+        metrics.orphans().report_orphans(&plan, at);
     }
 
     /// Some of what is told then.
@@ -331,7 +312,7 @@ mod tests {
     fn who_asks_at_the_same_time_is_told_the_same() {
         const POOLS: usize = 40;
         let (metrics, seen) = (Metrics::default(), Arc::new(PoolGauge::default()));
-        metrics.attach_pools(&seen);
+        metrics.pools().attach_pools(&seen);
         for number in 0..POOLS {
             let looked = PoolProgress { state: PoolState::Refreshing, remaining: Some(1) };
             seen.record(&("ns".into(), format!("pool-{number}")), Some(looked));
@@ -355,48 +336,47 @@ mod tests {
         let inner = &*metrics.0;
         // A family without a value is not exported.
         inner.jobs.count_one();
-        metrics.failed("action", "reason");
+        metrics.runtime().failed("action", "reason");
         inner.claims.count_one();
         inner.clusters.count_one();
-        metrics.count_pool_reconcile("annotated");
-        metrics.count_pool_event("Refreshed");
+        metrics.pools().count_pool_reconcile("annotated");
+        metrics.pools().count_pool_event("Refreshed");
         let seen = Arc::new(PoolGauge::default());
-        metrics.attach_pools(&seen);
+        metrics.pools().attach_pools(&seen);
         seen.record(
             &("ns".into(), "pool".into()),
             Some(PoolProgress { state: PoolState::Refreshing, remaining: Some(3) }),
         );
-        metrics.issued_token();
+        metrics.spaces().issued_token();
         let spaces = Arc::new(spaces::state::new_gauge());
-        metrics.attach_spaces(&spaces);
+        metrics.spaces().attach_spaces(&spaces);
         spaces.record("space", Some(spaces::state::SpaceState::Published));
         spaces.record("another", Some(spaces::state::SpaceState::Failing));
         spaces.record("another", None);
         let carries = Arc::new(secret_sync::state::new_gauge(&[Carried::Claims]));
-        metrics.attach_carries(&carries);
+        metrics.carries().attach_carries(&carries);
         carries.record("claim", Some(Carry::Carried));
         carries.record("another", Some(Carry::Failing));
         carries.record("another", None);
-        metrics.count_sync(Carry::Carried, Timestamp::UNIX_EPOCH);
-        metrics.count_failed_sync(Reason::Unreachable);
-        metrics.count_secret_action(SecretAction::Written);
+        metrics.carries().count_sync(Carry::Carried, Timestamp::UNIX_EPOCH);
+        metrics.carries().count_failed_sync(Reason::Unreachable);
+        metrics.carries().count_secret_action(SecretAction::Written);
         let watches = Arc::new(vec![Health::new("cleaned-claims")]);
-        metrics.attach_cleanups(&watches);
-        metrics.decided_teardown(Teardown::Told);
+        metrics.cleanups().attach_cleanups(&watches);
+        metrics.cleanups().decided_teardown(Teardown::Told);
         let bundles = Arc::new(bundles::state::new_gauge(1));
-        metrics.attach_bundles(&bundles);
+        metrics.bundles().attach_bundles(&bundles);
         bundles.record("clusters/one-bundles", Some(bundles::state::BundleState::Applied));
-        metrics.bundles_came_to(BundleOutcome::GivenUp);
+        metrics.bundles().bundles_came_to(BundleOutcome::GivenUp);
         let _seen = (of_clouds(&metrics), of_prerequisites(&metrics));
-        metrics.bundle_took(jiff::SignedDuration::from_secs(7));
-        metrics.refresh_loops(&[("", &Queue::new().0)], &[Health::new("")]);
-        inner.up.get_or_create(&cluster { cluster: String::new() }).set(1);
-        set_gauge(&inner.undecodable, &kind { kind: String::new() }, 0);
+        metrics.bundles().bundle_took(jiff::SignedDuration::from_secs(7));
+        metrics.runtime().refresh_loops(&[("", &Queue::new().0)], &[Health::new("")]);
+        inner.runtime.set_undecodable("", 0);
         of_orphans(&metrics);
-        metrics.count_hub_reconcile("told");
+        metrics.hub().count_hub_reconcile("told");
         let told = r#"{"writtenAt":"2026-01-01T00:00:00Z","health":{"ready":true},
             "backends":{"hypershift":{"clusters":7,"provisioning":2},"osac":{}}}"#;
-        metrics.set_hub_facts(Some(&Facts::from_json(told).unwrap()));
+        metrics.hub().set_hub_facts(Some(&Facts::from_json(told).unwrap()));
         let text = metrics.encode().unwrap();
         let samples = text.lines().filter(|line| !line.starts_with('#'));
         let plain = |name| {

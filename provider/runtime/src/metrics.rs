@@ -3,7 +3,11 @@
 pub mod bounded;
 pub mod requests;
 
-use std::{collections::BTreeMap, sync::atomic::AtomicU64, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
+    time::Duration,
+};
 
 use prometheus_client::{
     encoding::EncodeLabelSet,
@@ -30,7 +34,7 @@ macro_rules! named {
         struct $label { $label: String }
     )*};
 }
-named!(queue, watch);
+named!(queue, watch, kind);
 
 /// Metrics that every controller shares; clones share them.
 #[derive(Clone)]
@@ -41,6 +45,9 @@ pub struct RuntimeMetrics {
     queue_length: Family<queue, Gauge>,
     watch_lag: Family<watch, Gauge<f64, AtomicU64>>,
     leader: Gauge,
+    undecodable: Family<kind, Gauge>,
+    /// Held while gauges are read and encoded: they are emptied first, and a concurrent scrape must not see that.
+    gauges: Arc<Mutex<()>>,
 }
 
 impl Default for RuntimeMetrics {
@@ -52,6 +59,8 @@ impl Default for RuntimeMetrics {
             queue_length: Family::default(),
             watch_lag: Family::default(),
             leader: Gauge::default(),
+            undecodable: Family::default(),
+            gauges: Arc::default(),
         }
     }
 }
@@ -84,6 +93,25 @@ impl RuntimeMetrics {
             "Whether this replica is the one that acts",
             self.leader.clone(),
         );
+    }
+
+    /// Registers the gauge of objects that cannot be understood.
+    pub fn register_undecodable(&self, registry: &mut Registry) {
+        registry.register(
+            "provider_undecodable_objects",
+            "Objects with a spec or status that cannot be understood",
+            self.undecodable.clone(),
+        );
+    }
+
+    /// Excludes other readers and writers of gauges that are emptied first.
+    pub fn lock_gauges(&self) -> MutexGuard<'_, ()> {
+        self.gauges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the number of objects of a kind that cannot be understood.
+    pub fn set_undecodable(&self, of_kind: &str, count: usize) {
+        set_gauge(&self.undecodable, &kind { kind: of_kind.into() }, count);
     }
 
     /// This replica is the one that acts, or not.

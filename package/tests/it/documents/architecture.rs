@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::documents::{
     security::proofs,
-    text::{has_test, read},
+    text::{has_test, read, sources},
 };
 
 const MAP: &str = "docs/architecture.md";
@@ -71,6 +71,54 @@ fn tables_of_the_map_name_existing_modules() {
         }
         assert!(named > 5, "{heading}: {named}");
     }
+}
+
+/// What a source of the provider imports against the arrows of the map.
+fn upward_imports(path: &str, code: &str) -> Vec<String> {
+    let below = path.strip_prefix("provider/src/").unwrap_or(path);
+    let (layer, rest) = below.split_once('/').unwrap_or((below.trim_end_matches(".rs"), ""));
+    let own = match layer {
+        "controllers" if !rest.is_empty() => rest.split(['/', '.']).next(),
+        "build_clusters" | "config" | "credentials" | "manifests" => None,
+        // What puts all of them together.
+        _ => return Vec::new(),
+    };
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let upward = lines.filter(|line| {
+        line.split("controllers::").skip(1).any(|target| {
+            let module = target.split(|c: char| !c.is_alphanumeric() && c != '_').next();
+            own.is_none() || module != own
+        })
+    });
+    upward.map(|line| format!("{path}: {}", line.trim())).collect()
+}
+
+#[test]
+fn no_controller_is_imported_by_another_or_from_below() {
+    let sources = sources("provider/src");
+    assert!(
+        sources.iter().any(|(path, _)| path.starts_with("provider/src/controllers/")),
+        "they are elsewhere"
+    );
+    let upward: Vec<_> = sources.iter().flat_map(|(path, code)| upward_imports(path, code)).collect();
+    assert!(upward.is_empty(), "{upward:#?}");
+}
+
+#[test]
+fn upward_imports_are_found() {
+    let import = "use crate::controllers::bundles::plan;";
+    for (path, found) in [
+        ("provider/src/controllers/bundles/observe.rs", 0),
+        ("provider/src/controllers/bundles.rs", 0),
+        ("provider/src/controllers/spaces/observe.rs", 1),
+        ("provider/src/config/check.rs", 1),
+        ("provider/src/credentials.rs", 1),
+        ("provider/src/metrics.rs", 0),
+        ("provider/src/controllers.rs", 0),
+    ] {
+        assert_eq!(upward_imports(path, import).len(), found, "{path}");
+    }
+    assert!(upward_imports("provider/src/config.rs", "// controllers::bundles").is_empty());
 }
 
 #[test]

@@ -62,7 +62,7 @@ const OTHERS: [(&str, &str); 29] = [
     ("provider/src/controllers/secret_sync/metrics.rs", "SecretAction"),
     ("provider/src/controllers/cleanup/metrics.rs", "Teardown"),
     ("provider/src/controllers/orphans/metrics.rs", "OrphanTeardown"),
-    ("provider/src/controllers/orphans/remote.rs", "RemoteKind"),
+    ("provider/src/config/remote_kind.rs", "RemoteKind"),
     ("provider/src/controllers/prerequisites/state.rs", "PrerequisiteState"),
     ("provider/src/controllers/spaces/state.rs", "SpaceState"),
 ];

@@ -5,6 +5,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+/// How many values a label with tenant text may have; the rest is `other`.
+pub const MOST: usize = 100;
 /// Label value that stands for all other values.
 const OTHER: &str = "other";
 /// Longer values are no legal names.

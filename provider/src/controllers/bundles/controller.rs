@@ -28,7 +28,7 @@ use tokio::{
 };
 
 use super::{
-    metrics::BundleOutcome,
+    metrics::{BundleMetrics, BundleOutcome},
     observe::RequestObserver,
     plan::{BundlePlan, BundleRange, BundleRelease, ClusterAccess, StatusUpdate, is_overdue, plan},
     request::{BundleRequest, REQUEST_KEYS},
@@ -42,7 +42,6 @@ use crate::{
         guest_cluster,
         requests::{EventPublisher, RequestWatch},
     },
-    metrics::Metrics,
 };
 
 /// Requests that wait for a cluster do not delay requests for another.
@@ -71,7 +70,7 @@ struct BundleController {
     observer: RequestObserver,
     patience: Duration,
     now: fn() -> Timestamp,
-    metrics: Metrics,
+    metrics: Arc<BundleMetrics>,
     teller: EventPublisher,
     gauge: Arc<BundleGauge>,
     requests: RequestWatch,
@@ -84,11 +83,11 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+pub fn run(options: Options, metrics: Arc<BundleMetrics>, stop: Running) -> Running {
     Box::pin(run_until(options, metrics, stop))
 }
 
-async fn run_until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Arc<BundleMetrics>, stop: Running) {
     let Options { client, config, patience, instance, now } = options;
     let namespaces = config.namespaces();
     let states = Arc::new(new_gauge(namespaces.len()));
@@ -99,8 +98,8 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
         observer: RequestObserver { credentials_namespace: vault, config, request_timeout: patience },
         patience,
         now,
-        metrics: metrics.clone(),
-        teller: EventPublisher { client, patience, instance, metrics },
+        teller: EventPublisher { client, patience, instance, metrics: metrics.runtime().clone() },
+        metrics,
         gauge: Arc::clone(&states),
         requests: RequestWatch::new(REQUEST_KEYS),
         secrets: Mutex::default(),
@@ -115,7 +114,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let looking = run_queue(
         happened,
         PACE,
-        &controller.metrics.runtime(),
+        controller.metrics.runtime(),
         async |key: String| controller.reconcile(&key).await,
         stop,
     );
@@ -167,7 +166,7 @@ impl BundleController {
             // It is not as it was when it was read.
             Err(Error { reason: Reason::Conflict, .. }) => Action::RequeueAfter(DEBOUNCE),
             Err(Error { action, reason, message }) => {
-                self.metrics.failed(action, reason.as_str());
+                self.metrics.runtime().failed(action, reason.as_str());
                 tracing::warn!(order = key, action, error = message, "bundles could not be looked after");
                 Action::Failed
             }
@@ -186,7 +185,7 @@ impl BundleController {
                 match self.observer.observe_cluster(namespace, order).await {
                     // Even with an unreadable cluster, the finalizer holds the request no longer than the time of its pre-delete bundles.
                     Err(Error { action, reason, message }) if is_overdue(&map, (self.now)()) => {
-                        self.metrics.failed(action, reason.as_str());
+                        self.metrics.runtime().failed(action, reason.as_str());
                         tracing::warn!(
                             order = key,
                             action,

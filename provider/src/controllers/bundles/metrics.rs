@@ -7,10 +7,9 @@ use prometheus_client::{
     metrics::histogram::Histogram,
     registry::{Registry, Unit},
 };
-use testplatform_runtime::metrics::requests::RequestMetrics;
+use testplatform_runtime::metrics::{RuntimeMetrics, requests::RequestMetrics};
 
 use super::state::{BundleGauge, BundleState};
-use crate::metrics::Metrics;
 
 /// From what is applied and done to what a template may ask for.
 const SECONDS: [f64; 9] = [1.0, 5.0, 15.0, 60.0, 180.0, 600.0, 1800.0, 3600.0, 7200.0];
@@ -61,18 +60,33 @@ impl BundleOutcome {
 }
 
 /// The metrics of bundles.
-pub(crate) struct BundleMetrics {
+pub struct BundleMetrics {
+    runtime: RuntimeMetrics,
     requests: RequestMetrics<BundleState>,
     durations: Histogram,
 }
 
 impl Default for BundleMetrics {
     fn default() -> Self {
-        Self { requests: RequestMetrics::default(), durations: Histogram::new(SECONDS) }
+        Self {
+            runtime: RuntimeMetrics::default(),
+            requests: RequestMetrics::default(),
+            durations: Histogram::new(SECONDS),
+        }
     }
 }
 
 impl BundleMetrics {
+    /// Metrics that count failures, queues and watches in these.
+    pub fn new(runtime: RuntimeMetrics) -> Self {
+        Self { runtime, ..Self::default() }
+    }
+
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// Registers them.
     pub(crate) fn register(&self, registry: &mut Registry) {
         self.requests.register(
@@ -89,26 +103,26 @@ impl BundleMetrics {
     }
 }
 
-impl Metrics {
+impl BundleMetrics {
     /// From now on gauges are read from there.
     pub fn attach_bundles(&self, gauge: &Arc<BundleGauge>) {
-        self.0.bundles.requests.attach(gauge, BundleOutcome::ALL.map(BundleOutcome::word));
+        self.requests.attach(gauge, BundleOutcome::ALL.map(BundleOutcome::word));
     }
 
     /// The bundles of a cluster came to that.
     pub fn bundles_came_to(&self, outcome: BundleOutcome) {
-        self.0.bundles.requests.came_to(outcome.word());
+        self.requests.came_to(outcome.word());
     }
 
     /// A bundle was ready after that time.
     pub fn bundle_took(&self, time: SignedDuration) {
-        self.0.bundles.durations.observe(time.as_secs_f64().max(0.0));
+        self.durations.observe(time.as_secs_f64().max(0.0));
     }
 
     pub(crate) fn refresh_bundles(&self) {
         let all = BundleState::ALL.map(|at| (at, at.as_str()));
-        if let Some(gauge) = self.0.bundles.requests.refresh(all) {
-            self.refresh_loops(&[], &gauge.health);
+        if let Some(gauge) = self.requests.refresh(all) {
+            self.runtime.refresh_loops(&[], &gauge.health);
         }
     }
 }

@@ -29,14 +29,13 @@ use tokio::{
 
 use super::{
     execute::{Identity, tear_down, write_annotation},
-    metrics::Teardown,
+    metrics::{CleanupMetrics, Teardown},
     observe,
     plan::{Claim, CleanupPlan, Fate, Remark, plan},
     runs::Runs,
 };
 use crate::{
     config::{Cleaned, Cleanups},
-    metrics::Metrics,
     sparse_object::{PAGE, PartialObject},
 };
 
@@ -87,7 +86,7 @@ struct CleanupController {
     instance: String,
     now: fn() -> Timestamp,
     poll: Duration,
-    metrics: Metrics,
+    metrics: Arc<CleanupMetrics>,
     runs: Runs,
     /// Those alone that want it.
     claims: Mutex<BTreeMap<String, ObservedClaim>>,
@@ -98,11 +97,11 @@ struct CleanupController {
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+pub fn run(options: Options, metrics: Arc<CleanupMetrics>, stop: Running) -> Running {
     Box::pin(run_until(options, metrics, stop))
 }
 
-async fn run_until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Arc<CleanupMetrics>, stop: Running) {
     let Options { client, config, instance, now } = options;
     let health = Arc::new(watch_health(&config.flavours));
     metrics.attach_cleanups(&health);
@@ -128,7 +127,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let looking = run_queue(
         happened,
         PACE,
-        &controller.metrics.runtime(),
+        controller.metrics.runtime(),
         async |name: String| controller.reconcile(&name).await,
         stop,
     );
@@ -219,7 +218,7 @@ impl CleanupController {
                 Action::RequeueAfter(if newer { DEBOUNCE } else { RETRY })
             }
             Err(Error { action, reason, message }) => {
-                self.metrics.failed(action, reason.as_str());
+                self.metrics.runtime().failed(action, reason.as_str());
                 tracing::warn!(claim = key, error = message, "a claim could not be cleaned up");
                 Action::Failed
             }
@@ -238,7 +237,7 @@ impl CleanupController {
         let mut step = plan(claim, &fates, now);
         self.runs.watch_runs(key, if step.follow { &claim.runs } else { &[] });
         if fates.contains(&Fate::Forbidden) {
-            self.metrics.failed("read_owner", Reason::Forbidden.as_str());
+            self.metrics.runtime().failed("read_owner", Reason::Forbidden.as_str());
         }
         let api = claims_api(&self.client, *flavour, Some(&identity.namespace));
         let mut version = identity.version.clone();

@@ -7,9 +7,7 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family},
     registry::Registry,
 };
-use testplatform_runtime::watch::Health;
-
-use crate::metrics::Metrics;
+use testplatform_runtime::{metrics::RuntimeMetrics, watch::Health};
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Decided {
@@ -38,13 +36,24 @@ impl Teardown {
 
 /// The metrics of the cleaner.
 #[derive(Default)]
-pub(crate) struct CleanupMetrics {
+pub struct CleanupMetrics {
+    runtime: RuntimeMetrics,
     teardowns: Family<Decided, Counter>,
     /// The watches, which are asked when somebody asks.
     source: Mutex<Weak<Vec<Health>>>,
 }
 
 impl CleanupMetrics {
+    /// Metrics that count failures, queues and watches in these.
+    pub fn new(runtime: RuntimeMetrics) -> Self {
+        Self { runtime, ..Self::default() }
+    }
+
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// Registers them.
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -55,25 +64,24 @@ impl CleanupMetrics {
     }
 }
 
-impl Metrics {
+impl CleanupMetrics {
     /// Attaches the watches of the cleanup. Counters start at zero, so that the first event shows as an increase.
     pub fn attach_cleanups(&self, watches: &Arc<Vec<Health>>) {
-        let cleanups = &self.0.cleanups;
-        *cleanups.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(watches);
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(watches);
         for outcome in Teardown::ALL {
-            drop(cleanups.teardowns.get_or_create(&Decided { outcome: outcome.as_str() }));
+            drop(self.teardowns.get_or_create(&Decided { outcome: outcome.as_str() }));
         }
     }
 
     pub(crate) fn refresh_cleanups(&self) {
-        let source = self.0.cleanups.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         if let Some(watches) = source {
-            self.refresh_loops(&[], &watches);
+            self.runtime.refresh_loops(&[], &watches);
         }
     }
 
     /// Records the decision to tear down a cluster.
     pub fn decided_teardown(&self, outcome: Teardown) {
-        self.0.cleanups.teardowns.get_or_create(&Decided { outcome: outcome.as_str() }).inc();
+        self.teardowns.get_or_create(&Decided { outcome: outcome.as_str() }).inc();
     }
 }

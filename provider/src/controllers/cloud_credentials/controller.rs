@@ -34,7 +34,7 @@ use super::{
     execute::Worker,
     gauge::{CredentialGauge, new_gauge},
     issuer::{Issuer, candidates},
-    metrics::CredentialOutcome,
+    metrics::{CredentialMetrics, CredentialOutcome},
     plan::{ClusterStage, ObservedCredential, StoredSecret},
     reconcile::{CredentialEvent, PassOutcome, reconcile_credential},
     request::{CredentialRequest, stored_secret},
@@ -43,7 +43,6 @@ use crate::{
     config::Clusters,
     credentials::cluster_lookup::{api, find, resource},
     manifests::requests::EventPublisher,
-    metrics::Metrics,
 };
 
 /// Requests that wait for an identity service do not delay requests for another.
@@ -69,7 +68,7 @@ pub struct Options {
 /// State of the controller.
 struct CloudController {
     options: Options,
-    metrics: Metrics,
+    metrics: Arc<CredentialMetrics>,
     teller: EventPublisher,
     gauge: Arc<CredentialGauge>,
     /// The versions of ConfigMaps: what is in one has none of its own.
@@ -83,19 +82,19 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+pub fn run(options: Options, metrics: Arc<CredentialMetrics>, stop: Running) -> Running {
     Box::pin(run_until(options, metrics, stop))
 }
 
-async fn run_until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Arc<CredentialMetrics>, stop: Running) {
     let namespaces = options.config.cloud_namespaces();
     let states = Arc::new(new_gauge(namespaces.len()));
     metrics.attach_cloud(&states);
     let Options { client, patience, instance, .. } = options.clone();
     let controller = CloudController {
         options,
-        metrics: metrics.clone(),
-        teller: EventPublisher { client, patience, instance, metrics },
+        teller: EventPublisher { client, patience, instance, metrics: metrics.runtime().clone() },
+        metrics,
         gauge: Arc::clone(&states),
         known: Mutex::default(),
         written: Mutex::default(),
@@ -112,7 +111,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let looking = run_queue(
         happened,
         PACE,
-        &controller.metrics.runtime(),
+        controller.metrics.runtime(),
         async |key: String| controller.reconcile(&key).await,
         stop,
     );
@@ -196,7 +195,7 @@ impl CloudController {
     }
 
     fn record_failure(&self, key: &str, Error { action, reason, message }: &Error) {
-        self.metrics.failed(action, reason.as_str());
+        self.metrics.runtime().failed(action, reason.as_str());
         tracing::warn!(order = key, action, error = message, "a credential could not be looked after");
     }
 

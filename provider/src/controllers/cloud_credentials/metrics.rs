@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
 use testplatform_apis::cloud::CredentialPhase;
-use testplatform_runtime::metrics::requests::RequestMetrics;
+use testplatform_runtime::metrics::{RuntimeMetrics, requests::RequestMetrics};
 
 use super::gauge::CredentialGauge;
-use crate::metrics::Metrics;
 
 /// Outcome of a cluster's credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,29 +89,51 @@ const fn word(state: CredentialPhase) -> &'static str {
     }
 }
 
-/// Registers the metrics of credentials of clouds.
-pub(crate) fn register(metrics: &RequestMetrics<CredentialPhase>, registry: &mut Registry) {
-    metrics.register(
-        registry,
-        ["cloud_credentials_count", "Clusters with a credential of a cloud of their own, by how it stands"],
-        ["cloud_credentials_outcomes", "What became of credentials of clouds"],
-    );
+/// The metrics of cloud credentials.
+#[derive(Default)]
+pub struct CredentialMetrics {
+    runtime: RuntimeMetrics,
+    requests: RequestMetrics<CredentialPhase>,
 }
 
-impl Metrics {
+impl CredentialMetrics {
+    /// Metrics that count failures, queues and watches in these.
+    pub fn new(runtime: RuntimeMetrics) -> Self {
+        Self { runtime, ..Self::default() }
+    }
+
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
+    /// Registers them.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        self.requests.register(
+            registry,
+            [
+                "cloud_credentials_count",
+                "Clusters with a credential of a cloud of their own, by how it stands",
+            ],
+            ["cloud_credentials_outcomes", "What became of credentials of clouds"],
+        );
+    }
+}
+
+impl CredentialMetrics {
     /// From now on gauges are read from there.
     pub fn attach_cloud(&self, gauge: &Arc<CredentialGauge>) {
-        self.0.cloud.attach(gauge, CredentialOutcome::ALL.map(CredentialOutcome::word));
+        self.requests.attach(gauge, CredentialOutcome::ALL.map(CredentialOutcome::word));
     }
 
     /// The credential of a cluster came to that.
     pub fn cloud_came_to(&self, outcome: CredentialOutcome) {
-        self.0.cloud.came_to(outcome.word());
+        self.requests.came_to(outcome.word());
     }
 
     pub(crate) fn refresh_cloud(&self) {
-        if let Some(gauge) = self.0.cloud.refresh(CredentialPhase::ALL.map(|state| (state, word(state)))) {
-            self.refresh_loops(&[], &gauge.health);
+        if let Some(gauge) = self.requests.refresh(CredentialPhase::ALL.map(|state| (state, word(state)))) {
+            self.runtime.refresh_loops(&[], &gauge.health);
         }
     }
 }

@@ -32,14 +32,12 @@ use super::{
     caches::{ClaimCaches, ClaimWriters},
     execute::ClaimExecutor,
     hub::ClaimHub,
+    metrics::ClaimMetrics,
     object::ClusterClaim,
     observe::ClaimObserver,
     observed_state::ClaimSettings,
 };
-use crate::{
-    credentials::{account::guest_limiter::GuestLimiter, secret::SecretMeta},
-    metrics::Metrics,
-};
+use crate::credentials::{account::guest_limiter::GuestLimiter, secret::SecretMeta};
 
 /// Number of Secrets that are reconciled concurrently.
 const CONCURRENCY_OF_ORPHANS: u16 = 2;
@@ -69,7 +67,7 @@ pub struct ClaimController {
     executor: ClaimExecutor,
     queue: Queue,
     orphans: Queue,
-    metrics: Metrics,
+    metrics: Arc<ClaimMetrics>,
     /// Of the watches.
     health: [Health; 4],
     now: fn() -> Timestamp,
@@ -83,11 +81,11 @@ struct ClaimInlets {
 }
 
 /// Runs until `stop` and finishes started reconciles. On a hub without Hive it waits for Hive, and disturbs nothing.
-pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+pub fn run(options: Options, metrics: Arc<ClaimMetrics>, stop: Running) -> Running {
     Box::pin(run_until(options, metrics, stop))
 }
 
-async fn run_until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Arc<ClaimMetrics>, stop: Running) {
     let mut stop = std::pin::pin!(stop);
     tokio::select! {
         () = &mut stop => return,
@@ -141,7 +139,7 @@ fn object_ref(key: &str) -> ObjectRef<ClusterClaim> {
 }
 
 impl ClaimController {
-    fn new(options: Options, metrics: Metrics) -> (Self, ClaimInlets) {
+    fn new(options: Options, metrics: Arc<ClaimMetrics>) -> (Self, ClaimInlets) {
         let Options { hub, settings, patience, instance, now } = options;
         let (caches, writers) = ClaimCaches::new(hub.credentials_namespace().namespace());
         let caches = Arc::new(caches);

@@ -8,10 +8,12 @@ use prometheus_client::{
     registry::Registry,
 };
 use testplatform_apis::names::ours;
-use testplatform_runtime::metrics::{bounded::most_frequent, set_gauge};
+use testplatform_runtime::metrics::{
+    RuntimeMetrics,
+    bounded::{MOST, most_frequent},
+};
 
 use super::{controller::ClaimController, object::ClusterClaim};
-use crate::metrics::{MOST, Metrics, kind};
 
 /// Labels of the gauge of ClusterClaims. Pools are an administrator's, so there are few.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -22,13 +24,24 @@ struct Claimed {
 
 /// The metrics of ClusterClaims.
 #[derive(Default)]
-pub(crate) struct ClaimMetrics {
+pub struct ClaimMetrics {
+    runtime: RuntimeMetrics,
     count: Family<Claimed, Gauge>,
     /// Source of the gauges.
     source: Mutex<Weak<ClaimController>>,
 }
 
 impl ClaimMetrics {
+    /// Metrics that count failures, queues and watches in these.
+    pub fn new(runtime: RuntimeMetrics) -> Self {
+        Self { runtime, ..Self::default() }
+    }
+
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// Registers them.
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register("clusterclaim_count", "ClusterClaims that are served here", self.count.clone());
@@ -40,27 +53,26 @@ impl ClaimMetrics {
     }
 }
 
-impl Metrics {
+impl ClaimMetrics {
     /// From now on gauges of ClusterClaims are read from this controller.
     pub fn attach_claims(&self, controller: &Arc<ClaimController>) {
-        *self.0.claims.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(controller);
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(controller);
     }
 
     pub(crate) fn refresh_claims(&self) {
-        let counted = &self.0.claims;
-        let source = counted.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(controller) = source else { return };
         let claims = controller.caches().claims.state();
         let claims: Vec<_> = claims.iter().filter(|claim| claim.is_marked()).collect();
         let pools: Vec<[String; 1]> =
             claims.iter().map(|claim| [format!("{}/{}", claim.namespace(), claim.pool())]).collect();
-        counted.count.clear();
+        self.count.clear();
         for (claim, [pool]) in claims.iter().zip(most_frequent(pools, MOST)) {
-            counted.count.get_or_create(&Claimed { pool, state: progress(claim) }).inc();
+            self.count.get_or_create(&Claimed { pool, state: progress(claim) }).inc();
         }
         let bad = claims.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
-        set_gauge(&self.0.undecodable, &kind { kind: "ClusterClaim".into() }, bad);
-        self.refresh_loops(&controller.queues(), controller.health());
+        self.runtime.set_undecodable("ClusterClaim", bad);
+        self.runtime.refresh_loops(&controller.queues(), controller.health());
     }
 }
 

@@ -22,11 +22,11 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
     execute::{emit, write_status},
+    metrics::PoolMetrics,
     observe::{LABELS, PoolLookup, hive, observe},
     plan::plan,
     state::{PoolGauge, PoolProgress},
 };
-use crate::metrics::Metrics;
 
 /// One after the other. A look lists what there is of a pool, and of many clusters at once much happens.
 const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 1, debounce: Duration::from_secs(1) };
@@ -55,15 +55,15 @@ pub type Key = (String, String);
 struct PoolController {
     options: Options,
     gauge: Arc<PoolGauge>,
-    metrics: Metrics,
+    metrics: Arc<PoolMetrics>,
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+pub fn run(options: Options, metrics: Arc<PoolMetrics>, stop: Running) -> Running {
     Box::pin(run_until(options, metrics, stop))
 }
 
-async fn run_until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Arc<PoolMetrics>, stop: Running) {
     let gauge = Arc::new(PoolGauge::default());
     metrics.attach_pools(&gauge);
     let controller = PoolController { options, gauge, metrics };
@@ -78,7 +78,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let looking = run_queue(
         happened,
         PACE,
-        &controller.metrics.runtime(),
+        controller.metrics.runtime(),
         async |key: Key| controller.reconcile(&key).await,
         stop,
     );
@@ -131,7 +131,7 @@ impl PoolController {
             Ok(Some(Requeue::Fresh)) => Action::RequeueAfter(PACE.debounce),
             Err(Error { action, reason, message }) => {
                 self.metrics.count_pool_reconcile("failed");
-                self.metrics.failed(action, reason.as_str());
+                self.metrics.runtime().failed(action, reason.as_str());
                 tracing::warn!(namespace, clusterpool = name, error = message, "a look failed");
                 Action::Failed
             }
@@ -185,13 +185,24 @@ mod tests {
 
     use http::{Request, Response};
     use kube::client::Body;
+    use prometheus_client::registry::Registry;
 
     use super::*;
+
+    fn encode_metrics(metrics: &PoolMetrics) -> String {
+        let (mut registry, mut text) = (Registry::default(), String::new());
+        metrics.register(&mut registry);
+        metrics.runtime().register(&mut registry);
+        metrics.refresh_pools();
+        prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
+        text
+    }
 
     fn controller(client: Client) -> PoolController {
         let now = || Timestamp::UNIX_EPOCH;
         let options = Options { client, namespaces: BTreeSet::new(), instance: "me".into(), now };
-        let controller = PoolController { options, gauge: Arc::default(), metrics: Metrics::default() };
+        let controller =
+            PoolController { options, gauge: Arc::default(), metrics: Arc::new(PoolMetrics::default()) };
         controller.metrics.attach_pools(&controller.gauge);
         controller
     }
@@ -206,7 +217,7 @@ mod tests {
         let service = tower::service_fn(|request: Request<Body>| async move { answer(&request) });
         let controller = controller(Client::new(service, "default"));
         assert_eq!(controller.reconcile(&("pools".into(), "one".into())).await, Action::Failed);
-        let told = controller.metrics.encode().unwrap();
+        let told = encode_metrics(&controller.metrics);
         for line in [
             r#"clusterpool_looks_total{outcome="failed"} 1"#,
             r#"provider_action_errors_total{action="look",reason="bug"} 1"#,
@@ -238,7 +249,7 @@ mod tests {
         let key = ("pools".into(), "one".into());
         let unreadable = r#"clusterpool_count{state="unreadable"} "#;
         let count = |expected: u64| {
-            let told = controller.metrics.encode().unwrap();
+            let told = encode_metrics(&controller.metrics);
             assert!(told.contains(&format!("{unreadable}{expected}")), "{expected}: {told}");
         };
         assert_eq!(controller.reconcile(&key).await, Action::RequeueAfter(NET));

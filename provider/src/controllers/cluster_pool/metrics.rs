@@ -7,10 +7,9 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::Registry,
 };
-use testplatform_runtime::metrics::set_gauge;
+use testplatform_runtime::metrics::{RuntimeMetrics, set_gauge};
 
 use super::state::{PoolGauge, PoolState};
-use crate::metrics::Metrics;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct PoolStateLabel {
@@ -36,7 +35,8 @@ struct PoolLabel {
 
 /// The metrics of pools.
 #[derive(Default)]
-pub(crate) struct PoolMetrics {
+pub struct PoolMetrics {
+    runtime: RuntimeMetrics,
     count: Family<PoolStateLabel, Gauge>,
     looks: Family<PoolOutcomeLabel, Counter>,
     events: Family<PoolEventLabel, Counter>,
@@ -46,6 +46,16 @@ pub(crate) struct PoolMetrics {
 }
 
 impl PoolMetrics {
+    /// Metrics that count failures, queues and watches in these.
+    pub fn new(runtime: RuntimeMetrics) -> Self {
+        Self { runtime, ..Self::default() }
+    }
+
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// Registers them.
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -71,36 +81,35 @@ impl PoolMetrics {
     }
 }
 
-impl Metrics {
+impl PoolMetrics {
     /// From now on gauges of pools in Git are read from there.
     pub fn attach_pools(&self, gauge: &Arc<PoolGauge>) {
-        *self.0.pools.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(gauge);
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(gauge);
     }
 
     /// Records a reconcile of a pool in Git, with this outcome.
     pub fn count_pool_reconcile(&self, outcome: &'static str) {
-        self.0.pools.looks.get_or_create(&PoolOutcomeLabel { outcome }).inc();
+        self.looks.get_or_create(&PoolOutcomeLabel { outcome }).inc();
     }
 
     /// Records an event about a pool in Git, such as a refresh or a failed installation.
     pub fn count_pool_event(&self, reason: &str) {
-        self.0.pools.events.get_or_create(&PoolEventLabel { reason: reason.to_owned() }).inc();
+        self.events.get_or_create(&PoolEventLabel { reason: reason.to_owned() }).inc();
     }
 
     pub(crate) fn refresh_pools(&self) {
-        let metrics = &self.0.pools;
-        let Some(gauge) = metrics.source() else { return };
+        let Some(gauge) = self.source() else { return };
         let pools = gauge.snapshot();
         for at in PoolState::ALL {
             let count = pools.iter().filter(|(_, looked)| looked.state == at).count();
-            set_gauge(&metrics.count, &PoolStateLabel { state: at.as_str() }, count);
+            set_gauge(&self.count, &PoolStateLabel { state: at.as_str() }, count);
         }
-        metrics.remaining.clear();
+        self.remaining.clear();
         for (pool, looked) in pools {
             if let Some(remaining) = looked.remaining {
-                metrics.remaining.get_or_create(&PoolLabel { pool }).set(remaining);
+                self.remaining.get_or_create(&PoolLabel { pool }).set(remaining);
             }
         }
-        self.refresh_loops(&[], &gauge.health);
+        self.runtime.refresh_loops(&[], &gauge.health);
     }
 }

@@ -32,6 +32,7 @@ use super::{
     caches::Caches,
     execute::{Executor, Patience, Reach, Reached},
     hub::Hub,
+    metrics::JobMetrics,
     object::EphemeralCluster,
     observe::{MakeDraft, Observer},
     prow_job::ProwJob,
@@ -40,7 +41,6 @@ use super::{
 use crate::{
     build_clusters::{BuildClusterEvent, BuildClusterSet},
     credentials::account::guest_limiter::GuestLimiter,
-    metrics::Metrics,
 };
 
 /// Number of orphans that are reconciled concurrently. They are rare.
@@ -98,7 +98,7 @@ pub struct Controller {
     executor: Executor,
     queue: Queue,
     orphans: Queue,
-    metrics: Metrics,
+    metrics: Arc<JobMetrics>,
     /// Of the watches of the hub.
     health: [Health; 3],
     now: fn() -> Timestamp,
@@ -113,11 +113,11 @@ struct Inlets {
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+pub fn run(options: Options, metrics: Arc<JobMetrics>, stop: Running) -> Running {
     Box::pin(run_until(options, metrics, stop))
 }
 
-async fn run_until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Arc<JobMetrics>, stop: Running) {
     let sites = options.build_clusters.clone();
     let (controller, inlets) = Controller::new(options, metrics);
     let controller = Arc::new(controller);
@@ -144,7 +144,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
 }
 
 impl Controller {
-    fn new(options: Options, metrics: Metrics) -> (Self, Inlets) {
+    fn new(options: Options, metrics: Arc<JobMetrics>) -> (Self, Inlets) {
         let Options { mode, hub, settings, patience, build_cluster_call, instance, now, .. } = options;
         let (moving, moved) = tokio::sync::mpsc::unbounded_channel();
         let build_clusters = BuildClusterSet::new(moving, options.build_cluster_patience);

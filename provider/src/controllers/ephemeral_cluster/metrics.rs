@@ -17,8 +17,8 @@ use testplatform_apis::{
     names::ephemeral_cluster::{KONFLUX_CLUSTER, KONFLUX_TENANT},
 };
 use testplatform_runtime::metrics::{
-    bounded::{FirstCome, most_frequent},
-    set_gauge,
+    RuntimeMetrics,
+    bounded::{FirstCome, MOST, most_frequent},
 };
 
 use super::{
@@ -27,7 +27,6 @@ use super::{
     prow_job::JobState,
     status::{Phase, Status},
 };
-use crate::metrics::{MOST, Metrics, cluster, kind};
 
 /// Upstream's buckets: five minutes to three hours.
 const MINUTES: [f64; 9] = [300.0, 600.0, 900.0, 1800.0, 3600.0, 5400.0, 7200.0, 9000.0, 10_800.0];
@@ -47,6 +46,11 @@ struct Workflow {
     workflow: String,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct BuildClusterLabel {
+    cluster: String,
+}
+
 #[derive(Clone)]
 struct Course;
 
@@ -57,11 +61,13 @@ impl MetricConstructor<Histogram> for Course {
 }
 
 /// The metrics of EphemeralClusters and their jobs.
-pub(crate) struct JobMetrics {
+pub struct JobMetrics {
+    runtime: RuntimeMetrics,
     count: Family<JobLabels, Gauge>,
     provisioning: Family<Workflow, Histogram, Course>,
     deprovisioning: Family<Workflow, Histogram, Course>,
     workflows: FirstCome,
+    up: Family<BuildClusterLabel, Gauge>,
     /// Source of the gauges.
     source: Mutex<Weak<Controller>>,
 }
@@ -69,16 +75,28 @@ pub(crate) struct JobMetrics {
 impl Default for JobMetrics {
     fn default() -> Self {
         Self {
+            runtime: RuntimeMetrics::default(),
             count: Family::default(),
             provisioning: Family::new_with_constructor(Course),
             deprovisioning: Family::new_with_constructor(Course),
             workflows: FirstCome::new(MOST),
+            up: Family::default(),
             source: Mutex::default(),
         }
     }
 }
 
 impl JobMetrics {
+    /// Metrics that count failures, queues and watches in these.
+    pub fn new(runtime: RuntimeMetrics) -> Self {
+        Self { runtime, ..Self::default() }
+    }
+
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// Registers them.
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register("ephemeralcluster_count", "EphemeralClusters that there are", self.count.clone());
@@ -94,8 +112,18 @@ impl JobMetrics {
         }
     }
 
+    /// Registers the gauge of build clusters.
+    pub(crate) fn register_build_clusters(&self, registry: &mut Registry) {
+        registry.register(
+            "provider_build_cluster_up",
+            "Whether a build cluster can be watched",
+            self.up.clone(),
+        );
+    }
+
     #[cfg(test)]
     pub(crate) fn count_one(&self) {
+        self.up.get_or_create(&BuildClusterLabel { cluster: String::new() }).set(1);
         let sort = JobLabels {
             konflux_cluster: String::new(),
             konflux_tenant: String::new(),
@@ -110,30 +138,30 @@ impl JobMetrics {
     }
 }
 
-impl Metrics {
+impl JobMetrics {
     /// From now on gauges are read from this controller.
     pub fn attach(&self, controller: &Arc<Controller>) {
-        *self.0.jobs.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(controller);
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(controller);
     }
 
     /// A status was written over that of an object. Counts what happens once in a life.
     pub fn transition(&self, object: &EphemeralCluster, status: &Status) {
         let stored = &object.status.value;
         let created = object.metadata.creation_timestamp.as_ref().map(|time| time.0);
-        let workflow = || Workflow { workflow: self.0.jobs.workflows.admit(&workflow(object)) };
+        let workflow = || Workflow { workflow: self.workflows.admit(&workflow(object)) };
         // The name of the Secret stays once it is there, so this is counted once however often it flaps.
         if stored.secret_ref.is_empty()
             && !status.secret_ref.is_empty()
             && let Some(seconds) = between(created, at(status, CLUSTER_READY))
         {
-            self.0.jobs.provisioning.get_or_create(&workflow()).observe(seconds);
+            self.provisioning.get_or_create(&workflow()).observe(seconds);
         }
         let signalled = at(stored, TEST_COMPLETED).or_else(|| at(status, TEST_COMPLETED));
         if stored.phase != Some(Phase::Deprovisioned)
             && status.phase == Some(Phase::Deprovisioned)
             && let Some(seconds) = between(signalled, at(status, PROW_JOB_COMPLETED))
         {
-            self.0.jobs.deprovisioning.get_or_create(&workflow()).observe(seconds);
+            self.deprovisioning.get_or_create(&workflow()).observe(seconds);
         }
     }
 
@@ -145,43 +173,42 @@ impl Metrics {
             && !over
             && let Some(seconds) = between(at(stored, TEST_COMPLETED), Some(now))
         {
-            let workflow = Workflow { workflow: self.0.jobs.workflows.admit(&workflow(object)) };
-            self.0.jobs.deprovisioning.get_or_create(&workflow).observe(seconds);
+            let workflow = Workflow { workflow: self.workflows.admit(&workflow(object)) };
+            self.deprovisioning.get_or_create(&workflow).observe(seconds);
         }
     }
 
     pub(crate) fn refresh_jobs(&self) {
-        let inner = &*self.0;
-        let source = inner.jobs.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(controller) = source else { return };
         let objects = controller.caches().ephemeral_clusters.state();
         let kinds: Vec<[String; 4]> = objects.iter().map(|object| kind_of(object)).collect();
         let kinds = most_frequent(kinds, MOST);
-        inner.jobs.count.clear();
+        self.count.clear();
         for (object, [konflux_cluster, konflux_tenant, cluster_profile, workflow]) in
             objects.iter().zip(kinds)
         {
             let phase = object.status.value.phase.map(|phase| format!("{phase:?}")).unwrap_or_default();
             let kind = JobLabels { konflux_cluster, konflux_tenant, cluster_profile, workflow, phase };
-            inner.jobs.count.get_or_create(&kind).inc();
+            self.count.get_or_create(&kind).inc();
         }
         let bad = objects.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
-        set_gauge(&inner.undecodable, &kind { kind: "EphemeralCluster".into() }, bad);
+        self.runtime.set_undecodable("EphemeralCluster", bad);
         let jobs = controller.caches().prow_jobs.state();
         let bad = jobs.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
-        set_gauge(&inner.undecodable, &kind { kind: "ProwJob".into() }, bad);
-        self.refresh_loops(&controller.queues(), controller.health());
-        inner.up.clear();
+        self.runtime.set_undecodable("ProwJob", bad);
+        self.runtime.refresh_loops(&controller.queues(), controller.health());
+        self.up.clear();
         let states = controller.build_clusters().states();
         // If a cluster's kubeconfig is gone, its unfinished jobs still report it.
         for job in jobs.iter().filter(|job| !job.state().is_final() && job.state() != JobState::Scheduling) {
             let name = &job.spec.value.cluster;
             if !name.is_empty() && !states.iter().any(|(known, _)| known == name) {
-                inner.up.get_or_create(&cluster { cluster: name.clone() }).set(0);
+                self.up.get_or_create(&BuildClusterLabel { cluster: name.clone() }).set(0);
             }
         }
         for (name, error) in states {
-            inner.up.get_or_create(&cluster { cluster: name }).set(error.is_none().into());
+            self.up.get_or_create(&BuildClusterLabel { cluster: name }).set(error.is_none().into());
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Controller of the hub's facts: observes the hub at an interval, and publishes the facts.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use kube::Client;
@@ -12,8 +12,8 @@ use testplatform_runtime::{
 };
 use tokio::time::sleep;
 
-use super::{execute::write, observe, plan::plan};
-use crate::{config::HubFacts, metrics::Metrics};
+use super::{execute::write, metrics::HubMetrics, observe, plan::plan};
+use crate::config::HubFacts;
 
 /// How long a look may take. A thousand clusters are ten pages.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -32,11 +32,11 @@ pub struct Options {
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+pub fn run(options: Options, metrics: Arc<HubMetrics>, stop: Running) -> Running {
     Box::pin(run_until(options, metrics, stop))
 }
 
-async fn run_until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Arc<HubMetrics>, stop: Running) {
     let mut stop = std::pin::pin!(stop);
     // Facts that cannot be read count as old as this process, until they are known.
     metrics.set_facts_written_at((options.now)());
@@ -45,7 +45,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
         let outcome = catch_panic(with_timeout("look_at_hub", PATIENCE, look)).await;
         let after = outcome.unwrap_or_else(|Error { action, reason, message }| {
             metrics.count_hub_reconcile("failed");
-            metrics.failed(action, reason.as_str());
+            metrics.runtime().failed(action, reason.as_str());
             tracing::warn!(error = message, "a look at the hub failed");
             RETRY
         });
@@ -56,7 +56,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     }
 }
 
-async fn reconcile(options: &Options, metrics: &Metrics) -> kube::Result<Duration> {
+async fn reconcile(options: &Options, metrics: &HubMetrics) -> kube::Result<Duration> {
     let Options { client, config, now } = options;
     let namespace = &config.namespace;
     let known = observe::read_published(client, namespace).await?;
@@ -86,6 +86,7 @@ mod tests {
     use testplatform_apis::hub::{CONFIG_MAP, Facts, KEY};
 
     use super::*;
+    use crate::metrics::Metrics;
 
     /// A hub on which every request panics.
     fn answer(_: &Request<Body>) -> Result<Response<Body>, Infallible> {
@@ -98,7 +99,7 @@ mod tests {
         let client = Client::new(service, "default");
         let options = Options { client, config: HubFacts::default(), now: || Timestamp::UNIX_EPOCH };
         let metrics = Metrics::default();
-        run(options, metrics.clone(), Box::pin(sleep(RETRY * 5 / 2))).await;
+        run(options, metrics.hub(), Box::pin(sleep(RETRY * 5 / 2))).await;
         let told = metrics.encode().unwrap();
         for line in [
             r#"hub_looks_total{outcome="failed"} 3"#,
@@ -129,7 +130,7 @@ mod tests {
         let now = || "2026-03-02T12:00:00Z".parse().unwrap_or_default();
         let options = Options { client, config: HubFacts::default(), now };
         let metrics = Metrics::default();
-        run(options, metrics.clone(), Box::pin(sleep(RETRY / 2))).await;
+        run(options, metrics.hub(), Box::pin(sleep(RETRY / 2))).await;
         let told = metrics.encode().unwrap();
         let line =
             format!("hub_facts_written_timestamp_seconds{{}} {:?}", written.as_duration().as_secs_f64());

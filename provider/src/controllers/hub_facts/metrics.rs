@@ -9,8 +9,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 use testplatform_apis::hub::Facts;
-
-use crate::metrics::Metrics;
+use testplatform_runtime::metrics::RuntimeMetrics;
 
 /// Backends are words of the program.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -27,9 +26,10 @@ struct HubOutcomeLabel {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct HubNoLabels {}
 
-/// The metrics of the hub.
+/// The metrics of the self.
 #[derive(Default)]
-pub(crate) struct HubMetrics {
+pub struct HubMetrics {
+    runtime: RuntimeMetrics,
     clusters: Family<BackendLabel, Gauge>,
     provisioning: Family<BackendLabel, Gauge>,
     healthy: Family<HubNoLabels, Gauge>,
@@ -38,6 +38,16 @@ pub(crate) struct HubMetrics {
 }
 
 impl HubMetrics {
+    /// Metrics that count failures, queues and watches in these.
+    pub fn new(runtime: RuntimeMetrics) -> Self {
+        Self { runtime, ..Self::default() }
+    }
+
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// Registers them.
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register("hub_clusters", "Clusters on this hub, by backend", self.clusters.clone());
@@ -57,29 +67,28 @@ impl HubMetrics {
     }
 }
 
-impl Metrics {
+impl HubMetrics {
     /// Records a reconcile of the hub's facts, with this outcome.
     pub fn count_hub_reconcile(&self, outcome: &'static str) {
-        self.0.hub.looks.get_or_create(&HubOutcomeLabel { outcome }).inc();
+        self.looks.get_or_create(&HubOutcomeLabel { outcome }).inc();
     }
 
-    /// Records the published facts of the hub.
+    /// Records the published facts of the self.
     pub fn set_hub_facts(&self, facts: Option<&Facts>) {
-        let hub = &self.0.hub;
-        hub.clusters.clear();
-        hub.provisioning.clear();
+        self.clusters.clear();
+        self.provisioning.clear();
         let Some(facts) = facts else { return };
         for (name, backend) in &facts.backends {
             let of = BackendLabel { backend: name.clone() };
             if let Some(clusters) = backend.clusters {
-                hub.clusters.get_or_create(&of).set(clusters);
+                self.clusters.get_or_create(&of).set(clusters);
             }
             if let Some(provisioning) = backend.provisioning {
-                hub.provisioning.get_or_create(&of).set(provisioning);
+                self.provisioning.get_or_create(&of).set(provisioning);
             }
         }
         if let Some(health) = &facts.health {
-            hub.healthy.get_or_create(&HubNoLabels {}).set(health.ready.into());
+            self.healthy.get_or_create(&HubNoLabels {}).set(health.ready.into());
         }
         if let Some(at) = facts.written_at {
             self.set_facts_written_at(at);
@@ -88,6 +97,6 @@ impl Metrics {
 
     /// Records when the published facts were written.
     pub fn set_facts_written_at(&self, at: Timestamp) {
-        self.0.hub.written.get_or_create(&HubNoLabels {}).set(at.as_duration().as_secs_f64());
+        self.written.get_or_create(&HubNoLabels {}).set(at.as_duration().as_secs_f64());
     }
 }

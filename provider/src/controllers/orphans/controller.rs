@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
     time::Duration,
 };
 
@@ -26,14 +27,14 @@ use tokio::time::sleep;
 use super::{
     execute::{end_orphan, record_owner},
     hubs::HubClients,
-    metrics::OrphanTeardown,
+    metrics::{OrphanMetrics, OrphanTeardown},
     observe::{observe_hub, observe_konflux},
     plan::{OrphanPlan, OrphanSettings, OrphanState, UnownedRecords, plan},
     remote::RemoteRef,
     report::{CONFIG_MAP, KEY, OrphanReport},
     teardown::TeardownCall,
 };
-use crate::{config::Orphans, metrics::Metrics};
+use crate::config::Orphans;
 
 /// The field manager of the report.
 const FIELD_MANAGER: &str = "provider-testplatform-orphans";
@@ -62,15 +63,15 @@ struct OrphanController {
     options: Options,
     hubs: HubClients,
     settings: OrphanSettings,
-    metrics: Metrics,
+    metrics: Arc<OrphanMetrics>,
 }
 
 /// Runs until `stop`.
-pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+pub fn run(options: Options, metrics: Arc<OrphanMetrics>, stop: Running) -> Running {
     Box::pin(run_until(options, metrics, stop))
 }
 
-async fn run_until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Arc<OrphanMetrics>, stop: Running) {
     let config = &options.config;
     let poll = Duration::try_from(config.poll.as_signed()).unwrap_or(LISTING_TIMEOUT);
     let settings = OrphanSettings {
@@ -136,7 +137,7 @@ impl OrphanController {
         let mut planned = plan(&before, &konflux, &hubs, &self.settings, now);
         Self::log_changes(&before, &planned);
         for hub in planned.hubs.iter().filter(|hub| hub.error.is_some() && konflux.is_ok()) {
-            self.metrics.failed("list_hub", "incomplete");
+            self.metrics.runtime().failed("list_hub", "incomplete");
             tracing::warn!(hub = hub.hub, error = hub.error, "hub not listed completely; nothing is decided");
         }
         // At once: each moment that passes may give an orphan an owner.
@@ -279,7 +280,7 @@ impl OrphanController {
     }
 
     fn warn(&self, error: &Error, event: &str) {
-        self.metrics.failed(error.action, error.reason.as_str());
+        self.metrics.runtime().failed(error.action, error.reason.as_str());
         tracing::warn!(action = error.action, error = error.message, "{event}");
     }
 }

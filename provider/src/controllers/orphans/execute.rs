@@ -114,7 +114,7 @@ mod tests {
     use kube::client::Body;
 
     use super::*;
-    use crate::controllers::orphans::remote::RemoteKind;
+    use crate::config::RemoteKind;
 
     /// A Konflux cluster without owners, which does not serve the kinds whose paths begin so.
     fn without(paths: &'static [&'static str]) -> Client {

@@ -122,7 +122,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::controllers::orphans::remote::RemoteKind;
+    use crate::config::RemoteKind;
 
     /// An API server that answers by path and query.
     fn answering(answer: fn(&str) -> (u16, String)) -> Client {

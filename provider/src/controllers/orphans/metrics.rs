@@ -8,13 +8,10 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::{Registry, Unit},
 };
-use testplatform_runtime::metrics::set_gauge;
+use testplatform_runtime::metrics::{RuntimeMetrics, set_gauge};
 
-use super::{
-    plan::{OrphanPlan, OrphanState},
-    remote::RemoteKind,
-};
-use crate::metrics::Metrics;
+use super::plan::{OrphanPlan, OrphanState};
+use crate::config::RemoteKind;
 
 /// Hubs and kinds are words of the configuration.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -59,9 +56,10 @@ impl OrphanTeardown {
     }
 }
 
-/// The metrics.
+/// The self.
 #[derive(Default)]
-pub(crate) struct OrphanMetrics {
+pub struct OrphanMetrics {
+    runtime: RuntimeMetrics,
     orphans: Family<OrphanLabels, Gauge>,
     refused: Family<RefusalLabels, Gauge>,
     listed: Family<HubLabel, Gauge<f64, AtomicU64>>,
@@ -69,6 +67,16 @@ pub(crate) struct OrphanMetrics {
 }
 
 impl OrphanMetrics {
+    /// Metrics that count failures, queues and watches in these.
+    pub fn new(runtime: RuntimeMetrics) -> Self {
+        Self { runtime, ..Self::default() }
+    }
+
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// Registers them.
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -95,27 +103,25 @@ impl OrphanMetrics {
     }
 }
 
-impl Metrics {
+impl OrphanMetrics {
     /// Orphans are searched for on these hubs from now on. The time of the last complete listing is 0 until the first: a process that starts again and
     /// again before it has listed anything must not look as if it had.
     pub fn attach_orphans<'h>(&self, hubs: impl Iterator<Item = (&'h String, &'h [RemoteKind])>) {
-        let metrics = &self.0.orphans;
         for (hub, kinds) in hubs {
             for kind in kinds {
                 let labels = OrphanLabels { hub: hub.clone(), remote_kind: kind.as_str() };
-                metrics.orphans.get_or_create(&labels).set(0);
+                self.orphans.get_or_create(&labels).set(0);
             }
-            metrics.listed.get_or_create(&HubLabel { hub: hub.clone() }).set(0.0);
+            self.listed.get_or_create(&HubLabel { hub: hub.clone() }).set(0.0);
         }
         for outcome in OrphanTeardown::ALL {
-            drop(metrics.teardowns.get_or_create(&OutcomeLabel { outcome: outcome.as_str() }));
+            drop(self.teardowns.get_or_create(&OutcomeLabel { outcome: outcome.as_str() }));
         }
     }
 
     /// One reconcile has this outcome.
     pub fn report_orphans(&self, plan: &OrphanPlan, now: Timestamp) {
-        let _telling = self.0.telling.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let metrics = &self.0.orphans;
+        let _telling = self.runtime.lock_gauges();
         let mut counts: BTreeMap<(&str, &'static str), usize> = BTreeMap::new();
         let mut refusals: BTreeMap<(&str, &'static str), usize> = BTreeMap::new();
         // A deletion is under way already, as of any claim whose cluster takes long to go. If it hangs, the hub's own alerts ring.
@@ -130,32 +136,35 @@ impl Metrics {
             for kind in RemoteKind::ALL {
                 let labels = OrphanLabels { hub: hub.hub.clone(), remote_kind: kind.as_str() };
                 if let Some(count) = counts.get(&(hub.hub.as_str(), kind.as_str())) {
-                    set_gauge(&metrics.orphans, &labels, *count);
-                } else if let Some(gauge) = metrics.orphans.get(&labels) {
+                    set_gauge(&self.orphans, &labels, *count);
+                } else if let Some(gauge) = self.orphans.get(&labels) {
                     gauge.set(0);
                 }
             }
             if hub.error.is_none() {
                 let label = HubLabel { hub: hub.hub.clone() };
-                metrics.listed.get_or_create(&label).set(now.as_duration().as_secs_f64());
+                self.listed.get_or_create(&label).set(now.as_duration().as_secs_f64());
             }
         }
-        metrics.refused.clear();
+        self.refused.clear();
         for ((hub, reason), count) in refusals {
-            set_gauge(&metrics.refused, &RefusalLabels { hub: hub.to_owned(), reason }, count);
+            set_gauge(&self.refused, &RefusalLabels { hub: hub.to_owned(), reason }, count);
         }
     }
 
     /// A call that ends an orphan had this outcome.
     pub fn count_orphan_teardown(&self, outcome: OrphanTeardown) {
-        self.0.orphans.teardowns.get_or_create(&OutcomeLabel { outcome: outcome.as_str() }).inc();
+        self.teardowns.get_or_create(&OutcomeLabel { outcome: outcome.as_str() }).inc();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controllers::orphans::{plan::HubSummary, remote::RemoteRef};
+    use crate::{
+        controllers::orphans::{plan::HubSummary, remote::RemoteRef},
+        metrics::Metrics,
+    };
 
     /// Nobody is called for the cluster of a deleted claim that takes more than an hour to go.
     #[test]
@@ -164,7 +173,7 @@ mod tests {
         for (state, count) in [(OrphanState::Reported, 1), (OrphanState::Deleting, 0)] {
             let metrics = Metrics::default();
             let hub = "h".to_owned();
-            metrics.attach_orphans([(&hub, [kind].as_slice())].into_iter());
+            metrics.orphans().attach_orphans([(&hub, [kind].as_slice())].into_iter());
             let [namespace, name, uid] = ["ns", "lost", "u"].map(str::to_owned);
             let remote = RemoteRef { hub: hub.clone(), kind, namespace, name, uid };
             let plan = OrphanPlan {
@@ -172,7 +181,7 @@ mod tests {
                 hubs: vec![HubSummary { hub, ..HubSummary::default() }],
                 ..OrphanPlan::default()
             };
-            metrics.report_orphans(&plan, "2026-01-01T00:00:00Z".parse().unwrap());
+            metrics.orphans().report_orphans(&plan, "2026-01-01T00:00:00Z".parse().unwrap());
             let line = format!("testplatform_orphans{{hub=\"h\",remote_kind=\"{}\"}} {count}", kind.as_str());
             assert!(metrics.encode().unwrap().lines().any(|found| found == line), "{line}");
         }
@@ -182,7 +191,7 @@ mod tests {
     fn a_hub_is_listed_when_it_was_listed_completely() {
         let metrics = Metrics::default();
         let hub = "h".to_owned();
-        metrics.attach_orphans([(&hub, [RemoteKind::EphemeralCluster].as_slice())].into_iter());
+        metrics.orphans().attach_orphans([(&hub, [RemoteKind::EphemeralCluster].as_slice())].into_iter());
         let listed = |seconds: &str| {
             let line = format!("testplatform_orphans_listed_timestamp_seconds{{hub=\"h\"}} {seconds}");
             metrics.encode().unwrap().lines().any(|found| found == line)
@@ -191,7 +200,7 @@ mod tests {
         for (error, seconds) in [(Some("timeout".to_owned()), "0.0"), (None, "1767225600.0")] {
             let summary = HubSummary { hub: hub.clone(), error, ..HubSummary::default() };
             let plan = OrphanPlan { hubs: vec![summary], ..OrphanPlan::default() };
-            metrics.report_orphans(&plan, "2026-01-01T00:00:00Z".parse().unwrap());
+            metrics.orphans().report_orphans(&plan, "2026-01-01T00:00:00Z".parse().unwrap());
             assert!(listed(seconds), "{seconds}");
         }
     }

@@ -20,10 +20,10 @@ use super::{
     listing::{ObjectPart, list_objects, list_served},
     owners::{Owners, RemoteOwner},
     plan::{HubRemotes, KonfluxState},
-    remote::{RemoteKind, RemoteObject},
+    remote::RemoteObject,
 };
 use crate::{
-    config::{Carried, OrphanHub, Orphans},
+    config::{Carried, OrphanHub, Orphans, RemoteKind},
     sparse_object::PartialObject,
 };
 

@@ -9,7 +9,8 @@ use testplatform_apis::{
     test_cluster,
 };
 
-use super::remote::{RemoteKind, RemoteObject};
+use super::remote::RemoteObject;
+use crate::config::RemoteKind;
 
 /// Label by which Crossplane names the composite of an Object.
 const COMPOSITE: &str = "crossplane.io/composite";

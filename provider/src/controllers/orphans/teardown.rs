@@ -3,7 +3,8 @@
 use serde_json::Value;
 use testplatform_apis::names::{ephemeral_cluster::KONFLUX_CLUSTER, ours};
 
-use super::remote::{RemoteKind, RemoteObject, TeardownMethod};
+use super::remote::RemoteObject;
+use crate::config::{RemoteKind, TeardownMethod};
 
 /// Phases in which an EphemeralCluster has nothing to tear down.
 const COMPLETED: [&str; 2] = ["Deprovisioned", "Failed"];

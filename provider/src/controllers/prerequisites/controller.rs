@@ -28,7 +28,7 @@ use tokio::{
 
 use super::{
     hub::OnHub,
-    metrics::PrerequisiteOutcome,
+    metrics::{PrerequisiteMetrics, PrerequisiteOutcome},
     objects::RequestObjects,
     plan::{
         ClusterPresence, PrerequisitePlan, PrerequisiteRelease, PrerequisiteSet, PrerequisiteUpdate,
@@ -44,7 +44,6 @@ use crate::{
         apply::{ApplyError, ApplyErrorReason, ApplyProgress, apply_bundles},
         requests::{EventPublisher, RequestWatch},
     },
-    metrics::Metrics,
 };
 
 /// A request that waits for admission does not delay others.
@@ -74,18 +73,18 @@ struct PrerequisiteController {
     allowed: BTreeSet<AllowedResource>,
     patience: Duration,
     now: fn() -> Timestamp,
-    metrics: Metrics,
+    metrics: Arc<PrerequisiteMetrics>,
     teller: EventPublisher,
     gauge: Arc<PrerequisiteGauge>,
     requests: RequestWatch,
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+pub fn run(options: Options, metrics: Arc<PrerequisiteMetrics>, stop: Running) -> Running {
     Box::pin(run_until(options, metrics, stop))
 }
 
-async fn run_until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Arc<PrerequisiteMetrics>, stop: Running) {
     let Options { client, config, patience, instance, now } = options;
     let namespaces = config.prerequisite_namespaces();
     let states = Arc::new(new_gauge(namespaces.len()));
@@ -96,8 +95,13 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
         config,
         patience,
         now,
-        metrics: metrics.clone(),
-        teller: EventPublisher { client: client.clone(), patience, instance, metrics },
+        teller: EventPublisher {
+            client: client.clone(),
+            patience,
+            instance,
+            metrics: metrics.runtime().clone(),
+        },
+        metrics,
         gauge: Arc::clone(&states),
         requests: RequestWatch::new(MARKS),
     };
@@ -109,7 +113,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let looking = run_queue(
         happened,
         PACE,
-        &controller.metrics.runtime(),
+        controller.metrics.runtime(),
         async |key: String| controller.reconcile(&key).await,
         stop,
     );
@@ -135,7 +139,7 @@ impl PrerequisiteController {
             // It is not as it was when it was read.
             Err(Error { reason: Reason::Conflict, .. }) => Action::RequeueAfter(DEBOUNCE),
             Err(Error { action, reason, message }) => {
-                self.metrics.failed(action, reason.as_str());
+                self.metrics.runtime().failed(action, reason.as_str());
                 tracing::warn!(
                     order = key,
                     action,
@@ -260,7 +264,7 @@ impl PrerequisiteController {
         let ApplyError { reason, message, .. } = &stop.why;
         let kind =
             if stop.why.has_reason(ApplyErrorReason::NotReady) { Reason::NotYet } else { Reason::Refused };
-        self.metrics.failed("keep_prerequisites", kind.as_str());
+        self.metrics.runtime().failed("keep_prerequisites", kind.as_str());
         tracing::warn!(order = key, object = stop.object, reason, message, "not kept as it was");
     }
 

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use prometheus_client::registry::Registry;
-use testplatform_runtime::metrics::requests::RequestMetrics;
+use testplatform_runtime::metrics::{RuntimeMetrics, requests::RequestMetrics};
 
 use super::state::{PrerequisiteGauge, PrerequisiteState};
-use crate::metrics::Metrics;
 
 /// Outcome of a cluster's prerequisites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,30 +52,49 @@ impl PrerequisiteOutcome {
     }
 }
 
-/// Registers the metrics of prerequisites.
-pub(crate) fn register(metrics: &RequestMetrics<PrerequisiteState>, registry: &mut Registry) {
-    metrics.register(
-        registry,
-        ["prerequisites_count", "Clusters with prerequisites, by how those stand"],
-        ["prerequisites_outcomes", "Clusters whose prerequisites came to something, by what"],
-    );
+/// The metrics of prerequisites.
+#[derive(Default)]
+pub struct PrerequisiteMetrics {
+    runtime: RuntimeMetrics,
+    requests: RequestMetrics<PrerequisiteState>,
 }
 
-impl Metrics {
+impl PrerequisiteMetrics {
+    /// Metrics that count failures, queues and watches in these.
+    pub fn new(runtime: RuntimeMetrics) -> Self {
+        Self { runtime, ..Self::default() }
+    }
+
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
+    /// Registers them.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        self.requests.register(
+            registry,
+            ["prerequisites_count", "Clusters with prerequisites, by how those stand"],
+            ["prerequisites_outcomes", "Clusters whose prerequisites came to something, by what"],
+        );
+    }
+}
+
+impl PrerequisiteMetrics {
     /// From now on gauges are read from there.
     pub fn attach_prerequisites(&self, gauge: &Arc<PrerequisiteGauge>) {
-        self.0.prerequisites.attach(gauge, PrerequisiteOutcome::ALL.map(PrerequisiteOutcome::word));
+        self.requests.attach(gauge, PrerequisiteOutcome::ALL.map(PrerequisiteOutcome::word));
     }
 
     /// The prerequisites of a cluster came to that.
     pub fn prerequisites_came_to(&self, outcome: PrerequisiteOutcome) {
-        self.0.prerequisites.came_to(outcome.word());
+        self.requests.came_to(outcome.word());
     }
 
     pub(crate) fn refresh_prerequisites(&self) {
         let all = PrerequisiteState::ALL.map(|at| (at, at.as_str()));
-        if let Some(gauge) = self.0.prerequisites.refresh(all) {
-            self.refresh_loops(&[], &gauge.health);
+        if let Some(gauge) = self.requests.refresh(all) {
+            self.runtime.refresh_loops(&[], &gauge.health);
         }
     }
 }

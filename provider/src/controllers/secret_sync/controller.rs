@@ -34,14 +34,13 @@ use tokio::{
 use super::{
     execute::{self, Content},
     hubs::Hubs,
-    metrics::SecretAction,
+    metrics::{SecretAction, SecretSyncMetrics},
     plan::{FOREIGN, SecretState, SyncRequest, plan},
     state::{SecretSyncGauge, SecretSyncState, new_gauge},
 };
 use crate::{
     config::{Carried, Carry},
     credentials::publish::write::write_annotations,
-    metrics::Metrics,
     sparse_object::{PAGE, PartialObject},
 };
 
@@ -74,7 +73,7 @@ struct SecretSyncController {
     hubs: Hubs,
     now: fn() -> Timestamp,
     poll: Duration,
-    metrics: Metrics,
+    metrics: Arc<SecretSyncMetrics>,
     gauge: Arc<SecretSyncGauge>,
     requests: Mutex<BTreeMap<String, SyncRequest>>,
     /// By claim.
@@ -84,11 +83,11 @@ struct SecretSyncController {
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+pub fn run(options: Options, metrics: Arc<SecretSyncMetrics>, stop: Running) -> Running {
     Box::pin(run_until(options, metrics, stop))
 }
 
-async fn run_until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Arc<SecretSyncMetrics>, stop: Running) {
     let Options { client, config, trust, now } = options;
     let flavours = config.flavours.clone();
     let states = Arc::new(new_gauge(&flavours));
@@ -114,7 +113,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let looking = run_queue(
         happened,
         PACE,
-        &controller.metrics.runtime(),
+        controller.metrics.runtime(),
         async |name: String| controller.reconcile(&name).await,
         stop,
     );
@@ -170,7 +169,7 @@ impl SecretSyncController {
                     (standing, next)
                 }
                 Err(Error { action, reason, message }) => {
-                    self.metrics.failed(action, reason.as_str());
+                    self.metrics.runtime().failed(action, reason.as_str());
                     self.metrics.count_failed_sync(reason);
                     tracing::warn!(claim = key, error = message, "Secrets could not be carried");
                     (SecretSyncState::Failing, Action::Failed)
@@ -308,9 +307,19 @@ mod tests {
 
     use http::{Request, Response, StatusCode};
     use kube::client::Body;
+    use prometheus_client::registry::Registry;
     use tokio::time::sleep;
 
     use super::*;
+
+    fn encode_metrics(metrics: &SecretSyncMetrics) -> String {
+        let (mut registry, mut text) = (Registry::default(), String::new());
+        metrics.register(&mut registry);
+        metrics.runtime().register(&mut registry);
+        metrics.refresh_carries();
+        prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
+        text
+    }
 
     const KEY: &str = "xtestplatformclusters//one";
     const HUB: &str = "hive-1";
@@ -329,7 +338,7 @@ mod tests {
             hubs: Hubs::one(HUB, hub),
             now: || Timestamp::UNIX_EPOCH,
             poll: NET,
-            metrics: Metrics::default(),
+            metrics: Arc::new(SecretSyncMetrics::default()),
             gauge: Arc::new(new_gauge(&[Carried::Claims])),
             requests: Mutex::new(BTreeMap::from([(KEY.to_owned(), order)])),
             written: Mutex::default(),
@@ -365,13 +374,13 @@ mod tests {
             run_queue(
                 happened,
                 PACE,
-                &controller.metrics.runtime(),
+                controller.metrics.runtime(),
                 async |name: String| controller.reconcile(&name).await,
                 stop,
             )
             .await;
             assert_eq!(*asked.lock().unwrap(), [0, 5, 15, 35, 65, 95, 125], "{code}");
-            let told = controller.metrics.encode().unwrap();
+            let told = encode_metrics(&controller.metrics);
             for line in [r#"carry_count{state="waiting"} 1"#, r#"carry_looks_total{outcome="failing"} 0"#] {
                 assert!(told.contains(line), "{line}: {told}");
             }

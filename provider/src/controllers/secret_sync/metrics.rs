@@ -8,10 +8,12 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::{Registry, Unit},
 };
-use testplatform_runtime::{error::Reason, metrics::set_gauge};
+use testplatform_runtime::{
+    error::Reason,
+    metrics::{RuntimeMetrics, set_gauge},
+};
 
 use super::state::{SecretSyncGauge, SecretSyncState};
-use crate::metrics::Metrics;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct SyncStateLabel {
@@ -39,7 +41,8 @@ struct NoLabels {}
 
 /// The metrics of the carrier. No label has a word of a tenant's.
 #[derive(Default)]
-pub(crate) struct SecretSyncMetrics {
+pub struct SecretSyncMetrics {
+    runtime: RuntimeMetrics,
     count: Family<SyncStateLabel, Gauge>,
     looks: Family<SyncOutcomeLabel, Counter>,
     secrets: Family<SecretActionLabel, Counter>,
@@ -68,6 +71,16 @@ impl SecretAction {
 }
 
 impl SecretSyncMetrics {
+    /// Metrics that count failures, queues and watches in these.
+    pub fn new(runtime: RuntimeMetrics) -> Self {
+        Self { runtime, ..Self::default() }
+    }
+
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// Registers them.
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -99,45 +112,41 @@ impl SecretSyncMetrics {
     }
 }
 
-impl Metrics {
+impl SecretSyncMetrics {
     /// Reads the gauges of the secret sync from there. Counters start at zero, so that the first event shows as an increase.
     pub fn attach_carries(&self, gauge: &Arc<SecretSyncGauge>) {
-        let carries = &self.0.carries;
-        *carries.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(gauge);
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(gauge);
         for at in SecretSyncState::ALL {
-            drop(carries.looks.get_or_create(&SyncOutcomeLabel { outcome: at.as_str() }));
+            drop(self.looks.get_or_create(&SyncOutcomeLabel { outcome: at.as_str() }));
         }
         for action in [SecretAction::Written, SecretAction::Removed] {
-            drop(carries.secrets.get_or_create(&SecretActionLabel { action: action.as_str() }));
+            drop(self.secrets.get_or_create(&SecretActionLabel { action: action.as_str() }));
         }
     }
 
     /// Records a successful reconcile of a claim that brings its own credentials.
     pub fn count_sync(&self, standing: SecretSyncState, now: Timestamp) {
-        let carries = &self.0.carries;
-        carries.looks.get_or_create(&SyncOutcomeLabel { outcome: standing.as_str() }).inc();
-        carries.success.get_or_create(&NoLabels {}).set(now.as_duration().as_secs_f64());
+        self.looks.get_or_create(&SyncOutcomeLabel { outcome: standing.as_str() }).inc();
+        self.success.get_or_create(&NoLabels {}).set(now.as_duration().as_secs_f64());
     }
 
     /// Records a failed reconcile.
     pub fn count_failed_sync(&self, reason: Reason) {
-        let carries = &self.0.carries;
-        carries.looks.get_or_create(&SyncOutcomeLabel { outcome: SecretSyncState::Failing.as_str() }).inc();
-        carries.failures.get_or_create(&SyncFailureLabels { reason: reason.as_str() }).inc();
+        self.looks.get_or_create(&SyncOutcomeLabel { outcome: SecretSyncState::Failing.as_str() }).inc();
+        self.failures.get_or_create(&SyncFailureLabels { reason: reason.as_str() }).inc();
     }
 
     /// A Secret on a hub was written or removed.
     pub fn count_secret_action(&self, action: SecretAction) {
-        self.0.carries.secrets.get_or_create(&SecretActionLabel { action: action.as_str() }).inc();
+        self.secrets.get_or_create(&SecretActionLabel { action: action.as_str() }).inc();
     }
 
     pub(crate) fn refresh_carries(&self) {
-        let metrics = &self.0.carries;
-        let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(gauge) = source else { return };
         for at in SecretSyncState::ALL {
-            set_gauge(&metrics.count, &SyncStateLabel { state: at.as_str() }, gauge.count_in(at));
+            set_gauge(&self.count, &SyncStateLabel { state: at.as_str() }, gauge.count_in(at));
         }
-        self.refresh_loops(&[], &gauge.health);
+        self.runtime.refresh_loops(&[], &gauge.health);
     }
 }

@@ -25,6 +25,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::{
     execute::{PublicApiServer, issue, record_revision},
+    metrics::SpaceMetrics,
     observe::{self, KIND, owner},
     plan::{SpacePlan, plan},
     state::{SpaceGauge, SpaceState, new_gauge},
@@ -36,7 +37,6 @@ use crate::{
         account::guest_limiter::GuestLimiter,
         publish::{CredentialsNamespace, Labelled, write::delete_orphaned_secret},
     },
-    metrics::Metrics,
 };
 
 /// Concurrency of the cleanup.
@@ -63,16 +63,16 @@ struct SpaceController {
     config: Spaces,
     now: fn() -> Timestamp,
     gauge: Arc<SpaceGauge>,
-    metrics: Metrics,
+    metrics: Arc<SpaceMetrics>,
     callers: GuestLimiter,
 }
 
 /// Runs until `stop`; what has begun is finished.
-pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+pub fn run(options: Options, metrics: Arc<SpaceMetrics>, stop: Running) -> Running {
     Box::pin(run_until(options, metrics, stop))
 }
 
-async fn run_until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Arc<SpaceMetrics>, stop: Running) {
     let gauge = Arc::new(new_gauge());
     metrics.attach_spaces(&gauge);
     let Options { client, config, now } = options;
@@ -85,7 +85,7 @@ async fn run_until(options: Options, metrics: Metrics, stop: Running) {
     let looking = run_queue(
         happened,
         PACE,
-        &controller.metrics.runtime(),
+        controller.metrics.runtime(),
         async |name: String| controller.reconcile(&name).await,
         stop,
     );
@@ -125,7 +125,7 @@ impl SpaceController {
             Ok(after) => after.into(),
             Err(Error { action, reason, message }) => {
                 self.gauge.record(name, Some(SpaceState::Failing));
-                self.metrics.failed(action, reason.as_str());
+                self.metrics.runtime().failed(action, reason.as_str());
                 tracing::warn!(namespace = name, error = message, "a look at a space failed");
                 if reason == Reason::Conflict { Action::RequeueAfter(DEBOUNCE) } else { Action::Failed }
             }

@@ -7,10 +7,9 @@ use prometheus_client::{
     metrics::{counter::Counter, family::Family, gauge::Gauge},
     registry::Registry,
 };
-use testplatform_runtime::metrics::set_gauge;
+use testplatform_runtime::metrics::{RuntimeMetrics, set_gauge};
 
 use super::state::{SpaceGauge, SpaceState};
-use crate::metrics::Metrics;
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct SpaceStateLabel {
@@ -19,7 +18,8 @@ struct SpaceStateLabel {
 
 /// The metrics of spaces.
 #[derive(Default)]
-pub(crate) struct SpaceMetrics {
+pub struct SpaceMetrics {
+    runtime: RuntimeMetrics,
     count: Family<SpaceStateLabel, Gauge>,
     tokens: Counter,
     /// Source of the gauges.
@@ -27,6 +27,16 @@ pub(crate) struct SpaceMetrics {
 }
 
 impl SpaceMetrics {
+    /// Metrics that count failures, queues and watches in these.
+    pub fn new(runtime: RuntimeMetrics) -> Self {
+        Self { runtime, ..Self::default() }
+    }
+
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// Registers them.
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register("space_count", "Spaces, by how their credentials stand", self.count.clone());
@@ -34,24 +44,23 @@ impl SpaceMetrics {
     }
 }
 
-impl Metrics {
+impl SpaceMetrics {
     /// From now on gauges of spaces are read from there.
     pub fn attach_spaces(&self, gauge: &Arc<SpaceGauge>) {
-        *self.0.spaces.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(gauge);
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(gauge);
     }
 
     /// A token was made for a space.
     pub fn issued_token(&self) {
-        self.0.spaces.tokens.inc();
+        self.tokens.inc();
     }
 
     pub(crate) fn refresh_spaces(&self) {
-        let metrics = &self.0.spaces;
-        let source = metrics.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         let Some(gauge) = source else { return };
         for at in SpaceState::ALL {
-            set_gauge(&metrics.count, &SpaceStateLabel { state: at.as_str() }, gauge.count_in(at));
+            set_gauge(&self.count, &SpaceStateLabel { state: at.as_str() }, gauge.count_in(at));
         }
-        self.refresh_loops(&[], &gauge.health);
+        self.runtime.refresh_loops(&[], &gauge.health);
     }
 }

@@ -26,6 +26,7 @@ use tokio::{
 use super::{
     caches::{ClusterCaches, ClusterWriters},
     execute::ClusterExecutor,
+    metrics::ClusterMetrics,
     observe::ClusterObserver,
     observed_state::ClusterSettings,
 };
@@ -39,7 +40,6 @@ use crate::{
         publish::CredentialsNamespace,
         secret::SecretMeta,
     },
-    metrics::Metrics,
 };
 
 /// Number of Secrets that are reconciled concurrently.
@@ -73,7 +73,7 @@ pub struct ClusterController {
     pub(super) executor: ClusterExecutor,
     pub(super) queue: Queue,
     pub(super) orphans: Queue,
-    pub(super) metrics: Metrics,
+    pub(super) metrics: Arc<ClusterMetrics>,
     /// Of the watches.
     pub(super) health: [Health; 2],
     pub(super) now: fn() -> Timestamp,
@@ -87,11 +87,11 @@ struct ClusterInlets {
 }
 
 /// Runs until `stop` and finishes started reconciles. Kinds that the hub does not serve are waited for.
-pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+pub fn run(options: Options, metrics: Arc<ClusterMetrics>, stop: Running) -> Running {
     Box::pin(run_until(options, metrics, stop))
 }
 
-async fn run_until(options: Options, metrics: Metrics, stop: Running) {
+async fn run_until(options: Options, metrics: Arc<ClusterMetrics>, stop: Running) {
     let (stopping, stopped) = watch::channel(());
     let loops = options
         .config
@@ -113,7 +113,7 @@ async fn serve(
     backend: Backend,
     of: &ClustersOf,
     options: &Options,
-    metrics: Metrics,
+    metrics: Arc<ClusterMetrics>,
     stopped: watch::Receiver<()>,
 ) {
     let kind = kind::of(backend);
@@ -176,7 +176,7 @@ impl ClusterController {
         resource: ApiResource,
         of: &ClustersOf,
         options: &Options,
-        metrics: Metrics,
+        metrics: Arc<ClusterMetrics>,
     ) -> (Self, ClusterInlets) {
         let Options { client, config, patience, instance, now } = options.clone();
         let backend = kind.backend();

@@ -7,10 +7,9 @@ use prometheus_client::{
     metrics::{family::Family, gauge::Gauge},
     registry::Registry,
 };
-use testplatform_runtime::metrics::set_gauge;
+use testplatform_runtime::metrics::RuntimeMetrics;
 
 use super::{controller::ClusterController, plan::progress};
-use crate::metrics::{Metrics, kind};
 
 /// Both are words of the program.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -19,15 +18,26 @@ struct ClusterLabels {
     state: &'static str,
 }
 
-/// The metrics of clusters.
+/// The metrics of self.
 #[derive(Default)]
-pub(crate) struct ClusterMetrics {
+pub struct ClusterMetrics {
+    runtime: RuntimeMetrics,
     count: Family<ClusterLabels, Gauge>,
     /// Sources of the gauges: one for each kind that the hub serves.
     sources: Mutex<Vec<Weak<ClusterController>>>,
 }
 
 impl ClusterMetrics {
+    /// Metrics that count failures, queues and watches in these.
+    pub fn new(runtime: RuntimeMetrics) -> Self {
+        Self { runtime, ..Self::default() }
+    }
+
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
     /// Registers them.
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -43,30 +53,29 @@ impl ClusterMetrics {
     }
 }
 
-impl Metrics {
+impl ClusterMetrics {
     /// From now on gauges of clusters of a kind are read from this controller.
     pub fn attach_clusters(&self, controller: &Arc<ClusterController>) {
-        let mut sources = self.0.clusters.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         sources.push(Arc::downgrade(controller));
     }
 
     pub(crate) fn refresh_clusters(&self) {
-        let clusters = &self.0.clusters;
-        let sources = clusters.sources.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let sources: Vec<Arc<ClusterController>> = sources.iter().filter_map(Weak::upgrade).collect();
         if !sources.is_empty() {
-            clusters.count.clear();
+            self.count.clear();
         }
         for controller in sources {
             let backend = controller.backend();
             let served = controller.served_clusters();
             for object in &served {
                 let of = ClusterLabels { backend: backend.to_string(), state: progress(object) };
-                clusters.count.get_or_create(&of).inc();
+                self.count.get_or_create(&of).inc();
             }
             let bad = served.iter().filter(|object| !object.is_readable()).count();
-            set_gauge(&self.0.undecodable, &kind { kind: backend.cluster_kind().kind.into() }, bad);
-            self.refresh_loops(&controller.queues(), controller.health());
+            self.runtime.set_undecodable(backend.cluster_kind().kind, bad);
+            self.runtime.refresh_loops(&controller.queues(), controller.health());
         }
     }
 }

@@ -27,7 +27,7 @@ impl ClusterController {
         let (name, uid) = (key(&cached), cached.uid().to_owned());
         let (waited, anew) = self.queue.begin(&name);
         if let Some(waited) = waited {
-            self.metrics.observe_queue_wait(waited);
+            self.metrics.runtime().observe_queue_wait(waited);
         }
         let looked = catch_panic(Box::pin(self.reconcile_observed(cached, anew))).await;
         let kind = self.kind.backend().cluster_kind().kind;
@@ -47,7 +47,7 @@ impl ClusterController {
         match self.executor.run(&object, &step).await {
             Ok(forgone) => {
                 for error in forgone {
-                    self.metrics.failed(error.action, error.reason.as_str());
+                    self.metrics.runtime().failed(error.action, error.reason.as_str());
                     let (namespace, cluster) = (object.namespace(), object.name());
                     tracing::warn!(namespace, cluster, %error, "left out");
                 }
@@ -60,7 +60,7 @@ impl ClusterController {
                 if let Some(notes) = notes
                     && let Err(unsaid) = self.executor.write_annotations(&object, &notes).await
                 {
-                    self.metrics.failed(unsaid.action, unsaid.reason.as_str());
+                    self.metrics.runtime().failed(unsaid.action, unsaid.reason.as_str());
                 }
                 Err(error)
             }

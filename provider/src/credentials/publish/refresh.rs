@@ -22,6 +22,7 @@ use testplatform_runtime::{
     apply::patch_params,
     error::{Cause, Error, Reason},
     lookup,
+    metrics::RuntimeMetrics,
     reconcile::catch_panic,
     running::Running,
     timeout::with_timeout,
@@ -29,10 +30,7 @@ use testplatform_runtime::{
 use tokio::time::sleep;
 
 use super::kubeconfig::rewrite_kubeconfig;
-use crate::{
-    credentials::{SUFFIX, account::fingerprint::TokenFingerprint, secret::source_revision},
-    metrics::Metrics,
-};
+use crate::credentials::{SUFFIX, account::fingerprint::TokenFingerprint, secret::source_revision};
 
 /// Between two changes: a thousand claims are woken within half an hour.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -63,7 +61,7 @@ enum Refresh {
 }
 
 /// Runs until `stop`: one round through all namespaces, and further ones as long as something fails.
-pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
+pub fn run(options: Options, metrics: RuntimeMetrics, stop: Running) -> Running {
     Box::pin(async move {
         let mut stop = stop;
         tokio::select! {
@@ -74,7 +72,7 @@ pub fn run(options: Options, metrics: Metrics, stop: Running) -> Running {
     })
 }
 
-async fn refresh_all(options: &Options, metrics: &Metrics) {
+async fn refresh_all(options: &Options, metrics: &RuntimeMetrics) {
     loop {
         let mut is_done = true;
         for namespace in &options.namespaces {
@@ -89,7 +87,7 @@ async fn refresh_all(options: &Options, metrics: &Metrics) {
 }
 
 /// Whether there is nothing left to do.
-async fn refresh_namespace(secrets: &Api<Secret>, metrics: &Metrics) -> bool {
+async fn refresh_namespace(secrets: &Api<Secret>, metrics: &RuntimeMetrics) -> bool {
     let names = match catch_panic(with_timeout("list_credentials", TIMEOUT, list_published(secrets))).await {
         Ok(names) => names,
         Err(error) => return is_final(&error, metrics),
@@ -116,7 +114,7 @@ async fn refresh_namespace(secrets: &Api<Secret>, metrics: &Metrics) -> bool {
 }
 
 /// Reports a failure, and whether another try is of no use.
-fn is_final(Error { action, reason, message }: &Error, metrics: &Metrics) -> bool {
+fn is_final(Error { action, reason, message }: &Error, metrics: &RuntimeMetrics) -> bool {
     // Somebody changed the Secret meanwhile.
     if !matches!(reason, Reason::Conflict | Reason::NotFound) {
         metrics.failed(action, reason.as_str());

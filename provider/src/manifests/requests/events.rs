@@ -7,10 +7,9 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, Resource as _, ResourceExt as _};
 use testplatform_runtime::{
     event::{self, Event},
+    metrics::RuntimeMetrics,
     timeout::with_timeout,
 };
-
-use crate::metrics::Metrics;
 
 /// Publisher of events.
 pub(crate) struct EventPublisher {
@@ -21,7 +20,7 @@ pub(crate) struct EventPublisher {
     /// Identity of this process.
     pub instance: String,
     /// Counts events that could not be published.
-    pub metrics: Metrics,
+    pub metrics: RuntimeMetrics,
 }
 
 impl EventPublisher {

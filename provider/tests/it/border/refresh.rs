@@ -59,7 +59,7 @@ fn published(hub: &Memory, name: &str) -> Option<String> {
 async fn run(hub: &Memory, time: Duration) -> Metrics {
     let options = refresh::Options { client: hub.client(), namespaces: vec![NAMESPACE.into()] };
     let metrics = Metrics::default();
-    refresh::run(options, metrics.clone(), Box::pin(sleep(time))).await;
+    refresh::run(options, metrics.runtime().clone(), Box::pin(sleep(time))).await;
     metrics
 }
 

@@ -147,7 +147,7 @@ async fn a_shutdown_waits_for_what_is_to_end() {
     let stopped = async {
         let _ = stopped.await;
     };
-    let mut running = tokio::spawn(claims::run(options, Metrics::default(), Box::pin(stopped)));
+    let mut running = tokio::spawn(claims::run(options, Metrics::default().claims(), Box::pin(stopped)));
     let called = taken(&listener, 1).await;
     assert_eq!(hub.get(SECRET), None);
     stop.send(()).unwrap();

@@ -145,7 +145,7 @@ impl Held {
             now,
         };
         let forever = Box::pin(std::future::pending());
-        let provider = prerequisites::controller::run(options, Metrics::default(), forever);
+        let provider = prerequisites::controller::run(options, Metrics::default().prerequisites(), forever);
         Self { hub, backend: HyperShift, map: MAP, provider }
     }
 
@@ -163,7 +163,7 @@ impl Held {
             now,
         };
         let forever = Box::pin(std::future::pending());
-        let provider = cloud::controller::run(options, Metrics::default(), forever);
+        let provider = cloud::controller::run(options, Metrics::default().cloud(), forever);
         Self { hub, backend: ClusterApi, map: MAP, provider }
     }
 

@@ -93,7 +93,7 @@ pub async fn secrets_are_carried() -> anyhow::Result<()> {
     let metrics = Metrics::default();
     let running = tokio::spawn(run(
         options,
-        metrics.clone(),
+        metrics.carries(),
         Box::pin(async {
             let _ = stopped.await;
         }),

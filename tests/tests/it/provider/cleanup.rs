@@ -57,7 +57,7 @@ impl Cleaner {
         let metrics = Metrics::default();
         let running = tokio::spawn(run(
             options,
-            metrics.clone(),
+            metrics.cleanups(),
             Box::pin(async {
                 let _ = stopped.await;
             }),

@@ -55,7 +55,7 @@ pub async fn a_hub_tells_of_itself_in_one_config_map_alone() -> anyhow::Result<(
     let metrics = Metrics::default();
     let running = tokio::spawn(run(
         options,
-        metrics.clone(),
+        metrics.hub(),
         Box::pin(async {
             let _ = stopped.await;
         }),

@@ -74,7 +74,7 @@ impl Search {
         let stop_signal = Box::pin(async {
             let _ = stopped.await;
         });
-        let running = tokio::spawn(run(options, metrics.clone(), stop_signal));
+        let running = tokio::spawn(run(options, metrics.orphans(), stop_signal));
         Ok(Self { stop, running, metrics })
     }
 

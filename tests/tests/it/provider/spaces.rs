@@ -62,7 +62,7 @@ pub async fn credentials_of_spaces() -> anyhow::Result<()> {
     let metrics = Metrics::default();
     let running = tokio::spawn(run(
         options,
-        metrics.clone(),
+        metrics.spaces(),
         Box::pin(async {
             let _ = stopped.await;
         }),

@@ -54,7 +54,7 @@ fn controller(client: Client, observed_claim: ObservedClaim) -> CleanupControlle
         instance: "me".into(),
         now: || Timestamp::UNIX_EPOCH,
         poll: NET,
-        metrics: Metrics::default(),
+        metrics: Arc::new(CleanupMetrics::default()),
         claims: Mutex::new(BTreeMap::from([(KEY.to_owned(), observed_claim)])),
         last_remarks: Mutex::default(),
         written_at: Mutex::default(),
@@ -132,7 +132,7 @@ async fn an_unobserved_newer_version_is_not_requested_in_a_loop() {
     run_queue(
         happened,
         PACE,
-        &world.controller.metrics.runtime(),
+        world.controller.metrics.runtime(),
         async |name: String| world.controller.reconcile(&name).await,
         sleep(Duration::from_secs(10)),
     )

@@ -26,7 +26,7 @@ impl ClaimController {
         let (name, uid) = (claim_key(cached.namespace(), cached.name()), cached.uid().to_owned());
         let (waited, anew) = self.queue.begin(&name);
         if let Some(waited) = waited {
-            self.metrics.observe_queue_wait(waited);
+            self.metrics.runtime().observe_queue_wait(waited);
         }
         let looked = catch_panic(Box::pin(self.reconcile_observed(cached, anew))).await;
         Ok(requeue_after(self.metrics.runtime(), &self.queue, "clusterclaim", &name, &uid, looked))
@@ -40,7 +40,7 @@ impl ClaimController {
         match self.executor.run(&claim, &step).await {
             Ok(forgone) => {
                 for error in forgone {
-                    self.metrics.failed(error.action, error.reason.as_str());
+                    self.metrics.runtime().failed(error.action, error.reason.as_str());
                     let (namespace, clusterclaim) = (claim.namespace(), claim.name());
                     tracing::warn!(namespace, clusterclaim, %error, "left out");
                 }
@@ -53,7 +53,7 @@ impl ClaimController {
                 if let Some(notes) = notes
                     && let Err(unsaid) = self.executor.write_annotations(&claim, &notes).await
                 {
-                    self.metrics.failed(unsaid.action, unsaid.reason.as_str());
+                    self.metrics.runtime().failed(unsaid.action, unsaid.reason.as_str());
                 }
                 Err(error)
             }

@@ -27,7 +27,7 @@ impl Controller {
         let (name, uid) = (cached.name().to_owned(), cached.uid().to_owned());
         let (waited, anew) = self.queue.begin(&name);
         if let Some(waited) = waited {
-            self.metrics.observe_queue_wait(waited);
+            self.metrics.runtime().observe_queue_wait(waited);
         }
         let looked = catch_panic(Box::pin(self.reconcile_observed(cached, anew))).await;
         Ok(requeue_after(self.metrics.runtime(), &self.queue, "ephemeralcluster", &name, &uid, looked))
@@ -126,7 +126,7 @@ impl Controller {
     }
 
     fn count(&self, error: &Error) {
-        self.metrics.failed(error.action, error.reason.as_str());
+        self.metrics.runtime().failed(error.action, error.reason.as_str());
     }
 }
 

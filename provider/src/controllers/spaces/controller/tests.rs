@@ -37,7 +37,7 @@ fn controller(client: Client) -> SpaceController {
         config,
         now: || Timestamp::UNIX_EPOCH,
         gauge: Arc::new(new_gauge()),
-        metrics: Metrics::default(),
+        metrics: Arc::new(SpaceMetrics::default()),
         callers: GuestLimiter::default(),
     }
 }
@@ -75,7 +75,7 @@ async fn published_credentials_are_deleted_with_their_namespace_without_an_event
     run_queue(
         happened,
         PACE,
-        &controller.metrics.runtime(),
+        controller.metrics.runtime(),
         async |name: String| controller.reconcile(&name).await,
         vanishes,
     )
@@ -117,7 +117,7 @@ async fn a_secret_with_a_finalizer_is_not_withdrawn_repeatedly() {
         looked.fetch_add(1, Ordering::Relaxed);
         controller.reconcile(&name).await
     };
-    run_queue(happened, PACE, &controller.metrics.runtime(), look, sleep(Duration::from_mins(1))).await;
+    run_queue(happened, PACE, controller.metrics.runtime(), look, sleep(Duration::from_mins(1))).await;
     assert_eq!(removed.load(Ordering::Relaxed), 1);
     assert_eq!(looked.load(Ordering::Relaxed), 2);
 }

@@ -302,5 +302,5 @@ pub fn start(hub: &Memory) -> JoinHandle<()> {
         instance: "test".into(),
         now,
     };
-    tokio::spawn(claims::run(options, Metrics::default(), Box::pin(std::future::pending())))
+    tokio::spawn(claims::run(options, Metrics::default().claims(), Box::pin(std::future::pending())))
 }

@@ -332,5 +332,5 @@ fn start_with(hub: &Memory, config: Clusters) -> JoinHandle<()> {
         instance: "test".into(),
         now,
     };
-    tokio::spawn(run(options, Metrics::default(), Box::pin(std::future::pending())))
+    tokio::spawn(run(options, Metrics::default().clusters(), Box::pin(std::future::pending())))
 }

@@ -402,7 +402,7 @@ fn start(hub: &Memory, build_cluster: &Memory, fulfils: bool) -> JoinHandle<()> 
         instance: "test".into(),
         now,
     };
-    tokio::spawn(controller::run(options, Metrics::default(), Box::pin(std::future::pending())))
+    tokio::spawn(controller::run(options, Metrics::default().jobs(), Box::pin(std::future::pending())))
 }
 
 /// One call in eight goes wrong, in one way or another.
