@@ -191,7 +191,7 @@ fn beside_claims(config: &Config, shared: &Shared) -> Vec<Running> {
         let options = secret_sync::controller::Options {
             client: client.clone(),
             config: config.carry.clone(),
-            trust: trust,
+            trust,
             now,
         };
         all.push(secret_sync::controller::run(options, metrics.carries(), shared.until_stop()));
@@ -209,7 +209,7 @@ fn beside_claims(config: &Config, shared: &Shared) -> Vec<Running> {
         let options = orphans::controller::Options {
             client: client.clone(),
             config: config.orphans.clone(),
-            trust: trust,
+            trust,
             instance: instance.clone(),
             now,
         };

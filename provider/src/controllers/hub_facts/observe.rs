@@ -189,7 +189,7 @@ async fn free(client: &Client, agents: &Agents) -> kube::Result<i64> {
 fn known_count(class: &str, count: kube::Result<i64>) -> Option<i64> {
     count
         .inspect_err(|error| {
-            tracing::warn!(class, error = plain_message(error), "free nodes were not counted")
+            tracing::warn!(class, error = plain_message(error), "free nodes were not counted");
         })
         .ok()
 }
