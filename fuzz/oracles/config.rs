@@ -1,9 +1,8 @@
 //! Any text as the provider's configuration: what is taken means the same when it is written down, and what is not taken is told.
 
 use provider_testplatform::{
-    cluster_claim::observed_state,
     config::{Config, ConfigError},
-    ephemeral_cluster::settings::Settings,
+    controllers::{cluster_claim::observed_state, ephemeral_cluster::settings::Settings},
 };
 
 /// Whatever the bytes.

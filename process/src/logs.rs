@@ -148,8 +148,10 @@ mod tests {
     fn unparsed_responses_are_not_logged() {
         for debug in [false, true] {
             assert!(!log_filter(debug).would_enable("kube_client::client", &Level::WARN));
-            assert!(log_filter(debug).would_enable("provider_testplatform::execute", &Level::INFO));
+            assert!(log_filter(debug).would_enable("provider_testplatform::controllers", &Level::INFO));
+            assert!(log_filter(debug).would_enable("testplatform_runtime::watch", &Level::INFO));
         }
-        assert!(log_filter(true).would_enable("provider_testplatform::execute", &Level::DEBUG));
+        assert!(log_filter(true).would_enable("provider_testplatform::controllers", &Level::DEBUG));
+        assert!(log_filter(true).would_enable("testplatform_runtime::watch", &Level::DEBUG));
     }
 }

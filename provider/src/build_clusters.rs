@@ -4,8 +4,7 @@
 //! contents themselves.
 
 mod cluster;
-mod kubeconfig;
-mod table;
+mod site;
 
 use std::{
     collections::BTreeMap,
@@ -16,14 +15,16 @@ use std::{
 };
 
 use kube::Client;
+use testplatform_runtime::{
+    client::{ClientError, Trust, connect_cluster},
+    redacted::Redacted,
+};
 use tokio::{sync::mpsc::UnboundedSender, task::JoinHandle, time::sleep};
 
 pub use self::{
     cluster::{BuildCluster, JobNamespace, NamespaceLookup, SECRETS},
-    kubeconfig::{ClientError, Trust, build_config, check_authority, set_timeouts},
-    table::Table,
+    site::JobSite,
 };
-use crate::redacted::Redacted;
 
 /// How often the directory is read. The kubelet takes a minute to bring a change, so this adds nothing.
 const EVERY: Duration = Duration::from_secs(5);
@@ -100,7 +101,7 @@ impl BuildClusterSet {
             if self.read_entries().get(&name).is_some_and(|entry| entry.content == content) {
                 continue;
             }
-            let client = kubeconfig::connect_cluster(&directory.join(&name), trust).await;
+            let client = connect_cluster(&directory.join(&name), trust).await;
             self.set_entry(&name, content, client);
         }
         Ok(())

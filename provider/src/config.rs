@@ -4,10 +4,12 @@
 //! a misspelt one would otherwise be a decision that nobody notices is not in force. Everything that is wrong is said at once, each
 //! with its line. Input: text. Output: [`Config`], or every [`ConfigProblem`]. Only [`Config::load`] touches the disk.
 
-use std::{collections::BTreeSet, io, path::Path};
+use std::{io, path::Path, time::Duration};
 
+use anyhow::Context as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use testplatform_apis::duration::GoDuration;
 
 mod check;
 mod cleanup;
@@ -19,7 +21,9 @@ mod hub_facts;
 mod orphans;
 mod prerequisites;
 mod process;
+pub mod profiles;
 mod prow;
+mod remote_kind;
 mod secret_sync;
 mod source;
 mod spaces;
@@ -29,21 +33,20 @@ pub use cluster_claim::{ClusterClaims, Switch};
 pub use cluster_pool::ClusterPools;
 pub use clusters::{CloudCredentials, Clusters, ClustersOf};
 pub use ephemeral_cluster::{
-    ClaimOwner, ClaimPattern, ClusterProfiles, EphemeralClusters, Image, Mode, WaitStep,
+    ClaimOwner, ClaimPattern, ClusterProfiles, EphemeralClusters, Image, Mode, WAIT_IMAGE, WaitStep,
 };
 pub use hub_facts::{Agents, HubFacts, NodeClass};
 pub use orphans::{KubeconfigSecretRef, OrphanHub, OrphanMode, Orphans};
 pub use prerequisites::{AllowedResource, Prerequisites};
 pub use process::{BuildClusters, Http, LeaderElection};
 pub use prow::{CiOperatorPod, Prow, SecretMount};
+pub use remote_kind::{RemoteKind, TeardownMethod};
 pub use secret_sync::{Carried, Carry, CarryHub};
 pub use source::ConfigProblem;
 pub use spaces::Spaces;
 
-use crate::{
-    cluster_claim::observed_state, clusters::observed_state as templated,
-    ephemeral_cluster::settings::Settings, rbac,
-};
+/// Of the provider: its namespace, its account, and its Lease.
+pub(crate) const NAME: &str = "provider-testplatform";
 
 /// The configuration of `provider-testplatform`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -125,7 +128,7 @@ impl Config {
     /// Namespace of the Lease: a configured one, or that of the provider. In the EphemeralClusters' namespace it would be deleted with them,
     /// and nothing would end their clusters.
     pub fn lease_namespace(&self) -> &str {
-        self.leader_election.namespace.as_deref().unwrap_or(rbac::NAME)
+        self.leader_election.namespace.as_deref().unwrap_or(NAME)
     }
 
     /// The JSON schema of the file, for editors.
@@ -134,33 +137,10 @@ impl Config {
     }
 }
 
-impl From<&Config> for Settings {
-    fn from(config: &Config) -> Self {
-        let ours = &config.ephemeral_cluster;
-        Self {
-            provision_timeout: ours.provision_timeout.as_signed(),
-            max_lifetime: ours.max_lifetime.as_signed(),
-            scheduling_timeout: ours.scheduling_timeout.as_signed(),
-            deprovision_timeout: ours.deprovision_timeout.as_signed(),
-            abort_grace: ours.abort_grace.as_signed(),
-            other_writer_respite: ours.other_writer_respite.as_signed(),
-        }
-    }
-}
-
-impl From<&Config> for observed_state::ClaimSettings {
-    fn from(config: &Config) -> Self {
-        Self { poll: config.cluster_claim.poll.as_signed(), dwell: config.cluster_claim.dwell.as_signed() }
-    }
-}
-
-impl From<&Clusters> for templated::ClusterSettings {
-    fn from(config: &Clusters) -> Self {
-        let end_overdue = match config.end_overdue {
-            Switch::On => config.namespaces(),
-            Switch::Off => BTreeSet::new(),
-        };
-        let credentials_namespace = config.credentials_namespace.clone();
-        Self { credentials_namespace, poll: config.poll.as_signed(), end_overdue }
-    }
+/// A configured duration, if it is not negative.
+///
+/// # Errors
+/// If it is negative.
+pub fn std_duration(duration: GoDuration) -> anyhow::Result<Duration> {
+    Duration::try_from(duration.as_signed()).context("a negative duration")
 }

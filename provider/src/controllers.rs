@@ -1,27 +1,38 @@
-//! Everything that the configuration switches on, of the program: each controller with what it needs to know.
+//! Controllers, and everything that the configuration switches on: each controller with what it needs to know.
+
+pub mod bundles;
+pub mod cleanup;
+pub mod cloud_credentials;
+pub mod cluster_claim;
+pub mod cluster_pool;
+pub mod ephemeral_cluster;
+pub mod hub_facts;
+pub mod orphans;
+pub mod prerequisites;
+pub mod secret_sync;
+pub mod spaces;
+pub mod template_cluster;
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
+use jiff::Timestamp;
 use kube::Client;
-use provider_testplatform::{
-    build_clusters::Trust,
-    bundles, claims, cleanup, cloud, cluster_pool, clusters,
-    config::{Config, Mode, Switch},
-    controller::{self, BuildClusterSource, Options},
-    ephemeral_cluster::{draft::draft, settings::Settings},
-    hub::Hub,
-    hub_facts,
-    metrics::Metrics,
-    orphans, prerequisites,
-    publish::refresh,
-    registry::ProfileRegistry,
-    running::Running,
-    secret_sync, spaces,
-};
+use testplatform_runtime::{client::Trust, running::Running};
 use tokio::sync::watch;
 
-use crate::{duration, now};
+use self::ephemeral_cluster::{
+    controller::{self, BuildClusterSource, Options},
+    draft::draft,
+    hub::Hub,
+    registry::ProfileRegistry,
+    settings::Settings,
+};
+use crate::{
+    config::{Config, Mode, Switch, std_duration},
+    credentials::publish::refresh,
+    metrics::Metrics,
+};
 
 /// Time for which a build cluster that stops answering counts as unchanged. An API server that is being replaced is back by then, and nothing
 /// need be reported.
@@ -39,6 +50,8 @@ pub struct Shared {
     pub trust: Trust,
     /// Where they count.
     pub metrics: Metrics,
+    /// The clock.
+    pub now: fn() -> Timestamp,
     /// True once they are to end.
     pub stop: watch::Receiver<bool>,
 }
@@ -69,25 +82,24 @@ pub fn is_off(config: &Config) -> bool {
 ///
 /// # Errors
 /// If the configuration lacks what one of them needs.
-pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Running>> {
-    let Shared { client, instance, trust, metrics, .. } = shared;
+pub fn create_controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Running>> {
+    let &Shared { ref client, ref instance, ref metrics, now, .. } = shared;
     let ending = || shared.until_stop();
-    let metrics = || metrics.clone();
     let client = || client.clone();
     let mut all: Vec<Running> = Vec::new();
     if config.ephemeral_cluster.mode != Mode::Off {
-        let options = of_ephemeral_clusters(config.clone(), client(), instance.clone(), *trust)?;
-        all.push(controller::run(options, metrics(), ending()));
+        let options = of_ephemeral_clusters(config.clone(), shared)?;
+        all.push(controller::run(options, metrics.jobs(), ending()));
     }
     if config.cluster_claim.mode == Switch::On {
-        let options = claims::Options {
-            hub: claims::hub::ClaimHub::new(client(), &config.cluster_claim.credentials_namespace),
+        let options = cluster_claim::controller::Options {
+            hub: cluster_claim::hub::ClaimHub::new(client(), &config.cluster_claim.credentials_namespace),
             settings: config.into(),
             patience: PATIENCE,
             instance: instance.clone(),
             now,
         };
-        all.push(claims::run(options, metrics(), ending()));
+        all.push(cluster_claim::controller::run(options, metrics.claims(), ending()));
     }
     if config.cluster_pool.is_on() {
         let options = cluster_pool::controller::Options {
@@ -96,17 +108,17 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
             instance: instance.clone(),
             now,
         };
-        all.push(cluster_pool::controller::run(options, metrics(), ending()));
+        all.push(cluster_pool::controller::run(options, metrics.pools(), ending()));
     }
     if config.clusters.is_on() {
-        let options = clusters::controller::Options {
+        let options = template_cluster::controller::Options {
             client: client(),
             config: config.clusters.clone(),
             patience: PATIENCE,
             instance: instance.clone(),
             now,
         };
-        all.push(clusters::controller::run(options, metrics(), ending()));
+        all.push(template_cluster::controller::run(options, metrics.clusters(), ending()));
     }
     if config.clusters.applies_bundles() {
         let options = bundles::controller::Options {
@@ -116,17 +128,17 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
             instance: instance.clone(),
             now,
         };
-        all.push(bundles::controller::run(options, metrics(), ending()));
+        all.push(bundles::controller::run(options, metrics.bundles(), ending()));
     }
     if config.clusters.cloud_credentials.mode == Switch::On {
-        let options = cloud::controller::Options {
+        let options = cloud_credentials::controller::Options {
             client: client(),
             config: config.clusters.clone(),
             patience: PATIENCE,
             instance: instance.clone(),
             now,
         };
-        all.push(cloud::controller::run(options, metrics(), ending()));
+        all.push(cloud_credentials::controller::run(options, metrics.cloud(), ending()));
     }
     if config.clusters.prerequisites.mode == Switch::On {
         let options = prerequisites::controller::Options {
@@ -136,21 +148,21 @@ pub fn controllers(config: &Config, shared: &Shared) -> anyhow::Result<Vec<Runni
             instance: instance.clone(),
             now,
         };
-        all.push(prerequisites::controller::run(options, metrics(), ending()));
+        all.push(prerequisites::controller::run(options, metrics.prerequisites(), ending()));
     }
     if config.hub_facts.is_on() {
         let options =
             hub_facts::controller::Options { client: client(), config: config.hub_facts.clone(), now };
-        all.push(hub_facts::controller::run(options, metrics(), ending()));
+        all.push(hub_facts::controller::run(options, metrics.hub(), ending()));
     }
     if config.spaces.is_on() {
         let options = spaces::controller::Options { client: client(), config: config.spaces.clone(), now };
-        all.push(spaces::controller::run(options, metrics(), ending()));
+        all.push(spaces::controller::run(options, metrics.spaces(), ending()));
     }
     let namespaces = published_namespaces(config);
     if !namespaces.is_empty() {
         let options = refresh::Options { client: client(), namespaces };
-        all.push(refresh::run(options, metrics(), ending()));
+        all.push(refresh::run(options, metrics.runtime().clone(), ending()));
     }
     all.extend(beside_claims(config, shared));
     Ok(all)
@@ -173,16 +185,16 @@ fn published_namespaces(config: &Config) -> Vec<String> {
 
 /// Creates the controllers that run next to the claims, on a Konflux cluster.
 fn beside_claims(config: &Config, shared: &Shared) -> Vec<Running> {
-    let Shared { client, instance, trust, metrics, .. } = shared;
+    let &Shared { ref client, ref instance, trust, ref metrics, now, .. } = shared;
     let mut all: Vec<Running> = Vec::new();
     if config.carry.is_on() {
         let options = secret_sync::controller::Options {
             client: client.clone(),
             config: config.carry.clone(),
-            trust: *trust,
+            trust,
             now,
         };
-        all.push(secret_sync::controller::run(options, metrics.clone(), shared.until_stop()));
+        all.push(secret_sync::controller::run(options, metrics.carries(), shared.until_stop()));
     }
     if config.cleanup.is_on() {
         let options = cleanup::controller::Options {
@@ -191,32 +203,28 @@ fn beside_claims(config: &Config, shared: &Shared) -> Vec<Running> {
             instance: instance.clone(),
             now,
         };
-        all.push(cleanup::controller::run(options, metrics.clone(), shared.until_stop()));
+        all.push(cleanup::controller::run(options, metrics.cleanups(), shared.until_stop()));
     }
     if config.orphans.is_on() {
         let options = orphans::controller::Options {
             client: client.clone(),
             config: config.orphans.clone(),
-            trust: *trust,
+            trust,
             instance: instance.clone(),
             now,
         };
-        all.push(orphans::controller::run(options, metrics.clone(), shared.until_stop()));
+        all.push(orphans::controller::run(options, metrics.orphans(), shared.until_stop()));
     }
     all
 }
 
-fn of_ephemeral_clusters(
-    config: Config,
-    client: Client,
-    instance: String,
-    trust: Trust,
-) -> anyhow::Result<Options> {
-    let hub = Hub::new(client, &config.ephemeral_cluster.namespace, &config.prow.namespace);
+fn of_ephemeral_clusters(config: Config, shared: &Shared) -> anyhow::Result<Options> {
+    let Shared { client, instance, trust, now, .. } = shared;
+    let hub = Hub::new(client.clone(), &config.ephemeral_cluster.namespace, &config.prow.namespace);
     let settings = Arc::new(Settings::from(&config));
     let build_clusters =
         config.build_clusters.directory.clone().context("buildClusters.directory is missing")?;
-    let build_cluster_call = duration(config.build_clusters.request_timeout)?;
+    let build_cluster_call = std_duration(config.build_clusters.request_timeout)?;
     let mode = match config.ephemeral_cluster.mode {
         Mode::Fulfil => {
             let registry = ProfileRegistry::new(config.ephemeral_cluster.clone());
@@ -230,11 +238,11 @@ fn of_ephemeral_clusters(
         mode,
         hub,
         settings,
-        build_clusters: BuildClusterSource::Directory(build_clusters, trust),
+        build_clusters: BuildClusterSource::Directory(build_clusters, *trust),
         patience: PATIENCE,
         build_cluster_call,
         build_cluster_patience: BUILD_CLUSTER_PATIENCE,
-        instance,
-        now,
+        instance: instance.clone(),
+        now: *now,
     })
 }

@@ -2,30 +2,32 @@
 //! library.
 
 mod cli;
-mod controllers;
 
 use std::{path::Path, process::ExitCode, time::Duration};
 
 use anyhow::{Context as _, bail};
 use clap::{CommandFactory as _, Parser as _, error::ErrorKind};
 use cli::{Cli, Command, On, OrphansArgs, OutputFormat, RbacArgs, RunArgs};
-use controllers::{NOTHING, Shared, controllers, is_off};
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, config::Kubeconfig};
 use provider_testplatform::{
-    build_clusters::{Trust, build_config, check_authority, set_timeouts},
-    config::Config,
-    lease::{Election, Times},
+    config::{Config, std_duration},
+    controllers::{
+        NOTHING, Shared, create_controllers, is_off,
+        orphans::report::{CONFIG_MAP, KEY, OrphanReport},
+    },
     metrics::Metrics,
-    orphans::report::{CONFIG_MAP, KEY, OrphanReport},
     rbac,
 };
-use testplatform_apis::duration::GoDuration;
 use testplatform_process::{
     admin::{self, Ready},
     logs, panics,
+};
+use testplatform_runtime::{
+    client::{Trust, build_config, check_authority, set_timeouts},
+    lease::{Election, Times},
 };
 use tokio::{
     net::TcpListener,
@@ -168,15 +170,15 @@ async fn lead(
     let client = client(args).await?;
     let election = election(&config, client.clone(), &me)?;
     let (trust, metrics, stopped) = (trust(args), metrics.clone(), stop.clone());
-    let shared = Shared { client, instance: me, trust, metrics, stop: stopped };
-    let running = controllers(&config, &shared)?;
+    let shared = Shared { client, instance: me, trust, metrics, now, stop: stopped };
+    let running = create_controllers(&config, &shared)?;
     ready.set(true);
     let acquired = tokio::select! {
         acquired = election.acquire() => acquired,
         _ = stop.wait_for(|stop| *stop) => return Ok(()),
     };
     tracing::info!(identity = election.me, "leading");
-    shared.metrics.lead(true);
+    shared.metrics.runtime().lead(true);
     let controllers = async {
         join_all(running).await;
     };
@@ -217,9 +219,9 @@ fn election(config: &Config, client: Client, me: &str) -> anyhow::Result<Electio
         name: times.name.clone(),
         me: me.to_owned(),
         times: Times {
-            lease: duration(times.lease_duration)?,
-            renew: duration(times.renew_deadline)?,
-            retry: duration(times.retry_period)?,
+            lease: std_duration(times.lease_duration)?,
+            renew: std_duration(times.renew_deadline)?,
+            retry: std_duration(times.retry_period)?,
         },
         now,
     })
@@ -252,10 +254,6 @@ fn name(args: &RunArgs) -> String {
     let given = args.name.clone().filter(|name| !name.is_empty());
     let host = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned();
     format!("{}_{}-{}", given.unwrap_or_else(host), std::process::id(), now().as_millisecond())
-}
-
-fn duration(duration: GoDuration) -> anyhow::Result<Duration> {
-    Duration::try_from(duration.as_signed()).context("a negative duration")
 }
 
 /// True from SIGTERM or SIGINT on.

@@ -1,44 +1,18 @@
 //! What is counted: the metrics of the upstream controller under their names, and our own.
 
-mod bounded;
-pub mod bundles;
-mod claims;
-pub mod cleanups;
-pub mod cloud;
-mod clusters;
-mod hub;
-mod jobs;
-pub mod orphans;
-mod pools;
-pub mod prerequisites;
-mod requests;
-pub mod secret_sync;
-mod spaces;
+use std::{fmt, sync::Arc};
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
-    time::Duration,
+use prometheus_client::{encoding::text, metrics::info::Info, registry::Registry};
+use testplatform_runtime::metrics::RuntimeMetrics;
+
+use crate::controllers::{
+    bundles::metrics::BundleMetrics, cleanup::metrics::CleanupMetrics,
+    cloud_credentials::metrics::CredentialMetrics, cluster_claim::metrics::ClaimMetrics,
+    cluster_pool::metrics::PoolMetrics, ephemeral_cluster::metrics::JobMetrics,
+    hub_facts::metrics::HubMetrics, orphans::metrics::OrphanMetrics,
+    prerequisites::metrics::PrerequisiteMetrics, secret_sync::metrics::SecretSyncMetrics,
+    spaces::metrics::SpaceMetrics, template_cluster::metrics::ClusterMetrics,
 };
-
-use prometheus_client::{
-    encoding::{EncodeLabelSet, text},
-    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
-    registry::{Registry, Unit},
-};
-
-use self::{
-    bundles::BundleMetrics, claims::ClaimMetrics, cleanups::CleanupMetrics, clusters::ClusterMetrics,
-    hub::HubMetrics, jobs::JobMetrics, orphans::OrphanMetrics, pools::PoolMetrics, requests::RequestMetrics,
-    secret_sync::SecretSyncMetrics, spaces::SpaceMetrics,
-};
-use crate::{controller::queue::Queue, prerequisites::state::PrerequisiteState, watch::Health};
-
-/// From unnoticeable to worth an investigation.
-const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
-/// How many values a label with tenant text may have; the rest is `other`.
-const MOST: usize = 100;
 
 /// Every metric by the name under which Prometheus has it, for rules and panels; histograms without `_bucket`, `_sum` and `_count`.
 pub const EXPORTED: [&str; 42] = [
@@ -86,75 +60,43 @@ pub const EXPORTED: [&str; 42] = [
     "testplatform_orphans_teardowns_total",
 ];
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct FailureLabels {
-    action: &'static str,
-    reason: &'static str,
-}
-
-/// One label with the name of something.
-macro_rules! named {
-    ($($label:ident),*) => {$(
-        #[expect(non_camel_case_types, reason = "the label's own name")]
-        #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-        struct $label { $label: String }
-    )*};
-}
-named!(queue, watch, cluster, kind);
-
 /// Handles to all metrics; clones share them.
 #[derive(Clone)]
 pub struct Metrics(Arc<Inner>);
 
 struct Inner {
-    jobs: JobMetrics,
-    claims: ClaimMetrics,
-    failures: Family<FailureLabels, Counter>,
-    waiting: Histogram,
-    queue_age: Family<queue, Gauge<f64, AtomicU64>>,
-    queue_length: Family<queue, Gauge>,
-    watch_lag: Family<watch, Gauge<f64, AtomicU64>>,
-    leader: Gauge,
-    up: Family<cluster, Gauge>,
-    undecodable: Family<kind, Gauge>,
-    pools: PoolMetrics,
-    clusters: ClusterMetrics,
-    hub: HubMetrics,
-    spaces: SpaceMetrics,
-    carries: SecretSyncMetrics,
-    cleanups: CleanupMetrics,
-    orphans: OrphanMetrics,
-    bundles: BundleMetrics,
-    cloud: RequestMetrics<testplatform_apis::cloud::CredentialPhase>,
-    prerequisites: RequestMetrics<PrerequisiteState>,
+    jobs: Arc<JobMetrics>,
+    claims: Arc<ClaimMetrics>,
+    pools: Arc<PoolMetrics>,
+    clusters: Arc<ClusterMetrics>,
+    hub: Arc<HubMetrics>,
+    spaces: Arc<SpaceMetrics>,
+    carries: Arc<SecretSyncMetrics>,
+    cleanups: Arc<CleanupMetrics>,
+    orphans: Arc<OrphanMetrics>,
+    bundles: Arc<BundleMetrics>,
+    cloud: Arc<CredentialMetrics>,
+    prerequisites: Arc<PrerequisiteMetrics>,
+    runtime: RuntimeMetrics,
     registry: Registry,
-    /// Held while gauges are read and encoded: they are emptied first, and a concurrent scrape must not see that.
-    telling: Mutex<()>,
 }
 
 impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::default();
-        let jobs = JobMetrics::default();
-        let claims = ClaimMetrics::default();
-        let failures = Family::<FailureLabels, Counter>::default();
-        let waiting = Histogram::new(SECONDS);
-        let queue_age = Family::<queue, Gauge<f64, AtomicU64>>::default();
-        let queue_length = Family::<queue, Gauge>::default();
-        let watch_lag = Family::<watch, Gauge<f64, AtomicU64>>::default();
-        let leader = Gauge::default();
-        let up = Family::<cluster, Gauge>::default();
-        let undecodable = Family::<kind, Gauge>::default();
-        let pools = PoolMetrics::default();
-        let clusters = ClusterMetrics::default();
-        let hub = HubMetrics::default();
-        let spaces = SpaceMetrics::default();
-        let carries = SecretSyncMetrics::default();
-        let cleanups = CleanupMetrics::default();
-        let orphans = OrphanMetrics::default();
-        let bundles = BundleMetrics::default();
-        let cloud = RequestMetrics::default();
-        let prerequisites = RequestMetrics::default();
+        let runtime = RuntimeMetrics::default();
+        let jobs = Arc::new(JobMetrics::new(runtime.clone()));
+        let claims = Arc::new(ClaimMetrics::new(runtime.clone()));
+        let pools = Arc::new(PoolMetrics::new(runtime.clone()));
+        let clusters = Arc::new(ClusterMetrics::new(runtime.clone()));
+        let hub = Arc::new(HubMetrics::new(runtime.clone()));
+        let spaces = Arc::new(SpaceMetrics::new(runtime.clone()));
+        let carries = Arc::new(SecretSyncMetrics::new(runtime.clone()));
+        let cleanups = Arc::new(CleanupMetrics::new(runtime.clone()));
+        let orphans = Arc::new(OrphanMetrics::new(runtime.clone()));
+        let bundles = Arc::new(BundleMetrics::new(runtime.clone()));
+        let cloud = Arc::new(CredentialMetrics::new(runtime.clone()));
+        let prerequisites = Arc::new(PrerequisiteMetrics::new(runtime.clone()));
 
         jobs.register(&mut registry);
         claims.register(&mut registry);
@@ -166,35 +108,11 @@ impl Default for Metrics {
         cleanups.register(&mut registry);
         orphans.register(&mut registry);
         bundles.register(&mut registry);
-        cloud::register(&cloud, &mut registry);
-        prerequisites::register(&prerequisites, &mut registry);
-        registry.register("provider_action_errors", "Actions and reads that failed", failures.clone());
-        registry.register_with_unit(
-            "provider_queue_wait",
-            "From an event to the look that it caused",
-            Unit::Seconds,
-            waiting.clone(),
-        );
-        registry.register_with_unit(
-            "provider_queue_age",
-            "How long the oldest event has been waiting for its look",
-            Unit::Seconds,
-            queue_age.clone(),
-        );
-        registry.register("provider_queue_length", "Objects that wait for a look", queue_length.clone());
-        registry.register_with_unit(
-            "provider_watch_lag",
-            "How old the cache of a watch may be; 0 while the watch runs",
-            Unit::Seconds,
-            watch_lag.clone(),
-        );
-        registry.register("provider_leader", "Whether this replica is the one that acts", leader.clone());
-        registry.register("provider_build_cluster_up", "Whether a build cluster can be watched", up.clone());
-        registry.register(
-            "provider_undecodable_objects",
-            "Objects with a spec or status that cannot be understood",
-            undecodable.clone(),
-        );
+        cloud.register(&mut registry);
+        prerequisites.register(&mut registry);
+        runtime.register(&mut registry);
+        jobs.register_build_clusters(&mut registry);
+        runtime.register_undecodable(&mut registry);
         registry.register(
             "provider_build",
             "The version that is running",
@@ -203,14 +121,6 @@ impl Default for Metrics {
         Self(Arc::new(Inner {
             jobs,
             claims,
-            failures,
-            waiting,
-            queue_age,
-            queue_length,
-            watch_lag,
-            leader,
-            up,
-            undecodable,
             pools,
             clusters,
             hub,
@@ -221,68 +131,74 @@ impl Default for Metrics {
             bundles,
             cloud,
             prerequisites,
+            runtime,
             registry,
-            telling: Mutex::default(),
         }))
     }
+}
+
+/// Accessors for the metrics of one controller.
+macro_rules! accessors {
+    ($($(#[$doc:meta])* $name:ident: $type:ty;)+) => {
+        impl Metrics {$(
+            $(#[$doc])*
+            pub fn $name(&self) -> Arc<$type> {
+                Arc::clone(&self.0.$name)
+            }
+        )+}
+    };
+}
+accessors! {
+    /// Metrics of EphemeralClusters and their jobs.
+    jobs: JobMetrics;
+    /// Metrics of ClusterClaims.
+    claims: ClaimMetrics;
+    /// Metrics of pools.
+    pools: PoolMetrics;
+    /// Metrics of clusters by template.
+    clusters: ClusterMetrics;
+    /// Metrics of the hub's facts.
+    hub: HubMetrics;
+    /// Metrics of spaces.
+    spaces: SpaceMetrics;
+    /// Metrics of the secret sync.
+    carries: SecretSyncMetrics;
+    /// Metrics of the cleanup.
+    cleanups: CleanupMetrics;
+    /// Metrics of orphans.
+    orphans: OrphanMetrics;
+    /// Metrics of bundles.
+    bundles: BundleMetrics;
+    /// Metrics of cloud credentials.
+    cloud: CredentialMetrics;
+    /// Metrics of prerequisites.
+    prerequisites: PrerequisiteMetrics;
 }
 
 impl Metrics {
     /// Everything in the text format of `OpenMetrics`.
     pub fn encode(&self) -> Result<String, fmt::Error> {
-        let _telling = self.0.telling.lock().unwrap_or_else(PoisonError::into_inner);
-        self.refresh_jobs();
-        self.refresh_claims();
-        self.refresh_pools();
-        self.refresh_clusters();
-        self.refresh_spaces();
-        self.refresh_carries();
-        self.refresh_cleanups();
-        self.refresh_bundles();
-        self.refresh_cloud();
-        self.refresh_prerequisites();
+        let inner = &*self.0;
+        let _gauges = inner.runtime.lock_gauges();
+        inner.jobs.refresh_jobs();
+        inner.claims.refresh_claims();
+        inner.pools.refresh_pools();
+        inner.clusters.refresh_clusters();
+        inner.spaces.refresh_spaces();
+        inner.carries.refresh_carries();
+        inner.cleanups.refresh_cleanups();
+        inner.bundles.refresh_bundles();
+        inner.cloud.refresh_cloud();
+        inner.prerequisites.refresh_prerequisites();
         let mut out = String::new();
-        text::encode(&mut out, &self.0.registry)?;
+        text::encode(&mut out, &inner.registry)?;
         Ok(out)
     }
 
-    /// This replica is the one that acts, or not.
-    pub fn lead(&self, leads: bool) {
-        self.0.leader.set(leads.into());
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.0.runtime
     }
-
-    /// An event waited for its look.
-    pub fn observe_queue_wait(&self, time: Duration) {
-        self.0.waiting.observe(time.as_secs_f64());
-    }
-
-    /// Something was not done.
-    pub fn failed(&self, action: &'static str, reason: &'static str) {
-        self.0.failures.get_or_create(&FailureLabels { action, reason }).inc();
-    }
-
-    fn refresh_loops(&self, queues: &[(&'static str, &Queue)], healths: &[Health]) {
-        let inner = &*self.0;
-        for (name, waiting) in queues {
-            let (age, length) = waiting.age();
-            inner.queue_age.get_or_create(&queue { queue: (*name).into() }).set(age.as_secs_f64());
-            set(&inner.queue_length, &queue { queue: (*name).into() }, length);
-        }
-        // There may be several under one name, for several places: what counts is the one that is worst.
-        let mut lags: BTreeMap<&str, Duration> = BTreeMap::new();
-        for health in healths {
-            let lag = health.lag_reason().map_or(Duration::ZERO, |(since, _)| since);
-            let worst = lags.entry(health.name()).or_default();
-            *worst = lag.max(*worst);
-        }
-        for (name, lag) in lags {
-            inner.watch_lag.get_or_create(&watch { watch: name.into() }).set(lag.as_secs_f64());
-        }
-    }
-}
-
-fn set<L: Clone + std::hash::Hash + Eq>(family: &Family<L, Gauge>, labels: &L, value: usize) {
-    family.get_or_create(labels).set(i64::try_from(value).unwrap_or(i64::MAX));
 }
 
 #[cfg(test)]
@@ -291,42 +207,49 @@ mod tests {
 
     use jiff::Timestamp;
     use testplatform_apis::hub::Facts;
+    use testplatform_runtime::{error::Reason, queue::Queue, watch::Health};
 
-    use super::{bundles::BundleOutcome, cleanups::Teardown, secret_sync::SecretAction, *};
+    use super::*;
     use crate::{
-        cluster_pool::state::{PoolGauge, PoolProgress, PoolState},
         config::Carried,
-        execute::Reason,
-        secret_sync::state::SecretSyncState as Carry,
+        controllers::{
+            bundles::{self, metrics::BundleOutcome},
+            cleanup::metrics::Teardown,
+            cloud_credentials,
+            cluster_pool::state::{PoolGauge, PoolProgress, PoolState},
+            prerequisites,
+            secret_sync::{self, metrics::SecretAction, state::SecretSyncState as Carry},
+            spaces,
+        },
     };
 
-    fn of_clouds(metrics: &Metrics) -> Arc<crate::cloud::gauge::CredentialGauge> {
-        let seen = Arc::new(crate::cloud::gauge::new_gauge(0));
-        metrics.attach_cloud(&seen);
+    fn of_clouds(metrics: &Metrics) -> Arc<cloud_credentials::gauge::CredentialGauge> {
+        let seen = Arc::new(cloud_credentials::gauge::new_gauge(0));
+        metrics.cloud().attach_cloud(&seen);
         seen.record("clusters/one-cloud-credential", Some(testplatform_apis::cloud::CredentialPhase::Valid));
-        metrics.cloud_came_to(super::cloud::CredentialOutcome::LeftBehind);
+        metrics.cloud().cloud_came_to(cloud_credentials::metrics::CredentialOutcome::LeftBehind);
         seen
     }
 
-    fn of_prerequisites(metrics: &Metrics) -> Arc<crate::prerequisites::state::PrerequisiteGauge> {
-        let seen = Arc::new(crate::prerequisites::state::new_gauge(0));
-        metrics.attach_prerequisites(&seen);
-        seen.record(
-            "clusters/one-prerequisites",
-            Some(crate::prerequisites::state::PrerequisiteState::Leaving),
-        );
-        metrics.prerequisites_came_to(super::prerequisites::PrerequisiteOutcome::Released);
+    fn of_prerequisites(metrics: &Metrics) -> Arc<prerequisites::state::PrerequisiteGauge> {
+        let seen = Arc::new(prerequisites::state::new_gauge(0));
+        metrics.prerequisites().attach_prerequisites(&seen);
+        seen.record("clusters/one-prerequisites", Some(prerequisites::state::PrerequisiteState::Leaving));
+        metrics.prerequisites().prerequisites_came_to(prerequisites::metrics::PrerequisiteOutcome::Released);
         seen
     }
 
     fn of_orphans(metrics: &Metrics) {
-        use crate::orphans::{
-            plan::{HubSummary, OrphanPlan, OrphanState, TeardownRefusal},
-            remote::{RemoteKind, RemoteRef},
+        use crate::{
+            config::RemoteKind,
+            controllers::orphans::{
+                plan::{HubSummary, OrphanPlan, OrphanState, TeardownRefusal},
+                remote::RemoteRef,
+            },
         };
         let hub = "hub".to_owned();
         let at: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        metrics.attach_orphans([(&hub, [RemoteKind::EphemeralCluster].as_slice())].into_iter());
+        metrics.orphans().attach_orphans([(&hub, [RemoteKind::EphemeralCluster].as_slice())].into_iter());
         let identity = RemoteRef {
             hub: hub.clone(),
             kind: RemoteKind::EphemeralCluster,
@@ -340,7 +263,7 @@ mod tests {
             hubs: vec![HubSummary { hub, ..HubSummary::default() }],
             ..OrphanPlan::default()
         };
-        metrics.report_orphans(&plan, at);
+        metrics.orphans().report_orphans(&plan, at);
     }
 
     /// Some of what is told then.
@@ -389,7 +312,7 @@ mod tests {
     fn who_asks_at_the_same_time_is_told_the_same() {
         const POOLS: usize = 40;
         let (metrics, seen) = (Metrics::default(), Arc::new(PoolGauge::default()));
-        metrics.attach_pools(&seen);
+        metrics.pools().attach_pools(&seen);
         for number in 0..POOLS {
             let looked = PoolProgress { state: PoolState::Refreshing, remaining: Some(1) };
             seen.record(&("ns".into(), format!("pool-{number}")), Some(looked));
@@ -413,50 +336,47 @@ mod tests {
         let inner = &*metrics.0;
         // A family without a value is not exported.
         inner.jobs.count_one();
-        metrics.failed("action", "reason");
+        metrics.runtime().failed("action", "reason");
         inner.claims.count_one();
         inner.clusters.count_one();
-        metrics.count_pool_reconcile("annotated");
-        metrics.count_pool_event("Refreshed");
+        metrics.pools().count_pool_reconcile("annotated");
+        metrics.pools().count_pool_event("Refreshed");
         let seen = Arc::new(PoolGauge::default());
-        metrics.attach_pools(&seen);
+        metrics.pools().attach_pools(&seen);
         seen.record(
             &("ns".into(), "pool".into()),
             Some(PoolProgress { state: PoolState::Refreshing, remaining: Some(3) }),
         );
-        metrics.issued_token();
-        let spaces = Arc::new(crate::spaces::state::SpaceGauge::default());
-        metrics.attach_spaces(&spaces);
-        spaces.record("space", Some(crate::spaces::state::SpaceState::Published));
-        spaces.record("another", Some(crate::spaces::state::SpaceState::Failing));
+        metrics.spaces().issued_token();
+        let spaces = Arc::new(spaces::state::new_gauge());
+        metrics.spaces().attach_spaces(&spaces);
+        spaces.record("space", Some(spaces::state::SpaceState::Published));
+        spaces.record("another", Some(spaces::state::SpaceState::Failing));
         spaces.record("another", None);
-        let carries = Arc::new(crate::secret_sync::state::new_gauge(&[Carried::Claims]));
-        metrics.attach_carries(&carries);
+        let carries = Arc::new(secret_sync::state::new_gauge(&[Carried::Claims]));
+        metrics.carries().attach_carries(&carries);
         carries.record("claim", Some(Carry::Carried));
         carries.record("another", Some(Carry::Failing));
         carries.record("another", None);
-        metrics.count_sync(Carry::Carried, Timestamp::UNIX_EPOCH);
-        metrics.count_failed_sync(Reason::Unreachable);
-        metrics.count_secret_action(SecretAction::Written);
+        metrics.carries().count_sync(Carry::Carried, Timestamp::UNIX_EPOCH);
+        metrics.carries().count_failed_sync(Reason::Unreachable);
+        metrics.carries().count_secret_action(SecretAction::Written);
         let watches = Arc::new(vec![Health::new("cleaned-claims")]);
-        metrics.attach_cleanups(&watches);
-        metrics.decided_teardown(Teardown::Told);
-        let bundles = Arc::new(crate::bundles::state::new_gauge(1));
-        metrics.attach_bundles(&bundles);
-        bundles.record("clusters/one-bundles", Some(crate::bundles::state::BundleState::Applied));
-        metrics.bundles_came_to(BundleOutcome::GivenUp);
+        metrics.cleanups().attach_cleanups(&watches);
+        metrics.cleanups().decided_teardown(Teardown::Told);
+        let bundles = Arc::new(bundles::state::new_gauge(1));
+        metrics.bundles().attach_bundles(&bundles);
+        bundles.record("clusters/one-bundles", Some(bundles::state::BundleState::Applied));
+        metrics.bundles().bundles_came_to(BundleOutcome::GivenUp);
         let _seen = (of_clouds(&metrics), of_prerequisites(&metrics));
-        metrics.bundle_took(jiff::SignedDuration::from_secs(7));
-        inner.queue_age.get_or_create(&queue { queue: String::new() }).set(0.0);
-        set(&inner.queue_length, &queue { queue: String::new() }, 0);
-        inner.watch_lag.get_or_create(&watch { watch: String::new() }).set(0.0);
-        inner.up.get_or_create(&cluster { cluster: String::new() }).set(1);
-        set(&inner.undecodable, &kind { kind: String::new() }, 0);
+        metrics.bundles().bundle_took(jiff::SignedDuration::from_secs(7));
+        metrics.runtime().refresh_loops(&[("", &Queue::new().0)], &[Health::new("")]);
+        inner.runtime.set_undecodable("", 0);
         of_orphans(&metrics);
-        metrics.count_hub_reconcile("told");
+        metrics.hub().count_hub_reconcile("told");
         let told = r#"{"writtenAt":"2026-01-01T00:00:00Z","health":{"ready":true},
             "backends":{"hypershift":{"clusters":7,"provisioning":2},"osac":{}}}"#;
-        metrics.set_hub_facts(Some(&Facts::from_json(told).unwrap()));
+        metrics.hub().set_hub_facts(Some(&Facts::from_json(told).unwrap()));
         let text = metrics.encode().unwrap();
         let samples = text.lines().filter(|line| !line.starts_with('#'));
         let plain = |name| {

@@ -20,7 +20,7 @@ pub use prerequisites::PREREQUISITE_GRANTS;
 pub use secret_sync::{CARRY_GRANTS, ON_HUB as CARRIER_ON_HUB};
 pub use spaces::SPACE_GRANTS;
 
-use crate::config::{Carried, Cleaned, Config, Mode, Switch};
+use crate::config::{Carried, Cleaned, Config, Mode, NAME, Switch};
 
 /// Where something is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,9 +117,6 @@ pub struct ServiceAccount {
     /// Its name.
     pub name: String,
 }
-
-/// Of the provider: its namespace, its account, and its Lease.
-pub(crate) const NAME: &str = "provider-testplatform";
 
 impl Default for ServiceAccount {
     fn default() -> Self {

@@ -11,8 +11,7 @@ use serde::{
     de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 use serde_json::{Map, Value};
-
-use crate::any_kind::any_kind;
+use testplatform_runtime::any_kind;
 
 /// How many are listed at once: each may be as large as etcd takes it, which is 1.5 MB.
 pub const PAGE: u32 = 20;

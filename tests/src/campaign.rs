@@ -391,7 +391,7 @@ mod tests {
         let start = "2026-11-24T00:00:00.000000Z  INFO provider_testplatform: starting version=\"0.1.0\"\n";
         let lost = "error: the lease was lost: it could not be renewed for 6s: no answer in time\n";
         let other = "error: cannot listen on 127.0.0.1:1 for health and metrics\n";
-        let line = "2026-11-24T00:00:01.000000Z  WARN provider_testplatform::watch: the watch failed\n";
+        let line = "2026-11-24T00:00:01.000000Z  WARN testplatform_runtime::watch: the watch failed\n";
         for (words, is) in [
             (vec![header, start, line, lost], true),
             (vec![header, line, lost, line], true),

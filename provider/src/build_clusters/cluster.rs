@@ -16,16 +16,17 @@ use kube::{
     runtime::watcher::{Config, Event},
 };
 use testplatform_apis::names::ci_operator;
+use testplatform_runtime::{
+    table::Table,
+    watch::{self, Health},
+};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc::UnboundedSender},
     time::{Instant, sleep},
 };
 
-use super::{BuildClusterEvent, table::Table};
-use crate::{
-    ephemeral_cluster::{credentials::NamespaceCredentials, observed_state::JobSite},
-    watch::{self, Health},
-};
+use super::BuildClusterEvent;
+use crate::{build_clusters::JobSite, credentials::NamespaceCredentials};
 
 /// Names of the watched Secrets; RBAC allows no others.
 pub const SECRETS: [&str; 4] =

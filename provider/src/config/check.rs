@@ -7,7 +7,7 @@ use super::{
     HubFacts, LeaderElection, Mode, Orphans, Prow, Spaces, Switch, ephemeral_cluster::MAX_CONFIG_BYTES,
     source::Finding,
 };
-use crate::ephemeral_cluster::{ci_operator_config::WAIT_IMAGE, profiles::Profiles};
+use crate::config::{WAIT_IMAGE, profiles::Profiles};
 
 /// More often would be nothing but load.
 const SHORTEST_POLL: GoDuration = GoDuration::from_secs(1);

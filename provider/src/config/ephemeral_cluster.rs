@@ -7,7 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use testplatform_apis::duration::GoDuration;
 
-use crate::ephemeral_cluster::profiles::Registry;
+use crate::config::profiles::Registry;
+
+/// Name of the wait step's image among the base images. Reserved, because the step has access to the secrets of a cluster profile: an image of
+/// a tenant must not be able to replace it.
+pub const WAIT_IMAGE: &str = "testplatform-wait-cli";
 
 /// Settings for EphemeralClusters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

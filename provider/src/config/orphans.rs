@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use testplatform_apis::duration::GoDuration;
 
-use super::Carried;
-use crate::orphans::remote::RemoteKind;
+use super::{Carried, RemoteKind};
 
 /// Settings for remote objects of this Konflux cluster that no composite owns, as after a restore of etcd. This runs next to the claims, on a
 /// Konflux cluster, and not on a hub.

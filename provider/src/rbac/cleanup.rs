@@ -6,7 +6,7 @@ use testplatform_apis::{
 };
 
 use super::{Grant, RbacScope};
-use crate::cleanup::{observe::TEKTON, plan::RunKind};
+use crate::controllers::cleanup::{observe::TEKTON, plan::RunKind};
 
 /// API calls of the cleanup, whatever else is enabled.
 pub const CLEANUP_GRANTS: &[Grant] = &[

@@ -5,7 +5,7 @@ use testplatform_apis::{hub::CONFIG_MAP, template::Backend};
 use super::{Grant, LEASE_NAME, RbacScope};
 use crate::{
     build_clusters::SECRETS,
-    hub_facts::{AGENTS, SUPPORTED},
+    controllers::hub_facts::{AGENTS, SUPPORTED},
 };
 
 /// Everything that the provider calls.

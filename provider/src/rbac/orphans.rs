@@ -11,7 +11,7 @@ use testplatform_apis::{
 use super::{Grant, RbacScope};
 use crate::{
     config::Orphans,
-    orphans::{
+    controllers::orphans::{
         observe::{CLUSTER_NAMESPACE, OBJECTS},
         report::CONFIG_MAP,
     },

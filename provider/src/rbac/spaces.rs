@@ -3,7 +3,7 @@
 use testplatform_apis::space::SERVICE_ACCOUNT;
 
 use super::{Grant, RbacScope};
-use crate::spaces::ROOT_CA;
+use crate::controllers::spaces::ROOT_CA;
 
 /// API calls for the credentials of spaces, whatever else is enabled.
 pub const SPACE_GRANTS: &[Grant] = &[

@@ -22,14 +22,19 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use memory::Memory;
 use provider_testplatform::{
-    account::guest_limiter::GuestLimiter,
-    ephemeral_cluster::{credentials::Credentials, object::EphemeralCluster},
-    execute::{Cause, ExecutionFailure, ExecutionResult, Executor, Patience, Reach, Reached, Reason},
-    hub::Hub,
-    plan::{Operation, Plan},
-    redacted::Redacted,
+    controllers::ephemeral_cluster::{
+        execute::{ExecutionFailure, ExecutionResult, Executor, Patience, Reach, Reached},
+        hub::Hub,
+        object::EphemeralCluster,
+        operation::{Operation, Plan},
+    },
+    credentials::{Credentials, account::guest_limiter::GuestLimiter},
 };
 use serde_json::{Value, json};
+use testplatform_runtime::{
+    error::{Cause, Reason},
+    redacted::Redacted,
+};
 
 const OBJECT: &str = "/apis/ci.openshift.io/v1/namespaces/ephemeral-cluster/ephemeralclusters/ec";
 const JOB: &str = "/apis/prow.k8s.io/v1/namespaces/ci/prowjobs/job";

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 
 use kube::core::Status;
 use proptest::prelude::*;
-use provider_testplatform::{
-    execute::{Cause, error::is_forbidden},
-    secret_sync::{
-        plan::{SecretState, SyncRequest, plan},
-        state::SecretSyncState,
-    },
+use provider_testplatform::controllers::secret_sync::{
+    plan::{SecretState, SyncRequest, plan},
+    state::SecretSyncState,
 };
 use serde_json::{Value, json};
 use testplatform_apis::byoc::{SecretCopy, SecretSyncReport, SecretSyncResult, list_secret_copies};
+use testplatform_runtime::error::{Cause, is_forbidden};
 
 fn byoc() -> Value {
     json!({

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use provider_testplatform::secret_sync::contents::validate_keys;
+use provider_testplatform::controllers::secret_sync::contents::validate_keys;
 use rstest::rstest;
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ mod walk;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
-use provider_testplatform::cleanup::{
+use provider_testplatform::controllers::cleanup::{
     observe,
     plan::{Claim, CleanupPlan, Fate, MOST_RUNS, Remark, Run, plan},
 };

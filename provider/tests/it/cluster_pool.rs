@@ -6,7 +6,7 @@ mod model;
 mod refresh;
 mod rotation;
 
-use provider_testplatform::cluster_pool::{
+use provider_testplatform::controllers::cluster_pool::{
     clusters::PoolCluster,
     pool::{Pool, Unread},
 };

@@ -4,9 +4,8 @@
 use std::{fs, path::Path};
 
 use provider_testplatform::{
-    cluster_claim::observed_state,
     config::{Config, ConfigError, Mode, Switch},
-    ephemeral_cluster::settings::Settings,
+    controllers::{cluster_claim::observed_state, ephemeral_cluster::settings::Settings},
 };
 use rstest::rstest;
 use serde_json::Value;

@@ -2,7 +2,10 @@
 
 use crate::support;
 
-use provider_testplatform::ephemeral_cluster::{draft::draft, observed_state::Draft, profiles::Profiles};
+use provider_testplatform::{
+    config::profiles::Profiles,
+    controllers::ephemeral_cluster::{draft::draft, observed_state::Draft},
+};
 use rstest::rstest;
 use serde_json::{Value, json};
 use support::{HIVE, IPI, config, drafted, job, now, profiles, with, yaml};

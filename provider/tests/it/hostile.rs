@@ -5,7 +5,7 @@ use crate::support;
 use proptest::prelude::*;
 use provider_testplatform::{
     config::Config,
-    ephemeral_cluster::{observed_state::Draft, status::Phase},
+    controllers::ephemeral_cluster::{observed_state::Draft, status::Phase},
 };
 use serde_json::{Value, json};
 use support::{HIVE, IPI, drafted, job, with, yaml};

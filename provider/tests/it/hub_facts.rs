@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::{prelude::*, test_runner::RngSeed};
-use provider_testplatform::hub_facts::{
+use provider_testplatform::controllers::hub_facts::{
     AGE, FactsPlan, SOONEST, in_the_making,
     observed_state::{BackendState, HubState},
     plan,

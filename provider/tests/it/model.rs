@@ -25,7 +25,7 @@ use proptest::{
     sample::Index,
     test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner},
 };
-use provider_testplatform::ephemeral_cluster::settings::Settings;
+use provider_testplatform::controllers::ephemeral_cluster::settings::Settings;
 use world::{Budget, Process, State};
 
 fn lab() -> Lab {

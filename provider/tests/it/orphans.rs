@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use provider_testplatform::{
-    config::OrphanMode,
-    orphans::{
+    config::{OrphanMode, RemoteKind},
+    controllers::orphans::{
         owners::Owners,
         plan::{
             HubRemotes, KonfluxState, MAX_TEARDOWNS, OrphanPlan, OrphanSettings, OrphanState,
             TeardownRefusal, UnownedRecords, plan,
         },
-        remote::{RemoteKind, RemoteObject, RemoteRef},
+        remote::{RemoteObject, RemoteRef},
     },
 };
 

@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use provider_testplatform::ephemeral_cluster::profiles::Profiles;
+use provider_testplatform::config::profiles::Profiles;
 use rstest::rstest;
 use support::{config, profiles};
 use testplatform_test_data::upstream;

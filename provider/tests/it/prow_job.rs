@@ -4,7 +4,7 @@ use crate::support;
 
 use std::path::Path;
 
-use provider_testplatform::{config::Config, ephemeral_cluster::prow_job::name_for};
+use provider_testplatform::{config::Config, controllers::ephemeral_cluster::prow_job::name_for};
 use rstest::rstest;
 use serde_json::{Value, json};
 use snapbox::{Data, assert_data_eq, data::DataFormat};

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use provider_testplatform::{
-    config::Config,
-    ephemeral_cluster::{draft::draft, observed_state::Draft, profiles::Profiles},
+    config::{Config, profiles::Profiles},
+    controllers::ephemeral_cluster::{draft::draft, observed_state::Draft},
 };
 use serde_json::Value;
 

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use provider_testplatform::{config::WaitStep, ephemeral_cluster::wait_step::script};
+use provider_testplatform::{config::WaitStep, controllers::ephemeral_cluster::wait_step::script};
 use rstest::rstest;
 use testplatform_apis::duration::GoDuration;
 

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use crate::documents::{
     security::proofs,
-    text::{has_test, read},
+    text::{has_test, read, sources},
 };
 
 const MAP: &str = "docs/architecture.md";
 
-/// Modules that a crate declares in its library.
-fn declared(library: &str) -> BTreeSet<String> {
-    let text = read(library);
+/// Modules that these sources declare.
+fn declared(sources: &[&str]) -> BTreeSet<String> {
+    let text: String = sources.iter().map(|source| read(source)).collect();
     let modules = text.lines().filter_map(|line| {
         let line = line.strip_prefix("pub ").unwrap_or(line);
         line.strip_prefix("mod ")?.strip_suffix(';')
@@ -32,15 +32,19 @@ fn code_spans(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
 
-/// Crates of which the map names every module.
-const MAPPED: [(&str, &str); 2] = [("function", "function/src/lib.rs"), ("provider", "provider/src/lib.rs")];
+/// Sections of the map, and the sources of which each names every module.
+const MAPPED: [(&str, &[&str]); 3] = [
+    ("function", &["function/src/lib.rs"]),
+    ("provider", &["provider/src/lib.rs", "provider/src/controllers.rs"]),
+    ("provider/runtime", &["provider/runtime/src/lib.rs"]),
+];
 
 #[test]
 fn map_names_every_module() {
-    for (heading, library) in MAPPED {
-        let (declared, section) = (declared(library), section(heading));
+    for (heading, sources) in MAPPED {
+        let (declared, section) = (declared(sources), section(heading));
         let mapped = code_spans(&section).map(str::to_owned).collect();
-        assert!(declared.len() > 10, "{library}: {declared:?}");
+        assert!(declared.len() > 10, "{sources:?}: {declared:?}");
         let missing: Vec<_> = declared.difference(&mapped).collect();
         assert!(missing.is_empty(), "{MAP}, section {heading}, does not name {missing:?}");
     }
@@ -48,8 +52,8 @@ fn map_names_every_module() {
 
 #[test]
 fn tables_of_the_map_name_existing_modules() {
-    for (heading, library) in MAPPED {
-        let (declared, section) = (declared(library), section(heading));
+    for (heading, sources) in MAPPED {
+        let (declared, section) = (declared(sources), section(heading));
         // The column that is headed `module`.
         let rows = section.lines().filter(|line| line.starts_with('|'));
         let mut column = None;
@@ -61,12 +65,60 @@ fn tables_of_the_map_name_existing_modules() {
                 continue;
             }
             for module in code_spans(cells[column.expect("a heading")]) {
-                assert!(declared.contains(module), "{MAP}: {library} has no module {module}");
+                assert!(declared.contains(module), "{MAP}: {sources:?} have no module {module}");
                 named += 1;
             }
         }
         assert!(named > 5, "{heading}: {named}");
     }
+}
+
+/// What a source of the provider imports against the arrows of the map.
+fn upward_imports(path: &str, code: &str) -> Vec<String> {
+    let below = path.strip_prefix("provider/src/").unwrap_or(path);
+    let (layer, rest) = below.split_once('/').unwrap_or((below.trim_end_matches(".rs"), ""));
+    let own = match layer {
+        "controllers" if !rest.is_empty() => rest.split(['/', '.']).next(),
+        "build_clusters" | "config" | "credentials" | "manifests" => None,
+        // What puts all of them together.
+        _ => return Vec::new(),
+    };
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let upward = lines.filter(|line| {
+        line.split("controllers::").skip(1).any(|target| {
+            let module = target.split(|c: char| !c.is_alphanumeric() && c != '_').next();
+            own.is_none() || module != own
+        })
+    });
+    upward.map(|line| format!("{path}: {}", line.trim())).collect()
+}
+
+#[test]
+fn no_controller_is_imported_by_another_or_from_below() {
+    let sources = sources("provider/src");
+    assert!(
+        sources.iter().any(|(path, _)| path.starts_with("provider/src/controllers/")),
+        "they are elsewhere"
+    );
+    let upward: Vec<_> = sources.iter().flat_map(|(path, code)| upward_imports(path, code)).collect();
+    assert!(upward.is_empty(), "{upward:#?}");
+}
+
+#[test]
+fn upward_imports_are_found() {
+    let import = "use crate::controllers::bundles::plan;";
+    for (path, found) in [
+        ("provider/src/controllers/bundles/observe.rs", 0),
+        ("provider/src/controllers/bundles.rs", 0),
+        ("provider/src/controllers/spaces/observe.rs", 1),
+        ("provider/src/config/check.rs", 1),
+        ("provider/src/credentials.rs", 1),
+        ("provider/src/metrics.rs", 0),
+        ("provider/src/controllers.rs", 0),
+    ] {
+        assert_eq!(upward_imports(path, import).len(), found, "{path}");
+    }
+    assert!(upward_imports("provider/src/config.rs", "// controllers::bundles").is_empty());
 }
 
 #[test]

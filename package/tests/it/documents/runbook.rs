@@ -7,10 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use provider_testplatform::{
-    bundles::apply::ApplyErrorReason,
-    cluster_claim::reason,
-    ephemeral_cluster::{conditions, event_reason},
-    metrics::{bundles, cloud, prerequisites},
+    controllers::{
+        bundles::metrics as bundles,
+        cloud_credentials::metrics as cloud,
+        ephemeral_cluster::{conditions, event_reason},
+        prerequisites::metrics as prerequisites,
+    },
+    credentials::publish::reason,
+    manifests::apply::ApplyErrorReason,
 };
 use testplatform_apis::{condition, foreign::ephemeral_cluster::TERMINAL_CREATE_REASONS, hive_status, hub};
 use testplatform_package::install::alerts::{Alert, CLAIMS, FUNCTION, HUB, ORPHANS};
@@ -47,23 +51,23 @@ const OTHERS: [(&str, &str); 29] = [
     ("apis/src/template/kind/hypershift.rs", "Platform"),
     ("function/plugin/src/claim.rs", "Flavour"),
     ("function/plugin/src/exit.rs", "Exit"),
-    ("provider/src/cluster_pool/state.rs", "PoolState"),
-    ("provider/src/account/plan.rs", "AccountObject"),
-    ("provider/src/bundles/state.rs", "BundleState"),
-    ("provider/src/secret_sync/state.rs", "SecretSyncState"),
-    ("provider/src/cleanup/plan.rs", "RunKind"),
-    ("provider/src/ephemeral_cluster/conditions.rs", "ConditionStatus"),
-    ("provider/src/ephemeral_cluster/prow_job.rs", "JobState"),
-    ("provider/src/execute/error.rs", "Reason"),
-    ("provider/src/metrics/secret_sync.rs", "SecretAction"),
-    ("provider/src/metrics/cleanups.rs", "Teardown"),
-    ("provider/src/metrics/orphans.rs", "OrphanTeardown"),
-    ("provider/src/orphans/remote.rs", "RemoteKind"),
-    ("provider/src/prerequisites/state.rs", "PrerequisiteState"),
-    ("provider/src/spaces/state.rs", "SpaceState"),
+    ("provider/runtime/src/error.rs", "Reason"),
+    ("provider/src/controllers/cluster_pool/state.rs", "PoolState"),
+    ("provider/src/credentials/account/plan.rs", "AccountObject"),
+    ("provider/src/controllers/bundles/state.rs", "BundleState"),
+    ("provider/src/controllers/secret_sync/state.rs", "SecretSyncState"),
+    ("provider/src/controllers/cleanup/plan.rs", "RunKind"),
+    ("provider/src/controllers/ephemeral_cluster/conditions.rs", "ConditionStatus"),
+    ("provider/src/controllers/ephemeral_cluster/prow_job.rs", "JobState"),
+    ("provider/src/controllers/secret_sync/metrics.rs", "SecretAction"),
+    ("provider/src/controllers/cleanup/metrics.rs", "Teardown"),
+    ("provider/src/controllers/orphans/metrics.rs", "OrphanTeardown"),
+    ("provider/src/config/remote_kind.rs", "RemoteKind"),
+    ("provider/src/controllers/prerequisites/state.rs", "PrerequisiteState"),
+    ("provider/src/controllers/spaces/state.rs", "SpaceState"),
 ];
 /// The enum of reasons that are told within those of entries, and the entries whose tables have a row for each.
-const WITHIN: (&str, &str) = ("provider/src/bundles/apply.rs", "ApplyErrorReason");
+const WITHIN: (&str, &str) = ("provider/src/manifests/apply.rs", "ApplyErrorReason");
 const TABLES: [&str; 2] = ["BundlesFailed", "PrerequisitesFailed"];
 
 /// An enum of reasons: the file that it is in, its name, its words.
@@ -96,17 +100,17 @@ fn known() -> Vec<Reasons> {
             condition::TearDown, condition::PlatformCredentials;
         "apis/src/hive_status.rs": hive_status::Blocked;
         "apis/src/hub/reason.rs": hub::Selected, hub::NoHub;
-        "provider/src/cluster_claim/reason.rs": reason::ClaimEventReason;
-        "provider/src/ephemeral_cluster/conditions.rs": conditions::ConditionReason;
-        "provider/src/ephemeral_cluster/event_reason.rs": event_reason::EventReason;
-        "provider/src/metrics/bundles.rs": bundles::BundleOutcome;
-        "provider/src/metrics/cloud.rs": cloud::CredentialOutcome;
-        "provider/src/metrics/prerequisites.rs": prerequisites::PrerequisiteOutcome;
+        "provider/src/credentials/publish/reason.rs": reason::ClaimEventReason;
+        "provider/src/controllers/ephemeral_cluster/conditions.rs": conditions::ConditionReason;
+        "provider/src/controllers/ephemeral_cluster/event_reason.rs": event_reason::EventReason;
+        "provider/src/controllers/bundles/metrics.rs": bundles::BundleOutcome;
+        "provider/src/controllers/cloud_credentials/metrics.rs": cloud::CredentialOutcome;
+        "provider/src/controllers/prerequisites/metrics.rs": prerequisites::PrerequisiteOutcome;
     }
 }
 
 fn code() -> Vec<(String, String)> {
-    ["apis/src", "function/src", "function/plugin/src", "provider/src"]
+    ["apis/src", "function/src", "function/plugin/src", "provider/src", "provider/runtime/src"]
         .into_iter()
         .flat_map(sources)
         .collect()

@@ -6,7 +6,7 @@ use promql_parser::{
     label::MatchOp,
     parser::{self, Expr, VectorSelector},
 };
-use provider_testplatform::{bundles, execute::Reason, prerequisites, secret_sync::state::SecretSyncState};
+use provider_testplatform::controllers::{bundles, prerequisites, secret_sync::state::SecretSyncState};
 use serde_json::Value;
 use testplatform_apis::condition::{ClusterReady, ConditionType, Remote, Request};
 use testplatform_package::install::{
@@ -14,6 +14,7 @@ use testplatform_package::install::{
     dashboard::PANELS,
     metrics,
 };
+use testplatform_runtime::error::Reason;
 
 use crate::install::{documents, repository};
 
@@ -96,7 +97,7 @@ fn the_guide_lists_the_metrics_of_claims() {
         assert!(rows.iter().any(|row| row.starts_with(&format!("| `{name}"))), "{name} has no row");
     }
     let count = rows.iter().find(|row| row.starts_with("| `cloud_credentials_count{")).unwrap();
-    for word in provider_testplatform::metrics::cloud::STATES {
+    for word in provider_testplatform::controllers::cloud_credentials::metrics::STATES {
         assert!(count.contains(&format!("`{word}`")), "{word} is not in: {count}");
     }
     let made = |name: &str| guide.lines().find(|line| line.starts_with(&format!("| `{name}")));

@@ -7,13 +7,11 @@ use std::{
 };
 
 use jiff::{SignedDuration, Timestamp};
-use provider_testplatform::{
-    account::{
-        plan::{AccountObject, AccountObjects, ObjectState, TokenCheck},
-        token::{DeliveredCluster, Token, TokenFailure},
-    },
-    redacted::Redacted,
+use provider_testplatform::credentials::account::{
+    plan::{AccountObject, AccountObjects, ObjectState, TokenCheck},
+    token::{DeliveredCluster, Token, TokenFailure},
 };
+use testplatform_runtime::redacted::Redacted;
 
 /// What must never leave the hub.
 pub const KEY: &str = "YWRtaW4ta2V5";

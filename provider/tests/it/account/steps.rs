@@ -1,7 +1,8 @@
 //! One step after the other.
 
 use jiff::Timestamp;
-use provider_testplatform::{
+use provider_testplatform::credentials::{
+    Published,
     account::{
         fingerprint::TokenFingerprint,
         plan::{
@@ -9,7 +10,6 @@ use provider_testplatform::{
             TokenError, plan, token_due,
         },
     },
-    ephemeral_cluster::credentials::Published,
 };
 use rstest::rstest;
 

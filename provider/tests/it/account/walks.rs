@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
 use proptest::{prelude::*, test_runner::RngSeed};
-use provider_testplatform::{
+use provider_testplatform::credentials::{
+    Credentials, Published,
     account::{Issue, admin::AdminKubeconfig, plan::AccountObject},
-    ephemeral_cluster::credentials::{Credentials, Published},
     publish::{CredentialsDecision, CredentialsSource, compare},
 };
 use serde_json::Value;

@@ -1,11 +1,11 @@
 //! Whose credentials are published: the admin's only where nobody ever wished for others.
 
 use jiff::{SignedDuration, Timestamp};
-use provider_testplatform::{
+use provider_testplatform::credentials::{
+    Published,
     account::{
         CredentialsOwner, Issue, admin::AdminKubeconfig, credentials_owner, fingerprint::TokenFingerprint,
     },
-    ephemeral_cluster::credentials::Published,
     publish::{CredentialsOperation, CredentialsSource, compare, follow},
 };
 use testplatform_apis::{

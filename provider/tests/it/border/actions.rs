@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use provider_testplatform::{
-    ephemeral_cluster::status::{Phase, Status},
-    plan::{Event, Operation, Plan},
+use provider_testplatform::controllers::ephemeral_cluster::{
+    operation::{Operation, Plan},
+    status::{Phase, Status},
 };
 use serde_json::{Value, json};
+use testplatform_runtime::event::Event;
 
 use super::{Bench, JOB, OBJECT, SECRET, SIGNAL, credentials, decode, memory::Call, plain};
 
@@ -197,7 +198,7 @@ async fn nothing_is_begun_for_one_that_has_vanished() {
     let actions = vec![Operation::AddFinalizer, Operation::CreateProwJob(Box::new(manifest))];
     let step = Plan { actions, ..Plan::default() };
     let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
-    assert_eq!(failure.error.reason, provider_testplatform::execute::Reason::Conflict);
+    assert_eq!(failure.error.reason, testplatform_runtime::error::Reason::Conflict);
     assert_eq!(bench.hub.get(JOB), None);
 }
 

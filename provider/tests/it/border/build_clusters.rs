@@ -2,8 +2,9 @@
 
 use std::{fs, sync::Arc, time::Duration};
 
-use provider_testplatform::build_clusters::{BuildClusterEvent, BuildClusterSet, NamespaceLookup, Trust};
+use provider_testplatform::build_clusters::{BuildClusterEvent, BuildClusterSet, NamespaceLookup};
 use serde_json::{Value, json};
+use testplatform_runtime::client::Trust;
 use tokio::{
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
     time::sleep,

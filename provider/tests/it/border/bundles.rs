@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use provider_testplatform::{
-    bundles::controller::{Options, run},
     config::{Clusters, ClustersOf},
+    controllers::bundles::controller::{Options, run},
     metrics::Metrics,
 };
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ fn start(hub: &Memory) -> impl Future<Output = ()> + use<> {
     };
     let patience = Duration::from_secs(10);
     let options = Options { client: hub.client(), config, patience, instance: "test".into(), now };
-    run(options, Metrics::default(), Box::pin(std::future::pending()))
+    run(options, Metrics::default().bundles(), Box::pin(std::future::pending()))
 }
 
 /// An order with two bundles before the deletion, of a minute each, whose deletion has begun.

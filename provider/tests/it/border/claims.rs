@@ -7,19 +7,17 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use provider_testplatform::{
-    account::guest_limiter::GuestLimiter,
-    claims::{
+    controllers::cluster_claim::{
         execute::{ClaimExecutor, ClaimFailure},
         hub::ClaimHub,
-    },
-    cluster_claim::{
         object::ClusterClaim,
         operation::{ClaimAnnotations, ClaimOperation, ClaimPlan},
     },
-    plan::Event,
+    credentials::account::guest_limiter::GuestLimiter,
 };
 use serde_json::{Value, json};
 use testplatform_apis::hive_status::HiveStatus;
+use testplatform_runtime::event::Event;
 
 use crate::border::{
     CONFIDENTIAL, credentials,

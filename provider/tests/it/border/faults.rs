@@ -1,10 +1,11 @@
 //! What goes wrong is known by its kind, and doing it again ends well.
 
-use provider_testplatform::{
-    ephemeral_cluster::status::{Phase, Status},
-    plan::{Event, Operation, Plan},
+use provider_testplatform::controllers::ephemeral_cluster::{
+    operation::{Operation, Plan},
+    status::{Phase, Status},
 };
 use serde_json::json;
+use testplatform_runtime::event::Event;
 
 use super::{Bench, CONFIDENTIAL, JOB, OBJECT, SECRET, SIGNAL, credentials, memory::Fault, plain, tells};
 

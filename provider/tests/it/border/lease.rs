@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::Api;
-use provider_testplatform::lease::{Election, Lost, Times};
 use serde_json::json;
+use testplatform_runtime::lease::{Election, Lost, Times};
 use tokio::time::{Instant, timeout};
 
 use super::memory::{Fault, Memory};

@@ -8,9 +8,11 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use provider_testplatform::{
-    account::fingerprint::TokenFingerprint,
+    credentials::{
+        account::fingerprint::TokenFingerprint,
+        publish::{kubeconfig::rewrite_kubeconfig, refresh},
+    },
     metrics::Metrics,
-    publish::{kubeconfig::rewrite_kubeconfig, refresh},
 };
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
@@ -57,7 +59,7 @@ fn published(hub: &Memory, name: &str) -> Option<String> {
 async fn run(hub: &Memory, time: Duration) -> Metrics {
     let options = refresh::Options { client: hub.client(), namespaces: vec![NAMESPACE.into()] };
     let metrics = Metrics::default();
-    refresh::run(options, metrics.clone(), Box::pin(sleep(time))).await;
+    refresh::run(options, metrics.runtime().clone(), Box::pin(sleep(time))).await;
     metrics
 }
 

@@ -5,11 +5,14 @@ use std::time::Duration;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint, guest_limiter::GuestLimiter},
-    claims::{self, execute, hub},
-    cluster_claim::observed_state::ClaimSettings,
+    controllers::{
+        cluster_claim::{controller as claims, execute, hub, observed_state::ClaimSettings},
+        ephemeral_cluster::operation::Operation,
+    },
+    credentials::account::{
+        Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint, guest_limiter::GuestLimiter,
+    },
     metrics::Metrics,
-    plan::Operation,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{account::AccessRequest, names::ours};
@@ -144,7 +147,7 @@ async fn a_shutdown_waits_for_what_is_to_end() {
     let stopped = async {
         let _ = stopped.await;
     };
-    let mut running = tokio::spawn(claims::run(options, Metrics::default(), Box::pin(stopped)));
+    let mut running = tokio::spawn(claims::run(options, Metrics::default().claims(), Box::pin(stopped)));
     let called = taken(&listener, 1).await;
     assert_eq!(hub.get(SECRET), None);
     stop.send(()).unwrap();

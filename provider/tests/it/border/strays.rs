@@ -3,19 +3,23 @@
 use std::time::Duration;
 
 use provider_testplatform::{
-    cloud,
     config::{CloudCredentials, Clusters, ClustersOf, Prerequisites, Switch},
-    ephemeral_cluster::status::{Phase, Status},
+    controllers::{
+        cloud_credentials as cloud,
+        ephemeral_cluster::{
+            operation::{Operation, Plan},
+            status::{Phase, Status},
+        },
+        prerequisites,
+    },
     metrics::Metrics,
-    plan::{Operation, Plan},
-    prerequisites,
-    running::Running,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{
     cloud as credential, prerequisites as before,
     template::Backend::{self, ClusterApi, HyperShift},
 };
+use testplatform_runtime::running::Running;
 use tokio::time::sleep;
 
 use super::{
@@ -141,7 +145,7 @@ impl Held {
             now,
         };
         let forever = Box::pin(std::future::pending());
-        let provider = prerequisites::controller::run(options, Metrics::default(), forever);
+        let provider = prerequisites::controller::run(options, Metrics::default().prerequisites(), forever);
         Self { hub, backend: HyperShift, map: MAP, provider }
     }
 
@@ -159,7 +163,7 @@ impl Held {
             now,
         };
         let forever = Box::pin(std::future::pending());
-        let provider = cloud::controller::run(options, Metrics::default(), forever);
+        let provider = cloud::controller::run(options, Metrics::default().cloud(), forever);
         Self { hub, backend: ClusterApi, map: MAP, provider }
     }
 

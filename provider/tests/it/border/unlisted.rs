@@ -2,7 +2,9 @@
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::{SignedDuration, Timestamp};
-use provider_testplatform::account::fingerprint::{TokenFingerprint, kubeconfig_digest, origin_fingerprint};
+use provider_testplatform::credentials::account::fingerprint::{
+    TokenFingerprint, kubeconfig_digest, origin_fingerprint,
+};
 use serde_json::json;
 use testplatform_apis::{account::AccessRequest, names::ours};
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Mutex, time::Duration};
 
-use provider_testplatform::bundles::apply::{
+use provider_testplatform::manifests::apply::{
     ApplyError, ApplyErrorReason, ApplyProgress, GuestCluster, apply_bundles, describe_object,
 };
 use serde_json::{Value, json};

@@ -12,12 +12,12 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time},
 };
 use provider_testplatform::{
-    account::admin::AdminKubeconfig,
-    bundles::{
-        apply::{ApplyError, ApplyErrorReason, ApplyProgress, GuestCluster, apply_bundles},
+    controllers::bundles::{
         plan::{BundlePhase, BundlePlan, BundleRange, BundleRelease, ClusterAccess, StatusUpdate, plan},
         request::BundleRequest,
     },
+    credentials::account::admin::AdminKubeconfig,
+    manifests::apply::{ApplyError, ApplyErrorReason, ApplyProgress, GuestCluster, apply_bundles},
 };
 use serde_json::{Value, json};
 use testplatform_apis::bundle::{self, BundleProgress, BundleReport, BundleRequestSpec};

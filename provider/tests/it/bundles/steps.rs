@@ -1,7 +1,10 @@
 //! Single decisions.
 
 use jiff::SignedDuration;
-use provider_testplatform::bundles::plan::{BundlePhase, BundleRelease, MAX_TIMEOUT};
+use provider_testplatform::{
+    controllers::bundles::plan::{BundlePhase, BundleRelease},
+    manifests::wait::MAX_TIMEOUT,
+};
 use serde_json::{Value, json};
 use testplatform_apis::bundle::{self, BundleProgress};
 

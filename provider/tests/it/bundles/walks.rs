@@ -1,7 +1,7 @@
 //! Whatever happens, in whichever order, what was promised is kept.
 
 use proptest::prelude::*;
-use provider_testplatform::bundles::plan::BundlePhase;
+use provider_testplatform::controllers::bundles::plan::BundlePhase;
 use testplatform_apis::bundle::BundleProgress;
 
 use crate::bundles::model::{AFTER, BEFORE, Call, Crash, Hub, TIMEOUT, name, order};

@@ -1,7 +1,7 @@
 //! What is read of a claim and of the runs that own it.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use provider_testplatform::cleanup::{
+use provider_testplatform::controllers::cleanup::{
     observe,
     plan::{Fate, Run, RunKind},
 };

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::{prelude::*, test_runner::RngSeed};
-use provider_testplatform::cleanup::plan::{Claim, CleanupPlan, Fate, Run, RunKind, plan};
+use provider_testplatform::controllers::cleanup::plan::{Claim, CleanupPlan, Fate, Run, RunKind, plan};
 use testplatform_apis::{cleanup::format_since, duration::GoDuration};
 
 use crate::cleanup::at;

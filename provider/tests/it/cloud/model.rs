@@ -8,23 +8,21 @@ use std::{
 };
 
 use jiff::{SignedDuration, Timestamp};
-use provider_testplatform::{
-    cloud::{
-        issuer::{Issuer, candidates},
-        plan::{
-            ClusterStage, CredentialCheck, DeletionResult, IdentityError, IssuedCredential,
-            ObservedCredential, StoredSecret, select_ours,
-        },
-        reconcile::{CredentialBackend, CredentialEvent, PassOutcome, reconcile_credential},
-        record::{CredentialRecord, CredentialRef},
+use provider_testplatform::controllers::cloud_credentials::{
+    issuer::{Issuer, candidates},
+    plan::{
+        ClusterStage, CredentialCheck, DeletionResult, IdentityError, IssuedCredential, ObservedCredential,
+        StoredSecret, select_ours,
     },
-    execute::{Error, Reason},
+    reconcile::{CredentialBackend, CredentialEvent, PassOutcome, reconcile_credential},
+    record::{CredentialRecord, CredentialRef},
 };
 use serde_json::json;
 use testplatform_apis::{
     cloud::{CredentialPhase, CredentialRequestSpec, credential_name_prefix},
     duration::GoDuration,
 };
+use testplatform_runtime::error::{Error, Reason};
 
 /// How often what is published is probed.
 pub const PROBE: SignedDuration = SignedDuration::from_mins(10);

@@ -3,7 +3,7 @@
 mod ends;
 
 use jiff::{SignedDuration, Timestamp};
-use provider_testplatform::cloud::{
+use provider_testplatform::controllers::cloud_credentials::{
     plan::{
         ClusterStage, CredentialCheck, CredentialStep, GIVE_UP, ObservedCredential, StepResults,
         StoredSecret, next_step,
@@ -296,7 +296,7 @@ fn what_is_not_ours_is_not_touched() {
 fn silence_changes_nothing() {
     let now = "2026-03-02T00:00:00Z".parse().unwrap();
     let one = CredentialRef { id: "i".into(), user: "u".into(), name: "n".into(), issuer: "alice".into() };
-    let held = provider_testplatform::cloud::record::CurrentCredential {
+    let held = provider_testplatform::controllers::cloud_credentials::record::CurrentCredential {
         one,
         generation: 0,
         requested_by: Some("alice".into()),

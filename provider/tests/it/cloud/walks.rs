@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::SignedDuration;
 use proptest::{prelude::*, test_runner::RngSeed};
-use provider_testplatform::cloud::reconcile::CredentialEvent;
+use provider_testplatform::controllers::cloud_credentials::reconcile::CredentialEvent;
 use testplatform_apis::{cloud::CredentialPhase, duration::GoDuration};
 
 use crate::cloud::model::{ADMIN, Blow, Model, PROBE, User};

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
-    cluster_claim::{
+    controllers::cluster_claim::{
         object::{ClusterClaim, ClusterDeployment, ClusterPool},
         observed_state::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
         operation::{ClaimOperation, ClaimPlan},
         plan,
     },
-    ephemeral_cluster::credentials::{Credentials, Published},
-    redacted::Redacted,
+    credentials::{Credentials, Published},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{
     hive_status::{Blocked, HiveStatus},
     names::ours,
 };
+use testplatform_runtime::redacted::Redacted;
 
 pub const NAME: &str = "demo-x7k2p";
 pub const UID: &str = "5f0c1a52-3b1e-4b5e-9a52-1f2f6f0f7c11";

@@ -1,7 +1,7 @@
 //! Whatever stands on Hive's objects: it is judged, and nothing is published of what is not certain.
 
 use proptest::prelude::*;
-use provider_testplatform::cluster_claim::operation::ClaimOperation;
+use provider_testplatform::controllers::cluster_claim::operation::ClaimOperation;
 use serde_json::{Value, json};
 
 use crate::cluster_claim::fixture::{Case, NAME, NAMESPACE, POOL, running};

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use provider_testplatform::{
-    cluster_claim::{operation::ClaimOperation, reason::ClaimEventReason},
-    plan::Requeue,
+    controllers::cluster_claim::operation::ClaimOperation, credentials::publish::reason::ClaimEventReason,
 };
 use rstest::rstest;
 use serde_json::{Value, json};
+use testplatform_runtime::reconcile::Requeue;
 
 use crate::cluster_claim::fixture::{CLUSTER, Case, born, condition, minutes, published, running};
 

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use provider_testplatform::{
-    cluster_claim::{object::ClusterClaim, plan::plan, reason::ClaimEventReason},
-    diagnostics,
+    controllers::cluster_claim::{object::ClusterClaim, plan::plan},
+    credentials::publish::reason::ClaimEventReason,
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ use testplatform_apis::{
     hive_status::{QueueReport, Supply},
     names::ours,
 };
+use testplatform_runtime::diagnostics;
 
 use crate::cluster_claim::fixture::{
     Case, POOL, born, cluster, condition, minutes, published, running, waiting,
@@ -249,7 +250,7 @@ fn once_there_is_a_cluster_the_failures_of_others_are_forgotten() {
     let case = failing(waiting(), "ocp-4-20-bad", 1, "x").settled();
     let mut served = published();
     served.claim["metadata"]["annotations"] = case.claim["metadata"]["annotations"].clone();
-    served.published = provider_testplatform::ephemeral_cluster::credentials::Published::Absent;
+    served.published = provider_testplatform::credentials::Published::Absent;
     let served = served.settled();
     assert!(served.is_published());
     assert_eq!(served.told().provision_failure, None);

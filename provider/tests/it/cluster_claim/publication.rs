@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint},
-    cluster_claim::{
+    controllers::cluster_claim::{
         observed_state::{CredentialsSource, DeploymentState},
         operation::ClaimOperation,
         plan,
-        reason::ClaimEventReason,
     },
-    ephemeral_cluster::credentials::Published,
-    plan::Requeue,
+    credentials::{
+        Published,
+        account::{Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint},
+        publish::reason::ClaimEventReason,
+    },
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -21,6 +22,7 @@ use testplatform_apis::{
     hive_status::{Blocked, Ownership},
     names::ours,
 };
+use testplatform_runtime::reconcile::Requeue;
 
 use crate::cluster_claim::fixture::{
     CLUSTER, Case, NAME, born, cluster, credentials, minutes, published, running, waiting,
@@ -285,7 +287,7 @@ fn a_claim_of_somebody_else_is_nobodys_business() {
     for case in [waiting(), running(), running().deleted()] {
         assert_eq!(
             case.on_claim(resume, Value::Null).step(),
-            provider_testplatform::cluster_claim::operation::ClaimPlan::default()
+            provider_testplatform::controllers::cluster_claim::operation::ClaimPlan::default()
         );
     }
 }

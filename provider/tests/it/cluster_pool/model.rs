@@ -1,7 +1,7 @@
 //! A pool, its clusters, and who acts on them.
 
 use jiff::{SignedDuration, Timestamp};
-use provider_testplatform::cluster_pool::{
+use provider_testplatform::controllers::cluster_pool::{
     clusters::{PoolCluster, PoolClusters},
     plan::{PoolPlan, plan},
     pool::Pool,

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
-use provider_testplatform::cluster_pool::clusters::PoolCluster;
+use provider_testplatform::controllers::cluster_pool::clusters::PoolCluster;
 use testplatform_apis::{pool::OnArtifactChange, pool_report::RefreshPhase};
 
 use crate::cluster_pool::model::Model;

@@ -1,7 +1,7 @@
 //! Other credentials: who needs the old ones.
 
 use jiff::SignedDuration;
-use provider_testplatform::cluster_pool::clusters::PoolCluster;
+use provider_testplatform::controllers::cluster_pool::clusters::PoolCluster;
 use testplatform_apis::{pool::RotationMode, pool_report::RotationPhase};
 
 use crate::cluster_pool::model::{Model, NEW, OLD};

@@ -4,15 +4,16 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
-    clusters::{
-        kind::{self, ClusterKind},
-        object::Cluster,
+    controllers::template_cluster::{
         observed_state::{ClusterSettings, ClusterState, HolderState},
         plan::{self, ClusterPlan},
     },
-    ephemeral_cluster::credentials::{Credentials, Published},
-    publish::{CredentialsOperation, CredentialsSource},
-    redacted::Redacted,
+    credentials::{
+        Credentials, Published,
+        cluster_kind::{self as kind, ClusterKind},
+        cluster_object::Cluster,
+        publish::{CredentialsOperation, CredentialsSource},
+    },
 };
 use serde_json::{Value, json};
 use testplatform_apis::{
@@ -20,6 +21,7 @@ use testplatform_apis::{
     names::ours,
     template::Backend,
 };
+use testplatform_runtime::redacted::Redacted;
 
 pub const NAME: &str = "demo-x7k2p";
 pub const CREDENTIALS: &str = "testplatform-credentials";

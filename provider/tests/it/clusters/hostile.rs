@@ -2,9 +2,11 @@
 
 use proptest::{prelude::*, test_runner::RngSeed};
 use provider_testplatform::{
-    clusters::plan::may_read,
-    ephemeral_cluster::credentials::Published,
-    publish::{CredentialsOperation, CredentialsSource},
+    controllers::template_cluster::plan::may_read,
+    credentials::{
+        Published,
+        publish::{CredentialsOperation, CredentialsSource},
+    },
 };
 use serde_json::{Value, json};
 use testplatform_apis::{hive_status::Blocked, names::ours, template::Backend};
@@ -124,7 +126,7 @@ proptest! {
         prop_assume!(mark.as_deref() != Some(CREDENTIALS) && !ours);
         let annotations = mark.map_or(json!({}), |mark| json!({ ours::CREDENTIALS_NAMESPACE: mark }));
         let case = case.on_object("/metadata/annotations", annotations);
-        prop_assert_eq!(case.step(), provider_testplatform::clusters::plan::ClusterPlan::default());
+        prop_assert_eq!(case.step(), provider_testplatform::controllers::template_cluster::plan::ClusterPlan::default());
         prop_assert!(may_read(case.kind(), &case.object(), &case.world()).is_none());
     }
 

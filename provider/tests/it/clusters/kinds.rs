@@ -1,10 +1,8 @@
 //! The table of each kind: when its credentials are safe to read, and where they are.
 
-use provider_testplatform::{
-    clusters::{
-        kind::{CredentialsHolder, Password, of},
-        object::Cluster,
-    },
+use provider_testplatform::credentials::{
+    cluster_kind::{CredentialsHolder, Password, of},
+    cluster_object::Cluster,
     publish::Key,
 };
 use rstest::rstest;

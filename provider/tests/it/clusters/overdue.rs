@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 use provider_testplatform::{
-    clusters::overdue::LatestEnd,
-    plan::Requeue,
-    publish::{CredentialsOperation, CredentialsSource},
+    controllers::template_cluster::overdue::LatestEnd,
+    credentials::publish::{CredentialsOperation, CredentialsSource},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::{names::ours, template::Backend};
+use testplatform_runtime::reconcile::Requeue;
 
 use super::fixture::{Case, born, minutes, published};
 

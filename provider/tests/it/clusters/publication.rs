@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint},
-    cluster_claim::reason::ClaimEventReason,
-    clusters::plan::{self, ClusterPlan, progress},
-    ephemeral_cluster::credentials::{Credentials, Published},
-    plan::Requeue,
-    publish::{CredentialsOperation, CredentialsSource, SOON, replaces_other_source},
+    controllers::template_cluster::plan::{self, ClusterPlan, progress},
+    credentials::{
+        Credentials, Published,
+        account::{Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint},
+        publish::{
+            CredentialsOperation, CredentialsSource, SOON, reason::ClaimEventReason, replaces_other_source,
+        },
+    },
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -19,6 +21,7 @@ use testplatform_apis::{
     names::ours,
     template::Backend::{self, Caas, ClusterApi, HyperShift, Osac},
 };
+use testplatform_runtime::reconcile::Requeue;
 
 use crate::clusters::fixture::{CREDENTIALS, Case, born, credentials, hosted, minutes, published, running};
 

@@ -1,6 +1,7 @@
 //! Everything that can happen, as a model to explore.
 
-use provider_testplatform::{ephemeral_cluster::prow_job::JobState, plan::Requeue};
+use provider_testplatform::controllers::ephemeral_cluster::prow_job::JobState;
+use testplatform_runtime::reconcile::Requeue;
 
 use super::{
     explore::{Model, Next},

@@ -10,19 +10,20 @@ use std::{
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use provider_testplatform::{
-    ephemeral_cluster::{
-        credentials::{Credentials, NamespaceCredentials, Published},
+    build_clusters::JobSite,
+    controllers::ephemeral_cluster::{
         object::{EphemeralCluster, OtherWriter},
-        observed_state::{Draft, Job, JobSite, ObservedState},
+        observed_state::{Draft, Job, ObservedState},
+        operation::Plan,
         prow_job::{self, JobState, ProwJob},
         settings::Settings,
         status::Status,
     },
-    plan::Plan,
-    redacted::Redacted,
+    credentials::{Credentials, NamespaceCredentials, Published},
 };
 use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};
+use testplatform_runtime::redacted::Redacted;
 
 use super::{
     explore::Fingerprint,

@@ -1,6 +1,6 @@
 //! What others do: Prow, ci-operator, users, the upstream controller.
 
-use provider_testplatform::ephemeral_cluster::{
+use provider_testplatform::controllers::ephemeral_cluster::{
     prow_job::JobState,
     status::{Phase, Status},
 };

@@ -1,12 +1,11 @@
 //! What no decision and no write may be, whatever it was made from.
 
-use provider_testplatform::{
-    ephemeral_cluster::{
-        conditions::{CLUSTER_READY, ConditionReason, PROW_JOB_COMPLETED, TEST_COMPLETED, find},
-        status::{Condition, Phase, Status},
-    },
-    plan::{Operation, Plan, Requeue},
+use provider_testplatform::controllers::ephemeral_cluster::{
+    conditions::{CLUSTER_READY, ConditionReason, PROW_JOB_COMPLETED, TEST_COMPLETED, find},
+    operation::{Operation, Plan},
+    status::{Condition, Phase, Status},
 };
+use testplatform_runtime::reconcile::Requeue;
 
 use super::{
     lab::Lab,

@@ -1,19 +1,19 @@
 //! A provider as a process: it looks, decides with the real `next`, and acts write by write.
 
-use provider_testplatform::{
-    ephemeral_cluster::{
-        plan,
-        prow_job::JobState,
-        status::{self, Status},
-    },
-    plan::{Operation, Plan},
+use provider_testplatform::controllers::ephemeral_cluster::{
+    operation::{Operation, Plan},
+    plan,
+    prow_job::JobState,
+    status::{self, Status},
 };
 use testplatform_apis::names::ours;
 
-use super::explore::fingerprint;
-use super::lab::{Lab, NAME, at, uid};
-use super::promises::left_for_good;
-use super::world::{Cache, Ec, Pj, Secret, State, View, Work};
+use super::{
+    explore::fingerprint,
+    lab::{Lab, NAME, at, uid},
+    promises::left_for_good,
+    world::{Cache, Ec, Pj, Secret, State, View, Work},
+};
 
 /// What came of one write.
 pub enum Write {

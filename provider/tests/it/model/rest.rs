@@ -1,13 +1,11 @@
 //! What holds in every state, and what every state comes to when it is left alone.
 
-use provider_testplatform::{
-    ephemeral_cluster::{
-        conditions::{PROW_JOB_COMPLETED, find},
-        orphan,
-        prow_job::JobState,
-        status::{self, Condition, Status},
-    },
-    plan::{Operation, Plan},
+use provider_testplatform::controllers::ephemeral_cluster::{
+    conditions::{PROW_JOB_COMPLETED, find},
+    operation::{Operation, Plan},
+    orphan,
+    prow_job::JobState,
+    status::{self, Condition, Status},
 };
 
 use super::{
@@ -85,7 +83,7 @@ impl Lab {
         for _ in 0..12 {
             let Some(mut view) = self.view(state, 0, None) else { return Ok(()) };
             let mut step = self.decide(&view)?;
-            if self.steps.borrow().get(step).requeue == provider_testplatform::plan::Requeue::Fresh {
+            if self.steps.borrow().get(step).requeue == testplatform_runtime::reconcile::Requeue::Fresh {
                 view = self.view(state, 0, Some(&view.ec)).unwrap();
                 step = self.decide(&view)?;
             }

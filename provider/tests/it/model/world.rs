@@ -1,7 +1,7 @@
 //! What there is: the API server of the hub, a build cluster, and the providers' own states. Small, because there will be
 //! hundreds of thousands of them.
 
-use provider_testplatform::ephemeral_cluster::prow_job::JobState;
+use provider_testplatform::controllers::ephemeral_cluster::prow_job::JobState;
 
 /// Everything.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

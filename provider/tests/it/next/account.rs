@@ -1,16 +1,14 @@
 //! A token in place of the admin's credentials: when it is made, when it is told, and that it keeps nothing else from being done.
 
 use provider_testplatform::{
-    account::{Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint},
-    ephemeral_cluster::{
-        credentials::{NamespaceCredentials, Published},
-        plan,
-        prow_job::JobState,
-        proxy,
+    controllers::ephemeral_cluster::{operation::Operation, plan, prow_job::JobState, proxy},
+    credentials::{
+        NamespaceCredentials, Published,
+        account::{Issue, admin::AdminKubeconfig, fingerprint::TokenFingerprint},
     },
-    plan::{Operation, Requeue},
 };
 use testplatform_apis::{account::AccessRequest, names::ours};
+use testplatform_runtime::reconcile::Requeue;
 
 use crate::next::fixture::{Case, born, minutes, namespace, served};
 

@@ -1,13 +1,11 @@
 //! The deliberate differences from upstream (spec 2.5), each pinned.
 
-use provider_testplatform::{
-    ephemeral_cluster::{
-        conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, PROW_JOB_CREATING, TEST_COMPLETED},
-        plan,
-        prow_job::JobState,
-        status::{self, Phase},
-    },
-    plan::Operation,
+use provider_testplatform::controllers::ephemeral_cluster::{
+    conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, PROW_JOB_CREATING, TEST_COMPLETED},
+    operation::Operation,
+    plan,
+    prow_job::JobState,
+    status::{self, Phase},
 };
 
 use crate::next::fixture::{born, complete, minutes, newborn, no_namespace, ready, served, unreachable};

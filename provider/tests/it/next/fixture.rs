@@ -5,20 +5,21 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use provider_testplatform::{
-    ephemeral_cluster::{
-        credentials::{Credentials, NamespaceCredentials, Published},
+    build_clusters::JobSite,
+    controllers::ephemeral_cluster::{
         object::{EphemeralCluster, OtherWriter},
-        observed_state::{Draft, Job, JobRefusal, JobSite, ObservedState},
+        observed_state::{Draft, Job, JobRefusal, ObservedState},
+        operation::{Operation, Plan},
         plan,
         prow_job::{JobState, ProwJob, name_for},
         settings::Settings,
         status::{self, Condition},
     },
-    plan::{Operation, Plan, Requeue},
-    redacted::Redacted,
+    credentials::{Credentials, NamespaceCredentials, Published},
 };
 use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};
+use testplatform_runtime::{reconcile::Requeue, redacted::Redacted};
 
 pub const NAME: &str = "demo-x7k2p";
 pub const UID: &str = "5f0c1a52-3b1e-4b5e-9a52-1f2f6f0f7c11";

@@ -1,19 +1,20 @@
 //! A life from birth to end, its deadlines, and what is written on the way.
 
 use provider_testplatform::{
-    ephemeral_cluster::{
+    build_clusters::JobSite,
+    controllers::ephemeral_cluster::{
         conditions::{CLUSTER_READY, CREDENTIALS_IN_SYNC, PROW_JOB_COMPLETED, TEST_COMPLETED},
-        credentials::{NamespaceCredentials, Published},
         diagnostics,
-        observed_state::JobSite,
+        operation::{Operation, Plan},
         prow_job::{JobState, name_for},
         status::{self, Phase, Status},
     },
-    plan::{Operation, Plan, Requeue},
+    credentials::{NamespaceCredentials, Published},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::names::{ephemeral_cluster::FINALIZER, ours};
+use testplatform_runtime::reconcile::Requeue;
 
 use crate::next::fixture::{
     Case, NAMESPACE, UID, born, complete, credentials, minutes, namespace, newborn, no_namespace, pending,

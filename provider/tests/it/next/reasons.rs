@@ -3,15 +3,16 @@
 use std::collections::BTreeSet;
 
 use provider_testplatform::{
-    ephemeral_cluster::{
+    build_clusters::JobSite,
+    controllers::ephemeral_cluster::{
         conditions::ConditionReason,
-        credentials::{NamespaceCredentials, Published},
-        observed_state::{Draft, JobSite},
+        observed_state::Draft,
+        operation::Operation,
         plan,
         prow_job::JobState,
         status::{Phase, Status},
     },
-    plan::Operation,
+    credentials::{NamespaceCredentials, Published},
 };
 use testplatform_apis::{
     condition::split_completion,

@@ -1,20 +1,21 @@
 //! A build cluster that does not take the signal: that is said, it is tried again, and nothing waits for it for ever.
 
 use provider_testplatform::{
-    ephemeral_cluster::{
+    build_clusters::JobSite,
+    controllers::ephemeral_cluster::{
         conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
-        credentials::NamespaceCredentials,
-        observed_state::JobSite,
+        operation::{Operation, Plan},
         prow_job::JobState,
         status::{self, Phase, Status},
     },
-    plan::{Operation, Plan, Requeue},
+    credentials::NamespaceCredentials,
 };
 use rstest::rstest;
 use testplatform_apis::names::{
     ephemeral_cluster::{self as theirs, FINALIZER},
     ours,
 };
+use testplatform_runtime::reconcile::Requeue;
 
 use crate::next::fixture::{
     Case, complete, credentials, minutes, namespace, newborn, pending, ready, served, unreachable,

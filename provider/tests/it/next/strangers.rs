@@ -1,22 +1,23 @@
 //! Jobs, Secrets and statuses of others; the other two entries, `proxy` and `orphan`.
 
 use provider_testplatform::{
-    ephemeral_cluster::{
+    build_clusters::JobSite,
+    controllers::ephemeral_cluster::{
         conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, PROW_JOB_CREATING, TEST_COMPLETED},
-        credentials::Published,
         object::EphemeralCluster,
-        observed_state::JobSite,
+        operation::{Operation, Plan},
         orphan, plan,
         prow_job::{JobState, name_for},
         proxy,
         settings::Settings,
         status::{Condition, Phase, Status},
     },
-    plan::{Operation, Plan, Requeue},
+    credentials::Published,
 };
 use rstest::rstest;
 use serde_json::json;
 use testplatform_apis::names::{ephemeral_cluster as theirs, ours};
+use testplatform_runtime::reconcile::Requeue;
 
 use crate::next::fixture::{
     CLUSTER, Case, NAMESPACE, UID, born, complete, job, minutes, newborn, no_namespace, pending, ready,

@@ -1,10 +1,12 @@
 //! Upstream's "Resulting phase, all combinations" (spec 4.4), with what ours comes to.
 
-use provider_testplatform::ephemeral_cluster::{
-    conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
-    observed_state::JobSite,
-    prow_job::JobState,
-    status::Phase,
+use provider_testplatform::{
+    build_clusters::JobSite,
+    controllers::ephemeral_cluster::{
+        conditions::{CLUSTER_READY, PROW_JOB_COMPLETED, TEST_COMPLETED},
+        prow_job::JobState,
+        status::Phase,
+    },
 };
 use rstest::rstest;
 

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
-use provider_testplatform::orphans::{
-    owners::{Owners, RemoteOwner},
-    remote::{RemoteKind, RemoteObject, TeardownMethod},
+use provider_testplatform::{
+    config::{RemoteKind, TeardownMethod},
+    controllers::orphans::{
+        owners::{Owners, RemoteOwner},
+        remote::RemoteObject,
+    },
 };
 use testplatform_apis::names::{ephemeral_cluster, ours};
 

@@ -2,7 +2,7 @@
 
 use provider_testplatform::{
     config::OrphanMode,
-    orphans::{
+    controllers::orphans::{
         plan::{OrphanPlan, UnownedRecords, plan},
         remote::RemoteObject,
         report::{MAX_ROWS, OrphanReport},

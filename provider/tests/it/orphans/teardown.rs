@@ -1,10 +1,13 @@
 //! The call that ends an orphan, from the object as it was read right before.
 
-use provider_testplatform::orphans::{
-    remote::{RemoteKind, RemoteObject},
-    teardown::{
-        TeardownCall::{self, AwaitHub, Changed, Delete, SetField},
-        next_call,
+use provider_testplatform::{
+    config::RemoteKind,
+    controllers::orphans::{
+        remote::RemoteObject,
+        teardown::{
+            TeardownCall::{self, AwaitHub, Changed, Delete, SetField},
+            next_call,
+        },
     },
 };
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use provider_testplatform::{
     config::OrphanMode,
-    orphans::{
+    controllers::orphans::{
         owners::{Owners, RemoteOwner},
         plan::{HubRemotes, KonfluxState, OrphanSettings, UnownedRecords, plan},
         remote::{RemoteObject, RemoteRef},

@@ -15,8 +15,7 @@ use k8s_openapi::{
 };
 use played::{Played, There};
 use provider_testplatform::{
-    bundles::apply::apply_bundles,
-    prerequisites::{
+    controllers::prerequisites::{
         objects::RequestObjects,
         plan::{
             ClusterPresence, PrerequisitePlan, PrerequisiteRelease, PrerequisiteSet, PrerequisiteUpdate,
@@ -24,6 +23,7 @@ use provider_testplatform::{
         },
         request::{PrerequisiteRequest, REMOVING},
     },
+    manifests::apply::apply_bundles,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{

@@ -3,8 +3,10 @@
 use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
 use provider_testplatform::{
-    bundles::apply::{ApplyError, ApplyErrorReason, GuestCluster},
-    prerequisites::objects::{HubObjects, ObjectVersion, Removed, RequestObjects, RequestOwner, WriteResult},
+    controllers::prerequisites::objects::{
+        HubObjects, ObjectVersion, Removed, RequestObjects, RequestOwner, WriteResult,
+    },
+    manifests::apply::{ApplyError, ApplyErrorReason, GuestCluster},
 };
 use serde_json::{Value, json};
 use testplatform_apis::bundle::Bundle;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use provider_testplatform::prerequisites::{
+use provider_testplatform::controllers::prerequisites::{
     plan::{ClusterPresence, GIVE_UP, GRACE, KEEP, POLL, PrerequisitePlan, PrerequisiteRelease, SLOW, plan},
     request::PrerequisiteRequest,
 };

@@ -1,7 +1,7 @@
 //! Whatever happens, in whichever order, what was promised is kept.
 
 use proptest::prelude::*;
-use provider_testplatform::prerequisites::plan::{GIVE_UP, GRACE, PrerequisiteRelease};
+use provider_testplatform::controllers::prerequisites::plan::{GIVE_UP, GRACE, PrerequisiteRelease};
 use testplatform_apis::bundle::BundleProgress;
 
 use crate::prerequisites::model::{Call, Hub, Meddle, TIMEOUT, is_ours, names, order};

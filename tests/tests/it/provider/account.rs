@@ -11,7 +11,7 @@ use super::delivered::{
 use anyhow::{Context as _, ensure};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures_util::future::try_join_all;
-use provider_testplatform::account::{NAMESPACE, account_name};
+use provider_testplatform::credentials::account::{NAMESPACE, account_name};
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 use testplatform_tests::{

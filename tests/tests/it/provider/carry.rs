@@ -11,11 +11,10 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use provider_testplatform::{
-    build_clusters::Trust,
     config::{Carry, CarryHub, Config, Switch},
+    controllers::secret_sync::controller::{Options, run},
     metrics::Metrics,
     rbac::{self, ServiceAccount},
-    secret_sync::controller::{Options, run},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{
@@ -23,6 +22,7 @@ use testplatform_apis::{
     duration::GoDuration,
     names::ours,
 };
+use testplatform_runtime::client::Trust;
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{Cluster, SOON, at, at_root},
@@ -93,7 +93,7 @@ pub async fn secrets_are_carried() -> anyhow::Result<()> {
     let metrics = Metrics::default();
     let running = tokio::spawn(run(
         options,
-        metrics.clone(),
+        metrics.carries(),
         Box::pin(async {
             let _ = stopped.await;
         }),

@@ -10,8 +10,8 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use provider_testplatform::{
-    cleanup::controller::{Options, run},
     config::{Cleaned, Cleanups, Config, Switch},
+    controllers::cleanup::controller::{Options, run},
     metrics::Metrics,
     rbac::{self, ServiceAccount},
 };
@@ -57,7 +57,7 @@ impl Cleaner {
         let metrics = Metrics::default();
         let running = tokio::spawn(run(
             options,
-            metrics.clone(),
+            metrics.cleanups(),
             Box::pin(async {
                 let _ = stopped.await;
             }),

@@ -7,7 +7,7 @@ use anyhow::{Context as _, ensure};
 use jiff::Timestamp;
 use provider_testplatform::{
     config::{Config, HubFacts},
-    hub_facts::controller::{Options, run},
+    controllers::hub_facts::controller::{Options, run},
     metrics::Metrics,
     rbac::{self, ServiceAccount},
 };
@@ -55,7 +55,7 @@ pub async fn a_hub_tells_of_itself_in_one_config_map_alone() -> anyhow::Result<(
     let metrics = Metrics::default();
     let running = tokio::spawn(run(
         options,
-        metrics.clone(),
+        metrics.hub(),
         Box::pin(async {
             let _ = stopped.await;
         }),

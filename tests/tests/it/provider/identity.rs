@@ -1,13 +1,11 @@
 //! The client of the identity service, against the one that is played over HTTPS.
 
-use provider_testplatform::{
-    cloud::{
-        clouds::Cloud,
-        identity::{self, Session},
-        plan::{CredentialCheck, DeletionResult, IdentityError},
-    },
-    redacted::Redacted,
+use provider_testplatform::controllers::cloud_credentials::{
+    clouds::Cloud,
+    identity::{self, Session},
+    plan::{CredentialCheck, DeletionResult, IdentityError},
 };
+use testplatform_runtime::redacted::Redacted;
 use testplatform_tests::keystone::{ADMIN, Keystone, Trouble};
 
 async fn started() -> Keystone {

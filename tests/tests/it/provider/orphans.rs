@@ -13,16 +13,16 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use provider_testplatform::{
-    build_clusters::Trust,
     config::{Config, OrphanMode, Orphans},
-    metrics::Metrics,
-    orphans::{
+    controllers::orphans::{
         controller::{Options, run},
         report::{CONFIG_MAP, KEY, OrphanReport},
     },
+    metrics::Metrics,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{duration::GoDuration, names::ours};
+use testplatform_runtime::client::Trust;
 use testplatform_tests::{
     binaries::Binaries,
     cluster::{At, Cluster, SOON, at, at_root},
@@ -74,7 +74,7 @@ impl Search {
         let stop_signal = Box::pin(async {
             let _ = stopped.await;
         });
-        let running = tokio::spawn(run(options, metrics.clone(), stop_signal));
+        let running = tokio::spawn(run(options, metrics.orphans(), stop_signal));
         Ok(Self { stop, running, metrics })
     }
 

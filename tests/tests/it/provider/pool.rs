@@ -10,8 +10,8 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig},
 };
 use provider_testplatform::{
-    cluster_pool::controller::{Options, run},
     config::{ClusterPools, Config},
+    controllers::cluster_pool::controller::{Options, run},
     metrics::Metrics,
     rbac::{self, ServiceAccount},
 };
@@ -58,7 +58,7 @@ pub async fn a_pool_is_looked_after_by_one_annotation_alone() -> anyhow::Result<
     let metrics = Metrics::default();
     let running = tokio::spawn(run(
         options,
-        metrics.clone(),
+        metrics.pools(),
         Box::pin(async {
             let _ = stopped.await;
         }),

@@ -11,9 +11,9 @@ use kube::{
 };
 use provider_testplatform::{
     config::{Config, Spaces, Switch},
+    controllers::spaces::controller::{Options, run},
     metrics::Metrics,
     rbac::{self, ServiceAccount},
-    spaces::controller::{Options, run},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{names::ours, space::keys};
@@ -62,7 +62,7 @@ pub async fn credentials_of_spaces() -> anyhow::Result<()> {
     let metrics = Metrics::default();
     let running = tokio::spawn(run(
         options,
-        metrics.clone(),
+        metrics.spaces(),
         Box::pin(async {
             let _ = stopped.await;
         }),

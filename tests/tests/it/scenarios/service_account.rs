@@ -22,7 +22,7 @@ use super::{
     space::APART,
 };
 
-/// Every account has its ServiceAccount here (`provider/src/account.rs`).
+/// Every account has its ServiceAccount here (`provider/src/credentials/account.rs`).
 const NAMESPACE: &str = "testplatform-access";
 
 /// The kubeconfig of an administrator of the delivered cluster, and what is unique in it.

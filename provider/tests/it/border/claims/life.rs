@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use provider_testplatform::{
-    claims::{self, Options, hub::ClaimHub},
-    cluster_claim::observed_state::ClaimSettings,
+    controllers::cluster_claim::{
+        controller::{self as claims, Options},
+        hub::ClaimHub,
+        observed_state::ClaimSettings,
+    },
     metrics::Metrics,
 };
 use serde_json::{Value, json};
@@ -299,5 +302,5 @@ pub fn start(hub: &Memory) -> JoinHandle<()> {
         instance: "test".into(),
         now,
     };
-    tokio::spawn(claims::run(options, Metrics::default(), Box::pin(std::future::pending())))
+    tokio::spawn(claims::run(options, Metrics::default().claims(), Box::pin(std::future::pending())))
 }

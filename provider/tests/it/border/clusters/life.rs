@@ -5,8 +5,8 @@ use std::time::Duration;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::SignedDuration;
 use provider_testplatform::{
-    clusters::controller::{Options, run},
     config::{Clusters, ClustersOf, Switch},
+    controllers::template_cluster::controller::{Options, run},
     metrics::Metrics,
 };
 use serde_json::{Value, json};
@@ -332,5 +332,5 @@ fn start_with(hub: &Memory, config: Clusters) -> JoinHandle<()> {
         instance: "test".into(),
         now,
     };
-    tokio::spawn(run(options, Metrics::default(), Box::pin(std::future::pending())))
+    tokio::spawn(run(options, Metrics::default().clusters(), Box::pin(std::future::pending())))
 }

@@ -4,10 +4,13 @@ use std::{cell::Cell, collections::BTreeSet, sync::Arc, time::Duration};
 
 use jiff::{SignedDuration, Timestamp};
 use provider_testplatform::{
-    config::Config,
-    controller::{self, BuildClusterSource, ControllerMode, Options},
-    ephemeral_cluster::{draft::draft, profiles::Profiles, settings::Settings},
-    hub::Hub,
+    config::{Config, profiles::Profiles},
+    controllers::ephemeral_cluster::{
+        controller::{self, BuildClusterSource, ControllerMode, Options},
+        draft::draft,
+        hub::Hub,
+        settings::Settings,
+    },
     metrics::Metrics,
 };
 use serde_json::{Value, json};
@@ -399,7 +402,7 @@ fn start(hub: &Memory, build_cluster: &Memory, fulfils: bool) -> JoinHandle<()> 
         instance: "test".into(),
         now,
     };
-    tokio::spawn(controller::run(options, Metrics::default(), Box::pin(std::future::pending())))
+    tokio::spawn(controller::run(options, Metrics::default().jobs(), Box::pin(std::future::pending())))
 }
 
 /// One call in eight goes wrong, in one way or another.

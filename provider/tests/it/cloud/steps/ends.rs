@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use provider_testplatform::cloud::{
+use provider_testplatform::controllers::cloud_credentials::{
     plan::{
         BATCH, CROWD, ClusterStage, CredentialStep, GIVE_UP, GO_ON, ObservedCredential, StepResults,
         StoredSecret, next_step,

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use provider_testplatform::{
-    cluster_claim::{
+    controllers::cluster_claim::{
         object::ClusterPool,
         observed_state::{ClaimSettings, ClaimState, CredentialsSource, DeploymentState},
         operation::{ClaimAnnotations, ClaimOperation},
         plan,
     },
-    ephemeral_cluster::credentials::Published,
+    credentials::Published,
 };
 
 use super::{

@@ -3,14 +3,14 @@
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use provider_testplatform::{
-    cluster_claim::{
+    controllers::cluster_claim::{
         deployment::{ClusterMetadata, PoolRef, SecretRef},
         object::{ClusterClaim, ClusterDeployment},
     },
-    ephemeral_cluster::credentials::Credentials,
-    redacted::Redacted,
+    credentials::Credentials,
 };
 use testplatform_apis::{foreign::meta::ObservedCondition, names::ours};
+use testplatform_runtime::redacted::Redacted;
 
 use super::{CLUSTERS, Claim, Cluster, LOOKED_AT, NAMES};
 use crate::cluster_claim::fixture::{NAMESPACE, POOL, born};

@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, sync::MutexGuard};
 
 use provider_testplatform::{
-    bundles::apply::{ApplyError, ApplyErrorReason},
-    prerequisites::{
+    controllers::prerequisites::{
         objects::{HubObjects as Calls, ObjectVersion, WriteResult},
         plan::GRACE,
         request::PrerequisiteRequest,
     },
+    manifests::apply::{ApplyError, ApplyErrorReason},
 };
 use serde_json::{Value, json};
 

@@ -1,0 +1,155 @@
+//! Metrics of queues, watches and leadership, and parts that metrics of controllers are made of.
+
+pub mod bounded;
+pub mod requests;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
+    time::Duration,
+};
+
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::{Registry, Unit},
+};
+
+use crate::{queue::Queue, watch::Health};
+
+/// From unnoticeable to worth an investigation.
+const SECONDS: [f64; 9] = [0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 120.0];
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct FailureLabels {
+    action: &'static str,
+    reason: &'static str,
+}
+
+/// One label with the name of something.
+macro_rules! named {
+    ($($label:ident),*) => {$(
+        #[expect(non_camel_case_types, reason = "the label's own name")]
+        #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+        struct $label { $label: String }
+    )*};
+}
+named!(queue, watch, kind);
+
+/// Metrics that every controller shares; clones share them.
+#[derive(Clone)]
+pub struct RuntimeMetrics {
+    failures: Family<FailureLabels, Counter>,
+    waiting: Histogram,
+    queue_age: Family<queue, Gauge<f64, AtomicU64>>,
+    queue_length: Family<queue, Gauge>,
+    watch_lag: Family<watch, Gauge<f64, AtomicU64>>,
+    leader: Gauge,
+    undecodable: Family<kind, Gauge>,
+    /// Held while gauges are read and encoded: they are emptied first, and a concurrent scrape must not see that.
+    gauges: Arc<Mutex<()>>,
+}
+
+impl Default for RuntimeMetrics {
+    fn default() -> Self {
+        Self {
+            failures: Family::default(),
+            waiting: Histogram::new(SECONDS),
+            queue_age: Family::default(),
+            queue_length: Family::default(),
+            watch_lag: Family::default(),
+            leader: Gauge::default(),
+            undecodable: Family::default(),
+            gauges: Arc::default(),
+        }
+    }
+}
+
+impl RuntimeMetrics {
+    /// Registers them.
+    pub fn register(&self, registry: &mut Registry) {
+        registry.register("provider_action_errors", "Actions and reads that failed", self.failures.clone());
+        registry.register_with_unit(
+            "provider_queue_wait",
+            "From an event to the look that it caused",
+            Unit::Seconds,
+            self.waiting.clone(),
+        );
+        registry.register_with_unit(
+            "provider_queue_age",
+            "How long the oldest event has been waiting for its look",
+            Unit::Seconds,
+            self.queue_age.clone(),
+        );
+        registry.register("provider_queue_length", "Objects that wait for a look", self.queue_length.clone());
+        registry.register_with_unit(
+            "provider_watch_lag",
+            "How old the cache of a watch may be; 0 while the watch runs",
+            Unit::Seconds,
+            self.watch_lag.clone(),
+        );
+        registry.register(
+            "provider_leader",
+            "Whether this replica is the one that acts",
+            self.leader.clone(),
+        );
+    }
+
+    /// Registers the gauge of objects that cannot be understood.
+    pub fn register_undecodable(&self, registry: &mut Registry) {
+        registry.register(
+            "provider_undecodable_objects",
+            "Objects with a spec or status that cannot be understood",
+            self.undecodable.clone(),
+        );
+    }
+
+    /// Excludes other readers and writers of gauges that are emptied first.
+    pub fn lock_gauges(&self) -> MutexGuard<'_, ()> {
+        self.gauges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets the number of objects of a kind that cannot be understood.
+    pub fn set_undecodable(&self, of_kind: &str, count: usize) {
+        set_gauge(&self.undecodable, &kind { kind: of_kind.into() }, count);
+    }
+
+    /// This replica is the one that acts, or not.
+    pub fn lead(&self, leads: bool) {
+        self.leader.set(leads.into());
+    }
+
+    /// An event waited for its reconcile.
+    pub fn observe_queue_wait(&self, time: Duration) {
+        self.waiting.observe(time.as_secs_f64());
+    }
+
+    /// Something was not done.
+    pub fn failed(&self, action: &'static str, reason: &'static str) {
+        self.failures.get_or_create(&FailureLabels { action, reason }).inc();
+    }
+
+    /// Sets the gauges of these queues and watches.
+    pub fn refresh_loops(&self, queues: &[(&'static str, &Queue)], healths: &[Health]) {
+        for (name, waiting) in queues {
+            let (age, length) = waiting.age();
+            self.queue_age.get_or_create(&queue { queue: (*name).into() }).set(age.as_secs_f64());
+            set_gauge(&self.queue_length, &queue { queue: (*name).into() }, length);
+        }
+        // There may be several under one name, for several places: what counts is the one that is worst.
+        let mut lags: BTreeMap<&str, Duration> = BTreeMap::new();
+        for health in healths {
+            let lag = health.lag_reason().map_or(Duration::ZERO, |(since, _)| since);
+            let worst = lags.entry(health.name()).or_default();
+            *worst = lag.max(*worst);
+        }
+        for (name, lag) in lags {
+            self.watch_lag.get_or_create(&watch { watch: name.into() }).set(lag.as_secs_f64());
+        }
+    }
+}
+
+/// Sets a gauge to a count.
+pub fn set_gauge<L: Clone + std::hash::Hash + Eq>(family: &Family<L, Gauge>, labels: &L, value: usize) {
+    family.get_or_create(labels).set(i64::try_from(value).unwrap_or(i64::MAX));
+}

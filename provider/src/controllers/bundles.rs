@@ -1,0 +1,25 @@
+//! `clusters.bundles: on`: what templates set up inside the clusters that are made by them, and what they do in those before they go.
+//!
+//! ```text
+//! ConfigMap ──▶ BundleRequest ─────────┐                                     ┌──▶ WriteStatus, Release ──▶ ConfigMap
+//! cluster, its Secret ──▶ ClusterAccess ├─ plan(map, access, progress, now) ──┤
+//!                                       │                                     └──▶ Apply ──▶ ApplyProgress ─┐
+//!                                       └◀───────────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! The function writes an [`BundleRequestSpec`](testplatform_apis::bundle::BundleRequestSpec) into a ConfigMap in the namespace of the cluster's object. Once the
+//! cluster's credentials are published, the bundles are applied in that cluster by server-side apply, one after the other. An annotation of the
+//! ConfigMap reports the result. Once everything was present and ready, the cluster is not checked any more.
+//!
+//! **Invariant:** nothing is applied in a cluster unless the published Secret belongs to the current object of the cluster, and the work was started
+//! in the cluster of that same object.
+//! **Invariant:** `Applied` is reported only after one reconcile in which every bundle was applied in its order and everything was ready.
+//! **Invariant:** the finalizer stays on the ConfigMap no longer than the timeouts of the pre-delete bundles together, plus a minute of clock skew.
+//! **Invariant:** responses of a delivered cluster are its owner's text: they are bounded, cleaned, and never waited for for long.
+
+pub mod controller;
+pub mod metrics;
+pub(crate) mod observe;
+pub mod plan;
+pub mod request;
+pub mod state;

@@ -1,0 +1,357 @@
+//! Controller of bundle requests: maps events to requests, and reconciles each.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::future::join_all;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::{
+    Api, Client, ResourceExt as _,
+    api::ListParams,
+    core::PartialObjectMeta,
+    runtime::watcher::{self, Event},
+};
+use testplatform_apis::{
+    cloud::{CloudCredentialReport, CredentialPhase, CredentialRequestSpec, ISSUER, LABEL, secret_name},
+    names::ObjectName,
+    template::Backend,
+};
+use testplatform_runtime::{
+    error::{Cause, Error, Reason},
+    lookup,
+    running::Running,
+    timeout::with_timeout,
+    watch::{Health, keep_watching, track},
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
+};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use super::{
+    execute::Worker,
+    gauge::{CredentialGauge, new_gauge},
+    issuer::{Issuer, candidates},
+    metrics::{CredentialMetrics, CredentialOutcome},
+    plan::{ClusterStage, ObservedCredential, StoredSecret},
+    reconcile::{CredentialEvent, PassOutcome, reconcile_credential},
+    request::{CredentialRequest, stored_secret},
+};
+use crate::{
+    config::Clusters,
+    credentials::cluster_lookup::{api, find, resource},
+    manifests::requests::EventPublisher,
+};
+
+/// Requests that wait for an identity service do not delay requests for another.
+const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce: DEBOUNCE };
+/// Requeue delay when the steps of one reconcile did not suffice.
+const RETRY: Duration = Duration::from_secs(5);
+
+/// Options of the controller.
+#[derive(Clone)]
+pub struct Options {
+    /// The hub.
+    pub client: Client,
+    /// Of which clusters, and where the issuers are.
+    pub config: Clusters,
+    /// How long one call to the hub may take.
+    pub patience: Duration,
+    /// Identity of this process in events.
+    pub instance: String,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+/// State of the controller.
+struct CloudController {
+    options: Options,
+    metrics: Arc<CredentialMetrics>,
+    teller: EventPublisher,
+    gauge: Arc<CredentialGauge>,
+    /// The versions of ConfigMaps: what is in one has none of its own.
+    known: Mutex<BTreeMap<String, String>>,
+    /// The versions of ConfigMaps that we have written ourselves.
+    written: Mutex<BTreeMap<String, String>>,
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs until `stop`; what has begun is finished.
+pub fn run(options: Options, metrics: Arc<CredentialMetrics>, stop: Running) -> Running {
+    Box::pin(run_until(options, metrics, stop))
+}
+
+async fn run_until(options: Options, metrics: Arc<CredentialMetrics>, stop: Running) {
+    let namespaces = options.config.cloud_namespaces();
+    let states = Arc::new(new_gauge(namespaces.len()));
+    metrics.attach_cloud(&states);
+    let Options { client, patience, instance, .. } = options.clone();
+    let controller = CloudController {
+        options,
+        teller: EventPublisher { client, patience, instance, metrics: metrics.runtime().clone() },
+        metrics,
+        gauge: Arc::clone(&states),
+        known: Mutex::default(),
+        written: Mutex::default(),
+    };
+    let (sender, happened) = unbounded_channel();
+    let (orders, clusters) = states.health.split_at(namespaces.len());
+    let orders = namespaces.iter().zip(orders);
+    let orders =
+        orders.map(|(namespace, health)| controller.watch_requests(namespace, health, sender.clone()));
+    let clusters = namespaces.iter().zip(clusters);
+    let clusters =
+        clusters.map(|(namespace, health)| controller.watch_clusters(namespace, health, sender.clone()));
+    let watching = async { tokio::join!(join_all(orders), join_all(clusters)) };
+    let looking = run_queue(
+        happened,
+        PACE,
+        controller.metrics.runtime(),
+        async |key: String| controller.reconcile(&key).await,
+        stop,
+    );
+    tokio::select! {
+        _ = watching => {}
+        () = looking => {}
+    }
+}
+
+impl CloudController {
+    /// Watches the requests of a namespace. Little of their metadata is kept; a reconcile reads the object.
+    async fn watch_requests(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
+        let maps: Api<PartialObjectMeta<ConfigMap>> = Api::namespaced(self.options.client.clone(), namespace);
+        let key = |map: &PartialObjectMeta<ConfigMap>| format!("{namespace}/{}", map.name_any());
+        let on_apply = |key: &str, map: &PartialObjectMeta<ConfigMap>| {
+            let version = map.resource_version().unwrap_or_default();
+            let own = lock(&self.written).get(key) == Some(&version);
+            let before = lock(&self.known).insert(key.to_owned(), version.clone());
+            // Our own writes are no reason to reconcile.
+            if before.is_none_or(|before| before != version) && !own {
+                let _ = sender.send(key.to_owned());
+            }
+        };
+        let labelled = watcher::Config::default().labels(&format!("{LABEL}=true"));
+        track(maps, labelled, health, key, on_apply, |key| self.forget_request(key)).await;
+    }
+
+    /// Clusters, for when their deletion begins, before which it is asked whether the credential works, and when it ends.
+    async fn watch_clusters(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
+        let kind = Backend::ClusterApi.cluster_kind();
+        let version = kind.versions.first().copied().unwrap_or_default();
+        let clusters = api(&self.options.client, namespace, &resource(kind, version));
+        let mut terminating: BTreeSet<String> = BTreeSet::new();
+        keep_watching(clusters, watcher::Config::default(), health, |event| {
+            let (Event::Apply(cluster) | Event::InitApply(cluster) | Event::Delete(cluster)) = &event else {
+                return;
+            };
+            let news = match &event {
+                Event::Delete(_) => {
+                    terminating.remove(cluster.name());
+                    true
+                }
+                _ => cluster.is_deleted() && terminating.insert(cluster.name().to_owned()),
+            };
+            let Ok(cluster) = ObjectName::try_from(cluster.name()) else { return };
+            let key = format!("{namespace}/{}", secret_name(&cluster));
+            if news && lock(&self.known).contains_key(&key) {
+                let _ = sender.send(key);
+            }
+        })
+        .await;
+    }
+
+    fn forget_request(&self, key: &str) {
+        lock(&self.known).remove(key);
+        lock(&self.written).remove(key);
+        self.gauge.record(key, None);
+    }
+
+    /// Reconciles a request, and returns the next action.
+    async fn reconcile(&self, key: &str) -> Action {
+        if !lock(&self.known).contains_key(key) {
+            return Action::AwaitChange;
+        }
+        let passed = self.reconcile_request(key).await;
+        // The object may be deleted meanwhile, and nothing would forget it then.
+        if !lock(&self.known).contains_key(key) {
+            self.forget_request(key);
+        }
+        match passed {
+            Ok(after) => after.into(),
+            // It is not as it was when it was read.
+            Err(Error { reason: Reason::Conflict, .. }) => Action::RequeueAfter(DEBOUNCE),
+            // A pending dependency is no reason to hurry.
+            Err(Error { reason: Reason::NotYet, .. }) => Action::RequeueAfter(RETRY),
+            Err(error) => {
+                self.record_failure(key, &error);
+                Action::Failed
+            }
+        }
+    }
+
+    fn record_failure(&self, key: &str, Error { action, reason, message }: &Error) {
+        self.metrics.runtime().failed(action, reason.as_str());
+        tracing::warn!(order = key, action, error = message, "a credential could not be looked after");
+    }
+
+    async fn reconcile_request(&self, key: &str) -> Result<Option<Duration>, Error> {
+        let Options { client, config, patience, now, .. } = &self.options;
+        let (namespace, name) = key.split_once('/').unwrap_or_default();
+        let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+        let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
+        let Some(found) = with_timeout("get_cloud_order", *patience, get).await? else { return Ok(None) };
+        let map = CredentialRequest::from_config_map(&found);
+        let secrets: Api<Secret> = Api::namespaced(client.clone(), namespace);
+        let get =
+            async { lookup::get_opt(&secrets, name).await.map_err(|error| Cause::about_secret(&error)) };
+        let secret = with_timeout("get_cloud_credential", *patience, get).await?;
+        let order = map.order.as_ref().ok();
+        let stored = stored_secret(secret.as_ref(), order);
+        let (issuers, unread) = match self.read_issuers(order).await {
+            Ok(issuers) => (issuers, false),
+            // The published credential is still checked. Teardown of the cluster waits no longer than for an unresponsive identity service.
+            Err(error) if error.reason == Reason::Forbidden => {
+                self.record_failure(key, &error);
+                (Vec::new(), true)
+            }
+            Err(error) => return Err(error),
+        };
+        let scene = ObservedCredential {
+            order: map.order.clone(),
+            stage: self.cluster_stage(namespace, &map).await?,
+            holds: map.holds,
+            deleted: map.deleted.is_some(),
+            removing: map.removing,
+            issuers: order.map(|order| candidates(&issuers, order)).unwrap_or_default(),
+            unread,
+            stored,
+            probe: Duration::try_from(config.cloud_credentials.probe.as_signed()).unwrap_or(RETRY),
+            grace: config.cloud_credentials.grace.as_signed(),
+        };
+        let record_uid = match &scene.stored {
+            StoredSecret::Ours { record, .. } => Some(record.uid.clone()),
+            StoredSecret::Absent | StoredSecret::Foreign => None,
+        };
+        let mut worker = Worker {
+            maps,
+            secrets,
+            map: found,
+            secret,
+            issuers: issuers.into_iter().map(|issuer| (issuer.name.clone(), issuer)).collect(),
+            uid: order.map(|order| order.uid.clone()).or(record_uid).unwrap_or_default(),
+            order: order.cloned(),
+            patience: *patience,
+            now: now(),
+            made: None,
+            sessions: tokio::sync::Mutex::default(),
+        };
+        let mut happened = Vec::new();
+        let end = reconcile_credential(scene, &mut worker, now(), |what| happened.push(what)).await;
+        for what in happened {
+            self.record_event(key, &worker.map, what).await;
+        }
+        let end = match end {
+            Ok(PassOutcome::Told(report, after)) => {
+                self.write_report(key, &map.report, &mut worker, report).await.map(|()| Some(after))
+            }
+            Ok(PassOutcome::Later(after)) => Ok(Some(after)),
+            Ok(PassOutcome::Released | PassOutcome::Nothing) => Ok(None),
+            Err(error) => Err(error),
+        };
+        if let Some(version) = worker.map.resource_version() {
+            lock(&self.written).insert(key.to_owned(), version);
+        }
+        end
+    }
+
+    /// Stage of the cluster's life. Only this kind of clusters has cloud credentials, so it is also assumed for an unreadable request.
+    async fn cluster_stage(&self, namespace: &str, map: &CredentialRequest) -> Result<ClusterStage, Error> {
+        let Options { client, patience, .. } = &self.options;
+        Ok(match find(client, *patience, Backend::ClusterApi, namespace, &map.cluster).await? {
+            None => map.deleted.map_or(ClusterStage::Here, ClusterStage::Gone),
+            Some(cluster) if cluster.is_deleted() => ClusterStage::Going,
+            Some(_) if map.deleted.is_some() => ClusterStage::Going,
+            Some(_) => ClusterStage::Here,
+        })
+    }
+
+    /// Issuers of the cloud; all of them if the request cannot be read: their credentials have to be deleted.
+    async fn read_issuers(&self, order: Option<&CredentialRequestSpec>) -> Result<Vec<Issuer>, Error> {
+        let namespace = &self.options.config.cloud_credentials.issuers_namespace;
+        let all: Api<Secret> = Api::namespaced(self.options.client.clone(), namespace);
+        let label = order.map_or_else(|| ISSUER.to_owned(), |order| format!("{ISSUER}={}", order.cloud));
+        let list = async {
+            all.list(&ListParams::default().labels(&label)).await.map_err(|error| Cause::about_secret(&error))
+        };
+        let found = with_timeout("list_cloud_issuers", self.options.patience, list).await?;
+        Ok(found.items.iter().map(Issuer::from_secret).collect())
+    }
+
+    /// Writes the report, and emits events about changes.
+    async fn write_report(
+        &self,
+        key: &str,
+        before: &CloudCredentialReport,
+        worker: &mut Worker,
+        mut report: CloudCredentialReport,
+    ) -> Result<(), Error> {
+        let same = before.state == report.state;
+        report.since = if same { before.since.or(Some(worker.now)) } else { Some(worker.now) };
+        worker.write_report(&report).await?;
+        if lock(&self.known).contains_key(key) {
+            self.gauge.record(key, report.state);
+        }
+        if same {
+            return Ok(());
+        }
+        let (state, message) = (report.state, report.message.unwrap_or_default());
+        tracing::info!(order = key, ?state, message, "told");
+        let outcome = match state {
+            Some(CredentialPhase::RotationFailed) => CredentialOutcome::RotationFailed,
+            Some(CredentialPhase::OwnerInvalid) => CredentialOutcome::OwnerInvalid,
+            Some(
+                CredentialPhase::Valid
+                | CredentialPhase::Unreachable
+                | CredentialPhase::Blocked
+                | CredentialPhase::Leaving,
+            )
+            | None => return Ok(()),
+        };
+        self.publish_event(key, &worker.map, outcome, message).await;
+        Ok(())
+    }
+
+    async fn record_event(&self, key: &str, map: &ConfigMap, what: CredentialEvent) {
+        tracing::info!(order = key, ?what, "done");
+        let (outcome, note) = match what {
+            CredentialEvent::Made(name) => (CredentialOutcome::Made, format!("{name} is published")),
+            CredentialEvent::Rotated(name) => (
+                CredentialOutcome::Rotated,
+                format!("{name} is published; the one before it is deleted later"),
+            ),
+            CredentialEvent::Removed(name) => (CredentialOutcome::Removed, format!("{name} is gone")),
+            CredentialEvent::LeftBehind(name) => (
+                CredentialOutcome::LeftBehind,
+                format!(
+                    "{name} could not be deleted by any issuer; an administrator of the cloud has to, if it is there"
+                ),
+            ),
+        };
+        self.publish_event(key, map, outcome, note).await;
+    }
+
+    async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: CredentialOutcome, note: String) {
+        self.metrics.cloud_came_to(outcome);
+        let event = testplatform_runtime::event::Event {
+            warning: outcome.is_warning(),
+            reason: outcome.as_str().into(),
+            note,
+        };
+        self.teller.publish_event(key, map, &event, (self.options.now)()).await;
+    }
+}

@@ -1,0 +1,88 @@
+//! Metrics of ClusterClaims.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{family::Family, gauge::Gauge},
+    registry::Registry,
+};
+use testplatform_apis::names::ours;
+use testplatform_runtime::metrics::{
+    RuntimeMetrics,
+    bounded::{MOST, most_frequent},
+};
+
+use super::{controller::ClaimController, object::ClusterClaim};
+
+/// Labels of the gauge of ClusterClaims. Pools are an administrator's, so there are few.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Claimed {
+    pool: String,
+    state: &'static str,
+}
+
+/// The metrics of ClusterClaims.
+#[derive(Default)]
+pub struct ClaimMetrics {
+    runtime: RuntimeMetrics,
+    count: Family<Claimed, Gauge>,
+    /// Source of the gauges.
+    source: Mutex<Weak<ClaimController>>,
+}
+
+impl ClaimMetrics {
+    /// Metrics that count failures, queues and watches in these.
+    pub fn new(runtime: RuntimeMetrics) -> Self {
+        Self { runtime, ..Self::default() }
+    }
+
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
+    /// Registers them.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        registry.register("clusterclaim_count", "ClusterClaims that are served here", self.count.clone());
+    }
+
+    #[cfg(test)]
+    pub(crate) fn count_one(&self) {
+        self.count.get_or_create(&Claimed { pool: String::new(), state: "queued" }).inc();
+    }
+}
+
+impl ClaimMetrics {
+    /// From now on gauges of ClusterClaims are read from this controller.
+    pub fn attach_claims(&self, controller: &Arc<ClaimController>) {
+        *self.source.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(controller);
+    }
+
+    pub(crate) fn refresh_claims(&self) {
+        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
+        let Some(controller) = source else { return };
+        let claims = controller.caches().claims.state();
+        let claims: Vec<_> = claims.iter().filter(|claim| claim.is_marked()).collect();
+        let pools: Vec<[String; 1]> =
+            claims.iter().map(|claim| [format!("{}/{}", claim.namespace(), claim.pool())]).collect();
+        self.count.clear();
+        for (claim, [pool]) in claims.iter().zip(most_frequent(pools, MOST)) {
+            self.count.get_or_create(&Claimed { pool, state: progress(claim) }).inc();
+        }
+        let bad = claims.iter().filter(|o| o.spec.error.is_some() || o.status.error.is_some()).count();
+        self.runtime.set_undecodable("ClusterClaim", bad);
+        self.runtime.refresh_loops(&controller.queues(), controller.health());
+    }
+}
+
+/// How far a ClusterClaim is.
+fn progress(claim: &ClusterClaim) -> &'static str {
+    let published = claim.annotation(ours::CREDENTIALS_REVISION).is_some();
+    match (claim.is_deleted(), claim.assigned().is_some(), published) {
+        (true, _, _) => "releasing",
+        (false, false, _) => "queued",
+        (false, true, false) => "assigned",
+        (false, true, true) => "published",
+    }
+}

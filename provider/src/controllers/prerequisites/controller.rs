@@ -1,0 +1,318 @@
+//! Controller of bundle requests: maps events to requests, and reconciles each.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use futures_util::future::join_all;
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{Api, Client};
+use serde_json::Value;
+use testplatform_apis::{
+    bundle::{BundleProgress, BundleReport},
+    prerequisites::SUFFIX,
+    template::Backend,
+};
+use testplatform_runtime::{
+    error::{Cause, Error, Reason},
+    event::Event,
+    lookup,
+    running::Running,
+    timeout::with_timeout,
+    watch::Health,
+    workqueue::{Action, Concurrency, DEBOUNCE, run_queue},
+};
+use tokio::{
+    sync::mpsc::{UnboundedSender, unbounded_channel},
+    time::Instant,
+};
+
+use super::{
+    hub::OnHub,
+    metrics::{PrerequisiteMetrics, PrerequisiteOutcome},
+    objects::RequestObjects,
+    plan::{
+        ClusterPresence, PrerequisitePlan, PrerequisiteRelease, PrerequisiteSet, PrerequisiteUpdate,
+        StepResult, plan,
+    },
+    request::{MARKS, PrerequisiteRequest, REMOVING},
+    state::{PrerequisiteGauge, PrerequisiteState, new_gauge},
+};
+use crate::{
+    config::{AllowedResource, Clusters},
+    credentials::cluster_lookup::find,
+    manifests::{
+        apply::{ApplyError, ApplyErrorReason, ApplyProgress, apply_bundles},
+        requests::{EventPublisher, RequestWatch},
+    },
+};
+
+/// A request that waits for admission does not delay others.
+const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce: DEBOUNCE };
+/// How long a look may go on beginning calls.
+const LOOK: Duration = Duration::from_mins(1);
+
+/// Options of the controller.
+#[derive(Clone)]
+pub struct Options {
+    /// The hub.
+    pub client: Client,
+    /// Of which clusters, and what may be made.
+    pub config: Clusters,
+    /// How long one call to the hub may take.
+    pub patience: Duration,
+    /// Identity of this process in events.
+    pub instance: String,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+/// State of the controller.
+struct PrerequisiteController {
+    client: Client,
+    config: Clusters,
+    allowed: BTreeSet<AllowedResource>,
+    patience: Duration,
+    now: fn() -> Timestamp,
+    metrics: Arc<PrerequisiteMetrics>,
+    teller: EventPublisher,
+    gauge: Arc<PrerequisiteGauge>,
+    requests: RequestWatch,
+}
+
+/// Runs until `stop`; what has begun is finished.
+pub fn run(options: Options, metrics: Arc<PrerequisiteMetrics>, stop: Running) -> Running {
+    Box::pin(run_until(options, metrics, stop))
+}
+
+async fn run_until(options: Options, metrics: Arc<PrerequisiteMetrics>, stop: Running) {
+    let Options { client, config, patience, instance, now } = options;
+    let namespaces = config.prerequisite_namespaces();
+    let states = Arc::new(new_gauge(namespaces.len()));
+    metrics.attach_prerequisites(&states);
+    let controller = PrerequisiteController {
+        client: client.clone(),
+        allowed: config.prerequisites.allowed(),
+        config,
+        patience,
+        now,
+        teller: EventPublisher {
+            client: client.clone(),
+            patience,
+            instance,
+            metrics: metrics.runtime().clone(),
+        },
+        metrics,
+        gauge: Arc::clone(&states),
+        requests: RequestWatch::new(MARKS),
+    };
+    let (sender, happened) = unbounded_channel();
+    let watching = namespaces
+        .iter()
+        .zip(&states.health)
+        .map(|(namespace, health)| controller.watch(namespace, health, sender.clone()));
+    let looking = run_queue(
+        happened,
+        PACE,
+        controller.metrics.runtime(),
+        async |key: String| controller.reconcile(&key).await,
+        stop,
+    );
+    tokio::select! {
+        _ = join_all(watching) => {}
+        () = looking => {}
+    }
+}
+
+impl PrerequisiteController {
+    async fn watch(&self, namespace: &str, health: &Health, sender: UnboundedSender<String>) {
+        let on_delete = |key: &str| self.gauge.record(key, None);
+        self.requests.watch(self.client.clone(), namespace, health, sender, on_delete).await;
+    }
+
+    /// Reconciles a request, and returns the next action.
+    async fn reconcile(&self, key: &str) -> Action {
+        if !self.requests.contains(key) {
+            return Action::AwaitChange;
+        }
+        match self.reconcile_request(key).await {
+            Ok(after) => after.into(),
+            // It is not as it was when it was read.
+            Err(Error { reason: Reason::Conflict, .. }) => Action::RequeueAfter(DEBOUNCE),
+            Err(Error { action, reason, message }) => {
+                self.metrics.runtime().failed(action, reason.as_str());
+                tracing::warn!(
+                    order = key,
+                    action,
+                    error = message,
+                    "prerequisites could not be looked after"
+                );
+                Action::Failed
+            }
+        }
+    }
+
+    async fn reconcile_request(&self, key: &str) -> Result<Option<Duration>, Error> {
+        let (namespace, name) = key.split_once('/').unwrap_or_default();
+        let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
+        let get = async { lookup::get_opt(&maps, name).await.map_err(Cause::from) };
+        let Some(stored) = with_timeout("get_prerequisites", self.patience, get).await? else {
+            return Ok(None);
+        };
+        let map = PrerequisiteRequest::read(&stored);
+        let presence = self.cluster_presence(&map).await?;
+        let mut step = plan(&map, presence, None, (self.now)());
+        if let Some(result) = self.execute_step(key, &map, &step).await {
+            step = plan(&map, presence, Some(&result), (self.now)());
+        }
+        let state = match &step {
+            PrerequisitePlan::Write(note, _) => note.report.state,
+            _ => map.report.state,
+        };
+        let after = match step {
+            // The requested step is done.
+            PrerequisitePlan::Apply(_) | PrerequisitePlan::Remove | PrerequisitePlan::Rest => None,
+            PrerequisitePlan::Later(after) => Some(after),
+            PrerequisitePlan::Write(note, after) => {
+                let removing = note.removing.map_or(Value::Null, |since| since.to_string().into());
+                let beside = (note.removing != map.removing).then_some((REMOVING, removing));
+                let written = MARKS.write(&maps, &stored, &note.report, beside, note.hold);
+                with_timeout("write_prerequisites", self.patience, written).await?;
+                self.emit_changes(key, &stored, &map.report, &note).await;
+                Some(after)
+            }
+            PrerequisitePlan::Release(how) => {
+                with_timeout("release_prerequisites", self.patience, MARKS.release(&maps, &stored)).await?;
+                self.record_release(key, &stored, how).await;
+                self.gauge.record(key, None);
+                return Ok(None);
+            }
+        };
+        if self.requests.contains(key) {
+            self.gauge.record(key, Some(PrerequisiteState::of(&map, state)));
+        }
+        Ok(after)
+    }
+
+    /// Whether the cluster's object exists. For an unreadable request every kind is looked up by the name of its ConfigMap.
+    async fn cluster_presence(&self, map: &PrerequisiteRequest) -> Result<ClusterPresence, Error> {
+        let namespace = &map.owner.namespace;
+        let (backends, name): (Vec<Backend>, &str) = if let Ok(order) = &map.order {
+            let named = &order.cluster;
+            let backend = self.config.backend(namespace, &named.group, &named.kind);
+            (backend.into_iter().collect(), named.name.as_str())
+        } else {
+            let all = self.config.backends.iter().filter(|(_, of)| of.namespaces.contains(namespace));
+            let name = &*map.owner.name;
+            (all.map(|(backend, _)| *backend).collect(), name.strip_suffix(SUFFIX).unwrap_or(name))
+        };
+        if backends.is_empty() {
+            if map.deleted.is_some() && map.holds {
+                tracing::warn!(
+                    namespace,
+                    order = map.owner.name,
+                    "clusters of this kind are not served any more: nobody can say whether it is gone, and its prerequisites stay"
+                );
+            }
+            return Ok(ClusterPresence::Unknown);
+        }
+        if map.deleted.is_none() {
+            return Ok(ClusterPresence::Unasked);
+        }
+        for backend in backends {
+            if find(&self.client, self.patience, backend, namespace, name).await?.is_some() {
+                return Ok(ClusterPresence::There);
+            }
+        }
+        Ok(ClusterPresence::Gone)
+    }
+
+    /// Does what a step asks for on the hub.
+    async fn execute_step(
+        &self,
+        key: &str,
+        map: &PrerequisiteRequest,
+        step: &PrerequisitePlan,
+    ) -> Option<StepResult> {
+        let order = map.order.as_ref().ok()?;
+        let hub = OnHub::new(self.client.clone(), &self.allowed);
+        let own = RequestObjects { hub: &hub, owner: &map.owner };
+        let until = Instant::now() + LOOK;
+        match step {
+            PrerequisitePlan::Apply(work) => {
+                let bundles: Vec<_> = work.of(order).map(|(_, bundle)| bundle).collect();
+                let progress = apply_bundles(bundles, 0, &own, until).await;
+                if *work == PrerequisiteSet::Prerequisites {
+                    self.log_drift(key, &progress);
+                }
+                Some(StepResult::Applied(progress))
+            }
+            PrerequisitePlan::Remove => {
+                let bundles: Vec<_> =
+                    PrerequisiteSet::Everything.of(order).rev().map(|(_, bundle)| bundle).collect();
+                Some(StepResult::Removed(own.remove(bundles, until).await))
+            }
+            PrerequisitePlan::Rest
+            | PrerequisitePlan::Later(_)
+            | PrerequisitePlan::Write(..)
+            | PrerequisitePlan::Release(_) => None,
+        }
+    }
+
+    /// The cluster lives, so that something of it is not as it was is for administrators alone.
+    fn log_drift(&self, key: &str, progress: &ApplyProgress) {
+        let ApplyProgress::At(_, stop) = progress else { return };
+        let ApplyError { reason, message, .. } = &stop.why;
+        let kind =
+            if stop.why.has_reason(ApplyErrorReason::NotReady) { Reason::NotYet } else { Reason::Refused };
+        self.metrics.runtime().failed("keep_prerequisites", kind.as_str());
+        tracing::warn!(order = key, object = stop.object, reason, message, "not kept as it was");
+    }
+
+    /// Emits events about changes: once, because the state is recorded.
+    async fn emit_changes(
+        &self,
+        key: &str,
+        map: &ConfigMap,
+        before: &BundleReport,
+        note: &PrerequisiteUpdate,
+    ) {
+        let now = &note.report;
+        let (bundle, object) = (now.bundle.as_deref(), now.object.as_deref());
+        let (reason, message) = (now.reason.as_deref(), now.message.as_deref());
+        let removing = note.removing.is_some();
+        tracing::info!(order = key, state = ?now.state, bundle, object, reason, message, removing, "told");
+        if before.state == now.state {
+            return;
+        }
+        let (outcome, text) = match now.state {
+            Some(BundleProgress::Applied) => {
+                (PrerequisiteOutcome::Applied, "all that comes before the cluster is there".to_owned())
+            }
+            Some(BundleProgress::SetupFailed) => {
+                let words = [bundle, object, reason, message].into_iter().flatten();
+                (PrerequisiteOutcome::Failed, words.collect::<Vec<_>>().join(": "))
+            }
+            Some(BundleProgress::Running | BundleProgress::BeforeDeletion) | None => return,
+        };
+        self.publish_event(key, map, outcome, text).await;
+    }
+
+    async fn record_release(&self, key: &str, map: &ConfigMap, how: PrerequisiteRelease) {
+        tracing::info!(order = key, ?how, "let go");
+        let (outcome, text) = match how {
+            PrerequisiteRelease::Done => {
+                (PrerequisiteOutcome::Released, "all that was made for the cluster is gone".to_owned())
+            }
+            PrerequisiteRelease::GivenUp(why) => {
+                (PrerequisiteOutcome::GivenUp, format!("{why}; it is left to the garbage collector"))
+            }
+        };
+        self.publish_event(key, map, outcome, text).await;
+    }
+
+    async fn publish_event(&self, key: &str, map: &ConfigMap, outcome: PrerequisiteOutcome, note: String) {
+        self.metrics.prerequisites_came_to(outcome);
+        let event = Event { warning: outcome.is_warning(), reason: outcome.as_str().into(), note };
+        self.teller.publish_event(key, map, &event, (self.now)()).await;
+    }
+}

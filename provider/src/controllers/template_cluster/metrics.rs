@@ -1,0 +1,81 @@
+//! Metrics of clusters of claims with `template`.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use prometheus_client::{
+    encoding::EncodeLabelSet,
+    metrics::{family::Family, gauge::Gauge},
+    registry::Registry,
+};
+use testplatform_runtime::metrics::RuntimeMetrics;
+
+use super::{controller::ClusterController, plan::progress};
+
+/// Both are words of the program.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ClusterLabels {
+    backend: String,
+    state: &'static str,
+}
+
+/// The metrics of self.
+#[derive(Default)]
+pub struct ClusterMetrics {
+    runtime: RuntimeMetrics,
+    count: Family<ClusterLabels, Gauge>,
+    /// Sources of the gauges: one for each kind that the hub serves.
+    sources: Mutex<Vec<Weak<ClusterController>>>,
+}
+
+impl ClusterMetrics {
+    /// Metrics that count failures, queues and watches in these.
+    pub fn new(runtime: RuntimeMetrics) -> Self {
+        Self { runtime, ..Self::default() }
+    }
+
+    /// Metrics that every controller shares.
+    pub fn runtime(&self) -> &RuntimeMetrics {
+        &self.runtime
+    }
+
+    /// Registers them.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "cluster_count",
+            "Clusters of claims with template that are served here",
+            self.count.clone(),
+        );
+    }
+
+    #[cfg(test)]
+    pub(crate) fn count_one(&self) {
+        self.count.get_or_create(&ClusterLabels { backend: String::new(), state: "provisioning" }).inc();
+    }
+}
+
+impl ClusterMetrics {
+    /// From now on gauges of clusters of a kind are read from this controller.
+    pub fn attach_clusters(&self, controller: &Arc<ClusterController>) {
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        sources.push(Arc::downgrade(controller));
+    }
+
+    pub(crate) fn refresh_clusters(&self) {
+        let sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let sources: Vec<Arc<ClusterController>> = sources.iter().filter_map(Weak::upgrade).collect();
+        if !sources.is_empty() {
+            self.count.clear();
+        }
+        for controller in sources {
+            let backend = controller.backend();
+            let served = controller.served_clusters();
+            for object in &served {
+                let of = ClusterLabels { backend: backend.to_string(), state: progress(object) };
+                self.count.get_or_create(&of).inc();
+            }
+            let bad = served.iter().filter(|object| !object.is_readable()).count();
+            self.runtime.set_undecodable(backend.cluster_kind().kind, bad);
+            self.runtime.refresh_loops(&controller.queues(), controller.health());
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! `HostedCluster`, `hypershift.openshift.io`. It names its Secrets long before its API answers.
+
+use testplatform_apis::{
+    foreign::{hypershift::conditions::AVAILABLE, meta::ObservedCondition},
+    template::Backend,
+};
+
+use super::{ClusterKind, CredentialsLocation, Password, named};
+use crate::credentials::{cluster_object::Cluster, publish::Key};
+
+/// The table.
+pub(super) struct HostedCluster;
+
+impl ClusterKind for HostedCluster {
+    fn backend(&self) -> Backend {
+        Backend::HyperShift
+    }
+
+    fn conditions(&self) -> &'static [&'static str] {
+        &[AVAILABLE]
+    }
+
+    fn runs(&self, holder: &Cluster) -> Result<(), &'static str> {
+        let available = holder.condition(AVAILABLE).is_some_and(ObservedCondition::is_true);
+        available.then_some(()).ok_or("the HostedCluster does not say yet that its API answers")
+    }
+
+    fn place<'a>(&self, holder: &'a Cluster) -> Result<CredentialsLocation<'a>, &'static str> {
+        let status = &holder.status.value;
+        // The other one leads to a name that its users need not know.
+        let secret = named(status.custom_kubeconfig.as_ref()).or_else(|| named(status.kubeconfig.as_ref()));
+        let secret = secret.ok_or("the HostedCluster does not name the Secret with its kubeconfig yet")?;
+        let configured = holder.spec.value.configuration.as_ref();
+        let password = match named(status.kubeadmin_password.as_ref()) {
+            Some(secret) => Password::At(Key::new(secret, "password")),
+            None if configured.is_some_and(|c| c.oauth.is_some()) => Password::None,
+            None => {
+                let since = holder.condition(AVAILABLE).and_then(|c| c.last_transition_time);
+                Password::Perhaps { at: None, since }
+            }
+        };
+        Ok(CredentialsLocation { kubeconfig: Key::new(secret, "kubeconfig"), password })
+    }
+}

@@ -1,0 +1,42 @@
+//! `ClusterOrder`, `osac.openshift.io`. It becomes a HostedCluster in its own namespace, which has the credentials; conditions that it reports
+//! itself are never withdrawn.
+
+use testplatform_apis::{
+    foreign::osac::conditions::{CLUSTER_AVAILABLE, CONTROL_PLANE_AVAILABLE},
+    template::Backend,
+};
+
+use super::{ClusterKind, CredentialsHolder, CredentialsLocation, hypershift::HostedCluster};
+use crate::credentials::cluster_object::Cluster;
+
+/// The table.
+pub(super) struct ClusterOrder;
+
+impl ClusterKind for ClusterOrder {
+    fn backend(&self) -> Backend {
+        Backend::Osac
+    }
+
+    /// Not trusted: but a transition triggers a read of the HostedCluster, which is not watched.
+    fn conditions(&self) -> &'static [&'static str] {
+        &[CONTROL_PLANE_AVAILABLE, CLUSTER_AVAILABLE]
+    }
+
+    fn holder<'a>(&self, object: &'a Cluster) -> CredentialsHolder<'a> {
+        let named = object.status.value.cluster_reference.as_ref();
+        match named.filter(|of| !of.namespace.is_empty() && !of.hosted_cluster_name.is_empty()) {
+            Some(of) => {
+                CredentialsHolder::HostedCluster { namespace: &of.namespace, name: &of.hosted_cluster_name }
+            }
+            None => CredentialsHolder::NotNamed("the ClusterOrder does not name its HostedCluster yet"),
+        }
+    }
+
+    fn runs(&self, holder: &Cluster) -> Result<(), &'static str> {
+        HostedCluster.runs(holder)
+    }
+
+    fn place<'a>(&self, holder: &'a Cluster) -> Result<CredentialsLocation<'a>, &'static str> {
+        HostedCluster.place(holder)
+    }
+}
