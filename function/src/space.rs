@@ -35,11 +35,12 @@ pub use state::SpaceProgress;
 
 use crate::{
     Options,
-    backend::DesiredResource,
-    fatal,
-    observed::UnusableRequest,
-    proto::{RunFunctionRequest, RunFunctionResponse},
-    wire,
+    cluster::{backends::DesiredResource, observed::UnusableRequest},
+    sdk::{
+        fatal,
+        proto::{RunFunctionRequest, RunFunctionResponse},
+        wire,
+    },
 };
 
 /// Composition resource name of the Object that carries the namespace.
@@ -131,7 +132,7 @@ pub fn run(request: &RunFunctionRequest, options: &Options) -> RunFunctionRespon
         Ok(evaluation) => {
             let response = respond::build_response(request, &evaluation, options);
             let violated = check::find_violation(&response, request, &evaluation);
-            crate::check::fatal_if_violated(violated, response, request)
+            crate::cluster::check::fatal_if_violated(violated, response, request)
         }
         Err(unusable) => fatal::build_fatal(
             request,
@@ -157,7 +158,7 @@ pub fn evaluate(request: &RunFunctionRequest) -> Result<SpaceEvaluation, Unusabl
 
 /// The reasons behind a response, most important first.
 pub fn explain_response(evaluation: &SpaceEvaluation, response: &RunFunctionResponse) -> Vec<String> {
-    use crate::proto::Severity;
+    use crate::sdk::proto::Severity;
     if let Some(fatal) = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal)) {
         return vec![format!("fatal: {}", fatal.message)];
     }

@@ -6,8 +6,8 @@ use testplatform_apis::space::keys;
 
 use super::{OURS, SECRET, SpaceCredentials, SpaceEvaluation};
 use crate::{
-    check::{find_changed_foreign, find_missing, find_repeated_condition},
-    proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse},
+    cluster::check::{find_changed_foreign, find_missing, find_repeated_condition},
+    sdk::proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse},
 };
 
 /// Finds an invariant that the response violates.

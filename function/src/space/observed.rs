@@ -17,12 +17,14 @@ use testplatform_apis::{
 
 use super::{CREDENTIALS, NAMESPACE, NEWBORN, OURS, SECRET, legacy, namespace_of};
 use crate::{
-    observed::{
+    cluster::observed::{
         Composite, SyncState, UnusableRequest, began_to_create, decode_resource, read_sync_state,
         refuse_newer, unreadable_resource,
     },
-    proto::{RunFunctionRequest, resource::ConnectionDetailsEntry},
-    wire,
+    sdk::{
+        proto::{RunFunctionRequest, resource::ConnectionDetailsEntry},
+        wire,
+    },
 };
 
 /// The picture of one space.

@@ -16,7 +16,7 @@ use super::{
     QUOTA_TERMINATING, ROLE_BINDING, SAME_NAMESPACE, SECRET, SERVICE_ACCOUNT, SpaceObject, SpaceState,
 };
 use crate::{
-    backend::{DesiredResource, assemble_object},
+    cluster::backends::{DesiredResource, assemble_object},
     text::bounded,
 };
 

@@ -11,12 +11,13 @@ use testplatform_apis::{
 use super::{SpaceCredentials, SpaceEvaluation};
 use crate::{
     Options,
-    events::Event,
-    fatal::{build_fatal, repeat_conditions},
-    proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse, State, Target},
-    respond as wires,
+    cluster::{respond as wires, respond::events::Event},
+    sdk::{
+        fatal::{build_fatal, repeat_conditions},
+        proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse, State, Target},
+        wire,
+    },
     text::bounded,
-    wire,
 };
 
 /// Builds the full response. Resources of earlier steps pass through byte for byte. It requests nothing: everything it needs is observed or

@@ -10,9 +10,10 @@ mod lost;
 mod quota;
 
 use function_model::world::{Composed, World};
-use function_testplatform::{
-    ClusterEvaluation, evaluate,
-    templates::{Resolution, Templated},
+use function_testplatform::cluster::{
+    ClusterEvaluation,
+    catalog::templates::{Resolution, Templated},
+    evaluate,
 };
 use serde_json::{Value, json};
 use testplatform_apis::{ci_operator, foreign::object, names::ours};

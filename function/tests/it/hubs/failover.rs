@@ -1,7 +1,7 @@
 //! A hub is given up only where nothing can have been made on it.
 
-use function_testplatform::{
-    hubs::{Failover, MAX_EXCLUDED, decide_failover, excluded_annotation, read_excluded},
+use function_testplatform::cluster::{
+    catalog::hubs::{Failover, MAX_EXCLUDED, decide_failover, excluded_annotation, read_excluded},
     observed::{Outage, SyncState},
 };
 use rstest::rstest;

@@ -1,9 +1,12 @@
 //! Before anything is asked of a hub.
 
 use function_model::world::World;
-use function_testplatform::proto::{MatchLabels, resource_selector::Match};
-use function_testplatform::templates::{AnyBackendSpec, NodeCount, Resolution};
-use function_testplatform::{Options, run};
+use function_testplatform::{
+    Options,
+    cluster::catalog::templates::{AnyBackendSpec, NodeCount, Resolution},
+    run,
+    sdk::proto::{MatchLabels, resource_selector::Match},
+};
 use serde_json::json;
 use testplatform_apis::condition::TemplateConditionType;
 use testplatform_apis::{names::ours, template::kind::Host};

@@ -1,0 +1,65 @@
+//! The composite of a cluster: a claim as input; remote objects, status and credentials as output.
+//!
+//! ```text
+//! request ──decode──▶ Observed ──validate──▶ Validated ──plan──▶ Plan ──respond──▶ response ──check──▶ out
+//! ```
+//!
+//! Modules use one another in one direction: `respond`, `lifecycle`, `backends`, `admission`, `catalog`, `observed`.
+
+pub mod admission;
+pub mod backends;
+pub mod catalog;
+pub mod check;
+pub mod explain;
+pub mod lifecycle;
+pub mod observed;
+pub mod respond;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use testplatform_apis::input::Settings;
+
+use self::{
+    admission::Validated,
+    lifecycle::Plan,
+    observed::{Observed, UnusableRequest},
+};
+use crate::{read_settings, sdk::proto::RunFunctionRequest};
+
+/// A decoded, validated and planned request.
+#[derive(Debug)]
+pub struct ClusterEvaluation {
+    /// The step's input with every default filled in.
+    pub settings: Settings,
+    /// Observed state.
+    pub observed: Observed,
+    /// Desired state and phase of the claim.
+    pub plan: Plan,
+}
+
+/// Evaluates a request, without messages. `schema` is the known schema of `spec.ciOperator`.
+pub fn evaluate(
+    request: &RunFunctionRequest,
+    now: Timestamp,
+    schema: &Value,
+) -> Result<ClusterEvaluation, UnusableRequest> {
+    let settings = read_settings(request)?;
+    let observed = Observed::decode(request, &settings, now)?;
+    let validated = admission::validate(&observed, settings.clone(), schema);
+    // A refused request has no desired state, which would delete the cluster here. Such a claim comes from the incumbent, which accepts
+    // longer names.
+    if let (Err(problems), true) = (&validated, observed.primary.is_some() || observed.cluster_may_exist()) {
+        let why =
+            problems.iter().map(|p| format!("{} {}", p.field, p.sentence)).collect::<Vec<_>>().join("; ");
+        let part = "the composite, for which a cluster was made".into();
+        return Err(UnusableRequest::Unreadable { part, why });
+    }
+    // The Object cannot be repeated, and omitting it would end its cluster.
+    if validated.as_ref().is_ok_and(Validated::is_pool_unknown) && observed.primary.is_some() {
+        let part = "the Object with the ClusterClaim".into();
+        let why = "it names no pool, and nothing else tells which one it was; put clusterPoolName back into its manifest".into();
+        return Err(UnusableRequest::Unreadable { part, why });
+    }
+    let plan = lifecycle::plan_pass(validated, &observed, now);
+    Ok(ClusterEvaluation { settings, observed, plan })
+}

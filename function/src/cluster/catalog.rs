@@ -1,0 +1,5 @@
+//! Catalogues of the administrators: templates, pools and hubs, and the choice among them.
+
+pub mod hubs;
+pub mod pools;
+pub mod templates;
