@@ -19,12 +19,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 use testplatform_apis::input::Settings;
 
-use self::{
-    admission::Validated,
-    lifecycle::Plan,
-    observed::{Observed, UnusableRequest},
+use self::{admission::Validated, lifecycle::Plan, observed::Observed};
+use crate::sdk::{
+    proto::RunFunctionRequest,
+    request::{UnusableRequest, read_settings},
 };
-use crate::{read_settings, sdk::proto::RunFunctionRequest};
 
 /// A decoded, validated and planned request.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The composition function: a composite as input; remote objects, status and credentials as output.
 //!
-//! [`run`] is the entry point, and it is pure. Each kind of composite has a module: [`cluster`], [`pool`] and [`space`]. [`sdk`] has the
-//! protocol, [`serve`] the sockets.
+//! [`run`] is the entry point, and it is pure. Each kind of composite has a module: [`cluster`], [`pool`] and [`space`]. They share
+//! [`sdk`], the protocol, and [`objects`], Objects of provider-kubernetes. [`serve`] has the sockets.
 //!
 //! **Invariant:** no I/O and no clock outside `serve`. The same request, options and passed deadlines give the same bytes.
 //!
@@ -9,6 +9,7 @@
 //! the response is FATAL, which changes nothing.
 
 pub mod cluster;
+pub mod objects;
 pub mod pool;
 pub mod render;
 pub mod sdk;
@@ -16,17 +17,13 @@ pub mod serve;
 pub mod space;
 
 use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::{
-    ci_operator,
-    input::{Input, Settings},
-    text,
-};
+use testplatform_apis::{ci_operator, text};
 
-use cluster::{ClusterEvaluation, observed::UnusableRequest};
+use cluster::ClusterEvaluation;
 use sdk::{
     fatal,
     proto::{RunFunctionRequest, RunFunctionResponse},
-    wire,
+    request::UnusableRequest,
 };
 
 /// Command line settings for every call.
@@ -109,14 +106,4 @@ impl Evaluation {
             Self::Space(evaluation) => space::explain_response(evaluation, response),
         }
     }
-}
-
-/// Reads the step's input. An unreadable input is an error, because it may contain the location of live clusters.
-pub(crate) fn read_settings(request: &RunFunctionRequest) -> Result<Settings, UnusableRequest> {
-    let Some(bytes) = &request.input else { return Ok(Settings::default()) };
-    let input: Input = wire::from_struct(bytes).map_err(|e| UnusableRequest::Unreadable {
-        part: "the input of this pipeline step".into(),
-        why: e.to_string(),
-    })?;
-    Ok(input.to_settings())
 }

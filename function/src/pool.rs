@@ -41,10 +41,12 @@ pub use validate::{PoolAdmissionIssue, PoolPlan};
 use self::drain::DrainStage;
 use crate::{
     Options,
-    cluster::{admission::FieldProblem, backends::DesiredResource, observed::UnusableRequest},
     sdk::{
+        composite::FieldProblem,
         fatal,
         proto::{RunFunctionRequest, RunFunctionResponse},
+        request::UnusableRequest,
+        response::DesiredResource,
         wire,
     },
 };
@@ -93,7 +95,7 @@ pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> R
         Ok(evaluation) => {
             let response = respond::build_response(request, &evaluation, options, now);
             let violated = check::find_violation(&response, request, &evaluation);
-            crate::cluster::check::fatal_if_violated(violated, response, request)
+            crate::sdk::invariants::fatal_if_violated(violated, response, request)
         }
         Err(unusable) => fatal::build_fatal(
             request,
@@ -106,7 +108,7 @@ pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> R
 
 /// Evaluates a request, without messages.
 pub fn evaluate(request: &RunFunctionRequest, now: Timestamp) -> Result<PoolEvaluation, UnusableRequest> {
-    let settings = crate::read_settings(request)?;
+    let settings = crate::sdk::request::read_settings(request)?;
     let mut observed = PoolState::decode(request)?;
     // Nobody needs it but as what it was read to.
     let spec = std::mem::take(&mut observed.composite.spec);

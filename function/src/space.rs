@@ -35,10 +35,11 @@ pub use state::SpaceProgress;
 
 use crate::{
     Options,
-    cluster::{backends::DesiredResource, observed::UnusableRequest},
     sdk::{
         fatal,
         proto::{RunFunctionRequest, RunFunctionResponse},
+        request::UnusableRequest,
+        response::DesiredResource,
         wire,
     },
 };
@@ -132,7 +133,7 @@ pub fn run(request: &RunFunctionRequest, options: &Options) -> RunFunctionRespon
         Ok(evaluation) => {
             let response = respond::build_response(request, &evaluation, options);
             let violated = check::find_violation(&response, request, &evaluation);
-            crate::cluster::check::fatal_if_violated(violated, response, request)
+            crate::sdk::invariants::fatal_if_violated(violated, response, request)
         }
         Err(unusable) => fatal::build_fatal(
             request,
@@ -145,7 +146,7 @@ pub fn run(request: &RunFunctionRequest, options: &Options) -> RunFunctionRespon
 
 /// Evaluates a request, without messages. A space has no deadlines, so the time does not matter.
 pub fn evaluate(request: &RunFunctionRequest) -> Result<SpaceEvaluation, UnusableRequest> {
-    let settings = crate::read_settings(request)?;
+    let settings = crate::sdk::request::read_settings(request)?;
     let observed = SpaceState::decode(request)?;
     let namespace = observed.namespace();
     let resources = namespace

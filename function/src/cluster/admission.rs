@@ -34,8 +34,9 @@ use crate::{
             pools::PoolRef,
             templates::{self, COMPANIONS, Resolution, Templated},
         },
-        observed::{CLUSTER_CLAIM, Environment, Flavour, Observed},
+        observed::{CLUSTER_CLAIM, Environment, Observed},
     },
+    sdk::composite::{FieldProblem, Flavour},
     text::bounded,
 };
 
@@ -147,15 +148,6 @@ impl AdmissionIssue {
     pub fn new(reason: Request, message: impl Into<String>) -> Self {
         Self { reason, message: message.into() }
     }
-}
-
-/// Problem with a field that cannot change any more.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FieldProblem {
-    /// Path of the field.
-    pub field: String,
-    /// A sentence without its end.
-    pub sentence: String,
 }
 
 /// Validates a claim, and returns all problems.

@@ -12,14 +12,11 @@ pub mod osac;
 pub use common::conditions::{BackendCondition, BackendConditions};
 pub(crate) use common::{
     namespaced::{adapt_to_namespace, secret_name},
-    object::{assemble_object, build_object, known_secret, provider_config_name},
+    object::{known_secret, provider_config_name},
 };
 pub(crate) use ephemeral_cluster::{build_watch, remote_namespace};
 
-use std::borrow::Cow;
-
 use jiff::Timestamp;
-use serde_json::Value;
 use testplatform_apis::{
     condition::{Condition, Credentials, SetupLevel},
     names::ObjectName,
@@ -27,9 +24,12 @@ use testplatform_apis::{
     template,
 };
 
-use crate::cluster::{
-    admission::{AdmissionIssue, Block, Validated},
-    observed::{Observed, PrimaryObject},
+use crate::{
+    cluster::{
+        admission::{AdmissionIssue, Block, Validated},
+        observed::{Observed, PrimaryObject},
+    },
+    sdk::response::DesiredResource,
 };
 
 /// Maximum size of `status.diagnostics`, in bytes.
@@ -93,17 +93,6 @@ pub(crate) fn backend_of_primary(primary: &PrimaryObject) -> Option<template::Ba
     template::Backend::ALL
         .into_iter()
         .find(|backend| backend_of_template(*backend).primary_resource() == primary.name)
-}
-
-/// A composed resource that is to exist.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DesiredResource {
-    /// Composition resource name.
-    pub name: Cow<'static, str>,
-    /// The whole object, without status.
-    pub object: Value,
-    /// Whether it counts as ready.
-    pub ready: bool,
 }
 
 /// Provisioning stage of the remote object.

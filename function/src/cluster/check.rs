@@ -4,7 +4,7 @@ use memchr::memmem;
 use prost::{Message as _, bytes::Bytes};
 use testplatform_apis::{
     collect,
-    condition::{ConditionType, FatalReason, JobCompleted},
+    condition::{ConditionType, JobCompleted},
     foreign::meta::ObservedCondition,
     phase::Phase,
 };
@@ -21,7 +21,7 @@ use crate::{
         },
     },
     sdk::{
-        fatal::{build_fatal, repeat_conditions},
+        invariants::{fatal_if_violated, find_changed_foreign, find_missing, find_repeated_condition},
         proto::{Resource, RunFunctionRequest, RunFunctionResponse},
     },
 };
@@ -34,35 +34,6 @@ pub fn check_response(
 ) -> RunFunctionResponse {
     let violated = find_violation(&response, request, evaluation);
     fatal_if_violated(violated, response, request)
-}
-
-/// Returns the response, unless an invariant is violated.
-pub(crate) fn fatal_if_violated(
-    violated: Option<String>,
-    response: RunFunctionResponse,
-    request: &RunFunctionRequest,
-) -> RunFunctionResponse {
-    match violated {
-        None => response,
-        Some(violated) => {
-            let why = format!("internal error, nothing is changed: {violated}");
-            build_fatal(request, FatalReason::InternalError.as_str(), why, repeat_conditions(request))
-        }
-    }
-}
-
-/// Finds an observed resource of ours that is missing from the response. Each name has a flag for an intended omission.
-pub(crate) fn find_missing<'n>(
-    ours: impl IntoIterator<Item = (&'n str, bool)>,
-    response: &RunFunctionResponse,
-    request: &RunFunctionRequest,
-) -> Option<String> {
-    let observed = request.observed.as_ref()?;
-    ours.into_iter().find_map(|(name, on_purpose)| {
-        let is_desired = response.desired.as_ref().is_some_and(|d| d.resources.contains_key(name));
-        (observed.resources.contains_key(name) && !is_desired && !on_purpose)
-            .then(|| format!("observed resource {name:?} is missing from the desired state"))
-    })
 }
 
 /// Finds an invariant that the response violates.
@@ -199,27 +170,4 @@ fn find_leak(
     values
         .any(|value| within(&open, value) && !public(value))
         .then(|| "a secret would leave through something other than connection details".to_owned())
-}
-
-/// Resources of other steps must pass through byte for byte.
-pub(crate) fn find_changed_foreign(
-    response: &RunFunctionResponse,
-    request: &RunFunctionRequest,
-    ours: &[&str],
-) -> Option<String> {
-    let (before, after) = (request.desired.as_ref()?, response.desired.as_ref()?);
-    let changed = before
-        .resources
-        .iter()
-        .find(|(name, value)| !ours.contains(&name.as_str()) && after.resources.get(*name) != Some(value));
-    changed.map(|(name, _)| format!("desired resource {name:?} of another step was changed"))
-}
-
-/// No condition type may occur twice: core takes the last one.
-pub(crate) fn find_repeated_condition(response: &RunFunctionResponse) -> Option<String> {
-    let conditions = &response.conditions;
-    // There are a dozen or two.
-    let before = |at: usize| conditions[..at].iter().map(|c| &c.r#type);
-    let (_, twice) = conditions.iter().enumerate().find(|(at, c)| before(*at).any(|t| *t == c.r#type))?;
-    Some(format!("condition {} is given twice", twice.r#type))
 }

@@ -22,9 +22,10 @@ use crate::{
             Stage,
             intent::{ManagementPolicies, PrimaryAction},
         },
-        observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Environment, Flavour, PrimaryObject},
+        observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Environment, PrimaryObject},
     },
     sdk::{
+        composite::Flavour,
         proto::{Ready, Resource, RunFunctionResponse, Severity},
         wire,
     },

@@ -9,10 +9,13 @@ use jiff::Timestamp;
 
 pub use evaluation::{Completion, Lifecycle};
 
-use crate::cluster::{
-    admission::{AdmissionIssue, FieldProblem, Validated},
-    backends::{self, Backend, DesiredResource, Health, Job, TeardownMethod},
-    observed::Observed,
+use crate::{
+    cluster::{
+        admission::{AdmissionIssue, Validated},
+        backends::{self, Backend, Health, Job, TeardownMethod},
+        observed::Observed,
+    },
+    sdk::{composite::FieldProblem, response::DesiredResource},
 };
 
 /// Result of one pass, without messages.

@@ -5,30 +5,22 @@
 mod annotations;
 mod bundles;
 mod claim_secret;
-mod composite;
 mod credentials;
 mod details;
 mod environment;
 mod hosted_cluster;
 mod node_pool;
-pub(crate) mod observer;
-mod outage;
 mod peers;
 mod pools;
 pub mod prerequisites;
 mod primary_object;
 mod required;
-mod sync_state;
 mod templates;
 pub mod tenant_credentials;
 mod transfer;
 
-use std::collections::BTreeMap;
-
 use jiff::{SignedDuration, Timestamp};
-use prost::{Message as _, bytes::Bytes};
 use testplatform_apis::{
-    condition::FatalReason,
     foreign::{
         meta::Metadata,
         object::{AnyRemote, Object},
@@ -39,13 +31,11 @@ use testplatform_apis::{
 
 pub use bundles::{BUNDLES, BUNDLES_OBSERVER, BundleObjects};
 pub use claim_secret::{ClaimSecret, WriteRefusal};
-pub use composite::{ClaimRef, Composite, Flavour, UNREADABLE};
 pub use credentials::Credentials;
 pub use details::Details;
 pub use environment::{Environment, EnvironmentConfig};
 pub use hosted_cluster::{HOSTED, HostedClusterObserver};
 pub use node_pool::{NodePoolObject, NodePools, is_auxiliary_name, node_pool_resource_name};
-pub use outage::Outage;
 pub(crate) use peers::PEER_FIELDS;
 pub use peers::{PeerCluster, PeerRequest, PeerState};
 pub use pools::Pools;
@@ -54,11 +44,9 @@ pub use primary_object::{
     CLUSTER_CLAIM, EPHEMERAL_CLUSTER, HOSTED_CLUSTER, INSTANCE, OF_TEMPLATES, ORDER, PrimaryObject, Remote,
     TOPOLOGY, is_ended_by_removal,
 };
+pub(crate) use required::PEER_NAMES;
 use required::PRIMARY_OBJECT;
-pub(crate) use required::{PEER_NAMES, RequirementNames, fetched_resources, selector};
 pub use required::{RequirementOptions, requirements};
-pub use sync_state::SyncState;
-pub(crate) use sync_state::{began_to_create, found_none, read_sync_state};
 pub use templates::{TemplateEntry, Templates};
 use tenant_credentials::ObservedObject;
 pub(crate) use transfer::COUNTERPART;
@@ -68,8 +56,12 @@ pub use transfer::{
 
 use crate::{
     cluster::catalog::hubs::{Hubs, read_excluded},
+    objects::{SyncState, began_to_create},
     sdk::{
-        proto::{Resource, RunFunctionRequest},
+        composite::{Composite, Flavour},
+        proto::RunFunctionRequest,
+        request::{UnusableRequest, decode_resource, is_labelled, refuse_newer, unreadable_resource},
+        requirements::fetched_resources,
         wire,
     },
 };
@@ -100,42 +92,6 @@ pub const OURS: [&str; 13] = [
 /// Name that the incumbent gives to a Secret which it does not know yet. Never a known name: it is one real,
 /// creatable name for all waiting claims.
 pub const PENDING: &str = "pending";
-
-/// Error that makes a request unusable. The state of the cluster stays unchanged.
-#[derive(Debug, thiserror::Error)]
-pub enum UnusableRequest {
-    /// No composite, or one without a name.
-    #[error("the request has no observed composite with a name; nothing is changed")]
-    NoComposite,
-    /// A part of the request cannot be read.
-    #[error("cannot read {part}: {why}; nothing is changed")]
-    Unreadable {
-        /// Which part.
-        part: String,
-        /// Why not.
-        why: String,
-    },
-    /// A composed resource of ours that this version does not know.
-    #[error(
-        "composed resource {name:?} was made by a newer version of this function, and this version would \
-         destroy it; nothing is changed. Go back to the newer version"
-    )]
-    NewerVersion {
-        /// Composition resource name.
-        name: String,
-    },
-}
-
-impl UnusableRequest {
-    /// CamelCase reason of the event.
-    pub fn reason(&self) -> &'static str {
-        match self {
-            Self::NoComposite => FatalReason::NoComposite.as_str(),
-            Self::Unreadable { .. } => FatalReason::Unreadable.as_str(),
-            Self::NewerVersion { .. } => FatalReason::NewerVersion.as_str(),
-        }
-    }
-}
 
 /// Observed state of one composite.
 #[derive(Debug)]
@@ -191,7 +147,7 @@ impl Observed {
         let primary =
             self.primary.as_ref().filter(|w| matches!(w.sync, SyncState::InSync | SyncState::Unknown))?;
         // An Object that was recreated around a remote object has not created it, and the cluster's steps were reported before.
-        let is_first = primary.remote().is_none() || sync_state::began_to_create(&primary.object.metadata);
+        let is_first = primary.remote().is_none() || began_to_create(&primary.object.metadata);
         let metadata = &primary.object.metadata;
         let (made, ends) = (metadata.creation_timestamp?, primary.requests_teardown());
         let (begin, end) = (made.checked_sub(MAX_CLOCK_SKEW).ok()?, made.checked_add(QUIET_PERIOD).ok()?);
@@ -373,41 +329,4 @@ impl Observed {
             credentials.details = Details::default();
         }
     }
-}
-
-/// Only `metadata.labels`, which alone identify our Objects.
-#[derive(serde::Deserialize)]
-struct Labelled {
-    #[serde(default)]
-    metadata: Labels,
-}
-
-#[derive(Default, serde::Deserialize)]
-struct Labels {
-    #[serde(default)]
-    labels: BTreeMap<String, String>,
-}
-
-/// Whether an Object has our label. Another step may use the same name without it.
-fn is_labelled(name: &str, bytes: &Bytes) -> Result<bool, UnusableRequest> {
-    let resource = decode_resource(name, bytes)?;
-    // Labels of a stored object are always readable. An unreadable Object may be ours.
-    let object: Labelled = wire::from_struct(&resource.resource).map_err(|e| unreadable_resource(name, e))?;
-    Ok(object.metadata.labels.contains_key(ours::COMPONENT))
-}
-
-pub(crate) fn refuse_newer(name: &str, bytes: &Bytes) -> Result<(), UnusableRequest> {
-    if is_labelled(name, bytes)? {
-        Err(UnusableRequest::NewerVersion { name: name.to_owned() })
-    } else {
-        Ok(())
-    }
-}
-
-pub(crate) fn decode_resource(name: &str, bytes: &Bytes) -> Result<Resource, UnusableRequest> {
-    Resource::decode(bytes.clone()).map_err(|e| unreadable_resource(name, e))
-}
-
-pub(crate) fn unreadable_resource(name: &str, why: impl std::fmt::Display) -> UnusableRequest {
-    UnusableRequest::Unreadable { part: format!("observed resource {name:?}"), why: why.to_string() }
 }

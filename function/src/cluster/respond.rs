@@ -11,7 +11,7 @@ use prost::{Message as _, bytes::Bytes};
 use serde_json::{Value, json};
 use testplatform_apis::{
     collect,
-    condition::{Condition, ConditionStatus, ConditionType, FatalReason},
+    condition::{ConditionType, FatalReason},
     foreign::meta::ObservedCondition,
 };
 
@@ -20,30 +20,21 @@ use crate::{
     cluster::{
         ClusterEvaluation,
         admission::{Block, Validated},
-        backends::DesiredResource,
         catalog::hubs,
         lifecycle::transfer,
-        observed::{
-            ClaimSecret, Credentials, Details, Flavour, RequirementOptions, requirements as required,
-        },
-        respond::{
-            conditions::build_conditions,
-            events::{Event, find_events},
-            status::build_status,
-        },
+        observed::{ClaimSecret, Credentials, Details, RequirementOptions, requirements as required},
+        respond::{conditions::build_conditions, events::find_events, status::build_status},
     },
     sdk::{
+        composite::Flavour,
         fatal::{build_fatal, repeat_conditions},
-        proto::{
-            self, Ready, Resource, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, State,
-            Target,
+        proto::{self, Ready, Resource, RunFunctionRequest, RunFunctionResponse, State, Target},
+        response::{
+            UNSETTLED_TTL, encode_condition, encode_event, encode_resource, response_meta, ttl_until,
         },
         wire,
     },
 };
-
-/// TTL of a claim that waits for configuration or for room on a hub: core ≤ 2.3 watches neither.
-pub(crate) const UNSETTLED_TTL: SignedDuration = SignedDuration::from_secs(15);
 
 /// TTL while a connection Secret is missing.
 const MISSED_TTL: SignedDuration = SignedDuration::from_secs(15);
@@ -87,13 +78,6 @@ pub fn build_response(
     }
 }
 
-pub(crate) fn response_meta(request: &RunFunctionRequest, ttl: Option<SignedDuration>) -> ResponseMeta {
-    ResponseMeta {
-        tag: request.meta.as_ref().map(|m| m.tag.clone()).unwrap_or_default(),
-        ttl: ttl.map(|t| prost_types::Duration { seconds: t.as_secs(), nanos: t.subsec_nanos() }),
-    }
-}
-
 /// The configured TTL, but no later than the next deadline requires: 0.9 of the remaining time, at least a second. Core adds up to a tenth.
 fn choose_ttl(evaluation: &ClusterEvaluation, options: &Options, now: Timestamp) -> SignedDuration {
     let configured =
@@ -131,20 +115,6 @@ fn undelivered_ttl(evaluation: &ClusterEvaluation) -> Option<SignedDuration> {
     }
 }
 
-/// The configured TTL, but no later than the deadline requires.
-pub(crate) fn ttl_until(
-    configured: SignedDuration,
-    deadline: Option<Timestamp>,
-    now: Timestamp,
-) -> SignedDuration {
-    let Some(deadline) = deadline else { return configured };
-    let remaining = deadline.duration_since(now);
-    // A TTL has a precision of whole seconds.
-    let wake =
-        SignedDuration::from_secs((remaining.as_secs() / 10 * 9 + remaining.as_secs() % 10 * 9 / 10).max(1));
-    configured.min(wake)
-}
-
 fn build_desired(request: &RunFunctionRequest, evaluation: &ClusterEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
     for resource in &evaluation.plan.resources {
@@ -172,16 +142,6 @@ fn build_desired(request: &RunFunctionRequest, evaluation: &ClusterEvaluation) -
         ready: if is_ready(evaluation) { Ready::True } else { Ready::False }.into(),
     });
     Ok(desired)
-}
-
-/// Encodes a composed resource.
-pub(crate) fn encode_resource(resource: &DesiredResource) -> Result<Resource, wire::Error> {
-    let ready = if resource.ready { Ready::True } else { Ready::False };
-    Ok(Resource {
-        resource: wire::json_to_struct(&resource.object)?,
-        connection_details: vec![],
-        ready: ready.into(),
-    })
 }
 
 /// Puts fields over those of an earlier step. Its other fields stay: core removes omitted ones.
@@ -241,29 +201,5 @@ fn build_requirements(
             ask(RequirementOptions { pools: true, templates: true, hubs, primary_object: primary() })
         }
         Err(_) => None,
-    }
-}
-
-pub(crate) fn encode_event(event: Event, target: Target) -> proto::Result {
-    proto::Result {
-        severity: if event.warning { Severity::Warning } else { Severity::Normal }.into(),
-        message: event.message,
-        reason: Some(event.reason.to_owned()),
-        target: Some(target.into()),
-    }
-}
-
-pub(crate) fn encode_condition(condition: Condition, target: Target) -> proto::Condition {
-    let status = match condition.status {
-        ConditionStatus::True => proto::Status::ConditionTrue,
-        ConditionStatus::False => proto::Status::ConditionFalse,
-        ConditionStatus::Unknown => proto::Status::ConditionUnknown,
-    };
-    proto::Condition {
-        r#type: condition.type_,
-        status: status.into(),
-        reason: condition.reason,
-        message: Some(condition.message),
-        target: Some(target.into()),
     }
 }

@@ -1,9 +1,9 @@
 //! The invariants of any response for a pool, checked on every one.
 
 use super::{OURS, PoolEvaluation};
-use crate::{
-    cluster::check::{find_changed_foreign, find_missing, find_repeated_condition},
-    sdk::proto::{RunFunctionRequest, RunFunctionResponse},
+use crate::sdk::{
+    invariants::{find_changed_foreign, find_missing, find_repeated_condition},
+    proto::{RunFunctionRequest, RunFunctionResponse},
 };
 
 /// Finds an invariant that the response violates.

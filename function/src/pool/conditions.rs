@@ -14,10 +14,7 @@ use testplatform_apis::{
 
 use self::renewal::{recommended_condition, refreshing_condition, releasable_condition};
 use super::{PoolEvaluation, observed::PoolState, validate::PoolAdmissionIssue};
-use crate::{
-    cluster::{admission::FieldProblem, observed::SyncState},
-    text::bounded,
-};
+use crate::{objects::SyncState, sdk::composite::FieldProblem, text::bounded};
 
 use ConditionStatus::{False, True, Unknown};
 

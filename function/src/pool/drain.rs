@@ -11,7 +11,7 @@
 use testplatform_apis::pool_status::PoolPhase;
 
 use super::observed::PoolState;
-use crate::cluster::observed::observer;
+use crate::objects::observer;
 
 /// How far a pool is that is to drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,12 +20,12 @@ use testplatform_apis::{
 
 use super::{ADMINS, POOL, SIZE};
 use crate::{
-    cluster::observed::{
-        Composite, RequirementNames, SyncState, UnusableRequest, decode_resource, fetched_resources,
-        read_sync_state, refuse_newer, selector, unreadable_resource,
-    },
+    objects::{SyncState, read_sync_state},
     sdk::{
+        composite::Composite,
         proto::{MatchLabels, Requirements, RunFunctionRequest, resource_selector::Match},
+        request::{UnusableRequest, decode_resource, refuse_newer, unreadable_resource},
+        requirements::{RequirementNames, fetched_resources, selector},
         wire,
     },
 };

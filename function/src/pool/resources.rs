@@ -32,9 +32,9 @@ use super::{
     sizing::PoolSize,
     validate::PoolPlan,
 };
-use crate::cluster::{
-    backends::{DesiredResource, build_object},
-    observed::{SyncState, found_none, observer},
+use crate::{
+    objects::{SyncState, build_object, found_none, observer},
+    sdk::response::DesiredResource,
 };
 
 /// In minutes; see the field of this name.

@@ -19,13 +19,12 @@ use super::{
 };
 use crate::{
     Options,
-    cluster::{
-        respond as wires,
-        respond::{UNSETTLED_TTL, events::Event},
-    },
     sdk::{
         fatal::{build_fatal, repeat_conditions},
         proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse, State, Target},
+        response::{
+            Event, UNSETTLED_TTL, encode_condition, encode_event, encode_resource, response_meta, ttl_until,
+        },
         wire,
     },
 };
@@ -51,14 +50,14 @@ pub(super) fn build_response(
     let wanted = evaluation.plan.as_ref().ok();
     let blocked = wanted.is_some_and(|w| w.blocked_by.is_some());
     let configured = if blocked { configured.min(UNSETTLED_TTL) } else { configured };
-    let ttl = wires::ttl_until(configured, wanted.and_then(|w| w.schedule.next), now);
+    let ttl = ttl_until(configured, wanted.and_then(|w| w.schedule.next), now);
     RunFunctionResponse {
-        meta: Some(wires::response_meta(request, Some(ttl))),
+        meta: Some(response_meta(request, Some(ttl))),
         desired: Some(desired),
-        results: events.into_iter().map(|e| wires::encode_event(e, Target::Composite)).collect(),
+        results: events.into_iter().map(|e| encode_event(e, Target::Composite)).collect(),
         context: request.context.clone(),
         requirements: peer_requirements(request, &evaluation.observed),
-        conditions: conditions.into_iter().map(|c| wires::encode_condition(c, Target::Composite)).collect(),
+        conditions: conditions.into_iter().map(|c| encode_condition(c, Target::Composite)).collect(),
         output: None,
     }
 }
@@ -66,7 +65,7 @@ pub(super) fn build_response(
 fn build_desired(request: &RunFunctionRequest, evaluation: &PoolEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
     for resource in &evaluation.resources {
-        let message = wires::encode_resource(resource)?;
+        let message = encode_resource(resource)?;
         desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
     let composite = &evaluation.observed.composite;

@@ -17,7 +17,7 @@ use super::{
     observed::{ObservedPool, PoolState},
     validate::PoolPlan,
 };
-use crate::{cluster::admission::FieldProblem, text::bounded};
+use crate::{sdk::composite::FieldProblem, text::bounded};
 
 /// The most names that a status lists.
 const MAX_NAMES: usize = 50;

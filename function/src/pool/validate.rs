@@ -15,7 +15,7 @@ use super::{
     schedule::{self, ScheduleError, ScheduleState},
     sizing::{PoolSize, size_ceiling},
 };
-use crate::{cluster::admission::FieldProblem, text::bounded};
+use crate::{sdk::composite::FieldProblem, text::bounded};
 
 /// A definition of which everything that can be judged was judged.
 #[derive(Clone, Debug)]

@@ -14,13 +14,13 @@ use super::{
 };
 use crate::{
     Evaluation, Options,
-    cluster::observed::UnusableRequest,
     sdk::{
         proto::{
             Condition, CredentialData, Credentials, MatchLabels, Requirements, ResourceSelector, Resources,
             Result as FunctionResult, RunFunctionRequest, RunFunctionResponse, Schema, SchemaSelector,
             Severity, State, credentials::Source, resource_selector::Match,
         },
+        request::UnusableRequest,
         wire,
     },
 };

@@ -6,9 +6,9 @@ use testplatform_apis::{
     foreign::{cluster_claim::conditions as hive, ephemeral_cluster::conditions, meta::ObservedCondition},
 };
 
-use crate::{
-    cluster::observed::Composite,
-    sdk::proto::{
+use crate::sdk::{
+    composite::Composite,
+    proto::{
         self, Condition, ResponseMeta, RunFunctionRequest, RunFunctionResponse, Severity, Status, Target,
     },
 };

@@ -5,9 +5,9 @@ use prost::{Message as _, bytes::Bytes};
 use testplatform_apis::space::keys;
 
 use super::{OURS, SECRET, SpaceCredentials, SpaceEvaluation};
-use crate::{
-    cluster::check::{find_changed_foreign, find_missing, find_repeated_condition},
-    sdk::proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse},
+use crate::sdk::{
+    invariants::{find_changed_foreign, find_missing, find_repeated_condition},
+    proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse},
 };
 
 /// Finds an invariant that the response violates.

@@ -15,9 +15,9 @@ use function_model::{
 };
 use function_testplatform::{
     Options,
-    cluster::{check, evaluate, observed::UnusableRequest},
+    cluster::{check, evaluate},
     run,
-    sdk::{proto, wire},
+    sdk::{proto, request::UnusableRequest, wire},
 };
 use jiff::SignedDuration;
 use proptest::{

@@ -10,7 +10,7 @@ use testplatform_apis::{
     names::{Uid, ours, shorten_name},
 };
 
-use super::{AdmissionIssue, FieldProblem, size::MAX_CLUSTER_CLAIM_BYTES};
+use super::{AdmissionIssue, size::MAX_CLUSTER_CLAIM_BYTES};
 use crate::{
     cluster::{
         backends,
@@ -20,7 +20,7 @@ use crate::{
             tenant_credentials::{self, TenantNamespace},
         },
     },
-    sdk::wire,
+    sdk::{composite::FieldProblem, wire},
     text::bounded,
 };
 

@@ -18,13 +18,16 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, DesiredResource, Health, TeardownMethod,
+    Backend, Health, TeardownMethod,
     common::templated::{self, ComposedCluster},
 };
-use crate::cluster::{
-    admission::Validated,
-    catalog::templates::{AnyBackendSpec, Templated},
-    observed::{INSTANCE, Observed},
+use crate::{
+    cluster::{
+        admission::Validated,
+        catalog::templates::{AnyBackendSpec, Templated},
+        observed::{INSTANCE, Observed},
+    },
+    sdk::response::DesiredResource,
 };
 
 /// The backend of templates for CaaS.

@@ -17,13 +17,16 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, DesiredResource, Health, TeardownMethod,
+    Backend, Health, TeardownMethod,
     common::templated::{self, ComposedCluster},
 };
-use crate::cluster::{
-    admission::Validated,
-    catalog::templates::{AnyBackendSpec, Templated},
-    observed::{Observed, TOPOLOGY},
+use crate::{
+    cluster::{
+        admission::Validated,
+        catalog::templates::{AnyBackendSpec, Templated},
+        observed::{Observed, TOPOLOGY},
+    },
+    sdk::response::DesiredResource,
 };
 
 /// The backend of templates for Cluster API.

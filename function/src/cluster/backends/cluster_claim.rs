@@ -18,14 +18,18 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, DesiredResource, Health, TeardownMethod,
+    Backend, Health, TeardownMethod,
     common::{object, tenant_credentials},
 };
-use crate::cluster::{
-    admission::{Block, PoolClaim, Validated},
-    backends::intent::PrimaryAction,
-    catalog::pools::PoolRef,
-    observed::{CLUSTER_CLAIM, Observed, PrimaryObject, Remote},
+use crate::{
+    cluster::{
+        admission::{Block, PoolClaim, Validated},
+        backends::intent::PrimaryAction,
+        catalog::pools::PoolRef,
+        observed::{CLUSTER_CLAIM, Observed, PrimaryObject, Remote},
+    },
+    objects::assemble_object,
+    sdk::response::DesiredResource,
 };
 
 /// The backend of the `clusterClaim` block.
@@ -115,7 +119,7 @@ fn build_manifest(request: &Validated, observed: &Observed, claimed: &PoolClaim,
         Some(primary) => repeat_spec(primary, place),
         None => initial_spec(request, place),
     };
-    object::assemble_object(API_VERSION, KIND, metadata, spec)
+    assemble_object(API_VERSION, KIND, metadata, spec)
 }
 
 /// Initial spec. For a search, the minimum that makes the object valid.

@@ -16,7 +16,7 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, DesiredResource, Health, Job, Stage, TeardownMethod,
+    Backend, Health, Job, Stage, TeardownMethod,
     common::{object, published_credentials::ADMIN_PUBLISHED},
 };
 use crate::{
@@ -25,6 +25,8 @@ use crate::{
         backends::intent::ManagementPolicies,
         observed::{EPHEMERAL_CLUSTER, Observed, Remote},
     },
+    objects::{assemble_object, build_object},
+    sdk::response::DesiredResource,
     text::bounded,
 };
 
@@ -198,7 +200,7 @@ fn build_manifest(request: &Validated, observed: &Observed) -> Value {
         (false, Some(requested)) => spec.insert("tearDownCluster".into(), requested.into()),
         (false, None) => None,
     };
-    object::assemble_object(API_VERSION, KIND, metadata, Value::Object(spec))
+    assemble_object(API_VERSION, KIND, metadata, Value::Object(spec))
 }
 
 /// When the claim had its kubeconfig, if that was so long after the hub was ready that the hub's own end would come before the claim's. Once
@@ -226,7 +228,7 @@ pub(crate) fn build_watch(request: &Validated, observed: &Observed) -> Option<De
         metadata["annotations"] = json!({ ours::CREDENTIALS_WISH: access.to_string() });
     }
     let spec = json!({ "ciOperator": block });
-    let manifest = object::assemble_object(API_VERSION, KIND, metadata, spec);
+    let manifest = assemble_object(API_VERSION, KIND, metadata, spec);
     let mut spec = json!({
         "forProvider": {},
         "providerConfigRef": { "name": place.hub },
@@ -238,7 +240,7 @@ pub(crate) fn build_watch(request: &Validated, observed: &Observed) -> Option<De
     let notes = collect::to_text_object(
         request.intent.transfer_annotations.iter().map(|(key, value)| (*key, Some(value.clone()))),
     );
-    let object = object::build_object(&request.primary_name(), notes, spec);
+    let object = build_object(&request.primary_name(), notes, spec);
     Some(DesiredResource { name: EPHEMERAL_CLUSTER.into(), object, ready: false })
 }
 

@@ -26,13 +26,16 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, DesiredResource, Health, TeardownMethod,
+    Backend, Health, TeardownMethod,
     common::templated::{self, ComposedCluster},
 };
-use crate::cluster::{
-    admission::Validated,
-    catalog::templates::{AnyBackendSpec, Templated},
-    observed::{HOSTED_CLUSTER, Observed},
+use crate::{
+    cluster::{
+        admission::Validated,
+        catalog::templates::{AnyBackendSpec, Templated},
+        observed::{HOSTED_CLUSTER, Observed},
+    },
+    sdk::response::DesiredResource,
 };
 
 /// The backend of templates for HyperShift.

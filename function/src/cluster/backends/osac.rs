@@ -20,13 +20,16 @@ use testplatform_apis::{
 };
 
 use super::{
-    Backend, DesiredResource, Health, TeardownMethod,
+    Backend, Health, TeardownMethod,
     common::templated::{self, ComposedCluster},
 };
-use crate::cluster::{
-    admission::Validated,
-    catalog::templates::{AnyBackendSpec, Templated},
-    observed::{ORDER, Observed},
+use crate::{
+    cluster::{
+        admission::Validated,
+        catalog::templates::{AnyBackendSpec, Templated},
+        observed::{ORDER, Observed},
+    },
+    sdk::response::DesiredResource,
 };
 
 /// The backend of templates for OSAC.

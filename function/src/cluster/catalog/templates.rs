@@ -47,10 +47,11 @@ use refusal::{FieldRefusal, combine_refusals, join_problems};
 
 use crate::{
     cluster::{
-        admission::{AdmissionIssue, FieldProblem},
+        admission::AdmissionIssue,
         backends::{self, common::last_accepted},
         observed::{Observed, tenant_credentials::TenantNamespace},
     },
+    sdk::composite::FieldProblem,
     text::bounded,
 };
 

@@ -2,11 +2,9 @@
 
 use testplatform_apis::phase::Phase;
 
-use crate::cluster::{
-    ClusterEvaluation,
-    backends::Stage,
-    lifecycle::Lifecycle,
-    observed::{CLUSTER_CLAIM, SyncState},
+use crate::{
+    cluster::{ClusterEvaluation, backends::Stage, lifecycle::Lifecycle, observed::CLUSTER_CLAIM},
+    objects::SyncState,
 };
 
 /// Next change of the phase, and the active deadlines.

@@ -2,8 +2,9 @@
 
 use testplatform_apis::{condition::Failure, phase::Phase};
 
-use crate::cluster::{
-    ClusterEvaluation, admission::Validated, backends::Stage, lifecycle::Lifecycle, observed::SyncState,
+use crate::{
+    cluster::{ClusterEvaluation, admission::Validated, backends::Stage, lifecycle::Lifecycle},
+    objects::SyncState,
 };
 
 /// The phase, and why it is that one.

@@ -11,10 +11,14 @@ use super::{
     phase::{self, PhaseInputs},
     policies,
 };
-use crate::cluster::{
-    admission::Validated,
-    backends::{Health, Stage, known_secret},
-    observed::{Credentials, Details, Flavour, Observed, PrimaryObject, SyncState},
+use crate::{
+    cluster::{
+        admission::Validated,
+        backends::{Health, Stage, known_secret},
+        observed::{Credentials, Details, Observed, PrimaryObject},
+    },
+    objects::SyncState,
+    sdk::composite::Flavour,
 };
 
 /// Maximum time before its end for which a cluster is Expiring; a tenth of its lifetime if that is less.

@@ -7,9 +7,12 @@ use testplatform_apis::{
 };
 
 use super::Completion;
-use crate::cluster::{
-    backends::{Health, Stage},
-    observed::{Observed, PrimaryObject, SyncState},
+use crate::{
+    cluster::{
+        backends::{Health, Stage},
+        observed::{Observed, PrimaryObject},
+    },
+    objects::SyncState,
 };
 
 /// Input of the phase decision.

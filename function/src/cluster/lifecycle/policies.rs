@@ -8,13 +8,16 @@ use testplatform_apis::{
 };
 
 use super::Lifecycle;
-use crate::cluster::{
-    admission::Validated,
-    backends::{
-        Health,
-        intent::{Intent, ManagementPolicies, PrimaryAction},
+use crate::{
+    cluster::{
+        admission::Validated,
+        backends::{
+            Health,
+            intent::{Intent, ManagementPolicies, PrimaryAction},
+        },
+        observed::{Credentials, Observed, PrimaryObject, is_ended_by_removal},
     },
-    observed::{Credentials, Observed, PrimaryObject, SyncState, is_ended_by_removal},
+    objects::SyncState,
 };
 
 /// Time that one read of lost credentials may take before it is requested again. Core reconciles a composite with a missing Secret more

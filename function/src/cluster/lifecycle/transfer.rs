@@ -32,11 +32,16 @@ use crate::{
         backends::intent::{Intent, ManagementPolicies, PrimaryAction},
         lifecycle::Lifecycle,
         observed::{
-            self, COUNTERPART, Composite, Counterpart, Flavour, ObjectRef, Observed, PrimaryObject, Receiver,
-            SyncState, Transfer, TransferTarget,
+            self, COUNTERPART, Counterpart, ObjectRef, Observed, PrimaryObject, Receiver, Transfer,
+            TransferTarget,
         },
     },
-    sdk::proto::{ResourceSelector, resource_selector::Match},
+    objects::SyncState,
+    sdk::{
+        composite::{Composite, Flavour},
+        proto::{ResourceSelector, resource_selector::Match},
+        requirements::selector,
+    },
 };
 
 /// TTL during a transfer: core ≤ 2.3 does not watch the other side.
@@ -284,7 +289,7 @@ pub(crate) fn counterpart_requirements(
     settings: &Settings,
 ) -> BTreeMap<String, ResourceSelector> {
     let by_name = |kind: &str, namespace: Option<&str>, name: &str| {
-        let mut selector = observed::selector(API_VERSION, kind, Match::MatchName(name.to_owned()));
+        let mut selector = selector(API_VERSION, kind, Match::MatchName(name.to_owned()));
         selector.namespace = namespace.map(str::to_owned);
         collect::to_map([(COUNTERPART.dynamic().to_owned(), selector)])
     };

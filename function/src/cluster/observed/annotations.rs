@@ -6,10 +6,8 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use super::{
-    HostedClusterObserver, NodePoolObject, Observed, PrimaryObject, SyncState, Transfer, observer,
-    tenant_credentials,
-};
+use super::{HostedClusterObserver, NodePoolObject, Observed, PrimaryObject, Transfer, tenant_credentials};
+use crate::objects::{SyncState, observer};
 
 impl Observed {
     /// Whether the claim ever was ready. Three records besides the status count, because a restore drops the status: a kubeconfig in the

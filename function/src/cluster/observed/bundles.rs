@@ -8,7 +8,8 @@ use testplatform_apis::{
     names::ours,
 };
 
-use super::{found_none, tenant_credentials::ObservedObject};
+use super::tenant_credentials::ObservedObject;
+use crate::objects::found_none;
 
 /// Composition resource name of the Object with the request to the hub-side provider.
 pub const BUNDLES: &str = "bundles";

@@ -15,14 +15,12 @@ use testplatform_apis::{
     },
 };
 
-use super::{
-    composite::{Composite, Flavour},
-    peers::TEXT,
-    required::{RequirementNames, fetched_resources, selector},
-};
+use super::peers::TEXT;
 use crate::{
     sdk::{
+        composite::{Composite, Flavour},
         proto::{ResourceSelector, RunFunctionRequest, resource_selector::Match},
+        requirements::{RequirementNames, fetched_resources, selector},
         wire::{self, FieldList, Keep},
     },
     text::bounded,

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use testplatform_apis::{collect, duration::GoDuration, foreign::meta::Lenient};
 
-use super::UnusableRequest;
-use super::required::{ENVIRONMENT, fetched_resources};
+use super::required::ENVIRONMENT;
 use crate::sdk::{
     proto::{Resources, RunFunctionRequest},
+    request::UnusableRequest,
+    requirements::fetched_resources,
     wire,
 };
 

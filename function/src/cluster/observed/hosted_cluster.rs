@@ -6,11 +6,13 @@ use testplatform_apis::{
     names::{Uid, ours},
 };
 
-use super::{
-    UnusableRequest,
-    sync_state::{SyncState, found_none, is_current, read_sync_state},
+use crate::{
+    objects::{Outage, SyncState, found_none, is_current, read_sync_state},
+    sdk::{
+        request::{UnusableRequest, unreadable_resource},
+        wire,
+    },
 };
-use crate::sdk::wire;
 
 /// Its composition resource name.
 pub const HOSTED: &str = "hosted";
@@ -27,7 +29,7 @@ pub struct HostedClusterObserver {
 impl HostedClusterObserver {
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, UnusableRequest> {
         let object: Object<HostedCluster> =
-            wire::from_struct(bytes).map_err(|e| super::unreadable_resource(HOSTED, e))?;
+            wire::from_struct(bytes).map_err(|e| unreadable_resource(HOSTED, e))?;
         let sync = read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|r| &r.metadata));
         Ok(Self { object, sync })
     }
@@ -76,7 +78,7 @@ impl HostedClusterObserver {
     }
 
     /// Outage that prevents the observation. A missing HostedCluster is no outage.
-    pub fn outage(&self) -> Option<super::Outage> {
+    pub fn outage(&self) -> Option<Outage> {
         match self.sync {
             SyncState::Unavailable(outage) if !self.found_none() => Some(outage),
             _ => None,

@@ -6,13 +6,17 @@ use serde_json::Value;
 use testplatform_apis::foreign::{hypershift::NodePool, object::Object};
 
 use super::{
-    UnusableRequest,
     bundles::{BUNDLES, BUNDLES_OBSERVER},
     hosted_cluster::HOSTED,
     prerequisites::PREREQUISITE_RESOURCES,
-    sync_state::{SyncState, is_deletable, non_empty_spec, read_sync_state},
 };
-use crate::sdk::wire;
+use crate::{
+    objects::{SyncState, is_deletable, non_empty_spec, read_sync_state},
+    sdk::{
+        request::{UnusableRequest, unreadable_resource},
+        wire,
+    },
+};
 
 /// How their composition resource names begin; the group's name follows.
 const PREFIX: &str = "pool-";
@@ -53,8 +57,7 @@ pub struct NodePoolObject {
 
 impl NodePoolObject {
     pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<Self, UnusableRequest> {
-        let object: Object<NodePool> =
-            wire::from_struct(bytes).map_err(|e| super::unreadable_resource(name, e))?;
+        let object: Object<NodePool> = wire::from_struct(bytes).map_err(|e| unreadable_resource(name, e))?;
         let sync = read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|r| &r.metadata));
         let group = name.strip_prefix(PREFIX).unwrap_or(name).to_owned();
         Ok(Self { group, object, sync })

@@ -16,14 +16,13 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use super::{
-    Composite,
-    required::{PEERS, PEERS_OTHER_FLAVOUR, fetched_resources},
-};
+use super::required::{PEERS, PEERS_OTHER_FLAVOUR};
 use crate::{
     cluster::admission::size::MAX_CLUSTER_CLAIM_BYTES,
     sdk::{
+        composite::Composite,
         proto::RunFunctionRequest,
+        requirements::fetched_resources,
         wire::{self, FieldList, Keep},
     },
 };

@@ -4,9 +4,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use testplatform_apis::catalogue::{Catalogue, CatalogueFlaw};
 
-use super::required::{POOLS, fetched_resources};
+use super::required::POOLS;
 use crate::sdk::{
     proto::{Resources, RunFunctionRequest},
+    requirements::fetched_resources,
     wire,
 };
 

@@ -18,13 +18,17 @@ use testplatform_apis::{
     names::{Uid, crossplane, ours},
 };
 
-use super::{
-    Composite, UnusableRequest, observer,
-    sync_state::{
-        SyncState, began_to_create, is_current, is_deletable, non_empty_spec, pinned_uid, read_sync_state,
+use crate::{
+    objects::{
+        SyncState, began_to_create, is_current, is_deletable, non_empty_spec, observer, pinned_uid,
+        read_sync_state,
+    },
+    sdk::{
+        composite::Composite,
+        request::{UnusableRequest, unreadable_resource},
+        wire,
     },
 };
-use crate::sdk::wire;
 
 /// Composition resource name of the primary Object of an EphemeralCluster.
 pub const EPHEMERAL_CLUSTER: &str = "ec";
@@ -121,7 +125,7 @@ impl PrimaryObject {
         bytes: &[u8],
         remote: fn(R) -> Remote,
     ) -> Result<Self, UnusableRequest> {
-        let object: Object<R> = wire::from_struct(bytes).map_err(|e| super::unreadable_resource(name, e))?;
+        let object: Object<R> = wire::from_struct(bytes).map_err(|e| unreadable_resource(name, e))?;
         Ok(Self::new(name, object.map_remote(remote)))
     }
 

@@ -4,65 +4,30 @@ use std::collections::BTreeMap;
 
 use testplatform_apis::{claim::API_VERSION, collect, foreign::object, input::Settings, names::ours};
 
-use super::{Flavour, Observed, claim_secret};
-use crate::sdk::proto::{
-    MatchLabels, Requirements, ResourceSelector, Resources, RunFunctionRequest, resource_selector::Match,
+use super::{Observed, claim_secret};
+use crate::sdk::{
+    composite::Flavour,
+    proto::{MatchLabels, Requirements, ResourceSelector, RunFunctionRequest, resource_selector::Match},
+    requirements::{RequirementNames, selector},
 };
-
-/// The names of something that is fetched.
-pub(crate) struct RequirementNames {
-    /// Our name for it when we ask.
-    dynamic: &'static str,
-    /// Name under which our Composition fetches it before the first call. It is not requested again: core ≤ 2.3 would make a second round
-    /// trip.
-    bootstrap: Option<&'static str>,
-}
-
-impl RequirementNames {
-    /// Of something.
-    pub(crate) const fn new(dynamic: &'static str, bootstrap: Option<&'static str>) -> Self {
-        Self { dynamic, bootstrap }
-    }
-
-    /// Our name for it when we ask.
-    pub(crate) const fn dynamic(&self) -> &'static str {
-        self.dynamic
-    }
-}
 
 /// apiVersion and kind of what administrators configure.
 const ENVIRONMENT_CONFIG: (&str, &str) = ("apiextensions.crossplane.io/v1beta1", "EnvironmentConfig");
 
 /// The EnvironmentConfig that names this Konflux cluster.
-pub(super) const ENVIRONMENT: RequirementNames =
-    RequirementNames { dynamic: "envcfg", bootstrap: Some("environment-config") };
+pub(super) const ENVIRONMENT: RequirementNames = RequirementNames::new("envcfg", Some("environment-config"));
 /// The EnvironmentConfig with the catalogue of pools.
-pub(super) const POOLS: RequirementNames =
-    RequirementNames { dynamic: "pools", bootstrap: Some("pool-catalogue") };
+pub(super) const POOLS: RequirementNames = RequirementNames::new("pools", Some("pool-catalogue"));
 /// The EnvironmentConfigs that are the catalogue of templates.
-pub(super) const TEMPLATES: RequirementNames =
-    RequirementNames { dynamic: "templates", bootstrap: Some("template-catalogue") };
+pub(super) const TEMPLATES: RequirementNames = RequirementNames::new("templates", Some("template-catalogue"));
 /// All composites. Never bootstrapped: it would be fetched in every pass of every claim.
-pub(super) const PEERS: RequirementNames = RequirementNames { dynamic: "clusters", bootstrap: None };
+pub(super) const PEERS: RequirementNames = RequirementNames::new("clusters", None);
 /// All composites of the other flavour, where both are served.
-pub(super) const PEERS_OTHER_FLAVOUR: RequirementNames =
-    RequirementNames { dynamic: "clusters-beside", bootstrap: None };
+pub(super) const PEERS_OTHER_FLAVOUR: RequirementNames = RequirementNames::new("clusters-beside", None);
 /// Under which names other composites come.
-pub(crate) const PEER_NAMES: [&str; 2] = [PEERS.dynamic, PEERS_OTHER_FLAVOUR.dynamic];
+pub(crate) const PEER_NAMES: [&str; 2] = [PEERS.dynamic(), PEERS_OTHER_FLAVOUR.dynamic()];
 /// The primary Object, by its name.
-pub(super) const PRIMARY_OBJECT: RequirementNames = RequirementNames { dynamic: "writer", bootstrap: None };
-
-/// Fetched resources. None: not fetched yet, and this response is not the last one.
-pub(crate) fn fetched_resources<'a>(
-    request: &'a RunFunctionRequest,
-    names: &RequirementNames,
-) -> Option<&'a Resources> {
-    names
-        .bootstrap
-        .and_then(|name| request.required_resources.get(name))
-        .or_else(|| request.required_resources.get(names.dynamic))
-        .or_else(|| request.extra_resources.get(names.dynamic))
-}
+pub(super) const PRIMARY_OBJECT: RequirementNames = RequirementNames::new("writer", None);
 
 /// Requirements of a claim besides the name of this Konflux cluster.
 #[derive(Clone, Debug, Default)]
@@ -90,8 +55,8 @@ pub fn requirements(
 ) -> Option<Requirements> {
     let mut map = BTreeMap::new();
     let mut ask = |names: &RequirementNames, selector: ResourceSelector| {
-        if names.bootstrap.is_none_or(|name| !request.required_resources.contains_key(name)) {
-            map.insert(names.dynamic.to_owned(), selector);
+        if names.bootstrap().is_none_or(|name| !request.required_resources.contains_key(name)) {
+            map.insert(names.dynamic().to_owned(), selector);
         }
     };
     ask(&ENVIRONMENT, environment_config_selector(&settings.environment_config));
@@ -123,18 +88,6 @@ pub fn requirements(
     Some(Requirements::asking(request, map))
 }
 
-impl Requirements {
-    /// For these. Cores that announce no capabilities may be so old that they know only the old map.
-    pub(crate) fn asking(request: &RunFunctionRequest, map: BTreeMap<String, ResourceSelector>) -> Self {
-        let announces = request.meta.as_ref().is_some_and(|m| !m.capabilities.is_empty());
-        Self {
-            extra_resources: if announces { BTreeMap::new() } else { map.clone() },
-            resources: map,
-            schemas: BTreeMap::new(),
-        }
-    }
-}
-
 fn primary_object_selector(flavour: &Flavour, name: String) -> ResourceSelector {
     let (api_version, namespace) = match flavour {
         Flavour::Claimed | Flavour::Homeless => (object::API_VERSION, None),
@@ -146,13 +99,4 @@ fn primary_object_selector(flavour: &Flavour, name: String) -> ResourceSelector 
 fn environment_config_selector(name: &str) -> ResourceSelector {
     let named = Match::MatchName(name.to_owned());
     selector(ENVIRONMENT_CONFIG.0, ENVIRONMENT_CONFIG.1, named)
-}
-
-pub(crate) fn selector(api_version: &str, kind: &str, matching: Match) -> ResourceSelector {
-    ResourceSelector {
-        api_version: api_version.into(),
-        kind: kind.into(),
-        namespace: None,
-        r#match: Some(matching),
-    }
 }

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use testplatform_apis::{collect, foreign::meta::Metadata};
 
-use super::required::{TEMPLATES, fetched_resources};
-use crate::sdk::{proto::RunFunctionRequest, wire};
+use super::required::TEMPLATES;
+use crate::sdk::{proto::RunFunctionRequest, requirements::fetched_resources, wire};
 
 /// State of the template catalogue. An error in it never fails the pass: live clusters do not need it.
 #[derive(Clone, Debug, PartialEq)]

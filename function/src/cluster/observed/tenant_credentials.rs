@@ -12,11 +12,13 @@ use testplatform_apis::{
     names::ours,
 };
 
-use super::{
-    UnusableRequest,
-    sync_state::{SyncState, read_sync_state},
+use crate::{
+    objects::{SyncState, read_sync_state},
+    sdk::{
+        request::{UnusableRequest, unreadable_resource},
+        wire,
+    },
 };
-use crate::sdk::wire;
 
 /// Composition resource name of the Object with the RoleBinding for the controller that copies Secrets.
 pub const ACCESS: &str = "byoc-access";
@@ -55,8 +57,7 @@ pub struct ObservedObject {
 
 impl ObservedObject {
     pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<Self, UnusableRequest> {
-        let object: Object<AnyRemote> =
-            wire::from_struct(bytes).map_err(|e| super::unreadable_resource(name, e))?;
+        let object: Object<AnyRemote> = wire::from_struct(bytes).map_err(|e| unreadable_resource(name, e))?;
         let sync = read_sync_state(&object, object.status.at_provider.manifest.as_ref().map(|m| &m.metadata));
         Ok(Self { object, sync })
     }

@@ -15,11 +15,16 @@ use testplatform_apis::{
     status::{HandedOverStatus, TakeOverStage, TestPlatformClusterStatus},
 };
 
-use super::{
-    Composite, EPHEMERAL_CLUSTER, Flavour, Observed, PrimaryObject, SyncState, found_none,
-    required::{RequirementNames, fetched_resources},
+use super::{EPHEMERAL_CLUSTER, Observed, PrimaryObject};
+use crate::{
+    objects::{SyncState, found_none},
+    sdk::{
+        composite::{Composite, Flavour},
+        proto::RunFunctionRequest,
+        requirements::{RequirementNames, fetched_resources},
+    },
+    text::bounded,
 };
-use crate::{sdk::proto::RunFunctionRequest, text::bounded};
 
 /// The other side of a handover.
 pub(crate) const COUNTERPART: RequirementNames = RequirementNames::new("handover", None);

@@ -21,8 +21,10 @@ use crate::{
         ClusterEvaluation,
         backends::Stage,
         lifecycle::Lifecycle,
-        observed::{EPHEMERAL_CLUSTER, Flavour, SyncState, is_ended_by_removal},
+        observed::{EPHEMERAL_CLUSTER, is_ended_by_removal},
     },
+    objects::SyncState,
+    sdk::composite::Flavour,
     text::bounded,
 };
 

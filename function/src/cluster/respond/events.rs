@@ -9,23 +9,15 @@ use testplatform_apis::{
     phase::Phase,
 };
 
-use crate::cluster::{
-    ClusterEvaluation,
-    admission::Block,
-    backends::Stage,
-    observed::{Environment, Pools, Templates},
+use crate::{
+    cluster::{
+        ClusterEvaluation,
+        admission::Block,
+        backends::Stage,
+        observed::{Environment, Pools, Templates},
+    },
+    sdk::response::Event,
 };
-
-/// An event to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// Whether something needs attention.
-    pub warning: bool,
-    /// CamelCase reason.
-    pub reason: &'static str,
-    /// A sentence.
-    pub message: String,
-}
 
 /// Differences between the shown conditions and those of this pass.
 pub fn find_events(evaluation: &ClusterEvaluation, conditions: &[Condition]) -> Vec<Event> {

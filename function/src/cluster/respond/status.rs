@@ -14,12 +14,14 @@ use crate::{
     cluster::{
         ClusterEvaluation,
         admission::{Block, PoolClaim, Validated},
-        backends::{DesiredResource, Stage, intent::PrimaryAction},
+        backends::{Stage, intent::PrimaryAction},
         catalog::templates::{Resolution, Templated},
         lifecycle::transfer,
-        observed::{Details, SyncState, prerequisites::PREREQUISITE_RESOURCES},
+        observed::{Details, prerequisites::PREREQUISITE_RESOURCES},
         respond::conditions::{self, find_refusal},
     },
+    objects::SyncState,
+    sdk::response::DesiredResource,
     text::bounded,
 };
 

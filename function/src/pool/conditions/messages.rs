@@ -3,7 +3,7 @@
 use testplatform_apis::pool_report::RotationReport;
 
 use super::super::{PoolEvaluation, status::holding_clusters};
-use crate::{cluster::observed::SyncState, text::bounded};
+use crate::{objects::SyncState, text::bounded};
 
 /// How the pool goes.
 pub(in super::super) fn draining_message(evaluation: &PoolEvaluation) -> String {

@@ -7,14 +7,17 @@ use testplatform_apis::{
 };
 
 use super::{CaasRequest, facts::InstanceFacts, failures};
-use crate::cluster::{
-    backends::{
-        BackendCondition, BackendConditions,
-        common::{conditions::progress_step, templated::FailureCondition},
-        hypershift::UnderlyingCluster,
+use crate::{
+    cluster::{
+        backends::{
+            BackendCondition, BackendConditions,
+            common::{conditions::progress_step, templated::FailureCondition},
+            hypershift::UnderlyingCluster,
+        },
+        catalog::templates::Templated,
+        observed::Observed,
     },
-    catalog::templates::Templated,
-    observed::{Observed, SyncState},
+    objects::SyncState,
 };
 
 pub(super) fn build_conditions(

@@ -19,8 +19,9 @@ use crate::{
             hypershift::UnderlyingCluster,
         },
         catalog::templates::Templated,
-        observed::{Observed, PrimaryObject, SyncState},
+        observed::{Observed, PrimaryObject},
     },
+    objects::SyncState,
     text::bounded,
 };
 

@@ -10,15 +10,18 @@ use testplatform_apis::{
 };
 
 use super::CaasRequest;
-use crate::cluster::{
-    admission::Validated,
-    backends::{
-        DesiredResource,
-        common::{object, templated},
-        intent::PrimaryAction,
+use crate::{
+    cluster::{
+        admission::Validated,
+        backends::{
+            common::{object, templated},
+            intent::PrimaryAction,
+        },
+        catalog::templates::Templated,
+        observed::{HOSTED, Observed},
     },
-    catalog::templates::Templated,
-    observed::{HOSTED, Observed},
+    objects::build_object,
+    sdk::response::DesiredResource,
 };
 
 /// Where the HostedClusters are, if the catalogue does not say.
@@ -62,7 +65,7 @@ pub(super) fn build_observer(
     spec["forProvider"]["manifest"] =
         json!({ "apiVersion": API_VERSION, "kind": HOSTED_CLUSTER, "metadata": metadata });
     let annotations = collect::to_text_object([(ours::REMOTE_UID, Some(uid.to_string()))]);
-    let mut object = object::build_object(&format!("{HOSTED}-{}", request.name), annotations, spec);
+    let mut object = build_object(&format!("{HOSTED}-{}", request.name), annotations, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: HOSTED });
     Some(DesiredResource { name: HOSTED.into(), object, ready: intent.primary_ready })
 }

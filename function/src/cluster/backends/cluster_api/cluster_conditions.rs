@@ -25,8 +25,9 @@ use crate::{
             common::{conditions::progress_step, templated::FailureCondition},
         },
         catalog::templates::Templated,
-        observed::{Observed, SyncState},
+        observed::Observed,
     },
+    objects::SyncState,
     text::bounded,
 };
 

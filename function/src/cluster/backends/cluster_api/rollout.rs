@@ -7,9 +7,12 @@ use testplatform_apis::{
 };
 
 use super::{ClusterApiRequest, cluster, facts::TopologyFacts};
-use crate::cluster::{
-    catalog::templates::SelectedRelease,
-    observed::{Observed, PrimaryObject, SyncState},
+use crate::{
+    cluster::{
+        catalog::templates::SelectedRelease,
+        observed::{Observed, PrimaryObject},
+    },
+    objects::SyncState,
 };
 
 /// The next request.

@@ -23,14 +23,14 @@ use crate::{
     cluster::{
         admission::Validated,
         backends::{
-            BackendCondition, DesiredResource, Health,
+            BackendCondition, Health,
             intent::{ManagementPolicies, PrimaryAction},
         },
         catalog::templates::{BundleSelection, Placement, Resolution, Templated},
-        observed::{
-            BUNDLES, BUNDLES_OBSERVER, Observed, SyncState, observer, tenant_credentials::ObservedObject,
-        },
+        observed::{BUNDLES, BUNDLES_OBSERVER, Observed, tenant_credentials::ObservedObject},
     },
+    objects::{SyncState, build_object, observer},
+    sdk::response::DesiredResource,
     text::bounded,
 };
 
@@ -361,7 +361,7 @@ fn object_spec(request: &Validated, observed: &Observed, manifest: Value) -> Val
 
 fn compose_object(name: &'static str, request: &Validated, spec: Value) -> DesiredResource {
     // The name of a part has no dot, so no two of any composites have the same.
-    let mut object = composing::build_object(&format!("{name}.{}", request.name), Map::new(), spec);
+    let mut object = build_object(&format!("{name}.{}", request.name), Map::new(), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     DesiredResource { name: name.into(), object, ready: request.intent.primary_ready }
 }

@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 
 use testplatform_apis::{foreign::meta::Metadata, names::crossplane};
 
-use crate::cluster::{
-    backends::DesiredResource,
-    observed::{BUNDLES, Observed},
+use crate::{
+    cluster::observed::{BUNDLES, Observed},
+    sdk::response::DesiredResource,
 };
 
 /// How that finalizer begins; the uid of the Object that depends follows.

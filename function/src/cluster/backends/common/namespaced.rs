@@ -9,11 +9,14 @@ use testplatform_apis::{
     test_cluster::default_secret,
 };
 
-use super::object::{build_object, provider_config_name};
-use crate::cluster::{
-    admission::Validated,
-    backends::DesiredResource,
-    observed::{ENDED, Flavour, OURS, Observed},
+use super::object::provider_config_name;
+use crate::{
+    cluster::{
+        admission::Validated,
+        observed::{ENDED, OURS, Observed},
+    },
+    objects::build_object,
+    sdk::{composite::Flavour, response::DesiredResource},
 };
 
 /// The same resources, where the composite can have them: core takes nothing for a composite in a namespace that is not in it too.

@@ -3,7 +3,6 @@
 use serde_json::{Map, Value, json};
 use testplatform_apis::{
     condition::{Failure, HubSelection},
-    foreign::object::{API_VERSION, KIND},
     names::{Uid, crossplane, ephemeral_cluster as annotations, keys, ours},
     yaml::sort_keys,
 };
@@ -12,13 +11,13 @@ use crate::{
     cluster::{
         admission::{Block, Validated},
         backends::{
-            DesiredResource, Health, Stage,
+            Health, Stage,
             intent::{ManagementPolicies, PrimaryAction},
         },
-        observed::{
-            CREDENTIALS, Credentials, EPHEMERAL_CLUSTER, Flavour, Observed, PENDING, PrimaryObject, SyncState,
-        },
+        observed::{CREDENTIALS, Credentials, EPHEMERAL_CLUSTER, Observed, PENDING, PrimaryObject},
     },
+    objects::{SyncState, build_object},
+    sdk::{composite::Flavour, response::DesiredResource},
     text::bounded,
 };
 
@@ -332,21 +331,4 @@ pub(in crate::cluster::backends) fn remote_annotations(
 pub(in crate::cluster::backends) fn is_remote_replaced(request: &Validated, observed: &Observed) -> bool {
     let replaced = observed.primary.as_ref().is_some_and(|primary| primary.sync == SyncState::Replaced);
     replaced || request.intent.failure == Some(Failure::RemoteReplaced)
-}
-
-/// Builds an Object around a manifest.
-pub(crate) fn build_object(name: &str, mut annotations: Map<String, Value>, spec: Value) -> Value {
-    let mut metadata = json!({ "name": name });
-    // provider-kubernetes would add it by a write of its own, which triggers core.
-    annotations.insert(crossplane::EXTERNAL_NAME.into(), name.into());
-    metadata["annotations"] = Value::Object(annotations);
-    assemble_object(API_VERSION, KIND, metadata, spec)
-}
-
-/// Assembles an object from its parts, which are moved.
-pub(crate) fn assemble_object(api_version: &str, kind: &str, metadata: Value, spec: Value) -> Value {
-    let mut object = json!({ "apiVersion": api_version, "kind": kind });
-    object["metadata"] = metadata;
-    object["spec"] = spec;
-    object
 }

@@ -22,11 +22,9 @@ use testplatform_apis::{
     template::{Backend, entry::BundleDocument},
 };
 
-use super::object as composing;
 use crate::{
     cluster::{
         admission::Validated,
-        backends::DesiredResource,
         catalog::templates::{AnyBackendSpec, Placement, Resolution, ResolvedSpec, Templated},
         observed::{
             Observed,
@@ -34,6 +32,8 @@ use crate::{
             tenant_credentials::ObservedObject,
         },
     },
+    objects::build_object,
+    sdk::response::DesiredResource,
     text::bounded,
 };
 
@@ -259,7 +259,7 @@ fn compose_object(
     ) });
     let notes = collect::to_text_object(ANNOTATIONS.into_iter().zip(notes));
     // The name of a part has no dot, so no two of any composites have the same.
-    let mut object = composing::build_object(&format!("{name}.{}", request.name), notes, spec);
+    let mut object = build_object(&format!("{name}.{}", request.name), notes, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     let ready = request.intent.primary_ready
         || observed.prerequisites.get(name).is_some_and(ObservedObject::is_synced);

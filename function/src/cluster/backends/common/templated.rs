@@ -24,17 +24,21 @@ use testplatform_apis::{
 };
 
 use super::{bundles, object, tenant_credentials};
-use crate::cluster::{
-    admission::Validated,
-    backends::{
-        Backend, DesiredResource, Health,
-        intent::{ManagementPolicies, PrimaryAction},
+use crate::{
+    cluster::{
+        admission::Validated,
+        backends::{
+            Backend, Health,
+            intent::{ManagementPolicies, PrimaryAction},
+        },
+        catalog::{
+            hubs,
+            templates::{AnyBackendSpec, BackendSpec, Placement, Resolution, ResolvedSpec, Templated},
+        },
+        observed::{Observed, PrimaryObject},
     },
-    catalog::{
-        hubs,
-        templates::{AnyBackendSpec, BackendSpec, Placement, Resolution, ResolvedSpec, Templated},
-    },
-    observed::{Observed, PrimaryObject, SyncState},
+    objects::{SyncState, assemble_object},
+    sdk::response::DesiredResource,
 };
 
 /// Delay after the end of the longest lifetime before the hub ends the cluster by itself.
@@ -181,7 +185,7 @@ fn build_manifest(
     if let Some(uid) = object::pin_uid(request, observed) {
         metadata["uid"] = uid.as_str().into();
     }
-    object::assemble_object(api_version, kind, metadata, Value::Object(spec))
+    assemble_object(api_version, kind, metadata, Value::Object(spec))
 }
 
 /// The time by which the claim has ended its cluster: its creation and the longest provisioning, or a later delivery, plus the longest lifetime

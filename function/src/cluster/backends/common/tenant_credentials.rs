@@ -32,16 +32,20 @@ use testplatform_apis::{
 
 use self::teardown::{PoolTeardown, pool_teardown};
 use super::{dependents, object as composing};
-use crate::cluster::{
-    admission::{Block, Validated},
-    backends::{DesiredResource, intent::ManagementPolicies},
-    observed::{
-        Observed, observer,
-        tenant_credentials::{
-            ACCESS, NAMESPACE, ObservedObject, POOL, PROVIDER, REQUEST, TENANT_RESOURCES, TenantNamespace,
-            read_report, read_tenant_namespace,
+use crate::{
+    cluster::{
+        admission::{Block, Validated},
+        backends::intent::ManagementPolicies,
+        observed::{
+            Observed,
+            tenant_credentials::{
+                ACCESS, NAMESPACE, ObservedObject, POOL, PROVIDER, REQUEST, TENANT_RESOURCES,
+                TenantNamespace, read_report, read_tenant_namespace,
+            },
         },
     },
+    objects::{build_object, observer},
+    sdk::response::DesiredResource,
 };
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -239,7 +243,7 @@ fn compose_object(
         .request
         .as_object()
         .map(|requested| (ours::BYOC.to_owned(), json!(requested).to_string().into()));
-    let mut object = composing::build_object(&object_name(name, request), collect::to_object(note), spec);
+    let mut object = build_object(&object_name(name, request), collect::to_object(note), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });
     object
 }

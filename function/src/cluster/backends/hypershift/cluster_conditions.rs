@@ -19,8 +19,9 @@ use crate::{
             common::{conditions::progress_step, templated::FailureCondition},
         },
         catalog::templates::Templated,
-        observed::{NodePoolObject, Observed, PrimaryObject, SyncState},
+        observed::{NodePoolObject, Observed, PrimaryObject},
     },
+    objects::SyncState,
     text::bounded,
 };
 

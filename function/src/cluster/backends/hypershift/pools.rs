@@ -13,15 +13,18 @@ use testplatform_apis::{
 };
 
 use super::{HyperShiftRequest, facts, pool_spec, rollout};
-use crate::cluster::{
-    admission::Validated,
-    backends::{
-        DesiredResource,
-        common::{bundles, object as composing},
-        intent::{ManagementPolicies, PrimaryAction},
+use crate::{
+    cluster::{
+        admission::Validated,
+        backends::{
+            common::{bundles, object as composing},
+            intent::{ManagementPolicies, PrimaryAction},
+        },
+        catalog::templates::{NodeGroupSpec, Placement},
+        observed::{NodePoolObject, Observed, node_pool_resource_name},
     },
-    catalog::templates::{NodeGroupSpec, Placement},
-    observed::{NodePoolObject, Observed, SyncState, node_pool_resource_name},
+    objects::{SyncState, assemble_object, build_object},
+    sdk::response::DesiredResource,
 };
 
 /// Readiness of their Objects, which governs the 30 s poll.
@@ -152,7 +155,7 @@ fn compose_object(
     composing::set_policies(&mut spec, policies);
     let name = node_pool_resource_name(group);
     // A group's name has no dot, so no two of any composites have the same.
-    let mut object = composing::build_object(&format!("{name}.{}", request.name), notes, spec);
+    let mut object = build_object(&format!("{name}.{}", request.name), notes, spec);
     // A label holds less than a name.
     object["metadata"]["labels"] = json!({ ours::COMPONENT: "pool" });
     DesiredResource { name: name.into(), object, ready: request.intent.primary_ready }
@@ -175,5 +178,5 @@ fn build_manifest(
         "name": known("name").or_else(fitted).unwrap_or_default(),
         "namespace": known("namespace").unwrap_or_else(|| placement.namespace.clone()),
     });
-    composing::assemble_object(API_VERSION, KIND, metadata, Value::Object(spec))
+    assemble_object(API_VERSION, KIND, metadata, Value::Object(spec))
 }

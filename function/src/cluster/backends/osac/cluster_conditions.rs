@@ -7,13 +7,16 @@ use testplatform_apis::{
 };
 
 use super::{OsacRequest, facts::OrderFacts, failures::job_message, order};
-use crate::cluster::{
-    backends::{
-        BackendCondition, BackendConditions,
-        common::{conditions::progress_step, templated::FailureCondition},
-        hypershift,
+use crate::{
+    cluster::{
+        backends::{
+            BackendCondition, BackendConditions,
+            common::{conditions::progress_step, templated::FailureCondition},
+            hypershift,
+        },
+        observed::Observed,
     },
-    observed::{Observed, SyncState},
+    objects::SyncState,
 };
 
 pub(super) fn build_conditions(

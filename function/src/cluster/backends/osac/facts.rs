@@ -15,9 +15,12 @@ use super::{
     nodes::{self, RequestName},
     observers, order,
 };
-use crate::cluster::{
-    backends::hypershift::facts::{HostedClusterFacts as HostedFacts, NodeGroupFacts},
-    observed::{HostedClusterObserver, NodePoolObject, Observed, Remote, SyncState},
+use crate::{
+    cluster::{
+        backends::hypershift::facts::{HostedClusterFacts as HostedFacts, NodeGroupFacts},
+        observed::{HostedClusterObserver, NodePoolObject, Observed, Remote},
+    },
+    objects::SyncState,
 };
 
 /// The ClusterOrder as it was last observed.

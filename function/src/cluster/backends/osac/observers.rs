@@ -12,16 +12,19 @@ use testplatform_apis::{
 };
 
 use super::{OsacRequest, facts, nodes};
-use crate::cluster::{
-    admission::Validated,
-    backends::{
-        DesiredResource,
-        common::object,
-        hypershift::{pools, underlying},
-        intent::{ManagementPolicies, PrimaryAction},
+use crate::{
+    cluster::{
+        admission::Validated,
+        backends::{
+            common::object,
+            hypershift::{pools, underlying},
+            intent::{ManagementPolicies, PrimaryAction},
+        },
+        catalog::templates::Placement,
+        observed::{HOSTED, Observed, node_pool_resource_name},
     },
-    catalog::templates::Placement,
-    observed::{HOSTED, Observed, node_pool_resource_name},
+    objects::build_object,
+    sdk::response::DesiredResource,
 };
 
 /// Name of the NodePool that OSAC creates for a node class. None: that is not a valid name, so there is no such NodePool.
@@ -114,7 +117,7 @@ fn compose_object(
     spec["forProvider"]["manifest"] = manifest;
     let annotations: Map<String, Value> =
         class.map(|class| (ours::NODE_CLASS.to_owned(), class.into())).into_iter().collect();
-    let mut object = object::build_object(&format!("{name}.{}", request.name), annotations, spec);
+    let mut object = build_object(&format!("{name}.{}", request.name), annotations, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: if group { "pool" } else { HOSTED } });
     DesiredResource { name: name.into(), object, ready: request.intent.primary_ready }
 }

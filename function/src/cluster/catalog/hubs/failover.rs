@@ -15,7 +15,7 @@ use testplatform_apis::{
     names::crossplane,
 };
 
-use crate::cluster::observed::{SyncState, began_to_create};
+use crate::objects::{SyncState, began_to_create};
 
 /// The most hubs that are given up for one claim.
 pub const MAX_EXCLUDED: usize = 3;

@@ -16,12 +16,11 @@ use testplatform_apis::{
     test_cluster,
 };
 
-use crate::{
-    cluster::observed::{Composite, Flavour, RequirementNames, fetched_resources, selector},
-    sdk::{
-        proto::{MatchLabels, ResourceSelector, Resources, RunFunctionRequest, resource_selector::Match},
-        wire,
-    },
+use crate::sdk::{
+    composite::{Composite, Flavour},
+    proto::{MatchLabels, ResourceSelector, Resources, RunFunctionRequest, resource_selector::Match},
+    requirements::{RequirementNames, fetched_resources, selector},
+    wire,
 };
 
 /// The ProviderConfigs of hubs.

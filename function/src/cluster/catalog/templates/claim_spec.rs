@@ -13,11 +13,11 @@ use testplatform_apis::{
 };
 
 use crate::{
-    cluster::{
-        admission::{FieldProblem, check_tenant_credentials, is_within, size::companions_problem},
-        observed::UNREADABLE,
+    cluster::admission::{check_tenant_credentials, is_within, size::companions_problem},
+    sdk::{
+        composite::{FieldProblem, UNREADABLE},
+        wire,
     },
-    sdk::wire,
     text::bounded,
 };
 

@@ -9,10 +9,11 @@ use testplatform_apis::{
 use crate::{
     cluster::{
         ClusterEvaluation,
-        admission::{AdmissionIssue, Block, FieldProblem, HIVE_ENDS_IT, HIVES_END, Validated},
+        admission::{AdmissionIssue, Block, HIVE_ENDS_IT, HIVES_END, Validated},
         backends::Stage,
-        observed::SyncState,
     },
+    objects::SyncState,
+    sdk::composite::FieldProblem,
     text::bounded,
 };
 

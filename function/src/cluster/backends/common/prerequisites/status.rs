@@ -14,11 +14,12 @@ use crate::{
         backends::{BackendCondition, Health, common::bundles::report_text},
         catalog::templates::{Resolution, ResolvedSpec, Templated},
         observed::{
-            Observed, SyncState,
+            Observed,
             prerequisites::{CLOUD, PREREQUISITE_RESOURCES, PREREQUISITES, read_answer},
             tenant_credentials::ObservedObject,
         },
     },
+    objects::SyncState,
     text::bounded,
 };
 

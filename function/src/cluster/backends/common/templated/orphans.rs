@@ -8,14 +8,18 @@ use testplatform_apis::{
 };
 
 use super::memory_annotations;
-use crate::cluster::{
-    admission::Validated,
-    backends::{
-        DesiredResource, Health,
-        common::object as composing,
-        hypershift::{pools, underlying},
+use crate::{
+    cluster::{
+        admission::Validated,
+        backends::{
+            Health,
+            common::object as composing,
+            hypershift::{pools, underlying},
+        },
+        observed::{HOSTED, Observed},
     },
-    observed::{HOSTED, Observed},
+    objects::build_object,
+    sdk::response::DesiredResource,
 };
 
 /// Notes of what is beside a writer, whatever made it.
@@ -89,7 +93,7 @@ fn repeat_object<R>(
     }
     let recorded = |key| (key, before.metadata.annotation(key).map(str::to_owned));
     let annotations: Map<String, Value> = collect::to_text_object(PART_ANNOTATIONS.map(recorded));
-    let mut object = composing::build_object(&before.metadata.name, annotations, spec);
+    let mut object = build_object(&before.metadata.name, annotations, spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: component });
     DesiredResource { name: name.to_owned().into(), object, ready: request.intent.primary_ready }
 }

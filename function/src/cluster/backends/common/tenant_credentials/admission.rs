@@ -11,13 +11,14 @@ use crate::{
     cluster::{
         admission::AdmissionIssue,
         observed::{
-            Observed, SyncState,
+            Observed,
             tenant_credentials::{
                 ACCESS, NAMESPACE, ObservedObject, POOL, PROVIDER, REQUEST, TenantNamespace, read_report,
                 read_tenant_namespace,
             },
         },
     },
+    objects::SyncState,
     text::bounded,
 };
 

@@ -17,10 +17,11 @@ use crate::{
         admission::Validated,
         backends::Health,
         observed::{
-            Observed, PrimaryObject, SyncState, observer,
+            Observed, PrimaryObject,
             tenant_credentials::{POOL, read_tenant_namespace},
         },
     },
+    objects::{SyncState, observer},
     text::bounded,
 };
 

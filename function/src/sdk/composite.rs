@@ -14,8 +14,7 @@ use testplatform_apis::{
     test_cluster,
 };
 
-use super::UnusableRequest;
-use crate::sdk::wire;
+use super::{request::UnusableRequest, wire};
 
 /// The observed composite.
 #[derive(Clone, Debug)]
@@ -36,6 +35,15 @@ pub struct Composite {
     pub status: TestPlatformClusterStatus,
     /// All conditions, core's included.
     pub conditions: Vec<ObservedCondition>,
+}
+
+/// Problem with a field that cannot change any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldProblem {
+    /// Path of the field.
+    pub field: String,
+    /// A sentence without its end.
+    pub sentence: String,
 }
 
 /// Which of the two ways in a composite came by. They differ in where its Objects live, and in how credentials reach its owner;

@@ -43,7 +43,7 @@ impl SyncState {
 }
 
 /// Uid that the manifest carries.
-pub(super) fn pinned_uid<R>(object: &Object<R>) -> Option<Uid> {
+pub(crate) fn pinned_uid<R>(object: &Object<R>) -> Option<Uid> {
     object.spec.for_provider.manifest["metadata"]["uid"].as_str().map(|u| Uid(u.to_owned()))
 }
 
@@ -82,13 +82,13 @@ pub(crate) fn began_to_create(metadata: &Metadata) -> bool {
 /// Object is being deleted, and deletes nothing as long as the hub refuses that. A manifest that it has not tried yet, or could not try,
 /// may be refused; the hub's own spec is not. `seen`: the hub's spec. Sources: provider-kubernetes,
 /// `internal/controller/cluster/object/object.go`, `Observe`, and crossplane-runtime, `pkg/reconciler/managed/reconciler.go`, `Reconcile`.
-pub(super) fn is_deletable<R>(object: &Object<R>, sync: &SyncState, seen: Option<&Value>) -> bool {
+pub(crate) fn is_deletable<R>(object: &Object<R>, sync: &SyncState, seen: Option<&Value>) -> bool {
     (*sync == SyncState::InSync && is_current(object))
         || seen.is_none_or(|spec| object.spec.for_provider.manifest["spec"] == *spec)
 }
 
 /// Whether the report of provider-kubernetes belongs to the Object's current generation.
-pub(super) fn is_current<R>(object: &Object<R>) -> bool {
+pub(crate) fn is_current<R>(object: &Object<R>) -> bool {
     let current = |synced: &ObservedCondition| {
         synced.observed_generation.is_none_or(|generation| generation == object.metadata.generation)
     };
@@ -96,7 +96,7 @@ pub(super) fn is_current<R>(object: &Object<R>) -> bool {
 }
 
 /// The spec of a remote object, if it has one.
-pub(super) fn non_empty_spec(spec: &Value) -> Option<&Value> {
+pub(crate) fn non_empty_spec(spec: &Value) -> Option<&Value> {
     Some(spec).filter(|spec| spec.as_object().is_some_and(|members| !members.is_empty()))
 }
 
