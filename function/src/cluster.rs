@@ -17,12 +17,16 @@ pub mod respond;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use testplatform_apis::input::Settings;
+use testplatform_apis::{ci_operator, input::Settings};
 
 use self::{admission::Validated, lifecycle::Plan, observed::Observed};
-use crate::sdk::{
-    proto::RunFunctionRequest,
-    request::{UnusableRequest, read_settings},
+use crate::{
+    Options,
+    composite::CompositeEvaluation,
+    sdk::{
+        proto::{RunFunctionRequest, RunFunctionResponse},
+        request::{UnusableRequest, read_settings},
+    },
 };
 
 /// A decoded, validated and planned request.
@@ -34,6 +38,34 @@ pub struct ClusterEvaluation {
     pub observed: Observed,
     /// Desired state and phase of the claim.
     pub plan: Plan,
+}
+
+impl CompositeEvaluation for ClusterEvaluation {
+    /// A request of no other kind is for a cluster.
+    fn handles_kind(_request: &RunFunctionRequest) -> bool {
+        true
+    }
+
+    fn evaluate(request: &RunFunctionRequest, now: Timestamp) -> Result<Self, UnusableRequest> {
+        evaluate(request, now, ci_operator::xrd_schema())
+    }
+
+    fn build_response(
+        &self,
+        request: &RunFunctionRequest,
+        options: &Options,
+        now: Timestamp,
+    ) -> RunFunctionResponse {
+        respond::build_response(request, self, options, now)
+    }
+
+    fn find_violation(&self, response: &RunFunctionResponse, request: &RunFunctionRequest) -> Option<String> {
+        check::find_violation(response, request, self)
+    }
+
+    fn explain_response(&self, response: &RunFunctionResponse) -> Vec<String> {
+        explain::explain_response(self, response)
+    }
 }
 
 /// Evaluates a request, without messages. `schema` is the known schema of `spec.ciOperator`.

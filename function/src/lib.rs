@@ -9,6 +9,7 @@
 //! the response is FATAL, which changes nothing.
 
 pub mod cluster;
+pub mod composite;
 pub mod objects;
 pub mod pool;
 pub mod render;
@@ -17,14 +18,16 @@ pub mod serve;
 pub mod space;
 
 use jiff::{SignedDuration, Timestamp};
-use testplatform_apis::{ci_operator, text};
+use testplatform_apis::text;
 
 use cluster::ClusterEvaluation;
+use composite::CompositeEvaluation;
+use pool::PoolEvaluation;
 use sdk::{
-    fatal,
     proto::{RunFunctionRequest, RunFunctionResponse},
     request::UnusableRequest,
 };
+use space::SpaceEvaluation;
 
 /// Command line settings for every call.
 #[derive(Clone, Debug)]
@@ -41,25 +44,36 @@ impl Default for Options {
 
 /// Runs the function once. The same request, options and passed deadlines give the same bytes.
 pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> RunFunctionResponse {
-    if pool::handles_kind(request) {
-        return pool::run(request, options, now);
+    (select_kind(request).run)(request, options, now)
+}
+
+/// Kinds of composites, in the order of the dispatch. The last one handles every request.
+const KINDS: [CompositeKind; 3] = [
+    CompositeKind::of::<PoolEvaluation>(),
+    CompositeKind::of::<SpaceEvaluation>(),
+    CompositeKind::of::<ClusterEvaluation>(),
+];
+
+/// Functions of one kind of composite.
+struct CompositeKind {
+    handles_kind: fn(&RunFunctionRequest) -> bool,
+    run: fn(&RunFunctionRequest, &Options, Timestamp) -> RunFunctionResponse,
+    evaluate: fn(&RunFunctionRequest, Timestamp) -> Result<Evaluation, UnusableRequest>,
+}
+
+impl CompositeKind {
+    const fn of<E: CompositeEvaluation + Into<Evaluation>>() -> Self {
+        Self {
+            handles_kind: E::handles_kind,
+            run: E::run,
+            evaluate: |request, now| E::evaluate(request, now).map(Into::into),
+        }
     }
-    if space::handles_kind(request) {
-        return space::run(request, options);
-    }
-    match cluster::evaluate(request, now, ci_operator::xrd_schema()) {
-        Ok(evaluation) => cluster::check::check_response(
-            cluster::respond::build_response(request, &evaluation, options, now),
-            request,
-            &evaluation,
-        ),
-        Err(unusable) => fatal::build_fatal(
-            request,
-            unusable.reason(),
-            unusable.to_string(),
-            fatal::repeat_conditions(request),
-        ),
-    }
+}
+
+fn select_kind(request: &RunFunctionRequest) -> &'static CompositeKind {
+    let [.., cluster] = &KINDS;
+    KINDS.iter().find(|kind| (kind.handles_kind)(request)).unwrap_or(cluster)
 }
 
 /// Evaluation of a request, for any kind of composite.
@@ -68,21 +82,23 @@ pub enum Evaluation {
     /// A cluster.
     Cluster(Box<ClusterEvaluation>),
     /// A pool of them.
-    Pool(Box<pool::PoolEvaluation>),
+    Pool(Box<PoolEvaluation>),
     /// A space.
-    Space(Box<space::SpaceEvaluation>),
+    Space(Box<SpaceEvaluation>),
 }
 
 impl Evaluation {
     /// Evaluates a request as [`run`] does.
     pub fn of(request: &RunFunctionRequest, now: Timestamp) -> Result<Self, UnusableRequest> {
-        if pool::handles_kind(request) {
-            return Ok(Self::Pool(Box::new(pool::evaluate(request, now)?)));
+        (select_kind(request).evaluate)(request, now)
+    }
+
+    fn inner(&self) -> &dyn CompositeEvaluation {
+        match self {
+            Self::Cluster(evaluation) => evaluation.as_ref(),
+            Self::Pool(evaluation) => evaluation.as_ref(),
+            Self::Space(evaluation) => evaluation.as_ref(),
         }
-        if space::handles_kind(request) {
-            return Ok(Self::Space(Box::new(space::evaluate(request)?)));
-        }
-        Ok(Self::Cluster(Box::new(cluster::evaluate(request, now, ci_operator::xrd_schema())?)))
     }
 
     /// Finds an invariant that a response violates.
@@ -91,19 +107,29 @@ impl Evaluation {
         response: &RunFunctionResponse,
         request: &RunFunctionRequest,
     ) -> Option<String> {
-        match self {
-            Self::Cluster(evaluation) => cluster::check::find_violation(response, request, evaluation),
-            Self::Pool(evaluation) => pool::find_violation(response, request, evaluation),
-            Self::Space(evaluation) => space::find_violation(response, request, evaluation),
-        }
+        self.inner().find_violation(response, request)
     }
 
     /// Explains a response.
     pub fn explain_response(&self, response: &RunFunctionResponse) -> Vec<String> {
-        match self {
-            Self::Cluster(evaluation) => cluster::explain::explain_response(evaluation, response),
-            Self::Pool(evaluation) => pool::explain_response(evaluation, response),
-            Self::Space(evaluation) => space::explain_response(evaluation, response),
-        }
+        self.inner().explain_response(response)
+    }
+}
+
+impl From<ClusterEvaluation> for Evaluation {
+    fn from(evaluation: ClusterEvaluation) -> Self {
+        Self::Cluster(Box::new(evaluation))
+    }
+}
+
+impl From<PoolEvaluation> for Evaluation {
+    fn from(evaluation: PoolEvaluation) -> Self {
+        Self::Pool(Box::new(evaluation))
+    }
+}
+
+impl From<SpaceEvaluation> for Evaluation {
+    fn from(evaluation: SpaceEvaluation) -> Self {
+        Self::Space(Box::new(evaluation))
     }
 }

@@ -32,8 +32,6 @@ use testplatform_apis::{
     pool_status::PoolPhase,
 };
 
-pub use check::find_violation;
-pub use explain::explain_response;
 pub use observed::{ObservedPool, PeerPool, PoolState};
 pub use sizing::PoolSize;
 pub use validate::{PoolAdmissionIssue, PoolPlan};
@@ -41,11 +39,11 @@ pub use validate::{PoolAdmissionIssue, PoolPlan};
 use self::drain::DrainStage;
 use crate::{
     Options,
+    composite::CompositeEvaluation,
     sdk::{
         composite::FieldProblem,
-        fatal,
         proto::{RunFunctionRequest, RunFunctionResponse},
-        request::UnusableRequest,
+        request::{UnusableRequest, read_settings},
         response::DesiredResource,
         wire,
     },
@@ -89,33 +87,38 @@ pub fn handles_kind(request: &RunFunctionRequest) -> bool {
         .is_some_and(|c| wire::from_struct::<PoolKind<'_>>(&c.resource).is_ok_and(|k| k.kind == POOL_KIND))
 }
 
-/// Runs the function once for a pool.
-pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> RunFunctionResponse {
-    match evaluate(request, now) {
-        Ok(evaluation) => {
-            let response = respond::build_response(request, &evaluation, options, now);
-            let violated = check::find_violation(&response, request, &evaluation);
-            crate::sdk::invariants::fatal_if_violated(violated, response, request)
-        }
-        Err(unusable) => fatal::build_fatal(
-            request,
-            unusable.reason(),
-            unusable.to_string(),
-            fatal::repeat_conditions(request),
-        ),
+impl CompositeEvaluation for PoolEvaluation {
+    fn handles_kind(request: &RunFunctionRequest) -> bool {
+        handles_kind(request)
     }
-}
 
-/// Evaluates a request, without messages.
-pub fn evaluate(request: &RunFunctionRequest, now: Timestamp) -> Result<PoolEvaluation, UnusableRequest> {
-    let settings = crate::sdk::request::read_settings(request)?;
-    let mut observed = PoolState::decode(request)?;
-    // Nobody needs it but as what it was read to.
-    let spec = std::mem::take(&mut observed.composite.spec);
-    let wanted = validate::validate_pool(spec, &observed, now);
-    let resources = resources::build_resources(wanted.as_ref().ok(), &observed);
-    let phase = status::decide_phase(&observed, wanted.as_ref());
-    Ok(PoolEvaluation { settings, observed, plan: wanted, resources, phase })
+    fn evaluate(request: &RunFunctionRequest, now: Timestamp) -> Result<Self, UnusableRequest> {
+        let settings = read_settings(request)?;
+        let mut observed = PoolState::decode(request)?;
+        // Nobody needs it but as what it was read to.
+        let spec = std::mem::take(&mut observed.composite.spec);
+        let wanted = validate::validate_pool(spec, &observed, now);
+        let resources = resources::build_resources(wanted.as_ref().ok(), &observed);
+        let phase = status::decide_phase(&observed, wanted.as_ref());
+        Ok(Self { settings, observed, plan: wanted, resources, phase })
+    }
+
+    fn build_response(
+        &self,
+        request: &RunFunctionRequest,
+        options: &Options,
+        now: Timestamp,
+    ) -> RunFunctionResponse {
+        respond::build_response(request, self, options, now)
+    }
+
+    fn find_violation(&self, response: &RunFunctionResponse, request: &RunFunctionRequest) -> Option<String> {
+        check::find_violation(response, request, self)
+    }
+
+    fn explain_response(&self, response: &RunFunctionResponse) -> Vec<String> {
+        explain::explain_response(self, response)
+    }
 }
 
 impl PoolEvaluation {

@@ -21,20 +21,10 @@ use crate::{
         },
     },
     sdk::{
-        invariants::{fatal_if_violated, find_changed_foreign, find_missing, find_repeated_condition},
+        invariants::{find_changed_foreign, find_missing, find_repeated_condition},
         proto::{Resource, RunFunctionRequest, RunFunctionResponse},
     },
 };
-
-/// Returns the response if it satisfies every invariant; otherwise a FATAL with the violated one.
-pub fn check_response(
-    response: RunFunctionResponse,
-    request: &RunFunctionRequest,
-    evaluation: &ClusterEvaluation,
-) -> RunFunctionResponse {
-    let violated = find_violation(&response, request, evaluation);
-    fatal_if_violated(violated, response, request)
-}
 
 /// Finds an invariant that the response violates.
 pub fn find_violation(
