@@ -4,7 +4,7 @@
 //! request ──decode──▶ Observed ──validate──▶ Validated ──plan──▶ Plan ──respond──▶ response ──check──▶ out
 //! ```
 //!
-//! Modules use one another in one direction: `respond`, `lifecycle`, `backends`, `admission`, `catalog`, `observed`.
+//! Modules use one another in one direction: `respond`, `lifecycle`, `backends`, `admission`, `catalog`, `request`, `observed`.
 
 pub mod admission;
 pub mod backends;
@@ -13,32 +13,24 @@ pub mod check;
 pub mod explain;
 pub mod lifecycle;
 pub mod observed;
+pub mod request;
 pub mod respond;
 
 use jiff::Timestamp;
+pub use lifecycle::ClusterEvaluation;
 use serde_json::Value;
-use testplatform_apis::{ci_operator, input::Settings};
+use testplatform_apis::ci_operator;
 
-use self::{admission::Validated, lifecycle::Plan, observed::Observed};
+use self::observed::Observed;
 use crate::{
     Options,
+    cluster::request::Validated,
     composite::CompositeEvaluation,
     sdk::{
         proto::{RunFunctionRequest, RunFunctionResponse},
         request::{UnusableRequest, read_settings},
     },
 };
-
-/// A decoded, validated and planned request.
-#[derive(Debug)]
-pub struct ClusterEvaluation {
-    /// The step's input with every default filled in.
-    pub settings: Settings,
-    /// Observed state.
-    pub observed: Observed,
-    /// Desired state and phase of the claim.
-    pub plan: Plan,
-}
 
 impl CompositeEvaluation for ClusterEvaluation {
     /// A request of no other kind is for a cluster.

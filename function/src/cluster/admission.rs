@@ -8,10 +8,8 @@ mod lifetime;
 mod pool_claim;
 pub(crate) mod size;
 
-use jiff::Timestamp;
 use serde_json::{Map, Value};
 use testplatform_apis::{
-    account::AccessRequest,
     byoc::BESIDE_OTHERS,
     ci_operator::{self, CiOperator},
     cleanup, collect,
@@ -20,9 +18,7 @@ use testplatform_apis::{
     names::{ShortName, Uid, ephemeral_cluster as annotations, name_within, ours},
 };
 
-pub use lifetime::Lifetime;
 pub(crate) use lifetime::{HIVE_ENDS_IT, HIVES_END};
-pub use pool_claim::PoolClaim;
 pub(crate) use pool_claim::{check_tenant_credentials, tenant_namespace_name};
 
 use lifetime::Limits;
@@ -30,125 +26,13 @@ use lifetime::Limits;
 use crate::{
     cluster::{
         backends::{self, intent::Intent},
-        catalog::{
-            pools::PoolRef,
-            templates::{self, COMPANIONS, Resolution, Templated},
-        },
+        catalog::templates,
         observed::{CLUSTER_CLAIM, Environment, Observed},
+        request::{AdmissionIssue, Block, COMPANIONS, Lifetime, PoolClaim, Resolution, Templated, Validated},
     },
     sdk::composite::{FieldProblem, Flavour},
     text::bounded,
 };
-
-/// A request after all checks that need only the claim.
-#[derive(Clone, Debug)]
-pub struct Validated {
-    /// Name of the composite, and of what is made for it; of a composite in a namespace, only of that.
-    pub name: ShortName,
-    /// Namespace of the claim; none for an administrator's composite.
-    pub tenant: Option<String>,
-    /// The request.
-    pub block: Block,
-    /// `spec.tearDownCluster`; absent is not false: it is repeated unchanged.
-    pub teardown: Option<bool>,
-    /// Lifetime of the cluster.
-    pub lifetime: Lifetime,
-    /// ServiceAccount whose credentials are published; none for the cluster's admin.
-    pub access: Option<AccessRequest>,
-    /// Time of its cleanup because nobody needs it any more; the controller that recorded it does the cleanup.
-    pub cleanup_at: Option<Timestamp>,
-    /// Annotations of the claim that travel to the remote object: key and legal value.
-    pub run_annotations: Vec<(&'static str, ShortName)>,
-    /// The step's input, with every default filled in.
-    pub settings: Settings,
-    /// Issue that an administrator can resolve: nothing is created until then.
-    pub blocked_by: Option<AdmissionIssue>,
-    /// Issues for the owner of an accepted request.
-    pub issues: Vec<AdmissionIssue>,
-    /// Instructions; set by the planner.
-    pub intent: Intent,
-}
-
-impl Validated {
-    /// Pool of the cluster, if it comes from one and that is known.
-    pub fn pool(&self) -> Option<&PoolRef> {
-        match &self.block {
-            Block::ClusterClaim(claimed) => claimed.pool.as_ref(),
-            Block::CiOperator(_) | Block::Template(_) => None,
-        }
-    }
-
-    /// Name of the primary Object.
-    pub(crate) fn primary_name(&self) -> String {
-        format!("managed-{}", self.name)
-    }
-
-    /// Whether it comes from an unknown pool.
-    pub(crate) fn is_pool_unknown(&self) -> bool {
-        matches!(&self.block, Block::ClusterClaim(claimed) if claimed.pool.is_none())
-    }
-
-    /// Name of the hub's ProviderConfig, if there is a choice and that is known.
-    pub fn hub_name(&self) -> Option<&str> {
-        let placement = || self.templated()?.placement.as_ref().map(|placement| placement.hub.as_str());
-        self.pool().map(|place| place.hub.as_str()).or_else(placement)
-    }
-
-    /// Namespace of published credentials on that hub.
-    pub fn credentials_namespace(&self) -> Option<&str> {
-        let placement =
-            || self.templated()?.placement.as_ref().map(|placement| placement.credentials_namespace.as_str());
-        self.pool().map(|place| place.credentials_namespace.as_str()).or_else(placement)
-    }
-
-    /// Whether the field at this path of the remote object is the tenant's own. All others are written by the catalogue's entry or by this version.
-    pub fn is_tenant_field(&self, path: &str) -> bool {
-        matches!(self.block, Block::CiOperator(_)) && path.starts_with("spec.ciOperator.")
-    }
-
-    /// Author of the remote object's fields that are not the tenant's.
-    pub fn author_name(&self) -> String {
-        match &self.block {
-            Block::Template(templated) => format!("template {}", bounded(&templated.template, 253)),
-            Block::CiOperator(_) | Block::ClusterClaim(_) => "function-testplatform".to_owned(),
-        }
-    }
-
-    /// Request of a claim with a template, if it is one.
-    pub fn templated(&self) -> Option<&Templated> {
-        match &self.block {
-            Block::Template(templated) => Some(templated),
-            Block::CiOperator(_) | Block::ClusterClaim(_) => None,
-        }
-    }
-}
-
-/// Kind of request that the claim sets.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Block {
-    /// An EphemeralCluster: what is handed to the hub.
-    CiOperator(Map<String, Value>),
-    /// A Hive ClusterClaim.
-    ClusterClaim(Box<PoolClaim>),
-    /// A cluster from the catalogue of templates.
-    Template(Box<Templated>),
-}
-
-/// Issue for the owner.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AdmissionIssue {
-    /// The reason that the condition shows.
-    pub reason: Request,
-    /// A sentence.
-    pub message: String,
-}
-
-impl AdmissionIssue {
-    /// Builds an issue.
-    pub fn new(reason: Request, message: impl Into<String>) -> Self {
-        Self { reason, message: message.into() }
-    }
-}
 
 /// Validates a claim, and returns all problems.
 pub fn validate(

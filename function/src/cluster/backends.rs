@@ -26,8 +26,8 @@ use testplatform_apis::{
 
 use crate::{
     cluster::{
-        admission::{AdmissionIssue, Block, Validated},
         observed::{Observed, PrimaryObject},
+        request::{AdmissionIssue, Block, Validated},
     },
     sdk::response::DesiredResource,
 };

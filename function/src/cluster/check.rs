@@ -11,14 +11,14 @@ use testplatform_apis::{
 
 use crate::{
     cluster::{
-        ClusterEvaluation,
         backends::intent::PrimaryAction,
-        catalog::templates::Resolution,
+        lifecycle::ClusterEvaluation,
         observed::{
             BUNDLES, BUNDLES_OBSERVER, CREDENTIALS, ENDED, EPHEMERAL_CLUSTER, HOSTED, OF_TEMPLATES, ORDER,
             OURS, is_auxiliary_name, is_ended_by_removal,
             tenant_credentials::{POOL, TENANT_RESOURCES},
         },
+        request::Resolution,
     },
     sdk::{
         invariants::{find_changed_foreign, find_missing, find_repeated_condition},

@@ -16,13 +16,13 @@ use testplatform_apis::{
 
 use crate::{
     cluster::{
-        ClusterEvaluation,
-        admission::Validated,
         backends::{
             Stage,
             intent::{ManagementPolicies, PrimaryAction},
         },
+        lifecycle::ClusterEvaluation,
         observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Environment, PrimaryObject},
+        request::Validated,
     },
     sdk::{
         composite::Flavour,

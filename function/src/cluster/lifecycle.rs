@@ -6,17 +6,29 @@ mod policies;
 pub mod transfer;
 
 use jiff::Timestamp;
+use testplatform_apis::input::Settings;
 
 pub use evaluation::{Completion, Lifecycle};
 
 use crate::{
     cluster::{
-        admission::{AdmissionIssue, Validated},
         backends::{self, Backend, Health, Job, TeardownMethod},
         observed::Observed,
+        request::{AdmissionIssue, Validated},
     },
     sdk::{composite::FieldProblem, response::DesiredResource},
 };
+
+/// A decoded, validated and planned request.
+#[derive(Debug)]
+pub struct ClusterEvaluation {
+    /// The step's input with every default filled in.
+    pub settings: Settings,
+    /// Observed state.
+    pub observed: Observed,
+    /// Desired state and phase of the claim.
+    pub plan: Plan,
+}
 
 /// Result of one pass, without messages.
 #[derive(Debug)]

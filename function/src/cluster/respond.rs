@@ -18,11 +18,10 @@ use testplatform_apis::{
 use crate::{
     Options,
     cluster::{
-        ClusterEvaluation,
-        admission::{Block, Validated},
         catalog::hubs,
-        lifecycle::transfer,
+        lifecycle::{ClusterEvaluation, transfer},
         observed::{ClaimSecret, Credentials, Details, RequirementOptions, requirements as required},
+        request::{Block, Validated},
         respond::{conditions::build_conditions, events::find_events, status::build_status},
     },
     sdk::{

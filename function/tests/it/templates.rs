@@ -11,9 +11,8 @@ mod quota;
 
 use function_model::world::{Composed, World};
 use function_testplatform::cluster::{
-    ClusterEvaluation,
-    catalog::templates::{Resolution, Templated},
-    evaluate,
+    ClusterEvaluation, evaluate,
+    request::{Resolution, Templated},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{ci_operator, foreign::object, names::ours};

@@ -6,8 +6,10 @@ use testplatform_apis::{
     names::ours,
 };
 
-use super::AdmissionIssue;
-use crate::{cluster::observed::Observed, sdk::composite::FieldProblem};
+use crate::{
+    cluster::{observed::Observed, request::AdmissionIssue},
+    sdk::composite::FieldProblem,
+};
 
 /// The ServiceAccount that is wished for; none where the admin's credentials are.
 pub(super) fn resolve_access(

@@ -4,8 +4,10 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use testplatform_apis::{condition::Request, duration::GoDuration, input::Settings, names::ours};
 
-use super::{AdmissionIssue, Block};
-use crate::cluster::observed::{Observed, PrimaryObject, Transfer};
+use crate::cluster::{
+    observed::{Observed, PrimaryObject, Transfer},
+    request::{AdmissionIssue, Block, Lifetime},
+};
 
 /// When Hive destroys a cluster that ci-operator claims from a pool, from when it was assigned on. Source: `acquireCluster`,
 /// openshift/ci-tools, `pkg/steps/cluster_claim.go`; nothing in a ci-operator configuration changes it.
@@ -14,24 +16,6 @@ pub(crate) const HIVES_END: GoDuration = GoDuration::from_hours(4);
 const BEFORE_HIVES_END: GoDuration = GoDuration::from_mins(225);
 /// Message to the owner about that, before the figure.
 pub(crate) const HIVE_ENDS_IT: &str = "Hive destroys a cluster that ci-operator claims from a pool after";
-
-/// The lifetime of one cluster.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lifetime {
-    /// From Ready on; none: no end.
-    pub effective: Option<GoDuration>,
-    /// The longest that it may ever become. Written at birth, constant: the hub's backstops are built on it.
-    pub max: Option<GoDuration>,
-    /// The default that the claim was born with, noted on the writer.
-    pub granted: Option<GoDuration>,
-    /// How long provisioning may take, as the hub was told at birth.
-    pub reported_timeout: Option<GoDuration>,
-    /// Whether what held at birth is not known for now: the writer is lost, and the remote object was not seen since. Nothing
-    /// of today's takes its place, and the remote object is told nothing.
-    pub lost: bool,
-    /// How long provisioning may take; none: that is not known for now.
-    timeout: Option<GoDuration>,
-}
 
 /// Limits at creation.
 pub(super) struct Limits {

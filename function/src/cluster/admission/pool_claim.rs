@@ -10,15 +10,16 @@ use testplatform_apis::{
     names::{Uid, ours, shorten_name},
 };
 
-use super::{AdmissionIssue, size::MAX_CLUSTER_CLAIM_BYTES};
+use super::size::MAX_CLUSTER_CLAIM_BYTES;
 use crate::{
     cluster::{
         backends,
-        catalog::pools::{self, PoolRef},
+        catalog::pools,
         observed::{
             Observed, Pools, PrimaryObject,
             tenant_credentials::{self, TenantNamespace},
         },
+        request::{AdmissionIssue, PoolClaim, PoolRef},
     },
     sdk::{composite::FieldProblem, wire},
     text::bounded,
@@ -28,21 +29,6 @@ use crate::{
 const PINNED: &str = Chosen::Pinned.as_str();
 /// The longest name of such a namespace: that of one that is called by a uid, so that HyperShift's names fit behind it.
 const NAMESPACE_MAX: usize = NAMESPACE_PREFIX.len() + 36;
-
-/// Request to Hive.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PoolClaim {
-    /// The claim's block.
-    pub spec: ClusterClaimSpec,
-    /// Where the cluster comes from. None: nowhere yet, or it is not known any more.
-    pub pool: Option<PoolRef>,
-    /// Whether the cluster is started again when it is found hibernating.
-    pub resume: bool,
-    /// `spec.byoc`, of a claim that brings its own credentials.
-    pub tenant_credentials: Option<Value>,
-    /// Namespace for those credentials, if it was chosen in this pass.
-    pub tenant_namespace: Option<TenantNamespace>,
-}
 
 impl PoolClaim {
     /// The block of a claim for which nothing was made yet. The rules are those of the schema, which a composite that an

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::{cluster::catalog::templates::COMPANIONS, sdk::composite::FieldProblem};
+use crate::{cluster::request::COMPANIONS, sdk::composite::FieldProblem};
 
 /// The most that is handed to a hub, in bytes of JSON: two of it and the rest of an Object stay below the 1.5 MiB that etcd takes of one object by
 /// default (`--max-request-bytes`).

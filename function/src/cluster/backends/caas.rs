@@ -23,9 +23,8 @@ use super::{
 };
 use crate::{
     cluster::{
-        admission::Validated,
-        catalog::templates::{AnyBackendSpec, Templated},
         observed::{INSTANCE, Observed},
+        request::{AnyBackendSpec, Templated, Validated},
     },
     sdk::response::DesiredResource,
 };

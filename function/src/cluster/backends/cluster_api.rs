@@ -22,9 +22,8 @@ use super::{
 };
 use crate::{
     cluster::{
-        admission::Validated,
-        catalog::templates::{AnyBackendSpec, Templated},
         observed::{Observed, TOPOLOGY},
+        request::{AnyBackendSpec, Templated, Validated},
     },
     sdk::response::DesiredResource,
 };

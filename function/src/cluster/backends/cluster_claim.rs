@@ -23,10 +23,9 @@ use super::{
 };
 use crate::{
     cluster::{
-        admission::{Block, PoolClaim, Validated},
         backends::intent::PrimaryAction,
-        catalog::pools::PoolRef,
         observed::{CLUSTER_CLAIM, Observed, PrimaryObject, Remote},
+        request::{Block, PoolClaim, PoolRef, Validated},
     },
     objects::assemble_object,
     sdk::response::DesiredResource,

@@ -21,9 +21,9 @@ use super::{
 };
 use crate::{
     cluster::{
-        admission::{Block, Validated},
         backends::intent::ManagementPolicies,
         observed::{EPHEMERAL_CLUSTER, Observed, Remote},
+        request::{Block, Validated},
     },
     objects::{assemble_object, build_object},
     sdk::response::DesiredResource,

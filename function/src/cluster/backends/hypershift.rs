@@ -31,9 +31,8 @@ use super::{
 };
 use crate::{
     cluster::{
-        admission::Validated,
-        catalog::templates::{AnyBackendSpec, Templated},
         observed::{HOSTED_CLUSTER, Observed},
+        request::{AnyBackendSpec, Templated, Validated},
     },
     sdk::response::DesiredResource,
 };

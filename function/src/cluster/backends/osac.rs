@@ -25,9 +25,8 @@ use super::{
 };
 use crate::{
     cluster::{
-        admission::Validated,
-        catalog::templates::{AnyBackendSpec, Templated},
         observed::{ORDER, Observed},
+        request::{AnyBackendSpec, Templated, Validated},
     },
     sdk::response::DesiredResource,
 };

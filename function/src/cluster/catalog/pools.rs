@@ -10,41 +10,17 @@ mod matching;
 mod rendezvous;
 
 use testplatform_apis::{
-    catalogue::{BringYourOwn, Catalogue, CatalogueFlaw, EVERYBODY, Hub, Pool, Subject},
+    catalogue::{Catalogue, CatalogueFlaw, EVERYBODY, Hub, Pool},
     claim::ClusterClaimSpec,
     condition::{Chosen, Request},
-    duration::GoDuration,
     input::Settings,
     names::ObjectName,
 };
 
 use crate::cluster::{
-    admission::AdmissionIssue,
     observed::{Observed, PeerCluster, Pools},
+    request::{AdmissionIssue, PoolRef},
 };
-
-/// Pool of a claim's cluster.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PoolRef {
-    /// Name of the hub's ProviderConfig.
-    pub hub: String,
-    /// Namespace of the pool, and so of the ClusterClaim.
-    pub namespace: String,
-    /// Name of the pool.
-    pub pool: String,
-    /// Namespace of published credentials on the hub.
-    pub credentials_namespace: String,
-    /// Subject with access to the cluster's namespace. None: the primary Object has it, or it is no longer known.
-    pub subject: Option<Subject>,
-    /// Reason for the choice, as one word.
-    pub reason: &'static str,
-    /// Settings for the own pool of a claim with tenant credentials.
-    pub own: Option<BringYourOwn>,
-    /// Lifetime of claims that ask for none.
-    pub default_lifetime: Option<GoDuration>,
-    /// The longest lifetime.
-    pub max_lifetime: Option<GoDuration>,
-}
 
 impl PoolRef {
     /// Builds the reference to a pool of the catalogue.

@@ -26,99 +26,27 @@ mod spec;
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
 use serde_json::Value;
 use testplatform_apis::{
     condition::{Request, SpecLevel},
-    duration::GoDuration,
     input::Settings,
     names::ours,
     template::{Backend, effective::Effective, entry::Entry, version::Version},
 };
 
-pub use claim_spec::{COMPANIONS, ClaimSpec};
-pub use placement::Placement;
-pub use spec::{
-    AnyBackendSpec, BackendSpec, BroughtCredentials, BundleSelection, NodeCount, NodeGroupSpec, ResolvedSpec,
-    SelectedRelease, Setting,
-};
+pub use claim_spec::ClaimSpec;
 
 use refusal::{FieldRefusal, combine_refusals, join_problems};
 
 use crate::{
     cluster::{
-        admission::AdmissionIssue,
         backends::{self, common::last_accepted},
-        observed::{Observed, tenant_credentials::TenantNamespace},
+        observed::Observed,
+        request::{AdmissionIssue, Resolution, ResolvedSpec, Templated, Terms},
     },
     sdk::composite::FieldProblem,
     text::bounded,
 };
-
-/// A claim with a template, resolved.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Templated {
-    /// Name in `spec.template`.
-    pub template: String,
-    /// Backend of the cluster. None: not known, and nothing was created yet.
-    pub backend: Option<Backend>,
-    /// Resolved request.
-    pub resolution: Resolution,
-    /// Effective request, with every default filled in; of a frozen cluster, the original request. For status and primary Object.
-    pub effective: Option<Effective>,
-    /// Last request that the hub accepted, if it differs.
-    pub last_accepted: Option<Effective>,
-    /// Terms of the catalogue entry for any of its clusters.
-    pub terms: Terms,
-    /// Placement of the cluster. None: not chosen yet, or no longer known.
-    pub placement: Option<Placement>,
-    /// Hubs that were given up for it.
-    pub excluded: BTreeSet<String>,
-    /// Whether its hub has to be given up: it is unreachable, and nothing can exist there.
-    pub abandons_hub: bool,
-    /// Time of giving up, if its hub stays unreachable until then.
-    pub abandons_hub_at: Option<Timestamp>,
-    /// Namespace for the tenant's credentials, if it was chosen in this pass.
-    pub tenant_namespace: Option<TenantNamespace>,
-    /// Whether this pass decided all of that, so that prerequisites may be requested.
-    pub may_begin: bool,
-    /// Whether the prerequisites belong to another cluster than the claim requests now, before the cluster itself was requested. It is not
-    /// requested then.
-    pub has_mismatched_prerequisites: bool,
-}
-
-/// Resolved request of a claim.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Resolution {
-    /// Nothing was created, and nothing can be requested. [`Validated::blocked_by`](crate::cluster::admission::Validated::blocked_by) has the reason.
-    Blocked,
-    /// The request is complete: the backend renders it.
-    Resolved(Box<ResolvedSpec>),
-    /// The cluster exists and stays as it was requested: the backend repeats the observed manifests.
-    Frozen {
-        /// The reason of `SpecApplied`.
-        reason: SpecLevel,
-        /// A sentence.
-        message: String,
-    },
-}
-
-/// Terms of a catalogue entry for any of its clusters.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Terms {
-    /// Cost of one cluster in the budget of a quota.
-    pub cost: Option<u32>,
-    /// Why the template should not be used any more.
-    pub deprecated: Option<String>,
-    /// Why the release should not be used any more.
-    pub release_deprecated: Option<String>,
-    /// Lifetime of claims that ask for none.
-    pub default_lifetime: Option<GoDuration>,
-    /// The longest lifetime.
-    pub max_lifetime: Option<GoDuration>,
-    /// Provision timeout of the claim, else of the entry.
-    pub provision: Option<GoDuration>,
-}
 
 impl Templated {
     /// Resolves a claim. Problems: errors that an API server would have refused, of a claim for which nothing was created.

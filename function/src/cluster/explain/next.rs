@@ -3,7 +3,11 @@
 use testplatform_apis::phase::Phase;
 
 use crate::{
-    cluster::{ClusterEvaluation, backends::Stage, lifecycle::Lifecycle, observed::CLUSTER_CLAIM},
+    cluster::{
+        backends::Stage,
+        lifecycle::{ClusterEvaluation, Lifecycle},
+        observed::CLUSTER_CLAIM,
+    },
     objects::SyncState,
 };
 

@@ -3,7 +3,11 @@
 use testplatform_apis::{condition::Failure, phase::Phase};
 
 use crate::{
-    cluster::{ClusterEvaluation, admission::Validated, backends::Stage, lifecycle::Lifecycle},
+    cluster::{
+        backends::Stage,
+        lifecycle::{ClusterEvaluation, Lifecycle},
+        request::Validated,
+    },
     objects::SyncState,
 };
 

@@ -1,9 +1,9 @@
 //! Explanation of the chosen pool.
 
 use crate::cluster::{
-    ClusterEvaluation,
-    admission::{Block, Validated},
+    lifecycle::ClusterEvaluation,
     observed::Pools,
+    request::{Block, Validated},
 };
 
 /// The pool and its hub, and what of the catalogue cannot be used.

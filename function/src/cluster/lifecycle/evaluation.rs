@@ -13,9 +13,9 @@ use super::{
 };
 use crate::{
     cluster::{
-        admission::Validated,
         backends::{Health, Stage, known_secret},
         observed::{Credentials, Details, Observed, PrimaryObject},
+        request::Validated,
     },
     objects::SyncState,
     sdk::composite::Flavour,

@@ -10,12 +10,12 @@ use testplatform_apis::{
 use super::Lifecycle;
 use crate::{
     cluster::{
-        admission::Validated,
         backends::{
             Health,
             intent::{Intent, ManagementPolicies, PrimaryAction},
         },
         observed::{Credentials, Observed, PrimaryObject, is_ended_by_removal},
+        request::Validated,
     },
     objects::SyncState,
 };

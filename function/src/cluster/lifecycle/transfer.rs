@@ -27,14 +27,13 @@ use testplatform_apis::{
 
 use crate::{
     cluster::{
-        ClusterEvaluation,
-        admission::{AdmissionIssue, Block, Validated},
         backends::intent::{Intent, ManagementPolicies, PrimaryAction},
-        lifecycle::Lifecycle,
+        lifecycle::{ClusterEvaluation, Lifecycle},
         observed::{
             self, COUNTERPART, Counterpart, ObjectRef, Observed, PrimaryObject, Receiver, Transfer,
             TransferTarget,
         },
+        request::{AdmissionIssue, Block, Validated},
     },
     objects::SyncState,
     sdk::{

@@ -18,9 +18,8 @@ use testplatform_apis::{
 
 use crate::{
     cluster::{
-        ClusterEvaluation,
         backends::Stage,
-        lifecycle::Lifecycle,
+        lifecycle::{ClusterEvaluation, Lifecycle},
         observed::{EPHEMERAL_CLUSTER, is_ended_by_removal},
     },
     objects::SyncState,

@@ -11,10 +11,10 @@ use testplatform_apis::{
 
 use crate::{
     cluster::{
-        ClusterEvaluation,
-        admission::Block,
         backends::Stage,
+        lifecycle::ClusterEvaluation,
         observed::{Environment, Pools, Templates},
+        request::Block,
     },
     sdk::response::Event,
 };

@@ -12,12 +12,10 @@ use testplatform_apis::{
 
 use crate::{
     cluster::{
-        ClusterEvaluation,
-        admission::{Block, PoolClaim, Validated},
         backends::{Stage, intent::PrimaryAction},
-        catalog::templates::{Resolution, Templated},
-        lifecycle::transfer,
+        lifecycle::{ClusterEvaluation, transfer},
         observed::{Details, prerequisites::PREREQUISITE_RESOURCES},
+        request::{Block, PoolClaim, Resolution, Templated, Validated},
         respond::conditions::{self, find_refusal},
     },
     objects::SyncState,

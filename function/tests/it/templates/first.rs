@@ -3,7 +3,7 @@
 use function_model::world::World;
 use function_testplatform::{
     Options,
-    cluster::catalog::templates::{AnyBackendSpec, NodeCount, Resolution},
+    cluster::request::{AnyBackendSpec, NodeCount, Resolution},
     run,
     sdk::proto::{MatchLabels, resource_selector::Match},
 };

@@ -14,8 +14,8 @@ use crate::{
             common::{conditions::progress_step, templated::FailureCondition},
             hypershift::UnderlyingCluster,
         },
-        catalog::templates::Templated,
         observed::Observed,
+        request::Templated,
     },
     objects::SyncState,
 };

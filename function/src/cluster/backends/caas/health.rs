@@ -9,7 +9,6 @@ use testplatform_apis::{
 use super::{CaasRequest, cluster_conditions, facts::InstanceFacts, failures, observer};
 use crate::{
     cluster::{
-        admission::Validated,
         backends::{
             Health,
             common::{
@@ -18,8 +17,8 @@ use crate::{
             },
             hypershift::UnderlyingCluster,
         },
-        catalog::templates::Templated,
         observed::{Observed, PrimaryObject},
+        request::{Templated, Validated},
     },
     objects::SyncState,
     text::bounded,

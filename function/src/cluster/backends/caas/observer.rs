@@ -12,13 +12,12 @@ use testplatform_apis::{
 use super::CaasRequest;
 use crate::{
     cluster::{
-        admission::Validated,
         backends::{
             common::{object, templated},
             intent::PrimaryAction,
         },
-        catalog::templates::Templated,
         observed::{HOSTED, Observed},
+        request::{Templated, Validated},
     },
     objects::build_object,
     sdk::response::DesiredResource,

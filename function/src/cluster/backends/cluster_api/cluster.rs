@@ -21,8 +21,8 @@ use crate::cluster::{
             members::{default, set},
         },
     },
-    catalog::templates::SelectedRelease,
     observed::Observed,
+    request::SelectedRelease,
 };
 
 /// Members of the hub's spec that belong to this function: controllers write the rest.

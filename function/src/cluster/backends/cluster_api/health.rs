@@ -5,13 +5,12 @@ use testplatform_apis::foreign::cluster_api::{Endpoint, KIND, conditions};
 use super::{cluster_conditions, facts::TopologyFacts, failures};
 use crate::{
     cluster::{
-        admission::Validated,
         backends::{
             Health,
             common::templated::{BackendStatus, unobserved_health},
         },
-        catalog::templates::Templated,
         observed::Observed,
+        request::{Templated, Validated},
     },
     text::bounded,
 };

@@ -9,8 +9,8 @@ use testplatform_apis::{
 use super::{ClusterApiRequest, cluster, facts::TopologyFacts};
 use crate::{
     cluster::{
-        catalog::templates::SelectedRelease,
         observed::{Observed, PrimaryObject},
+        request::SelectedRelease,
     },
     objects::SyncState,
 };

@@ -12,7 +12,7 @@ use super::{
     ClusterApiRequest,
     cluster::{read_variables, set_deletion_timeouts, set_or_remove, variable_list},
 };
-use crate::cluster::catalog::templates::{NodeCount, NodeGroupSpec};
+use crate::cluster::request::{NodeCount, NodeGroupSpec};
 
 /// Sets all of them, in the order of their names.
 pub(super) fn set_workers(topology: &mut Map<String, Value>, wanted: ClusterApiRequest<'_>, rebase: bool) {

@@ -22,12 +22,12 @@ use super::{
 };
 use crate::{
     cluster::{
-        admission::{AdmissionIssue, PoolClaim, Validated},
         backends::{
             Health, MAX_DIAGNOSTICS, Stage,
             common::published_credentials::{PublishedCredentials, is_admin_published, read_published},
         },
         observed::{MAX_CLOCK_SKEW, Observed, Remote},
+        request::{AdmissionIssue, PoolClaim, Validated},
     },
     text::bounded,
 };

@@ -11,7 +11,7 @@ use testplatform_apis::{
 
 use super::{health::ClaimFacts, messages};
 use crate::{
-    cluster::{admission::Validated, observed::Observed},
+    cluster::{observed::Observed, request::Validated},
     text::bounded,
 };
 

@@ -21,13 +21,12 @@ use testplatform_apis::{
 use super::object as composing;
 use crate::{
     cluster::{
-        admission::Validated,
         backends::{
             BackendCondition, Health,
             intent::{ManagementPolicies, PrimaryAction},
         },
-        catalog::templates::{BundleSelection, Placement, Resolution, Templated},
         observed::{BUNDLES, BUNDLES_OBSERVER, Observed, tenant_credentials::ObservedObject},
+        request::{BundleSelection, Placement, Resolution, Templated, Validated},
     },
     objects::{SyncState, build_object, observer},
     sdk::response::DesiredResource,

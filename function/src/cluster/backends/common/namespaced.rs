@@ -12,8 +12,8 @@ use testplatform_apis::{
 use super::object::provider_config_name;
 use crate::{
     cluster::{
-        admission::Validated,
         observed::{ENDED, OURS, Observed},
+        request::Validated,
     },
     objects::build_object,
     sdk::{composite::Flavour, response::DesiredResource},

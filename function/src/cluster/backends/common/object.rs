@@ -9,12 +9,12 @@ use testplatform_apis::{
 
 use crate::{
     cluster::{
-        admission::{Block, Validated},
         backends::{
             Health, Stage,
             intent::{ManagementPolicies, PrimaryAction},
         },
         observed::{CREDENTIALS, Credentials, EPHEMERAL_CLUSTER, Observed, PENDING, PrimaryObject},
+        request::{Block, Validated},
     },
     objects::{SyncState, build_object},
     sdk::{composite::Flavour, response::DesiredResource},

@@ -24,13 +24,12 @@ use testplatform_apis::{
 
 use crate::{
     cluster::{
-        admission::Validated,
-        catalog::templates::{AnyBackendSpec, Placement, Resolution, ResolvedSpec, Templated},
         observed::{
             Observed,
             prerequisites::{CLOUD, PREREQUISITE_RESOURCES},
             tenant_credentials::ObservedObject,
         },
+        request::{AnyBackendSpec, Placement, Resolution, ResolvedSpec, Templated, Validated},
     },
     objects::build_object,
     sdk::response::DesiredResource,

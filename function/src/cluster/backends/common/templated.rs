@@ -26,16 +26,13 @@ use testplatform_apis::{
 use super::{bundles, object, tenant_credentials};
 use crate::{
     cluster::{
-        admission::Validated,
         backends::{
             Backend, Health,
             intent::{ManagementPolicies, PrimaryAction},
         },
-        catalog::{
-            hubs,
-            templates::{AnyBackendSpec, BackendSpec, Placement, Resolution, ResolvedSpec, Templated},
-        },
+        catalog::hubs,
         observed::{Observed, PrimaryObject},
+        request::{AnyBackendSpec, BackendSpec, Placement, Resolution, ResolvedSpec, Templated, Validated},
     },
     objects::{SyncState, assemble_object},
     sdk::response::DesiredResource,

@@ -34,7 +34,6 @@ use self::teardown::{PoolTeardown, pool_teardown};
 use super::{dependents, object as composing};
 use crate::{
     cluster::{
-        admission::{Block, Validated},
         backends::intent::ManagementPolicies,
         observed::{
             Observed,
@@ -43,6 +42,7 @@ use crate::{
                 TenantNamespace, read_report, read_tenant_namespace,
             },
         },
+        request::{Block, Validated},
     },
     objects::{build_object, observer},
     sdk::response::DesiredResource,

@@ -17,8 +17,8 @@ use crate::cluster::{
         PreviousSpec,
         members::{default, set as set_member},
     },
-    catalog::templates::BroughtCredentials,
     observed::Observed,
+    request::BroughtCredentials,
 };
 
 /// Its spec.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use testplatform_apis::template::kind::{Machine, Place, Platform, TargetDocument};
 
-use crate::cluster::{backends::common::templated::members::set, catalog::templates::Setting};
+use crate::cluster::{backends::common::templated::members::set, request::Setting};
 
 /// Parameters of one of the two documents.
 pub(super) fn apply_settings<'a>(

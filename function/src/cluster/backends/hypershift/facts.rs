@@ -12,8 +12,8 @@ use testplatform_apis::{
 
 use super::{HyperShiftRequest, pools, rollout};
 use crate::cluster::{
-    catalog::templates::NodeCount,
     observed::{NodePoolObject, Observed, Remote},
+    request::NodeCount,
 };
 
 /// The HostedCluster as it was last observed.
@@ -136,7 +136,7 @@ impl<'a> HostedClusterFacts<'a> {
 }
 
 fn requested_groups<'a>(observed: &'a Observed, wanted: HyperShiftRequest<'_>) -> Vec<NodeGroupFacts<'a>> {
-    let pool = |group: &crate::cluster::catalog::templates::NodeGroupSpec<_>| NodeGroupFacts {
+    let pool = |group: &crate::cluster::request::NodeGroupSpec<_>| NodeGroupFacts {
         name: group.name.clone(),
         class: Some(group.class.clone()),
         min_nodes: group.size.min_nodes().into(),

@@ -3,13 +3,12 @@
 use super::{HyperShiftRequest, cluster_conditions, facts::HostedClusterFacts, failures, rollout};
 use crate::{
     cluster::{
-        admission::Validated,
         backends::{
             Health,
             common::templated::{BackendStatus, unobserved_health},
         },
-        catalog::templates::Templated,
         observed::Observed,
+        request::{Templated, Validated},
     },
     text::bounded,
 };

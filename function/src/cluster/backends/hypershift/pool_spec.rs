@@ -13,8 +13,8 @@ use testplatform_apis::{
 use super::{HyperShiftRequest, document};
 use crate::cluster::{
     backends::common::templated::members::default,
-    catalog::templates::{NodeCount, NodeGroupSpec, Placement},
     observed::NodePoolObject,
+    request::{NodeCount, NodeGroupSpec, Placement},
 };
 
 /// Sets everything that can change and repeats the rest. `share`: catalogue members besides the group's own.

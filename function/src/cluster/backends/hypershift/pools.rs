@@ -15,13 +15,12 @@ use testplatform_apis::{
 use super::{HyperShiftRequest, facts, pool_spec, rollout};
 use crate::{
     cluster::{
-        admission::Validated,
         backends::{
             common::{bundles, object as composing},
             intent::{ManagementPolicies, PrimaryAction},
         },
-        catalog::templates::{NodeGroupSpec, Placement},
         observed::{NodePoolObject, Observed, node_pool_resource_name},
+        request::{NodeGroupSpec, Placement, Validated},
     },
     objects::{SyncState, assemble_object, build_object},
     sdk::response::DesiredResource,

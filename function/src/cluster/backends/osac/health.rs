@@ -11,14 +11,13 @@ use testplatform_apis::{
 use super::{OsacRequest, cluster_conditions, facts::OrderFacts, failures};
 use crate::{
     cluster::{
-        admission::Validated,
         backends::{
             Health,
             common::templated::{BackendStatus, unobserved_health},
             hypershift,
         },
-        catalog::templates::Templated,
         observed::Observed,
+        request::{Templated, Validated},
     },
     text::bounded,
 };

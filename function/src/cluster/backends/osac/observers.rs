@@ -14,14 +14,13 @@ use testplatform_apis::{
 use super::{OsacRequest, facts, nodes};
 use crate::{
     cluster::{
-        admission::Validated,
         backends::{
             common::object,
             hypershift::{pools, underlying},
             intent::{ManagementPolicies, PrimaryAction},
         },
-        catalog::templates::Placement,
         observed::{HOSTED, Observed, node_pool_resource_name},
+        request::{Placement, Validated},
     },
     objects::build_object,
     sdk::response::DesiredResource,

@@ -9,8 +9,8 @@ use testplatform_apis::{
 
 use super::{find_entry, matching::find_candidates};
 use crate::cluster::{
-    admission::AdmissionIssue,
     observed::{PeerCluster, PeerRequest, PeerState},
+    request::AdmissionIssue,
 };
 
 /// The claim among its peers.

@@ -7,7 +7,7 @@ use testplatform_apis::{
 };
 
 use crate::{
-    cluster::{admission::AdmissionIssue, observed::Pools},
+    cluster::{observed::Pools, request::AdmissionIssue},
     text::bounded,
 };
 

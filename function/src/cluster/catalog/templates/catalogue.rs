@@ -4,8 +4,8 @@ use testplatform_apis::{condition::Request, template::entry::Entry};
 
 use crate::{
     cluster::{
-        admission::AdmissionIssue,
         observed::{TemplateEntry, Templates},
+        request::AdmissionIssue,
     },
     text::bounded,
 };

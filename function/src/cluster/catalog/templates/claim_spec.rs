@@ -21,10 +21,6 @@ use crate::{
     text::bounded,
 };
 
-/// Fields that belong to `template`, and to no other block.
-pub const COMPANIONS: [&str; 8] =
-    ["parameters", "version", "releaseImage", "controlPlane", "nodeGroups", "network", "hub", "timeouts"];
-
 /// Fields of a claim besides `template`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClaimSpec {

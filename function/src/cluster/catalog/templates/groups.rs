@@ -14,9 +14,10 @@ use testplatform_apis::{
 };
 
 use super::{
-    ClaimSpec, NodeCount, catalogue,
+    ClaimSpec, catalogue,
     resolve::{Refusals, resolve_parameters},
 };
+use crate::cluster::request::NodeCount;
 
 /// A group that may be asked for, not yet in the words of its backend.
 pub(super) struct NodeGroupDraft {

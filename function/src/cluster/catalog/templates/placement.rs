@@ -16,15 +16,15 @@ use testplatform_apis::{
 
 use name::fit_name;
 
-use super::{BroughtCredentials, ResolvedSpec, Templated};
 use crate::cluster::{
-    admission::{AdmissionIssue, tenant_namespace_name},
+    admission::tenant_namespace_name,
     backends,
     catalog::hubs::{self, Affinity, Failover, HubPin, PlacementRequest},
     observed::{
         Observed, prerequisites,
         tenant_credentials::{self, TenantNamespace},
     },
+    request::{AdmissionIssue, BroughtCredentials, Placement, ResolvedSpec, Templated},
 };
 
 /// Default namespace of a backend's objects, if neither the catalogue nor the hub has one: that of its own tools.
@@ -32,30 +32,6 @@ const fn default_namespace(backend: Backend) -> &'static str {
     match backend {
         Backend::HyperShift | Backend::ClusterApi | Backend::Caas => "clusters",
         Backend::Osac => "osac-orders",
-    }
-}
-
-/// Placement of a cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placement {
-    /// Name of the hub's ProviderConfig.
-    pub hub: String,
-    /// Reason for the choice, as one word.
-    pub reason: String,
-    /// Namespace of the objects there.
-    pub namespace: String,
-    /// Name of the object that represents the cluster.
-    pub name: String,
-    /// Namespace of published credentials there.
-    pub credentials_namespace: String,
-    /// Whether it was chosen earlier.
-    pub is_recorded: bool,
-}
-
-impl Placement {
-    /// Placeholders of a catalogue entry: the cluster's object on the hub, and the claim's namespace.
-    pub(crate) fn placeholders<'a>(&'a self, tenant: &'a str) -> [(&'static str, &'a str); 3] {
-        [("name", &self.name), ("namespace", &self.namespace), ("tenant", tenant)]
     }
 }
 

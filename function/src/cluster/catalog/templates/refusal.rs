@@ -2,7 +2,7 @@
 
 use testplatform_apis::condition::Request;
 
-use crate::{cluster::admission::AdmissionIssue, text::bounded};
+use crate::{cluster::request::AdmissionIssue, text::bounded};
 
 /// Something that cannot be had: all of them are said at once.
 #[derive(Clone, Debug, PartialEq, Eq)]

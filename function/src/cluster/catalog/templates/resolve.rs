@@ -14,10 +14,8 @@ use testplatform_apis::{
     },
 };
 
-use super::{
-    BroughtCredentials, BundleSelection, ClaimSpec, FieldRefusal, ResolveError, ResolvedSpec,
-    SelectedRelease, catalogue, change, groups, network, spec,
-};
+use super::{ClaimSpec, FieldRefusal, ResolveError, catalogue, change, groups, network, spec};
+use crate::cluster::request::{BroughtCredentials, BundleSelection, ResolvedSpec, SelectedRelease};
 
 /// Collected refusals.
 pub(super) struct Refusals(pub Vec<FieldRefusal>);

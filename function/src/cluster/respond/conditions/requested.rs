@@ -8,9 +8,10 @@ use testplatform_apis::{
 
 use crate::{
     cluster::{
-        ClusterEvaluation,
-        admission::{AdmissionIssue, Block, HIVE_ENDS_IT, HIVES_END, Validated},
+        admission::{HIVE_ENDS_IT, HIVES_END},
         backends::Stage,
+        lifecycle::ClusterEvaluation,
+        request::{AdmissionIssue, Block, Validated},
     },
     objects::SyncState,
     sdk::composite::FieldProblem,

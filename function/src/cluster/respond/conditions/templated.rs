@@ -11,9 +11,9 @@ use testplatform_apis::{
 
 use crate::{
     cluster::{
-        ClusterEvaluation,
         backends::{self, BackendCondition},
-        catalog::templates::Resolution,
+        lifecycle::ClusterEvaluation,
+        request::Resolution,
     },
     text::bounded,
 };

@@ -10,14 +10,13 @@ use testplatform_apis::{
 use super::{is_wanted, requested_generation};
 use crate::{
     cluster::{
-        admission::AdmissionIssue,
         backends::{BackendCondition, Health, common::bundles::report_text},
-        catalog::templates::{Resolution, ResolvedSpec, Templated},
         observed::{
             Observed,
             prerequisites::{CLOUD, PREREQUISITE_RESOURCES, PREREQUISITES, read_answer},
             tenant_credentials::ObservedObject,
         },
+        request::{AdmissionIssue, Resolution, ResolvedSpec, Templated},
     },
     objects::SyncState,
     text::bounded,

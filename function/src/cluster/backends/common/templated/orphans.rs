@@ -10,13 +10,13 @@ use testplatform_apis::{
 use super::memory_annotations;
 use crate::{
     cluster::{
-        admission::Validated,
         backends::{
             Health,
             common::object as composing,
             hypershift::{pools, underlying},
         },
         observed::{HOSTED, Observed},
+        request::Validated,
     },
     objects::build_object,
     sdk::response::DesiredResource,

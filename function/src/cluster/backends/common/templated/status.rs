@@ -14,7 +14,6 @@ use testplatform_apis::{
 use super::FailureCondition;
 use crate::{
     cluster::{
-        admission::Validated,
         backends::{
             BackendCondition, Health, MAX_DIAGNOSTICS, Stage,
             common::{
@@ -22,8 +21,8 @@ use crate::{
                 published_credentials::{PublishedCredentials, is_admin_published, read_published},
             },
         },
-        catalog::templates::Templated,
         observed::{Observed, PrimaryObject},
+        request::{Templated, Validated},
     },
     text::bounded,
 };

@@ -9,7 +9,6 @@ use testplatform_apis::{
 
 use crate::{
     cluster::{
-        admission::AdmissionIssue,
         observed::{
             Observed,
             tenant_credentials::{
@@ -17,6 +16,7 @@ use crate::{
                 read_tenant_namespace,
             },
         },
+        request::AdmissionIssue,
     },
     objects::SyncState,
     text::bounded,

@@ -14,12 +14,12 @@ use testplatform_apis::{condition::Failure, foreign::cluster_pool::KIND, names::
 use super::build_pool_spec;
 use crate::{
     cluster::{
-        admission::Validated,
         backends::Health,
         observed::{
             Observed, PrimaryObject,
             tenant_credentials::{POOL, read_tenant_namespace},
         },
+        request::Validated,
     },
     objects::{SyncState, observer},
     text::bounded,
