@@ -6,7 +6,7 @@
 mod access;
 mod lifetime;
 mod pool_claim;
-pub(crate) mod size;
+pub(crate) mod transfer;
 
 use serde_json::{Map, Value};
 use testplatform_apis::{
@@ -19,16 +19,18 @@ use testplatform_apis::{
 };
 
 pub(crate) use lifetime::{HIVE_ENDS_IT, HIVES_END};
-pub(crate) use pool_claim::{check_tenant_credentials, tenant_namespace_name};
 
 use lifetime::Limits;
 
 use crate::{
     cluster::{
-        backends::{self, intent::Intent},
-        catalog::templates,
-        observed::{CLUSTER_CLAIM, Environment, Observed},
-        request::{AdmissionIssue, Block, COMPANIONS, Lifetime, PoolClaim, Resolution, Templated, Validated},
+        backends::intent::Intent,
+        catalog::{self, environment::missing_environment, templates},
+        observed::{CLUSTER_CLAIM, Observed},
+        request::{
+            AdmissionIssue, Block, COMPANIONS, Lifetime, PoolClaim, Resolution, Templated, Validated,
+            size::{self, is_within},
+        },
     },
     sdk::composite::{FieldProblem, Flavour},
     text::bounded,
@@ -54,7 +56,7 @@ pub fn validate(
             Ok((templated, refusal)) => {
                 refused = refusal;
                 issues.extend(templated.collect_issues());
-                issues.extend(backends::common::tenant_credentials::collect_issues(observed));
+                issues.extend(catalog::tenant_credentials::collect_issues(observed));
                 Some(Block::Template(Box::new(templated)))
             }
             Err(mut wrong) => {
@@ -89,7 +91,7 @@ pub fn validate(
         templated.restore_placement(name.as_str(), tenant.as_deref(), observed, &settings);
     }
     // A transfer target never creates a cluster.
-    let waits = crate::cluster::lifecycle::transfer::transfer_blocked_by(observed);
+    let waits = crate::cluster::admission::transfer::transfer_blocked_by(observed);
     let blocker = waits
         .or(refused)
         .or_else(|| find_blocker(&mut block, name.as_str(), tenant.as_deref(), observed, &settings));
@@ -181,16 +183,6 @@ fn claim_paths(unknown: &[String]) -> String {
 
 /// The depth that `ciOperator` may have. Within what carries it to the hub it is deeper still.
 const MAX_DEPTH: usize = 64;
-
-/// Whether objects and lists are nested within a depth.
-pub(crate) fn is_within(value: &Value, depth: usize) -> bool {
-    match (value, depth.checked_sub(1)) {
-        (Value::Array(items), Some(depth)) => items.iter().all(|item| is_within(item, depth)),
-        (Value::Object(fields), Some(depth)) => fields.values().all(|field| is_within(field, depth)),
-        (Value::Array(_) | Value::Object(_), None) => false,
-        (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_), _) => true,
-    }
-}
 
 /// Request of a claim for which nothing was created yet.
 fn read_request(spec: &Value, schema: &Value, problems: &mut Vec<FieldProblem>) -> Option<Block> {
@@ -322,26 +314,5 @@ fn find_blocker(
                 open.then(|| templated.choose_placement(name, tenant, observed, settings).err()).flatten()
             })
         }
-    }
-}
-
-/// Issue if the name of this Konflux cluster is unknown, by which hubs identify its claims.
-pub(crate) fn missing_environment(environment: &Environment, settings: &Settings) -> Option<AdmissionIssue> {
-    let config = &settings.environment_config;
-    match environment {
-        Environment::Found(_) => None,
-        Environment::Invalid(why) => Some(AdmissionIssue::new(
-            Request::EnvironmentConfigInvalid,
-            format!("{why}; ask the platform team to repair it"),
-        )),
-        // This response is not the last one: core fetches the required resources and calls again.
-        Environment::NotFetched => Some(AdmissionIssue::new(
-            Request::EnvironmentConfigMissing,
-            format!("EnvironmentConfig {config} was not read yet"),
-        )),
-        Environment::Missing => Some(AdmissionIssue::new(
-            Request::EnvironmentConfigMissing,
-            format!("EnvironmentConfig {config} does not exist; ask the platform team to create it"),
-        )),
     }
 }

@@ -9,6 +9,7 @@ mod credentials;
 mod details;
 mod environment;
 mod hosted_cluster;
+mod hubs;
 mod node_pool;
 mod peers;
 mod pools;
@@ -29,14 +30,17 @@ use testplatform_apis::{
     names::{Uid, crossplane, ours},
 };
 
+pub(crate) use bundles::report_text;
 pub use bundles::{BUNDLES, BUNDLES_OBSERVER, BundleObjects};
 pub use claim_secret::{ClaimSecret, WriteRefusal};
 pub use credentials::Credentials;
 pub use details::Details;
 pub use environment::{Environment, EnvironmentConfig};
 pub use hosted_cluster::{HOSTED, HostedClusterObserver};
+pub(crate) use hubs::NEIGHBOUR_NAMES;
+pub use hubs::{Hubs, hub_requirements, read_excluded};
 pub use node_pool::{NodePoolObject, NodePools, is_auxiliary_name, node_pool_resource_name};
-pub(crate) use peers::PEER_FIELDS;
+pub(crate) use peers::{MAX_CLUSTER_CLAIM_BYTES, PEER_FIELDS};
 pub use peers::{PeerCluster, PeerRequest, PeerState};
 pub use pools::Pools;
 pub(crate) use primary_object::MAX_CLOCK_SKEW;
@@ -55,7 +59,6 @@ pub use transfer::{
 };
 
 use crate::{
-    cluster::catalog::hubs::{Hubs, read_excluded},
     objects::{SyncState, began_to_create},
     sdk::{
         composite::{Composite, Flavour},

@@ -1,6 +1,7 @@
 //! Validated request of a claim: types without the rules that build them.
 
 mod pool;
+pub(crate) mod size;
 mod spec;
 mod templated;
 

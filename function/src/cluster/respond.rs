@@ -3,6 +3,7 @@
 pub mod conditions;
 pub mod events;
 pub mod status;
+pub mod transfer;
 
 use std::collections::BTreeMap;
 
@@ -18,9 +19,10 @@ use testplatform_apis::{
 use crate::{
     Options,
     cluster::{
-        catalog::hubs,
-        lifecycle::{ClusterEvaluation, transfer},
-        observed::{ClaimSecret, Credentials, Details, RequirementOptions, requirements as required},
+        lifecycle::ClusterEvaluation,
+        observed::{
+            ClaimSecret, Credentials, Details, RequirementOptions, hub_requirements, requirements as required,
+        },
         request::{Block, Validated},
         respond::{conditions::build_conditions, events::find_events, status::build_status},
     },
@@ -195,7 +197,7 @@ fn build_requirements(
         Ok(Block::Template(templated)) => {
             let wanted = templated.needs_hubs(&evaluation.observed);
             let mut hubs =
-                if wanted { hubs::hub_requirements(composite, likes, settings) } else { BTreeMap::new() };
+                if wanted { hub_requirements(composite, likes, settings) } else { BTreeMap::new() };
             hubs.extend(none());
             ask(RequirementOptions { pools: true, templates: true, hubs, primary_object: primary() })
         }

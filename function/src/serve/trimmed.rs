@@ -14,10 +14,7 @@ use tonic::Status;
 
 use super::incomplete::{IncompleteRequests, RequestBytes};
 use crate::{
-    cluster::{
-        catalog::hubs::NEIGHBOUR_NAMES,
-        observed::{PEER_FIELDS, PEER_NAMES},
-    },
+    cluster::observed::{NEIGHBOUR_NAMES, PEER_FIELDS, PEER_NAMES},
     sdk::wire::Trimmer,
 };
 

@@ -2,21 +2,24 @@
 
 use serde_json::{Value, json};
 use testplatform_apis::{
-    byoc::{self, ClaimBlock, NAMESPACE_PREFIX},
+    byoc::{self, ClaimBlock},
     claim::{ClusterClaimSpec, RESERVED_LABELS, TIMEOUT_RULE, VERSION_OR_POOL},
     condition::{Chosen, Request},
     duration::GoDuration,
     input::Settings,
-    names::{Uid, ours, shorten_name},
+    names::ours,
 };
 
-use super::size::MAX_CLUSTER_CLAIM_BYTES;
 use crate::{
     cluster::{
-        backends,
-        catalog::pools,
+        catalog::{
+            self,
+            environment::missing_environment,
+            pools,
+            tenant_credentials::{check_tenant_credentials, tenant_namespace_name},
+        },
         observed::{
-            Observed, Pools, PrimaryObject,
+            MAX_CLUSTER_CLAIM_BYTES, Observed, Pools, PrimaryObject,
             tenant_credentials::{self, TenantNamespace},
         },
         request::{AdmissionIssue, PoolClaim, PoolRef},
@@ -27,8 +30,6 @@ use crate::{
 
 /// Why a place that was chosen before is taken.
 const PINNED: &str = Chosen::Pinned.as_str();
-/// The longest name of such a namespace: that of one that is called by a uid, so that HyperShift's names fit behind it.
-const NAMESPACE_MAX: usize = NAMESPACE_PREFIX.len() + 36;
 
 impl PoolClaim {
     /// The block of a claim for which nothing was made yet. The rules are those of the schema, which a composite that an
@@ -133,7 +134,7 @@ impl PoolClaim {
                 "spec.clusterClaim cannot change once a cluster was asked for; the cluster stays as it was asked for",
             ));
         }
-        issues.extend(backends::common::tenant_credentials::collect_issues(observed));
+        issues.extend(catalog::tenant_credentials::collect_issues(observed));
         Self {
             spec: requested.map(|a| a.spec).unwrap_or_default(),
             pool: place,
@@ -163,7 +164,7 @@ impl PoolClaim {
             return Ok(());
         }
         // The hub knows the claim by the name of this Konflux cluster.
-        super::missing_environment(&observed.environment, settings).map_or(Ok(()), Err)?;
+        missing_environment(&observed.environment, settings).map_or(Ok(()), Err)?;
         let Some(place) = self.pool.take() else {
             self.pool = Some(pools::choose_pool(&self.spec, false, tenant, observed, settings)?);
             return Ok(());
@@ -201,11 +202,11 @@ impl PoolClaim {
         };
         let Some(tenant_namespace) = tenant_credentials::read_tenant_namespace(&observed.tenant_credentials)
         else {
-            super::missing_environment(&observed.environment, settings).map_or(Ok(()), Err)?;
+            missing_environment(&observed.environment, settings).map_or(Ok(()), Err)?;
             let place = pools::choose_pool(&self.spec, true, tenant, observed, settings)?;
             let tenant_namespace = new_tenant_namespace(&place, brings, name, observed);
             self.pool = Some(own(place, &tenant_namespace));
-            let gate = backends::common::tenant_credentials::check_ready(observed, &tenant_namespace);
+            let gate = catalog::tenant_credentials::check_ready(observed, &tenant_namespace);
             self.tenant_namespace = Some(tenant_namespace);
             return gate;
         };
@@ -231,9 +232,9 @@ impl PoolClaim {
         let now = entry.map(|(pool, hub)| PoolRef::of(pool, hub, settings, PINNED));
         let removed = now.is_none();
         self.pool = Some(own(now.unwrap_or_else(last), &tenant_namespace));
-        backends::common::tenant_credentials::check_ready(observed, &tenant_namespace)?;
+        catalog::tenant_credentials::check_ready(observed, &tenant_namespace)?;
         // The hub knows the claim by the name of this Konflux cluster.
-        super::missing_environment(&observed.environment, settings).map_or(Ok(()), Err)?;
+        missing_environment(&observed.environment, settings).map_or(Ok(()), Err)?;
         if removed {
             let message = format!(
                 "pool {text}, like which one was to be made, is not in the catalogue any more; ask the platform team"
@@ -241,37 +242,6 @@ impl PoolClaim {
             return Err(AdmissionIssue::new(Request::PoolNotFound, message));
         }
         Ok(())
-    }
-}
-
-/// Called by the composite's uid, so that no other claim of any Konflux cluster has the same namespace. A composite in a file has none.
-pub(crate) fn tenant_namespace_name(name: &str, observed: &Observed) -> String {
-    let uid = observed.composite.metadata.uid.as_ref().map(Uid::as_str).filter(|uid| !uid.is_empty());
-    let of_file = || {
-        // There is always room for a hash in it.
-        shorten_name(&format!("{NAMESPACE_PREFIX}{}", name.replace('.', "-")), name, NAMESPACE_MAX)
-            .unwrap_or_default()
-    };
-    uid.map_or_else(of_file, |uid| format!("{NAMESPACE_PREFIX}{uid}"))
-}
-
-/// Everything that is wrong with what is brought along beside a block.
-pub(crate) fn check_tenant_credentials(
-    block: &Value,
-    beside: ClaimBlock,
-    tenant: Option<&str>,
-    problems: &mut Vec<FieldProblem>,
-) {
-    let mut problem = |field: String, sentence: &str| {
-        problems.push(FieldProblem { field: bounded(&field, 256), sentence: bounded(sentence, 256) });
-    };
-    for (path, sentence) in byoc::find_problems(block, beside) {
-        let dot = if path.is_empty() { "" } else { "." };
-        problem(format!("spec.byoc{dot}{path}"), &sentence);
-    }
-    if tenant.is_none() {
-        let sentence = "needs a claim: a composite without one has no namespace with Secrets to bring along";
-        problem("spec.byoc".into(), sentence);
     }
 }
 

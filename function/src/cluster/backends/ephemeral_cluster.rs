@@ -220,7 +220,7 @@ fn delivered_late(request: &Validated, observed: &Observed) -> Option<Timestamp>
 
 /// The Object by which the cluster of another composite is watched before it is taken over: it can neither change nor end anything.
 pub(crate) fn build_watch(request: &Validated, observed: &Observed) -> Option<DesiredResource> {
-    let place = crate::cluster::lifecycle::transfer::watched_object(observed)?;
+    let place = crate::cluster::admission::transfer::watched_object(observed)?;
     let Block::CiOperator(block) = &request.block else { return None };
     let mut metadata = json!({ "name": place.name, "namespace": place.namespace, "uid": place.uid.as_str() });
     // No more than what the remote object has in any case: even what only watches tries what it would do.

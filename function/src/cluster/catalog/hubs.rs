@@ -14,7 +14,6 @@
 
 mod failover;
 mod filter;
-mod required;
 mod score;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,14 +25,10 @@ use testplatform_apis::{
     template::Backend,
 };
 
-pub use failover::{
-    FAILOVER_DELAY, Failover, MAX_EXCLUDED, decide_failover, excluded_annotation, read_excluded,
-};
+pub use failover::{FAILOVER_DELAY, Failover, MAX_EXCLUDED, decide_failover, excluded_annotation};
 pub use filter::Rejection;
-pub(crate) use required::NEIGHBOUR_NAMES;
-pub use required::{Hubs, hub_requirements};
 
-use crate::text::bounded;
+use crate::{cluster::observed::Hubs, text::bounded};
 
 /// Maximum number of hubs in a refusal.
 const MAX_LISTED: usize = 10;

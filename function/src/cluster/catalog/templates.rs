@@ -41,6 +41,7 @@ use refusal::{FieldRefusal, combine_refusals, join_problems};
 use crate::{
     cluster::{
         backends::{self, common::last_accepted},
+        catalog::environment::missing_environment,
         observed::Observed,
         request::{AdmissionIssue, Resolution, ResolvedSpec, Templated, Terms},
     },
@@ -277,7 +278,7 @@ pub fn blocked_by(
     observed: &Observed,
     settings: &Settings,
 ) -> Option<AdmissionIssue> {
-    if let Some(missing) = crate::cluster::admission::missing_environment(&observed.environment, settings) {
+    if let Some(missing) = missing_environment(&observed.environment, settings) {
         return Some(missing);
     }
     let cost = templated.terms.cost.unwrap_or(1);

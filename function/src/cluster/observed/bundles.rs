@@ -9,7 +9,7 @@ use testplatform_apis::{
 };
 
 use super::tenant_credentials::ObservedObject;
-use crate::objects::found_none;
+use crate::{objects::found_none, text::bounded};
 
 /// Composition resource name of the Object with the request to the hub-side provider.
 pub const BUNDLES: &str = "bundles";
@@ -92,4 +92,11 @@ fn metadata(part: &ObservedObject) -> Option<&Metadata> {
 
 fn report(metadata: &Metadata) -> Option<BundleReport> {
     json::read_text(metadata.annotation(bundle::REPORT)?).ok()
+}
+
+/// Bundle, object, reason and message of a report, as far as it has them.
+pub(crate) fn report_text(report: &BundleReport) -> String {
+    let parts = [&report.bundle, &report.object, &report.reason, &report.message];
+    let parts: Vec<String> = parts.into_iter().flatten().map(|part| bounded(part, 256)).collect();
+    parts.join(": ")
 }

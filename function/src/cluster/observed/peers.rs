@@ -17,15 +17,15 @@ use testplatform_apis::{
 };
 
 use super::required::{PEERS, PEERS_OTHER_FLAVOUR};
-use crate::{
-    cluster::admission::size::MAX_CLUSTER_CLAIM_BYTES,
-    sdk::{
-        composite::Composite,
-        proto::RunFunctionRequest,
-        requirements::fetched_resources,
-        wire::{self, FieldList, Keep},
-    },
+use crate::sdk::{
+    composite::Composite,
+    proto::RunFunctionRequest,
+    requirements::fetched_resources,
+    wire::{self, FieldList, Keep},
 };
+
+/// The most that `spec.clusterClaim` may have, in bytes of protobuf. Every claim that is counted brings it along.
+pub(crate) const MAX_CLUSTER_CLAIM_BYTES: usize = 8 << 10;
 
 /// Part of a peer that is read: a peer may be as large as an object can be, and there may be thousands.
 ///

@@ -13,10 +13,11 @@ use testplatform_apis::{
 use crate::{
     cluster::{
         backends::{Stage, intent::PrimaryAction},
-        lifecycle::{ClusterEvaluation, transfer},
+        lifecycle::ClusterEvaluation,
         observed::{Details, prerequisites::PREREQUISITE_RESOURCES},
         request::{Block, PoolClaim, Resolution, Templated, Validated},
         respond::conditions::{self, find_refusal},
+        respond::transfer,
     },
     objects::SyncState,
     sdk::response::DesiredResource,

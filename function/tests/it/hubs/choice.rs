@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use function_testplatform::cluster::catalog::hubs::{
-    Affinity, HubPin, Hubs, PlacementRequest, choose_hub, recorded_hub,
+use function_testplatform::cluster::{
+    catalog::hubs::{Affinity, HubPin, PlacementRequest, choose_hub, recorded_hub},
+    observed::Hubs,
 };
 use jiff::SignedDuration;
 use rstest::rstest;

@@ -1,7 +1,10 @@
 //! A hub is given up only where nothing can have been made on it.
 
 use function_testplatform::{
-    cluster::catalog::hubs::{Failover, MAX_EXCLUDED, decide_failover, excluded_annotation, read_excluded},
+    cluster::{
+        catalog::hubs::{Failover, MAX_EXCLUDED, decide_failover, excluded_annotation},
+        observed::read_excluded,
+    },
     objects::{Outage, SyncState},
 };
 use rstest::rstest;

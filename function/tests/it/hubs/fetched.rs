@@ -1,7 +1,7 @@
 //! What is asked of core, and what is made of what it fetched.
 
 use function_testplatform::{
-    cluster::catalog::hubs::{Hubs, hub_requirements},
+    cluster::observed::{Hubs, hub_requirements},
     sdk::{
         composite::{ClaimRef, Composite, Flavour},
         proto::resource_selector::Match,

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use function_testplatform::cluster::catalog::hubs::{
-    HubPin, Hubs, PlacementRequest, choose_hub, recorded_hub,
+use function_testplatform::cluster::{
+    catalog::hubs::{HubPin, PlacementRequest, choose_hub, recorded_hub},
+    observed::Hubs,
 };
 use proptest::{prelude::*, test_runner::RngSeed};
 use serde_json::Value;

@@ -25,7 +25,7 @@ use crate::{
             BackendCondition, Health,
             intent::{ManagementPolicies, PrimaryAction},
         },
-        observed::{BUNDLES, BUNDLES_OBSERVER, Observed, tenant_credentials::ObservedObject},
+        observed::{BUNDLES, BUNDLES_OBSERVER, Observed, report_text, tenant_credentials::ObservedObject},
         request::{BundleSelection, Placement, Resolution, Templated, Validated},
     },
     objects::{SyncState, build_object, observer},
@@ -189,13 +189,6 @@ pub(in crate::cluster::backends) fn teardown_waits_for(observed: &Observed) -> O
     let visible =
         bundles.observer.as_ref().filter(|looks| looks.object.status.at_provider.manifest.is_some());
     visible.map(|looks| format!("waits until ConfigMap {} is gone", namespaced_name(looks.manifest())))
-}
-
-/// Bundle, object, reason and message of a report, as far as it has them.
-pub(in crate::cluster::backends) fn report_text(report: &BundleReport) -> String {
-    let parts = [&report.bundle, &report.object, &report.reason, &report.message];
-    let parts: Vec<String> = parts.into_iter().flatten().map(|part| bounded(part, 256)).collect();
-    parts.join(": ")
 }
 
 fn bundle_message(what: &str, report: &BundleReport) -> String {

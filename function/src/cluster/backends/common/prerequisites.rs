@@ -11,35 +11,27 @@
 
 mod status;
 
-pub(crate) use status::{check_ready, credential_condition, restore_conditions};
+pub(crate) use status::{credential_condition, restore_conditions};
 
 use serde_json::{Map, Value, json};
-use testplatform_apis::{
-    bundle::{BundleProgress, ClusterRef},
-    cloud, collect, json,
-    names::{ObjectName, ours},
-    prerequisites,
-    template::{Backend, entry::BundleDocument},
-};
+use testplatform_apis::{bundle::BundleProgress, cloud, collect, json, names::ours, prerequisites};
 
 use crate::{
     cluster::{
+        catalog::prerequisites::{build_manifest, read_requester, requested_generation},
         observed::{
             Observed,
             prerequisites::{CLOUD, PREREQUISITE_RESOURCES},
             tenant_credentials::ObservedObject,
         },
-        request::{AnyBackendSpec, Placement, Resolution, ResolvedSpec, Templated, Validated},
+        request::{Placement, Resolution, ResolvedSpec, Templated, Validated},
     },
     objects::build_object,
     sdk::response::DesiredResource,
-    text::bounded,
 };
 
 /// Annotations that the Objects get when they are first requested.
 const ANNOTATIONS: [&str; 3] = [ours::CREDENTIALS_NAMESPACE, ours::TEMPLATE, ours::HUB_REASON];
-/// The longest name of whoever asks for a credential; a longer one is cut.
-const MAX_REQUESTER: usize = 253;
 
 /// Builds the desired resources.
 pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<DesiredResource> {
@@ -77,36 +69,6 @@ pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<D
     PREREQUISITE_RESOURCES.into_iter().filter_map(make).collect()
 }
 
-/// Whether one of them was requested by another template, for another kind of cluster, or with other bundles than the claim selects now.
-/// Changes within a bundle of the same name do not matter: a catalogue change affects no existing request. A missing or broken entry proves
-/// nothing.
-pub(crate) fn is_for_another_cluster(
-    templated: &Templated,
-    tenant: Option<&str>,
-    observed: &Observed,
-) -> bool {
-    let (Resolution::Resolved(resolved), Some(backend), Some(placement)) =
-        (&templated.resolution, templated.backend, &templated.placement)
-    else {
-        return false;
-    };
-    observed.prerequisites.iter().any(|(name, part)| {
-        let by = part.object.metadata.annotation(ours::TEMPLATE);
-        let now = build_manifest(name, resolved, placement, backend, tenant, observed);
-        by.is_some_and(|by| by != templated.template)
-            || now.is_none_or(|now| summarize_request(part.manifest()) != summarize_request(&now))
-    })
-}
-
-/// For which cluster a ConfigMap orders what, by names.
-fn summarize_request(manifest: &Value) -> Option<Value> {
-    let order: Value = json::read_text(manifest["data"][cloud::ORDER].as_str()?).ok()?;
-    let bundles = |list: &str| -> Vec<Value> {
-        order[list].as_array().into_iter().flatten().map(|bundle| bundle["name"].clone()).collect()
-    };
-    Some(json!([order["cluster"], bundles("prerequisites"), bundles("preCreate")]))
-}
-
 /// Where and of what they are asked for.
 fn initial_placement<'a>(
     templated: &'a Templated,
@@ -118,93 +80,9 @@ fn initial_placement<'a>(
     Some((placement, resolved))
 }
 
-/// Whether a claim is to have one.
-pub(in crate::cluster::backends) fn is_wanted(name: &str, resolved: &ResolvedSpec) -> bool {
-    if name == CLOUD {
-        cloud_credential_of(resolved).is_some()
-    } else {
-        !resolved.bundles.has_no_hub_bundles()
-    }
-}
-
-fn cloud_credential_of(
-    resolved: &ResolvedSpec,
-) -> Option<&testplatform_apis::template::kind::CloudCredential> {
-    match &resolved.backend_spec {
-        AnyBackendSpec::ClusterApi(order) => order.base.cloud_credential.as_ref(),
-        AnyBackendSpec::HyperShift(_) | AnyBackendSpec::Caas(_) | AnyBackendSpec::Osac(_) => None,
-    }
-}
-
 /// The Secret that a cluster is to name as that of its own credential.
 pub(in crate::cluster::backends) fn credential_secret(observed: &Observed) -> Option<&str> {
     observed.prerequisites.get(CLOUD)?.manifest()["metadata"]["name"].as_str()
-}
-
-/// The ConfigMap as it is asked for at first.
-fn build_manifest(
-    name: &str,
-    resolved: &ResolvedSpec,
-    placement: &Placement,
-    backend: Backend,
-    tenant: Option<&str>,
-    observed: &Observed,
-) -> Option<Value> {
-    if !is_wanted(name, resolved) {
-        return None;
-    }
-    let kind = backend.cluster_kind();
-    let cluster = ClusterRef {
-        group: kind.group.to_owned(),
-        kind: kind.kind.to_owned(),
-        name: ObjectName::try_from(placement.name.as_str()).ok()?,
-    };
-    let tenant = tenant.unwrap_or_default();
-    let (map, label, order) = if name == CLOUD {
-        let (credential, composite) = (cloud_credential_of(resolved)?, &observed.composite.metadata);
-        // A file that is rendered may have none.
-        let uid = composite.uid.as_ref().filter(|uid| !uid.as_str().is_empty());
-        let order = cloud::CredentialRequestSpec {
-            uid: uid.map_or_else(|| composite.name.clone(), |uid| uid.as_str().to_owned()),
-            cloud: credential.cloud.clone(),
-            tenant: tenant.to_owned(),
-            requested_by: read_requester(observed),
-            generation: requested_generation(observed).unwrap_or_default(),
-            roles: credential.roles.clone(),
-            lifetime: credential.lifetime,
-            cluster,
-        };
-        (cloud::secret_name(&order.cluster.name), cloud::LABEL, serde_json::to_string(&order))
-    } else {
-        let message = placement.placeholders(tenant);
-        let made = |all: &[BundleDocument]| all.iter().map(|bundle| bundle.to_bundle(&message)).collect();
-        let order = prerequisites::PrerequisiteRequestSpec {
-            prerequisites: made(&resolved.bundles.prerequisites),
-            pre_create: made(&resolved.bundles.pre_create),
-            cluster,
-        };
-        (
-            prerequisites::config_map_name(&order.cluster.name),
-            prerequisites::LABEL,
-            serde_json::to_string(&order),
-        )
-    };
-    let mut manifest = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
-    manifest["metadata"] =
-        json!({ "name": map, "namespace": placement.namespace, "labels": { label: "true" } });
-    manifest["data"] = json!({ cloud::ORDER: order.ok()? });
-    Some(manifest)
-}
-
-/// Last requester of the cluster, as recorded by an admission policy.
-fn read_requester(observed: &Observed) -> Option<String> {
-    let recorded = observed.composite.metadata.annotation(ours::REQUESTED_BY).filter(|by| !by.is_empty());
-    recorded.map(|by| bounded(by, MAX_REQUESTER))
-}
-
-/// For the how-manieth credential the claim asks. None: it does not say, or what it says is no number.
-fn requested_generation(observed: &Observed) -> Option<i64> {
-    observed.composite.metadata.annotation(ours::CLOUD_CREDENTIAL_GENERATION)?.parse().ok()
 }
 
 /// Updates the changeable part of an existing request. Members that the claim does not set or that are unknown here stay.

@@ -13,10 +13,8 @@
 //!
 //! No resource changes once it was requested: observed resources are repeated.
 
-mod admission;
 mod teardown;
 
-pub(crate) use admission::{check_ready, collect_issues};
 pub(crate) use teardown::report_orphaned_pool;
 
 use serde_json::{Value, json};

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::{
-    collect,
     foreign::{
         meta::{ObservedCondition, find_condition},
         object::Object,
@@ -89,12 +88,6 @@ fn creation_trace<R>(primary: &Object<R>) -> Option<&'static str> {
         return Some("its cluster was seen there");
     }
     metadata.deletion_timestamp.is_some().then_some("its writer is going")
-}
-
-/// The hubs in a note ([`EXCLUDED`](testplatform_apis::names::hub::EXCLUDED)) on the writer.
-pub fn read_excluded(note: Option<&str>) -> BTreeSet<String> {
-    let names = note.unwrap_or_default().split(',').map(str::trim);
-    collect::to_set(names.filter(|name| !name.is_empty()).map(str::to_owned))
 }
 
 /// That note; none, where no hub was given up.

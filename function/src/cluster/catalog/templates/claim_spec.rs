@@ -13,7 +13,10 @@ use testplatform_apis::{
 };
 
 use crate::{
-    cluster::admission::{check_tenant_credentials, is_within, size::companions_problem},
+    cluster::{
+        catalog::tenant_credentials::check_tenant_credentials,
+        request::size::{companions_problem, is_within},
+    },
     sdk::{
         composite::{FieldProblem, UNREADABLE},
         wire,

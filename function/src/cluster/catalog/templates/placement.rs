@@ -17,11 +17,13 @@ use testplatform_apis::{
 use name::fit_name;
 
 use crate::cluster::{
-    admission::tenant_namespace_name,
-    backends,
-    catalog::hubs::{self, Affinity, Failover, HubPin, PlacementRequest},
+    catalog::{
+        self,
+        hubs::{self, Affinity, Failover, HubPin, PlacementRequest},
+        tenant_credentials::tenant_namespace_name,
+    },
     observed::{
-        Observed, prerequisites,
+        Observed, prerequisites, read_excluded,
         tenant_credentials::{self, TenantNamespace},
     },
     request::{AdmissionIssue, BroughtCredentials, Placement, ResolvedSpec, Templated},
@@ -44,7 +46,7 @@ impl Templated {
         observed: &Observed,
         settings: &Settings,
     ) {
-        self.excluded = hubs::read_excluded(observed.annotation(hub::EXCLUDED));
+        self.excluded = read_excluded(observed.annotation(hub::EXCLUDED));
         // A copy, should primary Object and `credentials` both be lost.
         let reported = observed.composite.status.hub.as_ref().map(|told| told.excluded.iter().cloned());
         self.excluded.extend(reported.into_iter().flatten());
@@ -67,8 +69,8 @@ impl Templated {
             Some(Failover::At(at)) => Some(at),
             Some(Failover::Allowed | Failover::NotNow | Failover::Never(_)) | None => None,
         };
-        self.has_mismatched_prerequisites = observed.is_unplaced()
-            && backends::common::prerequisites::is_for_another_cluster(self, tenant, observed);
+        self.has_mismatched_prerequisites =
+            observed.is_unplaced() && catalog::prerequisites::is_for_another_cluster(self, tenant, observed);
     }
 
     /// Chooses the hub of a claim that has none, and on it a place for what the claim brings along.
@@ -111,11 +113,11 @@ impl Templated {
         }
         self.may_begin = true;
         let (Some(brings), Some(placement)) = (&resolved.tenant_credentials, &self.placement) else {
-            return backends::common::prerequisites::check_ready(resolved, observed);
+            return catalog::prerequisites::check_ready(resolved, observed);
         };
         let tenant_namespace = tenant_credentials::read_tenant_namespace(&observed.tenant_credentials)
             .unwrap_or_else(|| new_tenant_namespace(brings, placement));
-        let gate = backends::common::tenant_credentials::check_ready(observed, &tenant_namespace);
+        let gate = catalog::tenant_credentials::check_ready(observed, &tenant_namespace);
         self.tenant_namespace = Some(tenant_namespace);
         gate
     }

@@ -104,7 +104,7 @@ fn shown_before(evaluation: &ClusterEvaluation, reason: Request, otherwise: &str
 fn collect_issues(evaluation: &ClusterEvaluation) -> Vec<AdmissionIssue> {
     let Ok(request) = &evaluation.plan.request else { return vec![] };
     let mut issues = request.issues.clone();
-    if let Some(issue) = crate::cluster::lifecycle::transfer::transfer_issue(evaluation) {
+    if let Some(issue) = crate::cluster::respond::transfer::transfer_issue(evaluation) {
         issues.insert(0, issue);
     }
     if let Some(issue) = hub_lifetime_issue(evaluation, request) {

@@ -1,123 +1,22 @@
 //! Status of the prerequisites: why no cluster can be requested yet, and the later condition of its cloud credential.
 
 use testplatform_apis::{
-    bundle::{self, BundleProgress},
     cloud,
-    condition::{ConditionStatus, PlatformCredentials, Request, SetupLevel, TemplateConditionType},
-    prerequisites,
+    condition::{ConditionStatus, PlatformCredentials, SetupLevel, TemplateConditionType},
 };
 
-use super::{is_wanted, requested_generation};
-use crate::{
-    cluster::{
-        backends::{BackendCondition, Health, common::bundles::report_text},
-        observed::{
-            Observed,
-            prerequisites::{CLOUD, PREREQUISITE_RESOURCES, PREREQUISITES, read_answer},
-            tenant_credentials::ObservedObject,
-        },
-        request::{AdmissionIssue, Resolution, ResolvedSpec, Templated},
+use crate::cluster::{
+    backends::{BackendCondition, Health},
+    catalog::prerequisites::{
+        credential_problem, is_wanted, prerequisites_problem, report_message, requested_generation,
+        unanswered_message,
     },
-    objects::SyncState,
-    text::bounded,
+    observed::{
+        Observed,
+        prerequisites::{CLOUD, PREREQUISITES, read_answer},
+    },
+    request::{Resolution, Templated},
 };
-
-/// Why no cluster can be asked for yet.
-pub(crate) fn check_ready(resolved: &ResolvedSpec, observed: &Observed) -> Result<(), AdmissionIssue> {
-    for name in PREREQUISITE_RESOURCES {
-        let part = observed.prerequisites.get(name);
-        if part.is_none() && !is_wanted(name, resolved) {
-            continue;
-        }
-        let waits = match name {
-            CLOUD => credential_problem(part).map(|message| (Request::PlatformCredentialsNotReady, message)),
-            _ => prerequisites_problem(part).map(|(_, message)| (Request::PrerequisitesNotReady, message)),
-        };
-        if let Some((reason, message)) = waits {
-            return Err(AdmissionIssue::new(reason, message));
-        }
-    }
-    Ok(())
-}
-
-/// Why the cluster waits for its prerequisites, and whether they have failed.
-fn prerequisites_problem(part: Option<&ObservedObject>) -> Option<(SetupLevel, String)> {
-    let Some(part) = part else {
-        return Some((SetupLevel::Running, "the hub is told what it has to have before the cluster".into()));
-    };
-    if is_deleting(part) {
-        return Some((SetupLevel::Running, deleting_message(part)));
-    }
-    let report: bundle::BundleReport = read_answer(part, prerequisites::REPORT).unwrap_or_default();
-    let message = |what: &str| {
-        let bundle = report.bundle.as_deref().map_or_else(|| "a bundle".to_owned(), |name| bounded(name, 96));
-        let rest = report_text(&bundle::BundleReport { bundle: None, ..report.clone() });
-        if rest.is_empty() { format!("{bundle} {what}") } else { format!("{bundle} {what}: {rest}") }
-    };
-    match report.state {
-        Some(BundleProgress::Applied) => None,
-        Some(BundleProgress::SetupFailed) => {
-            Some((SetupLevel::SetupFailed, message("was not ready in time on the hub")))
-        }
-        Some(BundleProgress::Running | BundleProgress::BeforeDeletion) => {
-            Some((SetupLevel::Running, message("is being set up on the hub")))
-        }
-        None => Some((SetupLevel::Running, unanswered_message(part, "clusters.prerequisites"))),
-    }
-}
-
-/// Why the cluster waits for its credential.
-fn credential_problem(part: Option<&ObservedObject>) -> Option<String> {
-    let Some(part) = part else { return Some("the hub is told to make a credential of the cloud".into()) };
-    if is_deleting(part) {
-        return Some(deleting_message(part));
-    }
-    let report: cloud::CloudCredentialReport = read_answer(part, cloud::REPORT).unwrap_or_default();
-    match report.state {
-        // A working one is there, and it is rotated later.
-        Some(cloud::CredentialPhase::Valid | cloud::CredentialPhase::RotationFailed) => None,
-        Some(state) => Some(format!("no credential of the cloud yet: {}", report_message(state, &report))),
-        None => Some(unanswered_message(part, "clusters.cloudCredentials")),
-    }
-}
-
-/// Whether it is being deleted, here or on the hub: what it was answered holds no longer.
-fn is_deleting(part: &ObservedObject) -> bool {
-    let remote = part.object.status.at_provider.manifest.as_ref();
-    let of_remote = remote.and_then(|remote| remote.metadata.deletion_timestamp);
-    part.object.metadata.deletion_timestamp.or(of_remote).is_some()
-}
-
-fn deleting_message(part: &ObservedObject) -> String {
-    format!("somebody deletes {}, which is made again after that", config_map_name(part))
-}
-
-fn config_map_name(part: &ObservedObject) -> String {
-    let metadata = &part.manifest()["metadata"];
-    let text = |field: &str| metadata[field].as_str().unwrap_or_default();
-    format!("ConfigMap {}/{}", text("namespace"), text("name"))
-}
-
-/// Message while the hub-side provider has not answered.
-fn unanswered_message(part: &ObservedObject, setting: &str) -> String {
-    let map = config_map_name(part);
-    match &part.sync {
-        SyncState::Refused(message) => format!("the hub refuses {map}: {message}"),
-        SyncState::Unavailable(outage) => format!("{map} cannot be made: {outage}"),
-        SyncState::Paused => format!("an administrator paused the Object with {map}"),
-        SyncState::Unknown
-        | SyncState::InSync
-        | SyncState::Deleted
-        | SyncState::Replaced
-        | SyncState::UnknownField(_) => format!(
-            "the hub-side provider has not answered in {map} yet; {setting} of its configuration has to be on"
-        ),
-    }
-}
-
-fn report_message(state: cloud::CredentialPhase, report: &cloud::CloudCredentialReport) -> String {
-    report.message.as_deref().map_or_else(|| state.as_str().to_owned(), |message| bounded(message, 512))
-}
 
 /// Shows prerequisites as part of the template's setup: without a cluster the claim waits for them and for its credential. A failure stays
 /// visible.

@@ -119,6 +119,12 @@ impl Hubs {
     }
 }
 
+/// The hubs in a note ([`EXCLUDED`](testplatform_apis::names::hub::EXCLUDED)) on the writer.
+pub fn read_excluded(note: Option<&str>) -> BTreeSet<String> {
+    let names = note.unwrap_or_default().split(',').map(str::trim);
+    collect::to_set(names.filter(|name| !name.is_empty()).map(str::to_owned))
+}
+
 fn decode_all<T: for<'a> Deserialize<'a>>(resources: &Resources) -> Vec<T> {
     resources.items.iter().filter_map(|item| wire::from_struct(&item.resource).ok()).collect()
 }

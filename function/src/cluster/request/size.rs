@@ -1,4 +1,4 @@
-//! Size limits of a claim.
+//! Limits of a claim: sizes, and nesting.
 //!
 //! provider-kubernetes stores a manifest twice in one Object: as requested and as the hub has it. If both together exceed the limit of
 //! etcd, it cannot report anything any more, not even a refusal of the hub.
@@ -11,11 +11,8 @@ use crate::{cluster::request::COMPANIONS, sdk::composite::FieldProblem};
 /// default (`--max-request-bytes`).
 pub(crate) const MAX_BYTES: usize = 512 << 10;
 
-/// The most that `spec.clusterClaim` may have, in bytes of protobuf. Every claim that is counted brings it along.
-pub(crate) const MAX_CLUSTER_CLAIM_BYTES: usize = 8 << 10;
-
 /// Whether a field is too large to be handed to a hub.
-pub(super) fn block_problem(field: &str, value: &Value) -> Option<FieldProblem> {
+pub(crate) fn block_problem(field: &str, value: &Value) -> Option<FieldProblem> {
     let size = stored_size(value);
     (size > MAX_BYTES).then(|| FieldProblem {
         field: field.to_owned(),
@@ -62,6 +59,16 @@ fn stored_text_size(text: &str) -> usize {
         other => other.len_utf8(),
     };
     2 + text.chars().map(wide).sum::<usize>()
+}
+
+/// Whether objects and lists are nested within a depth.
+pub(crate) fn is_within(value: &Value, depth: usize) -> bool {
+    match (value, depth.checked_sub(1)) {
+        (Value::Array(items), Some(depth)) => items.iter().all(|item| is_within(item, depth)),
+        (Value::Object(fields), Some(depth)) => fields.values().all(|field| is_within(field, depth)),
+        (Value::Array(_) | Value::Object(_), None) => false,
+        (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_), _) => true,
+    }
 }
 
 #[cfg(test)]

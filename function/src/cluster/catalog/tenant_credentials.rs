@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 use testplatform_apis::{
-    byoc::{self, SecretSyncReport, SecretSyncResult},
+    byoc::{self, ClaimBlock, NAMESPACE_PREFIX, SecretSyncReport, SecretSyncResult},
     condition::Request,
-    names::ours,
+    names::{Uid, ours, shorten_name},
 };
 
 use crate::{
@@ -19,8 +19,43 @@ use crate::{
         request::AdmissionIssue,
     },
     objects::SyncState,
+    sdk::composite::FieldProblem,
     text::bounded,
 };
+
+/// The longest name of a namespace for tenant credentials: that of one that is called by a uid, so that HyperShift's names fit behind it.
+const NAMESPACE_MAX: usize = NAMESPACE_PREFIX.len() + 36;
+
+/// Called by the composite's uid, so that no other claim of any Konflux cluster has the same namespace. A composite in a file has none.
+pub(crate) fn tenant_namespace_name(name: &str, observed: &Observed) -> String {
+    let uid = observed.composite.metadata.uid.as_ref().map(Uid::as_str).filter(|uid| !uid.is_empty());
+    let of_file = || {
+        // There is always room for a hash in it.
+        shorten_name(&format!("{NAMESPACE_PREFIX}{}", name.replace('.', "-")), name, NAMESPACE_MAX)
+            .unwrap_or_default()
+    };
+    uid.map_or_else(of_file, |uid| format!("{NAMESPACE_PREFIX}{uid}"))
+}
+
+/// Everything that is wrong with what is brought along beside a block.
+pub(crate) fn check_tenant_credentials(
+    block: &Value,
+    beside: ClaimBlock,
+    tenant: Option<&str>,
+    problems: &mut Vec<FieldProblem>,
+) {
+    let mut problem = |field: String, sentence: &str| {
+        problems.push(FieldProblem { field: bounded(&field, 256), sentence: bounded(sentence, 256) });
+    };
+    for (path, sentence) in byoc::find_problems(block, beside) {
+        let dot = if path.is_empty() { "" } else { "." };
+        problem(format!("spec.byoc{dot}{path}"), &sentence);
+    }
+    if tenant.is_none() {
+        let sentence = "needs a claim: a composite without one has no namespace with Secrets to bring along";
+        problem("spec.byoc".into(), sentence);
+    }
+}
 
 /// Why no cluster can be asked for yet.
 pub(crate) fn check_ready(
