@@ -68,7 +68,8 @@ pub fn evaluate(
 ) -> Result<ClusterEvaluation, UnusableRequest> {
     let settings = read_settings(request)?;
     let observed = Observed::decode(request, &settings, now)?;
-    let validated = admission::validate(&observed, settings.clone(), schema);
+    let validated =
+        admission::validate(&observed, settings.clone(), schema, backends::select_rollout(&observed));
     // A refused request has no desired state, which would delete the cluster here. Such a claim comes from the incumbent, which accepts
     // longer names.
     if let (Err(problems), true) = (&validated, observed.primary.is_some() || observed.cluster_may_exist()) {

@@ -25,7 +25,11 @@ use lifetime::Limits;
 use crate::{
     cluster::{
         backends::intent::Intent,
-        catalog::{self, environment::missing_environment, templates},
+        catalog::{
+            self,
+            environment::missing_environment,
+            templates::{self, Rollout},
+        },
         observed::{CLUSTER_CLAIM, Observed},
         request::{
             AdmissionIssue, Block, COMPANIONS, Lifetime, PoolClaim, Resolution, Templated, Validated,
@@ -36,11 +40,12 @@ use crate::{
     text::bounded,
 };
 
-/// Validates a claim, and returns all problems.
+/// Validates a claim, and returns all problems. `rollout`: that of its cluster by template.
 pub fn validate(
     observed: &Observed,
     settings: Settings,
     schema: &Value,
+    rollout: Option<&dyn Rollout>,
 ) -> Result<Validated, Vec<FieldProblem>> {
     let spec = &observed.composite.spec;
     let mut issues = Vec::new();
@@ -51,19 +56,20 @@ pub fn validate(
     let tenant = observed.composite.tenant().map(str::to_owned);
     let mut refused = None;
     let block = match &observed.primary {
-        _ if templates::is_templated(observed) => match Templated::resolve(spec, tenant.as_deref(), observed)
-        {
-            Ok((templated, refusal)) => {
-                refused = refusal;
-                issues.extend(templated.collect_issues());
-                issues.extend(catalog::tenant_credentials::collect_issues(observed));
-                Some(Block::Template(Box::new(templated)))
+        _ if templates::is_templated(observed) => {
+            match Templated::resolve(spec, tenant.as_deref(), observed, rollout) {
+                Ok((templated, refusal)) => {
+                    refused = refusal;
+                    issues.extend(templated.collect_issues());
+                    issues.extend(catalog::tenant_credentials::collect_issues(observed));
+                    Some(Block::Template(Box::new(templated)))
+                }
+                Err(mut wrong) => {
+                    problems.append(&mut wrong);
+                    None
+                }
             }
-            Err(mut wrong) => {
-                problems.append(&mut wrong);
-                None
-            }
-        },
+        }
         // The cluster exists and its request cannot change, whatever the claim has now.
         Some(primary) if primary.name == CLUSTER_CLAIM => {
             let pool_claim = PoolClaim::from_primary(primary, observed, &settings, &mut issues);

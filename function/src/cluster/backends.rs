@@ -26,7 +26,8 @@ use testplatform_apis::{
 
 use crate::{
     cluster::{
-        observed::{Observed, PrimaryObject},
+        catalog::templates::Rollout,
+        observed::Observed,
         request::{AdmissionIssue, Block, Validated},
     },
     sdk::response::DesiredResource,
@@ -88,11 +89,14 @@ pub fn backend_of_template(backend: template::Backend) -> &'static dyn Backend {
     }
 }
 
-/// Backend of a primary Object that carries a cluster by template.
-pub(crate) fn backend_of_primary(primary: &PrimaryObject) -> Option<template::Backend> {
-    template::Backend::ALL
-        .into_iter()
-        .find(|backend| backend_of_template(*backend).primary_resource() == primary.name)
+/// Rollout of the cluster that the primary Object carries. None: no cluster by template is requested yet.
+pub(crate) fn select_rollout(observed: &Observed) -> Option<&'static dyn Rollout> {
+    Some(match observed.primary.as_ref()?.template_backend()? {
+        template::Backend::HyperShift => &hypershift::HyperShift,
+        template::Backend::ClusterApi => &cluster_api::ClusterApi,
+        template::Backend::Caas => &caas::Caas,
+        template::Backend::Osac => &osac::Osac,
+    })
 }
 
 /// Provisioning stage of the remote object.

@@ -14,7 +14,7 @@ mod observer;
 use serde_json::Map;
 use testplatform_apis::{
     foreign::caas::{API_VERSION, KIND},
-    template::kind,
+    template::{effective::Effective, kind, version::Version},
 };
 
 use super::{
@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     cluster::{
+        catalog::templates::Rollout,
         observed::{INSTANCE, Observed},
         request::{AnyBackendSpec, Templated, Validated},
     },
@@ -86,5 +87,20 @@ impl Backend for Caas {
             Some(templated) => health::assess_health(templated, request, observed),
             None => Health::default(),
         }
+    }
+}
+
+/// The claim cannot request another release.
+impl Rollout for Caas {
+    fn blocked_at_version(&self, _observed: &Observed) -> Option<Version> {
+        None
+    }
+
+    fn has_release(&self, _observed: &Observed, _requested: &Effective) -> bool {
+        false
+    }
+
+    fn is_fully_requested(&self, _observed: &Observed) -> bool {
+        false
     }
 }

@@ -3,7 +3,6 @@
 pub(crate) mod bundles;
 pub(super) mod conditions;
 pub(crate) mod dependents;
-pub(crate) mod last_accepted;
 pub(super) mod namespaced;
 pub(super) mod object;
 pub(crate) mod prerequisites;

@@ -18,6 +18,7 @@ mod catalogue;
 mod change;
 mod claim_spec;
 mod groups;
+mod last_accepted;
 mod network;
 mod placement;
 mod refusal;
@@ -35,14 +36,14 @@ use testplatform_apis::{
 };
 
 pub use claim_spec::ClaimSpec;
+pub use last_accepted::Rollout;
 
 use refusal::{FieldRefusal, combine_refusals, join_problems};
 
 use crate::{
     cluster::{
-        backends::{self, common::last_accepted},
         catalog::environment::missing_environment,
-        observed::Observed,
+        observed::{Observed, PrimaryObject},
         request::{AdmissionIssue, Resolution, ResolvedSpec, Templated, Terms},
     },
     sdk::composite::FieldProblem,
@@ -55,6 +56,7 @@ impl Templated {
         spec: &Value,
         tenant: Option<&str>,
         observed: &Observed,
+        rollout: Option<&dyn Rollout>,
     ) -> Result<(Self, Option<AdmissionIssue>), Vec<FieldProblem>> {
         let made = observed.primary.is_some() || observed.cluster_may_exist();
         let memory = if made { recorded_request(observed) } else { None };
@@ -67,7 +69,7 @@ impl Templated {
             backend: memory.as_ref().and_then(|m| m.backend).or(made_by),
             last_accepted: memory
                 .as_ref()
-                .and_then(|asked| last_accepted::find_last_accepted(observed, asked, asked)),
+                .and_then(|asked| last_accepted::find_last_accepted(observed, rollout, asked, asked)),
             effective: memory,
             terms,
             ..Self::unresolved(&template, Resolution::Frozen { reason, message: bounded(message, 2048) })
@@ -80,7 +82,7 @@ impl Templated {
             }
             Err(problems) => return Err(problems),
         };
-        let rollback = memory.as_ref().and_then(|_| last_accepted::find_rollback(observed));
+        let rollback = memory.as_ref().and_then(|_| last_accepted::find_rollback(observed, rollout));
         // A refused request leads nowhere: the claim continues from the accepted one.
         let accepted = rollback.as_ref().and_then(|back| back.last_accepted.as_ref());
         let is_named = |m: &Effective| m.template.as_ref() == Some(&template);
@@ -131,16 +133,16 @@ impl Templated {
         };
         let cluster = change::ExistingCluster {
             blocked_at_version: rollback.as_ref().and_then(|back| back.blocked_at_version.as_ref()),
-            numbered_groups: last_accepted::numbered_groups(observed),
+            numbered_groups: rollout.map(|rollout| rollout.numbered_groups(observed)).unwrap_or_default(),
         };
         match resolve::resolve_claim(&entry, &claim, accepted.or(memory.as_ref()), &cluster) {
             Ok((resolved, effective)) => {
                 let terms = Terms { release_deprecated: resolved.release.deprecated.clone(), ..terms };
                 let is_rollback = rollback.is_some() && memory.as_ref() != Some(&effective);
                 let resolution = Resolution::Resolved(Box::new(ResolvedSpec { is_rollback, ..resolved }));
-                let last_accepted = memory
-                    .as_ref()
-                    .and_then(|asked| last_accepted::find_last_accepted(observed, asked, &effective));
+                let last_accepted = memory.as_ref().and_then(|asked| {
+                    last_accepted::find_last_accepted(observed, rollout, asked, &effective)
+                });
                 Ok((Self { last_accepted, ..of(resolution, Some(effective), terms) }, None))
             }
             Err(ResolveError::Refused(refusals)) if made => {
@@ -218,7 +220,7 @@ fn read_terms(entry: &Entry, claim: &ClaimSpec) -> Terms {
 
 /// Backend of the cluster: by the primary Object's own name, whatever was lost or altered otherwise; else `noted`, else the status.
 fn backend_of(observed: &Observed, noted: Option<Backend>) -> Option<Backend> {
-    let by_name = observed.primary.as_ref().and_then(backends::backend_of_primary);
+    let by_name = observed.primary.as_ref().and_then(PrimaryObject::template_backend);
     by_name.or(noted).or_else(|| observed.composite.status.template.as_ref()?.backend)
 }
 
@@ -235,7 +237,7 @@ fn recorded_request(observed: &Observed) -> Option<Effective> {
 
 /// Whether a recorded request is complete: otherwise an existing cluster would change by itself, or could not change any more. Without the
 /// groups, nodes would be removed that the template does not provide by itself.
-pub(crate) fn is_complete(asked: &Effective) -> bool {
+fn is_complete(asked: &Effective) -> bool {
     let (image, version) = (asked.release_image.as_deref(), asked.version.as_deref());
     let dated = version.is_some_and(|version| Version::parse(version).is_ok());
     // An image whose tag has a version has that version recorded as well. Other images of claims may have none.

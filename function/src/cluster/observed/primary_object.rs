@@ -16,6 +16,7 @@ use testplatform_apis::{
         osac::ClusterOrder,
     },
     names::{Uid, crossplane, ours},
+    template::Backend,
 };
 
 use crate::{
@@ -108,6 +109,17 @@ impl PrimaryObject {
     /// Decodes the Object that carries a ClusterClaim.
     pub(super) fn cluster_claim(bytes: &[u8]) -> Result<Self, UnusableRequest> {
         Self::read(CLUSTER_CLAIM, bytes, |r| Remote::ClusterClaim(Box::new(r)))
+    }
+
+    /// Backend of the template, of an Object that carries a cluster by template.
+    pub(crate) fn template_backend(&self) -> Option<Backend> {
+        match self.name {
+            HOSTED_CLUSTER => Some(Backend::HyperShift),
+            TOPOLOGY => Some(Backend::ClusterApi),
+            INSTANCE => Some(Backend::Caas),
+            ORDER => Some(Backend::Osac),
+            _ => None,
+        }
     }
 
     /// Decodes the Object that carries a cluster by template.

@@ -6,9 +6,10 @@ use testplatform_apis::{
     template::{effective::Effective, entry::find_upgrade_path, version::Version},
 };
 
-use super::{ClusterApiRequest, cluster, facts::TopologyFacts};
+use super::{ClusterApi, ClusterApiRequest, cluster, facts::TopologyFacts};
 use crate::{
     cluster::{
+        catalog::templates::Rollout,
         observed::{Observed, PrimaryObject},
         request::SelectedRelease,
     },
@@ -135,8 +136,22 @@ fn is_refused(observed: &Observed) -> bool {
         .is_some_and(|w| matches!(w.sync, SyncState::Refused(_)) && !w.remote_may_exist())
 }
 
+impl Rollout for ClusterApi {
+    fn blocked_at_version(&self, observed: &Observed) -> Option<Version> {
+        blocked_at_version(observed)
+    }
+
+    fn has_release(&self, observed: &Observed, requested: &Effective) -> bool {
+        has_release(observed, requested)
+    }
+
+    fn is_fully_requested(&self, observed: &Observed) -> bool {
+        observed.annotation(ours::ROLLS_FROM).is_none()
+    }
+}
+
 /// The version that the hub has, where it refuses the one that was last asked for.
-pub(in crate::cluster::backends) fn blocked_at_version(observed: &Observed) -> Option<Version> {
+fn blocked_at_version(observed: &Observed) -> Option<Version> {
     if !observed.primary.as_ref().is_some_and(PrimaryObject::is_refused) {
         return None;
     }
@@ -145,7 +160,7 @@ pub(in crate::cluster::backends) fn blocked_at_version(observed: &Observed) -> O
 }
 
 /// Whether the hub has the version of what was asked for: nothing of a way that leads on from there was taken.
-pub(in crate::cluster::backends) fn has_release(observed: &Observed, requested: &Effective) -> bool {
+fn has_release(observed: &Observed, requested: &Effective) -> bool {
     hub_version(observed).is_some_and(|there| Some(there.to_string()) == requested.version)
 }
 

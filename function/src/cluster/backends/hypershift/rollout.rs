@@ -9,8 +9,11 @@ use testplatform_apis::{
     template::{effective::Effective, version::Version},
 };
 
-use super::{HyperShiftRequest, cluster, facts, failures};
-use crate::cluster::observed::{NodePoolObject, Observed, PrimaryObject};
+use super::{HyperShift, HyperShiftRequest, cluster, facts, failures};
+use crate::cluster::{
+    catalog::templates::Rollout,
+    observed::{NodePoolObject, Observed, PrimaryObject},
+};
 
 /// The image that the claim comes to. Every release of a template for HyperShift has one.
 pub(super) fn requested_image(wanted: HyperShiftRequest<'_>) -> &str {
@@ -49,8 +52,23 @@ fn is_refused(observed: &Observed, requested: &str) -> bool {
     invalid.is_some_and(|c| c.observed_generation == Some(remote.metadata.generation))
 }
 
+impl Rollout for HyperShift {
+    fn blocked_at_version(&self, observed: &Observed) -> Option<Version> {
+        blocked_at_version(observed)
+    }
+
+    fn has_release(&self, observed: &Observed, requested: &Effective) -> bool {
+        has_release(observed, requested)
+    }
+
+    // A release alone may be held back, and then the hub does not have it.
+    fn is_fully_requested(&self, _observed: &Observed) -> bool {
+        true
+    }
+}
+
 /// The version that is there, where the one that was last asked for is refused: that one leads nowhere.
-pub(in crate::cluster::backends) fn blocked_at_version(observed: &Observed) -> Option<Version> {
+fn blocked_at_version(observed: &Observed) -> Option<Version> {
     let previous = previous_image(observed)?;
     let newest = newest_update(&facts::observed_cluster(observed)?.status.value)?;
     let stays = newest.is_completed() && newest.image != previous && is_refused(observed, &previous);
@@ -58,7 +76,7 @@ pub(in crate::cluster::backends) fn blocked_at_version(observed: &Observed) -> O
 }
 
 /// Whether the cluster runs the release of what was asked for, and is not on its way to another one.
-pub(in crate::cluster::backends) fn has_release(observed: &Observed, requested: &Effective) -> bool {
+fn has_release(observed: &Observed, requested: &Effective) -> bool {
     let Some((remote, image)) = facts::observed_cluster(observed).zip(requested.release_image.as_deref())
     else {
         return false;

@@ -10,12 +10,13 @@ use testplatform_apis::{
     yaml::sort_keys,
 };
 
-use super::{OsacRequest, facts, nodes::apply_nodes};
+use super::{Osac, OsacRequest, facts, nodes::apply_nodes};
 use crate::cluster::{
     backends::{
         common::templated::{PreviousSpec, members::set},
         hypershift,
     },
+    catalog::templates::Rollout,
     observed::{Observed, PrimaryObject},
 };
 
@@ -42,13 +43,31 @@ pub(super) fn defers_change(observed: &Observed, wanted: OsacRequest<'_>) -> boo
 }
 
 /// Whether a job runs.
-pub(in crate::cluster::backends) fn is_job_running(observed: &Observed) -> bool {
+fn is_job_running(observed: &Observed) -> bool {
     let job = facts::observed_order(observed).and_then(|remote| facts::newest_job(&remote.status.value));
     job.is_some_and(|job| !job.is_done() && !job.has_failed())
 }
 
+impl Rollout for Osac {
+    fn blocked_at_version(&self, observed: &Observed) -> Option<Version> {
+        blocked_at_version(observed)
+    }
+
+    fn has_release(&self, observed: &Observed, requested: &Effective) -> bool {
+        has_release(observed, requested)
+    }
+
+    fn is_fully_requested(&self, observed: &Observed) -> bool {
+        !is_job_running(observed)
+    }
+
+    fn numbered_groups(&self, observed: &Observed) -> Vec<String> {
+        node_sets(observed)
+    }
+}
+
 /// The version of the release that the order has, where the hub refuses the one that was last asked for.
-pub(in crate::cluster::backends) fn blocked_at_version(observed: &Observed) -> Option<Version> {
+fn blocked_at_version(observed: &Observed) -> Option<Version> {
     if !observed.primary.as_ref().is_some_and(PrimaryObject::is_refused) {
         return None;
     }
@@ -62,7 +81,7 @@ pub(in crate::cluster::backends) fn blocked_at_version(observed: &Observed) -> O
 }
 
 /// The groups of nodes that are node sets of the order, in its order.
-pub(in crate::cluster::backends) fn node_sets(observed: &Observed) -> Vec<String> {
+fn node_sets(observed: &Observed) -> Vec<String> {
     let spec = previous_spec(observed).unwrap_or_default();
     let requests = spec.get("nodeRequests").and_then(Value::as_array);
     let names = requests.into_iter().flatten().filter_map(|request| request["nodeSet"].as_str());
@@ -70,7 +89,7 @@ pub(in crate::cluster::backends) fn node_sets(observed: &Observed) -> Vec<String
 }
 
 /// Whether the order has the release of what was asked for.
-pub(in crate::cluster::backends) fn has_release(observed: &Observed, requested: &Effective) -> bool {
+fn has_release(observed: &Observed, requested: &Effective) -> bool {
     facts::observed_order(observed).is_some() && hub_image(observed) == requested.release_image.as_deref()
 }
 
