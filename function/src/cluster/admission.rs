@@ -24,7 +24,6 @@ use lifetime::Limits;
 
 use crate::{
     cluster::{
-        backends::intent::Intent,
         catalog::{
             self,
             environment::missing_environment,
@@ -147,7 +146,6 @@ pub fn validate(
         settings,
         blocked_by: blocker,
         issues,
-        intent: Intent::default(),
     })
 }
 

@@ -26,6 +26,7 @@ use testplatform_apis::{
 
 use crate::{
     cluster::{
+        backends::intent::PlannedRequest,
         catalog::templates::Rollout,
         observed::Observed,
         request::{AdmissionIssue, Block, Validated},
@@ -42,7 +43,7 @@ pub trait Backend: Sync {
     /// [`Self::assess_health`].
     fn build_resources(
         &self,
-        request: &Validated,
+        request: &PlannedRequest,
         observed: &Observed,
         health: &Health,
     ) -> Vec<DesiredResource>;
@@ -75,7 +76,7 @@ pub fn select_backend(request: &Validated) -> Option<&'static dyn Backend> {
 }
 
 /// Resources that must exist while the backend is unknown: those left from when it was known.
-pub fn orphaned_resources(request: &Validated, observed: &Observed) -> Vec<DesiredResource> {
+pub fn orphaned_resources(request: &PlannedRequest, observed: &Observed) -> Vec<DesiredResource> {
     common::templated::orphaned_resources(request, observed, &Health::default())
 }
 

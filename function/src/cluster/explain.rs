@@ -18,7 +18,7 @@ use crate::{
     cluster::{
         backends::{
             Stage,
-            intent::{ManagementPolicies, PrimaryAction},
+            intent::{ManagementPolicies, PlannedRequest, PrimaryAction},
         },
         lifecycle::ClusterEvaluation,
         observed::{CREDENTIALS, EPHEMERAL_CLUSTER, Environment, PrimaryObject},
@@ -100,7 +100,7 @@ fn latch_lines(evaluation: &ClusterEvaluation) -> Vec<String> {
     lines
 }
 
-fn primary_line(evaluation: &ClusterEvaluation, request: &Validated) -> String {
+fn primary_line(evaluation: &ClusterEvaluation, request: &PlannedRequest) -> String {
     let observed = &evaluation.observed;
     let lifecycle = &evaluation.plan.lifecycle;
     let what = match &request.intent.action {
@@ -183,7 +183,7 @@ fn policies_text(evaluation: &ClusterEvaluation, policies: ManagementPolicies) -
     }
 }
 
-fn pin_line(evaluation: &ClusterEvaluation, request: &Validated) -> Option<String> {
+fn pin_line(evaluation: &ClusterEvaluation, request: &PlannedRequest) -> Option<String> {
     let uid = match &request.intent.action {
         PrimaryAction::Update(_) => {
             evaluation.observed.primary.as_ref().and_then(PrimaryObject::remote_uid)?
@@ -201,7 +201,7 @@ fn pin_line(evaluation: &ClusterEvaluation, request: &Validated) -> Option<Strin
 
 fn credentials_line(
     evaluation: &ClusterEvaluation,
-    request: &Validated,
+    request: &PlannedRequest,
     response: &RunFunctionResponse,
 ) -> String {
     let lifecycle = &evaluation.plan.lifecycle;
@@ -243,7 +243,7 @@ fn composite_line(evaluation: &ClusterEvaluation, response: &RunFunctionResponse
     let ready = composite.ready() == Ready::True;
     let why = match (lifecycle.phase, ready) {
         (Phase::Pending, _) => match &evaluation.plan.request {
-            Ok(Validated { blocked_by: Some(_), .. }) if evaluation.observed.primary.is_none() => {
+            Ok(request) if request.blocked_by.is_some() && evaluation.observed.primary.is_none() => {
                 "waits for what holds the request".into()
             }
             _ => "waits for the hub".into(),

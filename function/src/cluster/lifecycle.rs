@@ -12,7 +12,7 @@ pub use evaluation::{Completion, Lifecycle};
 
 use crate::{
     cluster::{
-        backends::{self, Backend, Health, Job, TeardownMethod},
+        backends::{self, Backend, Health, Job, TeardownMethod, intent::PlannedRequest},
         observed::Observed,
         request::{AdmissionIssue, Validated},
     },
@@ -34,7 +34,7 @@ pub struct ClusterEvaluation {
 #[derive(Debug)]
 pub struct Plan {
     /// The request with its intent; the problems, when it is invalid.
-    pub request: Result<Validated, Vec<FieldProblem>>,
+    pub request: Result<PlannedRequest, Vec<FieldProblem>>,
     /// State that the hub reports.
     pub health: Health,
     /// Phase and deadlines of the claim.
@@ -58,7 +58,7 @@ impl Plan {
 
 /// Plans one pass.
 pub fn plan_pass(request: Result<Validated, Vec<FieldProblem>>, observed: &Observed, now: Timestamp) -> Plan {
-    let mut request = match request {
+    let request = match request {
         Ok(request) => request,
         Err(problems) => {
             let lifecycle = evaluation::invalid_lifecycle(observed);
@@ -80,9 +80,10 @@ pub fn plan_pass(request: Result<Validated, Vec<FieldProblem>>, observed: &Obser
     backends::common::prerequisites::restore_conditions(&mut health, observed);
     let removal = backend.is_some_and(|b| b.teardown_method() == TeardownMethod::DeleteObject);
     let lifecycle = evaluation::evaluate_lifecycle(&request, observed, &health, removal, now);
-    request.intent = policies::decide_intent(&request, observed, &health, &lifecycle, removal, now);
+    let mut intent = policies::decide_intent(&request, observed, &health, &lifecycle, removal, now);
     let source = transfer::decide_transfer(&request, observed, &lifecycle);
-    transfer::apply_transfer(&mut request.intent, source.as_ref(), observed);
+    transfer::apply_transfer(&mut intent, source.as_ref(), observed);
+    let request = PlannedRequest { validated: request, intent };
     let mut resources = match backend {
         Some(backend) => backend.build_resources(&request, observed, &health),
         None => backends::orphaned_resources(&request, observed),

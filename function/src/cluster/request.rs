@@ -18,7 +18,7 @@ pub use spec::{
 };
 pub use templated::{COMPANIONS, Placement, Resolution, Templated, Terms};
 
-use crate::{cluster::backends::intent::Intent, text::bounded};
+use crate::text::bounded;
 
 /// A request after all checks that need only the claim.
 #[derive(Clone, Debug)]
@@ -45,8 +45,6 @@ pub struct Validated {
     pub blocked_by: Option<AdmissionIssue>,
     /// Issues for the owner of an accepted request.
     pub issues: Vec<AdmissionIssue>,
-    /// Instructions; set by the planner.
-    pub intent: Intent,
 }
 
 impl Validated {

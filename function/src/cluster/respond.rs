@@ -23,7 +23,7 @@ use crate::{
         observed::{
             ClaimSecret, Credentials, Details, RequirementOptions, hub_requirements, requirements as required,
         },
-        request::{Block, Validated},
+        request::Block,
         respond::{conditions::build_conditions, events::find_events, status::build_status},
     },
     sdk::{
@@ -184,7 +184,7 @@ fn build_requirements(
     // The other side of a transfer, besides the resources for the choice of a hub.
     let none = || transfer::counterpart_requirements(&evaluation.observed, settings);
     let sought = evaluation.plan.request.as_ref().ok().filter(|_| evaluation.observed.looks_up_primary());
-    let primary = || sought.map(Validated::primary_name);
+    let primary = || sought.map(|request| request.primary_name());
     match evaluation.plan.request.as_ref().map(|r| &r.block) {
         Ok(Block::CiOperator(_)) => {
             // Its hub does not depend on other claims, and one round trip of core suffices.

@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     cluster::{
+        backends::intent::PlannedRequest,
         catalog::templates::Rollout,
         observed::{INSTANCE, Observed},
         request::{AnyBackendSpec, Templated, Validated},
@@ -66,7 +67,7 @@ impl Backend for Caas {
 
     fn build_resources(
         &self,
-        request: &Validated,
+        request: &PlannedRequest,
         observed: &Observed,
         health: &Health,
     ) -> Vec<DesiredResource> {

@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     cluster::{
+        backends::intent::PlannedRequest,
         observed::{Observed, TOPOLOGY},
         request::{AnyBackendSpec, Templated, Validated},
     },
@@ -65,7 +66,7 @@ impl Backend for ClusterApi {
 
     fn build_resources(
         &self,
-        request: &Validated,
+        request: &PlannedRequest,
         observed: &Observed,
         health: &Health,
     ) -> Vec<DesiredResource> {

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     cluster::{
-        backends::intent::PrimaryAction,
+        backends::intent::{PlannedRequest, PrimaryAction},
         observed::{CLUSTER_CLAIM, Observed, PrimaryObject, Remote},
         request::{Block, PoolClaim, PoolRef, Validated},
     },
@@ -59,7 +59,7 @@ impl Backend for ClusterClaims {
 
     fn build_resources(
         &self,
-        request: &Validated,
+        request: &PlannedRequest,
         observed: &Observed,
         health: &Health,
     ) -> Vec<DesiredResource> {
@@ -99,7 +99,12 @@ impl Backend for ClusterClaims {
 }
 
 /// The ClusterClaim as we ask for it: never `spec.namespace`, which Hive writes, nor status.
-fn build_manifest(request: &Validated, observed: &Observed, claimed: &PoolClaim, place: &PoolRef) -> Value {
+fn build_manifest(
+    request: &PlannedRequest,
+    observed: &Observed,
+    claimed: &PoolClaim,
+    place: &PoolRef,
+) -> Value {
     let primary = observed.primary.as_ref();
     // Changing it would leave the claim behind and make another one.
     let name = primary.and_then(|w| w.manifest()["metadata"]["name"].as_str());
@@ -122,7 +127,7 @@ fn build_manifest(request: &Validated, observed: &Observed, claimed: &PoolClaim,
 }
 
 /// Initial spec. For a search, the minimum that makes the object valid.
-fn initial_spec(request: &Validated, place: &PoolRef) -> Value {
+fn initial_spec(request: &PlannedRequest, place: &PoolRef) -> Value {
     let mut spec = json!({ "clusterPoolName": place.pool });
     if let Some(subject) = &place.subject {
         spec["subjects"] = json!([{
@@ -171,7 +176,7 @@ fn hub_lifetime(request: &Validated) -> Option<GoDuration> {
 
 /// Namespace of the credentials on the hub, recorded on the primary Object and, should that be lost, on the claim. A searching Object does
 /// not know it.
-fn credentials_namespace_annotation(request: &Validated, place: &PoolRef) -> Map<String, Value> {
+fn credentials_namespace_annotation(request: &PlannedRequest, place: &PoolRef) -> Map<String, Value> {
     let is_written = !matches!(request.intent.action, PrimaryAction::Probe { .. });
     let note = is_written
         .then(|| (ours::CREDENTIALS_NAMESPACE.to_owned(), place.credentials_namespace.as_str().into()));
@@ -180,7 +185,7 @@ fn credentials_namespace_annotation(request: &Validated, place: &PoolRef) -> Map
 
 /// Annotations of `credentials`: location and identity of the cluster, and its end.
 fn memory_annotations(
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
     place: Option<&PoolRef>,
 ) -> Map<String, Value> {

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     cluster::{
-        backends::intent::ManagementPolicies,
+        backends::intent::{ManagementPolicies, PlannedRequest},
         observed::{EPHEMERAL_CLUSTER, Observed, Remote},
         request::{Block, Validated},
     },
@@ -64,7 +64,7 @@ impl Backend for EphemeralClusters {
 
     fn build_resources(
         &self,
-        request: &Validated,
+        request: &PlannedRequest,
         observed: &Observed,
         health: &Health,
     ) -> Vec<DesiredResource> {
@@ -173,7 +173,7 @@ fn condition_text(condition: &ObservedCondition) -> String {
 }
 
 /// The EphemeralCluster as we ask for it.
-fn build_manifest(request: &Validated, observed: &Observed) -> Value {
+fn build_manifest(request: &PlannedRequest, observed: &Observed) -> Value {
     let primary = observed.primary.as_ref();
     let known = |field: &str| primary.and_then(|w| w.manifest()["metadata"][field].as_str());
     // Changing it would leave the running cluster behind and ask for another one.
@@ -205,7 +205,7 @@ fn build_manifest(request: &Validated, observed: &Observed) -> Value {
 
 /// When the claim had its kubeconfig, if that was so long after the hub was ready that the hub's own end would come before the claim's. Once
 /// written it stays.
-fn delivered_late(request: &Validated, observed: &Observed) -> Option<Timestamp> {
+fn delivered_late(request: &PlannedRequest, observed: &Observed) -> Option<Timestamp> {
     let primary = observed.primary.as_ref()?;
     if let Some(before) = primary.manifest_annotation(ours::DELIVERED_AT) {
         return before.parse().ok();
@@ -219,7 +219,7 @@ fn delivered_late(request: &Validated, observed: &Observed) -> Option<Timestamp>
 }
 
 /// The Object by which the cluster of another composite is watched before it is taken over: it can neither change nor end anything.
-pub(crate) fn build_watch(request: &Validated, observed: &Observed) -> Option<DesiredResource> {
+pub(crate) fn build_watch(request: &PlannedRequest, observed: &Observed) -> Option<DesiredResource> {
     let place = crate::cluster::admission::transfer::watched_object(observed)?;
     let Block::CiOperator(block) = &request.block else { return None };
     let mut metadata = json!({ "name": place.name, "namespace": place.namespace, "uid": place.uid.as_str() });

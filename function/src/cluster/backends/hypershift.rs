@@ -31,6 +31,7 @@ use super::{
 };
 use crate::{
     cluster::{
+        backends::intent::PlannedRequest,
         observed::{HOSTED_CLUSTER, Observed},
         request::{AnyBackendSpec, Templated, Validated},
     },
@@ -73,7 +74,7 @@ impl Backend for HyperShift {
 
     fn build_resources(
         &self,
-        request: &Validated,
+        request: &PlannedRequest,
         observed: &Observed,
         health: &Health,
     ) -> Vec<DesiredResource> {

@@ -1,7 +1,11 @@
 //! Instructions of the planner for a backend.
 
+use std::ops::Deref;
+
 use jiff::Timestamp;
 use testplatform_apis::{condition::Failure, names::Uid};
+
+use crate::cluster::request::Validated;
 
 /// Action on the primary Object, decided before any resource is built, so that no choice is left afterwards.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,4 +76,21 @@ pub struct Intent {
     pub credentials_ready: bool,
     /// Annotations about a transfer between composites: on the primary Object, and on the credentials.
     pub transfer_annotations: Vec<(&'static str, String)>,
+}
+
+/// Validated request with the planner's instructions.
+#[derive(Clone, Debug)]
+pub struct PlannedRequest {
+    /// The request.
+    pub validated: Validated,
+    /// Instructions for its backend.
+    pub intent: Intent,
+}
+
+impl Deref for PlannedRequest {
+    type Target = Validated;
+
+    fn deref(&self) -> &Validated {
+        &self.validated
+    }
 }

@@ -25,6 +25,7 @@ use super::{
 };
 use crate::{
     cluster::{
+        backends::intent::PlannedRequest,
         observed::{ORDER, Observed},
         request::{AnyBackendSpec, Templated, Validated},
     },
@@ -68,7 +69,7 @@ impl Backend for Osac {
 
     fn build_resources(
         &self,
-        request: &Validated,
+        request: &PlannedRequest,
         observed: &Observed,
         health: &Health,
     ) -> Vec<DesiredResource> {

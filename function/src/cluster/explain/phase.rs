@@ -4,7 +4,7 @@ use testplatform_apis::{condition::Failure, phase::Phase};
 
 use crate::{
     cluster::{
-        backends::Stage,
+        backends::{Stage, intent::PlannedRequest},
         lifecycle::{ClusterEvaluation, Lifecycle},
         request::Validated,
     },
@@ -33,7 +33,9 @@ pub(super) fn phase_line(evaluation: &ClusterEvaluation) -> String {
 
 fn pending_reason(evaluation: &ClusterEvaluation) -> String {
     match (&evaluation.observed.primary, &evaluation.plan.request) {
-        (None, Ok(Validated { blocked_by: Some(blocker), .. })) => blocker.message.clone(),
+        (None, Ok(PlannedRequest { validated: Validated { blocked_by: Some(blocker), .. }, .. })) => {
+            blocker.message.clone()
+        }
         (None, _) => "nothing was asked of the hub before".into(),
         (Some(_), _) if evaluation.plan.lifecycle.recreates => {
             "what was asked for vanished before the hub took it up, so it is asked for once more".into()

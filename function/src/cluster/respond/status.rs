@@ -15,7 +15,7 @@ use crate::{
         backends::{Stage, intent::PrimaryAction},
         lifecycle::ClusterEvaluation,
         observed::{Details, prerequisites::PREREQUISITE_RESOURCES},
-        request::{Block, PoolClaim, Resolution, Templated, Validated},
+        request::{Block, PoolClaim, Resolution, Templated},
         respond::conditions::{self, find_refusal},
         respond::transfer,
     },
@@ -48,7 +48,7 @@ pub fn build_status(evaluation: &ClusterEvaluation) -> TestPlatformClusterStatus
         now.clone().or_else(|| field(&observed.composite.status).clone()).filter(|_| !settled)
     };
     let job = &health.job;
-    let templated = plan.request.as_ref().ok().and_then(Validated::templated);
+    let templated = plan.request.as_ref().ok().and_then(|request| request.templated());
     TestPlatformClusterStatus {
         phase: Some(lifecycle.phase),
         message: Some(status_message(evaluation)),

@@ -77,7 +77,7 @@ fn an_image_that_a_claim_may_bring_along_is_taken() {
 #[test]
 fn limits_of_the_template_are_the_claims() {
     let mut world = World::templated("hosted");
-    let life = |world: &World| judged(world).plan.request.unwrap().lifetime;
+    let life = |world: &World| judged(world).plan.request.unwrap().validated.lifetime;
     assert_eq!(life(&world).effective.unwrap().to_short_string(), "2h");
     assert_eq!(life(&world).max.unwrap().to_short_string(), "8h");
     assert_eq!(life(&world).reported_timeout.unwrap().to_short_string(), "1h30m");

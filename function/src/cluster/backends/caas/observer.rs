@@ -14,10 +14,10 @@ use crate::{
     cluster::{
         backends::{
             common::{object, templated},
-            intent::PrimaryAction,
+            intent::{PlannedRequest, PrimaryAction},
         },
         observed::{HOSTED, Observed},
-        request::{Templated, Validated},
+        request::Templated,
     },
     objects::build_object,
     sdk::response::DesiredResource,
@@ -28,7 +28,7 @@ const NAMESPACE: &str = "clusters";
 
 /// The Object, from the moment on at which the uid is known until nothing is left.
 pub(super) fn build_observer(
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
     wanted: Option<CaasRequest<'_>>,
 ) -> Option<DesiredResource> {

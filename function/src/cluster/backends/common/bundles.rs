@@ -23,7 +23,7 @@ use crate::{
     cluster::{
         backends::{
             BackendCondition, Health,
-            intent::{ManagementPolicies, PrimaryAction},
+            intent::{ManagementPolicies, PlannedRequest, PrimaryAction},
         },
         observed::{BUNDLES, BUNDLES_OBSERVER, Observed, report_text, tenant_credentials::ObservedObject},
         request::{BundleSelection, Placement, Resolution, Templated, Validated},
@@ -39,7 +39,7 @@ const REMOVED: &str = "true";
 const OBSERVED: &str = "seen";
 
 /// Builds the desired resources.
-pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<DesiredResource> {
+pub(crate) fn build_resources(request: &PlannedRequest, observed: &Observed) -> Vec<DesiredResource> {
     let order = build_request(request, observed).map(|(manifest, policies)| {
         let mut spec = object_spec(request, observed, manifest);
         let state = |state: BundleProgress| {
@@ -73,7 +73,7 @@ pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<D
 
 /// Whether any were asked for with the cluster, noted on writer and `credentials`.
 pub(in crate::cluster::backends) fn requested_annotation(
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
 ) -> Option<(String, Value)> {
     let begins = request.intent.action == PrimaryAction::Create
@@ -83,7 +83,7 @@ pub(in crate::cluster::backends) fn requested_annotation(
 }
 
 /// Whether something is still being done inside the cluster before it may go.
-pub(in crate::cluster::backends) fn awaits_pre_delete(request: &Validated, observed: &Observed) -> bool {
+pub(in crate::cluster::backends) fn awaits_pre_delete(request: &PlannedRequest, observed: &Observed) -> bool {
     observed.bundles.was_created()
         && observer_manifest(request, observed).is_some()
         && !observed.bundles.is_deleted()
@@ -207,7 +207,7 @@ fn selected_bundles(request: &Validated) -> Option<&BundleSelection> {
 }
 
 /// The ConfigMap that tells, and what may be done to it.
-fn build_request(request: &Validated, observed: &Observed) -> Option<(Value, ManagementPolicies)> {
+fn build_request(request: &PlannedRequest, observed: &Observed) -> Option<(Value, ManagementPolicies)> {
     if is_ending(request) {
         return adopted_request(request, observed)
             .map(|manifest| (manifest, ManagementPolicies::ObserveDelete));
@@ -222,7 +222,7 @@ fn build_request(request: &Validated, observed: &Observed) -> Option<(Value, Man
 }
 
 /// The same at birth: once it is known that the cluster is ours, and that it was asked for with bundles.
-fn initial_request(request: &Validated, observed: &Observed) -> Option<Value> {
+fn initial_request(request: &PlannedRequest, observed: &Observed) -> Option<Value> {
     observed.annotation(ours::BUNDLES_REQUESTED)?;
     let (chosen, placement) = (selected_bundles(request)?, request.templated()?.placement.as_ref()?);
     let primary = observed.primary.as_ref()?;
@@ -254,7 +254,7 @@ fn initial_request(request: &Validated, observed: &Observed) -> Option<Value> {
 
 /// The same of an Object that was lost: taken up by one that can only delete it, until provider-kubernetes has that, and so deletes it when it
 /// is taken away. The ConfigMap has to be there, and to be ours by all that it says, and it is meant by its uid: Delete goes by name.
-fn adopted_request(request: &Validated, observed: &Observed) -> Option<Value> {
+fn adopted_request(request: &PlannedRequest, observed: &Observed) -> Option<Value> {
     let looks = observed.bundles.observer.as_ref().filter(|looks| looks.is_synced())?;
     let remote = looks.live_remote()?;
     let labelled = remote.labels.get(bundle::LABEL).is_some_and(|label| label == "true");
@@ -290,7 +290,7 @@ fn has_finalizer(order: &ObservedObject) -> bool {
 }
 
 /// The ConfigMap that is looked at on its way out.
-fn observer_manifest(request: &Validated, observed: &Observed) -> Option<Value> {
+fn observer_manifest(request: &PlannedRequest, observed: &Observed) -> Option<Value> {
     if !is_observing(request, observed) {
         return None;
     }
@@ -308,14 +308,14 @@ fn observer_manifest(request: &Validated, observed: &Observed) -> Option<Value> 
 
 /// Whether the ConfigMap's deletion is observed. The observer stays until nothing is left, even if the cluster's object goes earlier.
 /// Without a teardown, because a request was withdrawn before anybody recorded it, nothing has to be observed.
-fn is_observing(request: &Validated, observed: &Observed) -> bool {
+fn is_observing(request: &PlannedRequest, observed: &Observed) -> bool {
     let intent = &request.intent;
     let looks = is_ending(request) || (intent.teardown && observed.bundles.observer.is_some());
     looks && intent.completion.is_none() && !matches!(intent.action, PrimaryAction::Relocate)
 }
 
 /// Whether it goes: before the cluster, with it, or because there is none any more.
-fn is_ending(request: &Validated) -> bool {
+fn is_ending(request: &PlannedRequest) -> bool {
     let intent = &request.intent;
     match intent.action {
         PrimaryAction::Remove | PrimaryAction::Relocate => true,
@@ -351,7 +351,7 @@ fn object_spec(request: &Validated, observed: &Observed, manifest: Value) -> Val
     spec
 }
 
-fn compose_object(name: &'static str, request: &Validated, spec: Value) -> DesiredResource {
+fn compose_object(name: &'static str, request: &PlannedRequest, spec: Value) -> DesiredResource {
     // The name of a part has no dot, so no two of any composites have the same.
     let mut object = build_object(&format!("{name}.{}", request.name), Map::new(), spec);
     object["metadata"]["labels"] = json!({ ours::COMPONENT: name });

@@ -12,8 +12,8 @@ use testplatform_apis::{
 use super::object::provider_config_name;
 use crate::{
     cluster::{
+        backends::intent::PlannedRequest,
         observed::{ENDED, OURS, Observed},
-        request::Validated,
     },
     objects::build_object,
     sdk::{composite::Flavour, response::DesiredResource},
@@ -22,7 +22,7 @@ use crate::{
 /// The same resources, where the composite can have them: core takes nothing for a composite in a namespace that is not in it too.
 pub(crate) fn adapt_to_namespace(
     mut resources: Vec<DesiredResource>,
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
 ) -> Vec<DesiredResource> {
     match &observed.composite.flavour {
@@ -56,7 +56,7 @@ pub(crate) fn secret_name(observed: &Observed) -> String {
 /// Record of an end after which no other Object of ours is left. Status alone is not enough: a restore drops it, and only the composite of
 /// a claim also has its emptied keys. It does nothing: it is paused from creation, provider-kubernetes never reconciles it, and it goes
 /// with the composite.
-fn build_completion_record(request: &Validated, observed: &Observed) -> DesiredResource {
+fn build_completion_record(request: &PlannedRequest, observed: &Observed) -> DesiredResource {
     let intent = &request.intent;
     let recorded =
         |key: &str, now: Option<String>| now.or_else(|| observed.annotation(key).map(str::to_owned));

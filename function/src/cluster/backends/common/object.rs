@@ -11,7 +11,7 @@ use crate::{
     cluster::{
         backends::{
             Health, Stage,
-            intent::{ManagementPolicies, PrimaryAction},
+            intent::{ManagementPolicies, PlannedRequest, PrimaryAction},
         },
         observed::{CREDENTIALS, Credentials, EPHEMERAL_CLUSTER, Observed, PENDING, PrimaryObject},
         request::{Block, Validated},
@@ -24,7 +24,7 @@ use crate::{
 /// Builds the primary Object: `managed-<composite>` around `manifest`, or nothing. `annotations` are the backend's own.
 pub(in crate::cluster::backends) fn build_primary(
     name: &'static str,
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
     manifest: Value,
     cel: &str,
@@ -102,7 +102,7 @@ pub(in crate::cluster::backends) fn set_policies(spec: &mut Value, policies: Man
 }
 
 /// Annotations of the attempt, from the second one on: on the primary Object, and on `credentials`, should the former be lost.
-fn attempt_annotations(request: &Validated, observed: &Observed) -> Vec<(&'static str, String)> {
+fn attempt_annotations(request: &PlannedRequest, observed: &Observed) -> Vec<(&'static str, String)> {
     let (attempt, vanished) = match &request.intent.action {
         PrimaryAction::Recreate { vanished } => (2, Some(vanished.clone())),
         PrimaryAction::Omit
@@ -127,7 +127,7 @@ fn effective_annotation(request: &Validated) -> Option<(&'static str, String)> {
 /// Builds the Object that observes the Secret with the credentials. It exists from the beginning and is paused while no Secret is named: an
 /// Observe-only Object for a missing Secret is a permanent error.
 pub(in crate::cluster::backends) fn build_credentials(
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
     health: &Health,
     mut annotations: Map<String, Value>,
@@ -210,7 +210,7 @@ pub(in crate::cluster::backends) fn build_credentials(
 
 /// Whether the content of the Secret on the hub may reach the tenant. For a claim the composite's readiness decides that later. For a
 /// composite in a namespace this Object publishes it: not before the whole request is fulfilled, and never after the end.
-fn may_publish(request: &Validated, observed: &Observed, health: &Health) -> bool {
+fn may_publish(request: &PlannedRequest, observed: &Observed, health: &Health) -> bool {
     match observed.composite.flavour {
         Flavour::Claimed | Flavour::Homeless => true,
         Flavour::Namespaced(_) => {
@@ -267,7 +267,7 @@ pub(in crate::cluster::backends) fn hub_reason(
 }
 
 /// Uid that pins the remote object.
-pub(in crate::cluster::backends) fn pin_uid(request: &Validated, observed: &Observed) -> Option<Uid> {
+pub(in crate::cluster::backends) fn pin_uid(request: &PlannedRequest, observed: &Observed) -> Option<Uid> {
     match &request.intent.action {
         // A manifest that lost its uid, such as from a backup, gets the remembered one: without it a second cluster would be created.
         PrimaryAction::Update(_) => observed.expected_uid(),
@@ -282,7 +282,7 @@ pub(in crate::cluster::backends) fn pin_uid(request: &Validated, observed: &Obse
 
 /// Annotations of the remote object: its owner, timeout and lifetime.
 pub(in crate::cluster::backends) fn remote_annotations(
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
 ) -> Map<String, Value> {
     let mut notes = Map::new();
@@ -328,7 +328,10 @@ pub(in crate::cluster::backends) fn remote_annotations(
 }
 
 /// Whether another object has the name of the cluster's object now. Delete works by name, so nothing around it may be deleted any more.
-pub(in crate::cluster::backends) fn is_remote_replaced(request: &Validated, observed: &Observed) -> bool {
+pub(in crate::cluster::backends) fn is_remote_replaced(
+    request: &PlannedRequest,
+    observed: &Observed,
+) -> bool {
     let replaced = observed.primary.as_ref().is_some_and(|primary| primary.sync == SyncState::Replaced);
     replaced || request.intent.failure == Some(Failure::RemoteReplaced)
 }

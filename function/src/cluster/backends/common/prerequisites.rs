@@ -18,13 +18,14 @@ use testplatform_apis::{bundle::BundleProgress, cloud, collect, json, names::our
 
 use crate::{
     cluster::{
+        backends::intent::PlannedRequest,
         catalog::prerequisites::{build_manifest, read_requester, requested_generation},
         observed::{
             Observed,
             prerequisites::{CLOUD, PREREQUISITE_RESOURCES},
             tenant_credentials::ObservedObject,
         },
-        request::{Placement, Resolution, ResolvedSpec, Templated, Validated},
+        request::{Placement, Resolution, ResolvedSpec, Templated},
     },
     objects::build_object,
     sdk::response::DesiredResource,
@@ -34,7 +35,7 @@ use crate::{
 const ANNOTATIONS: [&str; 3] = [ours::CREDENTIALS_NAMESPACE, ours::TEMPLATE, ours::HUB_REASON];
 
 /// Builds the desired resources.
-pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<DesiredResource> {
+pub(crate) fn build_resources(request: &PlannedRequest, observed: &Observed) -> Vec<DesiredResource> {
     if request.intent.completion.is_some() {
         return vec![];
     }
@@ -108,7 +109,7 @@ fn update_request(manifest: &mut Value, observed: &Observed) {
 
 fn compose_object(
     name: &'static str,
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
     hub: &str,
     notes: [Option<String>; 3],

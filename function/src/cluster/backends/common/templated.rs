@@ -28,11 +28,11 @@ use crate::{
     cluster::{
         backends::{
             Backend, Health,
-            intent::{ManagementPolicies, PrimaryAction},
+            intent::{ManagementPolicies, PlannedRequest, PrimaryAction},
         },
         catalog::hubs,
         observed::{Observed, PrimaryObject},
-        request::{AnyBackendSpec, BackendSpec, Placement, Resolution, ResolvedSpec, Templated, Validated},
+        request::{AnyBackendSpec, BackendSpec, Placement, Resolution, ResolvedSpec, Templated},
     },
     objects::{SyncState, assemble_object},
     sdk::response::DesiredResource,
@@ -129,7 +129,7 @@ pub(in crate::cluster::backends) struct ComposedCluster {
 pub(in crate::cluster::backends) fn build_resources(
     backend: &dyn Backend,
     cel: &str,
-    (request, observed, health): (&Validated, &Observed, &Health),
+    (request, observed, health): (&PlannedRequest, &Observed, &Health),
     compose: impl FnOnce(&Templated, &Placement) -> ComposedCluster,
 ) -> Vec<DesiredResource> {
     let Some(templated) = request.templated() else { return vec![] };
@@ -163,7 +163,7 @@ pub(in crate::cluster::backends) fn build_resources(
 /// Builds the object that represents the cluster.
 fn build_manifest(
     (api_version, kind): (&str, &str),
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
     placement: &Placement,
     (own, spec): (Map<String, Value>, Map<String, Value>),
@@ -187,7 +187,7 @@ fn build_manifest(
 
 /// The time by which the claim has ended its cluster: its creation and the longest provisioning, or a later delivery, plus the longest lifetime
 /// and [`OVERDUE`]. It never becomes an earlier one. None without a lifetime, or without a longest one.
-fn latest_end(request: &Validated, observed: &Observed) -> Option<Timestamp> {
+fn latest_end(request: &PlannedRequest, observed: &Observed) -> Option<Timestamp> {
     let life = &request.lifetime;
     let created = observed.composite.metadata.creation_timestamp.filter(|_| !life.lost)?;
     life.effective?;
@@ -200,7 +200,7 @@ fn latest_end(request: &Validated, observed: &Observed) -> Option<Timestamp> {
 }
 
 /// Whether the composed spec is requested from the hub.
-fn applies_request(request: &Validated) -> bool {
+fn applies_request(request: &PlannedRequest) -> bool {
     match request.intent.action {
         PrimaryAction::Create | PrimaryAction::Update(_) | PrimaryAction::Recreate { .. } => {
             !request.intent.teardown_deferred
@@ -214,7 +214,7 @@ fn applies_request(request: &Validated) -> bool {
 
 /// The hub's spec, if it has to replace a requested spec that the hub refuses or may refuse: otherwise nothing could be deleted. It is
 /// recorded like a request, so that it is repeated until the end.
-fn spec_to_restore<'o>(request: &Validated, observed: &'o Observed) -> Option<&'o Map<String, Value>> {
+fn spec_to_restore<'o>(request: &PlannedRequest, observed: &'o Observed) -> Option<&'o Map<String, Value>> {
     let primary = observed.primary.as_ref()?;
     let goes = match request.intent.action {
         // The next pass removes it.
@@ -275,7 +275,7 @@ impl<'o> PreviousSpec<'o> {
 /// Annotations of the primary Object: namespace of the credentials on the hub, which a searching Object does not know, reason for that hub,
 /// hubs that were given up, and the last accepted request.
 fn primary_annotations(
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
     templated: &Templated,
 ) -> Map<String, Value> {
@@ -298,7 +298,7 @@ fn primary_annotations(
 /// Annotations of `credentials`: location and identity of the cluster, its end, and the hubs that were given up. `own`: the backend's
 /// annotations.
 fn memory_annotations(
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
     spec: Option<&Map<String, Value>>,
     own: &Map<String, Value>,

@@ -32,7 +32,7 @@ use self::teardown::{PoolTeardown, pool_teardown};
 use super::{dependents, object as composing};
 use crate::{
     cluster::{
-        backends::intent::ManagementPolicies,
+        backends::intent::{ManagementPolicies, PlannedRequest},
         observed::{
             Observed,
             tenant_credentials::{
@@ -49,7 +49,7 @@ use crate::{
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// Everything that is to exist now.
-pub(crate) fn build_resources(request: &Validated, observed: &Observed) -> Vec<DesiredResource> {
+pub(crate) fn build_resources(request: &PlannedRequest, observed: &Observed) -> Vec<DesiredResource> {
     let chosen = match &request.block {
         Block::ClusterClaim(claimed) => claimed.tenant_namespace.clone(),
         Block::Template(templated) => templated.tenant_namespace.clone(),
@@ -117,7 +117,7 @@ fn has_stale_holder(observed: &Observed) -> bool {
 /// Manifest of the first request.
 fn build_manifest(
     name: &str,
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
     tenant_namespace: &TenantNamespace,
 ) -> Option<Value> {

@@ -17,7 +17,7 @@ use crate::{
     cluster::{
         backends::{
             common::{bundles, object as composing},
-            intent::{ManagementPolicies, PrimaryAction},
+            intent::{ManagementPolicies, PlannedRequest, PrimaryAction},
         },
         observed::{NodePoolObject, Observed, node_pool_resource_name},
         request::{NodeGroupSpec, Placement, Validated},
@@ -34,7 +34,7 @@ const MAX_NAME: usize = 63;
 
 /// All that are to exist.
 pub(super) fn build_resources(
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
     wanted: Option<HyperShiftRequest<'_>>,
     placement: &Placement,
@@ -113,7 +113,7 @@ pub(super) fn sorted_groups(wanted: HyperShiftRequest<'_>) -> Vec<&NodeGroupSpec
 }
 
 /// Whether they go: with the cluster, or because there is none any more.
-pub(in crate::cluster::backends) fn is_ending(request: &Validated) -> bool {
+pub(in crate::cluster::backends) fn is_ending(request: &PlannedRequest) -> bool {
     let intent = &request.intent;
     match intent.action {
         PrimaryAction::Remove | PrimaryAction::Omit | PrimaryAction::Relocate => true,
@@ -134,7 +134,7 @@ fn is_frozen(observed: &Observed) -> bool {
 
 /// The Object around a manifest. It depends on the writer, which so outlives it.
 fn compose_object(
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
     group: &str,
     notes: Map<String, Value>,

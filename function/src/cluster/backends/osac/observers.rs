@@ -17,10 +17,10 @@ use crate::{
         backends::{
             common::object,
             hypershift::{pools, underlying},
-            intent::{ManagementPolicies, PrimaryAction},
+            intent::{ManagementPolicies, PlannedRequest, PrimaryAction},
         },
         observed::{HOSTED, Observed, node_pool_resource_name},
-        request::{Placement, Validated},
+        request::Placement,
     },
     objects::build_object,
     sdk::response::DesiredResource,
@@ -33,7 +33,7 @@ pub(super) fn node_pool_name(order: &str, class: &str) -> Option<String> {
 
 /// All that are to exist.
 pub(super) fn build_resources(
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
     wanted: Option<OsacRequest<'_>>,
     placement: &Placement,
@@ -85,7 +85,7 @@ pub(super) fn build_resources(
 }
 
 /// Where the HostedCluster is, of an order that is known to be ours.
-fn cluster_reference<'a>(request: &Validated, observed: &'a Observed) -> Option<&'a ClusterReference> {
+fn cluster_reference<'a>(request: &PlannedRequest, observed: &'a Observed) -> Option<&'a ClusterReference> {
     let ours = observed.primary.as_ref().is_some_and(|primary| primary.remote_uid().is_some());
     let may_begin = ours && request.intent.action == PrimaryAction::Update(ManagementPolicies::Full);
     let of = &facts::observed_order(observed)?.status.value.cluster_reference.value;
@@ -99,7 +99,7 @@ fn build_manifest(kind: &str, namespace: &str, name: &str) -> Value {
 
 /// The Object that watches. `class`: of a group of nodes.
 fn compose_object(
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
     name: String,
     class: Option<&str>,

@@ -14,9 +14,9 @@ use crate::{
             Health,
             common::object as composing,
             hypershift::{pools, underlying},
+            intent::PlannedRequest,
         },
         observed::{HOSTED, Observed},
-        request::Validated,
     },
     objects::build_object,
     sdk::response::DesiredResource,
@@ -31,7 +31,7 @@ const BACKEND_ANNOTATIONS: [&str; 3] = [ours::NODE_CLASSES, ours::FAILED_JOBS, o
 /// `credentials`, which remembers what was given up; and what is beside a writer that is lost. With what it looks at or carries a cluster goes on,
 /// until somebody who knows where that is helps, or nothing is left of it.
 pub(in crate::cluster::backends) fn orphaned_resources(
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
     health: &Health,
 ) -> Vec<DesiredResource> {
@@ -56,7 +56,7 @@ pub(in crate::cluster::backends) fn orphaned_resources(
 
 /// Repeats the observer of a HostedCluster unchanged.
 pub(in crate::cluster::backends) fn repeat_hosted(
-    request: &Validated,
+    request: &PlannedRequest,
     observed: &Observed,
 ) -> Option<DesiredResource> {
     let before = observed.hosted.as_ref()?;
@@ -73,7 +73,7 @@ pub(in crate::cluster::backends) fn readiness_query(observed: &Observed) -> &'st
 fn repeat_object<R>(
     name: &str,
     (before, cel, component): (&Object<R>, &str, &str),
-    request: &Validated,
+    request: &PlannedRequest,
 ) -> DesiredResource {
     let was = &before.spec;
     let mut spec = json!({
