@@ -11,9 +11,11 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use function_model::examples;
 use function_testplatform::{
-    Options,
-    proto::{Resource, RunFunctionRequest},
-    run, wire,
+    Options, run,
+    sdk::{
+        proto::{Resource, RunFunctionRequest},
+        wire,
+    },
 };
 use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};

@@ -1,52 +1,33 @@
-//! The composition function: a claim as input; remote objects, status and credentials as output.
+//! The composition function: a composite as input; remote objects, status and credentials as output.
 //!
-//! ```text
-//! request ──decode──▶ Observed ──validate──▶ Validated ──plan──▶ Plan ──respond──▶ response ──check──▶ out
-//! ```
-//!
-//! [`run`] is the entry point, and it is pure.
+//! [`run`] is the entry point, and it is pure. Each kind of composite has a module: [`cluster`], [`pool`] and [`space`]. They share
+//! [`sdk`], the protocol, and [`objects`], Objects of provider-kubernetes. [`serve`] has the sockets.
 //!
 //! **Invariant:** no I/O and no clock outside `serve`. The same request, options and passed deadlines give the same bytes.
 //!
 //! **Invariant:** an OK response repeats every observed resource of this function that is not torn down on purpose. If that is impossible,
 //! the response is FATAL, which changes nothing.
 
-pub mod backend;
-pub mod check;
-pub mod cluster_pool;
-pub mod conditions;
-pub mod edge;
-pub mod events;
-pub mod explain;
-pub mod fatal;
-pub mod hubs;
-pub mod intent;
-pub mod observed;
-pub mod plan;
-pub mod pools;
-pub mod proto;
+pub mod cluster;
+pub mod composite;
+pub mod objects;
+pub mod pool;
 pub mod render;
-pub mod respond;
+pub mod sdk;
 pub mod serve;
 pub mod space;
-pub mod status;
-pub mod templates;
-pub mod transfer;
-pub mod validate;
-pub mod wire;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
-use testplatform_apis::{
-    ci_operator,
-    input::{Input, Settings},
-    text,
-};
+use testplatform_apis::text;
 
-use observed::{Observed, UnusableRequest};
-use plan::Plan;
-use proto::{RunFunctionRequest, RunFunctionResponse};
-use validate::Validated;
+use cluster::ClusterEvaluation;
+use composite::CompositeEvaluation;
+use pool::PoolEvaluation;
+use sdk::{
+    proto::{RunFunctionRequest, RunFunctionResponse},
+    request::UnusableRequest,
+};
+use space::SpaceEvaluation;
 
 /// Command line settings for every call.
 #[derive(Clone, Debug)]
@@ -63,25 +44,36 @@ impl Default for Options {
 
 /// Runs the function once. The same request, options and passed deadlines give the same bytes.
 pub fn run(request: &RunFunctionRequest, options: &Options, now: Timestamp) -> RunFunctionResponse {
-    if cluster_pool::handles_kind(request) {
-        return cluster_pool::run(request, options, now);
+    (select_kind(request).run)(request, options, now)
+}
+
+/// Kinds of composites, in the order of the dispatch. The last one handles every request.
+const KINDS: [CompositeKind; 3] = [
+    CompositeKind::of::<PoolEvaluation>(),
+    CompositeKind::of::<SpaceEvaluation>(),
+    CompositeKind::of::<ClusterEvaluation>(),
+];
+
+/// Functions of one kind of composite.
+struct CompositeKind {
+    handles_kind: fn(&RunFunctionRequest) -> bool,
+    run: fn(&RunFunctionRequest, &Options, Timestamp) -> RunFunctionResponse,
+    evaluate: fn(&RunFunctionRequest, Timestamp) -> Result<Evaluation, UnusableRequest>,
+}
+
+impl CompositeKind {
+    const fn of<E: CompositeEvaluation + Into<Evaluation>>() -> Self {
+        Self {
+            handles_kind: E::handles_kind,
+            run: E::run,
+            evaluate: |request, now| E::evaluate(request, now).map(Into::into),
+        }
     }
-    if space::handles_kind(request) {
-        return space::run(request, options);
-    }
-    match evaluate(request, now, ci_operator::xrd_schema()) {
-        Ok(evaluation) => check::check_response(
-            respond::build_response(request, &evaluation, options, now),
-            request,
-            &evaluation,
-        ),
-        Err(unusable) => fatal::build_fatal(
-            request,
-            unusable.reason(),
-            unusable.to_string(),
-            fatal::repeat_conditions(request),
-        ),
-    }
+}
+
+fn select_kind(request: &RunFunctionRequest) -> &'static CompositeKind {
+    let [.., cluster] = &KINDS;
+    KINDS.iter().find(|kind| (kind.handles_kind)(request)).unwrap_or(cluster)
 }
 
 /// Evaluation of a request, for any kind of composite.
@@ -90,21 +82,23 @@ pub enum Evaluation {
     /// A cluster.
     Cluster(Box<ClusterEvaluation>),
     /// A pool of them.
-    Pool(Box<cluster_pool::PoolEvaluation>),
+    Pool(Box<PoolEvaluation>),
     /// A space.
-    Space(Box<space::SpaceEvaluation>),
+    Space(Box<SpaceEvaluation>),
 }
 
 impl Evaluation {
     /// Evaluates a request as [`run`] does.
     pub fn of(request: &RunFunctionRequest, now: Timestamp) -> Result<Self, UnusableRequest> {
-        if cluster_pool::handles_kind(request) {
-            return Ok(Self::Pool(Box::new(cluster_pool::evaluate(request, now)?)));
+        (select_kind(request).evaluate)(request, now)
+    }
+
+    fn inner(&self) -> &dyn CompositeEvaluation {
+        match self {
+            Self::Cluster(evaluation) => evaluation.as_ref(),
+            Self::Pool(evaluation) => evaluation.as_ref(),
+            Self::Space(evaluation) => evaluation.as_ref(),
         }
-        if space::handles_kind(request) {
-            return Ok(Self::Space(Box::new(space::evaluate(request)?)));
-        }
-        Ok(Self::Cluster(Box::new(evaluate(request, now, ci_operator::xrd_schema())?)))
     }
 
     /// Finds an invariant that a response violates.
@@ -113,67 +107,29 @@ impl Evaluation {
         response: &RunFunctionResponse,
         request: &RunFunctionRequest,
     ) -> Option<String> {
-        match self {
-            Self::Cluster(evaluation) => check::find_violation(response, request, evaluation),
-            Self::Pool(evaluation) => cluster_pool::find_violation(response, request, evaluation),
-            Self::Space(evaluation) => space::find_violation(response, request, evaluation),
-        }
+        self.inner().find_violation(response, request)
     }
 
     /// Explains a response.
     pub fn explain_response(&self, response: &RunFunctionResponse) -> Vec<String> {
-        match self {
-            Self::Cluster(evaluation) => explain::explain_response(evaluation, response),
-            Self::Pool(evaluation) => cluster_pool::explain_response(evaluation, response),
-            Self::Space(evaluation) => space::explain_response(evaluation, response),
-        }
+        self.inner().explain_response(response)
     }
 }
 
-/// A decoded, validated and planned request.
-#[derive(Debug)]
-pub struct ClusterEvaluation {
-    /// The step's input with every default filled in.
-    pub settings: Settings,
-    /// Observed state.
-    pub observed: Observed,
-    /// Desired state and phase of the claim.
-    pub plan: Plan,
+impl From<ClusterEvaluation> for Evaluation {
+    fn from(evaluation: ClusterEvaluation) -> Self {
+        Self::Cluster(Box::new(evaluation))
+    }
 }
 
-/// Evaluates a request, without messages. `schema` is the known schema of `spec.ciOperator`.
-pub fn evaluate(
-    request: &RunFunctionRequest,
-    now: Timestamp,
-    schema: &Value,
-) -> Result<ClusterEvaluation, UnusableRequest> {
-    let settings = read_settings(request)?;
-    let observed = Observed::decode(request, &settings, now)?;
-    let validated = validate::validate(&observed, settings.clone(), schema);
-    // A refused request has no desired state, which would delete the cluster here. Such a claim comes from the incumbent, which accepts
-    // longer names.
-    if let (Err(problems), true) = (&validated, observed.primary.is_some() || observed.cluster_may_exist()) {
-        let why =
-            problems.iter().map(|p| format!("{} {}", p.field, p.sentence)).collect::<Vec<_>>().join("; ");
-        let part = "the composite, for which a cluster was made".into();
-        return Err(UnusableRequest::Unreadable { part, why });
+impl From<PoolEvaluation> for Evaluation {
+    fn from(evaluation: PoolEvaluation) -> Self {
+        Self::Pool(Box::new(evaluation))
     }
-    // The Object cannot be repeated, and omitting it would end its cluster.
-    if validated.as_ref().is_ok_and(Validated::is_pool_unknown) && observed.primary.is_some() {
-        let part = "the Object with the ClusterClaim".into();
-        let why = "it names no pool, and nothing else tells which one it was; put clusterPoolName back into its manifest".into();
-        return Err(UnusableRequest::Unreadable { part, why });
-    }
-    let plan = plan::plan_pass(validated, &observed, now);
-    Ok(ClusterEvaluation { settings, observed, plan })
 }
 
-/// Reads the step's input. An unreadable input is an error, because it may contain the location of live clusters.
-pub(crate) fn read_settings(request: &RunFunctionRequest) -> Result<Settings, UnusableRequest> {
-    let Some(bytes) = &request.input else { return Ok(Settings::default()) };
-    let input: Input = wire::from_struct(bytes).map_err(|e| UnusableRequest::Unreadable {
-        part: "the input of this pipeline step".into(),
-        why: e.to_string(),
-    })?;
-    Ok(input.to_settings())
+impl From<SpaceEvaluation> for Evaluation {
+    fn from(evaluation: SpaceEvaluation) -> Self {
+        Self::Space(Box::new(evaluation))
+    }
 }

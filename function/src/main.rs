@@ -8,9 +8,8 @@ use anyhow::Context as _;
 use cli::{Cli, Command};
 use function_testplatform::{
     Options,
-    edge::{Function, metrics::Metrics},
     render::RenderArgs,
-    serve::{Config, Security, Server},
+    serve::{Config, Function, Security, Server, metrics::Metrics},
 };
 use jiff::Timestamp;
 use testplatform_process::{logs, panics};

@@ -7,14 +7,22 @@
 
 mod address;
 mod connection;
+mod function;
 mod incoming;
+pub(crate) mod incomplete;
+mod measured;
+pub mod metrics;
 mod services;
 pub mod tls;
+mod trimmed;
 
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 pub use address::Address;
 use connection::Connection;
+pub use function::{Function, MAX_RESPONSE_BYTES};
+use measured::Measured;
+use metrics::Metrics;
 use services::{ServiceName, Services};
 use testplatform_process::admin::{self, Ready};
 use thiserror::Error;
@@ -28,10 +36,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{server::NamedService, transport};
 use tonic_health::server::HealthReporter;
 
-use crate::{
-    edge::{Function, Measured, metrics::Metrics},
-    proto::{self, v1, v1beta1},
-};
+use crate::sdk::proto::{self, v1, v1beta1};
 
 type V1 = v1::function_runner_service_server::FunctionRunnerServiceServer<Function>;
 type V1Beta1 = v1beta1::function_runner_service_server::FunctionRunnerServiceServer<Function>;

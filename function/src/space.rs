@@ -23,23 +23,25 @@ mod resources;
 mod respond;
 mod state;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use testplatform_apis::{
     input::Settings,
     space::{GROUP, SPACE_KIND},
 };
 
-pub use check::find_violation;
 pub use observed::{SpaceCredentials, SpaceObject, SpaceState};
 pub use state::SpaceProgress;
 
 use crate::{
     Options,
-    backend::DesiredResource,
-    fatal,
-    observed::UnusableRequest,
-    proto::{RunFunctionRequest, RunFunctionResponse},
-    wire,
+    composite::CompositeEvaluation,
+    sdk::{
+        proto::{RunFunctionRequest, RunFunctionResponse},
+        request::{UnusableRequest, read_settings},
+        response::DesiredResource,
+        wire,
+    },
 };
 
 /// Composition resource name of the Object that carries the namespace.
@@ -125,39 +127,45 @@ pub fn handles_kind(request: &RunFunctionRequest) -> bool {
     composite.is_some_and(|c| wire::from_struct::<SpaceTypeMeta<'_>>(&c.resource).is_ok_and(is))
 }
 
-/// Runs the function once for a space.
-pub fn run(request: &RunFunctionRequest, options: &Options) -> RunFunctionResponse {
-    match evaluate(request) {
-        Ok(evaluation) => {
-            let response = respond::build_response(request, &evaluation, options);
-            let violated = check::find_violation(&response, request, &evaluation);
-            crate::check::fatal_if_violated(violated, response, request)
-        }
-        Err(unusable) => fatal::build_fatal(
-            request,
-            unusable.reason(),
-            unusable.to_string(),
-            fatal::repeat_conditions(request),
-        ),
+impl CompositeEvaluation for SpaceEvaluation {
+    fn handles_kind(request: &RunFunctionRequest) -> bool {
+        handles_kind(request)
+    }
+
+    /// A space has no deadlines, so the time does not matter.
+    fn evaluate(request: &RunFunctionRequest, _now: Timestamp) -> Result<Self, UnusableRequest> {
+        let settings = read_settings(request)?;
+        let observed = SpaceState::decode(request)?;
+        let namespace = observed.namespace();
+        let resources = namespace
+            .as_ref()
+            .map_or_else(Vec::new, |namespace| resources::build_resources(namespace, &settings, &observed));
+        let details = namespace.as_ref().and_then(|namespace| observed.credentials(namespace));
+        let state = state::read_progress(namespace.as_deref(), &resources, details.is_some(), &observed);
+        Ok(Self { settings, observed, namespace, resources, details, state })
+    }
+
+    fn build_response(
+        &self,
+        request: &RunFunctionRequest,
+        options: &Options,
+        _now: Timestamp,
+    ) -> RunFunctionResponse {
+        respond::build_response(request, self, options)
+    }
+
+    fn find_violation(&self, response: &RunFunctionResponse, request: &RunFunctionRequest) -> Option<String> {
+        check::find_violation(response, request, self)
+    }
+
+    fn explain_response(&self, response: &RunFunctionResponse) -> Vec<String> {
+        explain_response(self, response)
     }
 }
 
-/// Evaluates a request, without messages. A space has no deadlines, so the time does not matter.
-pub fn evaluate(request: &RunFunctionRequest) -> Result<SpaceEvaluation, UnusableRequest> {
-    let settings = crate::read_settings(request)?;
-    let observed = SpaceState::decode(request)?;
-    let namespace = observed.namespace();
-    let resources = namespace
-        .as_ref()
-        .map_or_else(Vec::new, |namespace| resources::build_resources(namespace, &settings, &observed));
-    let details = namespace.as_ref().and_then(|namespace| observed.credentials(namespace));
-    let state = state::read_progress(namespace.as_deref(), &resources, details.is_some(), &observed);
-    Ok(SpaceEvaluation { settings, observed, namespace, resources, details, state })
-}
-
 /// The reasons behind a response, most important first.
-pub fn explain_response(evaluation: &SpaceEvaluation, response: &RunFunctionResponse) -> Vec<String> {
-    use crate::proto::Severity;
+fn explain_response(evaluation: &SpaceEvaluation, response: &RunFunctionResponse) -> Vec<String> {
+    use crate::sdk::proto::Severity;
     if let Some(fatal) = response.results.iter().find(|r| r.severity == i32::from(Severity::Fatal)) {
         return vec![format!("fatal: {}", fatal.message)];
     }

@@ -3,9 +3,11 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use function_testplatform::{
-    Options,
-    proto::{Resource, Resources, RunFunctionRequest, Severity, State},
-    run, wire,
+    Options, run,
+    sdk::{
+        proto::{Resource, Resources, RunFunctionRequest, Severity, State},
+        wire,
+    },
 };
 use prost::{Message as _, bytes::Bytes};
 use serde_json::{Value, json};

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use function_testplatform::{
     Evaluation,
-    proto::{Resource, RunFunctionRequest, RunFunctionResponse, Status},
-    wire,
+    sdk::{
+        proto::{Resource, RunFunctionRequest, RunFunctionResponse, Status},
+        wire,
+    },
 };
 use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};

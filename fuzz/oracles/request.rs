@@ -4,9 +4,8 @@
 pub mod kept;
 
 use function_testplatform::{
-    Evaluation, Options,
-    proto::{RunFunctionRequest, RunFunctionResponse, Severity},
-    run,
+    Evaluation, Options, run,
+    sdk::proto::{RunFunctionRequest, RunFunctionResponse, Severity},
 };
 use jiff::Timestamp;
 use prost::Message as _;

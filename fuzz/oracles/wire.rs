@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use function_testplatform::wire::{Error, to_struct, to_value};
+use function_testplatform::sdk::wire::{Error, to_struct, to_value};
 use prost::{
     Message as _,
     encoding::{WireType, decode_key, decode_varint},

@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn places_do_not_depend_on_the_machine() {
-        assert_eq!(super::shorten_path("function/src/edge.rs"), "function/src/edge.rs");
+        assert_eq!(super::shorten_path("function/src/serve/function.rs"), "function/src/serve/function.rs");
         assert_eq!(super::shorten_path("/home/me/registry/some-crate-1.0/src/lib.rs"), "lib.rs");
     }
 

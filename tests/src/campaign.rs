@@ -410,8 +410,8 @@ mod tests {
     #[test]
     fn a_panic_in_a_log_is_noticed() {
         let told = [
-            "2026-11-24T00:00:00.000000Z ERROR testplatform_process::panics: panic place=\"function/src/edge.rs:1\"",
-            "{\"ts\":\"2026-11-24T00:00:00.000000Z\",\"level\":\"error\",\"msg\":\"panic\",\"place\":\"edge.rs:1\"}",
+            "2026-11-24T00:00:00.000000Z ERROR testplatform_process::panics: panic place=\"function/src/serve/function.rs:1\"",
+            "{\"ts\":\"2026-11-24T00:00:00.000000Z\",\"level\":\"error\",\"msg\":\"panic\",\"place\":\"function.rs:1\"}",
             "thread 'main' (1) panicked at provider/src/main.rs:1:1:",
         ];
         for line in told {

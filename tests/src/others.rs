@@ -8,9 +8,8 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
 use function_testplatform::{
-    edge::{Function, metrics::Metrics},
-    proto::{RunFunctionRequest, RunFunctionResponse},
-    serve::{Address, Config, Security, Server},
+    sdk::proto::{RunFunctionRequest, RunFunctionResponse},
+    serve::{Address, Config, Function, Security, Server, metrics::Metrics},
 };
 use jiff::Timestamp;
 use tokio::{

@@ -6,9 +6,11 @@ use std::{
 };
 
 use function_testplatform::{
-    proto::{Resource, RunFunctionRequest},
     render::{self, RenderArgs},
-    wire,
+    sdk::{
+        proto::{Resource, RunFunctionRequest},
+        wire,
+    },
 };
 use jiff::{SignedDuration, Timestamp};
 use prost::{Message as _, bytes::Bytes};

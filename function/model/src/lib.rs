@@ -32,7 +32,7 @@ use std::{
     io::{self, Write as _},
 };
 
-use function_testplatform::{
+use function_testplatform::sdk::{
     proto::{
         Ready, RequestMeta, Resource, Resources, RunFunctionRequest, RunFunctionResponse, Severity, State,
         Status, Target, resource::ConnectionDetailsEntry,

@@ -5,9 +5,11 @@ mod hub;
 use std::collections::{BTreeMap, BTreeSet};
 
 use function_testplatform::{
-    Evaluation, Options,
-    proto::{Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
-    run, wire,
+    Evaluation, Options, run,
+    sdk::{
+        proto::{Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
+        wire,
+    },
 };
 use jiff::Timestamp;
 use prost::Message as _;
@@ -245,7 +247,7 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
-fn condition_to_json(condition: &function_testplatform::proto::Condition) -> Value {
+fn condition_to_json(condition: &function_testplatform::sdk::proto::Condition) -> Value {
     let status = match condition.status() {
         Status::ConditionTrue => "True",
         Status::ConditionFalse => "False",

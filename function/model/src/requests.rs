@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use function_testplatform::proto::RunFunctionRequest;
+use function_testplatform::sdk::proto::RunFunctionRequest;
 use jiff::{SignedDuration, Timestamp};
 use prost::Message as _;
 use serde_json::Value;

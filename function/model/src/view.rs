@@ -1,7 +1,7 @@
 //! A response as our own decoder sees it, in the shape that protobuf libraries print: protobuf's JSON with the
 //! field names of the .proto and enums as numbers. Written field by field, so that it shares nothing with them.
 
-use function_testplatform::{
+use function_testplatform::sdk::{
     proto::{
         Condition, Requirements, Resource, ResourceSelector, Result as Event, RunFunctionResponse, State,
         resource_selector::Match,

@@ -10,7 +10,7 @@ use super::{
     files::{self, Document},
     pool::{self, Entries},
 };
-use crate::wire;
+use crate::sdk::wire;
 
 /// Name of our function: part of the function's name, and the last part of its package.
 const OURS: &str = "function-testplatform";

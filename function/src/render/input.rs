@@ -16,7 +16,7 @@ use super::{
     schema::Definition,
     strict::unknown_fields,
 };
-use crate::proto::resource::ConnectionDetailsEntry;
+use crate::sdk::proto::resource::ConnectionDetailsEntry;
 
 /// Annotation with the name of a composed resource within its composite.
 pub const RESOURCE_NAME: &str = "crossplane.io/composition-resource-name";

@@ -11,7 +11,7 @@ use super::{
     claim::{CLAIM_NAME, CLAIM_NAMESPACE, COMPOSITE},
     input::RESOURCE_NAME,
 };
-use crate::{
+use crate::sdk::{
     proto::{Ready, Resource, Severity, Status},
     wire,
 };

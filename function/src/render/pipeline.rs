@@ -14,13 +14,15 @@ use super::{
 };
 use crate::{
     Evaluation, Options,
-    observed::UnusableRequest,
-    proto::{
-        Condition, CredentialData, Credentials, MatchLabels, Requirements, ResourceSelector, Resources,
-        Result as FunctionResult, RunFunctionRequest, RunFunctionResponse, Schema, SchemaSelector, Severity,
-        State, credentials::Source, resource_selector::Match,
+    sdk::{
+        proto::{
+            Condition, CredentialData, Credentials, MatchLabels, Requirements, ResourceSelector, Resources,
+            Result as FunctionResult, RunFunctionRequest, RunFunctionResponse, Schema, SchemaSelector,
+            Severity, State, credentials::Source, resource_selector::Match,
+        },
+        request::UnusableRequest,
+        wire,
     },
-    wire,
 };
 
 /// How often a step is run again because it asks for something else.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use testplatform_apis::collect;
 
 use super::{Error, files::Document};
-use crate::{
+use crate::sdk::{
     proto::{
         Resource, ResourceSelector, Resources, resource::ConnectionDetailsEntry, resource_selector::Match,
     },
@@ -111,7 +111,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::proto::MatchLabels;
+    use crate::sdk::proto::MatchLabels;
 
     fn pool() -> Vec<Document> {
         let object = |namespace: &str, name: &str, team: &str| Document {

@@ -14,7 +14,7 @@ use tokio::{
 use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 
-use crate::edge::incomplete::IncompleteRequests;
+use crate::serve::incomplete::IncompleteRequests;
 
 /// Bytes in both directions.
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}

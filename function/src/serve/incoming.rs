@@ -16,7 +16,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use super::{MAX_CONNECTIONS, connection::Connection, tls::Certs};
-use crate::edge::metrics::Metrics;
+use crate::serve::metrics::Metrics;
 
 /// A client that has not finished its handshake by then never will.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);

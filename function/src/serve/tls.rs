@@ -22,7 +22,7 @@ use rustls::{
 };
 use thiserror::Error;
 
-use crate::edge::metrics::Metrics;
+use crate::serve::metrics::Metrics;
 
 /// Certificate, key, and the authority that signs client certificates; the names in Crossplane's Secret.
 const FILES: [&str; 3] = ["tls.crt", "tls.key", "ca.crt"];

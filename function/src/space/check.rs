@@ -5,8 +5,8 @@ use prost::{Message as _, bytes::Bytes};
 use testplatform_apis::space::keys;
 
 use super::{OURS, SECRET, SpaceCredentials, SpaceEvaluation};
-use crate::{
-    check::{find_changed_foreign, find_missing, find_repeated_condition},
+use crate::sdk::{
+    invariants::{find_changed_foreign, find_missing, find_repeated_condition},
     proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse},
 };
 

@@ -17,12 +17,13 @@ use testplatform_apis::{
 
 use super::{CREDENTIALS, NAMESPACE, NEWBORN, OURS, SECRET, legacy, namespace_of};
 use crate::{
-    observed::{
-        Composite, SyncState, UnusableRequest, began_to_create, decode_resource, read_sync_state,
-        refuse_newer, unreadable_resource,
+    objects::{SyncState, began_to_create, read_sync_state},
+    sdk::{
+        composite::Composite,
+        proto::{RunFunctionRequest, resource::ConnectionDetailsEntry},
+        request::{UnusableRequest, decode_resource, refuse_newer, unreadable_resource},
+        wire,
     },
-    proto::{RunFunctionRequest, resource::ConnectionDetailsEntry},
-    wire,
 };
 
 /// The picture of one space.

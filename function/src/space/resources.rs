@@ -15,10 +15,7 @@ use super::{
     CONTENT, CREDENTIALS, FROM_OPENSHIFT, LIMITS, NAMESPACE, NEWBORN, QUOTA, QUOTA_NOT_TERMINATING,
     QUOTA_TERMINATING, ROLE_BINDING, SAME_NAMESPACE, SECRET, SERVICE_ACCOUNT, SpaceObject, SpaceState,
 };
-use crate::{
-    backend::{DesiredResource, assemble_object},
-    text::bounded,
-};
+use crate::{objects::assemble_object, sdk::response::DesiredResource, text::bounded};
 
 /// The API group of rights.
 const RBAC: &str = "rbac.authorization.k8s.io";

@@ -11,12 +11,13 @@ use testplatform_apis::{
 use super::{SpaceCredentials, SpaceEvaluation};
 use crate::{
     Options,
-    events::Event,
-    fatal::{build_fatal, repeat_conditions},
-    proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse, State, Target},
-    respond as wires,
+    sdk::{
+        fatal::{build_fatal, repeat_conditions},
+        proto::{Ready, Resource, RunFunctionRequest, RunFunctionResponse, State, Target},
+        response::{Event, encode_condition, encode_event, encode_resource, response_meta},
+        wire,
+    },
     text::bounded,
-    wire,
 };
 
 /// Builds the full response. Resources of earlier steps pass through byte for byte. It requests nothing: everything it needs is observed or
@@ -46,12 +47,12 @@ pub(super) fn build_response(
     let event = find_event(evaluation, &ready);
     let ttl = evaluation.settings.ttl.map_or(options.ttl, testplatform_apis::duration::GoDuration::as_signed);
     RunFunctionResponse {
-        meta: Some(wires::response_meta(request, Some(ttl))),
+        meta: Some(response_meta(request, Some(ttl))),
         desired: Some(desired),
-        results: event.into_iter().map(|e| wires::encode_event(e, target)).collect(),
+        results: event.into_iter().map(|e| encode_event(e, target)).collect(),
         context: request.context.clone(),
         requirements: None,
-        conditions: vec![wires::encode_condition(ready, target)],
+        conditions: vec![encode_condition(ready, target)],
         output: None,
     }
 }
@@ -59,7 +60,7 @@ pub(super) fn build_response(
 fn build_desired(request: &RunFunctionRequest, evaluation: &SpaceEvaluation) -> Result<State, wire::Error> {
     let mut desired = request.desired.clone().unwrap_or_default();
     for resource in &evaluation.resources {
-        let message = wires::encode_resource(resource, request)?;
+        let message = encode_resource(resource, request)?;
         desired.resources.insert(resource.name.clone().into_owned(), Bytes::from(message.encode_to_vec()));
     }
     let composite = &evaluation.observed.composite;

@@ -3,7 +3,7 @@
 use testplatform_apis::{condition::SpaceReady, space::SpacePhase};
 
 use super::{CREDENTIALS, ROLE_BINDING, SpaceEvaluation, SpaceObject, SpaceState};
-use crate::{backend::DesiredResource, observed::SyncState};
+use crate::{objects::SyncState, sdk::response::DesiredResource};
 
 /// Progress of a space.
 #[derive(Clone, Debug, PartialEq, Eq)]

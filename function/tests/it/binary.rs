@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::serve::harness::{call, channel, get, tagged};
-use function_testplatform::{
+use function_testplatform::sdk::{
     proto::{Resource, State},
     wire,
 };

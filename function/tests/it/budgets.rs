@@ -10,7 +10,7 @@ mod table;
 use std::hint::black_box;
 
 use function_model::examples;
-use function_testplatform::{Options, proto::RunFunctionRequest, run};
+use function_testplatform::{Options, run, sdk::proto::RunFunctionRequest};
 use jiff::Timestamp;
 use prost::Message as _;
 use table::{Row, Table};

@@ -1,4 +1,4 @@
-//! Generates `src/proto/*` from `proto/` without protoc and fails when what is checked in differs.
+//! Generates `src/sdk/proto/*` from `proto/` without protoc and fails when what is checked in differs.
 //! `SNAPSHOTS=overwrite cargo test -p function-testplatform --test it codegen` writes the files.
 
 use std::{fs, path::Path};
@@ -31,7 +31,7 @@ fn generated_code_is_up_to_date() {
             .btree_map(".")
             .bytes(".");
         if shared {
-            builder = builder.extern_path(".apiextensions.fn.proto.v1beta1", "crate::proto::v1");
+            builder = builder.extern_path(".apiextensions.fn.proto.v1beta1", "crate::sdk::proto::v1");
         }
         builder.compile_fds(set).expect("code generation");
     };
@@ -57,7 +57,7 @@ fn generated_code_is_up_to_date() {
         ("v1beta1.rs", with_header(&out.path().join("apiextensions.r#fn.proto.v1beta1.rs"))),
         ("descriptors.bin", reflection.encode_to_vec()),
     ] {
-        let path = root.join("src/proto").join(name);
+        let path = root.join("src/sdk/proto").join(name);
         if fs::read(&path).unwrap_or_default() != fresh {
             if std::env::var_os("SNAPSHOTS").is_some_and(|v| v == "overwrite") {
                 fs::write(&path, fresh).expect("writing the generated file");
@@ -89,7 +89,7 @@ fn locate_nested(file: &mut FileDescriptorProto) {
     source.location.sort_by(|a, b| a.path.cmp(&b.path));
 }
 
-/// The three edits that `src/proto.rs` describes.
+/// The three edits that `src/sdk/proto.rs` describes.
 fn edit(message: &mut DescriptorProto) {
     let owner = message.name().to_owned();
     for nested in &mut message.nested_type {

@@ -22,7 +22,7 @@ use std::{
 };
 
 use function_model::{examples, requests, walks::bounded_cases};
-use function_testplatform::wire::to_value;
+use function_testplatform::sdk::wire::to_value;
 use jiff::Timestamp;
 use prost::Message as _;
 use replay::{Trial, corpus, mutate, replay, tried};

@@ -14,7 +14,7 @@ use crate::serve::{
     harness::{call, channel},
     pki,
 };
-use function_testplatform::proto::RunFunctionRequest;
+use function_testplatform::sdk::proto::RunFunctionRequest;
 use prost::Message as _;
 use serde_json::Value;
 use testplatform_test_data::upstream;

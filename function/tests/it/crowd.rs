@@ -7,7 +7,7 @@ use function_model::{
     templates::{build_peer, holding_status},
     world::World,
 };
-use function_testplatform::{
+use function_testplatform::sdk::{
     proto::{Resource, RunFunctionRequest},
     wire,
 };

@@ -9,9 +9,11 @@ use std::{
 use clap::Parser as _;
 use function_testplatform::{
     Options,
-    proto::{Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
     render::{self, Pass, RenderArgs},
-    wire,
+    sdk::{
+        proto::{Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
+        wire,
+    },
 };
 use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};
@@ -213,7 +215,7 @@ fn carry_out(request: &mut RunFunctionRequest, response: &RunFunctionResponse) {
     }
 }
 
-fn condition(condition: &function_testplatform::proto::Condition) -> Value {
+fn condition(condition: &function_testplatform::sdk::proto::Condition) -> Value {
     let status = match condition.status() {
         Status::ConditionTrue => "True",
         Status::ConditionFalse => "False",

@@ -7,9 +7,8 @@ use function_model::{
     view::{normalize_json, render_response},
 };
 use function_testplatform::{
-    Options,
-    proto::{Resource, ResponseMeta, RunFunctionResponse, State, resource::ConnectionDetailsEntry},
-    run,
+    Options, run,
+    sdk::proto::{Resource, ResponseMeta, RunFunctionResponse, State, resource::ConnectionDetailsEntry},
 };
 use prost::Message as _;
 use serde_json::{Value, json};

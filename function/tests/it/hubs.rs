@@ -7,7 +7,10 @@ mod properties;
 
 use std::collections::BTreeMap;
 
-use function_testplatform::hubs::{Choice, HubRefusal, Hubs, PlacementRequest, choose_hub};
+use function_testplatform::cluster::{
+    catalog::hubs::{Choice, HubRefusal, PlacementRequest, choose_hub},
+    observed::Hubs,
+};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use testplatform_apis::{

@@ -13,7 +13,12 @@ use function_model::{
     walks::bounded_cases,
     world::{KUBECONFIG, NAME, PASSWORD, World},
 };
-use function_testplatform::{Options, check, evaluate, observed::UnusableRequest, proto, run, wire};
+use function_testplatform::{
+    Options,
+    cluster::{check, evaluate},
+    run,
+    sdk::{proto, request::UnusableRequest, wire},
+};
 use jiff::SignedDuration;
 use proptest::{
     prelude::*,

@@ -8,7 +8,7 @@ pub mod server;
 pub mod transport;
 
 use function_model::decode_base64;
-use function_testplatform::proto::RunFunctionRequest;
+use function_testplatform::sdk::proto::RunFunctionRequest;
 use prost::Message as _;
 use serde_json::Value;
 

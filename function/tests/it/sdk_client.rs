@@ -8,7 +8,7 @@ use function_model::{
     requests::{all_requests, read_example},
     view::{normalize_json, render_response},
 };
-use function_testplatform::{Options, proto::RunFunctionRequest, run};
+use function_testplatform::{Options, run, sdk::proto::RunFunctionRequest};
 use jiff::Timestamp;
 use prost::Message as _;
 use serde_json::{Value, json};

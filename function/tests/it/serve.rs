@@ -16,13 +16,14 @@ use std::{
 };
 
 use function_testplatform::{
-    edge::MAX_RESPONSE_BYTES,
-    proto::{
-        Condition, Resource, Result as FunctionResult, RunFunctionRequest, RunFunctionResponse, Severity,
-        State,
+    sdk::{
+        proto::{
+            Condition, Resource, Result as FunctionResult, RunFunctionRequest, RunFunctionResponse, Severity,
+            State,
+        },
+        wire,
     },
-    serve::{self, Security, Server},
-    wire,
+    serve::{self, MAX_RESPONSE_BYTES, Security, Server},
 };
 use harness::{
     PATIENCE, Running, call, call_v1beta1, channel, config, echo, eventually, function, get, mutual, start,
@@ -50,7 +51,7 @@ async fn call_once(server: &Running, authority: &Authority, leaf: Option<&Leaf>)
     call(&channel(server.address, Some(authority.dial(leaf))), tagged("t")).await.map(drop)
 }
 
-async fn insecure(function: function_testplatform::edge::Function) -> Running {
+async fn insecure(function: function_testplatform::serve::Function) -> Running {
     start(config(Security::Insecure), function).await
 }
 
@@ -296,7 +297,7 @@ fn a_fatal_fits_even_when_the_request_does_not() {
 }
 
 /// A function that says when it is called and answers when it is told to.
-fn slow() -> (function_testplatform::edge::Function, mpsc::Receiver<()>, mpsc::Sender<()>) {
+fn slow() -> (function_testplatform::serve::Function, mpsc::Receiver<()>, mpsc::Sender<()>) {
     let (called, calls) = mpsc::channel();
     let (go, gate) = mpsc::channel::<()>();
     let gate = Mutex::new(gate);

@@ -10,9 +10,9 @@ mod lost;
 mod quota;
 
 use function_model::world::{Composed, World};
-use function_testplatform::{
+use function_testplatform::cluster::{
     ClusterEvaluation, evaluate,
-    templates::{Resolution, Templated},
+    request::{Resolution, Templated},
 };
 use serde_json::{Value, json};
 use testplatform_apis::{ci_operator, foreign::object, names::ours};

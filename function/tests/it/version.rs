@@ -2,7 +2,10 @@
 //! and where that copy is behind, the API server refuses both.
 
 use function_model::{encode_struct, examples, world::World};
-use function_testplatform::{Options, proto::Severity, run, wire};
+use function_testplatform::{
+    Options, run,
+    sdk::{proto::Severity, wire},
+};
 use serde_json::{Value, json};
 
 /// Claims, TestClusters, pools and spaces.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use function_testplatform::wire::{self, from_struct, json_to_struct, to_struct, to_value};
+use function_testplatform::sdk::wire::{self, from_struct, json_to_struct, to_struct, to_value};
 use proptest::prelude::*;
 use prost::Message as _;
 use prost_types::{ListValue, Struct, Value as Proto, value::Kind};

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use function_testplatform::proto::{Result, RunFunctionResponse, Severity};
+use function_testplatform::sdk::proto::{Result, RunFunctionResponse, Severity};
 use testplatform_tests::others::{incumbent, incumbent_spaces, serve};
 
 fn main() -> ExitCode {

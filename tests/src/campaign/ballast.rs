@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use function_testplatform::{
-    edge::{self, MAX_RESPONSE_BYTES, metrics::Metrics},
-    proto::{ResponseMeta, RunFunctionRequest, RunFunctionResponse},
-    serve::{Address, Config, Security, Server},
-    wire,
+    sdk::{
+        proto::{ResponseMeta, RunFunctionRequest, RunFunctionResponse},
+        wire,
+    },
+    serve::{self, Address, Config, MAX_RESPONSE_BYTES, Security, Server, metrics::Metrics},
 };
 use prost::bytes::Bytes;
 use serde_json::{Value, json};
@@ -49,7 +50,7 @@ impl Ballast {
         };
         let context = wire::to_struct(&json!({ "testbed/ballast": "x".repeat(MAX_RESPONSE_BYTES - ROOM) }))?;
         let handler = move |request: &RunFunctionRequest, _| answer(request, &context);
-        let ballast = edge::Function::with_handler(handler, now, Metrics::default());
+        let ballast = serve::Function::with_handler(handler, now, Metrics::default());
         let server = Server::bind(config, ballast).await?;
         let serving = tokio::spawn(async move {
             // It ends with the campaign, or the fault cannot be done, which is noticed.
@@ -124,7 +125,8 @@ mod tests {
     fn it_is_received_and_leaves_little_room() {
         let context =
             wire::to_struct(&json!({ "testbed/ballast": "x".repeat(MAX_RESPONSE_BYTES - ROOM) })).unwrap();
-        let meta = function_testplatform::proto::RequestMeta { tag: "t".repeat(64), ..Default::default() };
+        let meta =
+            function_testplatform::sdk::proto::RequestMeta { tag: "t".repeat(64), ..Default::default() };
         let request = RunFunctionRequest { meta: Some(meta), ..RunFunctionRequest::default() };
         let bytes = answer(&request, &context).encoded_len();
         assert!((MAX_RESPONSE_BYTES - ROOM..MAX_RESPONSE_BYTES).contains(&bytes), "{bytes}");

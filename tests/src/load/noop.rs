@@ -7,7 +7,7 @@
 use std::{fs, hint::black_box, io, sync::Arc};
 
 use anyhow::Context as _;
-use function_testplatform::proto::{
+use function_testplatform::sdk::proto::{
     RunFunctionRequest, RunFunctionResponse,
     v1::function_runner_service_server::{FunctionRunnerService, FunctionRunnerServiceServer},
 };

@@ -4,9 +4,11 @@ use std::{fs, path::Path};
 
 use anyhow::{Context as _, ensure};
 use function_testplatform::{
-    proto::{DESCRIPTORS, RunFunctionRequest},
     render::{self, RenderArgs},
-    wire,
+    sdk::{
+        proto::{DESCRIPTORS, RunFunctionRequest},
+        wire,
+    },
 };
 use jiff::{SignedDuration, Timestamp};
 use prost::{Message as _, bytes::Bytes};
@@ -152,7 +154,7 @@ fn conditions(items: &[Value]) -> Value {
 
 /// What the function answers, which must not be a refusal: nothing else is worth measuring.
 pub(super) fn sane(answer: &[u8]) -> anyhow::Result<()> {
-    use function_testplatform::proto::{RunFunctionResponse, Severity};
+    use function_testplatform::sdk::proto::{RunFunctionResponse, Severity};
     let answer = RunFunctionResponse::decode(answer).context("the answer is no RunFunctionResponse")?;
     let fatal = answer.results.iter().find(|result| result.severity() == Severity::Fatal);
     ensure!(fatal.is_none(), "the function refuses: {}", fatal.map_or("", |result| &result.message));

@@ -3,7 +3,9 @@
 //! What is generated for the function has them as bytes. To read and write them here costs what it costs in messages that have them as
 //! trees, but for one more copy of the answer.
 
-use function_testplatform::proto::{Resource, Resources, RunFunctionRequest, RunFunctionResponse, State};
+use function_testplatform::sdk::proto::{
+    Resource, Resources, RunFunctionRequest, RunFunctionResponse, State,
+};
 use prost::{DecodeError, Message as _, bytes::Bytes};
 use prost_types::Struct;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use function_testplatform::{
+use function_testplatform::sdk::{
     proto::{
         Condition, Ready, Requirements, Resource, ResourceSelector, ResponseMeta, RunFunctionRequest,
         RunFunctionResponse, State, Status, Target, resource::ConnectionDetailsEntry,

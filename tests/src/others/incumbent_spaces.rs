@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use function_testplatform::{
+use function_testplatform::sdk::{
     proto::{
         Ready, Requirements, Resource, ResourceSelector, ResponseMeta, RunFunctionRequest,
         RunFunctionResponse, State, resource::ConnectionDetailsEntry, resource_selector::Match,

@@ -4,10 +4,13 @@
 use anyhow::Context as _;
 use function_testplatform::{
     Options,
-    proto::{
-        self, Condition, Ready, Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status, Target,
+    sdk::{
+        proto::{
+            self, Condition, Ready, Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status,
+            Target,
+        },
+        wire,
     },
-    wire,
 };
 use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};

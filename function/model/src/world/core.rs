@@ -6,12 +6,14 @@ use std::{
 };
 
 use function_testplatform::{
-    Options,
-    proto::{
-        Ready, RequestMeta, Resource, Resources, RunFunctionRequest, RunFunctionResponse, Severity, State,
-        Status, Target, resource::ConnectionDetailsEntry,
+    Options, run,
+    sdk::{
+        proto::{
+            Ready, RequestMeta, Resource, Resources, RunFunctionRequest, RunFunctionResponse, Severity,
+            State, Status, Target, resource::ConnectionDetailsEntry,
+        },
+        wire,
     },
-    run, wire,
 };
 use jiff::Timestamp;
 use prost::Message as _;

@@ -9,9 +9,9 @@ use crate::budgets::table::Row;
 /// What is counted: from the decoded request to the response, and nothing of reading files and of the schema, which a
 /// process does once. Between them these are all of a pass over a cluster.
 const FUNCTIONS: [&str; 3] = [
-    "function_testplatform::evaluate",
-    "function_testplatform::respond::build_response",
-    "function_testplatform::check::find_violation",
+    "function_testplatform::cluster::evaluate",
+    "function_testplatform::cluster::respond::build_response",
+    "function_testplatform::cluster::check::find_violation",
 ];
 
 /// What `render` costs for each example. None: it cannot be counted here, which is said past the harness, or the budgets would seem held.

@@ -1,8 +1,7 @@
 //! Draining, deletion, and trouble.
 
 use function_model::pool::PoolWorld;
-use function_testplatform::proto::Severity;
-use function_testplatform::{Options, run};
+use function_testplatform::{Options, run, sdk::proto::Severity};
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 

@@ -9,8 +9,10 @@ use std::{
 use function_model::{examples, requests};
 use function_testplatform::{
     Evaluation,
-    proto::{self, Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
-    wire,
+    sdk::{
+        proto::{self, Resource, RunFunctionRequest, RunFunctionResponse, Severity, Status},
+        wire,
+    },
 };
 use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};

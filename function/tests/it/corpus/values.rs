@@ -1,7 +1,7 @@
 //! Requests of the corpus with other values in their objects. Of bytes that are changed anywhere few are a request still; these all are.
 
 use function_model::list_pointers;
-use function_testplatform::{
+use function_testplatform::sdk::{
     proto::{Resource, RunFunctionRequest},
     wire,
 };

@@ -4,7 +4,7 @@ use function_model::{
     tenant_credentials::{PARTS, build_offer, byoc_spec},
     world::{KUBECONFIG, NAME, REFERRED, World},
 };
-use function_testplatform::{proto::Resource, wire};
+use function_testplatform::sdk::{proto::Resource, wire};
 use jiff::SignedDuration;
 use prost::Message as _;
 use serde_json::{Value, json};

@@ -177,7 +177,7 @@ fn what_is_asked_of_core_does_not_depend_on_what_was_fetched() {
         let options = function_testplatform::Options::default();
         let response = function_testplatform::run(&request, &options, world.now);
         let keys =
-            |r: function_testplatform::proto::Requirements| r.resources.into_keys().collect::<Vec<_>>();
+            |r: function_testplatform::sdk::proto::Requirements| r.resources.into_keys().collect::<Vec<_>>();
         response.requirements.map(keys).unwrap_or_default()
     };
     let mut world = World::hive_claim();

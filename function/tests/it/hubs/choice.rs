@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use function_testplatform::hubs::{Affinity, HubPin, Hubs, PlacementRequest, choose_hub, recorded_hub};
+use function_testplatform::cluster::{
+    catalog::hubs::{Affinity, HubPin, PlacementRequest, choose_hub, recorded_hub},
+    observed::Hubs,
+};
 use jiff::SignedDuration;
 use rstest::rstest;
 use serde_json::{Value, json};

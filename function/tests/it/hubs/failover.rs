@@ -1,8 +1,11 @@
 //! A hub is given up only where nothing can have been made on it.
 
 use function_testplatform::{
-    hubs::{Failover, MAX_EXCLUDED, decide_failover, excluded_annotation, read_excluded},
-    observed::{Outage, SyncState},
+    cluster::{
+        catalog::hubs::{Failover, MAX_EXCLUDED, decide_failover, excluded_annotation},
+        observed::read_excluded,
+    },
+    objects::{Outage, SyncState},
 };
 use rstest::rstest;
 use serde_json::{Value, json};

@@ -1,9 +1,11 @@
 //! What is asked of core, and what is made of what it fetched.
 
 use function_testplatform::{
-    hubs::{Hubs, hub_requirements},
-    observed::{ClaimRef, Composite, Flavour},
-    proto::resource_selector::Match,
+    cluster::observed::{Hubs, hub_requirements},
+    sdk::{
+        composite::{ClaimRef, Composite, Flavour},
+        proto::resource_selector::Match,
+    },
 };
 use serde_json::{Value, json};
 use testplatform_apis::{foreign::meta::Metadata, input::Input, status::TestPlatformClusterStatus};

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use function_testplatform::hubs::{HubPin, Hubs, PlacementRequest, choose_hub, recorded_hub};
+use function_testplatform::cluster::{
+    catalog::hubs::{HubPin, PlacementRequest, choose_hub, recorded_hub},
+    observed::Hubs,
+};
 use proptest::{prelude::*, test_runner::RngSeed};
 use serde_json::Value;
 use testplatform_apis::hub::{Hub, NoHub};

@@ -4,7 +4,7 @@ use function_model::{
     tenant_credentials::{OF_TEMPLATE, catalogue_that_takes},
     world::{KUBECONFIG, NAME, World},
 };
-use function_testplatform::{proto::Resource, wire};
+use function_testplatform::sdk::{proto::Resource, wire};
 use prost::Message as _;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;

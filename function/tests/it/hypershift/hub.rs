@@ -6,9 +6,11 @@ use function_model::{
     world::{Composed, NAME, World},
 };
 use function_testplatform::{
-    Options,
-    proto::{Resource, Resources, RunFunctionRequest, resource_selector::Match},
-    run, wire,
+    Options, run,
+    sdk::{
+        proto::{Resource, Resources, RunFunctionRequest, resource_selector::Match},
+        wire,
+    },
 };
 use prost::Message as _;
 use rstest::rstest;

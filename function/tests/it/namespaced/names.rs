@@ -1,7 +1,7 @@
 //! Under which names a composite in a namespace has its Objects, and its cluster on the hub.
 
 use function_model::{request_from_json, response_to_json};
-use function_testplatform::proto::Severity;
+use function_testplatform::sdk::proto::Severity;
 use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::names::ShortName;

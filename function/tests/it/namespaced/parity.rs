@@ -2,9 +2,11 @@
 
 use function_model::{examples, response_to_json};
 use function_testplatform::{
-    Options,
-    proto::{Resource, RunFunctionRequest},
-    run, wire,
+    Options, run,
+    sdk::{
+        proto::{Resource, RunFunctionRequest},
+        wire,
+    },
 };
 use jiff::Timestamp;
 use prost::{Message as _, bytes::Bytes};

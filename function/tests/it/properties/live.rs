@@ -3,10 +3,13 @@
 
 use function_model::{examples, list_pointers};
 use function_testplatform::{
-    ClusterEvaluation, Options, evaluate,
-    observed::PeerCluster,
-    proto::{Resource, Resources, RunFunctionRequest, Severity},
-    run, wire,
+    Options,
+    cluster::{ClusterEvaluation, evaluate, observed::PeerCluster},
+    run,
+    sdk::{
+        proto::{Resource, Resources, RunFunctionRequest, Severity},
+        wire,
+    },
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::{

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use function_model::world::World;
-use function_testplatform::{Options, proto::Ready, run};
+use function_testplatform::{Options, run, sdk::proto::Ready};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use function_testplatform::proto::DESCRIPTORS;
+use function_testplatform::sdk::proto::DESCRIPTORS;
 use prost::Message as _;
 use prost_types::{
     DescriptorProto, EnumDescriptorProto, FileDescriptorProto, FileDescriptorSet, MessageOptions,

@@ -10,9 +10,8 @@ use std::{
 };
 
 use function_testplatform::{
-    edge::{Function, metrics::Metrics},
-    proto::{RequestMeta, RunFunctionRequest, RunFunctionResponse, v1, v1beta1},
-    serve::{Config, Error, Security, Server},
+    sdk::proto::{RequestMeta, RunFunctionRequest, RunFunctionResponse, v1, v1beta1},
+    serve::{Config, Error, Function, Security, Server, metrics::Metrics},
 };
 use hyper_util::rt::TokioIo;
 use jiff::Timestamp;

@@ -1,6 +1,6 @@
 //! What goes wrong, and what stays all the same.
 
-use function_testplatform::{Options, proto::Severity, run};
+use function_testplatform::{Options, run, sdk::proto::Severity};
 use jiff::Timestamp;
 use serde_json::json;
 use testplatform_apis::names::ours;

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use function_testplatform::{
-    Evaluation, Options,
-    proto::{Ready, Resource, RunFunctionResponse, Severity, Status},
-    run, wire,
+    Evaluation, Options, run,
+    sdk::{
+        proto::{Ready, Resource, RunFunctionResponse, Severity, Status},
+        wire,
+    },
 };
 use jiff::Timestamp;
 use prost::Message as _;

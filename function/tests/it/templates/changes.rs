@@ -2,7 +2,7 @@
 //! touches it.
 
 use function_model::world::World;
-use function_testplatform::templates::{AnyBackendSpec, Resolution};
+use function_testplatform::cluster::request::{AnyBackendSpec, Resolution};
 use rstest::rstest;
 use serde_json::{Value, json};
 

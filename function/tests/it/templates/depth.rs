@@ -6,9 +6,11 @@ use function_model::{
     world::World,
 };
 use function_testplatform::{
-    Options,
-    proto::{Resource, RunFunctionRequest, Severity},
-    run, wire,
+    Options, run,
+    sdk::{
+        proto::{Resource, RunFunctionRequest, Severity},
+        wire,
+    },
 };
 use jiff::SignedDuration;
 use prost::Message as _;

@@ -1,9 +1,12 @@
 //! Before anything is asked of a hub.
 
 use function_model::world::World;
-use function_testplatform::proto::{MatchLabels, resource_selector::Match};
-use function_testplatform::templates::{AnyBackendSpec, NodeCount, Resolution};
-use function_testplatform::{Options, run};
+use function_testplatform::{
+    Options,
+    cluster::request::{AnyBackendSpec, NodeCount, Resolution},
+    run,
+    sdk::proto::{MatchLabels, resource_selector::Match},
+};
 use serde_json::json;
 use testplatform_apis::condition::TemplateConditionType;
 use testplatform_apis::{names::ours, template::kind::Host};
@@ -74,7 +77,7 @@ fn an_image_that_a_claim_may_bring_along_is_taken() {
 #[test]
 fn limits_of_the_template_are_the_claims() {
     let mut world = World::with_template("hosted");
-    let life = |world: &World| judged(world).plan.request.unwrap().lifetime;
+    let life = |world: &World| judged(world).plan.request.unwrap().validated.lifetime;
     assert_eq!(life(&world).effective.unwrap().to_short_string(), "2h");
     assert_eq!(life(&world).max.unwrap().to_short_string(), "8h");
     assert_eq!(life(&world).reported_timeout.unwrap().to_short_string(), "1h30m");

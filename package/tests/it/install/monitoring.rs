@@ -58,7 +58,7 @@ const OF_CROSSPLANE: &str = "circuit_breaker_opens_total";
 #[test]
 fn every_metric_is_exported_by_somebody() {
     let mut exported: BTreeSet<&str> = metrics::ALL.into();
-    exported.extend(function_testplatform::edge::metrics::EXPORTED);
+    exported.extend(function_testplatform::serve::metrics::EXPORTED);
     exported.extend(provider_testplatform::metrics::EXPORTED);
     exported.insert(OF_CROSSPLANE);
     for expression in expressions() {
@@ -252,7 +252,7 @@ fn no_object_has_rules_on_metrics_of_two_namespaces() {
                 let name = selector.name.unwrap();
                 from.insert(if metrics::ALL.contains(&name.as_str()) {
                     "kube-state-metrics"
-                } else if function_testplatform::edge::metrics::EXPORTED.contains(&name.as_str())
+                } else if function_testplatform::serve::metrics::EXPORTED.contains(&name.as_str())
                     || name == OF_CROSSPLANE
                 {
                     // Crossplane runs in the namespace of the function.
@@ -280,7 +280,7 @@ fn a_missing_function_raises_an_alert() {
     let expression = expression("FunctionDown");
     let Expr::Call(call) = parser::parse(&expression).unwrap() else { panic!("{expression}") };
     assert_eq!(call.func.name, "absent");
-    let fresh = function_testplatform::edge::metrics::Metrics::default().encode().unwrap();
+    let fresh = function_testplatform::serve::metrics::Metrics::default().encode().unwrap();
     for selector in used(&expression) {
         let name = selector.name.unwrap();
         assert!(fresh.lines().any(|line| line.starts_with(&format!("{name}{{"))), "{name}: {fresh}");

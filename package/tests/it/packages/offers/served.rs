@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use function_testplatform::{
-    proto::Status,
     render::{self, RenderArgs},
+    sdk::proto::Status,
 };
 use jiff::Timestamp;
 use kubectl_testplatform::{claim::Flavour, offers as plugin};

@@ -1,0 +1,204 @@
+//! Observed state of a ClusterOrder and of the HostedCluster that it became.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use testplatform_apis::{
+    foreign::{
+        meta::{ObservedCondition, find_condition},
+        osac::{ClusterOrder, ClusterOrderStatus, Job, NodeSetWorker, conditions},
+    },
+    names::ours,
+};
+
+use super::{
+    OsacRequest,
+    nodes::{self, RequestName},
+    observers, order,
+};
+use crate::{
+    cluster::{
+        backends::hypershift::facts::{HostedClusterFacts as HostedFacts, NodeGroupFacts},
+        observed::{HostedClusterObserver, NodePoolObject, Observed, Remote},
+    },
+    objects::SyncState,
+};
+
+/// The ClusterOrder as it was last observed.
+pub(super) fn observed_order(observed: &Observed) -> Option<&ClusterOrder> {
+    match observed.primary.as_ref()?.remote()? {
+        Remote::Order(remote) => Some(remote),
+        Remote::EphemeralCluster(_)
+        | Remote::ClusterClaim(_)
+        | Remote::HostedCluster(_)
+        | Remote::Topology(_)
+        | Remote::Instance(_) => None,
+    }
+}
+
+/// The last job that was to bring its spec about.
+pub(super) fn newest_job(status: &ClusterOrderStatus) -> Option<&Job> {
+    status.provisioning_jobs.value.iter().rfind(|job| job.type_ == Job::PROVISION)
+}
+
+/// The whole picture.
+pub(super) struct OrderFacts<'a> {
+    pub remote: &'a ClusterOrder,
+    pub status: &'a ClusterOrderStatus,
+    /// Underlying HostedCluster as it is now; none: not observed.
+    pub hosted: Option<HostedFacts<'a>>,
+    /// Spec that the order requests.
+    pub requested_spec: Map<String, Value>,
+}
+
+impl<'a> OrderFacts<'a> {
+    /// None: nothing was seen yet.
+    pub fn from_observed(observed: &'a Observed, wanted: Option<OsacRequest<'_>>) -> Option<Self> {
+        let remote = observed_order(observed)?;
+        let requested_spec = order::build_spec(observed, wanted);
+        let hosted = observed.hosted.as_ref().and_then(HostedClusterObserver::current_remote).map(|hosted| {
+            HostedFacts {
+                remote: hosted,
+                status: &hosted.status.value,
+                pools: read_groups(remote, &requested_spec, observed, wanted),
+            }
+        });
+        Some(Self { remote, status: &remote.status.value, hosted, requested_spec })
+    }
+
+    pub fn condition(&self, type_: &str) -> Option<&'a ObservedCondition> {
+        find_condition(&self.status.conditions, type_)
+    }
+
+    pub fn is_true(&self, type_: &str) -> bool {
+        self.condition(type_).is_some_and(ObservedCondition::is_true)
+    }
+
+    /// Whether OSAC has looked at it.
+    pub fn has_started(&self) -> bool {
+        !self.status.phase.is_empty() || !self.status.conditions.is_empty()
+    }
+
+    /// The last job that was to bring its spec about.
+    pub fn provision_job(&self) -> Option<&'a Job> {
+        newest_job(self.status)
+    }
+
+    /// The last job that was to take everything down.
+    pub fn deprovision_job(&self) -> Option<&'a Job> {
+        self.status.provisioning_jobs.value.iter().rfind(|job| job.type_ == Job::DEPROVISION)
+    }
+
+    /// Whether a job is one for the spec as it is.
+    pub fn is_current(&self, job: &Job) -> bool {
+        let desired = &self.status.desired_config_version;
+        desired.is_empty() || job.config_version.is_empty() || job.config_version == *desired
+    }
+
+    /// Whether the automation has done everything that the spec requests. Manual work has no job.
+    pub fn is_set_up(&self) -> bool {
+        let done = |job: &Job| job.is_done() && self.is_current(job);
+        self.status.phase == "Ready" && self.provision_job().is_none_or(done)
+    }
+
+    /// The HostedCluster's current state takes precedence over the order's recorded state.
+    pub fn api_answers(&self) -> bool {
+        match &self.hosted {
+            Some(hosted) => hosted.api_answers(),
+            None => self.is_true(conditions::CONTROL_PLANE_AVAILABLE),
+        }
+    }
+
+    /// Whether all that was asked for is there. That the job has done its work is not enough.
+    pub fn is_up(&self) -> bool {
+        let was_available = [conditions::CONTROL_PLANE_AVAILABLE, conditions::CLUSTER_AVAILABLE];
+        self.is_set_up()
+            && was_available.iter().all(|type_| self.is_true(type_))
+            && self.api_answers()
+            && self.incomplete_group().is_none()
+    }
+
+    /// A group of nodes that is seen, and is not there in full.
+    pub fn incomplete_group(&self) -> Option<&NodeGroupFacts<'a>> {
+        let pools = self.hosted.iter().flat_map(|hosted| &hosted.pools);
+        pools.into_iter().find(|pool| pool.is_known() && !pool.is_served())
+    }
+
+    /// How many nodes a group has or gets, as far as the hub has taken up its size.
+    pub fn hub_size(&self, pool: &NodeGroupFacts<'_>) -> Option<i64> {
+        match pool.node_pool {
+            Some(part) => part.remote()?.spec["replicas"].as_i64(),
+            None => count_workers(self.status, &pool.name, |worker| !worker.is_leaving()),
+        }
+    }
+
+    /// When the last of it came.
+    pub fn up_since(&self) -> Option<Timestamp> {
+        let types = [conditions::CONTROL_PLANE_AVAILABLE, conditions::CLUSTER_AVAILABLE];
+        let transitions = types.iter().filter_map(|type_| self.condition(type_)?.last_transition_time);
+        transitions.chain(self.hosted.as_ref().and_then(HostedFacts::up_since)).max()
+    }
+}
+
+/// The requests for nodes in an order. Groups of one resource class are one; a node set is a group.
+fn read_groups<'a>(
+    remote: &'a ClusterOrder,
+    requested: &Map<String, Value>,
+    observed: &'a Observed,
+    wanted: Option<OsacRequest<'_>>,
+) -> Vec<NodeGroupFacts<'a>> {
+    let requests = requested.get("nodeRequests").and_then(Value::as_array);
+    let hosts = wanted.map(|wanted| nodes::host_classes(observed, wanted)).unwrap_or_default();
+    let groups = || wanted.map(|wanted| wanted.backend_spec.groups.iter()).into_iter().flatten();
+    let pool = |request: &Value| {
+        let name = RequestName::of(request)?;
+        let least = request["numberOfNodes"].as_i64().unwrap_or_default();
+        let own: Vec<_> = groups()
+            .filter(|g| hosts.get(&g.class).is_some_and(|host| RequestName::of_group(host, &g.name) == name))
+            .collect();
+        let class = own.first().map(|group| group.class.clone());
+        let pool = NodeGroupFacts {
+            name: String::new(),
+            class,
+            min_nodes: least,
+            desired: Some(least),
+            node_pool: None,
+            reported: None,
+        };
+        Some(match name {
+            RequestName::ResourceClass(resource_class) => {
+                let node_pool = observers::node_pool_name(&remote.metadata.name, resource_class);
+                let is_of_class = |part: &&NodePoolObject| {
+                    part.manifest()["metadata"]["name"].as_str() == node_pool.as_deref()
+                };
+                let parts =
+                    || observed.node_pools.0.values().filter(|part| node_pool.is_some() && is_of_class(part));
+                let mut names: Vec<&str> = own.iter().map(|group| group.name.as_str()).collect();
+                if wanted.is_none() {
+                    names = parts().map(|part| part.group.as_str()).collect();
+                }
+                names.sort_unstable();
+                let recorded =
+                    || Some(parts().next()?.object.metadata.annotation(ours::NODE_CLASS)?.to_owned());
+                NodeGroupFacts {
+                    name: if names.is_empty() { resource_class.to_owned() } else { names.join(", ") },
+                    class: pool.class.or_else(recorded),
+                    node_pool: parts().find(|part| part.sync == SyncState::InSync),
+                    ..pool
+                }
+            }
+            RequestName::NodeSet(set) => NodeGroupFacts {
+                name: set.to_owned(),
+                reported: count_workers(&remote.status.value, set, NodeSetWorker::is_ready),
+                ..pool
+            },
+        })
+    };
+    requests.into_iter().flatten().filter_map(pool).collect()
+}
+
+/// How many machines of a node set are so. None: the order reports no machines yet.
+fn count_workers(status: &ClusterOrderStatus, set: &str, are: fn(&NodeSetWorker) -> bool) -> Option<i64> {
+    let workers = &status.workers.value;
+    let count = || workers.iter().filter(|worker| worker.node_set == set && are(worker)).count();
+    (!workers.is_empty()).then(|| i64::try_from(count()).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,122 @@
+//! Observer Objects for the underlying objects of an order: its HostedCluster, and the NodePool of each node group.
+
+use serde_json::{Map, Value, json};
+use testplatform_apis::{
+    collect,
+    foreign::{
+        hypershift::{API_VERSION, HOSTED_CLUSTER, NODE_POOL},
+        osac::ClusterReference,
+    },
+    names::{ObjectName, ours},
+    template::kind::Host,
+};
+
+use super::{OsacRequest, facts, nodes};
+use crate::{
+    cluster::{
+        backends::{
+            common::object,
+            hypershift::{pools, underlying},
+            intent::{ManagementPolicies, PlannedRequest, PrimaryAction},
+        },
+        observed::{HOSTED, Observed, node_pool_resource_name},
+        request::Placement,
+    },
+    objects::build_object,
+    sdk::response::DesiredResource,
+};
+
+/// Name of the NodePool that OSAC creates for a node class. None: that is not a valid name, so there is no such NodePool.
+pub(super) fn node_pool_name(order: &str, class: &str) -> Option<String> {
+    ObjectName::try_from(format!("nodepool-{order}-{class}")).ok().map(Into::into)
+}
+
+/// All that are to exist.
+pub(super) fn build_resources(
+    request: &PlannedRequest,
+    observed: &Observed,
+    wanted: Option<OsacRequest<'_>>,
+    placement: &Placement,
+) -> Vec<DesiredResource> {
+    if pools::is_ending(request) {
+        return vec![];
+    }
+    let reference = cluster_reference(request, observed);
+    let hosted = reference.map(|of| build_manifest(HOSTED_CLUSTER, &of.namespace, &of.hosted_cluster_name));
+    let hosted = hosted.or_else(|| Some(observed.hosted.as_ref()?.manifest().clone()));
+    let hosted = hosted.map(|manifest| compose_object(request, observed, HOSTED.to_owned(), None, manifest));
+    let Some(wanted) = wanted else {
+        let parts = observed.node_pools.0.values().map(|part| {
+            let class = part.object.metadata.annotation(ours::NODE_CLASS);
+            compose_object(
+                request,
+                observed,
+                node_pool_resource_name(&part.group),
+                class,
+                part.manifest().clone(),
+            )
+        });
+        return hosted.into_iter().chain(parts).collect();
+    };
+    let hosts = nodes::host_classes(observed, wanted);
+    let mut groups: Vec<_> = wanted.backend_spec.groups.iter().collect();
+    collect::sort_few(&mut groups, |a, b| a.name.cmp(&b.name));
+    let of_groups = groups.into_iter().filter_map(|group| {
+        // The recorded class may be lost, and the class no longer offered.
+        let name = match hosts.get(&group.class) {
+            Some(Host::ResourceClass(class)) => node_pool_name(&placement.name, class),
+            // The order tells of its workers itself.
+            Some(Host::InstanceType(_)) => return None,
+            None => None,
+        };
+        let referenced =
+            reference.zip(name).map(|(of, name)| build_manifest(NODE_POOL, &of.namespace, &name));
+        let before = || Some(observed.node_pools.of(&group.name)?.manifest().clone());
+        let manifest = referenced.or_else(before)?;
+        Some(compose_object(
+            request,
+            observed,
+            node_pool_resource_name(&group.name),
+            Some(&group.class),
+            manifest,
+        ))
+    });
+    hosted.into_iter().chain(of_groups).collect()
+}
+
+/// Where the HostedCluster is, of an order that is known to be ours.
+fn cluster_reference<'a>(request: &PlannedRequest, observed: &'a Observed) -> Option<&'a ClusterReference> {
+    let ours = observed.primary.as_ref().is_some_and(|primary| primary.remote_uid().is_some());
+    let may_begin = ours && request.intent.action == PrimaryAction::Update(ManagementPolicies::Full);
+    let of = &facts::observed_order(observed)?.status.value.cluster_reference.value;
+    let legal = [&of.namespace, &of.hosted_cluster_name].map(|name| ObjectName::try_from(name.as_str()));
+    (may_begin && legal.iter().all(Result::is_ok)).then_some(of)
+}
+
+fn build_manifest(kind: &str, namespace: &str, name: &str) -> Value {
+    json!({ "apiVersion": API_VERSION, "kind": kind, "metadata": { "name": name, "namespace": namespace } })
+}
+
+/// The Object that watches. `class`: of a group of nodes.
+fn compose_object(
+    request: &PlannedRequest,
+    observed: &Observed,
+    name: String,
+    class: Option<&str>,
+    manifest: Value,
+) -> DesiredResource {
+    let group = name != HOSTED;
+    let mut spec = json!({
+        "managementPolicies": ["Observe"],
+        "forProvider": {},
+        "providerConfigRef": { "name": object::provider_config_name(request, observed) },
+        "readiness": { "policy": "DeriveFromCelQuery", "celQuery": if group { pools::CEL } else { underlying::CEL } },
+        "watch": true,
+    });
+    spec["forProvider"]["manifest"] = manifest;
+    let annotations: Map<String, Value> =
+        class.map(|class| (ours::NODE_CLASS.to_owned(), class.into())).into_iter().collect();
+    let mut object = build_object(&format!("{name}.{}", request.name), annotations, spec);
+    object["metadata"]["labels"] = json!({ ours::COMPONENT: if group { "pool" } else { HOSTED } });
+    DesiredResource { name: name.into(), object, ready: request.intent.primary_ready }
+}
