@@ -227,8 +227,9 @@ pub mod function_runner_service_server {
                     struct RunFunctionSvc<T: FunctionRunnerService>(pub Arc<T>);
                     impl<
                         T: FunctionRunnerService,
-                    > tonic::server::UnaryService<crate::sdk::proto::v1::RunFunctionRequest>
-                    for RunFunctionSvc<T> {
+                    > tonic::server::UnaryService<
+                        crate::sdk::proto::v1::RunFunctionRequest,
+                    > for RunFunctionSvc<T> {
                         type Response = crate::sdk::proto::v1::RunFunctionResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
@@ -236,7 +237,9 @@ pub mod function_runner_service_server {
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<crate::sdk::proto::v1::RunFunctionRequest>,
+                            request: tonic::Request<
+                                crate::sdk::proto::v1::RunFunctionRequest,
+                            >,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
