@@ -1,6 +1,6 @@
 //! The reconciler on the hub.
 //!
-//! Input is data (`object`, `observed`, `now`) and output is data ([`plan::Plan`]); a pure function lies between. Clients, sockets, clocks and
+//! Input is data (`object`, `observed`, `now`) and output is data (a plan); a pure function lies between. Clients, sockets, clocks and
 //! files are in the layer around it.
 
 pub mod build_clusters;

@@ -1,17 +1,13 @@
 //! Partial read of objects into which others may write anything: only the fields that are needed, to the depth that those have.
 //!
-//! `serde_json` reads at most 128 levels, and one object with more fails the whole list. Skipped fields have no such limit: however deep a
-//! tenant nests a claim, and with it the managed fields, the objects of all others stay readable.
+//! However deep a tenant nests a claim, and with it the managed fields, the objects of all others stay readable.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
-use serde_json::{Map, Value};
-use testplatform_runtime::any_kind;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use testplatform_runtime::{any_kind, sparse_value::read_fields};
 
 /// How many are listed at once: each may be as large as etcd takes it, which is 1.5 MB.
 pub const PAGE: u32 = 20;
@@ -79,90 +75,11 @@ impl From<FullObject> for PartialObject {
 }
 
 fn spec<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
-    Down { fields: Some(SPEC), levels: LEVELS }.deserialize(deserializer)
+    read_fields(deserializer, SPEC, LEVELS)
 }
 
 fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
-    Down { fields: Some(STATUS), levels: LEVELS }.deserialize(deserializer)
-}
-
-/// Reads so many levels of a value.
-#[derive(Clone, Copy)]
-struct Down {
-    /// Fields of a map that are read; None reads all of them.
-    fields: Option<&'static [&'static str]>,
-    levels: u8,
-}
-
-impl Down {
-    /// For what is in it.
-    const fn below(self) -> Self {
-        Self { fields: None, levels: self.levels.saturating_sub(1) }
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Down {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        if self.levels == 0 {
-            return IgnoredAny::deserialize(deserializer).map(|_| Value::Null);
-        }
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Down {
-    type Value = Value;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(text.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut read = Vec::new();
-        while let Some(item) = items.next_element_seed(self.below())? {
-            read.push(item);
-        }
-        Ok(Value::Array(read))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
-        let mut read = Map::new();
-        while let Some(field) = fields.next_key::<String>()? {
-            if self.fields.is_none_or(|wanted| wanted.contains(&field.as_str())) {
-                let value = fields.next_value_seed(self.below())?;
-                read.insert(field, value);
-            } else {
-                fields.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(Value::Object(read))
-    }
+    read_fields(deserializer, STATUS, LEVELS)
 }
 
 any_kind!(PartialObject);

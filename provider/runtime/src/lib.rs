@@ -16,6 +16,7 @@ pub mod reconcile;
 pub mod redacted;
 pub mod running;
 pub mod scheduler;
+pub mod sparse_value;
 pub mod state_gauge;
 pub mod table;
 pub mod time;

@@ -131,7 +131,7 @@ fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// How long to wait after the n-th failure in a row: at first, and at most.
-pub fn backoff(failures: u32, (first, most): (Duration, Duration)) -> Duration {
+pub(crate) fn backoff(failures: u32, (first, most): (Duration, Duration)) -> Duration {
     first.saturating_mul(1 << (failures.clamp(1, 16) - 1)).min(most)
 }
 

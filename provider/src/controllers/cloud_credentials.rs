@@ -21,7 +21,7 @@
 //! **Invariant:** nothing is deleted that the cluster's object may still need.
 //! **Invariant:** nothing is created for a request without our finalizer.
 //! **Invariant:** only silence of the identity service, or a response too large to read, can delay the end of a cluster; for at most
-//! [`GIVE_UP`](next::GIVE_UP), and only if the service may hold something that was created for the cluster.
+//! [`GIVE_UP`](plan::GIVE_UP), and only if the service may hold something that was created for the cluster.
 //! **Invariant:** passwords, secrets and tokens are never reported.
 
 pub mod clouds;

@@ -7,7 +7,7 @@ pub mod deployment;
 pub mod execute;
 pub mod failure;
 pub mod hub;
-pub mod metrics;
+pub(crate) mod metrics;
 pub mod object;
 pub mod observe;
 pub mod observed_state;

@@ -11,7 +11,7 @@
 pub mod clusters;
 pub mod controller;
 mod execute;
-pub mod metrics;
+pub(crate) mod metrics;
 mod observe;
 pub mod plan;
 pub mod pool;

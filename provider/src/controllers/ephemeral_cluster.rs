@@ -11,7 +11,7 @@ pub mod execute;
 pub mod hub;
 mod job_name;
 mod manifest;
-pub mod metrics;
+pub(crate) mod metrics;
 pub mod object;
 pub mod observe;
 pub mod observed_state;

@@ -10,7 +10,7 @@
 mod backend;
 pub mod controller;
 mod execute;
-pub mod metrics;
+pub(crate) mod metrics;
 mod observe;
 pub mod observed_state;
 mod plan;

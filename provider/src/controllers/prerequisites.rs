@@ -21,7 +21,7 @@
 //! **Invariant:** `Applied` is reported only after one reconcile in which every bundle was applied in its order and everything was ready; it is never
 //! withdrawn.
 //! **Invariant:** nothing is deleted or released while the cluster's object exists.
-//! **Invariant:** after that the finalizer stays on the ConfigMap no longer than [`GIVE_UP`](next::GIVE_UP).
+//! **Invariant:** after that the finalizer stays on the ConfigMap no longer than [`GIVE_UP`](plan::GIVE_UP).
 
 pub mod controller;
 mod hub;

@@ -12,7 +12,7 @@
 pub mod controller;
 mod execute;
 mod kubeconfig;
-pub mod metrics;
+pub(crate) mod metrics;
 mod observe;
 pub mod plan;
 pub mod state;

@@ -5,14 +5,14 @@
 //! watches ──▶ caches ──▶ queue ──▶ observe ──▶ ClusterState ──plan(kind, object, observed, now)──▶ ClusterPlan ──▶ execute
 //! ```
 //!
-//! Each kind is described by one table in [`kind`]. A kind that the hub does not serve does not disturb the others; the controller waits for
+//! Each kind is described by one table in [`cluster_kind`](crate::credentials::cluster_kind). A kind that the hub does not serve does not disturb the others; the controller waits for
 //! it. A second loop checks published Secrets whose cluster may be gone, because no owner reference crosses namespaces.
 
 mod caches;
 pub mod controller;
 mod execute;
 mod feed;
-pub mod metrics;
+pub(crate) mod metrics;
 pub(crate) mod observe;
 pub mod observed_state;
 pub mod overdue;

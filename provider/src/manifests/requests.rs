@@ -29,7 +29,7 @@ pub(crate) struct RequestKeys {
     pub label: &'static str,
     /// Key of the order, JSON.
     pub order: &'static str,
-    /// Annotation: the [`Report`], JSON.
+    /// Annotation: the [`BundleReport`], JSON.
     pub report: &'static str,
     /// Our finalizer.
     pub finalizer: &'static str,

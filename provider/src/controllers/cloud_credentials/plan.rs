@@ -19,16 +19,15 @@ use jiff::{SignedDuration, Timestamp};
 use testplatform_apis::cloud::{
     CloudCredentialReport, CredentialPhase, CredentialRequestSpec, credential_name_prefix,
 };
-
-pub use observed_state::{ClusterStage, ObservedCredential, StoredSecret};
-pub use results::{CredentialCheck, DeletionResult, IdentityError, IssuedCredential, StepResults};
-pub use teardown::remaining_credentials;
-use teardown::tear_down;
 use testplatform_runtime::time::saturating_add;
 
 use super::record::{
     CredentialRecord, CredentialRef, CurrentCredential, MOST, RetiredCredential, parse_number,
 };
+pub use observed_state::{ClusterStage, ObservedCredential, StoredSecret};
+pub use results::{CredentialCheck, DeletionResult, IdentityError, IssuedCredential, StepResults};
+pub use teardown::remaining_credentials;
+use teardown::tear_down;
 
 /// How long an identity service that does not answer holds up the end of a cluster.
 pub const GIVE_UP: SignedDuration = SignedDuration::from_hours(24);

@@ -14,7 +14,7 @@ use super::{
     record::{CredentialRecord, CredentialRef},
 };
 
-/// More steps than it ever takes with a sensible number of issuers: of credentials no more are deleted than [`BATCH`](super::next::BATCH).
+/// More steps than it ever takes with a sensible number of issuers: of credentials no more are deleted than [`BATCH`](super::plan::BATCH).
 const STEPS: usize = 512;
 
 /// The hub and the identity service, as far as one order goes. An error is the hub's and ends the pass; each call may have been done although it

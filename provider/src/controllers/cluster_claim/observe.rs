@@ -3,7 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use kube::runtime::reflector::ObjectRef;
-use testplatform_apis::hive_status::Blocked;
+use testplatform_apis::{hive_status::Blocked, names::ours};
+use testplatform_runtime::{
+    error::{Cause, Error},
+    lookup,
+    redacted::Redacted,
+    timeout::with_timeout,
+};
 
 use super::{
     caches::ClaimCaches,
@@ -19,13 +25,6 @@ use crate::credentials::{
         self, CredentialsOwner, Issue, admin::AdminKubeconfig, credentials_owner, guest_limiter::GuestLimiter,
     },
     publish::{Key, Reader},
-};
-use testplatform_apis::names::ours;
-use testplatform_runtime::{
-    error::{Cause, Error},
-    lookup,
-    redacted::Redacted,
-    timeout::with_timeout,
 };
 
 /// Keys of Hive's Secrets. `raw-kubeconfig`, which is there too, lacks the certificate authorities that Hive adds.

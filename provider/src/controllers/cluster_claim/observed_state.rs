@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::object::{ClusterDeployment, ClusterPool};
-pub use crate::credentials::publish::CredentialsSource;
 use jiff::{SignedDuration, Timestamp};
 
+use super::object::{ClusterDeployment, ClusterPool};
+pub use crate::credentials::publish::CredentialsSource;
 use crate::{config::Config, credentials::Published};
 
 /// What was observed.

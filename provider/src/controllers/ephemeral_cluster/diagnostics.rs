@@ -2,9 +2,8 @@
 //! of our own words, names and links, and never of text that somebody else wrote, because it may quote a log, and a log may quote a secret.
 
 use serde_json::{Map, Value, json};
-use testplatform_runtime::diagnostics::{entry, fit_to_size, is_word};
-
 pub use testplatform_runtime::diagnostics::MAX;
+use testplatform_runtime::diagnostics::{entry, fit_to_size, is_word};
 
 use super::{
     conditions::{CLUSTER_READY, ConditionReason, PROW_JOB_COMPLETED, PROW_JOB_CREATING, find},

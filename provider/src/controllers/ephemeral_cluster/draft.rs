@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::Value;
-use testplatform_apis::names::ours;
+use testplatform_apis::{names::ours, yaml::to_yaml};
 
 use super::{
     ci_operator_config::ci_operator_config,
@@ -13,8 +13,6 @@ use super::{
     settings::Settings,
     validation::{GENERATION, RequestProblem, Validation, validate},
 };
-use testplatform_apis::yaml::to_yaml;
-
 use crate::config::{Config, profiles::Profiles};
 
 /// How many problems are listed before the rest is only counted.

@@ -8,13 +8,12 @@ use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use kube::{Api, Client, Resource as _};
-use tokio::{sync::OwnedSemaphorePermit, time::sleep};
-
 use testplatform_runtime::{
     error::{Cause, Error, Reason},
     event::{self, Event},
     timeout::with_timeout,
 };
+use tokio::{sync::OwnedSemaphorePermit, time::sleep};
 
 use super::{
     hub::Hub,

@@ -32,10 +32,6 @@ use testplatform_apis::{
     foreign::ephemeral_cluster::TOO_MANY_PROW_JOBS,
     names::{ephemeral_cluster as theirs, ours},
 };
-
-pub use own_jobs::is_own;
-pub(super) use own_jobs::{BoundJob, OwnJobs, is_for_another};
-use planner::{Planner, RETRY, after};
 use testplatform_runtime::event::Event;
 
 use super::{
@@ -51,6 +47,9 @@ use super::{
     status::{Condition, Phase, Status},
 };
 use crate::credentials::Published;
+pub use own_jobs::is_own;
+pub(super) use own_jobs::{BoundJob, OwnJobs, is_for_another};
+use planner::{Planner, RETRY, after};
 
 /// Why a job is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use kube::{
     core::ApiResource,
     runtime::reflector::{self, ObjectRef, Store, store::Writer},
 };
+use testplatform_apis::template::Backend;
 
 use crate::credentials::{Published, cluster_kind::owner, cluster_object::Cluster, secret::SecretMeta};
-use testplatform_apis::template::Backend;
 
 /// What is cached.
 pub struct ClusterCaches {

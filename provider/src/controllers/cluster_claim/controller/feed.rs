@@ -7,7 +7,6 @@ use kube::{
         watcher::{Config, Event},
     },
 };
-
 use testplatform_apis::foreign::cluster_claim::KIND;
 use testplatform_runtime::watch;
 
