@@ -106,7 +106,7 @@ impl Backend for EphemeralClusters {
         health.job = Job { id: bounded(&status.prow_job_id, 253), url: bounded(&status.prow_job_url, 2048) };
         health.mirrored = mirror_conditions(&status.conditions, observed);
         health.diagnostics =
-            remote.metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, super::MAX_DIAGNOSTICS));
+            remote.metadata.annotation(ours::DIAGNOSTICS).map(|d| bounded(d, super::api::MAX_DIAGNOSTICS));
         health.waiting = failure_message(status);
         health.unreadable = remote.status.error.clone().or_else(|| remote.spec.error.clone());
         health

@@ -23,7 +23,8 @@ use super::{
 use crate::{
     cluster::{
         backends::{
-            Health, MAX_DIAGNOSTICS, Stage,
+            Health, Stage,
+            api::MAX_DIAGNOSTICS,
             common::published_credentials::{PublishedCredentials, is_admin_published, read_published},
         },
         observed::{MAX_CLOCK_SKEW, Observed, Remote},

@@ -15,7 +15,8 @@ use super::FailureCondition;
 use crate::{
     cluster::{
         backends::{
-            BackendCondition, Health, MAX_DIAGNOSTICS, Stage,
+            BackendCondition, Health, Stage,
+            api::MAX_DIAGNOSTICS,
             common::{
                 bundles,
                 published_credentials::{PublishedCredentials, is_admin_published, read_published},
