@@ -1,4 +1,4 @@
-//! Catalogues of the administrators: templates, pools and hubs, and the choice among them.
+//! Catalogues of the administrators: templates, pools and hubs, the choice among them, and the conditions that a claim waits for.
 
 pub(crate) mod environment;
 pub mod hubs;

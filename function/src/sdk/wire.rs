@@ -32,7 +32,7 @@ const MAX_INTEGER: i64 = 1 << 53;
 /// Reads a `T` from the bytes of a `google.protobuf.Struct`; no bytes are an empty object.
 ///
 /// ```
-/// # use function_testplatform::wire;
+/// # use function_testplatform::sdk::wire;
 /// #[derive(serde::Deserialize)]
 /// struct Named<'a> { kind: &'a str, replicas: i64 }
 ///

@@ -2,7 +2,7 @@
 //!
 //! The source's latch is the annotation [`HANDED_OVER`](ours::HANDED_OVER) next to the policies of its primary Object, written with them in
 //! one apply. The target is bound by the annotation [`TAKE_OVER`](ours::TAKE_OVER) from its first pass on, and by
-//! [`TAKEN_OVER`](ours::TAKEN_OVER) for good. A primary Object that only observes the source's cluster is hidden from the planner, which
+//! [`TRANSFERRED_FROM`](ours::TRANSFERRED_FROM) for good. A primary Object that only observes the source's cluster is hidden from the planner, which
 //! would take it for a cluster of its own.
 
 use std::fmt;
