@@ -8,6 +8,7 @@ mod border;
 mod bump;
 mod conformance;
 mod costs;
+mod imports;
 mod layers;
 mod legibility;
 mod links;
