@@ -237,7 +237,13 @@ fn drained_condition(evaluation: &PoolEvaluation) -> Condition {
         build_condition(Type::Drained, status, reason.as_str(), message)
     };
     match (evaluation.phase, &evaluation.observed.pool) {
-        (PoolPhase::Drained, _) => make(True, Drained::Gone, "the pool is gone, as asked"),
+        (PoolPhase::Drained, None) => make(True, Drained::Gone, "the pool is gone, as asked"),
+        // Until its Object is removed too, it could delete a pool of the same name.
+        (PoolPhase::Drained, Some(_)) => make(
+            False,
+            Drained::Draining,
+            "nothing is left on the hub; the Object of the pool is being removed",
+        ),
         (PoolPhase::Draining, pool) => {
             let has_claims =
                 pool.as_ref().is_some_and(|pool| !super::status::holding_clusters(pool).is_empty());

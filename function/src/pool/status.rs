@@ -38,6 +38,8 @@ pub(super) fn decide_phase(observed: &PoolState, wanted: Result<&PoolPlan, &Vec<
                 PoolPhase::Ready
             }
         }
+        // A definition that became invalid meanwhile does not end the deletion.
+        None if wanted.is_err() && observed.shown == Some(PoolPhase::Draining) => PoolPhase::Draining,
         Some(_) | None => PoolPhase::Pending,
     }
 }

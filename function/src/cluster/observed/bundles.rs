@@ -56,14 +56,28 @@ impl BundleObjects {
     /// Report of the hub-side provider. None: nothing yet.
     pub fn report(&self) -> Option<BundleReport> {
         let report_of = |part: &Option<ObservedObject>| part.as_ref().and_then(metadata).and_then(report);
-        let in_state = |state| move |report: &BundleReport| report.state == Some(state);
-        let (request, copy) = (report_of(&self.request), self.copy.clone());
-        // The observer sees more of the end.
-        let last = report_of(&self.observer).filter(in_state(BundleProgress::BeforeDeletion));
-        // The copy is newer, unless the provider may not write it any more. Only the end follows Applied.
-        let applied = request.clone().filter(in_state(BundleProgress::Applied));
-        let current = copy.filter(|copy| applied.is_none() || in_state(BundleProgress::BeforeDeletion)(copy));
-        last.or(current).or(request)
+        let is_last = |report: &BundleReport| report.state == Some(BundleProgress::BeforeDeletion);
+        // Once the ConfigMap is deleted, nothing is done before the deletion any more.
+        if self.is_ending() && !self.is_deleted() {
+            let reports = [report_of(&self.observer), self.copy.clone()].into_iter().flatten();
+            if let Some(report) = reports.filter(is_last).max_by_key(|report| report.since) {
+                return Some(report);
+            }
+        }
+        let (request, copy) = (report_of(&self.request), self.copy.clone().filter(|copy| !is_last(copy)));
+        match (request, copy) {
+            (Some(request), Some(copy)) if is_later(&request, &copy) => Some(request),
+            (request, copy) => copy.or(request),
+        }
+    }
+
+    /// Whether the request is removed, or soon will be.
+    fn is_ending(&self) -> bool {
+        let is_removed = |request: &ObservedObject| {
+            request.object.metadata.deletion_timestamp.is_some()
+                || metadata(request).is_some_and(|remote| remote.deletion_timestamp.is_some())
+        };
+        self.observer.is_some() || self.request.as_ref().is_none_or(is_removed)
     }
 
     /// Reads the copy of the report on the cluster's object.
@@ -95,6 +109,18 @@ impl BundleObjects {
         let object = &self.observer.as_ref()?.object;
         let synced = find_condition(&object.status.conditions, "Synced")?;
         synced.observed_generation.is_none_or(|seen| seen == object.metadata.generation).then_some(synced)
+    }
+}
+
+/// Whether the report on the request is later than its copy, which the provider may not be able to write any more.
+fn is_later(request: &BundleReport, copy: &BundleReport) -> bool {
+    match request.state {
+        Some(BundleProgress::Applied) => true,
+        // Another bundle begins later.
+        Some(BundleProgress::SetupFailed) => {
+            copy.state == Some(BundleProgress::Running) && copy.since <= request.since
+        }
+        Some(BundleProgress::Running | BundleProgress::BeforeDeletion) | None => false,
     }
 }
 

@@ -5,8 +5,8 @@ use testplatform_apis::{
     condition::{Chosen, Failure, Request},
     phase::Phase,
     status::{
-        BackendStatus, CredentialsState, CredentialsStatus, HubStatus, ProwJobStatus, TemplateStatus,
-        TestPlatformClusterStatus,
+        BackendStatus, CredentialsState, CredentialsStatus, ErrorStatus, HubStatus, ProwJobStatus,
+        TemplateStatus, TestPlatformClusterStatus,
     },
 };
 
@@ -47,9 +47,7 @@ pub fn build_status(evaluation: &ClusterEvaluation) -> TestPlatformClusterStatus
     let of_cluster = |now: &Option<String>, field: Field| {
         now.clone().or_else(|| field(&observed.composite.status).clone()).filter(|_| !settled)
     };
-    // The remote object of a Failed claim is deleted, and its error explains the failure.
-    let failed_with =
-        || observed.composite.status.last_error.clone().filter(|_| lifecycle.phase == Phase::Failed);
+    let last_error = last_error(evaluation);
     let job = &health.job;
     let templated = plan.request.as_ref().ok().and_then(|request| request.templated());
     TestPlatformClusterStatus {
@@ -79,10 +77,27 @@ pub fn build_status(evaluation: &ClusterEvaluation) -> TestPlatformClusterStatus
         effective: templated.and_then(|t| t.effective.clone()),
         nodes: health.conditions.nodes.clone().filter(|_| !settled),
         progress: health.conditions.progress.clone().filter(|_| !settled),
-        last_error: health.conditions.last_error.clone().or_else(failed_with),
+        last_error,
         applied_generation: health.conditions.applied_generation,
         handed_over: transfer::handed_over_status(evaluation),
         take_over: transfer::take_over_status(&evaluation.observed),
+    }
+}
+
+/// Last error on the hub. That of a Failed claim stays: its remote object is deleted, and has errors of the deletion meanwhile. An error does
+/// not explain why somebody deleted the cluster.
+fn last_error(evaluation: &ClusterEvaluation) -> Option<ErrorStatus> {
+    let lifecycle = &evaluation.plan.lifecycle;
+    let (now, stored) =
+        (&evaluation.plan.health.conditions.last_error, &evaluation.observed.composite.status);
+    let explains = matches!(
+        lifecycle.failure,
+        Some(Failure::HubRefused | Failure::ProvisionTimeout | Failure::ProwJobFailed)
+    );
+    match (stored.phase, lifecycle.phase) {
+        (Some(Phase::Failed), Phase::Failed) => stored.last_error.as_ref().or(now.as_ref()).cloned(),
+        (_, Phase::Failed) if explains => now.as_ref().or(stored.last_error.as_ref()).cloned(),
+        _ => now.clone(),
     }
 }
 

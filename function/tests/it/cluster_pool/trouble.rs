@@ -142,6 +142,39 @@ fn a_pool_drains_although_every_change_of_references_loses_the_status() {
     assert!(world.refs.is_empty(), "{:?}", world.refs);
 }
 
+/// Its last Object deletes by name, so a pool of the same name must not be made before it is removed.
+#[test]
+fn pool_is_drained_once_its_object_is_removed() {
+    let mut world = made(&json!({}));
+    world.change(&json!({ "drain": true }));
+    for _ in 0..4 {
+        world.pass_with_conflict();
+        world.apply_objects();
+    }
+    world.remove_remote();
+    world.objects.remove("pool");
+    for _ in 0..8 {
+        world.pass_with_conflict();
+        let (status, _) = world.condition("Drained");
+        assert!(status == "False" || world.refs.is_empty(), "{:?}", world.refs);
+        world.apply_objects();
+    }
+    is(&world, "Drained", "True", "Gone");
+}
+
+/// Nothing of the pool is desired meanwhile.
+#[test]
+fn pool_drains_on_although_its_definition_becomes_invalid() {
+    let mut world = made(&json!({}));
+    world.change(&json!({ "drain": true }));
+    world.pass();
+    world.pass();
+    world.refs.clear();
+    world.change(&json!({ "size": -1 }));
+    world.pass();
+    assert_eq!(world.phase(), "Draining");
+}
+
 /// Under its name there may be somebody else's.
 #[test]
 fn a_pool_that_was_never_made_is_not_looked_for() {

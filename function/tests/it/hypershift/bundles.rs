@@ -453,3 +453,30 @@ fn cluster_is_ready_although_the_copy_is_out_of_date() {
     world.settle();
     assert_eq!((world.phase().as_str(), level(&world, "TemplateApplied")), ("Ready", is("True", "Applied")));
 }
+
+#[test]
+fn failed_setup_is_shown_although_the_copy_is_out_of_date() {
+    let mut world = World::bundled_and_installed();
+    let since = world.now;
+    world.report_bundles(&json!({ "state": "Running", "bundle": "postInstall/base", "since": since }));
+    let cluster = world.remote.clone();
+    world.report_bundles(&json!({ "state": "SetupFailed", "bundle": "postInstall/base", "since": since }));
+    world.remote = cluster;
+    world.settle();
+    assert_eq!(level(&world, "TemplateApplied"), is("False", "SetupFailed"));
+}
+
+/// The cluster's object keeps the last report for as long as its deletion takes.
+#[test]
+fn nothing_is_done_before_the_deletion_once_the_request_is_gone() {
+    let mut world = applied();
+    world.undone = true;
+    world.spec["tearDownCluster"] = json!(true);
+    world.settle();
+    assert_eq!(level(&world, "TemplateApplied"), is("False", "Running"));
+    world.undone = false;
+    world.settle();
+    assert!(world.bundles.is_none());
+    assert_eq!(world.phase(), "Deprovisioning");
+    assert_eq!(level(&world, "TemplateApplied"), is("Unknown", "NotReported"));
+}

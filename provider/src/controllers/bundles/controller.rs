@@ -38,7 +38,7 @@ use crate::{
     config::Clusters,
     credentials::{
         cluster_object::Cluster,
-        publish::{CredentialsNamespace, write::write_annotations},
+        publish::{CredentialsNamespace, write::write_own_annotation},
         published_name,
     },
     manifests::{
@@ -50,6 +50,8 @@ use crate::{
 
 /// Requests that wait for a cluster do not delay requests for another.
 const PACE: Concurrency = Concurrency { max_concurrent_reconciles: 16, debounce: DEBOUNCE };
+/// Time until a report that could not be copied is copied again.
+const COPY_RETRY: Duration = Duration::from_secs(30);
 /// How long a look in a cluster may go on beginning calls.
 const LOOK: Duration = Duration::from_mins(1);
 
@@ -217,13 +219,12 @@ impl BundleController {
         match step {
             BundlePlan::Apply(_) | BundlePlan::AwaitChange => {
                 record_state(map.report.state);
-                self.copy_report(&map.report, map.cluster.as_deref(), object).await?;
-                Ok(None)
+                Ok(self.copy_report(key, &map.report, map.cluster.as_deref(), object).await)
             }
             BundlePlan::RequeueAfter(after) => {
                 record_state(map.report.state);
-                self.copy_report(&map.report, map.cluster.as_deref(), object).await?;
-                Ok(Some(after))
+                let retry = self.copy_report(key, &map.report, map.cluster.as_deref(), object).await;
+                Ok(Some(retry.map_or(after, |retry| retry.min(after))))
             }
             BundlePlan::WriteStatus(note, after) => {
                 let cluster = note.cluster.as_deref().map(|uid| (CLUSTER, uid.into()));
@@ -232,8 +233,8 @@ impl BundleController {
                 record_state(note.report.state);
                 self.emit_changes(key, &stored, &map.report, &note).await;
                 let cluster = note.cluster.as_deref().or(map.cluster.as_deref());
-                self.copy_report(&note.report, cluster, object).await?;
-                Ok(Some(after))
+                let retry = self.copy_report(key, &note.report, cluster, object).await;
+                Ok(Some(retry.map_or(after, |retry| retry.min(after))))
             }
             BundlePlan::Release(how) => {
                 with_timeout("release_bundles", self.patience, REQUEST_KEYS.release(&maps, &stored)).await?;
@@ -243,22 +244,32 @@ impl BundleController {
         }
     }
 
-    /// Copies the report to the cluster's object, which provider-kubernetes watches. `cluster` is the uid for which the work began.
+    /// Copies the report to the cluster's object, which provider-kubernetes watches. `cluster` is the uid for which the work began. Returns when
+    /// to try again. The ConfigMap has the report, so a failure delays the function only, and must not repeat the work in the cluster.
     async fn copy_report(
         &self,
+        key: &str,
         report: &BundleReport,
         cluster: Option<&str>,
         object: Option<(Api<Cluster>, Cluster)>,
-    ) -> Result<(), Error> {
-        let Some((api, object)) = object.filter(|(_, object)| cluster == Some(object.uid())) else {
-            return Ok(());
-        };
+    ) -> Option<Duration> {
+        let (api, object) = object.filter(|(_, object)| cluster == Some(object.uid()))?;
+        report.state?;
         let write = async {
             let text = serde_json::to_string(report)
                 .map_err(|_| Cause::new(Reason::Bug, "a report cannot be written"))?;
-            write_annotations(&api, &object.metadata, [(REPORT, Some(text))]).await
+            write_own_annotation(&api, &object.metadata, (REPORT, text)).await
         };
-        with_timeout("copy_bundles_report", self.patience, write).await.map(|_| ())
+        let Error { action, reason, message } =
+            with_timeout("copy_bundles_report", self.patience, write).await.err()?;
+        self.metrics.runtime().failed(action, reason.as_str());
+        tracing::warn!(
+            order = key,
+            action,
+            error = message,
+            "the report was not copied to the cluster's object"
+        );
+        Some(COPY_RETRY)
     }
 
     async fn apply_planned(

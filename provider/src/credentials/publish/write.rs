@@ -100,3 +100,25 @@ where
         other => Ok(other.map(|_| true)?),
     }
 }
+
+/// Writes an annotation that nobody else writes, unless it is there already. Carries the uid alone: others write on the object every few
+/// seconds, and the annotation depends on nothing of it.
+pub(crate) async fn write_own_annotation<K>(
+    api: &Api<K>,
+    object: &ObjectMeta,
+    (key, value): (&'static str, String),
+) -> Result<(), Cause>
+where
+    K: Resource + Clone + DeserializeOwned + Debug,
+{
+    if object.annotations.as_ref().and_then(|stored| stored.get(key)) == Some(&value) {
+        return Ok(());
+    }
+    let patch = Patch::Merge(json!({ "metadata": { "annotations": { key: value }, "uid": object.uid } }));
+    let name = object.name.as_deref().unwrap_or_default();
+    match api.patch(name, &patch_params(), &patch).await {
+        // A deleted object needs nothing more.
+        Err(error) if is_object_not_found(&error, name) => Ok(()),
+        other => Ok(other.map(drop)?),
+    }
+}

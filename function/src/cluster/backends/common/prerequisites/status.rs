@@ -62,7 +62,7 @@ pub(crate) fn credential_condition(
     let Some(part) = observed.prerequisites.get(CLOUD) else {
         // Core keeps what is left out.
         if let Some(shown) = observed.composite.of_template(TemplateConditionType::PlatformCredentialsValid)
-            && (ended || observed.primary.is_some() || !observed.is_unplaced())
+            && ((ended && shown.is_false()) || observed.primary.is_some() || !observed.is_unplaced())
         {
             let why = PlatformCredentials::parse(&shown.reason).filter(|_| shown.is_false());
             return Some(match why {
