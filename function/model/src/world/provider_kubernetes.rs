@@ -11,6 +11,10 @@ use crate::{caas, cluster_api, osac};
 /// Spec members of other writers. Server-side apply leaves them alone, and removes omitted members of the rest.
 const OTHERS: [&str; 4] = ["namespace", "dns", "controlPlaneEndpoint", "others"];
 
+/// Annotations of the hub-side provider on the remote object.
+const OF_PROVIDER: [&str; 5] =
+    [bundle::REPORT, ours::CREDENTIALS_MODE, ours::CREDENTIALS_REVISION, ours::DIAGNOSTICS, ours::STATUS];
+
 impl World {
     /// One round of provider-kubernetes over both Objects.
     pub fn reconcile_objects(&mut self) {
@@ -112,14 +116,7 @@ impl World {
         for (member, value) in written.into_iter().filter(|(_, value)| !value.is_null()) {
             remote["spec"][member] = value;
         }
-        let theirs = [
-            bundle::REPORT,
-            ours::CREDENTIALS_MODE,
-            ours::CREDENTIALS_REVISION,
-            ours::DIAGNOSTICS,
-            ours::STATUS,
-        ]
-        .map(|key| (key, remote["metadata"]["annotations"][key].clone()));
+        let theirs = OF_PROVIDER.map(|key| (key, remote["metadata"]["annotations"][key].clone()));
         let deleted = remote["metadata"]["deletionTimestamp"].clone();
         let written = remote["metadata"]["managedFields"].clone();
         let made = remote["metadata"]["creationTimestamp"].clone();
