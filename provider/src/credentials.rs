@@ -5,6 +5,7 @@ pub mod cluster_kind;
 pub mod cluster_lookup;
 pub mod cluster_object;
 pub mod publish;
+pub mod rights;
 pub mod secret;
 
 use testplatform_runtime::redacted::Redacted;

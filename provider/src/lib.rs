@@ -11,4 +11,5 @@ pub mod credentials;
 pub mod manifests;
 pub mod metrics;
 pub mod rbac;
+pub mod rights;
 mod sparse_object;

@@ -1,109 +1,62 @@
-//! Permissions of the provider: one table of its API calls, from which the manifests are generated.
-
-mod cleanup;
-mod clusters;
-mod grants;
-mod orphans;
-mod prerequisites;
-mod secret_sync;
-mod spaces;
+//! Manifests of the permissions of the provider. They are generated from the tables that its controllers declare.
 
 use std::collections::BTreeSet;
 
 use testplatform_apis::{byoc::PUBLISHER_ROLE, template::Backend};
 
-pub use cleanup::CLEANUP_GRANTS;
-pub use clusters::CLUSTER_GRANTS;
-pub use grants::{FACT_GRANTS, GRANTS, POOL_GRANTS};
-pub use orphans::ORPHAN_GRANTS;
-pub use prerequisites::PREREQUISITE_GRANTS;
-pub use secret_sync::{CARRY_GRANTS, ON_HUB as CARRIER_ON_HUB};
-pub use spaces::SPACE_GRANTS;
+use crate::{
+    config::{Carried, Cleaned, Config, Mode, NAME, Switch},
+    controllers::{
+        bundles, cleanup, cloud_credentials, cluster_claim, cluster_pool, ephemeral_cluster, hub_facts,
+        orphans, prerequisites, secret_sync, spaces, template_cluster,
+    },
+    credentials,
+    rights::{Grant, RbacScope},
+};
 
-use crate::config::{Carried, Cleaned, Config, Mode, NAME, Switch};
+/// The tables, in the order in which a role lists their rules.
+const TABLES: &[&[Grant]] = &[
+    ephemeral_cluster::rights::GRANTS,
+    LEASE_GRANTS,
+    cluster_claim::rights::GRANTS,
+    credentials::rights::GRANTS,
+    cluster_pool::rights::GRANTS,
+    template_cluster::rights::GRANTS,
+    bundles::rights::GRANTS,
+    cloud_credentials::rights::GRANTS,
+    hub_facts::rights::GRANTS,
+    spaces::rights::GRANTS,
+    secret_sync::rights::GRANTS,
+    cleanup::rights::GRANTS,
+    orphans::rights::GRANTS,
+    prerequisites::rights::GRANTS,
+];
 
-/// Where something is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RbacScope {
-    /// In the namespace of the EphemeralClusters.
-    EphemeralClusters,
-    /// On the hub, in every namespace: EphemeralClusters. Kubernetes deletes the Roles of a namespace with it, and what is in it has to be ended then.
-    EphemeralClustersAnywhere,
-    /// In the namespace of the ProwJobs.
-    ProwJobs,
-    /// In the namespace of the Lease.
-    Lease,
-    /// On a build cluster, in every namespace.
-    BuildCluster,
-    /// On the hub, in every namespace: pools, their claims and their clusters.
-    Hive,
-    /// In the namespace of the credentials of ClusterClaims and of clusters by template.
-    Credentials,
-    /// In each namespace of the managed ClusterPools.
-    ClusterPools,
-    /// On a hub with managed ClusterPools, in every namespace.
-    PoolsAnywhere,
-    /// In the namespace of the hub's facts.
-    Facts,
-    /// On the hub, in every namespace: the clusters of a backend.
-    Clusters(Backend),
-    /// On the hub, in every namespace: the clusters of a backend whose credentials are published.
-    ClustersWatched(Backend),
-    /// In each namespace of those.
-    ClustersServed(Backend),
-    /// In each namespace in which overdue clusters are deleted.
-    ClustersEnded(Backend),
-    /// On the hub, in every namespace: clusters that are in the namespaces of claims, with credentials of their own.
-    ClustersBrought,
-    /// In each namespace of clusters in which bundles are applied.
-    Bundles,
-    /// In each namespace of clusters that get credentials of their cloud.
-    CloudCredentials,
-    /// In the namespace of their issuers.
-    CloudIssuers,
-    /// In each namespace of clusters for which prerequisites are made.
-    Prerequisites,
-    /// In HyperShift's own namespace.
-    HyperShift,
-    /// In each namespace of an inventory of hosts.
-    Inventory,
-    /// On the hub, in every namespace: spaces.
-    Spaces,
-    /// In the namespace of the credentials of spaces.
-    SpaceCredentials,
-    /// On the claims' cluster: their composites.
-    Claims,
-    /// On the claims' cluster: composites in the namespaces of tenants.
-    TestClusters,
-    /// On the claims' cluster: the claims themselves, for cleanup.
-    CleanedClaims,
-    /// The same of composites in the namespaces of tenants.
-    CleanedTestClusters,
-    /// On the claims' cluster, in every namespace: the runs that own claims.
-    Owners,
-    /// On the claims' cluster, in every namespace: owners of remote objects.
-    Orphans,
-    /// On the claims' cluster, in the namespace of the orphan report.
-    OrphanReport,
-}
+/// API calls of the leader election, which belongs to no controller.
+const LEASE_GRANTS: &[Grant] = &[
+    Grant {
+        place: RbacScope::Lease,
+        group: "coordination.k8s.io",
+        resource: "leases",
+        names: &[],
+        verbs: &["create"],
+        proxy: true,
+        why: "One replica acts. RBAC cannot restrict creation by name.",
+    },
+    Grant {
+        place: RbacScope::Lease,
+        group: "coordination.k8s.io",
+        resource: "leases",
+        names: &[LEASE_NAME],
+        verbs: &["get", "patch"],
+        proxy: true,
+        why: "One replica acts.",
+    },
+];
 
-/// Calls of one kind, and what for.
-#[derive(Clone, Copy, Debug)]
-pub struct Grant {
-    /// Where.
-    pub place: RbacScope,
-    /// API group; empty for the core.
-    pub group: &'static str,
-    /// Resource.
-    pub resource: &'static str,
-    /// Only objects of these names; all if there are none.
-    pub names: &'static [&'static str],
-    /// Verbs.
-    pub verbs: &'static [&'static str],
-    /// Whether mode `proxy` makes these calls too.
-    pub proxy: bool,
-    /// What for.
-    pub why: &'static str,
+/// Rules of all tables. Those for resources and Secrets that the configuration names are not among them.
+pub fn all_grants() -> impl Iterator<Item = &'static Grant> {
+    TABLES.iter().flat_map(|table| table.iter())
 }
 
 /// Placeholder for the Lease's configured name.
@@ -216,9 +169,9 @@ fn of_orphans(config: &Config, account: &ServiceAccount) -> Vec<String> {
         role(&name, None, RbacScope::Orphans, config, account),
         role(&name, Some(&config.orphans.namespace), RbacScope::OrphanReport, config, account),
     ];
-    for (namespace, names) in orphans::kubeconfig_secrets(&config.orphans) {
+    for (namespace, names) in orphans::rights::kubeconfig_secrets(&config.orphans) {
         let name = format!("{NAME}-orphans-kubeconfigs");
-        parts.push(role_with(&name, Some(namespace), &orphans::secret_rule(&names), account));
+        parts.push(role_with(&name, Some(namespace), &orphans::rights::secret_rule(&names), account));
     }
     parts
 }
@@ -306,19 +259,10 @@ fn in_namespaces_of_claims(backend: Backend, config: &Config) -> String {
 fn rules(place: RbacScope, config: &Config) -> String {
     let is_called =
         |g: &&Grant| g.place == place && (g.proxy || config.ephemeral_cluster.mode != Mode::Proxy);
-    GRANTS
-        .iter()
-        .chain(POOL_GRANTS)
-        .chain(CLUSTER_GRANTS)
-        .chain(FACT_GRANTS)
-        .chain(SPACE_GRANTS)
-        .chain(CARRY_GRANTS)
-        .chain(CLEANUP_GRANTS)
-        .chain(ORPHAN_GRANTS)
-        .chain(PREREQUISITE_GRANTS)
+    all_grants()
         .filter(is_called)
         .map(|grant| rule(grant, config))
-        .chain(prerequisites::configured(place, config))
+        .chain(prerequisites::rights::configured(place, config))
         .collect()
 }
 
@@ -369,7 +313,7 @@ fn rule(grant: &Grant, config: &Config) -> String {
     let verbs = verbs.join(", ");
     let name = |name: &&str| match *name {
         LEASE_NAME => config.leader_election.name.clone(),
-        orphans::ENVIRONMENT_CONFIG => config.orphans.environment_config.clone(),
+        orphans::rights::ENVIRONMENT_CONFIG => config.orphans.environment_config.clone(),
         other => other.to_owned(),
     };
     let names: Vec<String> = names.iter().map(name).collect();

@@ -22,4 +22,5 @@ pub mod metrics;
 pub(crate) mod observe;
 pub mod plan;
 pub mod request;
+pub mod rights;
 pub mod state;

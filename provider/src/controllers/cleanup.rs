@@ -23,4 +23,5 @@ mod execute;
 pub mod metrics;
 pub mod observe;
 pub mod plan;
+pub mod rights;
 mod runs;

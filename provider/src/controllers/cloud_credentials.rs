@@ -35,3 +35,4 @@ pub mod plan;
 pub mod reconcile;
 pub mod record;
 pub mod request;
+pub mod rights;

@@ -16,6 +16,7 @@ pub mod ownership;
 pub mod plan;
 pub mod pool;
 mod report;
+pub mod rights;
 pub mod supply;
 
 use testplatform_apis::redact;

@@ -16,5 +16,6 @@ mod observe;
 pub mod plan;
 pub mod pool;
 mod refresh;
+pub mod rights;
 mod rotation;
 pub mod state;

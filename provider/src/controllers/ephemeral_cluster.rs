@@ -23,6 +23,7 @@ pub mod proxy;
 mod publication;
 pub mod registry;
 mod request;
+pub mod rights;
 pub mod settings;
 pub mod status;
 mod validation;

@@ -14,7 +14,7 @@ pub(crate) mod metrics;
 mod observe;
 pub mod observed_state;
 mod plan;
+pub mod rights;
 
 pub use backend::in_the_making;
-pub use observe::{AGENTS, SUPPORTED};
 pub use plan::{AGE, FactsPlan, SOONEST, plan};

@@ -24,4 +24,5 @@ pub mod owners;
 pub mod plan;
 pub mod remote;
 pub mod report;
+pub mod rights;
 pub mod teardown;

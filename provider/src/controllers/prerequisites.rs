@@ -29,4 +29,5 @@ pub mod metrics;
 pub mod objects;
 pub mod plan;
 pub mod request;
+pub mod rights;
 pub mod state;

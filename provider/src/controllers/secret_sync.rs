@@ -20,4 +20,5 @@ mod execute;
 mod hubs;
 pub mod metrics;
 pub mod plan;
+pub mod rights;
 pub mod state;

@@ -15,6 +15,5 @@ mod kubeconfig;
 pub(crate) mod metrics;
 mod observe;
 pub mod plan;
+pub mod rights;
 pub mod state;
-
-pub use observe::ROOT_CA;

@@ -18,3 +18,4 @@ pub mod observed_state;
 pub mod overdue;
 pub mod plan;
 mod reconcile;
+pub mod rights;

@@ -79,18 +79,29 @@ fn upward_imports(path: &str, code: &str) -> Vec<String> {
     let (layer, rest) = below.split_once('/').unwrap_or((below.trim_end_matches(".rs"), ""));
     let own = match layer {
         "controllers" if !rest.is_empty() => rest.split(['/', '.']).next(),
-        "build_clusters" | "config" | "credentials" | "manifests" => None,
+        "build_clusters" | "config" | "credentials" | "manifests" | "rights" => None,
         // What puts all of them together.
         _ => return Vec::new(),
     };
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     let upward = lines.filter(|line| {
-        line.split("controllers::").skip(1).any(|target| {
+        let of_another = line.split("controllers::").skip(1).any(|target| {
             let module = target.split(|c: char| !c.is_alphanumeric() && c != '_').next();
             own.is_none() || module != own
-        })
+        });
+        of_another || imports_rbac(line)
     });
     upward.map(|line| format!("{path}: {}", line.trim())).collect()
+}
+
+/// Whether a line imports module `rbac` of the crate, alone or in a tree.
+fn imports_rbac(line: &str) -> bool {
+    line.match_indices("rbac").any(|(at, word)| {
+        let (before, after) = (&line[..at], &line[at + word.len()..]);
+        let is_root = before.ends_with("crate::") || before.ends_with('{') || before.trim().is_empty();
+        let is_next = before.starts_with("use crate::{") && before.ends_with(", ");
+        (is_root || is_next) && (after.starts_with("::") || after.starts_with([',', ';', '}']))
+    })
 }
 
 #[test]
@@ -112,6 +123,8 @@ fn upward_imports_are_found() {
         ("provider/src/controllers/bundles.rs", 0),
         ("provider/src/controllers/spaces/observe.rs", 1),
         ("provider/src/config/check.rs", 1),
+        ("provider/src/rights.rs", 1),
+        ("provider/src/rbac.rs", 0),
         ("provider/src/credentials.rs", 1),
         ("provider/src/metrics.rs", 0),
         ("provider/src/controllers.rs", 0),
@@ -119,6 +132,19 @@ fn upward_imports_are_found() {
         assert_eq!(upward_imports(path, import).len(), found, "{path}");
     }
     assert!(upward_imports("provider/src/config.rs", "// controllers::bundles").is_empty());
+    for import in [
+        "use crate::rbac::hub;",
+        "use crate::rbac;",
+        "    rbac::{self, ServiceAccount},",
+        "use crate::{config::Config, rbac::hub};",
+    ] {
+        for path in ["provider/src/controllers/bundles/rights.rs", "provider/src/rights.rs"] {
+            assert_eq!(upward_imports(path, import).len(), 1, "{path}: {import}");
+        }
+        assert!(upward_imports("provider/src/main.rs", import).is_empty(), "{import}");
+    }
+    let foreign = "use k8s_openapi::api::rbac::v1::Role; // rbac.authorization.k8s.io";
+    assert!(upward_imports("provider/src/credentials/account.rs", foreign).is_empty());
 }
 
 #[test]

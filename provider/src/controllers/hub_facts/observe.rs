@@ -27,9 +27,9 @@ use crate::config::{Agents, HubFacts};
 /// Objects in a page: a HostedCluster has some twenty kilobytes.
 const PAGE: u32 = 100;
 /// ConfigMap, and its key, in which HyperShift lists the versions that it supports.
-pub const SUPPORTED: &str = "supported-versions";
+pub(super) const SUPPORTED: &str = "supported-versions";
 /// Where hosts of an inventory are.
-pub const AGENTS: ResourceKind = ResourceKind {
+pub(super) const AGENTS: ResourceKind = ResourceKind {
     group: "agent-install.openshift.io",
     versions: &["v1beta1"],
     kind: "Agent",

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The ConfigMap in which every namespace has the certificates of its cluster.
-pub const ROOT_CA: &str = "kube-root-ca.crt";
+pub(super) const ROOT_CA: &str = "kube-root-ca.crt";
 /// The key in it.
 const CA_KEY: &str = "ca.crt";
 /// Kind of the owner of what is published.

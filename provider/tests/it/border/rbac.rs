@@ -2,10 +2,13 @@
 
 use provider_testplatform::{
     config::Config,
-    rbac::{
-        self, CARRIER_ON_HUB, CARRY_GRANTS, CLEANUP_GRANTS, CLUSTER_GRANTS, FACT_GRANTS, GRANTS,
-        ORPHAN_GRANTS, POOL_GRANTS, PREREQUISITE_GRANTS, RbacScope, SPACE_GRANTS, ServiceAccount,
+    controllers::{
+        bundles, cleanup, cloud_credentials, hub_facts, orphans,
+        secret_sync::{self, rights::ON_HUB},
+        template_cluster,
     },
+    rbac::{self, ServiceAccount, all_grants},
+    rights::RbacScope,
 };
 
 #[test]
@@ -87,12 +90,16 @@ fn the_carrier_takes_little() {
     for part in ["secrets", "configmaps", "namespaces", "testclusters"] {
         assert!(!made.contains(part), "{part} is in it:\n{made}");
     }
-    assert!(CARRY_GRANTS.iter().all(|g| g.verbs.iter().all(|verb| ["list", "watch"].contains(verb))));
+    assert!(
+        secret_sync::rights::GRANTS
+            .iter()
+            .all(|g| g.verbs.iter().all(|verb| ["list", "watch"].contains(verb)))
+    );
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../package/install/hub/byoc-rbac.yaml");
     let shipped: Vec<serde_json::Value> =
         serde_saphyr::from_multiple(&std::fs::read_to_string(file).unwrap()).unwrap();
     let carrier = shipped.iter().find(|o| o["metadata"]["name"] == "testplatform-byoc-carrier").unwrap();
-    let rules: Vec<serde_json::Value> = CARRIER_ON_HUB
+    let rules: Vec<serde_json::Value> = ON_HUB
         .iter()
         .map(|(resource, names, verbs)| {
             let mut rule = serde_json::json!({ "apiGroups": [""], "resources": [resource], "verbs": verbs });
@@ -103,7 +110,7 @@ fn the_carrier_takes_little() {
         })
         .collect();
     assert_eq!(carrier["rules"], serde_json::json!(rules));
-    for (_, names, verbs) in CARRIER_ON_HUB.iter().filter(|(resource, ..)| *resource == "secrets") {
+    for (_, names, verbs) in ON_HUB.iter().filter(|(resource, ..)| *resource == "secrets") {
         assert!(
             !verbs.iter().any(|verb| ["get", "list", "watch", "patch"].contains(verb)),
             "it could be read back"
@@ -131,7 +138,7 @@ fn the_cleaner_takes_little() {
     {
         assert!(!made.contains(part), "{part} is in it:\n{made}");
     }
-    for grant in CLEANUP_GRANTS {
+    for grant in cleanup::rights::GRANTS {
         let verbs: &[&str] = match grant.group {
             "tekton.dev" => &["get", "watch"],
             "ci.openshift.org" => &["list", "watch", "patch"],
@@ -157,7 +164,7 @@ fn orphans_account() -> ServiceAccount {
 /// It reads owners and changes none, and of Secrets it reads those of kubeconfigs by their names.
 #[test]
 fn the_search_for_orphans_takes_little() {
-    for grant in ORPHAN_GRANTS {
+    for grant in orphans::rights::GRANTS {
         let verbs: &[&str] = match (grant.place, grant.resource) {
             (RbacScope::Orphans, "environmentconfigs" | "namespaces") => &["get"],
             (RbacScope::Orphans, _) => &["get", "list"],
@@ -199,7 +206,7 @@ fn claims_take_little() {
     assert!(!rbac::hub(&Config::default(), &account).contains("hive"));
     let both = rbac::hub(&claims("proxy"), &account);
     assert!(both.contains("ephemeralclusters") && both.contains("clusterclaims"));
-    for grant in GRANTS.iter().filter(|g| g.place == RbacScope::Hive) {
+    for grant in all_grants().filter(|g| g.place == RbacScope::Hive) {
         assert_ne!(grant.resource, "secrets", "in every namespace");
         let writes = grant.verbs.iter().any(|verb| !["get", "list", "watch"].contains(verb));
         assert_eq!(writes, ["clusterclaims", "events"].contains(&grant.resource), "{grant:?}");
@@ -218,22 +225,11 @@ fn a_proxy_makes_no_jobs_and_ends_none() {
 
 #[test]
 fn on_build_clusters_secrets_are_read_by_name_only() {
-    for grant in GRANTS.iter().filter(|g| g.place == RbacScope::BuildCluster && g.resource == "secrets") {
+    for grant in all_grants().filter(|g| g.place == RbacScope::BuildCluster && g.resource == "secrets") {
         let reads = grant.verbs.iter().any(|verb| ["get", "list", "watch", "*"].contains(verb));
         assert_eq!(reads, !grant.names.is_empty(), "{grant:?}");
     }
-    assert!(
-        GRANTS
-            .iter()
-            .chain(POOL_GRANTS)
-            .chain(CLUSTER_GRANTS)
-            .chain(FACT_GRANTS)
-            .chain(SPACE_GRANTS)
-            .chain(CARRY_GRANTS)
-            .chain(CLEANUP_GRANTS)
-            .chain(PREREQUISITE_GRANTS)
-            .all(|g| !g.verbs.contains(&"*") && g.group != "*" && g.resource != "*")
-    );
+    assert!(all_grants().all(|g| !g.verbs.contains(&"*") && g.group != "*" && g.resource != "*"));
 }
 
 /// The hub's facts take a ConfigMap by its name and lists of what is named in the configuration; alone, nothing of other clusters.
@@ -254,7 +250,7 @@ fn facts_take_little() {
     for part in ["secrets", "ephemeralclusters", "hive", "clustertemplateinstances", "cluster.x-k8s.io"] {
         assert!(!made.contains(part), "{part} is in it:\n{made}");
     }
-    for grant in FACT_GRANTS {
+    for grant in hub_facts::rights::GRANTS {
         let writes = grant.verbs.iter().any(|verb| !["get", "list"].contains(verb));
         assert_eq!(writes, grant.place == RbacScope::Facts, "{grant:?}");
         assert_eq!(grant.resource == "configmaps", !grant.names.is_empty(), "{grant:?}");
@@ -291,7 +287,9 @@ fn clusters_take_little() {
         }
     }
     assert_eq!(secrets, [("clusters", 1), ("more", 1), ("testplatform-credentials", 6)]);
-    for grant in CLUSTER_GRANTS {
+    let tables =
+        [template_cluster::rights::GRANTS, bundles::rights::GRANTS, cloud_credentials::rights::GRANTS];
+    for grant in tables.into_iter().flatten() {
         let writes = grant.verbs.iter().any(|verb| !["get", "list", "watch"].contains(verb));
         let own = matches!(
             grant.place,

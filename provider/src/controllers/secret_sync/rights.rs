@@ -7,10 +7,10 @@ use testplatform_apis::{
     test_cluster,
 };
 
-use super::{Grant, RbacScope};
+use crate::rights::{Grant, RbacScope};
 
 /// API calls of the secret sync, whatever else is enabled.
-pub const CARRY_GRANTS: &[Grant] = &[
+pub const GRANTS: &[Grant] = &[
     Grant {
         place: RbacScope::Claims,
         group: GROUP,

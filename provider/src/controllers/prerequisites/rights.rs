@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Grant, RbacScope};
-use crate::config::Config;
+use crate::{
+    config::Config,
+    rights::{Grant, RbacScope},
+};
 
 /// API calls that do not depend on the allowed resources. Reading the cluster's object is among the permissions for its credentials.
-pub const PREREQUISITE_GRANTS: &[Grant] = &[
+pub const GRANTS: &[Grant] = &[
     Grant {
         place: RbacScope::Prerequisites,
         group: "",
@@ -31,7 +33,7 @@ pub const PREREQUISITE_GRANTS: &[Grant] = &[
 const VERBS: &str = "get, create, patch, delete";
 
 /// Rules for the configured resources, one for each API group.
-pub(super) fn configured(place: RbacScope, config: &Config) -> Vec<String> {
+pub(crate) fn configured(place: RbacScope, config: &Config) -> Vec<String> {
     if place != RbacScope::Prerequisites {
         return vec![];
     }

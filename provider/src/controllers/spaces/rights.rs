@@ -2,11 +2,11 @@
 
 use testplatform_apis::space::SERVICE_ACCOUNT;
 
-use super::{Grant, RbacScope};
-use crate::controllers::spaces::ROOT_CA;
+use super::observe::ROOT_CA;
+use crate::rights::{Grant, RbacScope};
 
 /// API calls for the credentials of spaces, whatever else is enabled.
-pub const SPACE_GRANTS: &[Grant] = &[
+pub const GRANTS: &[Grant] = &[
     Grant {
         place: RbacScope::Spaces,
         group: "",

@@ -5,11 +5,11 @@ use testplatform_apis::{
     test_cluster,
 };
 
-use super::{Grant, RbacScope};
-use crate::controllers::cleanup::{observe::TEKTON, plan::RunKind};
+use super::{observe::TEKTON, plan::RunKind};
+use crate::rights::{Grant, RbacScope};
 
 /// API calls of the cleanup, whatever else is enabled.
-pub const CLEANUP_GRANTS: &[Grant] = &[
+pub const GRANTS: &[Grant] = &[
     asking(
         RbacScope::CleanedClaims,
         CLAIM_PLURAL,

@@ -8,20 +8,20 @@ use testplatform_apis::{
     test_cluster,
 };
 
-use super::{Grant, RbacScope};
+use super::{
+    observe::{CLUSTER_NAMESPACE, OBJECTS},
+    report::CONFIG_MAP,
+};
 use crate::{
     config::Orphans,
-    controllers::orphans::{
-        observe::{CLUSTER_NAMESPACE, OBJECTS},
-        report::CONFIG_MAP,
-    },
+    rights::{Grant, RbacScope},
 };
 
 /// Placeholder for the configured name of the EnvironmentConfig.
-pub(super) const ENVIRONMENT_CONFIG: &str = "(environment config)";
+pub(crate) const ENVIRONMENT_CONFIG: &str = "(environment config)";
 
 /// Calls of every search for orphans.
-pub const ORPHAN_GRANTS: &[Grant] = &[
+pub const GRANTS: &[Grant] = &[
     owners(
         GROUP,
         COMPOSITE_PLURAL,
@@ -81,7 +81,7 @@ const fn owners(group: &'static str, resource: &'static str, why: &'static str) 
 }
 
 /// Names of the Secrets with kubeconfigs, by namespace.
-pub(super) fn kubeconfig_secrets(config: &Orphans) -> BTreeMap<&str, BTreeSet<&str>> {
+pub(crate) fn kubeconfig_secrets(config: &Orphans) -> BTreeMap<&str, BTreeSet<&str>> {
     let mut secrets: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for hub in config.hubs.values() {
         let of = &hub.kubeconfig_secret_ref;
@@ -91,7 +91,7 @@ pub(super) fn kubeconfig_secrets(config: &Orphans) -> BTreeMap<&str, BTreeSet<&s
 }
 
 /// The rule for the Secrets of one namespace.
-pub(super) fn secret_rule(names: &BTreeSet<&str>) -> String {
+pub(crate) fn secret_rule(names: &BTreeSet<&str>) -> String {
     let names: Vec<&str> = names.iter().copied().collect();
     format!(
         "# How to reach the hubs. No other Secret can be read.\n\

@@ -1,11 +1,12 @@
-//! API calls in the namespaces of claims with `template`, for publishing credentials.
+//! API calls in the namespaces of claims with `template`, for publishing credentials. Those in the namespace of the published credentials are in
+//! [`credentials::rights`](crate::credentials::rights).
 
 use testplatform_apis::template::Backend;
 
-use super::{Grant, RbacScope};
+use crate::rights::{Grant, RbacScope};
 
 /// The table.
-pub const CLUSTER_GRANTS: &[Grant] = &[
+pub const GRANTS: &[Grant] = &[
     watched(Backend::HyperShift),
     watched(Backend::ClusterApi),
     watched(Backend::Caas),
@@ -27,11 +28,6 @@ pub const CLUSTER_GRANTS: &[Grant] = &[
     ended(Backend::Osac),
     HOSTED,
     BROUGHT,
-    BUNDLES,
-    CLOUD_ORDERS,
-    CLOUD_SECRETS,
-    CLOUD_EVENTS,
-    CLOUD_ISSUERS,
 ];
 
 /// RBAC cannot let somebody watch some namespaces in one call.
@@ -97,58 +93,6 @@ const fn events(backend: Backend) -> Grant {
         why: "Transitions, for whoever watches a cluster.",
     }
 }
-
-/// Calls in the clusters themselves need no permission on the hub.
-const BUNDLES: Grant = Grant {
-    place: RbacScope::Bundles,
-    group: "",
-    resource: "configmaps",
-    names: &[],
-    verbs: &["get", "list", "watch", "patch"],
-    proxy: true,
-    why: "What is to be set up in clusters. Annotations and one finalizer are patched, what is in them never.",
-};
-
-const CLOUD_ORDERS: Grant = Grant {
-    place: RbacScope::CloudCredentials,
-    group: "",
-    resource: "configmaps",
-    names: &[],
-    verbs: &["get", "list", "watch", "patch"],
-    proxy: true,
-    why: "Which clusters are to have a credential of their cloud. Annotations and one finalizer are patched, what is in them never.",
-};
-
-/// RBAC cannot let somebody write Secrets of some names that are not known before.
-const CLOUD_SECRETS: Grant = Grant {
-    place: RbacScope::CloudCredentials,
-    group: "",
-    resource: "secrets",
-    names: &[],
-    verbs: &["get", "create", "patch", "delete"],
-    proxy: true,
-    why: "Those credentials, each in a Secret beside its cluster. Of others none is changed.",
-};
-
-const CLOUD_EVENTS: Grant = Grant {
-    place: RbacScope::CloudCredentials,
-    group: "events.k8s.io",
-    resource: "events",
-    names: &[],
-    verbs: &["create"],
-    proxy: true,
-    why: "What became of them.",
-};
-
-const CLOUD_ISSUERS: Grant = Grant {
-    place: RbacScope::CloudIssuers,
-    group: "",
-    resource: "secrets",
-    names: &[],
-    verbs: &["list"],
-    proxy: true,
-    why: "By whom they are made. Only those with a label are asked for.",
-};
 
 /// Only a caller with access to all namespaces can look for leftovers of a namespace that was deleted with its claim.
 const BROUGHT: Grant = {
