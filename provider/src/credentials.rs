@@ -4,6 +4,7 @@ pub mod account;
 pub mod cluster_kind;
 pub mod cluster_lookup;
 pub mod cluster_object;
+pub mod kubeconfig;
 pub mod publish;
 pub mod rights;
 pub mod secret;

@@ -13,3 +13,4 @@ pub mod metrics;
 pub mod rbac;
 pub mod rights;
 mod sparse_object;
+pub mod startup;

@@ -14,12 +14,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, config::Kubeconfig};
 use provider_testplatform::{
     config::{Config, std_duration},
-    controllers::{
-        NOTHING, Shared, create_controllers, is_off,
-        orphans::report::{CONFIG_MAP, KEY, OrphanReport},
-    },
+    controllers::orphans::report::{CONFIG_MAP, KEY, OrphanReport},
     metrics::Metrics,
     rbac,
+    startup::{NOTHING, Shared, create_controllers, is_off},
 };
 use testplatform_process::{
     admin::{self, Ready},

@@ -17,7 +17,7 @@ use hyper_util::{
     rt::TokioExecutor,
 };
 
-use super::proxy::Proxy;
+use super::proxy::{Proxy, is_loopback};
 
 /// Request timeout: enough for a program of some megabytes over a slow connection.
 const TIMEOUT: Duration = Duration::from_mins(5);
@@ -208,17 +208,6 @@ pub fn resolve_location(from: &Uri, location: &HeaderValue) -> anyhow::Result<Ur
 pub fn redact_query(uri: &Uri) -> String {
     let text = uri.to_string();
     text.split_once('?').map_or(text.as_str(), |(before, _)| before).to_owned()
-}
-
-/// Whether a host is this machine.
-pub fn is_loopback(host: &str) -> bool {
-    // The port follows the name or the brackets. An IPv6 address without brackets has none.
-    let name = match host.rsplit_once(':') {
-        Some((name, _)) if !name.contains(':') || name.ends_with(']') => name,
-        _ => host,
-    };
-    let name = name.trim_start_matches('[').trim_end_matches(']');
-    name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

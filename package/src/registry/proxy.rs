@@ -7,8 +7,6 @@ use anyhow::{Context as _, bail, ensure};
 use http::Uri;
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 
-use super::http::is_loopback;
-
 /// The proxy for TLS, with its exceptions.
 #[derive(Debug)]
 pub struct Proxy {
@@ -53,6 +51,17 @@ fn parse_entry(value: &str) -> anyhow::Result<Intercept> {
         "proxies of kind {scheme:?} are not spoken to, only HTTP proxies {example}"
     );
     Ok(entry)
+}
+
+/// Whether a host is this machine.
+pub fn is_loopback(host: &str) -> bool {
+    // The port follows the name or the brackets. An IPv6 address without brackets has none.
+    let name = match host.rsplit_once(':') {
+        Some((name, _)) if !name.contains(':') || name.ends_with(']') => name,
+        _ => host,
+    };
+    let name = name.trim_start_matches('[').trim_end_matches(']');
+    name == "localhost" || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@
 
 mod credentials_namespace;
 mod decision;
-pub mod kubeconfig;
 mod owner;
 mod read;
 pub mod reason;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context as _, ensure};
-use provider_testplatform::credentials::publish::kubeconfig::rewrite_kubeconfig;
+use provider_testplatform::credentials::kubeconfig::rewrite_kubeconfig;
 use testplatform_tests::binaries::Binaries;
 
 /// What kubectl does with a file.

@@ -33,7 +33,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::credentials::publish::kubeconfig::rewrite_kubeconfig;
+    use crate::credentials::kubeconfig::rewrite_kubeconfig;
 
     #[test]
     fn it_is_one_that_could_be_handed_on() {

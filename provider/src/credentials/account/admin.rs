@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use testplatform_apis::yaml::to_yaml;
 use testplatform_runtime::redacted::Redacted;
 
-use crate::credentials::publish::kubeconfig::Kubeconfig;
+use crate::credentials::kubeconfig::Kubeconfig;
 
 /// Kubeconfig of a cluster's admin, which must not leave the hub: it can open a client and return the cluster's address, and nothing returns
 /// its content.
@@ -121,7 +121,7 @@ fn render_kubeconfig(address: &Address, user: &str, credential: &Value) -> Value
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::credentials::publish::kubeconfig::rewrite_kubeconfig;
+    use crate::credentials::kubeconfig::rewrite_kubeconfig;
 
     const USER: &str = "client-certificate-data: Y2VydA==, client-key-data: c2VjcmV0";
 

@@ -13,7 +13,7 @@ use testplatform_runtime::{
     timeout::with_timeout,
 };
 
-use super::{CredentialsNamespace, CredentialsSource, SecretOwner, kubeconfig, replaces_other_source};
+use super::{CredentialsNamespace, CredentialsSource, SecretOwner, replaces_other_source};
 use crate::credentials::{
     Published,
     account::{
@@ -22,6 +22,7 @@ use crate::credentials::{
         guest_client::is_unauthorized,
         guest_limiter::GuestLimiter,
     },
+    kubeconfig,
     secret::{data, source_revision},
 };
 

@@ -29,8 +29,9 @@ use testplatform_runtime::{
 };
 use tokio::time::sleep;
 
-use super::kubeconfig::rewrite_kubeconfig;
-use crate::credentials::{SUFFIX, account::fingerprint::TokenFingerprint, secret::source_revision};
+use crate::credentials::{
+    SUFFIX, account::fingerprint::TokenFingerprint, kubeconfig::rewrite_kubeconfig, secret::source_revision,
+};
 
 /// Between two changes: a thousand claims are woken within half an hour.
 const PAUSE: Duration = Duration::from_secs(2);

@@ -8,10 +8,7 @@ use std::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use jiff::Timestamp;
 use provider_testplatform::{
-    credentials::{
-        account::fingerprint::TokenFingerprint,
-        publish::{kubeconfig::rewrite_kubeconfig, refresh},
-    },
+    credentials::{account::fingerprint::TokenFingerprint, kubeconfig::rewrite_kubeconfig, publish::refresh},
     metrics::Metrics,
 };
 use serde_json::{Value, json};

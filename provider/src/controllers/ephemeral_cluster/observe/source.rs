@@ -30,7 +30,8 @@ use crate::{
             guest_client::is_unauthorized,
             plan::{TokenDue, token_due},
         },
-        publish::{is_as_stamped, kubeconfig::rewrite_kubeconfig},
+        kubeconfig::rewrite_kubeconfig,
+        publish::is_as_stamped,
         secret::{data, source_revision},
     },
 };
