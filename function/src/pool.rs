@@ -20,6 +20,7 @@ mod observed;
 mod resources;
 mod respond;
 pub mod schedule;
+mod size_release;
 mod sizing;
 mod status;
 mod validate;

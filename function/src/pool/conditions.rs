@@ -245,8 +245,7 @@ fn drained_condition(evaluation: &PoolEvaluation) -> Condition {
             "nothing is left on the hub; the Object of the pool is being removed",
         ),
         (PoolPhase::Draining, pool) => {
-            let has_claims =
-                pool.as_ref().is_some_and(|pool| !super::status::holding_clusters(pool).is_empty());
+            let has_claims = pool.as_ref().is_some_and(|pool| !pool.holding_clusters().is_empty());
             let reason = match (evaluation.plan.as_ref().is_ok_and(|w| w.drain), has_claims) {
                 (false, _) => Drained::DeletedOnTheHub,
                 (true, false) => Drained::Draining,

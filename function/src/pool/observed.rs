@@ -8,7 +8,7 @@ use testplatform_apis::{
     claim::API_VERSION,
     condition::PoolConditionType,
     foreign::{
-        cluster_pool::ClusterPool,
+        cluster_pool::{ClusterPool, conditions},
         meta::{Lenient, ObservedCondition, find_condition},
         object::{AnyRemote, Object},
     },
@@ -30,6 +30,8 @@ use crate::{
     },
 };
 
+/// The most names that a status lists.
+pub(super) const MAX_NAMES: usize = 50;
 /// All pools in Git. Never bootstrapped: they are needed until the pool is made, and not after.
 const PEERS: RequirementNames = RequirementNames::new("cluster-pools", None);
 
@@ -107,10 +109,26 @@ impl ObservedPool {
         self.object.metadata.deletion_timestamp.is_some() || remote
     }
 
+    /// The claimed clusters that hold a pool which is going, as Hive names them.
+    pub(super) fn holding_clusters(&self) -> Vec<String> {
+        let blocking = self.condition(conditions::DELETION_POSSIBLE);
+        let blocking = blocking.filter(|c| c.is_false() && self.is_deleting());
+        blocking.map(|c| parse_names(&c.message)).unwrap_or_default()
+    }
+
     /// A condition of Hive's.
     pub fn condition(&self, type_: &str) -> Option<&ObservedCondition> {
         find_condition(&self.remote()?.status.value.conditions, type_)
     }
+}
+
+/// Names at the end of a sentence of Hive's: `…: a, b`.
+pub(super) fn parse_names(message: &str) -> Vec<String> {
+    let (_, list) = message.rsplit_once(": ").unwrap_or(("", message));
+    let names = list.split([',', ' ']).map(|name| name.trim_matches(['[', ']', '"', '.']));
+    let legal =
+        |name: &&str| testplatform_apis::names::ObjectName::try_from(*name).is_ok() && name.contains('-');
+    names.filter(legal).take(MAX_NAMES).map(str::to_owned).collect()
 }
 
 /// Another pool in Git.

@@ -14,13 +14,10 @@ use super::{
     PoolEvaluation,
     conditions::{find_failure, messages},
     drain::{DrainStage, drain_stage},
-    observed::{ObservedPool, PoolState},
+    observed::{MAX_NAMES, ObservedPool, PoolState, parse_names},
     validate::PoolPlan,
 };
 use crate::{sdk::composite::FieldProblem, text::bounded};
-
-/// The most names that a status lists.
-const MAX_NAMES: usize = 50;
 
 /// Phase of the pool.
 pub(super) fn decide_phase(observed: &PoolState, wanted: Result<&PoolPlan, &Vec<FieldProblem>>) -> PoolPhase {
@@ -62,7 +59,7 @@ pub(super) fn build_status(evaluation: &PoolEvaluation) -> Value {
         ready: counts.map(|c| c.ready.max(0)),
         installing: counts.map(|c| (c.size - c.standby - c.ready).max(0)),
         claimed: pool_report.claimed.filter(|c| *c >= 0),
-        claimed_clusters: pool.map(holding_clusters).unwrap_or_default(),
+        claimed_clusters: pool.map(ObservedPool::holding_clusters).unwrap_or_default(),
         rollout: pool.and_then(rollout_status),
         schedule: schedule_status(evaluation),
         refresh: refresh_status(evaluation, pool_report),
@@ -108,22 +105,6 @@ fn status_message(evaluation: &PoolEvaluation) -> String {
         }
     };
     bounded(&text, 1024)
-}
-
-/// The claimed clusters that hold a pool which is going, as Hive names them.
-pub(super) fn holding_clusters(pool: &ObservedPool) -> Vec<String> {
-    let blocking =
-        pool.condition(conditions::DELETION_POSSIBLE).filter(|c| c.is_false() && pool.is_deleting());
-    blocking.map(|c| parse_names(&c.message)).unwrap_or_default()
-}
-
-/// Names at the end of a sentence of Hive's: `…: a, b`.
-fn parse_names(message: &str) -> Vec<String> {
-    let (_, list) = message.rsplit_once(": ").unwrap_or(("", message));
-    let names = list.split([',', ' ']).map(|name| name.trim_matches(['[', ']', '"', '.']));
-    let legal =
-        |name: &&str| testplatform_apis::names::ObjectName::try_from(*name).is_ok() && name.contains('-');
-    names.filter(legal).take(MAX_NAMES).map(str::to_owned).collect()
 }
 
 fn rollout_status(pool: &ObservedPool) -> Option<Rollout> {

@@ -120,7 +120,7 @@ pub fn validate_pool(
     let ceiling = size_ceiling(&spec, observed.report());
     let size = usual.map(|usual| ceiling.map_or(usual, |c| usual.capped_by(c, runs)));
     let credentials = current_credentials(&spec, platform, observed);
-    if super::resources::is_handing_over(&spec, observed) {
+    if super::size_release::is_handing_over(&spec, observed) {
         let message = "the size is about to be left to whatever scales the pool on the hub; until then it is kept as it is";
         issues.push(PoolAdmissionIssue { reason: PoolRequested::HandingOver, message: message.into() });
     }

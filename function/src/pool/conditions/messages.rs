@@ -2,7 +2,7 @@
 
 use testplatform_apis::pool_report::RotationReport;
 
-use super::super::{PoolEvaluation, status::holding_clusters};
+use super::super::{PoolEvaluation, observed::ObservedPool};
 use crate::{objects::SyncState, text::bounded};
 
 /// How the pool goes.
@@ -30,7 +30,7 @@ pub(in super::super) fn draining_message(evaluation: &PoolEvaluation) -> String 
     if let Some(message) = refused.filter(|_| requested) {
         return format!("{why}; the hub refuses its last change, which is taken back first: {message}");
     }
-    let holding = pool.map(holding_clusters).unwrap_or_default();
+    let holding = pool.map(ObservedPool::holding_clusters).unwrap_or_default();
     match holding.len() {
         0 => format!("{why}; its clusters are being destroyed"),
         count => format!(
