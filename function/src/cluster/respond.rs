@@ -2,6 +2,8 @@
 
 pub mod conditions;
 pub mod events;
+pub mod messages;
+mod refusal;
 pub mod status;
 pub mod transfer;
 

@@ -3,7 +3,6 @@
 mod requested;
 mod templated;
 
-pub(crate) use requested::find_refusal;
 use testplatform_apis::{
     condition::{
         ClusterReady, Condition, ConditionStatus, ConditionType, Credentials, JobCompleted, Remote,
@@ -98,7 +97,7 @@ fn cluster_ready(evaluation: &ClusterEvaluation) -> Condition {
     let Lifecycle { phase, is_expiring: expiring, is_late: late, .. } = evaluation.plan.lifecycle;
     let given = evaluation.plan.lifecycle.ever_ready
         && evaluation.plan.lifecycle.details.is_some()
-        && !is_undelivered(evaluation);
+        && !crate::cluster::respond::messages::is_undelivered(evaluation);
     let waiting = evaluation.plan.health.stage == Stage::Ready && !evaluation.plan.lifecycle.in_quiet_period;
     let set_up = evaluation.plan.health.set_up;
     let (status, reason) = match phase {
@@ -122,13 +121,8 @@ fn cluster_ready(evaluation: &ClusterEvaluation) -> Condition {
         ConditionType::ClusterReady,
         status,
         reason.as_str(),
-        crate::cluster::respond::status::status_message(evaluation),
+        crate::cluster::respond::messages::status_message(evaluation),
     )
-}
-
-/// Whether the kubeconfig is published but never reached the tenant: core cannot write the claim's Secret.
-pub(crate) fn is_undelivered(evaluation: &ClusterEvaluation) -> bool {
-    evaluation.observed.claim_secret.refusal().is_some_and(|refused| !refused.written_before)
 }
 
 fn job_completed(evaluation: &ClusterEvaluation) -> Condition {
@@ -155,13 +149,13 @@ fn job_completed(evaluation: &ClusterEvaluation) -> Condition {
             (JobCompleted::Running, "the cluster is paid for".to_owned())
         }
         Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed => {
-            let message = if let Some(why) = crate::cluster::respond::status::undelivered_teardown(evaluation)
-            {
-                format!("the cluster is paid for: the hub was not told to tear it down: {why}")
-            } else {
-                let vain = crate::cluster::respond::status::teardown_failure_text(evaluation);
-                format!("the hub was told to tear the cluster down and is not done{vain}")
-            };
+            let message =
+                if let Some(why) = crate::cluster::respond::messages::undelivered_teardown(evaluation) {
+                    format!("the cluster is paid for: the hub was not told to tear it down: {why}")
+                } else {
+                    let vain = crate::cluster::respond::messages::teardown_failure_text(evaluation);
+                    format!("the hub was told to tear the cluster down and is not done{vain}")
+                };
             (JobCompleted::TearingDown, message)
         }
     };
@@ -299,7 +293,7 @@ fn remote_consistent(evaluation: &ClusterEvaluation) -> Condition {
         if removed && evaluation.observed.was_made_before() && plan.lifecycle.is_complete() {
             return made(True, R::InSync, "nothing is left on the hub".into());
         }
-        if let Some(lost) = crate::cluster::respond::status::lost_placement_message(evaluation) {
+        if let Some(lost) = crate::cluster::respond::messages::lost_placement_message(evaluation) {
             return made(Unknown, R::PlaceUnknown, lost);
         }
         if evaluation.observed.was_made_before() && !plan.lifecycle.is_complete() {
