@@ -31,11 +31,11 @@ pub struct TemplateStatus {
 #[derive(JsonSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodesStatus {
-    /// Desired number.
+    /// Desired number of nodes.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub desired: Option<i64>,
-    /// Number of ready ones.
+    /// Number of ready nodes.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub ready: Option<i64>,
@@ -59,7 +59,7 @@ pub struct NodeGroupStatus {
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub desired: Option<i64>,
-    /// Number of ready ones.
+    /// Number of ready nodes.
     #[schemars(range(min = 0))]
     #[serde(deserialize_with = "lenient_integer", skip_serializing_if = "Option::is_none")]
     pub ready: Option<i64>,

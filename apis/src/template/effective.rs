@@ -46,7 +46,7 @@ pub struct Effective {
     #[schemars(with = "HubChoice")]
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub hub: Option<HubChoice>,
-    /// Timeouts.
+    /// Timeouts of the request.
     #[schemars(with = "Timeouts")]
     #[serde(deserialize_with = "lenient_option", skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<Timeouts>,

@@ -211,6 +211,13 @@ impl World {
         if was == "Deprovisioned" {
             assert_eq!(self.phase(), "Deprovisioned", "the end is final");
         }
+        // Many people read nothing else.
+        if self.phase() == "Failed" && self.condition("RequestAccepted").1 == "HubRefused" {
+            let reason = self.conditions["RequestAccepted"]["message"].as_str().unwrap();
+            let message = self.status["message"].as_str().unwrap();
+            let is_refused = message.starts_with("the hub refused the request");
+            assert!(!is_refused || message.contains(reason), "{reason}: {message}");
+        }
         // The only copy that a composite in a namespace has can be lost; it is then said, and written anew. Ready it stays.
         let was_ready = matches!(was, "Ready" | "Degraded" | "Deprovisioning");
         let condition = if self.namespaced && was_ready { "CredentialsPublished" } else { "ClusterReady" };

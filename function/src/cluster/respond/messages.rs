@@ -181,8 +181,8 @@ fn failure_message(evaluation: &ClusterEvaluation, url: &str) -> String {
     let why = match evaluation.plan.lifecycle.failure.unwrap_or(Failure::Earlier) {
         // In full, because it is all that many ever see.
         Failure::InvalidClaim => format!("the claim is invalid: {}", refusal_message(evaluation)),
-        Failure::UnknownField => refusal_message(evaluation),
-        Failure::HubRefused => format!("the hub refused the request{message}"),
+        // While the remote object is deleted, only the condition has the reason of a refusal.
+        Failure::UnknownField | Failure::HubRefused => refusal_message(evaluation),
         Failure::ProwJobFailed => format!("the job that makes the cluster failed{message}{url}"),
         Failure::ProvisionTimeout
             if evaluation.observed.was_never_requested() && find_refusal(evaluation).is_some() =>
