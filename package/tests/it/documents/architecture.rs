@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::documents::{
     security::proofs,
-    text::{has_test, read, sources},
+    text::{has_test, read},
 };
 
 const MAP: &str = "docs/architecture.md";
@@ -71,80 +71,6 @@ fn tables_of_the_map_name_existing_modules() {
         }
         assert!(named > 5, "{heading}: {named}");
     }
-}
-
-/// What a source of the provider imports against the arrows of the map.
-fn upward_imports(path: &str, code: &str) -> Vec<String> {
-    let below = path.strip_prefix("provider/src/").unwrap_or(path);
-    let (layer, rest) = below.split_once('/').unwrap_or((below.trim_end_matches(".rs"), ""));
-    let own = match layer {
-        "controllers" if !rest.is_empty() => rest.split(['/', '.']).next(),
-        "build_clusters" | "config" | "credentials" | "manifests" | "rights" => None,
-        // What puts all of them together.
-        _ => return Vec::new(),
-    };
-    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-    let upward = lines.filter(|line| {
-        let of_another = line.split("controllers::").skip(1).any(|target| {
-            let module = target.split(|c: char| !c.is_alphanumeric() && c != '_').next();
-            own.is_none() || module != own
-        });
-        of_another || imports_rbac(line)
-    });
-    upward.map(|line| format!("{path}: {}", line.trim())).collect()
-}
-
-/// Whether a line imports module `rbac` of the crate, alone or in a tree.
-fn imports_rbac(line: &str) -> bool {
-    line.match_indices("rbac").any(|(at, word)| {
-        let (before, after) = (&line[..at], &line[at + word.len()..]);
-        let is_root = before.ends_with("crate::") || before.ends_with('{') || before.trim().is_empty();
-        let is_next = before.starts_with("use crate::{") && before.ends_with(", ");
-        (is_root || is_next) && (after.starts_with("::") || after.starts_with([',', ';', '}']))
-    })
-}
-
-#[test]
-fn no_controller_is_imported_by_another_or_from_below() {
-    let sources = sources("provider/src");
-    assert!(
-        sources.iter().any(|(path, _)| path.starts_with("provider/src/controllers/")),
-        "they are elsewhere"
-    );
-    let upward: Vec<_> = sources.iter().flat_map(|(path, code)| upward_imports(path, code)).collect();
-    assert!(upward.is_empty(), "{upward:#?}");
-}
-
-#[test]
-fn upward_imports_are_found() {
-    let import = "use crate::controllers::bundles::plan;";
-    for (path, found) in [
-        ("provider/src/controllers/bundles/observe.rs", 0),
-        ("provider/src/controllers/bundles.rs", 0),
-        ("provider/src/controllers/spaces/observe.rs", 1),
-        ("provider/src/config/check.rs", 1),
-        ("provider/src/rights.rs", 1),
-        ("provider/src/rbac.rs", 0),
-        ("provider/src/credentials.rs", 1),
-        ("provider/src/metrics.rs", 0),
-        ("provider/src/controllers.rs", 0),
-    ] {
-        assert_eq!(upward_imports(path, import).len(), found, "{path}");
-    }
-    assert!(upward_imports("provider/src/config.rs", "// controllers::bundles").is_empty());
-    for import in [
-        "use crate::rbac::hub;",
-        "use crate::rbac;",
-        "    rbac::{self, ServiceAccount},",
-        "use crate::{config::Config, rbac::hub};",
-    ] {
-        for path in ["provider/src/controllers/bundles/rights.rs", "provider/src/rights.rs"] {
-            assert_eq!(upward_imports(path, import).len(), 1, "{path}: {import}");
-        }
-        assert!(upward_imports("provider/src/main.rs", import).is_empty(), "{import}");
-    }
-    let foreign = "use k8s_openapi::api::rbac::v1::Role; // rbac.authorization.k8s.io";
-    assert!(upward_imports("provider/src/credentials/account.rs", foreign).is_empty());
 }
 
 #[test]

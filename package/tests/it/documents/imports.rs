@@ -19,7 +19,8 @@ use crate::documents::text::{read, root, sources};
 const CRATES: [&str; 5] = ["apis/src", "function/src", "package/src", "provider/src", "provider/runtime/src"];
 const SNAPSHOT: &str = "package/tests/it/documents/circles.txt";
 
-type Module = Vec<String>;
+/// Segments of a module's path, from the root of its crate.
+pub type Module = Vec<String>;
 
 /// Module of a source, by its path below `src`.
 fn module_of(path: &str) -> Module {
@@ -127,6 +128,20 @@ fn compare_snapshot(seen: &str) {
     assert_eq!(fs::read_to_string(&path).unwrap_or_default(), seen);
 }
 
+/// Paths of the crate that a source names, each with the module that names it. `path` is below `src`. Tests do not count.
+pub fn imports(path: &str, code: &str) -> BTreeSet<(Module, Vec<String>)> {
+    let file = syn::parse_file(code).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let mut imports = Imports { module: module_of(path), paths: BTreeSet::new() };
+    imports.visit_file(&file);
+    imports.paths
+}
+
+/// Sources below a folder, by their path in it. Whole, because a source that is cut at its first test may end within an item.
+pub fn whole_sources(folder: &str) -> Vec<(String, String)> {
+    let below = |path: &str| path.strip_prefix(&format!("{folder}/")).map(str::to_owned);
+    sources(folder).into_iter().filter_map(|(path, _)| Some((below(&path)?, read(&path)))).collect()
+}
+
 /// Arrows between siblings, by their parent: from a module, or one below it, to another.
 type Arrows = BTreeMap<Module, BTreeMap<String, BTreeSet<String>>>;
 
@@ -135,10 +150,7 @@ fn arrows(files: &[(String, String)]) -> Arrows {
     let modules: BTreeSet<Module> = files.iter().map(|(path, _)| module_of(path)).collect();
     let mut arrows = Arrows::new();
     for (path, code) in files {
-        let file = syn::parse_file(code).unwrap_or_else(|error| panic!("{path}: {error}"));
-        let mut imports = Imports { module: module_of(path), paths: BTreeSet::new() };
-        imports.visit_file(&file);
-        for (from, mut to) in imports.paths {
+        for (from, mut to) in imports(path, code) {
             while !to.is_empty() && !modules.contains(&to) {
                 to.pop();
             }
@@ -187,11 +199,7 @@ fn circles(arrows: &Arrows) -> BTreeSet<(String, Vec<&str>)> {
 fn circles_of_modules_are_those_of_the_snapshot() {
     let mut seen = String::new();
     for folder in CRATES.iter().filter(|folder| root().join(folder).is_dir()) {
-        // Without the tests at its end a source may be cut within an item.
-        let whole = |(path, _): (String, String)| {
-            Some((path.strip_prefix(&format!("{folder}/"))?.to_owned(), read(&path)))
-        };
-        let files: Vec<_> = sources(folder).into_iter().filter_map(whole).collect();
+        let files = whole_sources(folder);
         let arrows = arrows(&files);
         for (parent, modules) in circles(&arrows) {
             let parent = if parent.is_empty() { String::new() } else { format!("::{parent}") };

@@ -1,108 +1,110 @@
-//! Modules of the function import in one direction.
+//! Modules of the function and of the provider import in one direction, as `docs/architecture.md` says.
 
-use crate::documents::text::sources;
+use crate::documents::imports::{Module, imports, whole_sources};
 
 /// Stages of a cluster. Each imports from earlier ones alone.
 const STAGES: [&str; 7] = ["observed", "request", "catalog", "admission", "backends", "lifecycle", "respond"];
 /// Modules that all composites share. They import from no composite.
 const SHARED: [&str; 2] = ["sdk", "objects"];
 const COMPOSITES: [&str; 3] = ["cluster", "pool", "space"];
+/// Modules of the provider below its controllers.
+const BELOW_CONTROLLERS: [&str; 5] = ["build_clusters", "config", "credentials", "manifests", "rights"];
 
-/// Paths below `crate` that a source names, each as its segments.
-fn imports(code: &str) -> Vec<Vec<String>> {
-    let lines: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-    let code = lines.join("\n");
-    let mut found = Vec::new();
-    for tree in code.split("crate::").skip(1) {
-        let path = |c: char| c.is_alphanumeric() || "_:".contains(c);
-        let end = if tree.starts_with('{') { tree.find(';') } else { tree.find(|c| !path(c) && c != '{') };
-        // A path that ends before a brace is a tree as well.
-        let end = match end {
-            Some(end) if tree[..end].contains("::{") => tree.find(';'),
-            end => end,
-        };
-        expand(&tree[..end.unwrap_or(tree.len())], &mut found);
-    }
-    found
-}
-
-/// Expands one use tree.
-fn expand(tree: &str, found: &mut Vec<Vec<String>>) {
-    let (mut prefixes, mut path) = (Vec::<String>::new(), String::new());
-    for c in tree.chars().chain([',']) {
-        match c {
-            '{' => prefixes.push(path.clone()),
-            ',' | '}' => {
-                if !path.is_empty() && !path.ends_with("::") {
-                    found.push(path.split("::").map(str::to_owned).collect());
-                }
-                if c == '}' {
-                    prefixes.pop();
-                }
-                path = prefixes.last().cloned().unwrap_or_default();
-            }
-            c if c.is_whitespace() => {}
-            c => path.push(c),
-        }
-    }
-}
-
-/// Top-level module of a source, and the module below it.
-fn modules(path: &str) -> (&str, &str) {
-    let below = path.strip_prefix("function/src/").unwrap_or(path);
-    let (top, rest) = below.split_once('/').unwrap_or((below, ""));
-    let name = |part| str::trim_end_matches(part, ".rs");
-    (name(top), name(rest.split('/').next().unwrap_or_default()))
-}
+/// Whether a module may not import a path.
+type Rule = fn(&[&str], &[&str]) -> bool;
 
 fn stage(module: &str) -> Option<usize> {
     STAGES.iter().position(|stage| *stage == module)
 }
 
-/// Imports of the function's sources that `is_wrong` finds, as sentences.
-fn wrong_imports(is_wrong: impl Fn((&str, &str), &[&str]) -> bool) -> Vec<String> {
-    let all = sources("function/src");
-    assert!(all.len() > 150, "{} sources", all.len());
-    let mut wrong = Vec::new();
-    for (path, code) in &all {
-        for import in imports(code) {
-            let import: Vec<&str> = import.iter().map(String::as_str).collect();
-            if is_wrong(modules(path), &import) {
-                wrong.push(format!("{path} imports {}", import.join("::")));
-            }
+/// A stage imports a later one.
+fn is_later_stage(module: &[&str], import: &[&str]) -> bool {
+    match (module, import) {
+        (["cluster", own, ..], ["cluster", other, ..]) => {
+            stage(own).is_some_and(|own| stage(other).is_none_or(|other| other > own))
         }
+        _ => false,
     }
-    wrong
+}
+
+/// A composite, or what all of them share, imports another composite.
+fn is_other_composite(module: &[&str], import: &[&str]) -> bool {
+    let (Some(own), Some(other)) = (module.first(), import.first()) else { return false };
+    (SHARED.contains(own) || COMPOSITES.contains(own)) && other != own && COMPOSITES.contains(other)
+}
+
+/// A controller, or a module below the controllers, imports another controller or `rbac`.
+fn is_above_controllers(module: &[&str], import: &[&str]) -> bool {
+    let own = match module {
+        ["controllers", own, ..] => Some(*own),
+        [layer, ..] if BELOW_CONTROLLERS.contains(layer) => None,
+        // The other modules put controllers together.
+        _ => return false,
+    };
+    match import {
+        ["controllers", other, ..] => own != Some(*other),
+        ["rbac", ..] => true,
+        _ => false,
+    }
+}
+
+fn segments(path: &Module) -> Vec<&str> {
+    path.iter().map(String::as_str).collect()
+}
+
+/// Imports of one source that break a rule, as sentences.
+fn find_wrong_imports(path: &str, code: &str, rule: Rule) -> Vec<String> {
+    let all = imports(path, code).into_iter();
+    let wrong = all.filter(|(module, import)| rule(&segments(module), &segments(import)));
+    wrong.map(|(_, import)| format!("{path} imports {}", import.join("::"))).collect()
+}
+
+#[track_caller]
+fn assert_no_wrong_imports(folder: &str, rule: Rule) {
+    let sources = whole_sources(folder);
+    assert!(sources.len() > 100, "{folder} has {} sources", sources.len());
+    let wrong: Vec<_> =
+        sources.iter().flat_map(|(path, code)| find_wrong_imports(path, code, rule)).collect();
+    assert!(wrong.is_empty(), "{folder}: {wrong:#?}");
 }
 
 #[test]
 fn stages_of_a_cluster_import_from_earlier_stages() {
-    let wrong = wrong_imports(|(top, module), import| {
-        let (Some(own), "cluster", ["cluster", other, ..]) = (stage(module), top, import) else {
-            return false;
-        };
-        stage(other).is_none_or(|other| other > own)
-    });
-    assert_eq!(wrong, Vec::<String>::new());
-    // Otherwise the test would miss imports in the other direction as well.
-    let seen = wrong_imports(|(_, module), import| {
-        module == "respond" && import.starts_with(&["cluster", "lifecycle"])
-    });
-    assert!(seen.len() > 3, "{seen:?}");
+    assert_no_wrong_imports("function/src", is_later_stage);
 }
 
 #[test]
 fn shared_modules_and_composites_import_from_no_other_composite() {
-    let wrong = wrong_imports(|(top, _), import| {
-        let independent = SHARED.contains(&top) || COMPOSITES.contains(&top);
-        independent && import.first().is_some_and(|other| *other != top && COMPOSITES.contains(other))
-    });
-    assert_eq!(wrong, Vec::<String>::new());
+    assert_no_wrong_imports("function/src", is_other_composite);
 }
 
 #[test]
-fn trees_are_expanded() {
-    let code = "use crate::{\n    a::{self, b as c},\n    d,\n};\n// crate::e\nlet x = crate::f::g(1);\nuse crate::h::{i, j::k};";
-    let found: Vec<String> = imports(code).iter().map(|path| path.join("::")).collect();
-    assert_eq!(found, ["a::self", "a::basc", "d", "f::g", "h::i", "h::j::k"]);
+fn no_controller_is_imported_by_another_or_from_below() {
+    assert_no_wrong_imports("provider/src", is_above_controllers);
+}
+
+#[test]
+fn wrong_imports_are_found() {
+    let wrong = |path, code, rule| find_wrong_imports(path, code, rule).len();
+    let code = "use crate::cluster::{lifecycle::{self, A}, request::B};";
+    assert_eq!(wrong("cluster/backends/osac.rs", code, is_later_stage), 2);
+    assert_eq!(wrong("cluster/respond.rs", code, is_later_stage), 0);
+    assert_eq!(wrong("pool.rs", code, is_other_composite), 3);
+    assert_eq!(wrong("serve.rs", code, is_other_composite), 0);
+    let code = "use crate::controllers::bundles::plan; fn f() { crate::rbac::hub() }";
+    for (path, found) in [
+        ("controllers/bundles/observe.rs", 1),
+        ("controllers/spaces/observe.rs", 2),
+        ("credentials.rs", 2),
+        ("rights.rs", 2),
+        ("rbac.rs", 0),
+        ("metrics.rs", 0),
+        ("startup.rs", 0),
+    ] {
+        assert_eq!(wrong(path, code, is_above_controllers), found, "{path}");
+    }
+    let neighbour = "use super::super::bundles::plan; #[cfg(test)] mod tests { use crate::rbac; }";
+    assert_eq!(wrong("controllers/spaces/observe.rs", neighbour, is_above_controllers), 1);
+    let foreign = "use k8s_openapi::api::rbac::v1::Role; // crate::rbac";
+    assert_eq!(wrong("credentials.rs", foreign, is_above_controllers), 0);
 }
