@@ -133,10 +133,11 @@ impl PoolEvaluation {
         let Ok(wanted) = &self.plan else { return vec![] };
         let external = wanted.spec.scaling_mode == Some(ScalingMode::External);
         let mut away = Vec::new();
-        if wanted.drain {
+        let stage = self.drain_stage();
+        if matches!(stage, DrainStage::Removed | DrainStage::Complete) {
             away.push(POOL);
         }
-        if wanted.spec.admins.is_empty() || self.drain_stage() == DrainStage::Complete {
+        if wanted.spec.admins.is_empty() || stage == DrainStage::Complete {
             away.push(ADMINS);
         }
         // It never has the policy Delete, so taking it away touches nothing on the hub.

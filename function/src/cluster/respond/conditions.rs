@@ -20,6 +20,7 @@ use crate::{
         backends::Stage,
         lifecycle::{ClusterEvaluation, Lifecycle},
         observed::{EPHEMERAL_CLUSTER, is_ended_by_removal},
+        respond::messages,
     },
     objects::SyncState,
     sdk::composite::Flavour,
@@ -97,7 +98,7 @@ fn cluster_ready(evaluation: &ClusterEvaluation) -> Condition {
     let Lifecycle { phase, is_expiring: expiring, is_late: late, .. } = evaluation.plan.lifecycle;
     let given = evaluation.plan.lifecycle.ever_ready
         && evaluation.plan.lifecycle.details.is_some()
-        && !crate::cluster::respond::messages::is_undelivered(evaluation);
+        && !messages::is_undelivered(evaluation);
     let waiting = evaluation.plan.health.stage == Stage::Ready && !evaluation.plan.lifecycle.in_quiet_period;
     let set_up = evaluation.plan.health.set_up;
     let (status, reason) = match phase {
@@ -117,12 +118,7 @@ fn cluster_ready(evaluation: &ClusterEvaluation) -> Condition {
         Phase::Deprovisioned => (False, R::Deprovisioned),
         Phase::Failed => (False, R::Failed),
     };
-    Condition::new(
-        ConditionType::ClusterReady,
-        status,
-        reason.as_str(),
-        crate::cluster::respond::messages::status_message(evaluation),
-    )
+    Condition::new(ConditionType::ClusterReady, status, reason.as_str(), messages::status_message(evaluation))
 }
 
 fn job_completed(evaluation: &ClusterEvaluation) -> Condition {
@@ -149,13 +145,12 @@ fn job_completed(evaluation: &ClusterEvaluation) -> Condition {
             (JobCompleted::Running, "the cluster is paid for".to_owned())
         }
         Phase::Deprovisioning | Phase::Deprovisioned | Phase::Failed => {
-            let message =
-                if let Some(why) = crate::cluster::respond::messages::undelivered_teardown(evaluation) {
-                    format!("the cluster is paid for: the hub was not told to tear it down: {why}")
-                } else {
-                    let vain = crate::cluster::respond::messages::teardown_failure_text(evaluation);
-                    format!("the hub was told to tear the cluster down and is not done{vain}")
-                };
+            let message = if let Some(why) = messages::undelivered_teardown(evaluation) {
+                format!("the cluster is paid for: the hub was not told to tear it down: {why}")
+            } else {
+                let vain = messages::teardown_failure_text(evaluation);
+                format!("the hub was told to tear the cluster down and is not done{vain}")
+            };
             (JobCompleted::TearingDown, message)
         }
     };
@@ -293,7 +288,7 @@ fn remote_consistent(evaluation: &ClusterEvaluation) -> Condition {
         if removed && evaluation.observed.was_made_before() && plan.lifecycle.is_complete() {
             return made(True, R::InSync, "nothing is left on the hub".into());
         }
-        if let Some(lost) = crate::cluster::respond::messages::lost_placement_message(evaluation) {
+        if let Some(lost) = messages::lost_placement_message(evaluation) {
             return made(Unknown, R::PlaceUnknown, lost);
         }
         if evaluation.observed.was_made_before() && !plan.lifecycle.is_complete() {

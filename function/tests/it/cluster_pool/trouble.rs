@@ -1,7 +1,7 @@
 //! Draining, deletion, and trouble.
 
 use function_model::pool::PoolWorld;
-use function_testplatform::{Options, run, sdk::proto::Severity};
+use function_testplatform::{Evaluation, Options, run, sdk::proto::Severity};
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
@@ -140,6 +140,22 @@ fn a_pool_drains_although_every_change_of_references_loses_the_status() {
     assert_eq!(world.phase(), "Drained");
     is(&world, "Drained", "True", "Gone");
     assert!(world.refs.is_empty(), "{:?}", world.refs);
+}
+
+/// Without a record of it, the next reconcile would not know that there was a pool.
+#[test]
+fn dropping_a_pool_before_the_status_records_it_is_a_violation() {
+    let mut world = made(&json!({}));
+    world.change(&json!({ "drain": true }));
+    let violation = |world: &PoolWorld| {
+        let request = world.request();
+        let mut response = run(&request, &Options::default(), world.now);
+        response.desired.as_mut().unwrap().resources.remove("pool");
+        Evaluation::of(&request, world.now).unwrap().find_violation(&response, &request)
+    };
+    assert!(violation(&world).is_some_and(|found| found.contains("pool")));
+    world.pass();
+    assert_eq!(violation(&world), None);
 }
 
 /// Its last Object deletes by name, so a pool of the same name must not be made before it is removed.
