@@ -14,7 +14,7 @@ fn a_pool_that_is_drained_is_held_by_its_claims_and_says_by_which() {
     world.pass();
     assert_eq!(world.phase(), "Draining");
     assert!(world.refs.contains("pool"), "the status says so first");
-    world.pass();
+    world.pass_once();
     assert!(world.objects["pool"]["metadata"]["deletionTimestamp"].is_string());
     assert!(
         world.objects["admins"]["metadata"].get("deletionTimestamp").is_none(),
@@ -127,14 +127,14 @@ fn a_pool_drains_although_every_change_of_references_loses_the_status() {
     let mut world = made(&json!({ "admins": [{ "kind": "Group", "name": "team" }] }));
     world.change(&json!({ "drain": true }));
     for _ in 0..4 {
-        world.pass_with_conflict();
+        world.pass_once();
         world.apply_objects();
     }
     assert_eq!(world.phase(), "Draining");
     world.remove_remote();
     world.objects.remove("pool");
     for _ in 0..8 {
-        world.pass_with_conflict();
+        world.pass_once();
         world.apply_objects();
     }
     assert_eq!(world.phase(), "Drained");
@@ -164,13 +164,13 @@ fn pool_is_drained_once_its_object_is_removed() {
     let mut world = made(&json!({}));
     world.change(&json!({ "drain": true }));
     for _ in 0..4 {
-        world.pass_with_conflict();
+        world.pass_once();
         world.apply_objects();
     }
     world.remove_remote();
     world.objects.remove("pool");
     for _ in 0..8 {
-        world.pass_with_conflict();
+        world.pass_once();
         let (status, _) = world.condition("Drained");
         assert!(status == "False" || world.refs.is_empty(), "{:?}", world.refs);
         world.apply_objects();
