@@ -29,6 +29,16 @@ impl Requeue {
     pub fn after(time: SignedDuration) -> Self {
         Self::After(Duration::try_from(time).unwrap_or(Duration::ZERO))
     }
+
+    /// The same, but after this time at the latest.
+    #[must_use]
+    pub fn within(self, time: Duration) -> Self {
+        match self {
+            Self::OnChange => Self::After(time),
+            Self::After(earlier) => Self::After(earlier.min(time)),
+            Self::Fresh => Self::Fresh,
+        }
+    }
 }
 
 /// When to look again.

@@ -7,6 +7,7 @@
 //! There are two loops: one over EphemeralClusters, and one over ProwJobs whose EphemeralCluster is deleted.
 
 mod feed;
+mod gather;
 mod reconcile;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -27,6 +28,8 @@ use testplatform_runtime::{
     watch::Health,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
+
+use gather::StatusWrites;
 
 use super::{
     caches::Caches,
@@ -96,6 +99,7 @@ pub struct Controller {
     build_clusters: Arc<BuildClusterSet>,
     observer: Observer,
     executor: Executor,
+    status_writes: StatusWrites,
     queue: Queue,
     orphans: Queue,
     metrics: Arc<JobMetrics>,
@@ -199,6 +203,7 @@ impl Controller {
             build_clusters,
             observer,
             executor,
+            status_writes: StatusWrites::default(),
             queue,
             orphans,
             metrics,

@@ -19,6 +19,7 @@ use crate::controllers::ephemeral_cluster::{
     orphan, plan,
     prow_job::ProwJob,
     proxy,
+    status::differs,
 };
 
 impl Controller {
@@ -38,10 +39,13 @@ impl Controller {
             return Ok(Requeue::OnChange);
         };
         let now = (self.now)();
-        let step = match &self.mode {
+        let mut step = match &self.mode {
             ControllerMode::Fulfil(_) => plan::plan(&object, &observed, now),
             ControllerMode::Proxy => proxy::plan_proxy(&object, &observed, now),
         };
+        if let Some(remaining) = self.status_writes.postpone(&object, &mut step) {
+            step.requeue = step.requeue.within(remaining);
+        }
         let outcome = match self.executor.run(Some(EphemeralCluster::clone(&object)), &step).await {
             Ok(outcome) => outcome,
             Err(failure) => return Err(self.report(failure, &step).await),
@@ -53,6 +57,9 @@ impl Controller {
         }
         if let Some(status) = &step.status {
             self.metrics.transition(&object, status);
+            if differs(&object.status.value, status) {
+                self.status_writes.record(object.name());
+            }
         }
         if step.actions.contains(&Operation::RemoveFinalizer) {
             self.metrics.record_release(&object, now);
