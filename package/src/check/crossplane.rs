@@ -44,7 +44,7 @@ fn advise_on(name: &str, arguments: &[&str]) -> Vec<String> {
     let burst = value_of(arguments, "circuit-breaker-burst").and_then(|text| text.parse::<f64>().ok());
     if let Some(burst) = burst.filter(|burst| *burst < DEFAULT_BURST) {
         advice.push(format!(
-            "{name} has --circuit-breaker-burst={burst}; one life of a claim causes about 90 to 190 events, so use at least {DEFAULT_BURST}"
+            "{name} has --circuit-breaker-burst={burst}; one life of a claim causes about 95 to 190 events, so use at least {DEFAULT_BURST}"
         ));
     }
     if value_of(arguments, "enable-realtime-compositions").is_some_and(|value| value == "false") {

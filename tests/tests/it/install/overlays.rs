@@ -98,6 +98,11 @@ fn beside_the_incumbent(before: &[Value], all: &[Value]) -> anyhow::Result<()> {
         );
     }
     ensure!(named("Function", "function-go-templating").len() == 1, "the incumbent's function is gone");
+    let arguments = of(all, "Deployment", "crossplane")
+        .first()
+        .map(|core| core["spec"]["template"]["spec"]["containers"][0]["args"].clone());
+    let advised = json!(["core", "start", "--max-concurrent-reconciles=10"]);
+    ensure!(arguments.as_ref() == Some(&advised), "the arguments of Crossplane: {arguments:?}");
     let ours = named("Function", "function-testplatform");
     let package = ours.first().and_then(|function| function["spec"]["package"].as_str());
     ensure!(
