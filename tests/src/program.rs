@@ -19,9 +19,16 @@ static PROVIDER: Program = Program(provider::NAME, "PROVIDER_BIN", OnceLock::new
 static PLUGIN: Program = Program("kubectl-testplatform", "KUBECTL_TESTPLATFORM_BIN", OnceLock::new());
 static XPKG: Program = Program("testplatform-package", "TESTPLATFORM_PACKAGE_BIN", OnceLock::new());
 
+static INCUMBENT: Program = Program("function-incumbent", "FUNCTION_INCUMBENT_BIN", OnceLock::new());
+
 /// The function's program.
 pub fn function() -> anyhow::Result<&'static Path> {
     FUNCTION.ensure()
+}
+
+/// A stand-in for the template pipeline that the function replaced.
+pub fn incumbent() -> anyhow::Result<&'static Path> {
+    INCUMBENT.ensure()
 }
 
 /// That of the reconciler on the hub.

@@ -21,6 +21,9 @@ pub struct Arguments {
     /// Make TestClusters in namespaces in place of claims
     #[arg(long)]
     pub test_clusters: bool,
+    /// Serve a stand-in for the template pipeline that the function replaced, under its own definition
+    #[arg(long, conflicts_with_all = ["test_clusters", "backend"])]
+    pub incumbent: bool,
     /// How many claims are made at once
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub claims: u32,
@@ -40,7 +43,8 @@ Examples:
   cargo run -p testplatform-tests --bin ledger
   cargo run -p testplatform-tests --bin ledger -- --backend clusterClaim --events
   cargo run -p testplatform-tests --bin ledger -- --test-clusters
-  cargo run -p testplatform-tests --bin ledger -- --claims 50 --core-argument=--max-concurrent-reconciles=10";
+  cargo run -p testplatform-tests --bin ledger -- --claims 50 --core-argument=--max-concurrent-reconciles=10
+  cargo run -p testplatform-tests --bin ledger -- --claims 50 --incumbent";
 
 /// A backend, by the block of the claim or the kind of its template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -2,15 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::LedgerBackend;
+use super::{LedgerBackend, incumbent::phase_of};
 use crate::{
     actors::Fulfilled,
-    cluster::{SOON, has},
+    cluster::has,
     crossplane::Engine,
     flavour::Flavour,
-    tenant::{Tenant, decoded},
+    tenant::{KUBECONFIG, PASSWORD, Tenant, decoded},
 };
 
 /// For the end of a cluster that core only looks at every half a minute, for five minutes.
@@ -28,7 +28,8 @@ pub async fn prepare(
 ) -> anyhow::Result<Vec<Tenant<'_>>> {
     let mut all = Vec::new();
     for number in 1..=tenants {
-        let name = format!("ledger-{}-{number}{}", backend.name(), flavour.suffix().replace('_', "-"));
+        // None is the beginning of another.
+        let name = format!("ledger{}-{}-{number}", flavour.suffix().replace('_', "-"), backend.name());
         all.push(prepare_one(engine, &name, backend).await?.asking(flavour));
     }
     Ok(all)
@@ -43,32 +44,47 @@ pub async fn prepare_one<'e>(
     Tenant::new(engine, name, backend.fulfilled()).await
 }
 
-/// From the claim to nothing.
-pub async fn play(tenant: &Tenant<'_>, ready_for: Duration) -> anyhow::Result<Stages> {
+/// From the claim to nothing. `composition` is that of the claim; none for ours.
+pub async fn play(
+    tenant: &Tenant<'_>,
+    composition: Option<&str>,
+    ready_for: Duration,
+) -> anyhow::Result<Stages> {
     let begun = Instant::now();
     let mut stages = Stages::new();
-    let played = matches!(tenant.fulfilled(), Fulfilled::ByProvider);
-    let controller = if played {
-        Some(tenant.ask_and_get(&json!({})).await?)
+    let asked = composition.map_or(json!({}), |name| json!({ "compositionRef": { "name": name } }));
+    tenant.ask(&asked).await?;
+    let until_phase = async |phase: &'static str| {
+        tenant.until(PATIENCE, phase, |claim| phase_of(claim) == phase).await.map(drop)
+    };
+    let controller = if matches!(tenant.fulfilled(), Fulfilled::ByProvider) {
+        let controller = tenant.controller().await?;
+        controller.until_asked(PATIENCE).await?;
+        controller.provision().await?;
+        until_phase("Provisioning").await?;
+        controller.ready(KUBECONFIG, PASSWORD).await?;
+        stages.push(("cluster is there", begun.elapsed()));
+        Some(controller)
     } else {
-        tenant.ask(&json!({})).await?;
         None
     };
     tenant.until(PATIENCE, "ready", |claim| has(claim, "ClusterReady", "True", "")).await?;
     stages.push(("ClusterReady", begun.elapsed()));
-    let filled =
-        |secret: &serde_json::Value| decoded(secret).get("kubeconfig").is_some_and(|k| !k.is_empty());
-    tenant.konflux().until_is(&tenant.secret(), SOON, "filled", filled).await?;
+    let filled = |secret: &Value| decoded(secret).get("kubeconfig").is_some_and(|k| !k.is_empty());
+    tenant.konflux().until_is(&tenant.secret(), PATIENCE, "filled", filled).await?;
+    tenant.until(PATIENCE, "ready", |claim| has(claim, "Ready", "True", "")).await?;
+    stages.push(("Ready, with its Secret", begun.elapsed()));
     tokio::time::sleep(ready_for).await;
     tenant.change(&json!({ "tearDownCluster": true })).await?;
     stages.push(("tearDownCluster", begun.elapsed()));
     if let Some(controller) = &controller {
-        controller.until_told_to_end(SOON).await?;
+        controller.until_told_to_end(PATIENCE).await?;
         controller.deprovision().await?;
-        tenant.until_phase("Deprovisioning").await?;
+        until_phase("Deprovisioning").await?;
         controller.deprovisioned().await?;
+        stages.push(("cluster is gone", begun.elapsed()));
     }
-    tenant.until(PATIENCE, "over", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
+    until_phase("Deprovisioned").await?;
     stages.push(("Deprovisioned", begun.elapsed()));
     if let Some(controller) = &controller {
         controller.release().await?;

@@ -50,6 +50,13 @@ pub struct Revision {
     pub object: Value,
 }
 
+impl Revision {
+    /// Whether it is of this tenant: in the namespace, or of the composite of the tenant's claim.
+    pub fn is_of(&self, namespace: &str, name: &str) -> bool {
+        self.object["metadata"]["namespace"] == namespace || self.composite.starts_with(name)
+    }
+}
+
 /// Watches until it is dropped.
 pub struct Watch {
     revisions: Arc<Mutex<Vec<Revision>>>,
@@ -58,14 +65,16 @@ pub struct Watch {
 
 impl Watch {
     /// Begins.
-    pub fn start(konflux: &Cluster, flavour: Flavour) -> Self {
+    pub fn start(konflux: &Cluster, flavours: &[Flavour]) -> Self {
         let revisions = Arc::new(Mutex::new(Vec::new()));
         let begun = Instant::now();
-        let kinds: &[Kind] = match flavour {
-            Flavour::Claim => &[CLAIM, COMPOSITE, OBJECT],
-            Flavour::TestCluster => &[TEST_CLUSTER, NAMESPACED_OBJECT],
-        };
-        let tasks = kinds.iter().map(|&kind| {
+        let kinds = flavours.iter().flat_map(|flavour| -> &[Kind] {
+            match flavour {
+                Flavour::Claim => &[CLAIM, COMPOSITE, OBJECT],
+                Flavour::TestCluster => &[TEST_CLUSTER, NAMESPACED_OBJECT],
+            }
+        });
+        let tasks = kinds.map(|&kind| {
             let revisions = Arc::clone(&revisions);
             recorder::watch(konflux, kind, move |object| {
                 let at = begun.elapsed();

@@ -24,6 +24,35 @@ pub struct Count {
 /// By client, verb and resource, with its subresource.
 pub type Writes = BTreeMap<(String, String), Count>;
 
+/// A write of one client, from an audit log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    client: &'static str,
+    /// Verb and resource.
+    what: String,
+    refused: bool,
+    /// Namespace and name of the object, as far as they are known.
+    of: [String; 2],
+}
+
+impl Write {
+    /// Whether the object is in this namespace, or its name contains this one.
+    pub fn is_of(&self, namespace: &str, name: &str) -> bool {
+        self.of[0] == namespace || self.of[1].contains(name)
+    }
+}
+
+/// Adds writes up.
+pub fn sum<'w>(writes: impl IntoIterator<Item = &'w Write>) -> Writes {
+    let mut sums = Writes::new();
+    for Write { client, what, refused, .. } in writes {
+        let count = sums.entry(((*client).to_owned(), what.clone())).or_default();
+        count.all += 1;
+        count.refused += u32::from(*refused);
+    }
+    sums
+}
+
 /// The audit logs of konflux and the hub from a moment on.
 pub struct AuditLogs(Vec<(PathBuf, u64)>);
 
@@ -39,15 +68,15 @@ impl AuditLogs {
     }
 
     /// All writes since.
-    pub fn read(&mut self) -> anyhow::Result<Writes> {
-        let mut writes = Writes::new();
+    pub fn read(&self) -> anyhow::Result<Vec<Write>> {
+        let mut writes = Vec::new();
         for (path, from) in &self.0 {
             let mut file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
             file.seek(SeekFrom::Start(*from))?;
             for line in BufReader::new(file).lines() {
                 // The first may be the second half of a line, and the last one the first half.
                 if let Ok(call) = serde_json::from_str::<Value>(&line?) {
-                    add(&mut writes, &call);
+                    writes.extend(write(&call));
                 }
             }
         }
@@ -55,24 +84,27 @@ impl AuditLogs {
     }
 }
 
-fn add(writes: &mut Writes, call: &Value) {
+fn write(call: &Value) -> Option<Write> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (verb, about) = (text(&call["verb"]), &call["objectRef"]);
     if !matches!(verb.as_str(), "create" | "update" | "patch" | "delete") {
-        return;
+        return None;
     }
-    let Some(client) = client(call) else { return };
+    let client = client(call)?;
     let resource = match about["subresource"].as_str() {
         Some(subresource) => format!("{}/{subresource}", text(&about["resource"])),
         None => text(&about["resource"]),
     };
     // Leases go on while nobody does anything.
     if matches!(resource.as_str(), "" | "leases" | "events") {
-        return;
+        return None;
     }
-    let count = writes.entry((client.to_owned(), format!("{verb} {resource}"))).or_default();
-    count.all += 1;
-    count.refused += u32::from(call["responseStatus"]["code"].as_u64().is_some_and(|code| code >= 400));
+    Some(Write {
+        client,
+        what: format!("{verb} {resource}"),
+        refused: call["responseStatus"]["code"].as_u64().is_some_and(|code| code >= 400),
+        of: [text(&about["namespace"]), text(&about["name"])],
+    })
 }
 
 #[cfg(test)]
@@ -83,23 +115,25 @@ mod tests {
 
     #[test]
     fn reads_and_leases_are_no_writes() {
-        let mut writes = Writes::new();
         let call = |verb: &str, resource: &str, subresource: Option<&str>, code: u16| {
             json!({
                 "verb": verb, "userAgent": "crossplane/v2", "user": { "username": "admin" },
-                "objectRef": { "resource": resource, "subresource": subresource },
+                "objectRef": { "resource": resource, "subresource": subresource, "name": "one-x2b4z" },
                 "responseStatus": { "code": code },
             })
         };
-        for call in [
+        let writes: Vec<Write> = [
             call("patch", "objects", None, 200),
             call("update", "xtestplatformclusters", Some("status"), 200),
             call("update", "xtestplatformclusters", Some("status"), 409),
             call("get", "objects", None, 200),
             call("update", "leases", None, 200),
-        ] {
-            add(&mut writes, &call);
-        }
+        ]
+        .iter()
+        .filter_map(write)
+        .collect();
+        assert!(writes[0].is_of("tenant-one", "one") && !writes[0].is_of("tenant-two", "two"));
+        let writes = sum(&writes);
         let of = |what: &str| writes[&("crossplane".to_owned(), what.to_owned())].clone();
         assert_eq!(of("update xtestplatformclusters/status"), Count { all: 2, refused: 1 });
         assert_eq!((of("patch objects"), writes.len()), (Count { all: 1, refused: 0 }, 2));

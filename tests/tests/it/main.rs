@@ -90,7 +90,8 @@ const WITH_ENGINE: &[Case] = &[
     case!(ledger::lives_within_budgets_and_silence_between_with_a_wide_breaker)
         .whole()
         .within(Duration::from_mins(15)),
-    case!(campaign::no_fault_breaks_an_invariant).whole().within(Duration::from_mins(30)),
+    case!(campaign::no_fault_breaks_an_invariant).whole().within(Duration::from_mins(20)),
+    case!(campaign::no_regression_comes_back).whole().within(Duration::from_mins(20)),
     case!(provider::load::five_thousand_at_rest).measurement(),
     case!(provider::load::ten_thousand_and_ten_events_a_second).measurement(),
 ];
