@@ -7,10 +7,7 @@
 mod admission;
 mod objects;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -23,7 +20,7 @@ use crate::{
     hypershift::{CLUSTERS, hosted_cluster},
     kinds::{HOSTED_CLUSTER, INSTANCE, SECRET},
     manifests,
-    player::{Behaves, Player, Playing, Said, Since, Troubles, play, tenant, told},
+    player::{Behaves, Player, Playing, Said, Since, Troubles, play, told},
 };
 
 /// What the backend is called.
@@ -57,11 +54,10 @@ pub fn instance(name: &str) -> At {
     at(INSTANCE, CLUSTERS, name)
 }
 
-/// Instances go by their uids, and by their tenants where they are not known yet.
+/// Instances go by their uids.
 #[derive(Default)]
 struct Behaviour {
     held: BTreeSet<String>,
-    failing: BTreeMap<String, String>,
 }
 
 /// CaaS on one hub, until it is dropped.
@@ -102,13 +98,6 @@ impl Caas {
             b.held.remove(uid);
         });
     }
-
-    /// Lets no chart of a tenant be asked for, and says why.
-    pub fn fail(&self, tenant: &str, why: &str) {
-        self.behave(|b| {
-            b.failing.insert(tenant.to_owned(), why.to_owned());
-        });
-    }
 }
 
 struct Played {
@@ -137,10 +126,6 @@ impl Played {
         self.behaviour.now(|b| b.held.contains(uid))
     }
 
-    fn fails(&self, instance: &Value) -> Option<String> {
-        self.behaviour.now(|b| b.failing.get(tenant(instance)).cloned())
-    }
-
     async fn look_at(&mut self, instance: &Value, name: &str) -> anyhow::Result<()> {
         let uid = text(instance, "/metadata/uid");
         if instance["metadata"]["deletionTimestamp"].is_string() {
@@ -156,11 +141,6 @@ impl Played {
         }
         if instance["status"].is_null() {
             return self.say(instance, "Pending", "Pending", json!({}), &objects::born()).await;
-        }
-        if let Some(why) = self.fails(instance) {
-            let words = format!("failed to create cluster definition - {why:?}");
-            let said = objects::undefined(&words);
-            return self.say(instance, "ClusterDefinitionFailed", &words, json!({}), &said).await;
         }
         if !self.since.over("making", uid, MAKING) {
             return Ok(());

@@ -14,7 +14,7 @@ use std::{
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-pub use objects::{ENDING, LOST_QUORUM};
+pub use objects::ENDING;
 
 use crate::{
     cluster::{At, Cluster, at, has},
@@ -73,8 +73,6 @@ struct Behaviour {
     held: BTreeSet<String>,
     /// Those whose end goes no further than to one of [`ENDING`].
     ends_at: BTreeMap<String, usize>,
-    /// Those whose control plane is out of order.
-    degraded: BTreeSet<String>,
     /// By tenant: why there is no infrastructure.
     blocked: BTreeMap<String, String>,
     /// By tenant: why that is given up.
@@ -118,17 +116,6 @@ impl ClusterApi {
         self.behave(|b| {
             b.held.remove(cluster);
             b.ends_at.remove(cluster);
-        });
-    }
-
-    /// Takes the control plane of a Cluster out of order, or puts it right.
-    pub fn degrade(&self, cluster: &str, degraded: bool) {
-        self.behave(|b| {
-            if degraded {
-                b.degraded.insert(cluster.to_owned())
-            } else {
-                b.degraded.remove(cluster)
-            };
         });
     }
 
@@ -200,14 +187,13 @@ impl Played {
             return self.say(cluster, provisioned, &[infrastructure]).await;
         }
         let there = objects::reached(cluster);
-        let well = !behaviour.degraded.contains(name);
         let same = |key: &str| cluster["status"][key] == there[key];
         if (same("workers") && same("controlPlane")) || cluster["status"]["controlPlane"].is_null() {
             self.since.ended("changing", name);
-            return self.say(cluster, there, &objects::settled(cluster, well)).await;
+            return self.say(cluster, there, &objects::settled(cluster)).await;
         }
         if self.since.over("changing", name, CHANGING) {
-            return self.say(cluster, there, &objects::settled(cluster, well)).await;
+            return self.say(cluster, there, &objects::settled(cluster)).await;
         }
         let upgrades = !same("controlPlane");
         let seen = json!({ "observedGeneration": cluster["metadata"]["generation"] });

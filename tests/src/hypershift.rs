@@ -10,10 +10,7 @@ pub mod objects;
 mod pools;
 mod rollout;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -54,8 +51,6 @@ pub struct Behaviour {
     pub held: BTreeSet<String>,
     /// Those whose control plane is out of order.
     pub degraded: BTreeSet<String>,
-    /// What is wrong with the configuration of some.
-    pub invalid: BTreeMap<String, String>,
 }
 
 impl Default for Behaviour {
@@ -66,7 +61,6 @@ impl Default for Behaviour {
             ending: Duration::from_millis(300),
             held: BTreeSet::new(),
             degraded: BTreeSet::new(),
-            invalid: BTreeMap::new(),
         }
     }
 }
@@ -208,9 +202,6 @@ impl Played {
             self.hub.merge(&place(cluster), &json!({ "metadata": { "finalizers": [FINALIZER] } })).await?;
             self.hub.apply_all(&objects::secrets(text(cluster, "/metadata/namespace"), name)).await?;
             return self.say(cluster, objects::named(name), &objects::begun()).await;
-        }
-        if let Some(wrong) = behaviour.invalid.get(name) {
-            return self.say(cluster, json!({}), &objects::invalid(wrong)).await;
         }
         if self.since.over("infrastructure", name, behaviour.installing / 2) {
             self.say(cluster, json!({}), &objects::infrastructure()).await?;

@@ -2,6 +2,7 @@
 
 mod delivered;
 mod ends;
+mod phases;
 mod pooled;
 mod time;
 

@@ -6,6 +6,7 @@ pub mod depth;
 pub mod every;
 mod first;
 mod hostile;
+mod live;
 mod lost;
 mod quota;
 

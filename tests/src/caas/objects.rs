@@ -46,8 +46,3 @@ pub(super) fn charted(instance: &Value, uid: &str) -> anyhow::Result<Vec<Value>>
     anyhow::ensure!(made.len() == 2, "the example has no HostedCluster with nodes: {made:?}");
     Ok(made)
 }
-
-/// The chart cannot even be asked for.
-pub(super) fn undefined(why: &str) -> Vec<Said> {
-    vec![("ClusterDefinitionCreated", "False", "ClusterDefinitionFailed", why.to_owned())]
-}

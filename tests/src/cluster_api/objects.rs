@@ -10,8 +10,6 @@ use crate::{
 };
 
 const LEAST: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size";
-/// What is the matter with a control plane that is out of order.
-pub const LOST_QUORUM: &str = "etcd has lost its quorum";
 /// What the end of a Cluster waits for, one after the other: reason and message of its condition `Deleting`.
 pub const ENDING: [(&str, &str); 3] = [
     ("WaitingForWorkersDeletion", "* MachineDeployments: workers are being deleted"),
@@ -64,23 +62,22 @@ pub(super) fn blocked(given_up: Option<&String>) -> Value {
     status
 }
 
-/// All that was asked for is there. `well`: its control plane is not out of order.
-pub(super) fn settled(cluster: &Value, well: bool) -> Vec<Said> {
+/// All that was asked for is there.
+pub(super) fn settled(cluster: &Value) -> Vec<Said> {
     let groups = cluster["spec"]["topology"]["workers"]["machineDeployments"].as_array().map_or(0, Vec::len);
     let workers = if groups == 0 { "NoWorkers" } else { "Available" };
-    let yes = ["InfrastructureReady", "ControlPlaneInitialized", "TopologyReconciled"]
-        .map(|type_| (type_, "True", "Available", String::new()));
-    let answers = if well {
-        ["ControlPlaneAvailable", "Available"].map(|type_| (type_, "True", "Available", String::new()))
-    } else {
-        let summary = format!("* ControlPlaneAvailable: {LOST_QUORUM}");
-        [("ControlPlaneAvailable", LOST_QUORUM.to_owned()), ("Available", summary)]
-            .map(|(type_, words)| (type_, "False", "NotAvailable", words))
-    };
+    let yes = [
+        "InfrastructureReady",
+        "ControlPlaneInitialized",
+        "TopologyReconciled",
+        "ControlPlaneAvailable",
+        "Available",
+    ]
+    .map(|type_| (type_, "True", "Available", String::new()));
     let no =
         ["RollingOut", "ScalingUp", "ScalingDown"].map(|type_| (type_, "False", "NotRolling", String::new()));
     let workers = ("WorkersAvailable", "True", workers, String::new());
-    yes.into_iter().chain(answers).chain([workers]).chain(no).collect()
+    yes.into_iter().chain([workers]).chain(no).collect()
 }
 
 /// A change is on its way to the machines.

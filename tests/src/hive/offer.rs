@@ -39,8 +39,8 @@ pub struct Offer {
 struct Offered {
     /// Who may use which pool.
     tenants: BTreeMap<String, BTreeSet<String>>,
-    /// What they may have at once: the member of a quota that says so, and how much.
-    quotas: BTreeMap<String, (&'static str, u32)>,
+    /// The most clusters that they may have at once.
+    quotas: BTreeMap<String, u32>,
     elsewhere: Vec<Elsewhere>,
     /// Who may bring their own credentials, by the owner of the entry.
     brought: BTreeMap<String, String>,
@@ -119,17 +119,8 @@ impl Offer {
 
     /// The most clusters out of pools that a tenant may have.
     pub async fn limit(&self, tenant: &str, most: u32) -> anyhow::Result<()> {
-        self.quota(tenant, "maxConcurrent", most).await
-    }
-
-    /// The most that the clusters of a tenant may cost at once, whatever makes them.
-    pub async fn budget(&self, tenant: &str, most: u32) -> anyhow::Result<()> {
-        self.quota(tenant, "budget", most).await
-    }
-
-    async fn quota(&self, tenant: &str, member: &'static str, most: u32) -> anyhow::Result<()> {
         let mut offered = self.offered.lock().await;
-        offered.quotas.insert(tenant.to_owned(), (member, most));
+        offered.quotas.insert(tenant.to_owned(), most);
         self.publish(&offered).await
     }
 
@@ -165,11 +156,7 @@ impl Offer {
             entry["allowedTenants"] = json!(tenants);
             entry
         };
-        let quota = |(tenant, (member, most)): (&String, &(&str, u32))| {
-            let mut quota = json!({ "tenant": tenant });
-            quota[*member] = json!(most);
-            quota
-        };
+        let quota = |(tenant, most): (&String, &u32)| json!({ "tenant": tenant, "maxConcurrent": most });
         let elsewhere = |pool: &Elsewhere| {
             let mut entry = example.clone();
             entry["name"] = pool.pool.as_str().into();

@@ -58,11 +58,6 @@ pub(crate) fn begun() -> Vec<Said> {
     ]
 }
 
-/// Of a configuration that it does not take.
-pub(super) fn invalid(wrong: &str) -> Vec<Said> {
-    vec![("ValidConfiguration", "False", "InvalidConfiguration", wrong.to_owned())]
-}
-
 /// What the control plane runs on is there.
 pub(crate) fn infrastructure() -> Vec<Said> {
     ["InfrastructureReady", "EtcdAvailable"].map(|type_| (type_, "True", "AsExpected", String::new())).into()

@@ -18,6 +18,14 @@ fn vanished_before_bind_is_asked_for_once_more_and_after_it_never() {
     assert_eq!((world.phase().as_str(), world.made), ("Pending", 2));
     assert_eq!(world.status["backend"]["attempt"], 2);
     assert_eq!(manifest(&world)["spec"]["subjects"][0]["name"], "testplatform-provider");
+    let mut served = world.clone();
+    served.hive_publishes();
+    served.settle();
+    assert_eq!((served.phase().as_str(), served.made), ("Ready", 2));
+    tear_down(&mut served);
+    served.hive_is_done();
+    served.settle();
+    assert_eq!((served.phase().as_str(), served.remote), ("Deprovisioned", None));
     world.remote = None;
     world.settle();
     assert_eq!((world.phase().as_str(), world.made), ("Failed", 2), "once");

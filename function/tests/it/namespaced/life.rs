@@ -3,6 +3,7 @@
 use function_model::world::{KUBECONFIG, NAME, World};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use testplatform_apis::names::ours;
 
 /// What its owner sees, and what is asked of the hub, but for the words, which name a Secret, and the remote object's name.
 fn seen(world: &World) -> Value {
@@ -82,6 +83,70 @@ fn trouble_is_that_of_a_claim() {
             w.advance_time(SignedDuration::from_hours(5));
         }];
     assert_eq!(both(World::default(), &refused).phase(), "Failed");
+}
+
+#[test]
+fn an_end_is_that_of_a_claim() {
+    let ready: [&dyn Fn(&mut World); 2] = [&|_| {}, &World::hub_ready];
+    let with =
+        |events: &[&dyn Fn(&mut World)]| both(World::default(), &[&ready[..], events].concat()).phase();
+    assert_eq!(with(&[&|w| w.hub_done("Failed")]), "Failed");
+    assert_eq!(with(&[&|w| drop(w.objects.remove("ec"))]), "Ready", "its writer is lost");
+    assert_eq!(
+        with(&[
+            &|w| w.spec["lifetime"] = json!("1h"),
+            &|w| w.advance_time(SignedDuration::from_mins(61)),
+            &|w| w.hub_done("Deprovisioned"),
+        ]),
+        "Deprovisioned"
+    );
+    let early: [&dyn Fn(&mut World); 5] = [
+        &|_| {},
+        &|w| w.report_phase("Provisioning", &[]),
+        &|w| w.spec["tearDownCluster"] = json!(true),
+        // There is no way back.
+        &|w| w.spec["tearDownCluster"] = json!(false),
+        &|w| w.hub_done("Deprovisioned"),
+    ];
+    assert_eq!(both(World::default(), &early).phase(), "Deprovisioned");
+}
+
+/// The hub publishes a token.
+fn publish_token(world: &mut World) {
+    let name = world.published_name();
+    world.secrets.insert(name.clone(), (KUBECONFIG.into(), String::new()));
+    world.report_status(&json!({
+        "credentials": { "secretName": name, "passwordAvailable": false, "mode": "ServiceAccount" },
+    }));
+}
+
+#[test]
+fn a_cluster_by_template_is_that_of_a_claim() {
+    let tear_down = |w: &mut World| w.spec["tearDownCluster"] = json!(true);
+    let hosted: [&dyn Fn(&mut World); 7] = [
+        &|_| {},
+        &World::hypershift_installs,
+        &publish_token,
+        &|w| w.spec["credentials"]["generation"] = json!(1),
+        &|w| drop(w.objects.remove("cluster")),
+        &tear_down,
+        &World::hive_is_done,
+    ];
+    let mut asked = World::hypershift_claim();
+    asked.spec["credentials"] = json!({ "mode": "ServiceAccount", "clusterRole": "view", "generation": 0 });
+    assert_eq!(both(asked, &hosted).phase(), "Deprovisioned");
+    let topology: [&dyn Fn(&mut World); 7] = [
+        &|_| {},
+        &World::complete_prerequisites,
+        &World::capi_installs,
+        &World::hypershift_publishes,
+        &|w| w.annotations = json!({ ours::CLOUD_CREDENTIAL_GENERATION: "1" }),
+        &tear_down,
+        &World::hive_is_done,
+    ];
+    let world = both(World::with_prerequisites(), &topology);
+    assert_eq!(world.phase(), "Deprovisioned");
+    assert!(world.ahead.is_empty(), "{:?}", world.ahead.keys());
 }
 
 #[test]

@@ -1,12 +1,11 @@
-//! What becomes of a cluster by a template, whichever backend made it: trouble that passes and trouble that lasts, somebody who deletes it
-//! on the hub, a hub that is away.
+//! What becomes of a cluster by a template, whichever backend made it: trouble that passes and trouble that lasts, a hub that is away.
 
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
-    cluster::{At, SOON, condition, has},
+    cluster::{SOON, condition, has},
     hive::objects::text,
     hub::{self, own::OwnHubs},
     patience::{self, longer},
@@ -16,7 +15,7 @@ use testplatform_tests::{
 };
 use tokio::time::sleep;
 
-use super::{hive::GONE, hubs::placed, hypershift::stays_ready};
+use super::{hubs::placed, hypershift::stays_ready};
 
 /// For how long trouble is borne before it counts, and some: two minutes where a cluster was ready, three before that.
 pub const LASTS: Duration = Duration::from_mins(4);
@@ -86,27 +85,6 @@ pub async fn degraded_and_recovered(
     Ok(())
 }
 
-/// Somebody deletes on the hub what stands for a cluster that is ready: it is over, the credentials go, and there is never a second one.
-/// `published`: the Secret with them on the hub.
-pub async fn deleted_behind_our_back(tenant: &Tenant<'_>, at: &At, published: &At) -> anyhow::Result<()> {
-    let hub = tenant.engine.hub.cluster();
-    hub.delete(at).await?;
-    hub.until_gone(at, SOON).await?;
-    let claim = tenant.until(GONE, "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
-    let message = text(&claim, "/status/message");
-    ensure!(message.contains("somebody deleted the remote object"), "{message}");
-    tenant.until_condition("RemoteConsistent", "False", "RemoteDeleted").await?;
-    tenant.until_condition("ClusterReady", "False", "Failed").await?;
-    tenant.until_condition("ProwJobCompleted", "True", "RemoteDeleted").await?;
-    let emptied = |secret: &Value| decoded(secret).get("kubeconfig").is_some_and(String::is_empty);
-    tenant.konflux().until_is(&tenant.secret(), GONE, "emptied", emptied).await?;
-    tenant.nudge("lost").await?;
-    sleep(longer(WATCHED)).await;
-    ensure!(hub.get(at).await?.is_none(), "it was made anew");
-    ensure!(tenant.remotes_made() == 1, "a second one was made");
-    hub.until_gone(published, SOON).await
-}
-
 /// What a claim asks for by way of a wire of its own to the hub, until it is dropped.
 pub struct Wired<'t> {
     tenant: &'t Tenant<'t>,
@@ -143,13 +121,7 @@ impl<'t> Wired<'t> {
         let ready = stays_ready(tenant).await?;
         self.wire.be(Manner::Refusing);
         self.wire.reset();
-        if change.is_null() {
-            // Nothing tells provider-kubernetes to look, so somebody does.
-            let look = json!({ "metadata": { "annotations": { "testbed/look": "away" } } });
-            tenant.konflux().merge(&tenant.writer().await?, &look).await?;
-        } else {
-            tenant.change(change).await?;
-        }
+        tenant.change(change).await?;
         let cut_off = |claim: &Value| has(claim, "RemoteConsistent", "False", "HubUnreachable");
         let claim = tenant.until(BACK, "cut off", cut_off).await?;
         let words = said(&claim, "RemoteConsistent");
@@ -160,7 +132,7 @@ impl<'t> Wired<'t> {
         let (before, now) = (&live["status"], &claim["status"]);
         ensure!(now["hub"] == before["hub"], "it moved: {}", now["hub"]);
         ensure!(now["backend"] == before["backend"], "another one: {}", now["backend"]);
-        ensure!(change.is_null() || has(&claim, "SpecApplied", "False", ""), "who applied it? {now}");
+        ensure!(has(&claim, "SpecApplied", "False", ""), "who applied it? {now}");
 
         self.wire.be(Manner::Good);
         let back = |claim: &Value| {

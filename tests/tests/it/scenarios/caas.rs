@@ -12,20 +12,13 @@ use testplatform_tests::{
         objects::{kubeconfig, text, token},
         offer::CREDENTIALS,
     },
-    hypershift::{
-        hosted_cluster,
-        objects::{PASSWORD, UNAVAILABLE},
-    },
+    hypershift::{hosted_cluster, objects::PASSWORD},
     kinds::{COMPOSITE, OBJECT, SECRET},
-    tenant::{Tenant, decoded},
+    tenant::Tenant,
     witness::Witness,
 };
 
-use super::{
-    by_template::{LASTS, Wired, degraded_and_recovered, said},
-    hive::GONE,
-    hypershift::stays_ready,
-};
+use super::{by_template::said, hive::GONE, hypershift::stays_ready};
 
 /// For how long something that must not happen is waited for.
 const A_WHILE: Duration = Duration::from_secs(5);
@@ -154,59 +147,6 @@ pub async fn caas_refused(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.until(GONE, "ready", |claim| claim["status"]["phase"] == "Ready").await?;
     ensure!(tenant.remotes_made() == 1, "more than one was asked for");
     Ok(())
-}
-
-/// A chart that cannot be asked for is tried again, and not for ever: what CaaS says of it and does not change is final in the end.
-pub async fn caas_failed(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let hub = tenant.engine.hub.cluster();
-    let caas = tenant.engine.instances().await?;
-    caas.fail(&tenant.namespace, "ApplicationSet hypershift-aws-cluster not found; password=hunter2");
-    let (name, uid) = asked(tenant, &json!({})).await?;
-    let told = |claim: &Value| text(claim, "/status/lastError/message").contains("hypershift-aws-cluster");
-    let claim = tenant.until(SOON, "with its error", told).await?;
-    ensure!(claim["status"]["phase"] == "Provisioning", "it may heal: {}", claim["status"]);
-    ensure!(claim["status"]["lastError"]["reason"] == "ClusterDefinitionFailed", "{}", claim["status"]);
-    let claim = tenant.until(LASTS, "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
-    ensure!(!claim["status"].to_string().contains("hunter2"), "a secret is in {}", claim["status"]);
-    ensure!(claim["status"]["lastError"]["terminal"] == true, "{}", claim["status"]["lastError"]);
-    tenant.until_condition("ClusterReady", "False", "Failed").await?;
-    hub.until_gone(&instance(&name), GONE).await?;
-    tenant.until(GONE, "over", |claim| has(claim, "ProwJobCompleted", "True", "")).await?;
-    for at in [hosted_cluster(&uid), at(SECRET, CREDENTIALS, &format!("{name}-credentials"))] {
-        ensure!(hub.get(&at).await?.is_none(), "{at} is there");
-    }
-    let secret = tenant.konflux().get(&tenant.secret()).await?;
-    let empty = secret.is_none_or(|secret| decoded(&secret).values().all(String::is_empty));
-    ensure!(empty, "there are credentials");
-    ensure!(tenant.remotes_made() == 1, "a second one was asked for");
-    Ok(())
-}
-
-/// CaaS says Ready all the while: it is the HostedCluster of its chart that tells.
-pub async fn caas_degraded_and_recovered(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let (name, uid) = got(tenant, &json!({})).await?;
-    let hypershift = tenant.hypershift().await?;
-    let says = |it: Option<&Value>| it.is_some_and(|it| it["status"]["phase"] == "Ready");
-    let says = Witness::of(tenant.engine.hub.cluster(), &instance(&name), says).await?;
-    let degrade = |degraded| {
-        hypershift.behave(|b| {
-            if degraded {
-                b.degraded.insert(uid.clone())
-            } else {
-                b.degraded.remove(&uid)
-            };
-        });
-    };
-    degraded_and_recovered(tenant, &kubeconfig(&uid, &token(&uid)), UNAVAILABLE, degrade).await?;
-    says.verdict().await
-}
-
-/// There is nothing that could be asked for meanwhile.
-pub async fn caas_hub_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let wired = Wired::got(tenant).await?;
-    let claim = tenant.until_phase("Ready").await?;
-    let uid = text(&claim, "/status/backend/uid");
-    wired.away(&kubeconfig(uid, &token(uid)), &Value::Null, |_| true).await
 }
 
 /// It is over when the cluster is gone, and not when what stands for it is.

@@ -5,7 +5,7 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
     cluster::{At, SOON, at, has},
-    cluster_api::{ENDING, LOST_QUORUM, topology},
+    cluster_api::{ENDING, topology},
     hive::{
         objects::{kubeconfig, text, token},
         offer::CREDENTIALS,
@@ -17,7 +17,7 @@ use testplatform_tests::{
 };
 
 use super::{
-    by_template::{LASTS, Wired, degraded_and_recovered, deleted_behind_our_back},
+    by_template::{LASTS, Wired},
     hive::GONE,
     hypershift::stays_ready,
 };
@@ -124,13 +124,6 @@ pub async fn cluster_api_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub async fn cluster_api_degraded_and_recovered(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let name = got(tenant, &json!({})).await?;
-    let player = tenant.engine.topologies().await?;
-    let degrade = |degraded| player.degrade(&name, degraded);
-    degraded_and_recovered(tenant, &kubeconfig(&name, &token(&name)), LOST_QUORUM, degrade).await
-}
-
 /// Cluster API calls nothing final. What only somebody who changes something would heal is taken for that once it has lasted; what others
 /// may free is waited for, however long it lasts. The API before this one had a word for what is final, which counts at once.
 pub async fn cluster_api_refused(tenant: &Tenant<'_>) -> anyhow::Result<()> {
@@ -170,11 +163,6 @@ pub async fn cluster_api_refused(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         ensure!(claim.remotes_made() == 1, "a second Cluster was asked for");
     }
     Ok(())
-}
-
-pub async fn cluster_api_deleted_behind_our_back(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let name = got(tenant, &json!({})).await?;
-    deleted_behind_our_back(tenant, &topology(&name), &published(&name)).await
 }
 
 pub async fn cluster_api_hub_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {

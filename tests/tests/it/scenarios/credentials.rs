@@ -5,9 +5,8 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
-use testplatform_apis::names::ours;
 use testplatform_tests::{
-    actors::{Fulfilled, condition},
+    actors::condition,
     cluster::{At, SOON, at, has},
     hub,
     kinds::{RESOURCE_QUOTA, SECRET},
@@ -57,10 +56,6 @@ pub async fn secret_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let renewed = KUBECONFIG.replace("of-a-cluster-that-an-actor-made", "the-second-one");
     let renewed = renewed.as_str();
     controller.publish(renewed, PASSWORD).await?;
-    if tenant.fulfilled == Fulfilled::ByActor {
-        let revision = json!({ "metadata": { "annotations": { ours::CREDENTIALS_REVISION: "2" } } });
-        tenant.engine.hub.cluster().merge(&controller.at(), &revision).await?;
-    }
     tenant.until_secret(SOON, renewed).await?;
     tenant.until_phase("Ready").await?;
     tenant.until_condition("ClusterReady", "True", "").await?;

@@ -1,4 +1,4 @@
-//! The end, asked for by deleting the claim at every phase.
+//! The end, asked for by deleting the claim.
 
 use std::time::Duration;
 
@@ -33,32 +33,8 @@ pub async fn claim_deleted_before_the_hub_is_asked(tenant: &Tenant<'_>) -> anyho
     Ok(())
 }
 
-/// The hub has the object, and its controller did nothing about it yet.
-pub async fn claim_deleted_before_the_hub_takes_it_up(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let controller = tenant.ask_and_arrive(&json!({})).await?;
-    let left = left(tenant).await?;
-    tenant.konflux().delete(&tenant.claim()).await?;
-    nothing(tenant, &controller, &left).await
-}
-
-pub async fn claim_deleted_while_provisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let controller = tenant.ask_and_arrive(&json!({})).await?;
-    controller.provision().await?;
-    tenant.until_phase("Provisioning").await?;
-    ended(tenant, &controller).await
-}
-
 pub async fn claim_deleted_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let controller = tenant.ask_and_get(&json!({})).await?;
-    ended(tenant, &controller).await
-}
-
-pub async fn claim_deleted_while_deprovisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let controller = tenant.ask_and_get(&json!({})).await?;
-    tenant.change(&json!({ "tearDownCluster": true })).await?;
-    controller.until_told_to_end(SOON).await?;
-    controller.deprovision().await?;
-    tenant.until_phase("Deprovisioning").await?;
     ended(tenant, &controller).await
 }
 
@@ -69,15 +45,6 @@ pub async fn claim_deleted_when_deprovisioned(tenant: &Tenant<'_>) -> anyhow::Re
     controller.deprovisioned().await?;
     tenant.until_phase("Deprovisioned").await?;
     tenant.until_secret(SOON, "").await?;
-    ended(tenant, &controller).await
-}
-
-pub async fn claim_deleted_when_failed(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let controller = tenant.ask_and_arrive(&json!({})).await?;
-    controller.provision().await?;
-    tenant.until_phase("Provisioning").await?;
-    controller.fail().await?;
-    tenant.until_phase("Failed").await?;
     ended(tenant, &controller).await
 }
 

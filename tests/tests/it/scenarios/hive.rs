@@ -11,7 +11,6 @@ use testplatform_tests::{
         claimed::{Claimed, kubeconfig},
         deployment, objects,
     },
-    patience::longer,
     promise,
     tenant::{KUBECONFIG, Tenant, decoded},
     witness::Witness,
@@ -124,23 +123,6 @@ pub async fn hive_claim_deleted_when_ready(tenant: &Tenant<'_>) -> anyhow::Resul
     nothing_left(&claimed, &cluster).await
 }
 
-/// Hive counts for itself, and deletes the ClusterClaim.
-pub async fn hive_lifetime_ended_by_hive(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    // Long enough to be seen ready also where a dozen scenarios begin at once.
-    let lifetime = format!("{}s", longer(Duration::from_secs(45)).as_secs());
-    let brief = json!({ "claimLifetime": { "maximum": lifetime } });
-    tenant.engine.offer.change(tenant.pool(), &brief).await?;
-    let (claimed, cluster) = got(tenant).await?;
-    claimed.until_released(GONE).await?;
-    over(tenant, &claimed, &cluster, "Expired").await?;
-    // Core asks the function about once a minute.
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    tenant.nudge("expired").await?;
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    ensure!(tenant.remotes_made() == 1, "a second cluster was asked for");
-    nothing_left(&claimed, &cluster).await
-}
-
 /// Somebody deletes the cluster itself.
 pub async fn hive_cluster_deleted_underneath(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let (claimed, cluster) = got(tenant).await?;
@@ -185,18 +167,6 @@ pub async fn hive_hibernated_and_resumed(tenant: &Tenant<'_>) -> anyhow::Result<
     tenant.until_condition("ClusterRunning", "True", "Running").await?;
     secret.verdict().await?;
     claim.verdict().await
-}
-
-/// The authority of its API server is replaced.
-pub async fn hive_kubeconfig_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let (_, cluster) = got(tenant).await?;
-    // Core tells claims of new credentials by the second in which it published them. Two in one second would be one.
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let renewed = objects::kubeconfig(&cluster, "t1");
-    tenant.hive()?.rotate(&cluster, &renewed).await?;
-    tenant.until_secret(SOON, &renewed).await?;
-    tenant.until_phase("Ready").await?;
-    tenant.until_condition("ClusterReady", "True", "").await.map(|_| ())
 }
 
 /// ci-operator takes clusters out of pools too. Both ways are open to a tenant, and the one goes on as the other begins.

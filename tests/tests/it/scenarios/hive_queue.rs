@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::ensure;
 use serde_json::{Value, json};
 use testplatform_tests::{
     actors::Fulfilled,
@@ -68,21 +68,6 @@ pub async fn hive_quota_reached(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     second.until(GONE, "served", |claim| claim["status"]["phase"] == "Ready").await?;
     let own = second.claimed().await?.cluster().await?;
     second.until_secret(SOON, &kubeconfig(&own)).await.map(|_| ())
-}
-
-/// It vanishes in the queue, and is asked for once more: with what was made then it goes on.
-pub async fn hive_claim_vanished_in_the_queue(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let claimed = queued(tenant).await?;
-    let first = claimed.get().await?.context("it is gone")?;
-    tenant.engine.hub.cluster().delete(&claimed.at()).await?;
-    let another = |claim: &Value| claim["metadata"]["uid"] != first["metadata"]["uid"];
-    tenant.engine.hub.cluster().until_is(&claimed.at(), GONE, "asked for again", another).await?;
-    tenant.until(SOON, "the second try", |claim| claim["status"]["backend"]["attempt"] == 2).await?;
-    tenant.engine.offer.change(tenant.pool(), &json!({ "maxSize": 3 })).await?;
-    tenant.until(GONE, "served", |claim| claim["status"]["phase"] == "Ready").await?;
-    let cluster = claimed.cluster().await?;
-    tenant.until_secret(SOON, &kubeconfig(&cluster)).await?;
-    ended(tenant, &claimed, &cluster).await
 }
 
 /// Nothing was given yet, so nothing has to be destroyed.

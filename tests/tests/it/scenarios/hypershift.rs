@@ -7,19 +7,17 @@ use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
     cluster::{SOON, condition, has},
-    hive::objects::{kubeconfig, text},
+    hive::objects::text,
     hypershift::{hosted::Hosted, node_pools, objects::PASSWORD},
     promise,
     tenant::{Tenant, decoded},
     witness::Witness,
 };
 
-use super::{hive::GONE, space::APART};
+use super::hive::GONE;
 
 /// From the moment in which everything is there to the Secret in the tenant's namespace.
 const PROMISED: Duration = Duration::from_secs(3);
-/// For how long something that changed input alone would heal is borne, and some.
-const FAILED: Duration = Duration::from_mins(4);
 /// How long the destruction of a cluster lasts that is held.
 const DESTROYING: Duration = Duration::from_secs(5);
 
@@ -242,39 +240,6 @@ pub async fn hypershift_upgraded(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         cluster["spec"]
     );
     Ok(())
-}
-
-/// Another kubeconfig reaches the tenant.
-pub async fn hypershift_kubeconfig_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let hosted = got(tenant, &json!({})).await?;
-    let other = kubeconfig(hosted.name(), "of-another-authority");
-    tokio::time::sleep(APART).await;
-    tenant.hypershift().await?.rotate(hosted.name(), &other).await?;
-    let secret = tenant.until_secret(SOON, &other).await?;
-    ensure!(secret.get("kubeAdminPassword").is_some_and(|p| p == PASSWORD), "the password is lost");
-    Ok(())
-}
-
-/// What HyperShift does not take and only other input would heal fails in the end, with its words and without its secrets.
-pub async fn hypershift_refused(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let hosted = asked(tenant, &json!({})).await?;
-    let wrong = "the KubeVirt platform wants a storage class; password=hunter2";
-    tenant.hypershift().await?.behave(|b| {
-        b.invalid.insert(hosted.name().to_owned(), wrong.to_owned());
-    });
-    let told = |claim: &Value| text(claim, "/status/lastError/message").contains("storage class");
-    let claim = tenant.until(SOON, "with its error", told).await?;
-    ensure!(claim["status"]["phase"] == "Provisioning", "it may heal: {}", claim["status"]);
-    let claim = tenant.until(FAILED, "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
-    ensure!(
-        !claim["status"].to_string().contains("hunter2"),
-        "a secret is in the status: {}",
-        claim["status"]
-    );
-    ensure!(claim["status"]["lastError"]["terminal"] == true, "{}", claim["status"]["lastError"]);
-    tenant.until_condition("ClusterReady", "False", "Failed").await?;
-    hosted.until_released(GONE).await?;
-    nothing_left(tenant, &hosted).await
 }
 
 /// It is over as it should be, and everything is gone.

@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 use serde_json::json;
-use testplatform_tests::{actors::Fulfilled, cluster::SOON, tenant::Tenant};
+use testplatform_tests::{cluster::SOON, tenant::Tenant};
 
 pub async fn job_fails_before_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let controller = tenant.ask_and_arrive(&json!({})).await?;
@@ -21,17 +21,7 @@ pub async fn job_fails_after_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     controller.fail().await?;
     tenant.until_phase("Failed").await?;
     // The provider tells apart what upstream does not.
-    let reason = match tenant.fulfilled {
-        Fulfilled::ByProvider => "EndedWithoutSignal",
-        Fulfilled::ByActor
-        | Fulfilled::ByActorAlone
-        | Fulfilled::ByHive
-        | Fulfilled::ByHyperShift
-        | Fulfilled::ByClusterApi
-        | Fulfilled::ByOsac
-        | Fulfilled::ByCaas => "ProwJobFailure",
-    };
-    tenant.until_condition("ProwJobCompleted", "True", reason).await?;
+    tenant.until_condition("ProwJobCompleted", "True", "EndedWithoutSignal").await?;
     tenant.until_condition("ClusterReady", "False", "Failed").await?;
     tenant.until_condition("CredentialsPublished", "False", "").await?;
     let emptied = tenant.until_secret(SOON, "").await?;

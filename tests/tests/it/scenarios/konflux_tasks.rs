@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde_json::{Value, json};
 use testplatform_apis::names::ephemeral_cluster::{PIPELINE_RUN_NAME, TASK_RUN_NAME};
 use testplatform_tests::{
-    actors::{Controller, Fulfilled},
+    actors::Controller,
     cluster::{At, SOON, at, condition, has},
     kinds::SECRET,
     patience,
@@ -38,15 +38,10 @@ async fn create(tenant: &Tenant<'_>) -> anyhow::Result<Controller> {
     let remote = controller.until_asked(SOON).await?;
     let annotations = &remote["metadata"]["annotations"];
     ensure!(annotations[PIPELINE_RUN_NAME] == RUN && annotations[TASK_RUN_NAME] == tenant.name.as_str());
-    if tenant.fulfilled == Fulfilled::ByProvider {
-        let job = controller.job().await?;
-        let job = tenant.engine.hub.cluster().get(&job.at()).await?.context("no ProwJob")?;
-        let name = job["spec"]["job"].as_str().unwrap_or_default();
-        ensure!(
-            name.starts_with(&format!("ephemeralcluster-ci-{RUN}")),
-            "the run does not name the job: {name}"
-        );
-    }
+    let job = controller.job().await?;
+    let job = tenant.engine.hub.cluster().get(&job.at()).await?.context("no ProwJob")?;
+    let name = job["spec"]["job"].as_str().unwrap_or_default();
+    ensure!(name.starts_with(&format!("ephemeralcluster-ci-{RUN}")), "the run does not name the job: {name}");
     Ok(controller)
 }
 

@@ -41,19 +41,6 @@ pub async fn job_scheduled_late(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     arrived(tenant, PASSWORD).await
 }
 
-pub async fn namespace_late(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let course: &Course = &[
-        (Schedule, NAMESPACE, "build01"),
-        (Run, NAMESPACE, "build01"),
-        (Nothing, NAMESPACE, "build cluster build01 has no namespace of ci-operator for the ProwJob"),
-        (TakeNamespace, CREDENTIALS, "cluster-provisioning"),
-        (Nothing, CREDENTIALS, "Secret cluster-provisioning is not there yet"),
-    ];
-    let (_, job) = play(tenant, course).await?;
-    job.suffer(Leave(Left::All)).await?;
-    arrived(tenant, PASSWORD).await
-}
-
 /// Credentials in a namespace that nobody has named yet are nobody's.
 pub async fn namespace_named_late(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let course: &Course = &[
@@ -107,13 +94,6 @@ pub async fn password_late(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     arrived(tenant, PASSWORD).await
 }
 
-pub async fn job_aborted_by_others(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let (_, job) = play(tenant, UNDER_WAY).await?;
-    job.suffer(End("aborted")).await?;
-    let words = "ended as aborted before there was a cluster";
-    failed(tenant, &job, "ProwJobFailure", words).await
-}
-
 pub async fn job_aborted_by_others_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let (_, job) = play(tenant, UNDER_WAY).await?;
     job.suffer(Leave(Left::All)).await?;
@@ -121,14 +101,6 @@ pub async fn job_aborted_by_others_when_ready(tenant: &Tenant<'_>) -> anyhow::Re
     job.suffer(End("aborted")).await?;
     failed(tenant, &job, "EndedWithoutSignal", "ended as aborted, nobody had asked for it").await?;
     emptied(tenant).await
-}
-
-/// What the job ran is told to end all the same: it costs money.
-pub async fn job_deleted_by_others(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let (_, job) = play(tenant, UNDER_WAY).await?;
-    job.suffer(Delete).await?;
-    job.until_signalled(SOON).await?;
-    failed(tenant, &job, "ProwJobGone", "does not exist any more").await
 }
 
 pub async fn job_deleted_by_others_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {

@@ -28,14 +28,14 @@ pub async fn namespace_deleted_while_provisioning(tenant: &Tenant<'_>) -> anyhow
     ends(tenant, &controller, &namespace).await
 }
 
-pub async fn namespace_deleted_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+async fn deleted_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let controller = tenant.ask_and_get(&json!({})).await?;
     let namespace = delete(tenant).await?;
     ends(tenant, &controller, &namespace).await
 }
 
 /// The end arrives once the hub can be reached again.
-pub async fn namespace_deleted_while_the_hub_is_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+async fn deleted_while_the_hub_is_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let engine = tenant.engine;
     let credential = hub::issue(&engine.hub, hub::IDENTITY, &tenant.name).await?;
     tenant.own(&tenant.name, &credential, &json!({})).await?;
@@ -51,39 +51,40 @@ pub async fn namespace_deleted_while_the_hub_is_away(tenant: &Tenant<'_>) -> any
 }
 
 /// A space ends with the namespace that its claim is in, and its own namespace on the hub with it.
-pub async fn namespace_of_a_space_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+async fn deleted_with_a_space(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let doomed = DoomedSpace::ask(tenant).await?;
     let namespace = delete(tenant).await?;
     doomed.ends(tenant, &namespace).await
 }
 
-/// The end arrives once the hub can be reached again.
-pub async fn namespace_of_a_space_deleted_while_the_hub_is_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    spaces_end_after_the_hub_was_away(&[tenant]).await
-}
-
-/// Twenty at once, as when a whole cluster is cleaned up.
-pub async fn twenty_deleted_while_provisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    twenty(tenant, |tenant| Box::pin(namespace_deleted_while_provisioning(tenant))).await
-}
-
 pub async fn twenty_deleted_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    twenty(tenant, |tenant| Box::pin(namespace_deleted_when_ready(tenant))).await
+    twenty(tenant, |tenant| Box::pin(deleted_when_ready(tenant))).await
 }
 
 pub async fn twenty_deleted_while_the_hub_is_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    twenty(tenant, |tenant| Box::pin(namespace_deleted_while_the_hub_is_away(tenant))).await
+    twenty(tenant, |tenant| Box::pin(deleted_while_the_hub_is_away(tenant))).await
 }
 
 pub async fn twenty_spaces_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    twenty(tenant, |tenant| Box::pin(namespace_of_a_space_deleted(tenant))).await
+    twenty(tenant, |tenant| Box::pin(deleted_with_a_space(tenant))).await
 }
 
+/// All spaces of a hub are behind one ProviderConfig. The end arrives once the hub can be reached again.
 pub async fn twenty_spaces_deleted_while_the_hub_is_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let tenants = others(tenant).await?;
-    spaces_end_after_the_hub_was_away(&tenants.iter().collect::<Vec<_>>()).await
+    let (engine, tenants) = (tenant.engine, others(tenant).await?);
+    let doomed = try_join_all(tenants.iter().map(DoomedSpace::ask)).await?;
+    let revoked = space::issue(engine, "revoked").await?;
+    space::use_credential(engine, &revoked).await?;
+    hub::revoke(&engine.hub, &revoked).await?;
+    let namespaces = try_join_all(tenants.iter().map(delete)).await?;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    space::use_credential(engine, &space::issue(engine, "good").await?).await?;
+    let ends = doomed.iter().zip(&tenants).zip(&namespaces);
+    try_join_all(ends.map(|((space, tenant), namespace)| space.ends(tenant, namespace))).await?;
+    Ok(())
 }
 
+/// Twenty at once, as when a whole cluster is cleaned up.
 async fn twenty(
     tenant: &Tenant<'_>,
     scenario: for<'t> fn(&'t Tenant<'t>) -> Outcome<'t>,
@@ -96,21 +97,6 @@ async fn twenty(
 async fn others<'e>(tenant: &Tenant<'e>) -> anyhow::Result<Vec<Tenant<'e>>> {
     let names: Vec<String> = (1..=20).map(|i| format!("n{i}")).collect();
     try_join_all(names.iter().map(|name| tenant.another(name))).await
-}
-
-/// All spaces of a hub are behind one ProviderConfig.
-async fn spaces_end_after_the_hub_was_away(tenants: &[&Tenant<'_>]) -> anyhow::Result<()> {
-    let Some(engine) = tenants.first().map(|tenant| tenant.engine) else { return Ok(()) };
-    let doomed = try_join_all(tenants.iter().map(|tenant| DoomedSpace::ask(tenant))).await?;
-    let revoked = space::issue(engine, "revoked").await?;
-    space::use_credential(engine, &revoked).await?;
-    hub::revoke(&engine.hub, &revoked).await?;
-    let namespaces = try_join_all(tenants.iter().map(|tenant| delete(tenant))).await?;
-    tokio::time::sleep(Duration::from_secs(30)).await;
-    space::use_credential(engine, &space::issue(engine, "good").await?).await?;
-    let ends = doomed.iter().zip(tenants).zip(&namespaces);
-    try_join_all(ends.map(|((space, tenant), namespace)| space.ends(tenant, namespace))).await?;
-    Ok(())
 }
 
 /// What there is of a space whose claim's namespace is to be deleted.

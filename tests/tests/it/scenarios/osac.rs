@@ -17,7 +17,7 @@ use testplatform_tests::{
 };
 
 use super::{
-    by_template::{Wired, degraded_and_recovered, deleted_behind_our_back, said},
+    by_template::{degraded_and_recovered, said},
     hive::GONE,
     hypershift::stays_ready,
     templates::Entry,
@@ -211,18 +211,4 @@ pub async fn osac_degraded_and_recovered(tenant: &Tenant<'_>) -> anyhow::Result<
     let degrade = |degraded| player.degrade(&tenant.namespace, degraded);
     degraded_and_recovered(tenant, &kubeconfig(&name, &token(&name)), UNAVAILABLE, degrade).await?;
     says.verdict().await
-}
-
-pub async fn osac_deleted_behind_our_back(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let name = got(tenant).await?;
-    deleted_behind_our_back(tenant, &order(&name), &published(&name)).await
-}
-
-pub async fn osac_hub_away(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let wired = Wired::got(tenant).await?;
-    let claim = tenant.until_phase("Ready").await?;
-    let name = text(&claim, "/status/backend/name");
-    let grown = json!({ "nodeGroups": [{ "name": "workers", "class": "metal", "count": 3 }] });
-    let arrived = |claim: &Value| claim["status"]["nodes"]["ready"] == 3;
-    wired.away(&kubeconfig(name, &token(name)), &grown, arrived).await
 }

@@ -1,4 +1,4 @@
-//! The hub's object goes another way than ours, at every phase.
+//! The hub's object goes another way than ours.
 
 use std::time::Duration;
 
@@ -18,7 +18,8 @@ pub async fn deleted_before_it_is_bound(tenant: &Tenant<'_>) -> anyhow::Result<(
     let controller = tenant.ask_and_arrive(&json!({})).await?;
     let first = pinned(tenant).await?;
     vanish(tenant, &controller).await?;
-    second(tenant, &controller, &first).await?;
+    let again = |ec: &Value| ec["metadata"]["uid"] != first;
+    tenant.engine.hub.cluster().until_is(&controller.at(), BELIEVED, "asked for again", again).await?;
     tenant.until(SOON, "the second try", |claim| claim["status"]["backend"]["attempt"] == 2).await?;
     controller.provision().await?;
     tenant.until_phase("Provisioning").await?;
@@ -29,76 +30,23 @@ pub async fn deleted_before_it_is_bound(tenant: &Tenant<'_>) -> anyhow::Result<(
     Ok(())
 }
 
-/// There is no third one.
-pub async fn deleted_twice_before_it_is_bound(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let controller = tenant.ask_and_arrive(&json!({})).await?;
-    let first = pinned(tenant).await?;
-    vanish(tenant, &controller).await?;
-    let second = second(tenant, &controller, &first).await?;
-    let again = |writer: &Value| *pin(writer) == second;
-    tenant.konflux().until_is(&tenant.writer().await?, BELIEVED, "pinned again", again).await?;
-    vanish(tenant, &controller).await?;
-    lost(tenant, &controller).await
-}
-
-pub async fn deleted_while_provisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let controller = tenant.ask_and_arrive(&json!({})).await?;
-    controller.provision().await?;
-    until_bound(tenant).await?;
-    vanish(tenant, &controller).await?;
-    lost(tenant, &controller).await
-}
-
+/// A cluster that was paid for once is not asked for again.
 pub async fn deleted_behind_our_back(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let controller = tenant.ask_and_get(&json!({})).await?;
     vanish(tenant, &controller).await?;
-    lost(tenant, &controller).await?;
+    tenant.until(BELIEVED, "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
+    tenant.until_condition("RemoteConsistent", "False", "RemoteDeleted").await?;
+    tenant.until_condition("ClusterReady", "False", "Failed").await?;
+    tenant.until_condition("ProwJobCompleted", "True", "").await?;
+    // Once provider-kubernetes may only look, it says so by being content with what is not there.
+    let content = |writer: &Value| {
+        writer["spec"]["managementPolicies"] == json!(["Observe", "Delete"])
+            && has(writer, "Synced", "True", "")
+    };
+    tenant.konflux().until_is(&tenant.writer().await?, BELIEVED, "content", content).await?;
+    ensure!(controller.get().await?.is_none(), "it was made again");
     // It opens nothing any more.
     tenant.until_secret(SOON, "").await.map(|_| ())
-}
-
-/// That is how it was meant to end.
-pub async fn deleted_while_deprovisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let controller = tenant.ask_and_get(&json!({})).await?;
-    end(tenant, &controller).await?;
-    vanish(tenant, &controller).await?;
-    tenant.until(BELIEVED, "Deprovisioned", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
-    tenant.until_condition("ProwJobCompleted", "True", "TornDown").await?;
-    tenant.until_condition("ClusterReady", "False", "Deprovisioned").await?;
-    tenant.until_secret(SOON, "").await?;
-    never_again(tenant, &controller).await
-}
-
-pub async fn replaced_before_it_is_bound(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let controller = tenant.ask_and_arrive(&json!({})).await?;
-    pinned(tenant).await?;
-    replaced(tenant, &controller).await
-}
-
-pub async fn replaced_while_provisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let controller = tenant.ask_and_arrive(&json!({})).await?;
-    controller.provision().await?;
-    until_bound(tenant).await?;
-    replaced(tenant, &controller).await
-}
-
-pub async fn replaced_behind_our_back(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let controller = tenant.ask_and_get(&json!({})).await?;
-    replaced(tenant, &controller).await
-}
-
-/// What is torn down is not the one that was asked to be.
-pub async fn replaced_while_deprovisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let controller = tenant.ask_and_get(&json!({})).await?;
-    end(tenant, &controller).await?;
-    replaced(tenant, &controller).await
-}
-
-async fn end(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Result<()> {
-    tenant.change(&json!({ "tearDownCluster": true })).await?;
-    controller.until_told_to_end(SOON).await?;
-    controller.deprovision().await?;
-    tenant.until_phase("Deprovisioning").await.map(|_| ())
 }
 
 /// The uid in the writer's manifest.
@@ -113,19 +61,6 @@ async fn pinned(tenant: &Tenant<'_>) -> anyhow::Result<Value> {
     Ok(pin(&writer).clone())
 }
 
-/// Waits until we know that somebody works on it.
-async fn until_bound(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    tenant.until(SOON, "bound", |claim| claim["status"]["prowJob"]["id"].is_string()).await.map(|_| ())
-}
-
-/// Waits for another remote object than `first`, and returns its uid.
-async fn second(tenant: &Tenant<'_>, controller: &Controller, first: &Value) -> anyhow::Result<Value> {
-    let hub = tenant.engine.hub.cluster();
-    let again = |ec: &Value| ec["metadata"]["uid"] != *first;
-    let other = hub.until_is(&controller.at(), BELIEVED, "asked for again", again).await?;
-    Ok(other["metadata"]["uid"].clone())
-}
-
 /// Somebody on the hub deletes it.
 async fn vanish(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Result<()> {
     let hub = tenant.engine.hub.cluster();
@@ -136,29 +71,10 @@ async fn vanish(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Result<
     hub.until(&controller.at(), SOON, "gone", is_gone).await.map(|_| ())
 }
 
-/// What was paid for once is not asked for again.
-async fn lost(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Result<()> {
-    tenant.until(BELIEVED, "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
-    tenant.until_condition("RemoteConsistent", "False", "RemoteDeleted").await?;
-    tenant.until_condition("ClusterReady", "False", "Failed").await?;
-    tenant.until_condition("ProwJobCompleted", "True", "").await?;
-    never_again(tenant, controller).await
-}
-
-/// Once provider-kubernetes may only look, it says so by being content with what is not there.
-async fn never_again(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Result<()> {
-    let content = |writer: &Value| {
-        writer["spec"]["managementPolicies"] == json!(["Observe", "Delete"])
-            && has(writer, "Synced", "True", "")
-    };
-    tenant.konflux().until_is(&tenant.writer().await?, BELIEVED, "content", content).await?;
-    ensure!(controller.get().await?.is_none(), "it was made again");
-    Ok(())
-}
-
 /// Somebody on the hub deletes it and makes another one of its name. That one is not ours: it is neither written to nor
 /// deleted.
-async fn replaced(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Result<()> {
+pub async fn replaced_behind_our_back(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    let controller = tenant.ask_and_get(&json!({})).await?;
     let (konflux, hub) = (tenant.konflux(), tenant.engine.hub.cluster());
     let writer = tenant.writer().await?;
     let mut other = controller.until_asked(SOON).await?;
@@ -171,7 +87,7 @@ async fn replaced(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Resul
     konflux.merge(&writer, &pause("true".into())).await?;
     let paused = |writer: &Value| has(writer, "Synced", "False", "ReconcilePaused");
     konflux.until_is(&writer, SOON, "paused", paused).await?;
-    vanish(tenant, controller).await?;
+    vanish(tenant, &controller).await?;
     let other = hub.create(&other).await?;
     konflux.merge(&writer, &pause(Value::Null)).await?;
 

@@ -1,13 +1,9 @@
-//! The end, asked for by `tearDownCluster` at every phase.
-
-use std::time::Duration;
+//! The end, asked for by `tearDownCluster`.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 use testplatform_tests::{
     cluster::{SOON, has},
-    hub,
-    patience::longer,
     tenant::Tenant,
 };
 
@@ -32,18 +28,6 @@ pub async fn teardown_before_the_hub_is_asked(tenant: &Tenant<'_>) -> anyhow::Re
     tenant.konflux().until_is(&tenant.writer().await?, cut_off::BACK, "looked for", looked).await?;
     ensure!(tenant.remotes_made() == 0, "a cluster was asked for all the same");
     Ok(())
-}
-
-/// The hub has the object, and its controller did nothing about it yet.
-pub async fn teardown_before_the_hub_takes_it_up(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let controller = tenant.ask_and_arrive(&json!({})).await?;
-    tenant.change(&json!({ "tearDownCluster": true })).await?;
-    controller.until_told_to_end(SOON).await?;
-    let claim = tenant.until_phase("Deprovisioning").await?;
-    ensure!(!has(&claim, "ProwJobCompleted", "True", ""), "over before the hub said so: {claim}");
-    controller.deprovisioned().await?;
-    tenant.until_phase("Deprovisioned").await?;
-    tenant.until_condition("ProwJobCompleted", "True", "").await.map(|_| ())
 }
 
 pub async fn teardown_while_provisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
@@ -74,20 +58,6 @@ pub async fn teardown_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.until_secret(SOON, "").await.map(|_| ())
 }
 
-/// The hub began by itself: the job has a time of its own.
-pub async fn teardown_while_deprovisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let controller = tenant.ask_and_get(&json!({})).await?;
-    controller.deprovision().await?;
-    tenant.until_phase("Deprovisioning").await?;
-    tenant.change_and_pass(&json!({ "tearDownCluster": true })).await?;
-    controller.until_told_to_end(SOON).await?;
-    tenant.until_phase("Deprovisioning").await?;
-    controller.deprovisioned().await?;
-    tenant.until_phase("Deprovisioned").await?;
-    tenant.until_condition("ProwJobCompleted", "True", "ProwJobCompleted").await?;
-    tenant.until_secret(SOON, "").await.map(|_| ())
-}
-
 /// Nothing is left of it, so there is nothing to tear down.
 pub async fn teardown_after_the_job_failed(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let controller = tenant.ask_and_arrive(&json!({})).await?;
@@ -103,27 +73,4 @@ pub async fn teardown_after_the_job_failed(tenant: &Tenant<'_>) -> anyhow::Resul
     ensure!(has(&composite, "ProwJobCompleted", "True", "ProwJobFailure"), "{composite}");
     tenant.until_phase("Failed").await?;
     tenant.until_condition("ProwJobCompleted", "True", "ProwJobFailure").await.map(|_| ())
-}
-
-/// Failed by our own judgement, with a job that still runs: it is told to end before anybody asks, and the claim says
-/// when it has.
-pub async fn teardown_after_the_provision_timeout(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let engine = tenant.engine;
-    let credential = hub::issue(&engine.hub, hub::IDENTITY, "timeout").await?;
-    let name = "provision-timeout";
-    let time = format!("{}s", longer(Duration::from_secs(45)).as_secs());
-    tenant.own(name, &credential, &json!({ "defaults": { "provisionTimeout": time } })).await?;
-    let controller = tenant.ask_and_arrive(&json!({ "compositionRef": { "name": name } })).await?;
-    controller.provision().await?;
-    tenant.until_phase("Provisioning").await?;
-    tenant.until(Duration::from_secs(90), "Failed", |claim| claim["status"]["phase"] == "Failed").await?;
-    tenant.until_condition("ClusterReady", "False", "Failed").await?;
-    controller.until_told_to_end(SOON).await?;
-    tenant.change_and_pass(&json!({ "tearDownCluster": true })).await?;
-    let claim = tenant.until_phase("Failed").await?;
-    ensure!(!has(&claim, "ProwJobCompleted", "True", ""), "over while its job runs: {claim}");
-    controller.deprovision().await?;
-    controller.deprovisioned().await?;
-    tenant.until_condition("ProwJobCompleted", "True", "").await?;
-    tenant.until_phase("Failed").await.map(|_| ())
 }

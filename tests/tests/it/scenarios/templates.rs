@@ -136,25 +136,6 @@ pub async fn hypershift_version_retired(tenant: &Tenant<'_>) -> anyhow::Result<(
     ready.verdict().await
 }
 
-/// More than the tenant may have at once, or may pay for, waits until something is given back.
-pub async fn hypershift_quota_reached(tenant: &Tenant<'_>) -> anyhow::Result<()> {
-    let mut entry = Entry::new(tenant, hypershift::template()?, "");
-    entry.offer(|data| data["cost"] = 2.into()).await?;
-    tenant.engine.offer.start().await;
-    tenant.engine.offer.budget(&tenant.namespace, 3).await?;
-    tenant.ask(&json!({ "template": entry.name() })).await?;
-    tenant.until_phase("Ready").await?;
-    let second = tenant.also("second", Fulfilled::ByHyperShift).await?;
-    second.ask(&json!({ "template": entry.name() })).await?;
-    second.until_condition("RequestAccepted", "False", "QuotaExceeded").await?;
-    second.until_phase("Pending").await?;
-    ensure!(tenant.remotes_made() == 1, "more than the quota was asked for");
-    tenant.change(&json!({ "tearDownCluster": true })).await?;
-    tenant.until(GONE, "over", |claim| claim["status"]["phase"] == "Deprovisioned").await?;
-    second.until(GONE, "served", |claim| claim["status"]["phase"] == "Ready").await?;
-    tenant.konflux().delete(&entry.at()).await
-}
-
 /// What somebody else made on the hub under the cluster's name is neither changed nor ended.
 pub async fn hypershift_name_taken(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let hub = tenant.engine.hub.cluster();
