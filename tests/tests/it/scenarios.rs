@@ -115,6 +115,7 @@ const SCENARIOS: &[Scenario] = &[
     // Alone because no space can reach its hub meanwhile, and because twenty claims at a time slow others down.
     alone(remotes(0, scenario!(namespace_deletion::twenty_spaces_deleted_while_the_hub_is_away))),
     alone(remotes(0, scenario!(namespace_deletion::twenty_spaces_deleted))),
+    alone(everywhere(scenario!(namespace_deletion::twenty_deleted_while_provisioning))),
     alone(everywhere(scenario!(namespace_deletion::twenty_deleted_when_ready))),
     alone(everywhere(scenario!(namespace_deletion::twenty_deleted_while_the_hub_is_away))),
     // Short, because it may begin before those do, which wait until it has ended.

@@ -57,6 +57,11 @@ async fn deleted_with_a_space(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     doomed.ends(tenant, &namespace).await
 }
 
+/// Twenty at once, as when a whole cluster is cleaned up.
+pub async fn twenty_deleted_while_provisioning(tenant: &Tenant<'_>) -> anyhow::Result<()> {
+    twenty(tenant, |tenant| Box::pin(namespace_deleted_while_provisioning(tenant))).await
+}
+
 pub async fn twenty_deleted_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     twenty(tenant, |tenant| Box::pin(deleted_when_ready(tenant))).await
 }
