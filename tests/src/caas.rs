@@ -23,7 +23,7 @@ use crate::{
     player::{Behaves, Player, Playing, Said, Since, Troubles, play, told},
 };
 
-/// What the backend is called.
+/// Name of the backend.
 pub const BACKEND: &str = "caas";
 /// The template that claims name.
 pub const TEMPLATE: &str = "openshift-by-chart";
@@ -161,7 +161,7 @@ impl Played {
         self.follow(instance, &cluster, name, uid).await
     }
 
-    /// What the HostedCluster says, and what follows once it answers.
+    /// Copies the status of the HostedCluster, and continues once its API server answers.
     async fn follow(&mut self, it: &Value, cluster: &Value, name: &str, uid: &str) -> anyhow::Result<()> {
         let set_up = has(it, "ClusterSetupSucceeded", "True", "");
         if !has(cluster, "Available", "True", "") {
@@ -237,7 +237,7 @@ impl Played {
         Ok(())
     }
 
-    /// What Argo CD destroys: what charts made of whose ClusterTemplateInstance nothing is left.
+    /// Destroys the objects of charts whose ClusterTemplateInstance is gone, as Argo CD does.
     async fn destroy(&self, instances: &[Value]) -> anyhow::Result<()> {
         let there: BTreeSet<&str> = instances.iter().map(|i| text(i, "/metadata/uid")).collect();
         for cluster in self.hub.list(HOSTED_CLUSTER).await? {

@@ -63,11 +63,11 @@ const REST: Duration = Duration::from_mins(4);
 const TOLD: Duration = Duration::from_secs(30);
 /// How often it is looked at meanwhile.
 const LOOK: Duration = Duration::from_secs(2);
-/// What the provider says when it begins, and when it ends because another one may act.
+/// Log lines of the provider: its start, and its end after another replica took the lease.
 const STARTING: &str = " starting version=";
 const LOST: &str = "the lease was lost";
 
-/// What was done so far.
+/// Totals of all runs so far.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     runs: usize,
@@ -94,7 +94,7 @@ pub struct Campaign {
     prow: Prow,
     /// Where it is fought.
     pub field: Field,
-    /// What was done so far.
+    /// Totals of all runs so far.
     pub counts: Counts,
 }
 
@@ -198,7 +198,7 @@ async fn fight(field: &Field, prow: &Prow, plan: &Plan) -> anyhow::Result<Vec<Vi
     violations.extend(programs(field));
     violations.dedup();
     let unused = unused(plan, &met, &field.met());
-    // What is violated says more.
+    // A violation says more than an unused wire.
     ensure!(!violations.is_empty() || unused.is_empty(), "nobody uses these wires: {}", unused.join(", "));
     Ok(violations)
 }
@@ -214,7 +214,7 @@ async fn strike(field: &Field, side: &[Strike], pace: &Pace, deafness: &Deafness
         let (now, met) = (Instant::now(), field.met());
         deafness.begins(*fault);
         field.strike(*fault).await.with_context(|| format!("it cannot be done: {fault}"))?;
-        // What took long to be done lasts shorter.
+        // Time spent on injecting the fault counts as part of its duration.
         sleep_until((now + *lasts).max(Instant::now() + fault.least())).await;
         field.feel(*fault, &met).await;
         field.heal(*fault).await.with_context(|| format!("it cannot be put right: {fault}"))?;
@@ -279,7 +279,7 @@ fn to_keep(plan: &Plan) -> String {
     }
 }
 
-/// What there is to wait for, in a line.
+/// One line on the open violations.
 fn brief(violations: &anyhow::Result<Vec<Violation>>) -> String {
     match violations {
         Ok(violations) => {
@@ -290,7 +290,7 @@ fn brief(violations: &anyhow::Result<Vec<Violation>>) -> String {
     }
 }
 
-/// What is violated as the world is now.
+/// Violations in the current state of the world.
 pub async fn look(field: &Field, lives: &[Expected]) -> anyhow::Result<Vec<Violation>> {
     let world = World::look(&field.engine).await?;
     let violations = judge(&world, lives);
@@ -332,8 +332,8 @@ fn programs(field: &Field) -> Vec<Violation> {
     violations
 }
 
-/// Whether the last that a program says is that it has lost its Lease. Who began before it, and writes into the same log, may have lost
-/// it too, and is no excuse.
+/// `true` if the program's last report is that it lost its Lease. An earlier program that writes into the same log may also have lost
+/// it, and does not count.
 fn lost_its_lease(words: &str) -> bool {
     let own = words.rsplit(STARTING).next().unwrap_or_default();
     let tells = |line: &&str| line.starts_with("error: ") || line.contains(LOST);

@@ -74,7 +74,7 @@ impl Cluster {
         self.client.clone()
     }
 
-    /// Whether its API server is ready.
+    /// `true` if the API server is ready.
     pub async fn answers(&self) -> bool {
         let Ok(request) = Request::get("/readyz").body(Vec::new()) else { return false };
         matches!(
@@ -264,7 +264,7 @@ pub fn condition<'a>(object: &'a Value, type_: &str) -> Option<&'a Value> {
     object["status"]["conditions"].as_array()?.iter().find(|c| c["type"] == type_)
 }
 
-/// Whether a condition has a status, and a reason if one is given. How something ended well stands before the message and is as good.
+/// `true` if a condition has this status, and this reason if one is given. A completion stands before the message and counts as a reason.
 pub fn has(object: &Value, type_: &str, status: &str, reason: &str) -> bool {
     let is_given = |c: &Value| {
         let text = |field: &str| c[field].as_str().unwrap_or_default();
@@ -275,12 +275,12 @@ pub fn has(object: &Value, type_: &str, status: &str, reason: &str) -> bool {
     condition(object, type_).is_some_and(|c| c["status"] == status && is_given(c))
 }
 
-/// Whether no condition of an object is Unknown, which core makes of those that a pass that failed says nothing of.
+/// `true` if no condition of an object is Unknown. Core sets Unknown on conditions that a failed pass does not report.
 pub fn certain(object: &Value) -> bool {
     object["status"]["conditions"].as_array().into_iter().flatten().all(|c| c["status"] != "Unknown")
 }
 
-/// What a person wants to see of an object: its status, and nothing that could be a secret.
+/// Status of an object for a person, without anything that could be a secret.
 pub fn brief(object: Option<&Value>) -> String {
     let Some(object) = object else { return "not there".to_owned() };
     let keys = object["data"].as_object().map(|data| data.keys().cloned().collect::<Vec<_>>());

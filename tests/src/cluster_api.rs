@@ -25,7 +25,7 @@ use crate::{
     player::{Behaves, Player, Playing, Said, Since, Troubles, play, tenant, told},
 };
 
-/// What the backend is called.
+/// Name of the backend.
 pub const BACKEND: &str = "cluster-api";
 /// The template that claims name.
 pub const TEMPLATE: &str = "kubernetes-openstack";

@@ -1,4 +1,4 @@
-//! What the measuring programs share: arguments of one type, and the exit code of a result.
+//! Shared parts of the measuring programs: arguments of one type, and the exit code of a result.
 
 use std::{process::ExitCode, time::Duration};
 

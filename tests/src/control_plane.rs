@@ -38,12 +38,12 @@ const CONTROLLERS: [&str; 4] = [
     "serviceaccount-token-controller",
 ];
 
-/// What a control plane has beyond what every scenario needs.
+/// Optional parts of a control plane, for the scenarios that need them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extras {
     /// More of Kubernetes' own controllers.
     pub controllers: &'static [&'static str],
-    /// Whether every call is written down: who, what, when.
+    /// `true` if every call is written to the audit log: who, what, when.
     pub audited: bool,
 }
 

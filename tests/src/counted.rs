@@ -1,4 +1,4 @@
-//! What a program counts, as Prometheus would read it.
+//! A program's counters, as Prometheus would read them.
 
 use std::time::{Duration, Instant};
 

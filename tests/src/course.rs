@@ -1,4 +1,4 @@
-//! What a condition may say in the course of a claim's life, as [`crate::recorder`] has it.
+//! Allowed values of conditions in the course of a claim's life, as [`crate::recorder`] has it.
 
 use serde_json::Value;
 
@@ -56,7 +56,7 @@ fn restated(course: &Course<'_>, source: &Course<'_>, at: usize) -> bool {
     };
     let seen = course[..before].iter().any(|(_, condition)| *condition == now);
     let replaced = course[before].1;
-    // What really changes is never older than what it replaces.
+    // A real change is never older than the value that it replaces.
     let older = time(now).zip(time(replaced)).is_some_and(|(now, before)| now < before);
     let first = |sought: &Value| source.iter().position(|(_, condition)| *condition == sought);
     let earlier = first(now).zip(first(replaced)).is_some_and(|(now, before)| now < before);

@@ -78,7 +78,7 @@ pub struct Engine {
     pub function: Function,
     /// Its program.
     pub program: PathBuf,
-    /// What was ever there.
+    /// Every object that ever existed.
     pub recorder: Recorder,
     /// The pools on the hub, and Hive.
     pub offer: Offer,
@@ -418,7 +418,7 @@ impl Engine {
         self.function.check()
     }
 
-    /// What the programs said last, for a failure's report.
+    /// Last log lines of the programs, for the report of a failure.
     pub fn words(&self) -> String {
         let tail = |name: &str| crate::nest::tail(&self.nest.log(name), 3000);
         let names = self.metrics().into_iter().map(|(name, _)| name);

@@ -60,7 +60,7 @@ impl Definitions {
         &self.binaries
     }
 
-    /// What core said last.
+    /// Last log lines of core.
     pub fn words(&self) -> String {
         crate::nest::tail(&self.nest.log("crossplane"), 3000)
     }

@@ -36,7 +36,7 @@ use screen::{Screen, complain};
 
 /// How long everything may take to end after it was told to. What takes longer ends when this process does.
 const GRACE: Duration = Duration::from_secs(3);
-/// What a program says that was interrupted.
+/// Exit code of a program that was interrupted.
 const INTERRUPTED: u8 = 130;
 
 /// Runs it. 0: all is as it should be. 1: something is not. 2: it cannot be tried. 130: interrupted.

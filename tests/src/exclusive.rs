@@ -1,4 +1,4 @@
-//! What there is only one of on a machine: provider-kubernetes' ports, and so an engine.
+//! Resources of a machine that exist once: provider-kubernetes' ports, and so an engine.
 
 use std::{env, fs::File, io::Write as _, net::TcpListener};
 

@@ -29,7 +29,7 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    /// What the tenant writes.
+    /// Kind of the tenant's object.
     pub const fn kind(self) -> Kind {
         match self {
             Self::Claim => CLAIM,
@@ -37,7 +37,7 @@ impl Flavour {
         }
     }
 
-    /// What is put behind the name of a scenario.
+    /// Suffix of a scenario's name.
     pub const fn suffix(self) -> &'static str {
         match self {
             Self::Claim => "",

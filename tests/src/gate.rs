@@ -35,7 +35,7 @@ pub enum Moment {
     Unanswered,
 }
 
-/// What happens to the writer.
+/// Action that hits the writer.
 pub type Blow = Box<dyn FnOnce() + Send>;
 
 /// The writes that went through the gates of one client, and the blow that waits for one of them.
@@ -58,7 +58,7 @@ impl Toll {
         lock(&self.writes).clone()
     }
 
-    /// Whether the blow has fallen, or none was waiting.
+    /// `true` if the blow has fallen, or none was waiting.
     pub fn is_spent(&self) -> bool {
         lock(&self.armed).is_none()
     }
@@ -105,7 +105,7 @@ impl Gate {
         Ok(gate)
     }
 
-    /// What the client has in place of its own kubeconfig.
+    /// Kubeconfig through this proxy, for the client to use instead of its own.
     pub fn kubeconfig(&self) -> Value {
         let mut kubeconfig = self.kubeconfig.clone();
         let server = format!("http://127.0.0.1:{}", self.port);
@@ -215,10 +215,10 @@ fn counted(method: &Method, path: &str) -> Option<String> {
     Some(format!("{method} {thing}"))
 }
 
-/// What a write says, as far as it is the same in every life: words that have no digits in them, never data.
+/// Part of a write's content that is the same in every life: words without digits, never data.
 fn said(body: &[u8]) -> String {
     let body: Value = serde_json::from_slice(body).unwrap_or_default();
-    // What is whole says all that there is to say.
+    // A complete object needs no further description.
     if body["kind"].is_string() {
         return String::new();
     }

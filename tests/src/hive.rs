@@ -183,7 +183,7 @@ impl Player for Played {
     }
 }
 
-/// What a look sees: as with Hive's caches, it may be behind by a moment.
+/// State that one pass sees. As with Hive's caches, it may lag by a moment.
 struct Seen {
     clusters: Vec<Value>,
     pools: Vec<Value>,
@@ -195,7 +195,7 @@ impl Seen {
         self.clusters.iter().find(|cluster| cluster["metadata"]["name"] == name)
     }
 
-    /// Whether a cluster is that of a claim which is not there.
+    /// `true` if a cluster belongs to a claim that does not exist.
     fn is_orphan(&self, cluster: &Value) -> bool {
         let owner = text(cluster, "/spec/clusterPoolRef/claimName");
         let of_pool =

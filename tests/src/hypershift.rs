@@ -33,7 +33,7 @@ const DEFINITIONS: [&str; 2] =
 const FINALIZER: &str = "hypershift.openshift.io/finalizer";
 /// Namespace of the HostedClusters, as it is in the rights and in the template that we ship.
 pub const CLUSTERS: &str = "clusters";
-/// What the backend is called.
+/// Name of the backend.
 pub const BACKEND: &str = "hypershift";
 /// The template that claims name.
 pub const TEMPLATE: &str = "hosted-kubevirt";

@@ -1,4 +1,4 @@
-//! What holds for every claim of a tenant at every moment, as [`crate::recorder`] has it.
+//! Invariants of every tenant's claim at every moment, as [`crate::recorder`] has it.
 
 use anyhow::{bail, ensure};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::{
 pub struct Bounds {
     /// How many remote objects there may have been for the first of its tenants; for the others it is one.
     pub remotes: usize,
-    /// Whether core cannot write the Secret of one of its claims. It tries last, and `ClusterReady` is put right after that.
+    /// `true` if core cannot write the Secret of one of its claims. Core tries that last, and sets `ClusterReady` right after it.
     pub undelivered: bool,
 }
 

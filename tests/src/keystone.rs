@@ -1,6 +1,7 @@
 //! OpenStack's identity service, played over HTTPS: tokens by password and by application credential, and application credentials.
 //!
-//! What it does at the edges is what Keystone does (`keystone/application_credential/core.py`, `keystone/common/policies/application_credential.py`):
+//! It behaves as Keystone does in these cases (`keystone/application_credential/core.py`,
+//! `keystone/common/policies/application_credential.py`):
 //!
 //! - the credentials of a user go when the user is disabled or deleted, and those in a project when the user loses any role in it;
 //! - one that does not exist is answered with 404 where a token is asked for, a wrong secret or password with 401;
@@ -40,7 +41,7 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use crate::{pki::Authority, search::unique};
 
-/// What the cloud is called.
+/// Name of the cloud.
 pub const CLOUD: &str = "acme";
 /// Namespace of the issuers on a hub of the testbed.
 pub const ISSUERS: &str = "testplatform-cloud-issuers";
@@ -192,12 +193,12 @@ impl Keystone {
         self.state().trouble = Some(trouble);
     }
 
-    /// Whether it is answered at all.
+    /// Stops or resumes answering requests.
     pub fn set_down(&self, down: bool) {
         self.state().down = down;
     }
 
-    /// Whether everybody is forbidden to delete (403).
+    /// Forbids everybody to delete (403), or allows it again.
     pub fn forbid_deletions(&self, forbidden: bool) {
         self.state().deletions_forbidden = forbidden;
     }
@@ -241,7 +242,7 @@ impl Keystone {
         self.state().credentials.get(id).map(|one| one.roles.clone()).unwrap_or_default()
     }
 
-    /// Whether a credential is taken.
+    /// `true` if a credential is accepted.
     pub fn takes(&self, id: &str, secret: &str) -> bool {
         let state = self.state();
         state.credentials.get(id).is_some_and(|one| one.secret == secret && state.is_here(&one.user))

@@ -29,15 +29,15 @@ kinds! {
     SPACE = "eaas.konflux-ci.dev/v1alpha1" "XNamespace";
     /// Composite in the tenant's namespace.
     TEST_CLUSTER = "ci.openshift.org/v1alpha1" "TestCluster";
-    /// What provider-kubernetes acts on, in the namespace of a composite.
+    /// Unit of work of provider-kubernetes, in the namespace of a composite.
     NAMESPACED_OBJECT = "kubernetes.m.crossplane.io/v1alpha1" "Object";
-    /// What provider-kubernetes acts on.
+    /// Unit of work of provider-kubernetes, cluster-scoped.
     OBJECT = "kubernetes.crossplane.io/v1alpha2" "Object";
     /// Where a hub is and who we are there.
     PROVIDER_CONFIG = "kubernetes.crossplane.io/v1alpha1" "ProviderConfig";
     /// On the hub.
     EPHEMERAL_CLUSTER = "ci.openshift.io/v1" "EphemeralCluster";
-    /// What an EphemeralCluster is fulfilled with.
+    /// Job that fulfils an EphemeralCluster.
     PROW_JOB = "prow.k8s.io/v1" "ProwJob";
     /// Asks Hive for a cluster of a pool.
     CLUSTER_CLAIM = "hive.openshift.io/v1" "ClusterClaim";
@@ -61,7 +61,7 @@ kinds! {
     PIPELINE_RUN = "tekton.dev/v1" "PipelineRun";
     /// A run of one of Tekton's Tasks.
     TASK_RUN = "tekton.dev/v1" "TaskRun";
-    /// What an API server itself refuses.
+    /// Rules by which an API server itself refuses objects.
     ADMISSION_POLICY = "admissionregistration.k8s.io/v1" "ValidatingAdmissionPolicy";
     /// Secret.
     SECRET = "v1" "Secret";
@@ -71,7 +71,7 @@ kinds! {
     NAMESPACE = "v1" "Namespace";
     /// Most that a namespace may have.
     RESOURCE_QUOTA = "v1" "ResourceQuota";
-    /// What containers get that say nothing.
+    /// Defaults for containers that set no resources.
     LIMIT_RANGE = "v1" "LimitRange";
     /// Who may reach pods.
     NETWORK_POLICY = "networking.k8s.io/v1" "NetworkPolicy";

@@ -1,4 +1,4 @@
-//! What one life of a claim costs: every change of the composite, its Objects and the claim, who made it, and how many events that is to
+//! Cost of one life of a claim: every change of the composite, its Objects and the claim, who made it, and how many events it adds to
 //! core's circuit breaker.
 //!
 //! ```text

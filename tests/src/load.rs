@@ -1,4 +1,4 @@
-//! What a call of the function costs, beside one that does nothing and beside other functions: the program behind
+//! Cost of a call of the function, beside one that does nothing and beside other functions: the program behind
 //! `cargo run --release -p testplatform-tests --bin load`.
 //!
 //! ```text
@@ -49,7 +49,7 @@ pub fn main(arguments: &Arguments) -> ExitCode {
     }
 }
 
-/// Whether the targets are held, or were not to be judged.
+/// Returns `true` if the targets hold, or are not judged.
 async fn run(measure: &Measure) -> anyhow::Result<bool> {
     let asked = requests::named(&measure.request, measure.bare, now())?;
     let nest = Nest::new("load", None)?;

@@ -28,7 +28,7 @@ pub enum Deed {
     Delete,
 }
 
-/// What is in the Secret that steps leave.
+/// Content of the Secret that steps leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// Both keys, without values.

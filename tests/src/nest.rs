@@ -19,8 +19,8 @@ use rustix::process::{Pid, Signal};
 
 use crate::{machine, patience::longer, settings};
 
-/// What the watchdog does when its input ends. `rm` is repeated because a killed process may still be writing.
-/// `kill -s` is what every shell understands before a group. The lock, which is its output, is free when it ends.
+/// The watchdog's action when its input ends. It repeats `rm` because a killed process may still write.
+/// Every shell understands `kill -s` before a group. The watchdog's output is the lock, which is free when the watchdog ends.
 const WATCHDOG: &str = r#"
 trap '' INT TERM HUP
 cat >/dev/null

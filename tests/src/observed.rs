@@ -1,4 +1,4 @@
-//! What Linux knows of a process: the CPU that it used, the memory that it has.
+//! Linux's figures of a process: CPU time used, and memory.
 
 use std::{fs, time::Duration};
 

@@ -26,7 +26,7 @@ use crate::{
     player::{Behaves, Player, Playing, Said, Since, Troubles, play, told},
 };
 
-/// What the backend is called.
+/// Name of the backend.
 pub const BACKEND: &str = "osac";
 /// The template that claims name.
 pub const TEMPLATE: &str = "openshift-metal";
@@ -196,7 +196,7 @@ impl Played {
         }
     }
 
-    /// What a job does.
+    /// Runs a job: makes the cluster of an order.
     async fn make(&mut self, order: &Value, name: &str) -> anyhow::Result<()> {
         let first = self.hub.get(&hosted_cluster(name)).await?.is_none();
         if first {

@@ -1,6 +1,6 @@
-//! How long is waited for what has to come, on a machine of which nobody knows how fast it is and what else it does.
+//! Limits of waiting, on a machine whose speed and other load are unknown.
 //!
-//! What is given is what a fast machine needs that does nothing else, with much to spare. Where a time itself is promised,
+//! Callers give the time that a fast, idle machine needs, with much to spare. Where a time itself is promised,
 //! [`crate::promise`] holds it against what the machine does.
 
 use std::{sync::LazyLock, time::Duration};
@@ -18,16 +18,16 @@ pub fn longer(within: Duration) -> Duration {
     within.saturating_mul(*TIMES)
 }
 
-/// What a future comes to, unless it takes [`longer`].
+/// Output of a future, unless it takes [`longer`].
 ///
 /// # Errors
 ///
-/// If it does.
+/// If it takes longer.
 pub async fn timeout<F: Future>(within: Duration, future: F) -> Result<F::Output, Elapsed> {
     tokio::time::timeout(longer(within), future).await
 }
 
-/// Whether the time is over in which what others show nearly as well may still begin.
+/// `true` once it is too late to begin a test whose subject others cover nearly as well.
 #[must_use]
 pub fn is_late() -> bool {
     settings::until().is_some_and(|until| now() >= until)

@@ -1,4 +1,4 @@
-//! What those have in common who are played all by themselves.
+//! Shared parts of fakes that run on their own.
 
 use std::{
     collections::BTreeMap,
@@ -64,7 +64,7 @@ impl<B> Behaves<B> {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// What of it matters now.
+    /// Part of the behaviour that is in effect now.
     pub(crate) fn now<T>(&self, of: impl FnOnce(&B) -> T) -> T {
         of(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -86,7 +86,7 @@ async fn play_on<P: Player>(player: &mut P) {
     }
 }
 
-/// What went wrong in a look: one object's trouble is not that of those that come after it.
+/// Errors of one pass: a failure of one object does not stop those after it.
 #[derive(Default)]
 pub(crate) struct Troubles(Option<anyhow::Error>);
 
@@ -109,7 +109,7 @@ impl Troubles {
 pub(crate) struct Since(BTreeMap<(&'static str, String), Instant>);
 
 impl Since {
-    /// Whether something has been under way for so long. It begins when that is first asked.
+    /// `true` if something has been under way for so long. The first call starts the clock.
     pub(crate) fn over(&mut self, what: &'static str, whose: &str, time: Duration) -> bool {
         self.0.entry((what, whose.to_owned())).or_insert_with(Instant::now).elapsed() >= time
     }

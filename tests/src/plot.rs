@@ -22,14 +22,14 @@ const BAR: u32 = 34;
 pub enum Chart {
     /// Something that grows, or should not. Both axes begin at zero, so that what is proportional looks so.
     Lines {
-        /// What is shown over what: the names of both axes.
+        /// Titles of both axes.
         axes: (String, String),
         /// The lines.
         lines: Vec<Line>,
     },
     /// One figure of several.
     Bars {
-        /// What the figure is.
+        /// Title of the figure.
         title: String,
         /// The bars, from top to bottom.
         bars: Vec<Bar>,

@@ -75,7 +75,7 @@ fn build(name: &str) -> anyhow::Result<PathBuf> {
     cargo.args(["build", "--workspace", "--bin", name, "--quiet", "--profile"]);
     cargo.arg(if profile == "debug" { "dev".into() } else { profile.clone() });
     cargo.arg("--target-dir").arg(&target).current_dir(settings::repository());
-    // What cargo tells us about ourselves would look to build scripts like a reason to run again.
+    // Build scripts would take the variables that cargo sets for us for a reason to run again.
     for (variable, _) in env::vars_os() {
         let name = variable.to_string_lossy();
         if ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_"]

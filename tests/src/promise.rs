@@ -11,12 +11,12 @@ const MARGIN: u32 = 4;
 /// The most that the way back may take wherever it is: a poll would be as fast.
 const POLLED: Duration = Duration::from_secs(8);
 
-/// Whether what came back from the hub came in time: within what is promised where nothing else runs, or, where others have the machine,
-/// within four times what it took from the claim to the hub just before, by the same programs.
+/// Checks that the way back from the hub took no longer than promised. Where others load the machine, the limit is four times
+/// the way from the claim to the hub just before, by the same programs.
 ///
 /// # Errors
 ///
-/// If it took longer than either, or as long as somebody who polls may have needed.
+/// If it took longer than either, or as long as polling would.
 pub fn kept(promised: Duration, there: Duration, back: Duration) -> anyhow::Result<()> {
     ensure!(
         back <= promised.max((MARGIN * there).min(POLLED)),
@@ -25,7 +25,7 @@ pub fn kept(promised: Duration, there: Duration, back: Duration) -> anyhow::Resu
     Ok(())
 }
 
-/// Whether what is due after some time came then. Of the machine is only the way that it takes after that.
+/// Checks that an event came when it was due. Only the way after that time depends on the machine.
 ///
 /// # Errors
 ///

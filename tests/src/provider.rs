@@ -30,7 +30,7 @@ pub const SITE: &str = "build01";
 /// seconds would be a load on the hub by themselves.
 const POLL: &str = "10s";
 
-/// What Konflux clusters of the testbed are called.
+/// Names of the testbed's Konflux clusters.
 const CLUSTERS: [&str; 2] = ["dev-cluster", "another-cluster"];
 
 /// The provider. It can be killed and started again.
@@ -240,7 +240,7 @@ impl Provider {
     }
 }
 
-/// What no file has, because it follows the configuration: the rights that the program prints for it.
+/// Rights that depend on the configuration, and so are in no file: the program prints them.
 fn printed_rights(program: &Path, configuration: &Path) -> anyhow::Result<Vec<Value>> {
     let printed = Command::new(program).args(["rbac", "hub", "--config"]).arg(configuration).output()?;
     anyhow::ensure!(printed.status.success(), "rbac hub: {}", String::from_utf8_lossy(&printed.stderr));

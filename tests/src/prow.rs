@@ -72,7 +72,7 @@ impl Job {
         &self.name
     }
 
-    /// Whether its credentials come from Hive.
+    /// `true` if its credentials come from Hive.
     pub fn takes_from_hive(&self) -> bool {
         self.hive
     }

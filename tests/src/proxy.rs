@@ -42,7 +42,7 @@ struct State {
     resets: u64,
 }
 
-/// What a wire met with.
+/// Counters of the traffic on a wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Met {
     /// Connections that were made by it.
@@ -58,7 +58,7 @@ pub struct Met {
 }
 
 impl Met {
-    /// What came after what was met with until then.
+    /// Difference to earlier counters.
     #[must_use]
     pub fn after(self, earlier: Self) -> Self {
         Self {
@@ -110,7 +110,7 @@ impl Proxy {
         Ok(Self { port, state, counts, task })
     }
 
-    /// What it met with so far.
+    /// Counters so far.
     pub fn met(&self) -> Met {
         self.counts.met()
     }
@@ -132,7 +132,7 @@ impl Proxy {
 }
 
 impl Proxy {
-    /// What [`Self::reset`] does, for a task of its own.
+    /// Same as [`Self::reset`], for a task of its own.
     pub fn resetter(&self) -> impl Fn() + Send + 'static + use<> {
         let state = self.state.clone();
         move || state.send_modify(|state| state.resets += 1)
@@ -253,7 +253,7 @@ mod tests {
         met = Met { delayed: 12, ..met };
         assert_eq!(proxy.met(), met, "it is known before it is good again");
         proxy.be(Manner::Good);
-        // What was on its way arrives.
+        // Bytes that were under way arrive.
         let mut late = [0; 4];
         stream.read_exact(&mut late).await.unwrap();
         met = Met { carried: 24, ..met };

@@ -30,7 +30,7 @@ use crate::{
 /// A namespace and the name of a claim in it.
 pub type Key = (String, String);
 
-/// What an object said of itself at one moment, as far as others act on it.
+/// Conditions and other reports of an object at one moment, as far as others act on them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Said {
     /// Its phase.
@@ -167,12 +167,12 @@ impl Recorder {
         lock(&self.claims).keys().cloned().collect()
     }
 
-    /// What a claim said, in its order.
+    /// Reports of a claim, in its order.
     pub fn of_claim(&self, key: &Key) -> Vec<Said> {
         lock(&self.claims).get(key).cloned().unwrap_or_default()
     }
 
-    /// What the composites behind a claim said, in their order.
+    /// Reports of the composites behind a claim, in their order.
     pub fn of_composite(&self, key: &Key) -> Vec<Said> {
         lock(&self.composites).get(key).cloned().unwrap_or_default()
     }

@@ -38,7 +38,7 @@ use crate::{command_line::exit_code, crossplane::Engine, function};
 
 /// How long claims are left alone, again and again, until their rest is looked at.
 const SETTLE: Duration = Duration::from_secs(10);
-/// What part of a core the function may take then.
+/// Share of a core below which the function is at rest.
 const CALM: f64 = 0.01;
 /// How long it may be until that is so. What took hours is not thrown away for it, but the report says it.
 const PATIENCE: Duration = Duration::from_mins(20);
@@ -52,7 +52,7 @@ pub fn main(arguments: &Arguments) -> ExitCode {
         for &claims in &arguments.claims {
             match runtime.block_on(Box::pin(run(claims, arguments))) {
                 Ok(report) => reports.push(report),
-                // What was seen before took hours perhaps.
+                // The earlier steps may have taken hours.
                 Err(error) => {
                     report::print(&reports, arguments)?;
                     return Err(error.context(format!("{claims} claims")));
@@ -70,8 +70,8 @@ async fn run(claims: u32, arguments: &Arguments) -> anyhow::Result<Report> {
     measured.inspect_err(|_| eprintln!("{}", engine.words()))
 }
 
-/// What was used until Crossplane has looked at what it wrote itself, at least. A machine that is busy has it put much off, which would be
-/// measured as rest, and taken off the lives that caused it. Says also whether it came to that.
+/// Usage until Crossplane has processed its own writes, at least. A busy machine puts much of that off; it would count as rest, and be
+/// missing from the lives that caused it. The second value is `true` if the machine came to rest.
 async fn settled(meter: &mut Meter) -> anyhow::Result<(Span, bool)> {
     let (mut used, begun) = (meter.look().await?, Instant::now());
     loop {

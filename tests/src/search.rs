@@ -23,7 +23,7 @@ use base64::{
 
 pub use places::Place;
 
-/// What is looked for, by its name.
+/// Name of a text to search for.
 type Name = String;
 /// Where each of them was found. A name whose mark is nowhere is not in it.
 pub type Found = BTreeMap<Name, BTreeSet<Place>>;
@@ -69,7 +69,7 @@ impl Marks {
     }
 }
 
-/// What is between blank pages: etcd lays its files out by tens of megabytes, and writes into little of them. No mark has a zero byte in it.
+/// Parts between blank pages: etcd lays its files out by tens of megabytes, and writes into little of them. No mark has a zero byte in it.
 fn written(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     const BLANK: [u8; 4096] = [0; 4096];
     let mut rest = bytes;
@@ -109,7 +109,7 @@ fn forms(piece: &[u8]) -> BTreeSet<Vec<u8>> {
     forms
 }
 
-/// What of base64 depends on a piece alone, at each of the three places where it may begin.
+/// Characters of base64 that depend on a piece alone, for each of the three offsets where it may begin.
 fn within_base64(piece: &[u8]) -> Vec<Vec<u8>> {
     let at = |before: usize, engine: &GeneralPurpose| {
         let whole = [vec![0; before], piece.to_vec()].concat();

@@ -30,7 +30,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Whether the case with this index is in the part.
+    /// `true` if the case with this index is in the part.
     pub fn has(self, index: usize) -> bool {
         index % self.of == self.number - 1
     }

@@ -7,7 +7,7 @@ use anyhow::{Context as _, ensure};
 
 use crate::{nest::Nest, settings};
 
-/// What to start a program with.
+/// Environment variables to start a program with.
 pub type Environment = Vec<(&'static str, String)>;
 
 /// The environment of a program whose clock is so many seconds ahead. Builds what that takes with the C compiler that Rust links

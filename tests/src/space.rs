@@ -26,7 +26,7 @@ pub const CREDENTIALS: &str = "testplatform-spaces";
 const IDENTITY: (&str, &str) = ("provider-testplatform", "konflux-spaces");
 /// Name of the ProviderConfig, and of the Secret behind it.
 const WAY: (&str, &str) = ("eaas-kubernetes-provider-config", "eaas-cluster");
-/// What a hub of spaces needs of Kubernetes' own: quotas are counted, and the role edit is put together.
+/// Kubernetes' own controllers that a hub of spaces needs: one counts quotas, one aggregates the role edit.
 pub const CONTROLLERS: &[&str] = &["clusterrole-aggregation-controller", "resourcequota-controller"];
 /// Name of the definition.
 const XRD_NAME: &str = "xnamespaces.eaas.konflux-ci.dev";
@@ -124,7 +124,7 @@ pub async fn compose(engine: &Engine, name: &str, function: &str, input: &Value)
 
 /// A claim of a space, and everything that hangs on it.
 pub struct Space<'t> {
-    /// What it runs on.
+    /// Engine of the scenario.
     pub engine: &'t Engine,
     namespace: &'t str,
     name: String,
@@ -258,7 +258,7 @@ impl<'t> Space<'t> {
     }
 }
 
-/// Whether a Secret has all keys, none of them empty.
+/// `true` if a Secret has all keys, none of them empty.
 pub fn is_whole(secret: &Value) -> bool {
     let given = decoded(secret);
     keys::EVERY.iter().all(|key| given.get(*key).is_some_and(|value| !value.is_empty()))

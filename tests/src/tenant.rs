@@ -26,7 +26,7 @@ use crate::{
 /// A tenant with one claim, both with names of their own.
 #[derive(Clone)]
 pub struct Tenant<'e> {
-    /// What it runs on.
+    /// Engine of the scenario.
     pub engine: &'e Engine,
     /// Its namespace.
     pub namespace: String,
@@ -71,7 +71,7 @@ impl<'e> Tenant<'e> {
         self.engine.offer.hive()
     }
 
-    /// Whether a namespace is its own or that of another tenant of the same scenario.
+    /// `true` if a namespace is its own or that of another tenant of the same scenario.
     pub fn has(&self, namespace: &str) -> bool {
         namespace.strip_prefix(&self.namespace).is_some_and(|rest| rest.is_empty() || rest.starts_with("--"))
     }
@@ -364,7 +364,7 @@ fn pool(namespace: &str) -> &str {
     scenario.split_once("--").map_or(scenario, |(scenario, _)| scenario)
 }
 
-/// What actors publish, in the form in which the provider writes it.
+/// Kubeconfig that fakes publish, in the form in which the provider writes it.
 pub const KUBECONFIG: &str = "\
 apiVersion: v1
 clusters:
@@ -383,7 +383,7 @@ users:
   user:
     token: of-a-cluster-that-an-actor-made
 ";
-/// What actors publish.
+/// Password that fakes publish.
 pub const PASSWORD: &str = "abcde-fghij-klmno-pqrst";
 
 /// The data of a Secret.

@@ -1,4 +1,4 @@
-//! What the programs of a testbed have used, from `/proc`.
+//! CPU and memory of a testbed's programs, from `/proc`.
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
@@ -6,7 +6,7 @@ use anyhow::Context as _;
 
 use crate::observed::Observed;
 
-/// What one program has used since it began.
+/// Usage of one program since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
     /// User and system time.
@@ -31,7 +31,7 @@ impl Used {
     }
 }
 
-/// What each program has used, by its name; of a control plane's programs with its name behind.
+/// Usage of each program by its name; those of a control plane have its name as a suffix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage(pub BTreeMap<String, Used>);
 
@@ -55,7 +55,7 @@ impl Usage {
         Ok(usage)
     }
 
-    /// What one program has used. Of one that runs in a nest of its own, that is its nest's name behind it.
+    /// Usage of one program. A program in a process group of its own has that group's name as a suffix.
     pub fn of(&self, name: &str) -> anyhow::Result<Used> {
         self.0
             .get(name)
@@ -63,7 +63,7 @@ impl Usage {
             .with_context(|| format!("{name} does not run; there are {:?}", self.0.keys()))
     }
 
-    /// What was used between an earlier look and this one.
+    /// Usage between an earlier measurement and this one.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before = |name: &String| earlier.0.get(name).map_or(Duration::ZERO, |used| used.cpu);

@@ -22,7 +22,7 @@ const LAG: Duration = Duration::from_secs(30);
 pub struct Witness {
     cluster: Cluster,
     at: At,
-    /// What it was like when it was first not as it has to be.
+    /// First state that broke the rule.
     fault: Arc<Mutex<Option<String>>>,
     /// Up to which state it was seen. None: no state yet.
     seen: watch::Receiver<Option<Seen>>,

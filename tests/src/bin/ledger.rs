@@ -1,4 +1,4 @@
-//! What one life of a claim costs: see [`testplatform_tests::ledger`].
+//! Cost of one life of a claim: see [`testplatform_tests::ledger`].
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What many claims cost: see [`testplatform_tests::scale`].
+//! Cost of many claims: see [`testplatform_tests::scale`].
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What the webhooks of CaaS refuse.
+//! Refusals by the webhooks of CaaS.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::{
 /// How soon it is looked again whether a policy is in force.
 const AGAIN: Duration = Duration::from_millis(300);
 
-/// What its webhooks refuse is refused by the API server itself: `rule` has to hold, or `words` are said.
+/// Policy by which the API server refuses in place of the webhooks: unless `rule` holds, the answer is `words`.
 pub(super) fn policy(name: &str, operation: &str, rule: &str, words: &str) -> [Value; 2] {
     let api = "admissionregistration.k8s.io/v1";
     [

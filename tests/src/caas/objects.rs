@@ -1,4 +1,4 @@
-//! What CaaS says of a ClusterTemplateInstance, and what its chart makes.
+//! CaaS' status of a ClusterTemplateInstance, and the objects of its chart.
 
 use serde_json::{Value, json};
 
@@ -18,8 +18,8 @@ pub(super) fn born() -> Vec<Said> {
     .into()
 }
 
-/// What the chart makes: a HostedCluster and its nodes, as the examples of HyperShift have them, called by the uid, of the version that
-/// the chart is given.
+/// Objects of the chart: a HostedCluster and its nodes, as in HyperShift's examples, named after the uid, with the version that the chart
+/// is given.
 pub(super) fn charted(instance: &Value, uid: &str) -> anyhow::Result<Vec<Value>> {
     let parameters = instance["spec"]["parameters"].as_array().map_or(&[][..], Vec::as_slice);
     let version = parameters.iter().find(|parameter| parameter["name"] == "version");

@@ -27,7 +27,7 @@ use crate::{
 
 /// Name of the function, and of its step.
 const NAME: &str = "ballast";
-/// What it leaves to those after it. That is less than our function says of any claim.
+/// Bytes left for the steps after it: less than our function writes for any claim.
 const ROOM: usize = 512;
 
 /// The function, played in this process. It is there all the time, and called only by the Composition that names it.
@@ -108,7 +108,7 @@ impl Field {
     }
 }
 
-/// Whether it was our step that had no room.
+/// `true` if our step is the one that had no room.
 fn is_told(composite: &Value) -> bool {
     let words = condition(composite, "Synced").map_or("", |synced| text(synced, "/message"));
     words.contains("step \"testplatform\"") && words.contains("Crossplane receives at most")

@@ -19,7 +19,7 @@ use crate::{
     tenant::decoded,
 };
 
-/// What must hold.
+/// Invariants of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Invariant {
     /// For one claim there was one remote object, and one job.
@@ -30,13 +30,13 @@ pub enum Invariant {
     Credentials,
     /// Secrets lie where the design says.
     Places,
-    /// What is on the hub, or behind a claim, belongs to a claim.
+    /// Every object on the hub, or behind a claim, belongs to a claim.
     NoLeak,
     /// Nothing that is to go stays.
     NothingStuck,
     /// A claim says of itself what is the case.
     Conditions,
-    /// What was promised held at every moment.
+    /// Promises about every moment held.
     AllAlong,
     /// Our programs end only when they are told to, or have lost their Lease.
     Programs,
@@ -165,7 +165,7 @@ fn judge_alive(judgement: &mut Judgement, world: &World, life: &Expected, compos
     });
 }
 
-/// What is secret in the kubeconfig of what a composite has, and its password.
+/// Secrets of a composite's cluster: the token in its kubeconfig, and its password.
 fn credentials_of(world: &World, life: &Expected, composite: &str) -> [String; 2] {
     match life.by {
         Fulfilled::ByHive => cluster_of(world, composite)
@@ -189,7 +189,7 @@ pub fn cluster_of<'w>(world: &'w World, composite: &str) -> Option<&'w Value> {
     (text(cluster, "/spec/clusterPoolRef/claimName") == composite).then_some(cluster)
 }
 
-/// Whether there is something of a composite on the hub that somebody pays for.
+/// `true` if the hub has something of a composite that incurs cost.
 fn costs(world: &World, composite: &str) -> bool {
     let runs = world.job(composite).is_some_and(active);
     let claimed = world.clusters.iter().any(|c| text(c, "/spec/clusterPoolRef/claimName") == composite);
@@ -297,7 +297,7 @@ fn judge_stuck(judgement: &mut Judgement, world: &World) {
     }
 }
 
-/// What a claim says of itself, in a line.
+/// One line on a claim's conditions.
 fn said(claim: Option<&Value>) -> String {
     let Some(claim) = claim else { return "not there".to_owned() };
     let word = |type_: &&str| {

@@ -13,7 +13,7 @@ use super::{
 use crate::{actors::now, cluster::at, function, hive::objects::text, kinds::Kind, provider};
 
 const LEASE: Kind = Kind { api_version: "coordination.k8s.io/v1", kind: "Lease" };
-/// What the function says when it serves, and the provider when it acts.
+/// Log lines of the function when it serves, and of the provider when it acts.
 const SERVING: &str = " serving ";
 const LEADING: &str = " leading identity=";
 /// How far two looks at one clock may be from each other.
@@ -23,7 +23,7 @@ const NEAR: SignedDuration = SignedDuration::from_secs(2);
 #[derive(Clone, Debug)]
 pub(super) struct Skewed {
     seconds: i64,
-    /// What it says since it was started.
+    /// Its log since it started.
     log: Log,
     /// When it was, by our clock.
     since: Timestamp,
@@ -75,7 +75,7 @@ impl Field {
 }
 
 impl Skewed {
-    /// What its program said last of something, and when by its own clock.
+    /// Last log line of its program that has these words, and its time by the program's own clock.
     fn said(&self, words: &str) -> anyhow::Result<(Timestamp, String)> {
         last(&self.log.read()?, words).with_context(|| format!("it has not said so yet: {words:?}"))
     }

@@ -1,5 +1,5 @@
-//! Whether anybody met with a fault. What is certain to come of one is waited for when the fault is done, and it is an error if it does
-//! not. Where nobody may come by while a fault lasts, it lasts a little longer; that still nobody did is told, and is no error: how
+//! Proof that a fault hit somebody. An effect that must follow is awaited after the fault; its absence is an error. Where it is possible
+//! that nobody comes by while a fault lasts, it lasts a little longer; a fault that still hit nobody is reported, and is no error: how
 //! soon a program tries again is its own affair.
 
 use std::{
@@ -33,12 +33,12 @@ const LOOK: Duration = Duration::from_millis(300);
 const LISTED: Duration = Duration::from_secs(8);
 /// How the function counts the clients that it turned away.
 const FAILURES: &str = "function_tls_handshake_failures_total ";
-/// What the provider says of a server whose authority it does not know.
+/// The provider's error for a server whose authority it does not know.
 const UNKNOWN: &str = "invalid peer certificate: UnknownIssuer";
-/// What provider-kubernetes says of it.
+/// provider-kubernetes' error for it.
 const DISTRUSTED: &str = "x509: ";
 
-/// What each wire met with.
+/// Counters of each wire.
 pub(super) type Meetings = BTreeMap<Wire, Met>;
 
 /// A program's log from some moment on.
@@ -56,7 +56,7 @@ impl Log {
         Self { path, length }
     }
 
-    /// What was written into it since.
+    /// Log since then.
     pub(super) fn read(&self) -> anyhow::Result<String> {
         let log = fs::read(&self.path)?;
         Ok(String::from_utf8_lossy(log.get(self.length..).unwrap_or_default()).into_owned())
@@ -64,7 +64,7 @@ impl Log {
 }
 
 impl Field {
-    /// What each wire met with so far.
+    /// Counters of each wire so far.
     pub(super) fn met(&self) -> Meetings {
         self.wires.iter().map(|(wire, proxy)| (*wire, proxy.met())).collect()
     }
@@ -131,12 +131,12 @@ impl Field {
     }
 }
 
-/// What a wire met with since.
+/// Counters of a wire since then.
 fn since(before: &Meetings, wire: Wire, now: Met) -> Met {
     now.after(before.get(&wire).copied().unwrap_or_default())
 }
 
-/// Whether somebody met with a fault, by what its wire met with since it was done.
+/// `true` if the fault hit somebody, by the counters of its wire since it was injected.
 const fn is_met(fault: Fault, met: Met) -> bool {
     match fault {
         Fault::Reset(_) => met.reset > 0,
@@ -175,7 +175,7 @@ fn counted(page: &str) -> Option<f64> {
     page.lines().find_map(|line| line.strip_prefix(FAILURES)?.parse().ok())
 }
 
-/// Whether an Object cannot be looked after because its hub is not trusted.
+/// `true` if an Object cannot be reconciled because its hub is not trusted.
 fn is_distrustful(object: &Value) -> bool {
     condition(object, "Synced").is_some_and(|synced| text(synced, "/message").contains(DISTRUSTED))
 }

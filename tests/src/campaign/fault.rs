@@ -1,4 +1,4 @@
-//! What can go wrong, as data.
+//! Kinds of faults, as data.
 
 use std::{fmt, time::Duration};
 
@@ -134,7 +134,7 @@ impl Fault {
 /// A minute, which clocks of different machines should not differ by, and do.
 const MINUTE: i64 = 60;
 
-/// What goes wrong on the tenants' side, one at a time.
+/// Faults on the tenants' side, one at a time.
 pub const OF_KONFLUX: &[Fault] = &[
     Killed(Part::Function),
     Killed(Part::Core),
@@ -167,7 +167,7 @@ pub const OF_KONFLUX: &[Fault] = &[
     Crowd,
 ];
 
-/// What goes wrong on the hub's side, one at a time, while something on the tenants' side does.
+/// Faults on the hub's side, one at a time, during a fault on the tenants' side.
 pub const OF_HUB: &[Fault] = &[
     Killed(Part::Provider),
     Killed(Part::ApiServer(Plane::Hub)),

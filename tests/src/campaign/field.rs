@@ -43,7 +43,7 @@ pub struct Field {
     /// Its tasks end before the engine does.
     pub(super) guests: Mutex<BTreeMap<Fault, Vec<JoinHandle<()>>>>,
     pub(super) wires: BTreeMap<Wire, Proxy>,
-    /// What is down, and is not to be started by whoever sees that.
+    /// Parts that are down on purpose: nobody starts them on sight.
     down: Mutex<BTreeSet<Part>>,
     /// How many seconds a part's clock is ahead.
     pub(super) clocks: Mutex<BTreeMap<Part, i64>>,
@@ -63,7 +63,7 @@ pub struct Field {
     pub(super) credential: Credential,
     /// As whom the provider reaches hub and build cluster.
     pub(super) kubeconfigs: [Value; 2],
-    /// What everything happens on.
+    /// Engine of the whole campaign.
     pub engine: Engine,
 }
 

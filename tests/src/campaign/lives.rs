@@ -50,7 +50,7 @@ impl<'e> Life<'e> {
         Ok(Self { tenant, wish: wish.clone(), token, password, deleted: OnceLock::new() })
     }
 
-    /// What is to have become of it.
+    /// Expected end of this life.
     pub fn expected(&self) -> Expected {
         Expected {
             namespace: self.tenant.namespace.clone(),
@@ -74,7 +74,7 @@ impl<'e> Life<'e> {
         })
         .await?;
         pace.until(self.wish.end_at).await;
-        // What nobody saw could not be judged. Whoever watches has a way of their own.
+        // Only a recorded claim can be judged, and the recorder has a watch of its own.
         insist("the claim is seen", async || recorded(&self.said())).await?;
         match self.wish.end {
             End::Stays => Ok(()),

@@ -53,7 +53,7 @@ impl Deafness {
     }
 }
 
-/// Whether it can keep core from hearing what there is on konflux.
+/// `true` if a fault can keep core from hearing of objects on konflux.
 const fn deafens(fault: Fault) -> bool {
     match fault {
         Fault::Killed(part) => {
@@ -103,8 +103,8 @@ impl Orphan {
         Ok(Self { made, known, deleted })
     }
 
-    /// Whether core cannot have known of it when its claim was deleted, for a reason that there was: it had just been made, or core
-    /// was deaf meanwhile.
+    /// `true` if core had a reason not to know of it when its claim was deleted: it had just been created, or a fault
+    /// kept core from hearing of it.
     pub fn is_excused(self, deaf: &[[Timestamp; 2]]) -> bool {
         let Some(deleted) = self.deleted else { return false };
         let unknown = self.known.is_none_or(|known| known >= deleted - NEAR);

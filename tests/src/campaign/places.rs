@@ -19,7 +19,7 @@ use crate::{
 };
 use testplatform_apis::names::ci_operator;
 
-/// What is secret of a cluster.
+/// Kinds of secrets of a cluster.
 #[derive(Clone, Copy)]
 enum Credential {
     Kubeconfig,
@@ -92,7 +92,7 @@ fn of_cluster(cluster: &str) -> String {
     format!("cluster {cluster}")
 }
 
-/// What etcd has on its disk is exempt.
+/// Copies in etcd's files on disk are exempt.
 pub(super) fn compare(mut found: Found, world: &World, lives: &[Expected]) -> Vec<Violation> {
     for places in found.values_mut() {
         places.retain(|place| !matches!(place, Place::Etcd(_)));

@@ -1,4 +1,4 @@
-//! What a run does: it follows from a seed and nothing else, or is written down.
+//! Plan of a run: it follows from a seed alone, or is written down.
 
 use std::{fmt, time::Duration};
 
@@ -66,7 +66,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// What makes the run again.
+    /// Command line that repeats the run.
     pub fn again(self) -> String {
         let arguments = match self {
             Self::Seed(seed) => format!("--seed {seed} --runs 1"),
@@ -241,7 +241,7 @@ mod tests {
         }
     }
 
-    /// What meets a world at rest shows nothing.
+    /// A fault in a world at rest shows nothing.
     #[test]
     fn whenever_a_fault_comes_a_claim_is_on_its_way() {
         let way = Duration::from_secs(3);
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(struck.iter().collect::<BTreeSet<_>>().len(), struck.len());
     }
 
-    /// What CI runs meets with every fault that there is, and every end.
+    /// The seeds of CI contain every kind of fault, and every kind of end.
     #[test]
     fn the_fixed_seeds_have_everything() {
         let plans: Vec<Plan> = SEEDS.into_iter().map(Plan::of).collect();

@@ -122,7 +122,7 @@ fn named(fault: Fault) -> String {
         Fault::LargeAnswers | Fault::LongAnswers | Fault::Crowd => "",
     };
     let code = format!("{fault:?}").replacen('(', &format!("({kind}"), 1);
-    // What is within a part, or a wire, is a control plane.
+    // The value within a part, or a wire, is a control plane.
     code.replace("(Konflux)", "(Plane::Konflux)").replace("(Hub)", "(Plane::Hub)")
 }
 
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::campaign::fault::{OF_HUB, OF_KONFLUX, Plane};
 
-    /// What is printed can be put here as it is.
+    /// The printed form of a plan is valid code for this file.
     #[test]
     fn they_stand_here_as_a_campaign_prints_them() {
         let dense = |text: &str| {

@@ -43,7 +43,7 @@ const BYTE: Duration = Duration::from_millis(300);
 const CROWD: usize = 1000;
 /// How long the next of many may take to connect.
 const GATHERING: Duration = Duration::from_secs(30);
-/// What makes a list long: so many objects, each with so many bytes in an annotation, which is what an API server takes.
+/// Size of a long list: the number of objects, and the bytes in an annotation of each, which is the most that an API server accepts.
 const LARGE: (usize, usize) = (20, 240 << 10);
 /// A list of all of them is longer.
 const LARGER: u64 = 4 << 20;

@@ -23,7 +23,7 @@ pub struct World {
     pub claims: Vec<Value>,
     /// Composites.
     pub composites: Vec<Value>,
-    /// What provider-kubernetes acts on.
+    /// provider-kubernetes' Objects.
     pub objects: Vec<Value>,
     /// Secrets of the tenants' side.
     pub secrets: Vec<Value>,
@@ -52,7 +52,7 @@ pub struct Expected {
     pub by: Fulfilled,
     /// How it ends.
     pub end: End,
-    /// What is secret in the kubeconfig that its job leaves.
+    /// Secret token in the kubeconfig that its job leaves.
     pub token: String,
     /// The password that its job leaves.
     pub password: String,

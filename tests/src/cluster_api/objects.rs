@@ -1,4 +1,4 @@
-//! What Cluster API says of a Cluster, and what it makes of it.
+//! Cluster API's status of a Cluster, and the objects that it makes of it.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ pub const ENDING: [(&str, &str); 3] = [
     ("WaitingForInfrastructureDeletion", "* OpenStackCluster: the network is being deleted"),
 ];
 
-/// What the status says once the machines are what is asked for.
+/// Status once the machines are as requested.
 pub(super) fn reached(cluster: &Value) -> Value {
     let topology = &cluster["spec"]["topology"];
     let groups = topology["workers"]["machineDeployments"].as_array().map_or(&[][..], Vec::as_slice);

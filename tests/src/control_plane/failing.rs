@@ -14,7 +14,7 @@ use crate::nest::Process;
 /// Where the junk lies, and where it ends. Kubernetes has everything below another prefix.
 const JUNK: [&str; 2] = ["/junk/", "/junk0"];
 const MIB: usize = 1 << 20;
-/// What is not done by then was refused: the client tries again what a server has too much of.
+/// A request that takes longer was refused: the client retries while a server is overloaded.
 const REFUSED: Duration = Duration::from_secs(2);
 
 impl ControlPlane {

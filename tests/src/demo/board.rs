@@ -105,7 +105,7 @@ fn paint_of(tone: Tone) -> Style {
     }
 }
 
-/// Whether there are colours.
+/// Writes with or without colours.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint(pub bool);
 

@@ -16,7 +16,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Claim {
     file: String,
-    /// What is sent.
+    /// Object that is sent.
     pub manifest: Value,
     /// Namespace, which the demo makes.
     pub namespace: String,
@@ -58,7 +58,7 @@ impl Claim {
         );
         let unknown = unknown_fields(&document["spec"]);
         ensure!(unknown.is_empty(), "unknown fields: {}; correct or remove them", unknown.join(", "));
-        // What a server wrote stays out, and so does what binds it to a composite that is not here.
+        // Fields that a server wrote stay out, and so does the reference to a composite of another cluster.
         let mut spec = document["spec"].clone();
         if let Some(spec) = spec.as_object_mut() {
             spec.remove("resourceRef");

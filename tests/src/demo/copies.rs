@@ -11,7 +11,7 @@ use crate::{
     search::{Marks, Place, places},
 };
 
-/// What the search found, without what etcd has on its disk.
+/// Copies that the search found, without those in etcd's files on disk.
 #[derive(Debug, Default)]
 pub struct Copies {
     /// Secrets, which is where it belongs.

@@ -1,4 +1,4 @@
-//! What is done, one thing after the other, and what has to hold then.
+//! Steps of the demo, in order, and the checks after each.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
     tenant::decoded,
 };
 
-/// What came of it.
+/// Result of the demo.
 pub struct Played {
     /// Checks that did not hold.
     pub failed: Vec<String>,
@@ -106,7 +106,7 @@ impl Course<'_> {
     async fn ready(&mut self) -> anyhow::Result<String> {
         let konflux = self.engine.konflux.cluster();
         self.screen.wait("until it is ready");
-        // What an administrator could still make true, nobody does here.
+        // Nobody here makes true what only an administrator could.
         let hopeless = |claim: &Value| {
             matches!(phase(claim), "Failed" | "Deprovisioned") || has(claim, "RequestAccepted", "False", "")
         };
@@ -247,7 +247,7 @@ impl Course<'_> {
     }
 
     fn check(&mut self, holds: bool, what: &str, details: &[String]) {
-        // What was counted belongs to the sentence only if it is wrong.
+        // Counts belong to the sentence only if it is wrong.
         let said = if holds { what.split(", not ").next().unwrap_or(what) } else { what };
         self.screen.check(holds, said, details);
         if !holds {

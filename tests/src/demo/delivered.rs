@@ -26,7 +26,7 @@ pub struct Delivered {
     place: At,
     /// Everything that is needed to use it.
     pub kubeconfig: String,
-    /// What a web console would ask for.
+    /// Password for a web console.
     pub password: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a person wants to know of an object: its state in a word or two, and what it waits for.
+//! Summary of an object for a person: its state in a word or two, and the reason for its wait.
 
 use serde_json::Value;
 
@@ -53,12 +53,12 @@ pub enum Tone {
     Bad,
 }
 
-/// What is shown of an object.
+/// Displayed fields of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// In a word or two.
     pub state: String,
-    /// What it waits for, or what there is to say.
+    /// Reason for its wait, or its message.
     pub words: String,
     /// How to take it.
     pub tone: Tone,
@@ -90,7 +90,7 @@ impl Row {
         }
     }
 
-    /// What is shown of it.
+    /// Displayed fields of an object, by its kind.
     pub fn of(self, object: &Value) -> Shown {
         if self != Row::Job && object["metadata"]["deletionTimestamp"].is_string() {
             return Shown::new("deleting", self.waits_to_go(object), Tone::Busy);
@@ -104,7 +104,7 @@ impl Row {
         }
     }
 
-    /// What Crossplane and its providers manage.
+    /// A managed resource of Crossplane and its providers.
     fn managed(self, object: &Value) -> Shown {
         let paused = text(object, "/metadata/annotations/crossplane.io~1paused") == "true";
         if paused || has(object, "Synced", "False", "ReconcilePaused") {

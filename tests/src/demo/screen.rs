@@ -1,5 +1,5 @@
-//! What is seen. In a terminal the timeline stays at the bottom and is drawn again in place; elsewhere every change is
-//! a line. Both ways what is done and checked is a line that stays.
+//! Output of the demo. In a terminal the timeline stays at the bottom and is drawn again in place; elsewhere every change is
+//! a line. In both cases each step and each check is a line that stays.
 
 use std::{
     io::{IsTerminal as _, Write as _, stdout},
@@ -18,7 +18,7 @@ use crate::settings;
 
 /// How often the terminal is drawn again.
 const FRAME: Duration = Duration::from_millis(100);
-/// What was there already took no time.
+/// A shorter step found its result in place, and needs no line.
 const WORTH_A_LINE: Duration = Duration::from_millis(50);
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
@@ -32,13 +32,13 @@ pub struct Screen {
 
 #[derive(Default)]
 struct Inner {
-    /// What is being done before there is a timeline, and since when.
+    /// Step before there is a timeline, and its begin.
     step: Option<(&'static str, Duration)>,
     board: Option<Board>,
     /// The board is not at the bottom any more.
     closed: bool,
     kept: bool,
-    /// What everything waits for now.
+    /// Reason for the current wait.
     waiting: &'static str,
     /// Lines at the bottom that are drawn over.
     drawn: usize,
@@ -127,7 +127,7 @@ impl Screen {
         self.line(&mark, what, details);
     }
 
-    /// What is waited for from now on.
+    /// Sets the reason for the wait from now on.
     pub fn wait(&self, what: &'static str) {
         self.lock().waiting = what;
     }
@@ -164,7 +164,7 @@ impl Screen {
         self.lock().kept = true;
     }
 
-    /// Whether an interruption is the regular end.
+    /// `true` if an interruption is the regular end.
     pub fn is_kept(&self) -> bool {
         self.lock().kept
     }
@@ -179,7 +179,7 @@ impl Screen {
         (inner.closed, inner.drawn) = (true, 0);
     }
 
-    /// What was on the timeline.
+    /// Reads the timeline, if there was one.
     pub fn history<T>(&self, ask: impl FnOnce(&Board) -> T) -> Option<T> {
         self.lock().board.as_ref().map(ask)
     }
@@ -249,7 +249,7 @@ fn width() -> usize {
 pub fn complain(what: &str) {
     let mut err = std::io::stderr().lock();
     let bad = Paint(AutoStream::choice(&std::io::stderr()) != ColorChoice::Never);
-    // What an object was like instead is not part of the sentence.
+    // The object's actual state is not part of the sentence.
     let (sentence, object) = what.split_once("; it is {").map_or((what, None), |(s, o)| (s, Some(o)));
     let _ = object.map(|object| writeln!(err, "{{{object}"));
     let _ = writeln!(err, "{} {sentence}", bad.on(BAD.bold(), "error:"));

@@ -67,7 +67,7 @@ impl Claimed {
         Ok(text(&claim, "/spec/namespace").to_owned())
     }
 
-    /// What is left of it on the hub: the claim, its cluster, its credentials.
+    /// Remaining objects on the hub: the claim, its cluster, its credentials.
     pub async fn left(&self, cluster: &str) -> anyhow::Result<Vec<String>> {
         let mut left = Vec::new();
         for at in [self.at(), deployment(cluster), self.published()] {

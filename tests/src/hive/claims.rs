@@ -1,4 +1,4 @@
-//! What Hive does with claims.
+//! Hive's controller of claims.
 
 use anyhow::Context as _;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What Hive's objects look like.
+//! Contents of Hive's objects.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -103,7 +103,7 @@ pub(super) fn secrets(cluster: &str) -> [Value; 4] {
     ]
 }
 
-/// What an installation leaves in the spec.
+/// Spec after an installation.
 pub(super) fn installed() -> Value {
     json!({ "spec": { "installed": true, "powerState": "Hibernating", "clusterMetadata": {
         "clusterID": "id", "infraID": "infra",
@@ -113,7 +113,7 @@ pub(super) fn installed() -> Value {
     } } })
 }
 
-/// What an installation leaves in the status.
+/// Status after an installation.
 pub(super) fn addresses(cluster: &str) -> Value {
     json!({
         "apiURL": format!("https://api.{cluster}.example.com:6443"),
@@ -121,7 +121,7 @@ pub(super) fn addresses(cluster: &str) -> Value {
     })
 }
 
-/// What a failed installation leaves in the status.
+/// Status after a failed installation.
 pub(super) fn broken() -> Value {
     let condition = |type_: &str, reason: &str, message: &str| json!({ "type": type_, "status": "True", "reason": reason, "message": message, "lastTransitionTime": seconds() });
     json!({ "conditions": [
@@ -130,7 +130,7 @@ pub(super) fn broken() -> Value {
     ] })
 }
 
-/// What a cloud that refuses to destroy a cluster leaves in the status, beside what is there.
+/// Status of a cluster that its cloud refuses to destroy, in addition to its other conditions.
 pub(super) fn refused(cluster: &Value) -> Value {
     let condition = |type_: &str, status: &str, reason: &str, message: &str| json!({ "type": type_, "status": status, "reason": reason, "message": message, "lastTransitionTime": seconds() });
     let said = [
@@ -147,7 +147,7 @@ pub(super) fn refused(cluster: &Value) -> Value {
     json!({ "conditions": kept.chain(said.clone()).collect::<Vec<_>>() })
 }
 
-/// What a pool says that goes and that clusters hold.
+/// Status of a pool whose deletion waits for its clusters.
 pub(super) fn held(clusters: &[&Value]) -> Value {
     let names: Vec<&str> = clusters.iter().map(|c| text(c, "/metadata/name")).collect();
     let message = format!("The following ClusterDeployments are pending cleanup: {}", names.join(", "));
@@ -178,7 +178,7 @@ pub(super) fn age(object: &Value) -> (String, String) {
     (text(object, "/metadata/creationTimestamp").to_owned(), text(object, "/metadata/name").to_owned())
 }
 
-/// Whether any of these values is another one.
+/// `true` if any of these values is another one.
 pub(super) fn differs(stored: &Value, wanted: &Value) -> bool {
     wanted.as_object().into_iter().flatten().any(|(key, value)| stored[key] != *value)
 }

@@ -1,4 +1,4 @@
-//! What the testbed offers out of pools: each scenario has a pool of its own on the hub, and the catalogue names them all.
+//! The testbed's offer out of pools: each scenario has a pool of its own on the hub, and the catalogue names them all.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! What Hive does with pools.
+//! Hive's controller of pools.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ impl Played {
         }
         clusters.retain(|cluster| cluster["metadata"]["deletionTimestamp"].is_null());
         let total = clusters.len();
-        // What a claim names is that claim's, whether or not it says so itself by now.
+        // A cluster that a claim names belongs to that claim, even if the cluster does not name the claim yet.
         let named = |cluster: &&Value| {
             seen.claims.iter().any(|claim| claim["spec"]["namespace"] == cluster["metadata"]["name"])
         };

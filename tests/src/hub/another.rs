@@ -94,7 +94,7 @@ impl Drop for AnotherHub {
     }
 }
 
-/// What its provider does beyond that on the engine's hub: it tells what the hub has, as often as it may.
+/// Configuration beyond that of the engine's hub: this provider reports the hub's facts, as often as it may.
 fn tells() -> Value {
     let hosts = json!({ "agents": { "namespace": HOSTS, "matchLabels": { "size": OF_HOSTS } } });
     json!({ "hubFacts": {

@@ -119,7 +119,7 @@ impl<'t> OwnHubs<'t> {
         Ok(at_root(OBJECT, &name))
     }
 
-    /// What a mirror of a hub tells.
+    /// Facts in a mirror of a hub.
     pub fn told(&self, hub: &str, mirror: &Value) -> Option<Facts> {
         let mirror: Mirror = serde_json::from_value(mirror.clone()).ok()?;
         match known_facts(&self.name(hub), [&mirror], actors::now()) {
@@ -128,7 +128,7 @@ impl<'t> OwnHubs<'t> {
         }
     }
 
-    /// What claims say to get one of them, with further labels.
+    /// Selector in claims that get one of them, with further labels.
     pub fn wanted(&self, labels: &Value) -> Value {
         let mut all = json!({ SCENARIO: self.tenant.name });
         extend(&mut all, labels, "");

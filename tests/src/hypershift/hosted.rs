@@ -88,7 +88,7 @@ impl Hosted {
         Ok(())
     }
 
-    /// What is left of it on the hub: itself, its nodes, its credentials.
+    /// Remaining objects on the hub: itself, its nodes, its credentials.
     pub async fn left(&self) -> anyhow::Result<Vec<String>> {
         let mut left: Vec<String> = Vec::new();
         for pool in node_pools(&self.hub, &self.name).await? {

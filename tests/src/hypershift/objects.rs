@@ -1,4 +1,4 @@
-//! What HyperShift's objects look like.
+//! Contents of HyperShift's objects.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::{
 /// The password of every cluster.
 pub const PASSWORD: &str = "h0sted-p4ssw0rd";
 
-/// What is the matter with a control plane that is out of order.
+/// Message of a control plane that is out of order.
 pub const UNAVAILABLE: &str = "etcd deployment has 1 unavailable replica";
 
 fn secret(namespace: &str, name: &str, data: &Value) -> Value {

@@ -1,4 +1,4 @@
-//! What HyperShift does with NodePools.
+//! HyperShift's controller of NodePools.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What core itself counted, from its metrics.
+//! Core's own counters, from its metrics.
 
 use std::collections::BTreeMap;
 

@@ -25,7 +25,7 @@ pub struct Ledger {
     pub changes: Vec<Change>,
     /// Core's circuit breaker.
     pub breaker: Breaker,
-    /// What core counted itself.
+    /// Core's own counters.
     pub counted: CoreCounters,
     /// CPU of each program.
     pub usage: Usage,
@@ -61,7 +61,7 @@ impl Ledger {
         }
     }
 
-    /// Whether core's breaker opened.
+    /// `true` if core's breaker opened.
     pub fn opened(&self) -> bool {
         self.breaker.fewest < 0.0 || self.counted.opens > 0
     }

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 
-/// What a call of the function costs over mutual TLS, beside one that does nothing.
+/// Measures the cost of a call of the function over mutual TLS, beside one that does nothing.
 ///
 /// Starts the function's program and two servers that decode the same request and answer with the same bytes without
 /// thinking, each as a process of its own: one leaves each Struct as bytes, as the function has it, which is the limit; one makes
@@ -20,7 +20,7 @@ pub struct Arguments {
     pub(super) measure: Measure,
 }
 
-/// What the program is started as by itself.
+/// Servers that the program starts as processes of its own.
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum Command {
     /// Serve the same answer to everybody.
@@ -45,10 +45,10 @@ pub(super) struct Noop {
     pub trees: bool,
 }
 
-/// What to measure.
+/// Options of a measurement.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Measure {
-    /// What is asked: the name of an example, recorded/NAME, or a file with a request as protobuf has it
+    /// Request to send: the name of an example, recorded/NAME, or a file with a request as protobuf has it
     #[arg(long, value_name = "REQUEST", default_value = "ready")]
     pub request: String,
     /// Leave out the managedFields that an API server keeps in each object
@@ -88,7 +88,7 @@ pub(super) struct Other {
     /// Call this function too, which runs already
     #[arg(long, value_name = "HOST:PORT", requires = "certs")]
     pub endpoint: Option<SocketAddr>,
-    /// What to call it in the table
+    /// Name in the table
     #[arg(long, value_name = "NAME", default_value = "other")]
     pub endpoint_name: String,
     /// Directory with the tls.crt, tls.key and ca.crt of its client

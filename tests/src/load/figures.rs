@@ -1,4 +1,4 @@
-//! What is measured, and what is made of it.
+//! Measurements, and the figures from them.
 
 use std::time::Duration;
 
@@ -83,7 +83,7 @@ pub(super) struct Figures {
     pub soak: Vec<Look>,
 }
 
-/// What the function is to hold, and whether it does.
+/// A target of the function, and whether it holds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Target {
     pub what: &'static str,
@@ -95,7 +95,7 @@ pub(super) struct Target {
 const SHARE: f64 = 0.8;
 const CPU: Duration = Duration::from_micros(150);
 const MEMORY: u64 = 16 * 1024;
-/// What an allocator may still take after a tenth of all calls, in KiB.
+/// Further growth of an allocator after a tenth of all calls, in KiB.
 const GROWTH: u64 = 512;
 
 impl Figures {

@@ -36,7 +36,7 @@ pub(super) fn svg(figures: &Figures) -> anyhow::Result<String> {
     plot::svg(&title, &charts)
 }
 
-/// What is shown of a server, the same in words, and for each turn where it was.
+/// Figures of a server: the number, its text, and the position in each turn.
 type Seen = (Option<f64>, Option<String>, Vec<f64>);
 
 fn bars(figures: &Figures, title: &str, seen: impl Fn(&Series) -> Seen) -> Chart {

@@ -1,4 +1,4 @@
-//! What is asked: requests as Crossplane sends them, made from what the repository has or from what was recorded.
+//! Requests as Crossplane sends them, made from files of the repository or from recorded calls.
 
 use std::{fs, path::Path};
 
@@ -152,7 +152,7 @@ fn conditions(items: &[Value]) -> Value {
     Value::Object(keyed.collect())
 }
 
-/// What the function answers, which must not be a refusal: nothing else is worth measuring.
+/// Checks that the function does not refuse the request: nothing else is worth measuring.
 pub(super) fn sane(answer: &[u8]) -> anyhow::Result<()> {
     use function_testplatform::sdk::proto::{RunFunctionResponse, Severity};
     let answer = RunFunctionResponse::decode(answer).context("the answer is no RunFunctionResponse")?;

@@ -1,4 +1,4 @@
-//! What is called: programs that are started here, each a process of its own, and others that run already.
+//! Measured servers: programs that are started here, each a process of its own, and others that run already.
 
 use std::{
     env,
@@ -27,9 +27,9 @@ use crate::{
 
 /// The function in tables and plots.
 pub(super) const OURS: &str = "function-testplatform";
-/// What does nothing.
+/// Server that does nothing.
 pub(super) const NOOP: &str = "no-op";
-/// What does nothing but to make trees of messages, and messages of trees.
+/// Server that only makes trees of messages, and messages of trees.
 pub(super) const TREES: &str = "no-op with trees";
 
 /// A function of another make that is started here.

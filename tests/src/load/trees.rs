@@ -1,6 +1,6 @@
 //! Requests and answers as they are where nobody edited the descriptors: each `google.protobuf.Struct` is a tree of messages.
 //!
-//! What is generated for the function has them as bytes. To read and write them here costs what it costs in messages that have them as
+//! The function's generated types have them as bytes. To read and write them here costs the same as in messages that have them as
 //! trees, but for one more copy of the answer.
 
 use function_testplatform::sdk::proto::{

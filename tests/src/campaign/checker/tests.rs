@@ -115,7 +115,7 @@ fn world() -> World {
 
 type Break<'a> = &'a dyn Fn(&mut World);
 
-/// What is noticed of a world that is broken in one way.
+/// Violations of a world that is broken in one way.
 fn broken(break_it: impl FnOnce(&mut World)) -> Vec<Invariant> {
     let mut world = world();
     break_it(&mut world);
@@ -273,7 +273,7 @@ fn secrets_out_of_place_are_noticed() {
     }
 }
 
-/// What is not looked for is not found either.
+/// The search can find only the secrets that it is given.
 #[test]
 fn kubeconfigs_and_passwords_of_all_are_looked_for() {
     let secrets = places::secrets(&world(), &lives());
