@@ -67,7 +67,7 @@ pub fn owned_by(object: &Value) -> Value {
     })
 }
 
-/// What Tekton says of a run that has come to its end at a time; of one that goes on without one.
+/// Tekton's status of a run that completed at a time, or still goes on.
 pub fn run_status(completed: Option<&str>) -> Value {
     match completed {
         None => json!({ "conditions": [{ "type": "Succeeded", "status": "Unknown", "reason": "Running" }] }),

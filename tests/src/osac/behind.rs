@@ -1,4 +1,4 @@
-//! What becomes of what OSAC's jobs have made: HyperShift in the namespaces of orders.
+//! Continuation after OSAC's jobs: HyperShift in the namespaces of orders.
 
 use serde_json::{Value, json};
 
@@ -12,8 +12,7 @@ use crate::{
 };
 
 impl Played {
-    /// What is behind an order comes to life, and follows what is asked of it from then on. `well`: its control plane is not out of
-    /// order.
+    /// Starts the cluster of an order, and follows the order's changes from then on. `well`: its control plane is not out of order.
     pub(super) async fn serve(&mut self, order: &Value, name: &str, well: bool) -> anyhow::Result<()> {
         let place = hosted_cluster(name);
         let Some(cluster) = self.hub.get(&place).await? else { return Ok(()) };
@@ -23,7 +22,7 @@ impl Played {
         }
         let nodes = self.staff(name, &cluster).await?;
         roll_out(&self.hub, &mut self.since, &cluster, &place, nodes, JOB).await?;
-        // What it says of that it says for ever.
+        // OSAC never takes back this condition.
         if !has(order, "ControlPlaneAvailable", "True", "") {
             return self.say(order, json!({}), &COURSE).await;
         }

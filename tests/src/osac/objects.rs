@@ -1,4 +1,4 @@
-//! What OSAC's jobs make.
+//! Objects that OSAC's jobs make.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -14,7 +14,7 @@ use crate::{
 
 const API: &str = "rbac.authorization.k8s.io/v1";
 
-/// What the spec of an order is known by.
+/// Fingerprint of an order's spec.
 pub(super) fn config(spec: &Value) -> Value {
     let mut hasher = DefaultHasher::new();
     spec.to_string().hash(&mut hasher);
@@ -104,7 +104,7 @@ pub(super) fn node_pools(order: &Value, name: &str) -> Vec<Value> {
     requests.iter().map(pool).collect()
 }
 
-/// Whether an order asks for what a NodePool is for.
+/// `true` if an order requests the nodes of a NodePool.
 pub(super) fn asks_for(order: &Value, name: &str, pool: &Value) -> bool {
     node_pools(order, name).iter().any(|asked| asked["metadata"]["name"] == pool["metadata"]["name"])
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::has;
 
-/// What its text templates print where there is nothing.
+/// Output of its text templates for a missing value.
 const NOTHING: &str = "<no value>";
 /// Its ProviderConfig, whose Secret has the URL of the hub's API server.
 const PROVIDER_CONFIG: &str = "eaas-kubernetes-provider-config";

@@ -25,7 +25,7 @@ pub const MONITOR: &str = "monitor";
 pub const NEW: &str = "testplatform.ci.openshift.org/new-in-next";
 /// Field of the spec that only its definition has, and of the status, where it repeats what the spec says.
 pub const FIELD: &str = "newInNext";
-/// What the field says in the status where the spec says nothing.
+/// Value of the field in the status where the spec does not set it.
 const UNSAID: &str = "by the next version";
 
 /// Our definition as it has it.
@@ -39,7 +39,7 @@ pub fn definition(mut ours: Value) -> anyhow::Result<Value> {
     Ok(ours)
 }
 
-/// Whether a definition, or what core makes of it, has the field of the status.
+/// `true` if a definition, or the one that core derives from it, has the field in the status.
 pub fn declares(definition: &Value) -> bool {
     definition.pointer(&format!("{SCHEMA}/status/properties/{FIELD}")).is_some()
 }

@@ -23,14 +23,14 @@ const MOMENT: Duration = Duration::from_millis(250);
 /// How long a cluster takes to be installed.
 const INSTALLING: Duration = Duration::from_secs(1);
 
-/// What is to become of a tenant's jobs.
+/// Result of a tenant's jobs.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// What they leave.
+    /// Kubeconfig that the jobs leave.
     pub kubeconfig: String,
-    /// What they leave.
+    /// Password that the jobs leave.
     pub password: String,
-    /// Whether they fail.
+    /// The jobs fail.
     pub fails: bool,
 }
 
@@ -61,7 +61,7 @@ impl Prow {
         Self { orders, playing }
     }
 
-    /// What becomes of the jobs of a tenant from now on. Those of others are left alone.
+    /// Sets the result of the jobs of a tenant from now on. Those of others are left alone.
     pub fn order(&self, tenant: &str, order: Order) {
         lock(&self.orders).insert(tenant.to_owned(), order);
     }
@@ -141,7 +141,7 @@ impl Played {
         Ok(())
     }
 
-    /// What a job that is over ran in goes.
+    /// Deletes the namespace of a job that is over.
     async fn clean(&self, job: &Job) -> anyhow::Result<()> {
         self.hub.delete(&at_root(NAMESPACE, &job.namespace())).await
     }

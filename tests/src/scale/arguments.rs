@@ -7,7 +7,7 @@ use testplatform_apis::duration::GoDuration;
 
 use crate::command_line::seconds;
 
-/// What many claims cost, on two real control planes with real Crossplane between them.
+/// Measures the cost of many claims, on two real control planes with real Crossplane between them.
 ///
 /// For each number of claims a new engine is started; that many claims are made, become ready, rest, are torn down and
 /// deleted, at a steady rate. Function and provider are the real ones; Prow and ci-operator are played. Prints how long
@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Where the table and its plot are written; nowhere if it is not given
     #[arg(long, value_name = "DIRECTORY")]
     pub results: Option<PathBuf>,
-    /// What they are called there: NAME.md and NAME.svg
+    /// Name of the files there: NAME.md and NAME.svg
     #[arg(long, value_name = "NAME", default_value = "scale")]
     pub name: String,
 }

@@ -26,7 +26,7 @@ impl Calls {
         let call: Value = serde_json::from_str(line).context("an audit log without JSON")?;
         let verb = call["verb"].as_str().unwrap_or_default();
         let resource = call["objectRef"]["resource"].as_str().unwrap_or_default();
-        // What probes ask is not about claims.
+        // Requests of probes are not about claims.
         if let Some(client) = client(&call).filter(|_| !resource.is_empty()) {
             *self.0.entry((client.to_owned(), verb.to_owned())).or_default() += 1;
         }

@@ -1,8 +1,8 @@
-//! What the life of a claim costs, apart from what it costs that claims are there.
+//! Cost of a claim's life, apart from the cost of claims that merely exist.
 //!
-//! At a steady rate each claim is there the longer the more there are, and each is looked at again and again meanwhile: by
-//! provider-kubernetes twice a minute until it is ready. So cost for each claim would grow with their number although nothing
-//! does. What it costs that claims are there is therefore measured by itself, while nothing is asked for, and taken off.
+//! At a steady rate, each claim exists the longer the more claims there are, and is reconciled again and again meanwhile: by
+//! provider-kubernetes twice a minute until it is ready. So the cost for each claim would grow with their number although nothing
+//! else does. The cost of existing claims is therefore measured by itself, while nothing is requested, and subtracted.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::{
 
 /// By how much more a life may cost with the most claims than with the fewest.
 const TOLERANCE: f64 = 1.25;
-/// What cannot be told of a program's CPU for all lives of a run: it is counted in hundredths of a second, at both ends of three spans.
+/// Error of a program's CPU for all lives of a run: it is counted in hundredths of a second, at both ends of three spans.
 const UNSURE: Duration = Duration::from_millis(60);
 /// The programs whose cost is ours to answer for.
 const OURS: [&str; 2] = ["function-testplatform", "provider-testplatform"];
@@ -48,7 +48,7 @@ pub fn share(rest: &Span, program: &str) -> f64 {
     cpu.as_secs_f64() / rest.took.as_secs_f64()
 }
 
-/// What it costs a program that one claim is there, as a part of a core: what it takes more than with none.
+/// A program's CPU for one existing claim, as a part of a core: the CPU beyond that with no claims.
 pub fn standing(report: &Report, rest: &Span, program: &str) -> f64 {
     (share(rest, program) - share(&report.idle, program)).max(0.0) / f64::from(report.claims)
 }
@@ -69,7 +69,7 @@ pub struct Growth {
     pub program: &'static str,
     /// That with the most, as a part of that with the fewest.
     pub ratio: f64,
-    /// Whether it grows with the number of claims, and no faster.
+    /// `true` if the cost for each claim stays the same as their number grows.
     pub linear: bool,
 }
 

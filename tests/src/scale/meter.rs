@@ -1,4 +1,4 @@
-//! What is used and called from one look to the next.
+//! Usage and calls between one measurement and the next.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::{crossplane::Engine, usage::Usage};
 /// How long audit logs are waited for: they are written in batches, the last one within this time.
 const BATCH: Duration = Duration::from_secs(2);
 
-/// What was used and called in some time.
+/// Usage and calls in a span of time.
 #[derive(Clone, Debug, Default)]
 pub struct Span {
     /// CPU of each program.
@@ -43,7 +43,7 @@ impl Meter {
         Ok(meter)
     }
 
-    /// What was since the last look.
+    /// Usage and calls since the last measurement.
     pub async fn look(&mut self) -> anyhow::Result<Span> {
         tokio::time::sleep(BATCH).await;
         let mut calls = Calls::default();

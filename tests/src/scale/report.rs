@@ -22,7 +22,7 @@ use crate::{
     usage::Usage,
 };
 
-/// What was seen of a number of claims.
+/// Measurements with one number of claims.
 pub struct Report {
     /// How many.
     pub claims: u32,
@@ -38,7 +38,7 @@ pub struct Report {
     pub ready: Span,
     /// For how long they were there while others were asked for.
     pub dwelt: Dwelt,
-    /// Whether Crossplane had done what it had put off before either rest was measured.
+    /// `true` if Crossplane had done its postponed work before either rest was measured.
     pub calm: bool,
     /// Everything that was used, at the end.
     pub used: Usage,
@@ -72,7 +72,7 @@ pub fn print(reports: &[Report], arguments: &Arguments) -> anyhow::Result<bool> 
     Ok(linear)
 }
 
-/// What each program costs for each claim: level where cost grows with the number of claims and no faster.
+/// Cost of each program for each claim: a level line where cost grows with the number of claims and no faster.
 fn lines(reports: &[Report]) -> Vec<Line> {
     let points = |name: &String| {
         let point = |report: &Report| (f64::from(report.claims), cost::life(report, name) * 1000.0);
@@ -162,7 +162,7 @@ fn text(reports: &[Report], arguments: &Arguments) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Whether our programs cost more for each claim the more there are.
+/// `true` if our programs cost more for each claim the more there are.
 fn growth(text: &mut String, reports: &[Report]) -> anyhow::Result<()> {
     for growth in cost::growth(reports) {
         writeln!(

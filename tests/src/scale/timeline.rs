@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What is seen of a claim.
+/// Moments in a claim's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Moment {
     /// It was made.

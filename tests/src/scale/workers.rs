@@ -112,7 +112,7 @@ pub fn claim_of(composite: &str) -> Option<&str> {
     composite.rsplit_once('-').map(|(claim, _)| claim)
 }
 
-/// Whether a Secret holds something under a key.
+/// `true` if a Secret has a value under a key.
 pub fn holds(secret: &Value, key: &str) -> bool {
     secret["data"][key].as_str().is_some_and(|value| !value.is_empty())
 }

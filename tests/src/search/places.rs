@@ -33,7 +33,7 @@ pub enum Place {
         /// The key in its data.
         key: String,
     },
-    /// What etcd has on its disk. Secrets are kept there, and what was overwritten until it is compacted.
+    /// etcd's files on disk. They hold Secrets, and overwritten values until compaction.
     Etcd(String),
     /// Any other place, in words.
     Elsewhere(String),
@@ -207,7 +207,7 @@ async fn page(client: &Client) -> anyhow::Result<String> {
     Ok(page)
 }
 
-/// What there is beyond what may be, and what may be and is not: each in words.
+/// Unexpected and missing places, each in words.
 pub fn differences(found: &Found, expected: &[(&str, Vec<Place>)]) -> Vec<String> {
     let mut differences = Vec::new();
     let names: BTreeSet<&str> =

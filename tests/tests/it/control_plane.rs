@@ -63,7 +63,7 @@ pub async fn it_is_real_and_the_konflux_identity_may_do_little() -> anyhow::Resu
     admin.delete(&at_root(NAMESPACE, "short-lived")).await?;
     admin.until_gone(&at_root(NAMESPACE, "short-lived"), SOON).await?;
 
-    // What is stored survives an API server.
+    // Stored objects survive a restart of the API server.
     plane.stop_api_server();
     ensure!(!admin.answers().await, "it answers although it is stopped");
     plane.start_api_server().await?;

@@ -1,5 +1,5 @@
-//! What users install, on a real API server with real Crossplane: every overlay renders and is admitted, roles give what they
-//! are for and no more, and the tools that ask an API server tell the truth.
+//! Installation by users, on a real API server with real Crossplane: every overlay renders and is admitted, roles give their
+//! rights and no more, and the tools that ask an API server tell the truth.
 
 mod hub;
 mod kubeconfig;

@@ -10,7 +10,7 @@ use anyhow::{Context as _, ensure};
 use provider_testplatform::credentials::kubeconfig::rewrite_kubeconfig;
 use testplatform_tests::binaries::Binaries;
 
-/// What kubectl does with a file.
+/// kubectl's use of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     /// It calls the API server.
@@ -119,7 +119,7 @@ fn used(kubectl: &Path, text: &str) -> anyhow::Result<Use> {
     })
 }
 
-/// What kubectl can use is published, and nothing that is published makes kubectl run anything.
+/// A kubeconfig that kubectl can use is published, and no published kubeconfig makes kubectl run anything.
 pub fn judged_as_kubectl_uses_them() -> anyhow::Result<()> {
     let kubectl = Binaries::ensure()?.kubectl;
     let mut seen = vec![];

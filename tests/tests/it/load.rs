@@ -6,7 +6,7 @@ use std::{fs, process::Command};
 
 use testplatform_tests::program;
 
-/// What stands in the rows of a table that begin so, without the first cell.
+/// Cells of the table's rows whose first cell is this one, without it.
 fn rows<'a>(table: &'a str, first: &str) -> Vec<Vec<&'a str>> {
     let cells = |line: &'a str| line.split('|').map(str::trim).filter(|cell| !cell.is_empty()).collect();
     let rows = table.lines().map(cells).filter(|cells: &Vec<&str>| cells.first() == Some(&first));

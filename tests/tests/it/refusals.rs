@@ -1,4 +1,4 @@
-//! What the testbed says when it cannot run here.
+//! The testbed's messages when it cannot run here.
 
 use std::{
     net::TcpListener,
@@ -73,7 +73,7 @@ fn victim(name: &str) -> anyhow::Result<Command> {
     Ok(command)
 }
 
-/// What it said when it failed.
+/// Output of a command that failed.
 fn refused(command: &mut Command) -> anyhow::Result<String> {
     let Output { status, stdout, stderr } = command.output().context("cannot start the victim")?;
     let words = [stdout, stderr].map(|out| String::from_utf8_lossy(&out).into_owned()).join("\n");

@@ -109,7 +109,7 @@ const SCENARIOS: &[Scenario] = &[
 
 type Check = fn() -> anyhow::Result<()>;
 
-/// What needs no engine.
+/// Checks that need no engine.
 const CHECKS: &[(&str, Check)] = &[
     ("tekton_accepts", shape::tekton_accepts),
     ("scripts_hold_no_variables", shape::scripts_hold_no_variables),

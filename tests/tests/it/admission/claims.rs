@@ -1,4 +1,4 @@
-//! What a real API server takes and refuses, with the definitions that real Crossplane core makes of our XRD.
+//! Claims that a real API server accepts and refuses, with the definitions that real Crossplane core makes of our XRD.
 
 use std::time::{Duration, Instant};
 
@@ -106,7 +106,7 @@ async fn ours_goes_over_the_incumbents(konflux: &Cluster) -> anyhow::Result<()> 
 }
 
 async fn what_was_accepted_is_accepted(konflux: &Cluster) -> anyhow::Result<()> {
-    // What the provision task sends when nothing is given to it but what it requires.
+    // The provision task sends this when it has nothing but its required parameters.
     let task = json!({ "ciOperator": {
         "buildRoot": { "image_stream_tag": {
             "namespace": "openshift", "name": "release", "tag": "rhel-9-release-golang-1.24-openshift-4.20",
@@ -176,7 +176,7 @@ async fn what_cannot_be_is_refused(konflux: &Cluster) -> anyhow::Result<()> {
             ] }),
             AUTOSCALE_RULE,
         ),
-        // What no rule of ours says: the list is one by name.
+        // No rule of ours: the list is a map by name.
         (
             json!({ "template": "hosted", "nodeGroups": [
                 { "name": "a", "class": "c", "count": 1 }, { "name": "a", "class": "c", "count": 1 },

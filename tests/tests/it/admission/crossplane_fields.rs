@@ -1,5 +1,5 @@
-//! What is Crossplane's in claims and TestClusters is not a tenant's to set: on a real API server, with the policies that we ship and the rights that
-//! everybody has.
+//! Tenants cannot set Crossplane's fields of claims and TestClusters: on a real API server, with the policies that we ship and the
+//! rights that everybody has.
 
 pub(super) mod people;
 pub(super) mod written;
@@ -78,7 +78,7 @@ async fn born(people: &People, of: &Written) -> anyhow::Result<()> {
     admin.create(&of.asked("restored", &of.spec(&whole))).await.context("a restore is refused")?;
     alice.create(&of.asked("plain", &json!({ "template": "a" }))).await.context("a plain one is refused")?;
     alice.create(&of.asked("empty", &of.spec(&json!({})))).await.context("defaults are refused")?;
-    // What it would get anyway may be said.
+    // A tenant may set the value that the field would get anyway.
     let mut usual = json!({ "compositionUpdatePolicy": "Automatic" });
     usual["compositionRef"] = json!({ "name": of.composition });
     let mut usual = of.spec(&usual);
@@ -122,7 +122,7 @@ async fn kept(people: &People, of: &Written, one: &At) -> anyhow::Result<()> {
     alice.merge(one, &json!({ "metadata": { "labels": { "a": "b" } } })).await?;
     alice.merge(one, &annotated("a", &"b".into())).await?;
     alice.apply(&of.asked(one.name(), &json!({ "lifetime": "2h" }))).await?;
-    // What an administrator sets is theirs, and keeps nobody from the rest.
+    // A value that an administrator set stays, and keeps nobody from changing other fields.
     admin.merge(one, &change(&manual)).await?;
     alice.merge(one, &json!({ "spec": { "lifetime": "3h" } })).await?;
     refused(alice.merge(one, &change(&automatic)).await, &of.path("compositionUpdatePolicy"))?;
@@ -135,14 +135,14 @@ async fn kept(people: &People, of: &Written, one: &At) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is made for one is called by its own name, not by that of another's.
+/// A claim's or TestCluster's label names itself, never another object.
 async fn called(people: &People, of: &Written, one: &At) -> anyhow::Result<()> {
     let People { alice, core, admin } = people;
     let what = format!("label {LABEL}");
     let [others, third] = ["another-4x7kd", "a-third"].map(|name| labelled(&name.into()));
     refused(alice.create(&with(of.asked("another", &json!({})), &others)).await, &what)?;
     refused(alice.merge(one, &others).await, &what)?;
-    // What one has stays, and hinders nothing.
+    // An existing value stays, and blocks nothing else.
     admin.merge(one, &others).await?;
     alice.merge(one, &annotated("a", &"d".into())).await?;
     refused(alice.merge(one, &third).await, &what)?;
@@ -192,7 +192,7 @@ async fn test_clusters_end(people: &People, of: &Written, one: &At) -> anyhow::R
         refused(born(held.clone()).await, &what)?;
         refused(alice.merge(one, &held).await, &what)?;
     }
-    // What one has stays, and hinders nothing.
+    // An existing finalizer stays, and blocks nothing else.
     admin.merge(one, &held_by(&json!(["example.com/before"]))).await?;
     alice.merge(one, &annotated("a", &"f".into())).await?;
     let more = held_by(&json!(["example.com/before", "example.com/hold"]));

@@ -1,4 +1,5 @@
-//! What a real API server takes and refuses of pools, with the definition that real Crossplane core makes of our XRD; and whose a pool's size is.
+//! Pools that a real API server accepts and refuses, with the definition that real Crossplane core makes of our XRD; and who may change a
+//! pool's size.
 
 use std::time::Duration;
 
@@ -66,7 +67,7 @@ async fn what_is_right_is_taken(konflux: &Cluster) -> anyhow::Result<()> {
         konflux.create(&example).await.with_context(|| format!("refused: {example}"))?;
     }
     konflux.create(&pool("plain", &json!({}))).await?;
-    // What is inside a platform is Hive's, and arrives whole.
+    // The fields of a platform are Hive's, and arrive complete.
     let tagged = json!({ "platform": { "aws": { "region": "r", "userTags": { "a": "b" }, "brandNew": { "deep": 1 } } } });
     let stored = konflux.create(&pool("tagged", &tagged)).await?;
     ensure!(stored["spec"]["platform"] == tagged["platform"], "{}", stored["spec"]["platform"]);

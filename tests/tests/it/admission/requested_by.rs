@@ -160,7 +160,7 @@ pub async fn who_asked_is_who_wrote() -> anyhow::Result<()> {
             refused(&alice, &one, &json!({ "spec": more })).await?;
         }
         bob.merge(&one, &json!({ "spec": { "tearDownCluster": false, "template": "e" } })).await?;
-        // What says nothing of the cluster is anybody's, and so is what controllers write.
+        // Everybody may change labels, and controllers may write their fields.
         alice.merge(&one, &json!({ "metadata": { "labels": { "a": "b" } } })).await?;
         alice.merge_status(&one, &json!({ "phase": "Ready" })).await?;
         let core = somebody(&plane, CROSSPLANE).await?;

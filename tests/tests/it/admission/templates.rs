@@ -1,5 +1,5 @@
-//! What is asked for by templates, as the examples show it, is what the kinds' own definitions take on a real API server: every field is
-//! one that they know, and every rule of theirs holds. Where the definitions are not there, nothing is looked at.
+//! The kinds' own definitions, on a real API server, accept the remote objects of the examples with templates: they know every
+//! field, and every rule of theirs holds. Without the definitions, nothing is checked.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ const DEFINITIONS: [&str; 5] = [
     "nodepools.hypershift.openshift.io",
 ];
 
-/// What the Objects of an example carry, but for the pin: nothing is there yet.
+/// Manifests in the Objects of an example, without the pin to a uid: nothing exists yet.
 fn carried(example: &str) -> anyhow::Result<Vec<Value>> {
     let path = settings::repository().join("examples").join(example).join("desired.yaml");
     let objects = manifests::read(&path)?.into_iter().filter(|object| object["kind"] == "Object");

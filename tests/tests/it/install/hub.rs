@@ -13,7 +13,7 @@ use testplatform_tests::{
     hub, manifests, patience,
 };
 
-/// What it says, and whether nothing is missing.
+/// The tool's output, and `true` if nothing is missing.
 async fn checked(kubeconfig: &str, more: &[&str]) -> anyhow::Result<(String, bool)> {
     let line = [&["hub", "--kubeconfig", kubeconfig], more].concat();
     let run =

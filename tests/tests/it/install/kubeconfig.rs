@@ -15,7 +15,7 @@ use testplatform_tests::{
 pub async fn made(plane: &ControlPlane, more: &[&str]) -> anyhow::Result<String> {
     let kubeconfig = plane.kubeconfig().display().to_string();
     let line = [&["--kubeconfig", &kubeconfig], more].concat();
-    // What time it is matters only for a note that the token is shorter than asked for.
+    // The time matters only for a warning about a token's shorter lifetime.
     let run = |arguments: &command::HubKubeconfigArgs, out: &mut Vec<u8>| {
         command::run(arguments, out, Timestamp::UNIX_EPOCH).map(|()| true)
     };

@@ -13,7 +13,7 @@ use testplatform_tests::{
     settings,
 };
 
-/// What kustomize makes of a directory of this repository.
+/// Objects that kustomize renders from a directory of this repository.
 pub fn render(kubectl: &Path, directory: &str) -> anyhow::Result<Vec<Value>> {
     let path = settings::repository().join(directory);
     let rendered = Command::new(kubectl).arg("kustomize").arg(&path).output()?;
@@ -117,7 +117,7 @@ fn in_namespace(mut object: Value, namespace: &str) -> Value {
     object
 }
 
-/// What an API server would refuse or nobody would read, of kinds that it does not have here.
+/// Checks the structure of kinds that this API server does not have.
 fn structure(object: &Value) -> anyhow::Result<()> {
     let spec = &object["spec"];
     let all = |value: &Value, is: &dyn Fn(&Value) -> bool| {

@@ -21,7 +21,7 @@ use testplatform_tests::{
     kinds::{COMPOSITION, CONFIGURATION, CONFIGURATION_REVISION, FUNCTION, FUNCTION_REVISION},
 };
 
-/// What core calls the function that it installs for the sake of the Configuration.
+/// core's name for the function that it installs as a dependency of the Configuration.
 const DEPENDENCY: &str = "testplatform-function-testplatform";
 
 /// A registry in memory. It ends with this process, however that ends, because its input does.

@@ -1,5 +1,5 @@
-//! What kustomize makes of overlays, judged without an API server: the order in which they are applied, what is kept, whose the pods are, and
-//! that what the guide adds to them goes beside them.
+//! Checks of rendered overlays without an API server: the order in which they are applied, kept objects, the owners of the pods, and
+//! that the guide's additions do not collide with them.
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;

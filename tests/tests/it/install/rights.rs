@@ -1,4 +1,4 @@
-//! What each role gives and does not give, asked of the API server's own authorizer, which knows aggregation.
+//! Rights of each role, and their limits, by the API server's own authorizer, which knows aggregation.
 
 use std::{path::Path, time::Duration};
 
@@ -36,7 +36,7 @@ async fn bound(cluster: &Cluster, role: &str) -> anyhow::Result<String> {
     Ok(namespace)
 }
 
-/// Whether a user may do something.
+/// `true` if a user may do something.
 async fn may(
     cluster: &Cluster,
     user: &str,
@@ -136,7 +136,7 @@ pub async fn tenants_with_konflux_roles(plane: &ControlPlane, kubectl: &Path) ->
     Ok(())
 }
 
-/// What is offered may be read by whoever is logged in, and nothing beside it.
+/// Everybody who is logged in may read the offers, and nothing else.
 pub async fn everybody_reads_what_is_offered(plane: &ControlPlane, kubectl: &Path) -> anyhow::Result<()> {
     let cluster = plane.cluster();
     let mut objects = manifests::package("install/components/offers/rbac.yaml")?;

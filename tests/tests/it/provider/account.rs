@@ -176,7 +176,7 @@ impl Bench {
         Ok(())
     }
 
-    /// What does not parse, or is answered with 401, or trusts anybody, changes nothing of what is published.
+    /// A kubeconfig that does not parse, is answered with 401, or trusts anybody, changes nothing of the published one.
     async fn bad_input(&self) -> anyhow::Result<()> {
         let hub = self.hub.cluster();
         let good = hub.get(&published(ONE)).await?.context("it is there")?;
@@ -320,7 +320,7 @@ impl Bench {
     }
 }
 
-/// Whether a kubeconfig lets somebody in who may look.
+/// `true` if a kubeconfig authenticates somebody who may list ConfigMaps.
 async fn works(kubeconfig: &str) -> anyhow::Result<bool> {
     let somebody = Cluster::new("by a token", connect(kubeconfig).await?);
     match somebody.list(CONFIG_MAP).await {

@@ -60,7 +60,7 @@ pub async fn bundles_are_set_up_in_a_cluster_and_taken_down_before_it_goes() -> 
     Ok(())
 }
 
-/// Whether a Secret holds a kubeconfig. It is written anew, so that its bytes are others.
+/// `true` if a Secret holds a kubeconfig. The provider serializes it again, so its bytes differ.
 fn holds(secret: &Value, kubeconfig: &str) -> bool {
     let handed = secret["data"]["kubeconfig"].as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());
     let handed = handed.and_then(|bytes| serde_saphyr::from_slice::<Value>(&bytes).ok());
@@ -71,7 +71,7 @@ fn order_of(name: &str) -> At {
     at(CONFIG_MAP, CLUSTERS, &format!("{name}-bundles"))
 }
 
-/// What the provider says of its bundles.
+/// The provider's report on its bundles.
 fn report(map: &Value) -> Value {
     let text = map["metadata"]["annotations"][REPORT].as_str().unwrap_or_default();
     serde_json::from_str(text).unwrap_or_default()

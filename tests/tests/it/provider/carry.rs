@@ -155,7 +155,7 @@ fn asked() -> Value {
     json!({ "platform": { "aws": {} }, "credentialsSecretRef": { "name": "my-aws" } })
 }
 
-/// What the function makes in the namespace, and what provider-kubernetes would have done for it.
+/// ConfigMap that the function makes in the namespace, as provider-kubernetes would apply it.
 async fn requested(hub: &Cluster) -> anyhow::Result<()> {
     let parcels = serde_json::to_string(&byoc::list_secret_copies(&asked()))?;
     hub.apply(&json!({
@@ -239,7 +239,7 @@ async fn live(hub: &Cluster, metrics: &Metrics) -> anyhow::Result<()> {
     secret(hub, "tenant-a", "first", &keys[..1]).await?;
     told(hub, false, SecretSyncResult::KeyMissing).await?;
     ensure!(hub.get(&carried).await?.is_none(), "half of it was carried");
-    // What would be a line of its own in a file of Hive's.
+    // This value would be a line of its own in a file of Hive's.
     secret(hub, "tenant-a", "first\ncredential_process = x", &keys).await?;
     hub.until_is(&at(CONFIG_MAP, "byoc-a", byoc::REQUEST), SOON, "told in words", |map| {
         let report = map["metadata"]["annotations"][ours::BYOC_REPORT].as_str().unwrap_or_default();
@@ -254,7 +254,7 @@ async fn live(hub: &Cluster, metrics: &Metrics) -> anyhow::Result<()> {
     hub.until_is(&carried, SOON, "as it became", holds("second")).await?;
     counted(metrics, &["carry_count{state=\"carried\"} 1", "carry_secrets_total{action=\"written\"} 2"])
         .await?;
-    // What is there stays when the tenant's goes.
+    // The copy stays when the tenant's Secret is deleted.
     hub.delete(&at(SECRET, "tenant-a", "my-aws")).await?;
     told(hub, true, SecretSyncResult::NotFound).await?;
     counted(metrics, &["carry_count{state=\"outdated\"} 1", "carry_count{state=\"carried\"} 0"]).await?;

@@ -211,7 +211,7 @@ impl Bench {
         let words =
             self.as_konflux.get(&deployment(cluster)).await.err().context("Konflux may look at clusters")?;
         ensure!(format!("{words:#}").contains("forbidden"), "{words:#}");
-        // What each needs: the claim and its credentials. The provider changes no spec of what is nobody's.
+        // Both identities can read the claim and its credentials. The provider changes no spec of unclaimed objects.
         for of in [&self.as_provider, &self.as_konflux] {
             of.get(&claim("one")).await?.context("the claim")?;
             of.get(&published("one")).await?.context("the credentials")?;

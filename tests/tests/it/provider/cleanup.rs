@@ -317,7 +317,7 @@ async fn left_alone(konflux: &Cluster) -> anyhow::Result<()> {
     let off = ask(konflux, CLAIM, "off", &[&run], &json!({ "ciOperator": {} })).await?;
     let going = json!({ "cleanup": { "onOwnerCompletion": true }, "ciOperator": {} });
     let over = ask(konflux, CLAIM, "over", &[&run], &going).await?;
-    // Whether it is before or after the first look, what is torn down already is not torn down again.
+    // A claim that is torn down already is not torn down again, before or after the first reconcile.
     konflux.merge_status(&over, &json!({ "phase": "Deprovisioned" })).await?;
     let off = still(konflux, &off).await?;
     ensure!(noted(&off).is_none(), "{off}");
@@ -351,7 +351,7 @@ async fn beside_what_is_nested_deep(plane: &ControlPlane, konflux: &Cluster) -> 
 /// Puts a value into another one.
 type Wrap = fn(Value) -> Value;
 
-/// What claims are called in which something is nested deep, and how.
+/// Names of the claims with deep nesting, and the kind of nesting.
 const DEEP: [(&str, Wrap); 2] = [("lists", |inner| json!([inner])), ("maps", |inner| json!({ "a": inner }))];
 
 /// Asks with parameters that are nested deeper than the test itself can read them in the answer.

@@ -76,7 +76,7 @@ async fn furnish(hub: &Cluster) -> anyhow::Result<()> {
     testplatform_tests::hub::define(hub, &definition).await
 }
 
-/// What the provider has: its configuration, its rights, and a kubeconfig.
+/// Writes the provider's files: its configuration, its rights, and a kubeconfig.
 async fn configure(hub: &ControlPlane, nest: &Nest) -> anyhow::Result<String> {
     let [port] = free_ports()?;
     let config = json!({

@@ -367,7 +367,7 @@ impl Bench {
     }
 }
 
-/// What matters of a kind: its names, and that its status is another's.
+/// A kind's definition with the parts that matter: its names, and a status subresource.
 async fn define(hub: &Cluster, kind: Kind) -> anyhow::Result<()> {
     let (group, version) = kind.api_version.split_once('/').context("no group")?;
     let singular = kind.kind.to_lowercase();

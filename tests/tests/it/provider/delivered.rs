@@ -102,7 +102,7 @@ pub fn again(nest: &Nest) -> anyhow::Result<Process> {
     nest.spawn("provider", &mut command)
 }
 
-/// What the function asks for, and whoever makes clusters made: a cluster that can be used.
+/// Makes a usable cluster as the function would request it and a backend would make it.
 pub async fn hosted(hub: &Cluster, name: &str, wish: Option<&Value>) -> anyhow::Result<Value> {
     hosted_by(hub, name, wish, "admin-kubeconfig").await
 }
@@ -137,7 +137,7 @@ pub fn wish(role: &str, generation: u32) -> Value {
     json!({ "clusterRole": role, "generation": generation, "mode": "ServiceAccount" })
 }
 
-/// What the provider says of a cluster.
+/// The provider's report on a cluster.
 pub fn told(cluster: &Value) -> Value {
     let text = cluster["metadata"]["annotations"][ours::STATUS].as_str().unwrap_or_default();
     serde_json::from_str(text).unwrap_or_default()
@@ -151,7 +151,7 @@ pub fn published(name: &str) -> At {
     at(SECRET, CREDENTIALS, &format!("{name}-credentials"))
 }
 
-/// What matters of a kind: its names, and that its status is another's.
+/// A kind's definition with the parts that matter: its names, and a status subresource.
 pub fn definition(kind: Kind) -> anyhow::Result<Value> {
     let (group, version) = kind.api_version.split_once('/').context("no group")?;
     let singular = kind.kind.to_lowercase();

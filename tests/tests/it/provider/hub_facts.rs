@@ -1,4 +1,4 @@
-//! What a hub tells of itself on a real API server, with exactly the rights that are made for it.
+//! A hub's report about itself on a real API server, with exactly the rights that are made for it.
 #![allow(missing_docs, reason = "a test says what it tests in its name")]
 
 use std::{process::Command, time::Duration};
@@ -150,7 +150,7 @@ async fn live(hub: &Cluster, as_provider: &Cluster) -> anyhow::Result<()> {
     ensure!(facts.classes["metal"].free == Some(1) && facts.classes["vm"].free.is_none(), "{facts:?}");
     ensure!(facts.cluster_count() == Some(103) && facts.provisioning_count() == Some(3), "{facts:?}");
 
-    // What changes is told, and no sooner than ten seconds after the last time.
+    // A change is reported, but at least ten seconds after the last report.
     hosted(hub, "another", &json!({})).await?;
     let load = |load: i64| move |m: &Value| told(m).and_then(|f| f.cluster_count()) == Some(load);
     let later = hub.until_is(&here(), NEXT, "one more", load(104)).await?;
@@ -180,7 +180,7 @@ async fn live(hub: &Cluster, as_provider: &Cluster) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was done is counted.
+/// The metrics count this work.
 fn counted(metrics: &Metrics) -> anyhow::Result<()> {
     let text = metrics.encode()?;
     for line in [
@@ -198,7 +198,7 @@ fn counted(metrics: &Metrics) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What matters of a kind: its names and versions.
+/// A kind's definition with the parts that matter: its names and versions.
 async fn define(hub: &Cluster, api_version: &str, kind: &str, versions: &[&str]) -> anyhow::Result<()> {
     let (group, _) = api_version.split_once('/').context("no group")?;
     let singular = kind.to_lowercase();

@@ -30,7 +30,7 @@ const LANES: usize = 3;
 /// For how many seconds a Lease counts: whoever is killed does not give it back.
 const LEASE: u8 = 5;
 const PASSWORD: &str = "p4ssw0rd";
-/// What of an object's metadata says when and how it was written rather than what it is.
+/// Fields of an object's metadata that record when and how it was written, and say nothing of its content.
 const CIRCUMSTANCES: [&str; 7] = [
     "uid",
     "resourceVersion",
@@ -160,7 +160,7 @@ async fn steps(lane: &Lane, jobs: &Jobs, name: &str) -> anyhow::Result<Value> {
     Ok(json!({ "ready": when_ready, "told": when_told, "over": when_over, "gone": when_gone }))
 }
 
-/// What differs from life to life, and what is said in its place.
+/// Texts that differ from life to life, and their placeholders.
 struct Words(Vec<(String, &'static str)>);
 
 impl Words {

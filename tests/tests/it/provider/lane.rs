@@ -125,14 +125,14 @@ impl Lane {
         self.process.lock().unwrap_or_else(PoisonError::into_inner).as_mut().and_then(Process::ended)
     }
 
-    /// Whether it says of itself that it leads; none if it does not answer, or is not ready.
+    /// `true` if it reports that it leads; `None` if it does not answer, or is not ready.
     pub fn leads(&self) -> Option<bool> {
         page(self.port, "/readyz").ok()?;
         let page = page(self.port, "/metrics").ok()?;
         Some(page.lines().find_map(|line| line.strip_prefix("provider_leader "))? == "1")
     }
 
-    /// What the provider said last.
+    /// Last log lines of the provider.
     pub fn words(&self) -> String {
         let process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
         process.as_ref().map(Process::tail).unwrap_or_default()

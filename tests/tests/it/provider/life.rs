@@ -1,6 +1,6 @@
 //! The provider's program on real API servers, with exactly the rights that it ships with.
 //!
-//! What a hub with Crossplane before it adds is in the testbed's scenarios; here it is the provider alone.
+//! The testbed's scenarios cover a hub with Crossplane before it; here the provider runs alone.
 
 use std::time::{Duration, Instant};
 
@@ -97,7 +97,7 @@ async fn follows(hub: &Hub) -> anyhow::Result<()> {
     ensure!(repaired["data"]["more"].is_null(), "what is not ours is not left in it");
     announced(hub, &repaired).await?;
 
-    // What the cluster does not take never takes the place of what it takes.
+    // A kubeconfig that the cluster refuses never replaces one that it accepts.
     hub.leave("ci-op-one", &hub.refused_kubeconfig(), "p4ssw0rd").await?;
     let refused = |ec: &Value| self::has(ec, "CredentialsInSync", "False", "KubeconfigRejected");
     hub.hub().until_is(&cluster("one"), SOON, "told that it is refused", refused).await?;
@@ -146,7 +146,7 @@ async fn rests(hub: &Hub) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the provider's identity may not do.
+/// Limits of the provider's rights.
 async fn may_do_little(hub: &Hub) -> anyhow::Result<()> {
     let [on_hub, on_build] = &hub.as_provider;
     let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "other", "namespace": "ci-op-one" } });

@@ -132,7 +132,7 @@ async fn ready(hub: &Hub, many: usize) -> anyhow::Result<(Process, Vec<Value>)> 
     Ok((provider, jobs))
 }
 
-/// What it costs to do nothing.
+/// Cost of doing nothing.
 async fn at_rest(hub: &Hub, how: &str) -> anyhow::Result<()> {
     let (before, begun) = (used()?, Instant::now());
     let writes = written(hub).await?;
@@ -236,7 +236,7 @@ fn stop(provider: &mut Process) {
     println!("ended after SIGTERM: {:?}", begun.elapsed());
 }
 
-/// What the provider has used.
+/// Usage of the provider.
 pub fn used() -> anyhow::Result<Used> {
     Usage::now()?.of("provider-testplatform of provider")
 }

@@ -202,7 +202,7 @@ async fn ask(konflux: &Cluster, hub: &Cluster, name: &str) -> anyhow::Result<()>
     Ok(())
 }
 
-/// What a restore to an older snapshot does to a claim that was made after it.
+/// Loses a claim as a restore to an older snapshot does if the claim was made after it.
 async fn lose(konflux: &Cluster, name: &str) -> anyhow::Result<()> {
     konflux.delete(&at_root(COMPOSITE, name)).await?;
     konflux.delete(&at_root(OBJECT, &format!("managed-{name}"))).await

@@ -139,7 +139,7 @@ async fn live(hub: &Cluster) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was done is counted, once it is written.
+/// The metrics count finished work, once it is written.
 async fn counted(metrics: &Metrics) -> anyhow::Result<()> {
     let lines = [
         "clusterpool_count{state=\"refreshing\"} 1",
@@ -155,7 +155,7 @@ async fn counted(metrics: &Metrics) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What matters of a kind of Hive's: its names and scope.
+/// Definition of a kind of Hive's with the parts that matter: its names and scope.
 async fn define(hub: &Cluster, kind: &str) -> anyhow::Result<()> {
     let (singular, scope) =
         (kind.to_lowercase(), if kind == "ClusterImageSet" { "Cluster" } else { "Namespaced" });

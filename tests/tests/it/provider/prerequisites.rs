@@ -54,7 +54,7 @@ fn order_of(name: &str) -> At {
     at(CONFIG_MAP, CLUSTERS, &format!("{name}-prerequisites"))
 }
 
-/// What the provider says.
+/// The provider's report.
 fn report(map: &Value) -> Value {
     let text = map["metadata"]["annotations"][REPORT].as_str().unwrap_or_default();
     serde_json::from_str(text).unwrap_or_default()

@@ -29,7 +29,7 @@ pub async fn one_replica_acts() -> anyhow::Result<()> {
     ensure!(!first.toll.writes().is_empty(), "the gates count nothing");
     ensure!([&first, &second].map(|lane| lane.leads()) == [Some(true), Some(false)], "both lead, or none");
 
-    // What is asked for from now on waits until the other one may act.
+    // New requests wait until the other replica may act.
     first.cut_off();
     let cut_off = Instant::now();
     tokio::try_join!(until_ended(&first, &second), live(&second, &jobs, "led-by-the-second"))?;

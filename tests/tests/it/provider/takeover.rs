@@ -163,7 +163,7 @@ async fn end(hub: &Hub, name: &str, phase: &Phase) -> anyhow::Result<()> {
     hub.end_job(&job, "success").await
 }
 
-/// Whether the finalizer is gone, and the status and the diagnostics are written as this provider writes them.
+/// `true` if the finalizer is gone, and status and diagnostics are written as this provider writes them.
 fn is_complete(object: &Value) -> bool {
     let conditions = object["status"]["conditions"].as_array().map_or(&[][..], Vec::as_slice);
     let is_word = |reason: &str| !reason.is_empty() && !reason.contains(' ');

@@ -1,5 +1,5 @@
-//! What a template sets up inside its clusters, and does in them before they go, with a control plane of its own as the cluster that is
-//! delivered.
+//! A template's bundles: set-up of its clusters, and work in them before their teardown, with a control plane of its own as the delivered
+//! cluster.
 
 use std::time::{Duration, Instant};
 
@@ -186,7 +186,7 @@ pub async fn hypershift_bundles(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What comes before the end comes also where the claim is deleted, and nobody asks the function.
+/// The work before the teardown also happens where the claim is deleted, and nobody calls the function.
 pub async fn hypershift_bundles_claim_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let (delivered, entry, name) = begun(tenant).await?;
     let probe = at_root(PROBE, &name);

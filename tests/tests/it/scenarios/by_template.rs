@@ -34,7 +34,7 @@ async fn keeps(tenant: &Tenant<'_>, kubeconfig: &str) -> anyhow::Result<Witness>
     Witness::of(tenant.konflux(), &tenant.secret(), kept).await
 }
 
-/// What a condition of a claim says.
+/// Message of a claim's condition.
 pub fn said(claim: &Value, type_: &str) -> String {
     let message = condition(claim, type_).and_then(|c| c["message"].as_str());
     message.unwrap_or_default().to_owned()

@@ -21,15 +21,15 @@ use testplatform_tests::{
 
 use super::{canary::lies_in, hive::GONE};
 
-/// What the carrier answers is seen by a poll of half a minute, and the carrier itself looks every ten seconds.
+/// provider-kubernetes polls the copier's report every half a minute, and the copier itself reconciles every ten seconds.
 const HEARD: Duration = Duration::from_mins(2);
 /// How long Hive holds a cluster here.
 const HELD: Duration = Duration::from_secs(10);
-/// What the tenant's Secret has.
+/// Keys of the tenant's Secret.
 const KEYS: [&str; 3] = ["aws_access_key_id", "aws_secret_access_key", "aws_config"];
-/// What of it is carried.
+/// Keys that are copied.
 const CARRIED: [&str; 2] = ["aws_access_key_id", "aws_secret_access_key"];
-/// What they are called in what is told.
+/// Names of the secrets in reports.
 const KEY: &str = "what was brought";
 const PULL_SECRET: &str = "the pull secret";
 const SSH_KEY: &str = "the SSH key";
@@ -40,7 +40,7 @@ struct Brought<'t> {
     hub: &'t Cluster,
     name: String,
     namespace: String,
-    /// What must be in no place but two Secrets.
+    /// Value that must be in two Secrets, and nowhere else.
     value: String,
     marks: Marks,
 }

@@ -28,7 +28,7 @@ use testplatform_tests::{
     tenant::{Tenant, decoded},
 };
 
-/// What they are called in what is told.
+/// Names of the secrets in reports.
 pub(super) const KUBECONFIG: &str = "the kubeconfig";
 pub(super) const PASSWORD: &str = "the password";
 /// In which key of those Secrets that the design has.
@@ -38,7 +38,7 @@ pub(super) const GONE: Duration = Duration::from_mins(4);
 /// Whoever reads what cannot be read has said so by then.
 const NOTICED: Duration = Duration::from_secs(3);
 
-/// What is unique, and what to look for.
+/// Unique texts, and the marks to search for.
 pub(super) struct Canary {
     token: String,
     pub(super) password: String,
@@ -198,7 +198,7 @@ pub async fn canary_of_a_pool(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     claimed.until_released(GONE).await?;
     tenant.until_phase("Deprovisioning").await?;
     hub.until_gone(&claimed.published(), SOON).await?;
-    // What the cluster is has not ended yet, and its owner has it until then.
+    // The remote cluster still exists, and its owner has the credentials until it ends.
     canary.lies_in(tenant, "while it is torn down", &delivered.without_published(&sources)).await?;
 
     hive.let_go(&cluster);
@@ -270,7 +270,7 @@ impl Delivered {
     }
 }
 
-/// What was asked for goes, and leaves nothing.
+/// The deleted claim leaves nothing behind.
 async fn deleted(tenant: &Tenant<'_>, canary: &Canary, delivered: &Delivered) -> anyhow::Result<()> {
     tenant.konflux().delete(&tenant.claim()).await?;
     tenant.konflux().until_gone(&tenant.claim(), SOON).await?;
@@ -311,7 +311,7 @@ pub async fn canary_planted(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let nest = engine.nest();
     nest.file("tmp/planted", token)?;
     let mut program = Command::new("sh");
-    // What a file that has been removed had in it is still to be had.
+    // The content of a removed file can still be read.
     let script = "echo log $CANARY; exec 3>tmp/removed; echo $CANARY >&3; rm tmp/removed; exec sleep 300";
     program.args(["-c", script]);
     let mut program = nest.spawn("planted", program.env("CANARY", token))?;

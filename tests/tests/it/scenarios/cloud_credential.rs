@@ -56,7 +56,7 @@ async fn until_only(identities: &Keystone, user: &str, ids: &[String]) -> anyhow
     ended.with_context(|| format!("wanted {ids:?}: {:?}", of_user(identities, user)))
 }
 
-/// What opens the cloud lies where it has to and nowhere else: the credential in its Secret, the password in that of the issuer. Tokens, and
+/// The cloud's secrets are in their place and nowhere else: the credential in its Secret, the password in that of the issuer. Tokens, and
 /// a credential that was replaced, are nowhere.
 async fn lies_as_it_has_to(
     tenant: &Tenant<'_>,

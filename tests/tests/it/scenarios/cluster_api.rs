@@ -94,7 +94,7 @@ pub async fn cluster_api_torn_down(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.change(&json!({ "tearDownCluster": true })).await?;
     let released = |c: Option<&Value>| c.is_some_and(|c| c["metadata"]["deletionTimestamp"].is_string());
     hub.until(&topology(&name), GONE, "being deleted", released).await?;
-    // What opens it goes before it does.
+    // The credentials go before the cluster does.
     hub.until_gone(&published(&name), SOON).await?;
     for (part, (step, _)) in ENDING.iter().enumerate() {
         player.hold_end(&name, part);

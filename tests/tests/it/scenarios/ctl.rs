@@ -185,10 +185,10 @@ pub async fn ctl_whole_life(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     manifest(tenant, &owner, &json!({ "lifetime": "1h" }))?;
 
     owner.run(&format!("extend {name} --by 30m")).await?.is(0, "ends in 1h2")?;
-    // What is set since is not set back by who applies the same again.
+    // Applying the same file again does not reset fields that were set since.
     let up = owner.run(&format!("up {file}")).await?;
     up.is(1, &there)?.is(1, ".spec.lifetime")?.is(1, "--force-conflicts")?;
-    // What is told is of after the change.
+    // The report shows the state after the change.
     owner
         .run(&format!("up {file} --force-conflicts"))
         .await?
@@ -211,7 +211,7 @@ pub async fn ctl_whole_life(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What keeps a claim, and what ends it badly.
+/// Reasons that keep a claim waiting or make it fail.
 pub async fn ctl_trouble(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let [owner, administrator] = terminals(tenant).await?;
 
@@ -249,7 +249,7 @@ pub async fn ctl_trouble(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     owner.run(&format!("down {name} --wait --timeout 1m")).await?.is(6, "ProwJobFailure")?;
     owner.run(&format!("kubeconfig {name}")).await?.is(4, "is Failed")?;
 
-    // What the API server refuses.
+    // Refusals by the API server.
     let mut both = tenant.manifest(&json!({ "template": "small" }));
     both["metadata"]["name"] = "both".into();
     fs::write(owner.room.join("both.yaml"), both.to_string())?;

@@ -60,7 +60,7 @@ async fn ended(tenant: &Tenant<'_>, controller: &Controller) -> anyhow::Result<(
     nothing(tenant, controller, &left).await
 }
 
-/// What there is of the claim beside the claim.
+/// Objects of the claim, without the claim itself.
 async fn left(tenant: &Tenant<'_>) -> anyhow::Result<[At; 3]> {
     Ok([tenant.composite_at().await?, tenant.object("managed").await?, tenant.object("credentials").await?])
 }

@@ -25,7 +25,7 @@ const VAULT: &str = "vault ";
 pub struct Administrator<'e> {
     engine: &'e Engine,
     room: PathBuf,
-    /// What stands in the guide for a place of the reader's own, and that place.
+    /// Placeholders of the guide, and the reader's own values for them.
     places: [(&'static str, String); 2],
 }
 

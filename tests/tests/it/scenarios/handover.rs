@@ -55,7 +55,7 @@ pub async fn handed_over(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     heir.until_condition("ClusterReady", "True", "").await?;
     tenant.until_condition("RequestAccepted", "True", "HandedOver").await?;
 
-    // What is done to the claim does nothing to the cluster.
+    // Changes of the claim no longer affect the cluster.
     tenant.change(&json!({ "tearDownCluster": true })).await?;
     tenant.nudge("handed-over").await?;
     let kept = |secret: Option<&Value>| {

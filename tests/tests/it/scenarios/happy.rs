@@ -1,4 +1,4 @@
-//! What should happen.
+//! Lives without trouble.
 
 use std::time::{Duration, Instant};
 
@@ -57,9 +57,9 @@ pub async fn happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.konflux().until_gone(&tenant.claim(), SOON).await
 }
 
-/// What the function tells becomes an event of what the tenant wrote. Only in scenarios that are alone: core writes events down one after the
-/// other, those of all claims, and with ten scenarios at a time they come minutes late, or core drops them. Which transitions have events,
-/// the examples hold.
+/// The function's results become events of the tenant's object. Only in scenarios that are alone: core writes the events of all claims one
+/// after the other, and with ten scenarios at a time they come minutes late, or core drops them. The examples hold which transitions
+/// have events.
 pub async fn told(tenant: &Tenant<'_>, type_: &str, reason: &str) -> anyhow::Result<()> {
     let kind = tenant.flavour.kind().kind;
     let is = |event: &Value| {
@@ -72,7 +72,7 @@ pub async fn told(tenant: &Tenant<'_>, type_: &str, reason: &str) -> anyhow::Res
     tenant.konflux().until_some(EVENT, &tenant.namespace, SOON, reason, is).await.map(|_| ())
 }
 
-/// What the Konflux tasks do and no more: watch the claim, read four conditions, use the Secret at once.
+/// Does exactly what the Konflux tasks do: watch the claim, read four conditions, use the Secret at once.
 pub async fn consumer_contract(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let actor = async {
         let controller = tenant.controller().await?;

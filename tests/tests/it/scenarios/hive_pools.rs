@@ -105,7 +105,7 @@ pub async fn hive_pool_from_git(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.engine.offer.list(tenant.pool(), &tenant.namespace).await?;
     let pool = Kept::ask(tenant, &json!({})).await?;
     pool.until_asked(SOON, "size", 1).await?;
-    // What is claimed is counted by the provider on the hub.
+    // The provider on the hub counts claimed clusters.
     let full = |s: &Value| s["phase"] == "Ready" && s["size"] == 1 && s["ready"] == 1 && s["claimed"] == 0;
     pool.until("full", full).await?;
 
@@ -159,7 +159,7 @@ pub async fn hive_pool_in_git_deleted(tenant: &Tenant<'_>) -> anyhow::Result<()>
 /// Its size changes when the clock passes the end of a window, and nobody has to do anything.
 pub async fn hive_pool_by_the_clock(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     tenant.engine.offer.start().await;
-    // What has to be there for it takes a while the first time.
+    // The first start of the pools' controllers takes a while.
     tenant.engine.keep_pools().await?;
     // The end of this minute or, where that is too near, of the next; where that is another day, so is the window's.
     let text = |at: jiff::Timestamp, format: &str| at.strftime(format).to_string();

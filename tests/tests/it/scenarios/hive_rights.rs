@@ -57,7 +57,7 @@ pub async fn hive_secrets_out_of_reach(tenant: &Tenant<'_>) -> anyhow::Result<()
     for way in objects.iter().chain([&config, &at_root(COMPOSITE, &name)]) {
         forbidden(&person, way).await?;
     }
-    // What would read any Secret of the hub with the Konflux cluster's rights, or hand out another claim's.
+    // This would read any Secret of the hub with the Konflux cluster's rights, or hand out another claim's.
     let object = json!({
         "apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object", "metadata": { "name": "mine" },
         "spec": { "forProvider": { "manifest": {

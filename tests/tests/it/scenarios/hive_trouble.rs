@@ -1,4 +1,4 @@
-//! What can go wrong with clusters out of pools, and the way back to ci-operator's own.
+//! Failures of clusters out of pools, and the way back to ci-operator's own.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use super::{
     hive_queue::queued,
 };
 
-/// What Hive quotes in its sentences and nobody may read.
+/// Secret that Hive quotes in its messages and nobody may read.
 const SECRET_WORD: &str = "hunter2";
 
 /// Hive gives one cluster to two claims. The one that it does not belong to gets nothing of it, is told so, and waits again.

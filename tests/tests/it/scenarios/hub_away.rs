@@ -124,7 +124,7 @@ pub async fn hub_away_when_ready(tenant: &Tenant<'_>) -> anyhow::Result<()> {
         }
     };
     let stays = Witness::of(ready.konflux(), &ready.claim(), kept).await?;
-    // What happens on it is not heard of.
+    // The event on the unreachable hub stays unknown.
     there.hypershift.let_go(made.name());
     // The other hub does not hang on this one.
     let beside = asks(tenant, "beside", &hubs.wanted(&json!({ "side": "near" })), &json!({})).await?;

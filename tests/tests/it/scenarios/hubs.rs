@@ -233,7 +233,7 @@ pub async fn hub_added_then_cordoned(tenant: &Tenant<'_>) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// What `kubectl get -o wide` shows of a claim, by its columns.
+/// Cells of `kubectl get -o wide` for a claim, by their columns.
 async fn shown(claim: &Tenant<'_>) -> anyhow::Result<Vec<(String, Value)>> {
     let (namespace, name) = (&claim.namespace, &claim.name);
     let path = format!("/apis/ci.openshift.org/v1alpha1/namespaces/{namespace}/testplatformclusters/{name}");
@@ -244,7 +244,7 @@ async fn shown(claim: &Tenant<'_>) -> anyhow::Result<Vec<(String, Value)>> {
     Ok(columns.zip(cells).map(|(column, cell)| (text(column, "/name").to_owned(), cell.clone())).collect())
 }
 
-/// What the provider on a hub tells of it counts: what it can make, what it is making, and how many hosts are free.
+/// The hub's report about itself counts: its capabilities, the clusters it is making, and its free hosts.
 pub async fn hub_tells_its_limits(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let (konflux, there) = (tenant.konflux(), tenant.engine.another_hub().await?);
     let hubs = OwnHubs::of(tenant, &[]);

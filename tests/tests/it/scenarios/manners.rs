@@ -18,7 +18,7 @@ use testplatform_tests::{
     tenant::{KUBECONFIG, PASSWORD, Tenant, decoded},
 };
 
-/// What is done, and what the hub then has against `ClusterReady`: the reason, and words of the message.
+/// Misbehaviour of the hub, and the resulting `ClusterReady=False`: the reason, and words of the message.
 type Course = [(Deed, &'static str, &'static str)];
 
 /// The provider lets a build cluster be away for half a minute before it says so, and looks for it as seldom. A wire that was cut without a

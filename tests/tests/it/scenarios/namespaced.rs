@@ -1,4 +1,4 @@
-//! What only TestClusters have: a Secret of the tenant's own, which an Object in their namespace writes.
+//! Features of TestClusters alone: a Secret of the tenant's own, which an Object in their namespace writes.
 
 use anyhow::{Context as _, ensure};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -56,7 +56,7 @@ pub async fn secret_deleted_by_the_tenant(tenant: &Tenant<'_>) -> anyhow::Result
     Ok(())
 }
 
-/// What an API server takes, with the definition that core makes of ours.
+/// The API server's rules, with the definition that core makes of ours.
 pub async fn rules_hold(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let konflux = tenant.konflux();
     let refused = async |manifest: &Value, words: &str| -> anyhow::Result<()> {

@@ -20,7 +20,7 @@ pub async fn happy_path_on_our_definition(tenant: &Tenant<'_>) -> anyhow::Result
     on_ours(
         tenant,
         Box::pin(async {
-            // What only ours keeps, in a life beside the other.
+            // Only our definition keeps these fields, in a life beside the other.
             let more = tenant.another("kept").await?;
             let controller = more.ask_and_get(&json!({ "lifetime": "1h" })).await?;
             let kept = |ec: &Value| {

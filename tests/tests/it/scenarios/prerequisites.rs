@@ -1,4 +1,4 @@
-//! What a template has made on the hub before a cluster is asked for: there before it, and gone after it.
+//! Prerequisites of a template on the hub: they exist before the cluster is requested, and are deleted after it.
 
 use std::time::Duration;
 

@@ -47,7 +47,7 @@ pub(super) async fn admin(delivered: &ControlPlane) -> anyhow::Result<(String, S
     Ok((config.to_string(), signature))
 }
 
-/// Whether a kubeconfig still lets somebody in.
+/// `true` if a kubeconfig still authenticates.
 async fn works(kubeconfig: &str) -> anyhow::Result<bool> {
     let somebody = Cluster::new("the delivered cluster, as the tenant", connect(kubeconfig).await?);
     match somebody.list(CONFIG_MAP).await {

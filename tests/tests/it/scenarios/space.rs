@@ -84,7 +84,7 @@ pub async fn space_happy_path(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     space.end().await
 }
 
-/// What is in a space.
+/// Objects in a space.
 async fn limited(hub: &Cluster, namespace: &str) -> anyhow::Result<()> {
     let quota = hub.get(&at(RESOURCE_QUOTA, namespace, "quota")).await?.context("no quota")?;
     ensure!(quota["spec"]["hard"]["count/pods"] == "150", "{quota}");
@@ -96,7 +96,7 @@ async fn limited(hub: &Cluster, namespace: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What its tenant can do, and cannot.
+/// Rights of a space's tenant, and their limits.
 async fn confined(inside: &Cluster, namespace: &str) -> anyhow::Result<()> {
     // The role is put together, and the quota counted, by controllers that may be a moment behind.
     let made = async {
@@ -223,7 +223,7 @@ pub async fn space_deleted_in_order(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 pub async fn space_switched_over(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let engine = tenant.engine;
     engine.serve_spaces().await?;
-    // What the incumbent's identity has there, and no test of ours needs: it makes Secrets with tokens.
+    // The incumbent's identity has this right there, because it makes Secrets with tokens. No test of ours needs it.
     let hub = engine.hub.cluster();
     hub.apply(&json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
@@ -281,7 +281,7 @@ pub async fn space_switched_over(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     old.end().await
 }
 
-/// What matters of what is in a namespace: which objects, and what was asked of them.
+/// Relevant parts of a namespace's objects: which objects, and their requested state.
 async fn remote(hub: &Cluster, namespace: &str) -> anyhow::Result<BTreeMap<String, [Value; 2]>> {
     let mut all = BTreeMap::new();
     for kind in [RESOURCE_QUOTA, LIMIT_RANGE, NETWORK_POLICY, SERVICE_ACCOUNT, ROLE_BINDING] {

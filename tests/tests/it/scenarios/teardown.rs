@@ -68,7 +68,7 @@ pub async fn teardown_after_the_job_failed(tenant: &Tenant<'_>) -> anyhow::Resul
     // Core writes the phase first and the conditions after it.
     tenant.until_condition("ProwJobCompleted", "True", "ProwJobFailure").await?;
     tenant.change_and_pass(&json!({ "tearDownCluster": true })).await?;
-    // What core copies to the claim may for a moment be older than what it has copied before: the composite is what counts.
+    // core may for a moment copy an older state to the claim than before: the composite is decisive.
     let composite = tenant.konflux().get(&tenant.composite_at().await?).await?.context("no composite")?;
     ensure!(has(&composite, "ProwJobCompleted", "True", "ProwJobFailure"), "{composite}");
     tenant.until_phase("Failed").await?;

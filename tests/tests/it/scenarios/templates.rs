@@ -1,5 +1,5 @@
-//! What the catalogue says of clusters by template: what is wrong is told in words, what is put right goes on by itself, and what was
-//! made stays whatever becomes of the entry.
+//! The catalogue's effect on clusters by template: a message names each mistake, a corrected entry continues by itself, and existing
+//! clusters stay whatever happens to the entry.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use testplatform_tests::{
 
 use super::hive::GONE;
 
-/// What would be wrong with a claim for such a cluster, field by field.
+/// Mistakes in a claim for such a cluster, field by field.
 const WRONG: [&str; 4] =
     ["spec.version ", "spec.parameters.fips ", "spec.parameters.flavour ", "spec.nodeGroups[0].class "];
 
@@ -52,7 +52,7 @@ impl<'t> Entry<'t> {
     }
 }
 
-/// What a claim is told until nothing is wrong any more, and what it is not told.
+/// Messages to a claim until nothing is wrong any more, and messages that it must not get.
 pub async fn hypershift_catalogue(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let mut entry = Entry::new(tenant, hypershift::template()?, "");
     first_response(tenant, entry.name()).await?;

@@ -14,13 +14,13 @@ use testplatform_tests::{
     tenant::{KUBECONFIG, PASSWORD, Tenant},
 };
 
-/// What is promised while something is expected to change: 30 s and a tenth more.
+/// Promised period while a change is expected: 30 s and a tenth more.
 pub const PERIOD: Duration = Duration::from_secs(33);
 /// The way from there on, which is long where much else is done.
 pub const WAY: Duration = Duration::from_secs(15);
 /// Both.
 pub const POLLED: Duration = PERIOD.saturating_add(WAY);
-/// What is promised where nothing is expected to: 10 minutes, a tenth more, and the way.
+/// Promised period where no change is expected: 10 minutes, a tenth more, and the way.
 const POLLED_WHEN_READY: Duration = Duration::from_secs(665);
 
 pub async fn watches_refused(tenant: &Tenant<'_>) -> anyhow::Result<()> {
@@ -32,7 +32,7 @@ pub async fn watches_refused(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     ended(tenant, &controller).await
 }
 
-/// What the claim says, and what only time says, is told to the hub.
+/// Changes by the claim, and changes by time alone, reach the hub.
 pub async fn watches_refused_and_lifetime_reached(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     let controller = ready(tenant).await?;
     let begun = Instant::now();

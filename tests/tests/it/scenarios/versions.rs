@@ -212,7 +212,7 @@ async fn rolled(tenant: &Tenant<'_>) -> anyhow::Result<()> {
 
     function.stop();
     function.start(engine.nest(), &engine.program)?;
-    // What is unknown here is left alone, whatever happens elsewhere.
+    // This version leaves claims with unknown fields alone, whatever happens elsewhere.
     tenant.change(&json!({ "lifetime": "1h" })).await?;
     hands[1].ready(KUBECONFIG, PASSWORD).await?;
     hands[2].deprovisioned().await?;
@@ -220,7 +220,7 @@ async fn rolled(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     for claim in [tenant, &building, &ending] {
         stands_still(claim).await?;
     }
-    // What it knows goes on, without what the later version had added.
+    // Claims that this version knows continue, without the later version's additions.
     plain.until(BACK, "Ready", |claim| claim["status"]["phase"] == "Ready").await?;
     plain.until_secret(SOON, KUBECONFIG).await?;
     let old = |ec: &Value| !new(ec);
@@ -237,7 +237,7 @@ async fn rolled(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     // The newer definition goes last, when nobody says any more what only that has.
     steady.until(BACK, "this version's", |claim| claim["status"][next::FIELD].is_null()).await?;
     define(engine, &xrd()?).await?;
-    // What core still has of a field that is gone from the spec it tries to hand on once.
+    // core once tries to pass on its remaining value of a field that is gone from the spec.
     steady.change_and_pass(&json!({ "lifetime": "2h" })).await?;
     tenant.another("later").await?.ask_and_arrive(&ours).await?;
     ensure!(composed(&[tenant, &building, &ending]).await? == objects, "an Object was dropped");

@@ -21,9 +21,9 @@ const TIMEOUT: Duration = Duration::from_mins(10);
 pub(super) struct Scenario {
     pub(super) name: &'static str,
     pub(super) run: for<'t> fn(&'t Tenant<'t>) -> Outcome<'t>,
-    /// What its course may hold.
+    /// Bounds of its course.
     pub(super) bounds: Bounds,
-    /// Whether it does something that others would notice.
+    /// It must run alone, because others would notice it.
     pub(super) alone: bool,
     /// Who fulfils what it asks for. It runs once with each.
     pub(super) by: &'static [Fulfilled],

@@ -208,7 +208,7 @@ impl<'s> Room<'s> {
         Ok(Running { stage: self.stage, directory: self.directory.clone(), process })
     }
 
-    /// What the steps before said.
+    /// Reads the results of the steps before.
     fn results_of_steps(&mut self) -> anyhow::Result<()> {
         let Ok(steps) = fs::read_dir(self.directory.join("steps")) else { return Ok(()) };
         for step in steps {
@@ -243,7 +243,7 @@ fn process_with(words: &str) -> Option<String> {
             return None;
         }
         let line = fs::read(process.path().join("cmdline")).ok()?;
-        // What ended and is not reaped has none.
+        // A process that ended and is not reaped has no command line.
         (!line.is_empty()).then(|| String::from_utf8_lossy(&line).replace('\0', " "))
     })
 }
@@ -260,9 +260,9 @@ pub struct Running<'s> {
 pub struct Ended {
     /// Exit code, as a shell counts.
     pub code: i32,
-    /// What its steps printed.
+    /// Output of its steps.
     pub log: String,
-    /// What it gave.
+    /// Its results.
     pub results: BTreeMap<String, String>,
 }
 
@@ -272,7 +272,7 @@ impl Running<'_> {
         &self.directory
     }
 
-    /// What it printed so far.
+    /// Output so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.process.log()).unwrap_or_default()
     }
@@ -350,7 +350,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// What holds for every script: it shows no secret, and leaves no file behind but where it should.
+    /// Checks for every script: it shows no secret, and leaves files only where it should.
     fn tidy(&self, log: &str) -> anyhow::Result<()> {
         let mut secrets = vec![KUBECONFIG, PASSWORD];
         secrets.extend(self.stage.secrets());

@@ -1,4 +1,4 @@
-//! What became of a cluster, for those who have to find out why.
+//! Diagnostics of a cluster, for those who have to find the cause of a failure.
 
 use std::{fs, time::Duration};
 

@@ -124,7 +124,7 @@ pub async fn deleted_while_waiting(stage: &Stage<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the API server refuses for good is not asked for until the time is over.
+/// The script does not repeat a request that the API server refuses for good.
 pub async fn refused_for_good(stage: &Stage<'_>) -> anyhow::Result<()> {
     const WORDS: &str = "clusters of this namespace are ended by hand";
     let (konflux, claim) = (stage.tenant.konflux(), stage.tenant.claim());

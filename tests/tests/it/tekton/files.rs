@@ -1,4 +1,4 @@
-//! What is in `examples/tekton`, as YAML.
+//! Contents of `examples/tekton`, as YAML.
 
 use std::path::{Path, PathBuf};
 

@@ -33,7 +33,7 @@ pub async fn watches_end(stage: &Stage<'_>) -> anyhow::Result<()> {
     let controller = tenant.controller().await?;
     controller.until_asked(SOON).await?;
 
-    // What a single watch makes of that: it ends, and looks like success.
+    // A single watch ends in this case, and looks like success.
     let kubeconfig = stage.nest().file("closing.kubeconfig", here.to_string())?;
     let mut watch = Command::new(stage.tools.kubectl.join("kubectl"));
     watch.env("KUBECONFIG", kubeconfig).args(["get", "testplatformclusters.ci.openshift.org"]);

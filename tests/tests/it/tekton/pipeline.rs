@@ -13,7 +13,7 @@ use super::{
     variables::{Variables, parameters, replaced},
 };
 
-/// What became of the Tasks that ran, in their order.
+/// Results of the Tasks that ran, in their order.
 #[derive(Debug, Default)]
 struct Played {
     ran: Vec<(String, i32, String)>,

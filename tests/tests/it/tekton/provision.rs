@@ -17,7 +17,7 @@ use super::{
     stage::{PIPELINE_RUN, Stage},
 };
 
-/// What a TaskRun has once it is cancelled, before it is killed.
+/// Time between the cancellation of a TaskRun and its kill.
 const GRACE: Duration = Duration::from_secs(30);
 /// The file that a tenant's words make if somebody carries them out.
 const PWNED: &str = "pwned";
@@ -92,7 +92,7 @@ pub async fn another_has_the_secret(stage: &Stage<'_>) -> anyhow::Result<()> {
 
 /// Quotes, newlines, YAML, templates and commands arrive as they were written, and nobody carries them out.
 pub async fn words_are_data(stage: &Stage<'_>) -> anyhow::Result<()> {
-    // What bash does by itself: the steps have few tools.
+    // Bash does this by itself: the steps have few tools.
     const COMMAND: &str = ": >pwned";
     const HOSTILE: &str =
         "x\"; : >pwned; '$(: >pwned)' `: >pwned` {{ .evil }} $HOME\n  tearDownCluster: true # ä\t";

@@ -1,4 +1,4 @@
-//! What the files are like, whatever they do.
+//! Structure of the files, whatever they do.
 
 use std::{collections::BTreeSet, fs, process::Command};
 
@@ -13,7 +13,7 @@ use super::{
     variables::variables,
 };
 
-/// What Tekton's own code says about the files, and that it would say something.
+/// Tekton's own code accepts the files, and refuses broken ones.
 pub fn tekton_accepts() -> anyhow::Result<()> {
     let program = binaries::tekton_check()?;
     let check = |files: &[std::path::PathBuf]| -> anyhow::Result<(bool, String)> {

@@ -29,7 +29,7 @@ const ACCOUNT: &str = "pipelines-runner";
 const RBAC: &str = "rbac.authorization.k8s.io";
 /// Kind of the owners.
 pub use testplatform_tests::kinds::PIPELINE_RUN;
-/// What the scripts use, and nothing else is in their PATH.
+/// Tools of the scripts; nothing else is in their PATH.
 const TOOLS: [&str; 16] = [
     "base64", "bash", "cat", "chmod", "cp", "date", "env", "grep", "jq", "mktemp", "mv", "rm", "sleep",
     "tail", "tee", "timeout",
@@ -140,7 +140,7 @@ impl<'e> Stage<'e> {
         Ok(Self { tenant, tools: tools.clone(), owner, kubeconfig, token, calls: AtomicUsize::new(0) })
     }
 
-    /// What a claim says of its owner that another run made. That run is there, or the claim would be collected as garbage.
+    /// ownerReferences of a claim that another run made. That run exists, or the claim would be collected as garbage.
     pub async fn owned_by_another(&self) -> anyhow::Result<Value> {
         let name = "another-run";
         let uid = run(self.tenant.konflux(), &self.tenant.namespace, name).await?;
@@ -214,7 +214,7 @@ impl<'e> Stage<'e> {
         self.tenant.engine.nest()
     }
 
-    /// What no log may ever show.
+    /// Texts that no log may ever show.
     pub fn secrets(&self) -> Vec<&str> {
         vec![&self.token]
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
 
-/// What they stand for.
+/// Names and values.
 pub type Variables = BTreeMap<String, String>;
 
 const KINDS: [&str; 7] = ["params", "context", "results", "step", "steps", "tasks", "workspaces"];

@@ -1,4 +1,4 @@
-//! What tenants write, and the policies that look at it.
+//! Objects that tenants write, and the policies that check them.
 
 use kube::{
     Api,

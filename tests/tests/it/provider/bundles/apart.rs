@@ -1,4 +1,4 @@
-//! What is none of its business, and what it may not do.
+//! Objects that are none of its business, and limits of its rights.
 
 use anyhow::{Context as _, ensure};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -21,7 +21,7 @@ fn ensure_forbidden(words: &str) -> anyhow::Result<()> {
 }
 
 impl Bench {
-    /// What the cluster does not take never takes the place of what it takes.
+    /// A kubeconfig that the cluster refuses never replaces one that it accepts.
     pub(super) async fn refused_kubeconfig(&self) -> anyhow::Result<()> {
         let hub = self.hub.cluster();
         let mut refused: Value = serde_json::from_str(&self.admin)?;

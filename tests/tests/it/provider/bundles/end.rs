@@ -1,4 +1,4 @@
-//! What comes before a cluster goes.
+//! Manifests and jobs before a cluster's teardown.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What is set up in a cluster, and when it is not.
+//! Manifests that are set up in a cluster, and the cases without them.
 
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
@@ -69,7 +69,7 @@ impl Bench {
         Ok(())
     }
 
-    /// What is applied is its owner's; only an order without a report is begun anew.
+    /// Applied objects are their owner's; only a request without a report begins anew.
     pub(super) async fn not_again(&self) -> anyhow::Result<()> {
         let (hub, there) = (self.hub.cluster(), self.delivered.cluster());
         let last = at(CONFIG_MAP, "default", "last");

@@ -58,15 +58,15 @@ pub struct Phase {
     pub name: &'static str,
     /// State of its ProwJob, if it has one.
     pub job: Option<&'static str>,
-    /// Whether the status names the ProwJob.
+    /// The status names the ProwJob.
     pub is_bound: bool,
-    /// Whether the finalizer is there.
+    /// The finalizer is set.
     pub has_finalizer: bool,
-    /// What is on the build cluster.
+    /// Objects on the build cluster.
     pub stage: Stage,
-    /// Whether the Secret with the credentials is there.
+    /// The Secret with the credentials exists.
     pub is_published: bool,
-    /// Whether its end is requested.
+    /// State of the teardown.
     pub teardown: Teardown,
     /// `status.phase`; no status at all if there is none.
     pub reported: Option<&'static str>,
@@ -228,13 +228,13 @@ pub const PHASES: &[Phase] = &[
 ];
 
 impl Phase {
-    /// Whether nothing is left to happen on a build cluster.
+    /// `true` if nothing more happens on a build cluster.
     pub fn is_over(&self) -> bool {
         self.conditions.contains(&Condition::ProfileRefused)
             || matches!(self.job, Some("success" | "failure" | "aborted"))
     }
 
-    /// Whether the ProwJob can be sent the signal to end, at this phase or later in this life.
+    /// `true` if the ProwJob can receive the signal to end, at this phase or later in this life.
     pub fn takes_signal(&self) -> bool {
         self.teardown == Teardown::NotRequested || self.stage > Stage::NoNamespace
     }
