@@ -91,7 +91,7 @@ impl World {
         }
     }
 
-    /// Whether the Object stays.
+    /// Returns `true` if the Object stays.
     fn round_of_bundles(&mut self, request_object: &mut Composed) -> bool {
         let object = &mut request_object.object;
         if !self.reachable {

@@ -34,7 +34,7 @@ pub struct PoolWorld {
     pub events: Vec<String>,
     /// How long the last answer is good, in seconds.
     pub ttl: i64,
-    /// Whether the ClusterPool is gone from the hub. Its last observation stays on the Objects.
+    /// The ClusterPool is gone from the hub. Its last observation stays on the Objects.
     pub gone: bool,
     /// Owners of `spec.size` on the hub.
     pub owners: BTreeSet<String>,

@@ -117,7 +117,7 @@ impl World {
         }
     }
 
-    /// Whether the Object stays.
+    /// Returns `true` if the Object stays.
     fn round_ahead(&mut self, name: &str, annotation: &str, request_object: &mut Composed) -> bool {
         let object = &mut request_object.object;
         assert_eq!(object["spec"]["managementPolicies"], json!(["*"]), "what may not delete leaves it there");

@@ -72,13 +72,13 @@ impl World {
         world
     }
 
-    /// Whether the namespace is let go of: it is not deleted any more.
+    /// `true` if the Object of the namespace only observes: the namespace is not deleted any more.
     pub fn lets_go(&self) -> bool {
         let namespace = self.objects.get("byoc-namespace");
         namespace.is_some_and(|part| part.object["spec"]["managementPolicies"] == json!(["Observe"]))
     }
 
-    /// Whether the hub has a part.
+    /// `true` if the hub has a part.
     pub fn has_part(&self, part: &str) -> bool {
         self.brought.contains_key(part)
     }

@@ -27,7 +27,7 @@ pub trait Own: Clone + Debug + 'static {
     /// Events of a normal cluster life.
     fn usual() -> BoxedStrategy<Self>;
 
-    /// What does not.
+    /// Events that happen rarely.
     fn rare() -> Vec<Self>;
 
     /// Lets it happen.

@@ -37,7 +37,7 @@ pub struct World {
     pub spec: Value,
     pub annotations: Value,
     pub claim: bool,
-    /// Whether it is a TestCluster in the tenant's namespace, and no claim's composite.
+    /// It is a TestCluster in the tenant's namespace, without a claim.
     pub namespaced: bool,
     pub input: Value,
     pub environment: Option<Value>,
@@ -59,7 +59,7 @@ pub struct World {
     pub node_pools: BTreeMap<String, Value>,
     /// Resources on the hub of a claim with tenant credentials besides the remote object, by composition resource name.
     pub brought: BTreeMap<String, Value>,
-    /// Whether Hive makes the cluster of that claim's pool, which it assigns once that runs: until then it is the pool's alone.
+    /// Hive installs a cluster for that claim's pool, and assigns it once it runs: until then it is the pool's alone.
     pub installs: bool,
     /// The ConfigMaps that tell the hub-side provider what comes ahead of the cluster, by composition resource name.
     pub ahead: BTreeMap<String, Value>,
@@ -69,13 +69,14 @@ pub struct World {
     pub foreseen: BTreeSet<&'static str>,
     /// The ConfigMap that tells the hub-side provider what to do inside the cluster.
     pub bundles: Option<Value>,
-    /// Whether what comes before a deletion is not done yet.
+    /// The work before a deletion is not done yet.
     pub undone: bool,
-    /// Whether the hub does not take that ConfigMap.
+    /// The hub refuses that ConfigMap.
     pub untold: bool,
-    /// Whether provider-kubernetes misses to set its finalizers on what Objects depend on, which it tries once. Then our word alone holds that.
+    /// provider-kubernetes fails to set its finalizers on dependencies of Objects, which it tries once. Then our reference alone holds
+    /// them.
     pub unreferred: bool,
-    /// Whether their nodes do not go.
+    /// Their nodes do not go.
     pub nodes_stay: bool,
     pub status: Value,
     pub conditions: BTreeMap<String, Value>,
@@ -94,7 +95,7 @@ pub struct World {
     pub remote: Option<Value>,
     /// The HostedCluster behind the remote object, where that has one.
     pub hosted: Option<Value>,
-    /// Whether provider-kubernetes rests between its looks at that: it looks only where it is asked for something else than before.
+    /// provider-kubernetes rests between its polls of that: it reads again only when its spec changes.
     pub rests: bool,
     /// Where the remote object was first made: hub, namespace and name. It never moves.
     pub place: Option<(String, String, String)>,
@@ -250,7 +251,7 @@ impl World {
         self.conditions.clear();
     }
 
-    /// Whether the writer names the remote object that there is by its uid.
+    /// `true` if the primary Object names the current remote object by its uid.
     pub fn is_pinned(&self) -> bool {
         let uid = |object: &Value| object["metadata"]["uid"].as_str().map(str::to_owned);
         let writer =

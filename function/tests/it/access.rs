@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-/// Whether anything of what the hub's Secret holds is on this side.
+/// `true` if any value of the hub's Secret has reached this side.
 fn is_taken_up(world: &World) -> bool {
     let detailed =
         world.objects.values().any(|object| object.details.values().any(|value| !value.is_empty()));
@@ -232,7 +232,7 @@ fn nor_is_anything_else_once_one_was_given() {
             let said = world.conditions["CredentialsPublished"]["message"].as_str().unwrap();
             assert!(said.contains("it is not brought up to date: the hub publishes the admin's"), "{said}");
         }
-        // What is said to be a token again is read again.
+        // A Secret whose report says `Token` again is read again.
         world.secrets.insert(name, (KUBECONFIG.into(), String::new()));
         says(&mut world, "ServiceAccount");
         world.settle();

@@ -1,4 +1,4 @@
-//! What a pass costs in units that no clock and no other job disturbs: allocations, bytes of the answer, instructions.
+//! Cost of a pass in units that no clock and no other job disturbs: allocations, bytes of the answer, instructions.
 //!
 //! Budgets are in [`budgets/passes.txt`](budgets/passes.txt) and [`budgets/instructions.txt`](budgets/instructions.txt). Who
 //! makes a pass dearer sees it here, and so does who makes it so much cheaper that the budget says nothing any more:
@@ -26,7 +26,7 @@ fn every_example_stays_within_its_budget() {
     let now: Timestamp = examples::MADE.parse().unwrap();
     let rows = examples::load_examples(now).into_iter().map(|(name, request)| {
         let request = request.encode_to_vec();
-        // What is made once in the life of a process is no cost of a pass.
+        // Values that a process makes once are no cost of a pass.
         let answer = pass(&request, now);
         let counted = allocation_counter::measure(|| drop(black_box(pass(&request, now))));
         assert_eq!(counted.count_current, 0, "{name}: something is kept from pass to pass");

@@ -12,7 +12,7 @@ fn minutes(count: i64) -> SignedDuration {
     SignedDuration::from_mins(count)
 }
 
-/// What the writer asks for.
+/// Manifest in the primary Object.
 fn asked(world: &World) -> &Value {
     &world.objects["instance"].object["spec"]["forProvider"]["manifest"]
 }

@@ -15,7 +15,7 @@ fn minutes(count: i64) -> SignedDuration {
     SignedDuration::from_mins(count)
 }
 
-/// What the writer asks for.
+/// Manifest in the primary Object.
 fn asked(world: &World) -> &Value {
     &world.objects["topology"].object["spec"]["forProvider"]["manifest"]
 }

@@ -72,7 +72,7 @@ fn the_oracles_see_what_they_are_there_for() {
     }
 }
 
-/// What each claim of the corpus asks of hubs, by its composition resource name. Of some the last counts.
+/// Manifests that the claims of the corpus send to hubs, by composition resource name. The last one of each name counts.
 fn asked() -> BTreeMap<String, Value> {
     corpus("claim").iter().flat_map(|(_, bytes)| claim::asked(bytes)).collect()
 }
@@ -141,7 +141,7 @@ fn a_reader_is_held_to_what_is_repeated_unknown_or_a_default() {
         let found = catch_unwind(AssertUnwindSafe(|| wire::compared(&bytes, reader)));
         assert!(found.is_err(), "{right}: another answer to the same bytes");
     }
-    // What they merge: to us the last counts.
+    // They merge repeated messages; here the last one counts.
     let inner = |key: &[u8]| field(2, &field(5, &entry(&[&field(1, key), &one])));
     let merged = entry(&[&key, &inner(b"x"), &inner(b"y")]);
     assert_eq!(to_value(&merged).unwrap(), json!({ "a": { "y": true } }));

@@ -1,5 +1,5 @@
-//! What one pass costs: CPU of the server over mutual TLS with many calls at a time, and its memory. Printed always; time is held to its
-//! target where the program is built for release, which is what users run, and memory in any case:
+//! Cost of a pass: CPU of the server over mutual TLS with many calls at a time, and its memory. Both are always printed. Time must meet its
+//! target where the program is built for release, as users run it, and memory in any case:
 //! `cargo test --release -p function-testplatform --test it cost -- --nocapture`.
 
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]

@@ -145,12 +145,12 @@ fn every_answer_holds_the_invariants() {
     }
 }
 
-/// What was applied and reported back changes nothing and is no news.
+/// An answer that was applied and reported back changes nothing and is no news.
 #[test]
 fn an_answer_that_was_carried_out_is_the_last() {
     for (name, directory) in examples() {
         let Pass { mut request, mut response, .. } = pass(&name, &directory);
-        // What was just made has no status yet, and what that means may be said once; and what is taken away is desired again.
+        // A new object has no status yet, which may be reported once; and a deleted object is desired again.
         for _ in 0..3 {
             carry_out(&mut request, &response);
             response = function_testplatform::run(&request, &Options::default(), now());
@@ -178,7 +178,7 @@ fn decoded(bytes: &Bytes) -> Resource {
     Resource::decode(bytes.clone()).unwrap()
 }
 
-/// What core does with an answer: apply what is desired, drop what is not, keep the status, publish the details.
+/// Applies an answer as core does: apply desired resources, drop the others, keep the status, publish the details.
 fn carry_out(request: &mut RunFunctionRequest, response: &RunFunctionResponse) {
     let desired = response.desired.clone().unwrap();
     let observed = request.observed.as_mut().unwrap();

@@ -1,4 +1,4 @@
-//! What Go sees is what core sees: a Go program with Crossplane's own generated messages decodes every response.
+//! Go sees the same as core: a Go program with Crossplane's own generated messages decodes every response.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -92,7 +92,7 @@ fn a_missing_value_is_nil_and_an_empty_one_is_not() {
     assert!(nil_detail(&seen));
 }
 
-/// Whether any connection detail in a view is nil.
+/// `true` if any connection detail in a view is nil.
 fn nil_detail(seen: &Value) -> bool {
     let composed = seen["desired"]["resources"].as_object().into_iter().flat_map(|map| map.values());
     let mut details = composed

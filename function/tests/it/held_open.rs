@@ -1,4 +1,4 @@
-//! What a client may hold open for nothing: the program stays small, and answers everybody else meanwhile.
+//! Connections that a client holds open for nothing: the program stays small, and answers everybody else meanwhile.
 
 use std::{
     convert::Infallible,

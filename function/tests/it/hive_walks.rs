@@ -94,7 +94,7 @@ fn happen(world: &mut World, what: Happens) {
                 remote["spec"].as_object_mut().unwrap().remove("namespace");
                 world.hive_queues(&json!({}));
             }
-            // What vanishes now counts as never bound.
+            // A cluster that vanishes from here on counts as never bound.
             world.taken.clear();
         }
         Happens::NotReported => world.report_status(&json!({})),
@@ -194,7 +194,7 @@ fn any_walk_with_brought_credentials_takes_one_cluster_at_most_and_leaves_nothin
         for _ in 0..3 {
             world.reconcile_objects();
         }
-        // What is somebody else's by now is left alone, and what is around it.
+        // A cluster that belongs to somebody else by now is left alone, and so are the objects around it.
         let held = world.remote.is_some() || world.lets_go();
         prop_assert!(held || world.brought.is_empty(), "{:?} is left: {world:#?}", world.brought.keys());
         Ok(())

@@ -12,7 +12,7 @@ use function_model::{
 use proptest::{prelude::*, strategy::BoxedStrategy};
 use serde_json::{Value, json};
 
-/// What happens around such a claim alone.
+/// Events of such a claim alone.
 #[derive(Clone, Copy, Debug)]
 enum Happens {
     Installed,

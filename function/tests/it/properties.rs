@@ -79,14 +79,14 @@ fn happen(world: &mut World, what: Happens) {
                 world.reconcile_objects();
             }
             world.pass();
-            // What was bound and vanished unseen cannot be told from what was never bound.
+            // A cluster that was bound and vanished unseen cannot be told from one that was never bound.
             if world.is_pinned() && world.reachable {
                 world.remote = None;
             }
         }
         Happens::ClaimChanged => world.spec["ciOperator"]["test"]["workflow"] = json!("changed"),
         Happens::HubForgets => {
-            // What was never seen is not known to have been forgotten.
+            // The function cannot know that the hub forgot a status that it never saw.
             world.reconcile_objects();
             world.pass();
             if let Some(remote) = &mut world.remote {
@@ -444,7 +444,7 @@ fn requirements_do_not_depend_on_what_was_fetched() {
     request.meta.as_mut().unwrap().capabilities = vec![1, 2];
     let lean = asked(&request).unwrap();
     assert!(lean.extra_resources.is_empty() && lean.resources.contains_key("envcfg"));
-    // What the Composition fetches beforehand is not asked for again.
+    // A requirement that the Composition fetches beforehand is not requested again.
     let items = world.request().required_resources.remove("envcfg").unwrap();
     request.required_resources.insert("environment-config".into(), items);
     assert_eq!(asked(&request), None);

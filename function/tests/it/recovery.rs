@@ -1,5 +1,5 @@
-//! What went wrong elsewhere and comes right again: lost writers, lost Secrets, a hub that forgets, a create of which
-//! nobody knows how it ended. No cluster may be lost by it, made twice, or left running with nobody told.
+//! Recovery from trouble elsewhere: lost primary Objects, lost Secrets, a hub that forgets, a create whose result nobody
+//! knows. None of it may lose a cluster, create it twice, or leave it running without a report.
 
 mod forgotten;
 mod hub;

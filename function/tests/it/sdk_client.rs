@@ -19,7 +19,7 @@ pub fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// What an answer has to be, byte for byte: what the function gives in this process for the same request.
+/// Expected answer, byte for byte: the function's own in this process for the same request.
 pub fn expected(request: &RunFunctionRequest) -> Vec<u8> {
     run(request, &Options::default(), now()).encode_to_vec()
 }

@@ -273,7 +273,7 @@ async fn a_response_that_crossplane_cannot_receive_becomes_a_fatal() {
     let size = of_size(MAX_RESPONSE_BYTES).encoded_len().to_string();
     assert!(result.message.contains(&size) && result.message.contains("4194304"), "{}", result.message);
     assert_eq!((response.desired, response.context), (foreign().desired, foreign().context));
-    // What is shown is said again. What would have been said is of what was not done: that there are credentials, for one.
+    // The answer repeats the shown condition. The new one would report things that were not done: existing credentials, for example.
     let [condition] = response.conditions.as_slice() else { panic!("{:?}", response.conditions) };
     assert_eq!((condition.r#type.as_str(), condition.reason.as_str()), ("ClusterReady", "Provisioning"));
 }

@@ -33,7 +33,7 @@ fn templated(world: &World) -> Templated {
     judged(world).plan.request.unwrap().templated().unwrap().clone()
 }
 
-/// What is shown in `status.effective`.
+/// The value of `status.effective`.
 fn effective(world: &World) -> Value {
     serde_json::to_value(templated(world).effective).unwrap()
 }

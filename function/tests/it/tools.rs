@@ -46,7 +46,7 @@ pub fn once(
     Ok(dir)
 }
 
-/// What `make` made in this process, or a failed test. Why it cannot be made is said once, however many tests want it.
+/// Result of `make` in this process, or a failed test. The reason of a failure is printed once, however many tests want the tool.
 pub fn wanted(
     tool: &'static OnceLock<Option<PathBuf>>,
     make: impl FnOnce() -> Result<PathBuf, String>,
@@ -55,7 +55,7 @@ pub fn wanted(
     path.as_deref().expect("a tool is missing; what to do about it is said above")
 }
 
-/// What a command prints, or why it failed in its own words.
+/// Output of a command, or the reason of its failure in its own words.
 pub fn output(command: &mut Command) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|e| format!("{program}: {e}"))?;

@@ -101,7 +101,7 @@ proptest! {
 
     #[test]
     fn random_bytes_never_panic(bytes: Vec<u8>) {
-        // What both can read, both read alike: prost-types skips groups, which are refused here.
+        // Both readers agree on input that both can read: prost-types skips groups, which are refused here.
         if let (Ok(value), Ok(theirs)) = (to_value(&bytes), Struct::decode(&*bytes)) {
             prop_assert_eq!(value.as_object().unwrap().len(), theirs.fields.len());
         }
@@ -259,7 +259,8 @@ fn unknown_fields_are_skipped_by_length() {
     assert_eq!(to_value(&bytes).unwrap(), json!({"k": "v"}));
 }
 
-/// What begins as encoders write it and goes on, or is the same in other bytes: the short ways must not stop too early.
+/// Input that begins in the usual encoding and continues in another, or has the same meaning in other bytes: the fast paths must not stop
+/// too early.
 #[rstest]
 #[case::another_kind_after(b"\x0a\x0a\x0a\x01k\x12\x05\x1a\x01a\x20\x01", json!({"k": true}))]
 #[case::another_bit_after(b"\x0a\x09\x0a\x01k\x12\x04\x20\x01\x20\x00", json!({"k": false}))]
@@ -319,7 +320,7 @@ fn nesting_has_a_limit_both_ways() {
         bytes.extend(&entry);
     }
     assert!(to_value(&bytes).unwrap_err().message().contains("deeper"));
-    // What is not read is not descended into.
+    // Skipped fields are not descended into.
     assert_eq!(from_struct::<Everything<'_>>(&bytes).unwrap(), Everything::default());
 }
 

@@ -189,7 +189,7 @@ impl World {
         assert_eq!(second, first, "what is required depends on what was fetched");
     }
 
-    /// Whether core shows the kubeconfig in one of the Secrets here, and could deliver it.
+    /// `true` if core shows the kubeconfig in one of the Secrets here, and could deliver it.
     fn has_a_copy(&self) -> bool {
         if self.claim_object.as_ref().is_some_and(refuses_secret) {
             return false;
@@ -430,7 +430,7 @@ fn merge(object: &mut Value, wanted: &Value) {
     object["spec"] = spec;
 }
 
-/// Whether core's claim controller reports an error in writing the Secret.
+/// `true` if core's claim controller reports an error in writing the Secret.
 fn refuses_secret(claim: &Value) -> bool {
     let mut conditions = claim["status"]["conditions"].as_array().into_iter().flatten();
     let words = "cannot create or update connection secret";

@@ -6,15 +6,16 @@ use function_model::print_line;
 
 use crate::budgets::table::Row;
 
-/// What is counted: from the decoded request to the response, and nothing of reading files and of the schema, which a
-/// process does once. Between them these are all of a pass over a cluster.
+/// Functions whose instructions count: from the decoded request to the response, without reading files and the schema, which a
+/// process does once. Together these are all of a pass over a cluster.
 const FUNCTIONS: [&str; 3] = [
     "function_testplatform::cluster::evaluate",
     "function_testplatform::cluster::respond::build_response",
     "function_testplatform::cluster::check::find_violation",
 ];
 
-/// What `render` costs for each example. None: it cannot be counted here, which is said past the harness, or the budgets would seem held.
+/// Instructions of `render` for each example. `None` if they cannot be counted here: that is printed past the harness, or the budgets would
+/// seem met.
 pub fn instructions(examples: &[&str]) -> Option<Vec<Row>> {
     if Command::new("valgrind").arg("--version").output().is_err() {
         print_line("NOT RUN: budgets of instructions: valgrind is not installed");

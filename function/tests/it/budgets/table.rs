@@ -2,7 +2,7 @@
 
 use std::{env, fmt::Write as _, fs, path::Path};
 
-/// What is measured of one thing.
+/// Measurements of one subject.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Row {
     pub name: String,

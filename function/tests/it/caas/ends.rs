@@ -75,7 +75,7 @@ fn a_hosted_cluster_that_came_after_it_was_last_looked_for_is_found() {
     assert_eq!(world.made, 1);
 }
 
-/// What is said of one that nobody made yet, while what stands for it goes.
+/// Report on a HostedCluster that nobody made yet, while its ClusterTemplateInstance is being deleted.
 #[test]
 fn an_end_before_there_is_a_hosted_cluster_is_in_progress() {
     let mut world = World::chart_observed();
@@ -123,7 +123,7 @@ fn patient_for_an_hour() -> World {
     world
 }
 
-/// What cannot be looked at is not gone, and who keeps it from being known is told.
+/// An object that cannot be observed is not gone, and the message names who hides it.
 #[test]
 fn a_hosted_cluster_that_does_not_go_blocks() {
     let mut world = patient_for_an_hour();
@@ -219,7 +219,8 @@ fn what_vanished_is_not_made_again_and_is_over_with_its_cluster() {
     assert!(!world.objects.contains_key("hosted"));
 }
 
-/// What looks on while something is undone inside the cluster does so until that is gone, also where what stands for it goes before.
+/// The observing Object stays until the cluster is gone while work before the deletion goes on, even if the ClusterTemplateInstance goes
+/// first.
 #[test]
 fn what_looks_on_stays_until_the_cluster_is_gone() {
     for replaced in [false, true] {
@@ -258,7 +259,7 @@ fn with_the_credentials_lost_too_nothing_is_made_and_who_can_help_is_told() {
         world.objects.remove(name);
         world.refs.remove(name);
     }
-    // What is looked at remembers that there is one, and nothing else does: nothing is made, and who can help is told how.
+    // Only the observing Object remembers the cluster: nothing is created, and the message says who can help.
     world.settle();
     assert_eq!(world.made, 1);
     assert!(world.objects.contains_key("hosted"));

@@ -86,7 +86,7 @@ fn ready_is_ready_with_its_credentials() {
     assert_eq!(world.status["appliedGeneration"], json!(null), "the model counts none");
 }
 
-/// What a chart makes is looked at where the entry says what that is, by the uid that it is called by.
+/// The HostedCluster of a chart is observed where the entry says so, by the uid in its name.
 #[test]
 fn a_hosted_cluster_tells_what_caas_does_not() {
     let mut world = World::chart_observed();
@@ -161,7 +161,7 @@ fn nothing_can_change(#[case] field: &str, #[case] value: Value, #[case] path: &
     assert_eq!((world.phase().as_str(), world.made), ("Ready", 1));
 }
 
-/// What is not said keeps its value, and what the catalogue says otherwise by now is for new clusters.
+/// Unset fields keep their values, and a changed catalogue affects new clusters alone.
 #[test]
 fn a_catalogue_that_changes_changes_no_cluster() {
     for change in [
@@ -207,7 +207,7 @@ fn what_the_webhook_refuses_waits(#[case] words: &str, #[case] part: &str) {
     assert_eq!((world.phase().as_str(), world.made), ("Failed", 0));
 }
 
-/// What the chart sets up comes first, and what the entry does after it.
+/// The chart's set-up comes first, and the entry's bundles after it.
 #[test]
 fn bundles_come_after_what_the_chart_sets_up() {
     let mut world = World::caas_claim();

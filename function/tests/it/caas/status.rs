@@ -1,4 +1,4 @@
-//! What each state of a ClusterTemplateInstance means, row by row.
+//! Meaning of each state of a ClusterTemplateInstance, row by row.
 
 use function_model::world::{World, set_synced};
 use jiff::SignedDuration;
@@ -50,7 +50,7 @@ fn before_it_is_ready(
     assert_eq!(world.condition("SpecApplied"), there);
 }
 
-/// What CaaS cannot do, how soon that is final, if ever: counted from when its status last changed.
+/// Failures of CaaS, and the time until each becomes final, if ever: counted from the last change of its status.
 #[rstest]
 #[case("ClusterDefinitionFailed", "", "failed to create cluster definition - \"not found\"", Some(3))]
 #[case(
@@ -144,7 +144,7 @@ fn each_setup_that_fails_is_told_with_its_words() {
     assert!(!world.status.to_string().contains("hunter2"), "{}", world.status);
 }
 
-/// What Argo CD says of a chart is not final while the HostedCluster is there, and what that says is.
+/// Argo CD's report on a chart is not final while the HostedCluster exists; that of the HostedCluster is.
 #[test]
 fn a_hosted_cluster_knows_better() {
     let mut world = World::chart_observed();

@@ -1,4 +1,4 @@
-//! What comes ahead of a cluster: told to the hub first, waited for before the cluster is asked for, and taken away after it.
+//! Prerequisites of a cluster: requested from the hub first, completed before the cluster is requested, and deleted after it.
 
 use function_model::world::{NAME, World};
 use serde_json::{Value, json};
@@ -168,7 +168,7 @@ fn an_entry_that_is_away_asks_for_nothing_else() {
     assert_eq!(world.made, 1);
 }
 
-/// What is on its way out says nothing that holds.
+/// The report of a ConfigMap that is being deleted no longer counts.
 #[test]
 fn an_answer_holds_no_longer_than_what_was_answered_in() {
     let mut world = World::with_prerequisites();
@@ -241,7 +241,7 @@ fn another_who_asks_and_another_number_are_told_and_nothing_else() {
     world.complete_prerequisites();
     world.settle();
     assert_eq!(world.condition("PlatformCredentialsValid"), is("True", "Valid"));
-    // What is no number, or not said any more, changes nothing.
+    // A value that is no number, or is missing, changes nothing.
     world.annotations = json!({ ours::CLOUD_CREDENTIAL_GENERATION: "soon" });
     world.settle();
     assert_eq!(world.request_data("cloud-credential"), order);

@@ -11,7 +11,7 @@ use crate::cluster_api::asked;
 
 const CRD: &str = "crds/clusters.cluster.x-k8s.io.yaml";
 
-/// What an API server would say of a value, strictly.
+/// Strict validation of a value, as an API server does it.
 fn flaws(at: &str, schema: &Value, value: &Value, found: &mut Vec<String>) {
     let mut flaw = |what: &str| found.push(format!("{at}: {what}"));
     let fits = match schema["type"].as_str() {

@@ -1,4 +1,4 @@
-//! What each state of a Cluster means, row by row.
+//! Meaning of each state of a Cluster, row by row.
 
 use function_model::world::World;
 use rstest::rstest;
@@ -72,7 +72,7 @@ fn a_gate_that_is_closed_is_named() {
     assert!(message.contains("not available: NotAvailable: Licensed: no licence yet"), "{message}");
 }
 
-/// What was said of the spec before says nothing of that as it is.
+/// A report on an earlier generation of the spec says nothing of the current one.
 #[test]
 fn what_was_said_of_another_generation_does_not_count() {
     let mut world = World::cluster_api_claim();

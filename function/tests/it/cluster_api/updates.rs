@@ -1,4 +1,4 @@
-//! What changes of a cluster that is there.
+//! Changes of an existing cluster.
 
 use function_model::world::World;
 use serde_json::{Value, json};
@@ -150,7 +150,8 @@ fn refused_at_the_next_version() -> World {
     world
 }
 
-/// What the hub refuses leads nowhere: everything goes on from where it has the cluster. `noted`: versions before this one noted nothing.
+/// A change that the hub refuses leads nowhere: everything continues from the hub's state of the cluster. `noted`: earlier versions
+/// recorded nothing.
 #[test]
 fn a_version_that_is_refused_can_be_taken_back_or_followed_by_another() {
     for noted in [true, false] {
@@ -205,7 +206,7 @@ fn an_image_that_is_repaired_is_taken_where_the_hub_refuses_the_one_before() {
         world.capi_installs();
         world.settle();
         assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
-        // What it runs no repair touches.
+        // No repair touches the release that the cluster runs.
         world.catalogue_entry("topology")["releases"][3]["image"] =
             json!("2f4ea0a1-6bd5-4bd4-8b0c-9b8a4a1c5d11");
         world.settle();
@@ -438,13 +439,13 @@ fn nodes_of_a_class_that_is_forgotten_stay_as_they_are() {
     workers["metadata"]["annotations"].as_object_mut().unwrap().remove(ours::NODE_CLASS).unwrap();
     world.settle();
     assert_eq!(topology(&world), &before);
-    // What is asked for anew is what the catalogue says.
+    // A new group gets the catalogue's current values.
     world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "bigger", "count": 2 }]);
     world.settle();
     assert_eq!(variable(&group(&world, "workers")["variables"]["overrides"], "flavor"), "m1.large");
 }
 
-/// What is not said keeps its value, and what the catalogue says otherwise by now is for new clusters.
+/// Unset fields keep their values, and a changed catalogue affects new clusters alone.
 #[test]
 fn a_catalogue_that_changes_changes_no_cluster() {
     for change in [

@@ -12,7 +12,7 @@ use testplatform_apis::names::ours;
 
 use super::Happens;
 
-/// What happens around such a claim.
+/// Events of such a claim.
 #[derive(Clone, Copy, Debug)]
 enum Prepared {
     Plain(Happens),

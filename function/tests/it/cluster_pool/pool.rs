@@ -1,4 +1,4 @@
-//! What is made on the hub, for whom, and what is refused.
+//! Pools on the hub, their owners, and refusals.
 
 use function_model::pool::{PoolWorld, pool_spec};
 use function_testplatform::{Options, run};
@@ -191,7 +191,7 @@ fn pool_names_are_unique_across_the_namespaces_of_a_hub() {
         world.settle();
         assert_eq!(world.phase(), phase);
     }
-    // What is there already is never taken away for a name; it is said.
+    // An existing pool is never deleted for a name; the conflict is reported.
     let mut world = made(&json!({}));
     world.peers = vec![peer("other", older, &json!({ "name": "aws-420" }))];
     world.report_provider(&json!({ "namesakes": ["elsewhere"] }));

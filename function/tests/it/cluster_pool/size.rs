@@ -173,7 +173,7 @@ fn a_pool_that_somebody_else_scales_is_made_anew_with_the_size_that_it_had() {
             assert_eq!(second["forProvider"]["manifest"]["spec"], json!({ "size": 7 }), "{object}");
         }
     }
-    // What else the hub refuses asks for no size.
+    // Other refusals of the hub request no size.
     let mut refused = world.clone();
     refused.objects.get_mut("pool").unwrap()["status"]["conditions"] = json!([{
         "type": "Synced", "status": "False", "reason": "ReconcileError",

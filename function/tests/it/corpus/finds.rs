@@ -1,4 +1,4 @@
-//! What the oracle of requests is there for: answers that the function never gives, each of which has to be a finding.
+//! Answers that the oracle of requests must find: the function never gives them.
 
 use std::{
     collections::BTreeMap,
@@ -47,7 +47,7 @@ impl Asked {
         Evaluation::of(&self.request, now()).unwrap()
     }
 
-    /// What is found about the answer.
+    /// The oracle's finding about the answer.
     fn finds(&self) -> Option<String> {
         kept::dropped(&self.request, &self.response, &self.thought())
     }

@@ -33,7 +33,7 @@ pub fn tried(trial: Trial, check: impl Fn(&[u8])) {
     trial.run(TARGET, &(any::<Index>(), vec(change(), 1..4)), changed, check);
 }
 
-/// What happens to a value: in which object, at which place, and what is there then.
+/// A change of one value: the object, the place in it, and the new value.
 #[derive(Clone, Debug)]
 struct Change {
     object: Index,
@@ -41,7 +41,7 @@ struct Change {
     new: New,
 }
 
-/// What is at a place then.
+/// The new value.
 #[derive(Clone, Debug)]
 enum New {
     /// Nothing: it is left out.
@@ -50,7 +50,7 @@ enum New {
     Value(Value),
     /// A word of the target's dictionary.
     Word(Index),
-    /// What is at another place of the object.
+    /// The value at another place of the object.
     Other(Index),
 }
 

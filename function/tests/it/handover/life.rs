@@ -117,7 +117,7 @@ fn a_lifetime_does_not_end_in_the_pass_that_delivers_the_kubeconfig() {
     assert_eq!(pair.taker.tenant["kubeconfig"], KUBECONFIG);
 }
 
-/// What it was born with holds, whatever the default is where it comes to.
+/// The limit at birth holds, whatever the default of the new owner is.
 #[rstest]
 #[case::none(None, Some("1h"))]
 #[case::longer(Some("8h"), Some("1h"))]
@@ -165,7 +165,7 @@ fn a_claim_that_let_go_neither_tears_down_nor_expires() {
     pair.giver.advance_time(SignedDuration::from_hours(1));
     pair.settle();
     assert_eq!((pair.giver.phase().as_str(), pair.taker.phase().as_str()), ("Ready", "Ready"));
-    // What is shown as over and torn down by nobody would ring.
+    // A claim that looks overdue while nobody tears it down would raise an alert.
     assert_eq!(pair.giver.status["expiresAt"], json!(null));
     // The one that it went to has the lifetime from the same moment on.
     pair.taker.advance_time(SignedDuration::from_hours(4));

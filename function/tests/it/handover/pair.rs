@@ -6,7 +6,7 @@ use function_model::world::{NAME, World};
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-/// What both see of one hub.
+/// The part of one hub that both see.
 #[derive(Clone, Debug, Default)]
 struct Hub {
     remote: Option<Value>,
@@ -185,7 +185,7 @@ fn input() -> Value {
     json!({ "apiVersion": "testplatform.fn.crossplane.io/v1beta1", "kind": "Input", "bothFlavours": true })
 }
 
-/// Whether its writer may do anything but watch.
+/// `true` if its primary Object may do more than observe.
 fn may_end(world: &World) -> bool {
     world.objects.get("ec").is_some_and(|ec| ec.object["spec"]["managementPolicies"] != json!(["Observe"]))
 }

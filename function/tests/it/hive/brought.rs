@@ -173,7 +173,7 @@ fn what_the_carrier_cannot_bring_is_said_and_passes() {
         assert!(world.status["message"].as_str().unwrap().contains(words), "{}", world.status);
         assert!(!world.objects.contains_key("byoc-pool") && world.made == 0);
     }
-    // What is in it may not go: in the carrier's words, which are not believed to be short.
+    // The key itself must not appear: the message has the copier's words, which may be long.
     world.report_copies(false, "KeyMissing", "Carried");
     let note =
         &mut world.brought.get_mut("byoc-request").unwrap()["metadata"]["annotations"][ours::BYOC_REPORT];

@@ -154,7 +154,7 @@ fn what_was_torn_down_does_not_become_expired() {
     is(&world, "ProwJobCompleted", "True", "TornDown");
 }
 
-/// What ends a cluster, the phase that it leads to, and why nothing is left in the end.
+/// Cause of a cluster's end, the phase that it leads to, and the reason why nothing remains.
 type End = (fn(&mut World), &'static str, &'static str);
 
 /// Core shows nothing of an Object that it deletes, until it is desired again.
@@ -473,7 +473,7 @@ fn the_inputs_maximum_is_a_default_too() {
     is(&world, "RequestAccepted", "True", "Accepted");
 }
 
-/// What somebody took out of the manifest is put back, from wherever it is remembered; where it is nowhere, nothing is changed, in words that help.
+/// A field that somebody removed from the manifest is restored from any record of it; without one, nothing changes, and the message helps.
 #[test]
 fn a_manifest_that_names_no_pool_ends_nothing() {
     let without = |world: &mut World| {

@@ -205,7 +205,7 @@ fn a_changed_claim_does_not_touch_the_cluster() {
     assert_eq!((&world.remote, world.phase().as_str()), (&before, "Ready"));
 }
 
-/// What was published stays where what would take its place cannot be; that it does not last is told before it ends.
+/// Published credentials stay where their successor cannot be published; a warning comes before they expire.
 #[test]
 fn why_what_is_published_is_not_brought_up_to_date_is_told() {
     let mut world = World::hive_ready();

@@ -1,4 +1,4 @@
-//! What is lost, and found again or not.
+//! Lost objects, and which of them are found again.
 
 use function_model::world::World;
 use jiff::SignedDuration;

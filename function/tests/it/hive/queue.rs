@@ -135,7 +135,7 @@ fn a_budget_counts_what_clusters_cost() {
     world.peers = vec![build_peer("one", "tenant-a", &holding_status("hive-a-config", "aws-420"))];
     world.settle();
     is(&world, "RequestAccepted", "False", "QuotaExceeded");
-    // What has ended costs nothing.
+    // A completed cluster costs nothing.
     world.peers[0]["status"]["phase"] = json!("Deprovisioned");
     world.peers[0]["status"]["conditions"] =
         json!([{ "type": "ProwJobCompleted", "status": "True", "reason": "TornDown" }]);

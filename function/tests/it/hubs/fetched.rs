@@ -1,4 +1,4 @@
-//! What is asked of core, and what is made of what it fetched.
+//! Requirements for core, and the use of the objects that it fetched.
 
 use function_testplatform::{
     cluster::observed::{Hubs, hub_requirements},

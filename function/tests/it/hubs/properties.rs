@@ -1,4 +1,4 @@
-//! What no change of hubs moves, and how evenly they fill.
+//! Placements that no change of hubs moves, and how evenly hubs fill.
 
 use std::collections::BTreeMap;
 

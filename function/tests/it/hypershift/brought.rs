@@ -212,7 +212,7 @@ fn what_a_template_does_not_take_is_refused_by_name() {
     });
     let part = "spec.byoc.sshKeySecretRef cannot be served: template hosted takes no SSH key";
     assert!(words.contains(part), "{part} is not in: {words}");
-    // What no template could take is wrong with the claim itself.
+    // A reference that no template could accept is an error of the claim itself.
     let mut world = World::brought_by_template();
     world.spec["byoc"] =
         json!({ "pullSecretRef": { "name": "My_Pull" }, "installConfigSecretRef": { "name": "x" }, "x": 1 });

@@ -1,4 +1,5 @@
-//! What a template does inside its clusters: told to the hub once, waited for before Ready, and done before the nodes go.
+//! A template's bundles inside its clusters: requested from the hub once, completed before Ready, and their teardown completed before the
+//! nodes go.
 
 use function_model::{
     bundles::build_bundle,
@@ -240,7 +241,7 @@ fn an_end_that_broke_off_still_waits_for_what_comes_before_it() {
     }
 }
 
-/// What asks for an end, and takes that back.
+/// Request for a teardown, and its withdrawal.
 type Asked = (fn(&mut World), fn(&mut World));
 
 /// A pass that breaks off may leave nothing of an end but what looks on: nobody has noted that one was asked for.
@@ -302,7 +303,7 @@ fn an_order_whose_object_is_lost_is_taken_away_all_the_same() {
     }
 }
 
-/// What stands there under the name and does not say that it is ours is left alone, and told of.
+/// A ConfigMap of that name without our label is left alone, and reported.
 #[test]
 fn a_config_map_that_is_not_ours_is_not_taken_away() {
     let mut world = applied();

@@ -223,7 +223,7 @@ fn a_claim_that_was_not_ready_in_time_ends_whatever_the_hub_refused_last() {
     is_ended(&mut world, "Failed");
 }
 
-/// What keeps an Object from going keeps the HostedCluster, too.
+/// A reason that keeps an Object from going keeps the HostedCluster, too.
 #[test]
 fn a_group_whose_last_change_the_hub_refuses_can_be_removed() {
     let mut world = World::hosted_ready();

@@ -89,7 +89,7 @@ fn the_reason_for_a_hub_outlives_a_status_that_was_not_stored(#[case] mut world:
     assert!(["OnlyHub", "OnlyPool"].contains(&reason), "{reason}");
 }
 
-/// What core would send next: it has read the composite from a cache that still shows the one of `before`, and by its name the Object of now.
+/// The next request after core read the composite of `before` from a stale cache, and by its name the Object of now.
 fn outdated(before: &World, now: &World) -> RunFunctionRequest {
     let mut request = before.request();
     let asked = run(&request, &Options::default(), now.now).requirements.unwrap().resources;
@@ -150,7 +150,7 @@ fn a_composite_from_before_its_cluster_was_asked_for_gets_no_other_hub() {
     assert_eq!(writes(&outdated(&before, &world), &world), fresh);
 }
 
-/// What core does not refer to it does not delete: the end begins with the next pass.
+/// core does not delete objects without a reference to them: the teardown begins with the next pass.
 #[test]
 fn a_composite_from_before_its_cluster_was_asked_for_does_not_end_it_unseen() {
     let (mut before, world) = before_and_after();

@@ -27,7 +27,7 @@ fn the_cluster_is_asked_for_first_and_its_nodes_once_it_was_seen() {
     );
     assert_eq!((&spec["fips"], &spec["channel"]), (&json!(false), &json!("stable")));
     assert_eq!(spec["services"].as_array().unwrap().len(), 4);
-    // What it makes in the cloud goes with it.
+    // Its resources in the cloud go with it.
     assert_eq!(manifest["metadata"]["annotations"][CLEANUP_CLOUD_RESOURCES], "true");
     assert!(!world.objects.contains_key("pool-workers"));
     assert_eq!(world.status["hub"], json!({ "name": "hub-1", "reason": "OnlyHub" }));

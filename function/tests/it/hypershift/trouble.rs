@@ -1,4 +1,4 @@
-//! What is final, and what is not.
+//! Failures that are final, and those that are not.
 
 use function_model::{
     hive::status_written,
@@ -68,7 +68,7 @@ fn an_image_is_not_invalid_for_as_long_as_its_pull_secret_was_missing() {
     assert_eq!(world.phase(), "Failed");
 }
 
-/// What was wrong when the hub was last seen may have passed.
+/// A failure of the hub's last observation may have passed.
 #[test]
 fn nothing_grows_final_while_nobody_sees_it() {
     let mut world = World::hypershift_claim();
@@ -221,7 +221,7 @@ fn nonsense_in_a_status_costs_nobody_a_cluster() {
     }
 }
 
-/// What a cloud answers may quote what it was asked with.
+/// A cloud's error may quote secrets of the request.
 #[test]
 fn what_the_hub_says_is_told_without_what_may_be_a_secret() {
     let mut world = World::hypershift_claim();

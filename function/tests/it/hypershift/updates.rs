@@ -1,4 +1,4 @@
-//! What changes of a cluster that is there.
+//! Changes of an existing cluster.
 
 use function_model::world::{NAME, World};
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ fn a_release_that_is_refused_can_be_taken_back_or_followed_by_another() {
     }
 }
 
-/// What the hub last took is no way back where its groups are not to be read any more: nodes would go, which the template does not give by now.
+/// The last accepted release is no way back where the record of its groups cannot be read: nodes that the template no longer has would go.
 #[test]
 fn a_release_that_is_refused_is_taken_back_without_a_node_gone() {
     let mut world = World::hosted_ready();
@@ -147,7 +147,7 @@ fn a_release_that_is_refused_is_taken_back_without_a_node_gone() {
     assert!(!world.objects.contains_key("pool-others"));
 }
 
-/// Whether the hub refuses the release of the other template, or HyperShift its image.
+/// The hub refuses the release of the other template, or HyperShift refuses its image.
 #[test]
 fn a_move_that_is_refused_can_be_taken_back_or_repaired() {
     for by_the_hub in [false, true] {
@@ -199,7 +199,7 @@ fn a_move_that_is_refused_can_be_taken_back_or_repaired() {
     }
 }
 
-/// What is said of another release, or of the network, or beside a change that is on its way, says nothing of the one that is asked for.
+/// A condition about another release, the network, or a change under way says nothing of the requested release.
 #[test]
 fn a_release_that_may_still_be_begun_with_is_waited_for() {
     let blip = |w: &mut World| {
@@ -263,7 +263,7 @@ fn groups_come_and_go_and_change() {
     assert_eq!(pool["platform"]["kubevirt"]["compute"]["cores"], 4);
 }
 
-/// What is not said keeps its value, and what the catalogue says otherwise by now is for new clusters.
+/// Unset fields keep their values, and a changed catalogue affects new clusters alone.
 #[test]
 fn a_catalogue_that_changes_changes_no_cluster() {
     for change in [
@@ -339,15 +339,15 @@ fn labels_and_taints_of_a_group_change_beside_those_of_the_catalogue() {
         world.settle();
         let mut labels = json!({ "of": "one", "team": team });
         if !noted {
-            // What the group had in its place nobody knows any more.
+            // Nobody knows the group's earlier value any more.
             labels = json!({ "team": "x-{name}" });
         }
         assert_eq!(pool(&world), (labels, json!([of_entry])));
     }
 }
 
-/// What is noted of a group is not to be read any more: of what class it is, while the catalogue describes that otherwise by now, or what it has
-/// of the catalogue.
+/// The record of a group cannot be read: its class, while the catalogue's class differs by now, or its values from
+/// the catalogue.
 #[test]
 fn nodes_of_which_what_is_noted_is_lost_stay_as_they_are() {
     for (lost, damaged) in [(ours::NODE_CLASS, None), (ours::NODE_BASE, Some("{"))] {

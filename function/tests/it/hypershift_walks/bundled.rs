@@ -25,7 +25,7 @@ impl Own for Bundled {
     const WRITER: &'static str = "cluster";
 
     fn world() -> World {
-        // What holds the cluster then is the least that may.
+        // In this world the fewest possible objects hold the cluster.
         World { unreferred: true, ..World::with_bundles() }
     }
 

@@ -95,7 +95,7 @@ fn one_that_asks_for_none_or_less_is_told_its_end() {
     assert_eq!(ready(own).status["expiresAt"], "2026-11-21T18:00:00Z");
 }
 
-/// What was promised stays promised, though Hive will not keep it; its owner is told.
+/// A promised end stays, although Hive will not keep it; the owner is warned.
 #[test]
 fn one_of_before_keeps_its_end_until_the_claim_asks_for_another() {
     let mut world = of_before(&json!("8h"), &Value::Null);

@@ -1,4 +1,4 @@
-//! What time does to a claim.
+//! Effects of time on a claim.
 
 use function_model::world::World;
 use jiff::SignedDuration;
@@ -103,7 +103,7 @@ fn what_was_torn_down_does_not_become_expired() {
     assert!(!world.events.contains(&"Expired".to_owned()), "{:?}", world.events);
 }
 
-/// What was noted on the claim is shown, and ends nothing by itself: that is done by who noted it.
+/// The annotation's time is shown, and ends nothing by itself: its writer does that.
 #[test]
 fn a_cleanup_shortens_and_never_lengthens() {
     let note = "testplatform.ci.openshift.org/cleanup-since";
@@ -197,7 +197,7 @@ fn a_note_that_cannot_be_read_hides_no_good_one() {
         world.settle();
         let expires = world.status["expiresAt"].clone();
         assert_eq!(expires, "2026-11-21T14:00:00Z");
-        // What the hub says of since when it is ready is of later by now.
+        // The hub's time since it is ready is later by now.
         world.advance_time(SignedDuration::from_mins(30));
         if hive {
             world.hive_stops("Resuming");
@@ -260,7 +260,7 @@ fn late_is_said_after_the_estimate_and_only_with_a_table() {
     world.advance_time(SignedDuration::from_mins(45));
     world.settle();
     assert_eq!(is(&world, "ClusterReady"), pair("False", "Late"));
-    // What is waited for then is another thing, with an alert of its own.
+    // The claim waits for something else then, with an alert of its own.
     world.hub_ready();
     world.secrets.clear();
     world.settle();

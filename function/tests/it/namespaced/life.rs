@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use testplatform_apis::names::ours;
 
-/// What its owner sees, and what is asked of the hub, but for the words, which name a Secret, and the remote object's name.
+/// State for its owner, and requests to the hub, without messages, which name a Secret, and without the remote object's name.
 fn seen(world: &World) -> Value {
     let told = |c: &Value| json!([c["type"], c["status"], c["reason"]]);
     let seen = json!({
@@ -203,7 +203,7 @@ fn what_was_torn_down_before_anything_was_made_stays_so() {
     assert_eq!((world.phase().as_str(), world.made), ("Deprovisioned", 0));
 }
 
-/// What the tenant has is the only witness that is left, and it is one.
+/// The tenant's Secret is the only remaining witness, and it counts.
 #[test]
 fn delivered_credentials_keep_a_second_cluster_from_being_made() {
     let mut world = World::default().in_namespace();

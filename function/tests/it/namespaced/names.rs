@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use testplatform_apis::names::ShortName;
 
-/// What is asked for at birth.
+/// Objects requested at birth.
 fn born(metadata: &Value, kind: &str) -> Value {
     let born = request_from_json(&json!({
         "observed": { "composite": { "resource": {

@@ -62,7 +62,7 @@ fn in_namespace(mut request: RunFunctionRequest) -> RunFunctionRequest {
             object["metadata"]["namespace"] = json!(namespace);
             if key == "credentials" {
                 object["spec"]["writeConnectionSecretToRef"] = json!({ "name": SECRET });
-                // What a claim's composite was given, its Object wrote.
+                // Its Object wrote the details that a claim's composite got.
                 if given {
                     object["metadata"]["finalizers"] = json!(["finalizer.managedresource.crossplane.io"]);
                 }

@@ -1,4 +1,4 @@
-//! What the HostedCluster behind an order tells: the order itself takes nothing back.
+//! Reports of the HostedCluster behind an order: the order itself takes nothing back.
 
 use function_model::world::{NAME, World};
 use rstest::rstest;
@@ -59,7 +59,7 @@ fn before_it_is_ready_the_live_word_counts() {
     assert_eq!(world.phase(), "Ready");
 }
 
-/// What HyperShift calls final is OSAC's to put right, and its job is tried again.
+/// OSAC repairs failures that HyperShift calls final, and retries its job.
 #[test]
 fn what_is_final_for_hypershift_is_told_and_waited_for() {
     let mut world = World::osac_claim();
@@ -77,7 +77,7 @@ fn what_is_final_for_hypershift_is_told_and_waited_for() {
     );
 }
 
-/// Whether the rights to watch are missing, or what was watched is gone: nothing old is taken for new, and nothing is lost.
+/// The rights to observe are missing, or the observed object is gone: no old state counts as new, and nothing is lost.
 #[rstest]
 #[case::gone(true)]
 #[case::forbidden(false)]

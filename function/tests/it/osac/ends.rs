@@ -18,7 +18,7 @@ fn a_teardown_says_what_it_waits_for_and_nothing_is_left() {
     assert_eq!(world.status["progress"]["step"], "Deleting");
     assert!(world.status["progress"]["message"].as_str().unwrap().contains("releasing hosts"));
     assert_eq!(world.condition("TearDownComplete"), is("False", "InProgress"));
-    // What it left behind would be paid for unseen, so the order stays.
+    // Its remains would incur cost unseen, so the order stays.
     world.osac_job("job-9", "deprovision", "Failed", "the switch does not answer");
     world.settle();
     assert_eq!(world.condition("TearDownComplete"), is("False", "Blocked"));

@@ -1,4 +1,4 @@
-//! What each state of an order means, row by row.
+//! Meaning of each state of an order, row by row.
 
 use function_model::world::World;
 use rstest::rstest;
@@ -170,7 +170,7 @@ fn who_keeps_osac_from_it_is_told(#[case] state: &str, #[case] step: &str) {
     let mut world = World::osac_claim();
     world.settle();
     world.report_osac("Progressing", &["Accepted"]);
-    // What others write on it provider-kubernetes leaves alone.
+    // provider-kubernetes leaves alone annotations that others write on it.
     world.settle();
     let seen = world.objects.get_mut("order").unwrap();
     seen.object["status"]["atProvider"]["manifest"]["metadata"]["annotations"]["osac.openshift.io/management-state"] =

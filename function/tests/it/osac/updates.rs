@@ -1,4 +1,4 @@
-//! What changes of a cluster that is there.
+//! Changes of an existing cluster.
 
 use function_model::{osac::osac_catalogue, world::World};
 use serde_json::json;
@@ -161,7 +161,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
     assert_eq!(world.condition("SpecApplied"), is("True", "UpToDate"));
 }
 
-/// What the classes of nodes stood for when they were asked for is remembered where the writer is not, also once one is not offered any more.
+/// The meaning of node classes at the time of the request is remembered without the primary Object, and after a class is withdrawn.
 #[test]
 fn nodes_of_an_order_stay_what_they_were_asked_for_as() {
     let losses: [fn(&mut World); 3] = [

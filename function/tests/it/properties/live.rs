@@ -115,7 +115,7 @@ fn nothing_that_its_owner_writes_ends_a_live_claim_or_hides_it() {
             rng_seed: RngSeed::Fixed(1),
             ..ProptestConfig::default()
         };
-        // What is nested deeper than the function reads is lost with its field alone.
+        // A value that is nested deeper than the function reads is lost with its field alone.
         let deep = (0..95).fold(Value::Null, |inner, _| json!([inner]));
         let value = prop_oneof![7 => any_json(), 1 => Just(deep)];
         let changes = prop::collection::vec((any::<Index>(), value), 0..3);

@@ -97,7 +97,7 @@ pub fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What tenants ask for, each of whose blocks is sound.
+/// Valid specs of tenants, one for each kind of block.
 fn sound() -> Vec<Value> {
     let test = json!({ "workflow": "ipi-aws", "clusterProfile": "aws", "env": { "SIZE": "small" } });
     let release = json!({ "channel": "stable", "version": "4.20" });

@@ -1,4 +1,4 @@
-//! What the writer has forgotten, or what one pass did not see of it. Others remember it.
+//! State that the primary Object has forgotten, or that one pass did not see. Others remember it.
 
 use function_model::world::World;
 use jiff::SignedDuration;

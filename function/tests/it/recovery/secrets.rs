@@ -105,7 +105,7 @@ fn unpublished(message: &str) -> World {
     world
 }
 
-/// What provider-kubernetes says of the kubeconfig from now on: a condition that says something else has another time.
+/// provider-kubernetes' report on the kubeconfig from now on: a condition with another message has another time.
 fn says(world: &mut World, message: &str) {
     world.objects.get_mut("credentials").unwrap().object["status"] = json!({ "conditions": [{
         "type": "Synced", "status": "False", "reason": "ReconcileError", "lastTransitionTime": world.now,

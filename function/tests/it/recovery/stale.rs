@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::templates::every::BACKENDS;
 
-/// What a composite has shown: status and conditions.
+/// A composite's published status and conditions.
 type Shown = (Value, BTreeMap<String, Value>);
 
 /// A life, watched pass by pass.

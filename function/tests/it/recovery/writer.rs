@@ -90,7 +90,7 @@ fn todays_input_does_not_reach_back_to_a_cluster_whose_writer_is_lost() {
         assert_eq!((world.phase().as_str(), world.status.get("expiresAt")), ("Ready", None), "{restored}");
         assert_eq!(world.remote, before);
     }
-    // What it was promised at birth holds, and so does what it asked for and was given.
+    // Limits promised at birth hold, and so do requested and granted ones.
     for own in [None, Some("9h")] {
         let mut world = World::default();
         world.input["defaults"] = json!({ "lifetime": "4h", "provisionTimeout": "2h" });

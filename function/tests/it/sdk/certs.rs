@@ -43,7 +43,7 @@ impl Authority {
         self.sign(&params)
     }
 
-    /// What a client needs that trusts this authority and has a certificate of it.
+    /// Configuration of a client that trusts this authority and has a certificate of it.
     pub fn dial(&self) -> Value {
         self.dial_with(&self.client())
     }

@@ -11,9 +11,9 @@ use serde_json::json;
 
 use super::{bytes, python};
 
-/// What only theirs has, and why ours does not. A newer SDK puts new fields here until the .proto has them.
+/// Fields that only theirs has, each with the reason. A newer SDK puts new fields here until the .proto has them.
 const ONLY_THEIRS: &[(&str, &str)] = &[];
-/// What only ours has, and why: fields that are newer than the SDK.
+/// Fields that only ours has, each with the reason: they are newer than the SDK.
 const ONLY_OURS: &[(&str, &str)] = &[];
 
 /// Everything in a file that has to do with the wire, by name.

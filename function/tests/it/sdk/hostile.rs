@@ -11,7 +11,7 @@ const RUN_NAMES: [&str; 2] =
 const ENV: &str = "/spec/ciOperator/test/env";
 const VARIABLE: &str = "FEATURE_SET";
 
-/// What has broken templates, parsers and terminals before.
+/// Texts that have broken templates, parsers and terminals before.
 fn hostile() -> Vec<String> {
     let short = [
         "a\nb: c",
@@ -62,7 +62,7 @@ fn manifest(view: &mut Value) -> &mut Value {
     &mut view["desired"]["resources"]["ec"]["resource"]["spec"]["forProvider"]["manifest"]
 }
 
-/// What comes of each change to the same claim, after what comes of it unchanged.
+/// Answers to each change of the same claim, after the answer to the unchanged one.
 fn answers(changes: &[&Change]) -> (Value, Vec<Vec<Value>>) {
     let authority = Authority::new("one");
     let server = Server::start(&authority, &[]);

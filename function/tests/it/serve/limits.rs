@@ -1,4 +1,4 @@
-//! What a client may hold open.
+//! Limits of open connections and calls.
 
 use std::time::Duration;
 

@@ -94,7 +94,7 @@ impl Authority {
         self.certificate.pem()
     }
 
-    /// What a client of this authority dials with; without a leaf it has no certificate.
+    /// TLS configuration of a client of this authority; without a leaf it has no certificate.
     pub fn dial(&self, leaf: Option<&Leaf>) -> ClientConfig {
         let mut roots = RootCertStore::empty();
         roots.add(self.certificate.der().clone()).unwrap();

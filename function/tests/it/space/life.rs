@@ -164,7 +164,7 @@ fn what_the_input_changes_reaches_live_spaces() {
     world.settle();
     assert_eq!(world.manifest("quota")["spec"]["hard"], json!({ "count/pods": "5" }));
     assert_eq!(world.manifest("resource-limits")["spec"]["limits"][0]["default"], json!({ "cpu": "1" }));
-    // What is not named any more stays; where it is and what it was given cannot change.
+    // Objects that the claim no longer names stay; their place and their values cannot change.
     assert_eq!(world.manifest("quota-terminating")["spec"]["hard"]["pods"], "0");
     assert_eq!(world.manifest("rolebinding")["roleRef"]["name"], "edit");
     assert_eq!(world.manifest("credentials")["metadata"]["namespace"], "testplatform-spaces");

@@ -1,4 +1,4 @@
-//! What goes wrong, and what stays all the same.
+//! Trouble of spaces, and the objects that stay through it.
 
 use function_testplatform::{Options, run, sdk::proto::Severity};
 use jiff::Timestamp;
@@ -144,7 +144,7 @@ fn a_name_that_is_none_is_refused() {
     assert_eq!(world.manifest("namespace")["metadata"]["name"], "a-b-c");
 }
 
-/// What an administrator wrote and nobody can read changes nothing: live spaces are as they were.
+/// An administrator's input that cannot be read changes nothing: live spaces stay as they were.
 #[test]
 fn an_input_that_cannot_be_read_changes_nothing() {
     for wrong in [json!({ "all": { "count/pods": "many" } }), json!({ "all": 3 })] {

@@ -36,12 +36,12 @@ pub struct SpaceWorld {
     /// The composite's connection Secret.
     pub given: Details,
     pub ready: bool,
-    /// What is on the hub, by kind and name.
+    /// Objects on the hub, by kind and name.
     pub hub: BTreeMap<String, Value>,
-    /// What the provider published, by namespace uid; how often it did.
+    /// Credentials that the provider published, by namespace uid; how often it did.
     pub published: Option<(String, Details)>,
     pub issued: usize,
-    /// What provider-kubernetes asked of the hub and the hub had to refuse.
+    /// Requests of provider-kubernetes that the hub had to refuse.
     pub noise: Vec<String>,
     pub events: Vec<String>,
     pub born: usize,
@@ -297,7 +297,7 @@ impl SpaceWorld {
 
     /// Everything until nothing changes any more.
     pub fn settle(&mut self) {
-        // What was read from the hub counts: it may be all that a look changes, and the next pass gives it.
+        // Reads from the hub count: they may be the only change of a reconcile, and the next pass publishes them.
         let all =
             |w: &Self| (w.objects.clone(), w.details.clone(), w.given.clone(), w.status.clone(), w.issued);
         for _ in 0..10 {
@@ -323,7 +323,7 @@ impl SpaceWorld {
     }
 }
 
-/// What the provider publishes.
+/// Credentials as the provider publishes them.
 pub fn credentials(token: &str) -> Details {
     [
         (keys::API_SERVER, SERVER.to_owned()),

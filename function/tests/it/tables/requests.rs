@@ -11,7 +11,7 @@ use crate::tables::Change;
 /// A change of a good claim, its phase, and `RequestAccepted`: status, reason, and a part of its message.
 const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
     (|_| {}, "Pending", "True", Request::Accepted, "the request was accepted"),
-    // What cannot change any more is Failed.
+    // Errors that cannot be corrected lead to Failed.
     (
         |w| w.spec = json!({}),
         "Failed",
@@ -63,7 +63,7 @@ const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         Request::InvalidClaim,
         "clusterProfile: must be a string, not a whole number; spec.ciOperator.test.workflow: ",
     ),
-    // What an administrator can lift waits.
+    // Obstacles that an administrator can remove lead to Pending.
     (
         |w| w.environment = None,
         "Pending",
@@ -85,7 +85,7 @@ const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         Request::EnvironmentConfigInvalid,
         "data.clusterName",
     ),
-    // What belongs to templates is not dropped beside another block.
+    // Fields of templates are not dropped beside another block.
     (
         |w| w.spec["template"] = json!("hosted"),
         "Failed",
@@ -107,7 +107,7 @@ const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         Request::PoolsMissing,
         "EnvironmentConfig testplatform-pools; ask the platform team",
     ),
-    // What can be left out is, and said.
+    // Optional values with errors are left out, with a report.
     (
         |w| w.annotations = json!({ "ephemeralcluster.ci.openshift.io/task-run-name": "a\nb" }),
         "Pending",
@@ -149,10 +149,10 @@ const REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         "spec.tearDownCluster",
     ),
     (|w| w.claim = false, "Pending", "True", Request::NoTenant, "administrator"),
-    // What upstream's schema takes and the Konflux task sends.
+    // Forms that upstream's schema accepts and the Konflux task sends.
     (|w| w.spec["ciOperator"]["test"]["clusterClaim"] = json!({}), "Pending", "True", Request::Accepted, ""),
     (|w| w.spec["ciOperator"] = json!({}), "Pending", "True", Request::Accepted, ""),
-    // What the hub says.
+    // The hub's report.
     (
         |w| {
             w.settle();
@@ -281,7 +281,7 @@ const POOL_REQUESTS: &[(Change, &str, &str, Request, &str)] = &[
         "this claim is served when one is given back",
     ),
     (|_| {}, "Pending", "True", Request::Accepted, "the request was accepted"),
-    // What is wrong in the block itself is Failed.
+    // Errors in the block itself lead to Failed.
     (
         |w| w.spec["clusterClaim"] = json!({}),
         "Failed",

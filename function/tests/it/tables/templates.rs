@@ -227,7 +227,7 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
         Request::InvalidNodeGroups,
         &["spec.nodeGroups must have a group: osac"],
     ),
-    // What a backend cannot honour is refused by its name.
+    // A field that a backend does not support is refused by its name.
     (
         |w| groups(w, &json!({ "failureDomain": "z" })),
         Request::FieldRefused,
@@ -304,7 +304,7 @@ pub const REQUESTS: &[(Change, Request, &[&str])] = &[
         Request::FieldRefused,
         &["spec.network.internal.subnetID is not left", "spec.network.external.networkID is no UUID"],
     ),
-    // What comes ahead of the cluster, and nobody has said anything of.
+    // The cluster's prerequisites, without any report.
     (
         |w| *w = World::with_prerequisites(),
         Request::PlatformCredentialsNotReady,
@@ -370,7 +370,7 @@ fn every_claim_for_a_template_waits_in_words_that_name_the_field() {
     }
 }
 
-/// What the shape of the claim rules out is Failed, as in every block: an API server would have refused it.
+/// A claim of the wrong shape is Failed, as in every block: an API server would have refused it.
 #[test]
 fn a_claim_for_a_template_that_no_api_server_lets_in_is_failed() {
     for (field, value, part) in [

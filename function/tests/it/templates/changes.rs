@@ -113,7 +113,7 @@ fn a_version_never_goes_back_and_cluster_api_walks() {
     assert_eq!((kept(&world), effective(&world)["version"].clone()), (None, json!("1.31.2")));
 }
 
-/// What the claim does not say keeps its value, whatever the catalogue says by now.
+/// Unset fields of the claim keep their values, whatever the catalogue says by now.
 #[test]
 fn a_catalogue_that_changes_changes_no_cluster() {
     let mut world = made("hosted", &json!({ "version": "4.20" }));

@@ -1,4 +1,4 @@
-//! What holds for a cluster by template whichever backend makes it.
+//! Promises for clusters by template, whichever backend makes them.
 
 use function_model::{
     hypershift::hub_for,

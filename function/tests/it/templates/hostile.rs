@@ -139,7 +139,7 @@ proptest! {
     }
 }
 
-/// What a tenant writes is in no other claim's words, and parameters arrive as they are.
+/// A tenant's text is in no other claim's messages, and parameters arrive unchanged.
 #[test]
 fn values_arrive_as_they_are() {
     let mut world = World::with_template("hosted");

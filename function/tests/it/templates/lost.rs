@@ -1,4 +1,4 @@
-//! What holds where something of what is noted of a cluster by template is lost or altered, whichever backend makes it.
+//! Promises where part of the record of a cluster by template is lost or altered, whichever backend makes it.
 
 use function_model::world::World;
 use serde_json::{Value, json};
@@ -59,8 +59,9 @@ fn nodes_stay_whatever_was_lost_of_what_is_noted_of_their_groups() {
     }
 }
 
-/// What it is to run is told by version and image together, and the catalogue has newer ones that the claim means too. Nor does the claim mean
-/// another template because it is forgotten which it was.
+/// Version and image together name the cluster's release, and the catalogue has newer ones that the claim allows too. Nor does the claim
+/// move
+/// to another template because the record of its own is lost.
 #[test]
 fn what_a_cluster_runs_stays_whatever_was_lost_of_what_is_noted_of_it() {
     let losses: [(&[&str], Loss); 5] = [
@@ -135,7 +136,7 @@ fn nodes_stay_where_it_is_forgotten_that_there_are_groups() {
     }
 }
 
-/// What carries the cluster tells what makes it, whatever is noted, and whatever the entry of that name is by now.
+/// The primary Object's kind decides the backend, whatever the record says, and whatever the entry of that name is by now.
 #[test]
 fn what_makes_a_cluster_is_told_by_what_carries_it() {
     for (Made { backend, writer, ready, .. }, forgotten, at_once) in BACKENDS.into_iter().flat_map(|made| {
