@@ -55,7 +55,7 @@ fn it_is_not_taken_beside_ci_operator_and_stays() {
     says(update(&own, &claim(with("/baseDomain", json!("other.example.com")))), BYOC_IMMUTABLE);
 }
 
-/// What an API server refuses the function refuses too, in the words of the same field: a file has passed no API server.
+/// The function refuses the same as an API server, in the words of the same field: a file has passed no API server.
 #[rstest]
 #[case("/platform", json!({}), "platform", ONE_PLATFORM)]
 #[case("/platform/gcp", json!({ "region": "europe-west1" }), "platform", ONE_PLATFORM)]
@@ -127,7 +127,7 @@ fn beside_a_template_its_secrets_alone_are_judged() {
     says(create(&claim(with("/sshKeySecretRef", json!({ "name": "key" })))), NO_SSH_KEY);
 }
 
-/// What only the function can refuse, or what an API server would leave out without a word.
+/// Values that only the function can refuse, or that an API server would silently drop.
 #[rstest]
 #[case("/bogus", json!(1), "bogus")]
 #[case("/platform/vsphere", json!({}), "platform.vsphere")]

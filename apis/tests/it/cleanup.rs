@@ -33,7 +33,7 @@ fn it_may_be_asked_for_of_every_claim_at_any_time() {
     }
 }
 
-/// What an API server refuses is not understood either, whoever wrote it.
+/// A value that an API server refuses does not parse either, whoever wrote it.
 #[rstest]
 #[case(json!("soon"))]
 #[case(json!("-5m"))]

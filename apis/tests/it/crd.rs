@@ -64,7 +64,7 @@ fn the_spec_is_upstreams_and_the_status_has_all_of_it() {
         ours["properties"]["spec"]["properties"]["ciOperator"],
         theirs["properties"]["spec"]["properties"]["ciOperator"]
     );
-    // What is added to the status, taken away again, leaves upstream's.
+    // Without our additions, the status is upstream's.
     let mut status = bare(&ours["properties"]["status"]);
     for added in ["observedGeneration", "expiresAt"] {
         assert!(status["properties"].as_object_mut().unwrap().remove(added).is_some());

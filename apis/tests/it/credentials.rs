@@ -31,7 +31,7 @@ fn they_may_be_asked_for_of_every_claim() {
     }
 }
 
-/// What an API server refuses is not understood either, whoever wrote it.
+/// A value that an API server refuses does not parse either, whoever wrote it.
 #[rstest]
 #[case(json!({ "clusterRole": "view" }), &format!("spec.credentials: {ACCOUNT_ONLY}"))]
 #[case(json!({ "mode": "Admin", "generation": 1 }), &format!("spec.credentials: {ACCOUNT_ONLY}"))]

@@ -1,4 +1,4 @@
-//! What is offered: the sample is what its schema says, and the format has no place for what is nobody's to know.
+//! Offers: the sample fits its schema, and the format has no place for private data.
 
 use std::{fs, path::Path};
 

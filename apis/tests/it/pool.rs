@@ -1,4 +1,4 @@
-//! What the schema of pools takes and refuses.
+//! Pools that the schema accepts and refuses.
 
 use rstest::rstest;
 use serde_json::{Value, json};

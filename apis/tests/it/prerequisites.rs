@@ -73,13 +73,13 @@ fn an_entry_with_prerequisites_and_a_credential_can_be_used() {
     let credential = kit.base.cloud_credential.unwrap();
     assert_eq!((credential.cloud.as_str(), credential.variable.as_str()), ("acme", "cloudCredentialsSecret"));
     assert_eq!((credential.roles.len(), credential.lifetime.unwrap().to_string()), (1, "24h0m0s".into()));
-    // What chooses a prerequisite cannot change, and leads nowhere else.
+    // A parameter that selects a prerequisite is immutable, and has no other target.
     let chooses = &kit.parameters["address"];
     assert!(chooses.rule.immutable && chooses.target.is_none());
 }
 
 #[rstest]
-// What is the same for bundles everywhere.
+// Rules that all bundles share.
 #[case("/prerequisites/0/name", json!("Address"), "prerequisites[0].name", "is no name of")]
 #[case("/preCreate/0/colour", json!("blue"), "preCreate[0]", "unknown field")]
 #[case("/prerequisites/0/when/equals", json!("none"), "prerequisites[0].when.equals", "nothing that the parameter can be")]
@@ -196,7 +196,7 @@ fn each_list_chooses_by_parameters() {
     }
 }
 
-/// What all lists have together is bounded, and it is said of the last that has any.
+/// All lists together have a limit, and the last non-empty one gets the message.
 #[test]
 fn there_is_an_end_to_all_lists_together() {
     let bundles = |from: usize, count: usize| -> Value {

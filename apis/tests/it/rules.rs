@@ -1,4 +1,4 @@
-//! What is refused, with which words.
+//! Refused claims, and the words of each refusal.
 
 use rstest::rstest;
 use serde_json::{Value, json};

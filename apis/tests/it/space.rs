@@ -11,7 +11,7 @@ use super::support::read_yaml;
 
 const XRD: &str = "xrds/xnamespaces.eaas.konflux-ci.dev.yaml";
 
-/// What cannot change on a definition that is in use is as it was; and what was accepted is accepted.
+/// Fields that cannot change on a definition in use stay, and accepted objects stay accepted.
 #[test]
 fn the_definition_is_the_incumbents_with_a_status() {
     let ours = xrd::space_xrd().unwrap();

@@ -54,7 +54,7 @@ fn full() -> Value {
     })
 }
 
-/// What the schema does not declare, Crossplane prunes; so every field that can be written is declared.
+/// Crossplane prunes fields that the schema does not declare; so every field that can be written is declared.
 #[test]
 fn every_field_is_declared_and_survives() {
     let status: TestPlatformClusterStatus = serde_json::from_value(full()).unwrap();

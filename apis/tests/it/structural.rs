@@ -47,7 +47,7 @@ fn violations(schema: &Value, path: &str, found: &mut Vec<String>) {
     if node.contains_key("properties") && node.contains_key("additionalProperties") {
         found.push(format!("{path}: properties and additionalProperties exclude each other"));
     }
-    // What is the template's to say is said by nothing here, and kept whole.
+    // The template alone decides the content here, so the schema says nothing and keeps everything.
     let open = node.contains_key("x-kubernetes-preserve-unknown-fields")
         && (node.contains_key("maxProperties") || path.starts_with("status."));
     if (node.contains_key("properties") || node.contains_key("additionalProperties")) != (kind == "object")
@@ -145,7 +145,7 @@ fn nothing_stands_where_crossplane_drops_it() {
             assert!(kept.contains(&keyword.as_str()), "{part}: {keyword} would be dropped");
         }
     }
-    // What was admitted once may be repeated in a status for ever.
+    // A value that was admitted once may be repeated in a status for ever.
     let status = schema()["properties"]["status"].to_string();
     let bounds = [
         "x-kubernetes-validations",

@@ -17,7 +17,7 @@ pub fn schema() -> &'static Value {
     xrd().pointer("/spec/versions/0/schema/openAPIV3Schema").unwrap()
 }
 
-/// What an API server says to an object that is created, or changed from `old`: every complaint as `path: sentence`.
+/// An API server's verdict on an object that is created, or changed from `old`: every complaint as `path: sentence`.
 pub fn admit(schema: &Value, new: &Value, old: Option<&Value>) -> Result<(), Vec<String>> {
     let new = without_nulls(schema, new);
     let old = old.map(|old| without_nulls(schema, old));
@@ -76,7 +76,7 @@ pub fn read_yaml(path: &Path) -> Value {
     yaml(&std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
-/// What the Konflux task sends if its parameters are left alone: stanzas that are empty, null or `{}`.
+/// The Konflux task's claim if its parameters are left alone: stanzas that are empty, null or `{}`.
 pub fn konflux_default() -> Value {
     yaml(
         "

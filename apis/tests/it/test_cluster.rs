@@ -20,7 +20,7 @@ fn it_is_that_of_claims_but_for_the_secret() {
     assert_eq!(clusters["spec"]["group"], claims["spec"]["group"]);
 }
 
-/// What Crossplane refuses in a definition of version 2, and what makes it one of composites in namespaces.
+/// Fields that Crossplane refuses in a definition of version 2, and the scope that puts its composites into namespaces.
 #[test]
 fn it_lives_in_a_namespace() {
     let xrd = xrd::test_cluster().unwrap();

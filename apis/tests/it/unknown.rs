@@ -17,7 +17,7 @@ fn unknown(schema: &Value, value: &Value) -> Vec<String> {
     unknown_fields(schema, value.as_object().unwrap())
 }
 
-/// What is wrong with an object.
+/// Problems of an object.
 fn wrong(schema: &Value, value: &Value) -> Vec<(String, String)> {
     find_problems(schema, value.as_object().unwrap())
 }
@@ -123,7 +123,7 @@ fn nulls_and_an_empty_cluster_claim_stay_here() {
             json!({ "test": { "workflow": "w", "env": { "B": "" } } })
         );
     }
-    // What is not empty goes out as it is, even if the hub will refuse it: visibly.
+    // A value that is not empty is forwarded, even if the hub will refuse it: visibly.
     let partial =
         json!({ "test": { "clusterClaim": { "cloud": "aws", "brandNew": [null, { "a": null }] } } });
     assert_eq!(

@@ -1,5 +1,5 @@
-//! What is written for people says what the code does: every reason and alert is in the runbook, every proof that SECURITY.md and
-//! the tables of requirements name exists, and what is referred to is there. So does the code say of itself what it touches.
+//! Documents agree with the code: every reason and alert is in the runbook, every proof that SECURITY.md and
+//! the tables of requirements name exists, and references lead somewhere. The code also declares what it touches.
 
 // Clippy knows test functions, but not their helpers.
 

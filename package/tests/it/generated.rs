@@ -98,7 +98,7 @@ fn generated_files_parse_back_to_their_values() {
     assert_eq!(read("xrds/xtestplatformclusters."), testplatform_apis::xrd::test_platform_cluster().unwrap());
 }
 
-/// What is installed as an example of a catalogue is one, whole and without a flaw.
+/// The installed example of a catalogue is complete and valid.
 #[test]
 fn the_sample_catalogue_is_valid() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("install/examples/pool-catalogue.yaml");

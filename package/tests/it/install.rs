@@ -1,5 +1,5 @@
-//! What is installed, as far as it can be judged without an API server: what Argo CD makes of objects, and that rules and panels
-//! name what is there. That everything renders and is admitted is tried on real API servers, in the testbed.
+//! Installation, as far as it can be checked without an API server: Argo CD's view of objects, and the metrics and fields that rules and
+//! panels name. The testbed renders and admits everything on real API servers.
 
 // Clippy knows test functions, but not their helpers.
 

@@ -39,7 +39,7 @@ use testplatform_runtime::{
 const OBJECT: &str = "/apis/ci.openshift.io/v1/namespaces/ephemeral-cluster/ephemeralclusters/ec";
 const JOB: &str = "/apis/prow.k8s.io/v1/namespaces/ci/prowjobs/job";
 const SECRET: &str = "/api/v1/namespaces/ephemeral-cluster/secrets/ec-credentials";
-/// What no error may repeat.
+/// Secret that no error may repeat.
 const CONFIDENTIAL: &str = "s3cret of a cluster";
 const SIGNAL: &str = "/api/v1/namespaces/ci-op-x/secrets/test-done-signal";
 
@@ -104,7 +104,7 @@ fn credentials(kubeconfig: &str) -> Credentials {
     }
 }
 
-/// Whether a text repeats the secret: as it is, as it is in a Secret, or as Rust shows its bytes.
+/// `true` if a text repeats the secret: plain, in the encoding of a Secret, or as Rust prints its bytes.
 fn tells(text: &str) -> bool {
     [CONFIDENTIAL.to_owned(), BASE64_STANDARD.encode(CONFIDENTIAL), format!("{:?}", CONFIDENTIAL.as_bytes())]
         .iter()

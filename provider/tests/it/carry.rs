@@ -1,4 +1,4 @@
-//! What is carried, and for whom: every state of the Secrets, and everything that is not believed.
+//! Copies of Secrets, and their owners: every state of the Secrets, and every request that is refused.
 
 use std::collections::BTreeMap;
 
@@ -110,7 +110,7 @@ fn nothing_but_its_own_config_map_is_believed() {
     ] {
         assert_eq!(other(change), "what is to be carried is not what spec.byoc brings along");
     }
-    // What the composite does not bring itself is nobody's to ask for.
+    // Nobody may request a Secret that the composite does not name.
     let mut less = composite();
     less["spec"]["byoc"].as_object_mut().unwrap().remove("pullSecretRef");
     let less = SyncRequest::from_composite("demo-x", None, &less).unwrap();

@@ -1,4 +1,4 @@
-//! What of a Secret is carried: what is understood, written anew, and nothing that could run or reach anything on the hub.
+//! Copied content of a Secret: it is parsed and written again, without anything that could run or reach anything on the hub.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use provider_testplatform::controllers::secret_sync::contents::validate_keys;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-/// What no sentence may repeat.
+/// Text that no message may repeat.
 const CANARY: &str = "CANARY";
 
 fn carry(key: &str, value: &[u8]) -> Result<Vec<u8>, String> {
@@ -181,7 +181,7 @@ fn what_lacks_something_goes_nowhere() {
     for key in ["aws_config", "install-config.yaml", "ssh-privatekey"] {
         refused(key, CANARY);
     }
-    // What is not there, or empty.
+    // Missing and empty keys.
     let keys = ["aws_access_key_id", "aws_secret_access_key"].map(str::to_owned);
     for found in [BTreeMap::new(), keys.clone().map(|key| (key, vec![])).into()] {
         let words = validate_keys(&keys, &found).unwrap_err();

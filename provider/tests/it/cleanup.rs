@@ -151,7 +151,7 @@ fn what_cannot_be_computed_again_is_remembered_by_the_note() {
     claim.note = Some(format_since(at("12:00:00")));
     let step = plan(&claim, &gone, at("12:20:00"));
     assert_eq!((step.note, step.due), (None, Some(at("12:30:00"))));
-    // What is no time, or none that has been, is no witness.
+    // A value that is no time, or lies in the future, proves nothing.
     for wrong in
         ["2026-03-02T13:00:00Z", "yesterday", "2026-03-02T12:00:00+00:00", "2026-03-02T11:00:00.5Z", ""]
     {
@@ -266,7 +266,7 @@ fn when_a_run_went_is_remembered_without_the_right_to_read() {
     assert_eq!((step.due, step.tear_down), (Some(at("13:20:00")), false));
     // It is no time at which one that went later did.
     assert_eq!(plan(&claim, &[Fate::Gone], at("12:53:00")).due, Some(at("13:23:00")));
-    // What has not been yet is not remembered.
+    // A time in the future is not remembered.
     claim.note = Some(format!("{OWNED},since/2026-03-02T14:00:00Z"));
     assert_eq!(plan(&claim, &[Fate::Forbidden], at("12:54:00")).note, Some(Some(OWNED.into())));
 }

@@ -1,4 +1,4 @@
-//! What is done about one ClusterClaim: tables of `next`, and a small world explored to its end.
+//! Plans for one ClusterClaim: tables of `next`, and a small world explored to its end.
 
 mod fixture;
 mod hostile;

@@ -65,7 +65,7 @@ fn the_last_failure_outlives_the_cluster_that_could_tell() {
     model.look();
     assert!(model.known().last_provision_failure.is_some());
     assert_eq!(model.known().provision_failure_overcome, None);
-    // What quotes the log is not repeated: it may quote a secret.
+    // A message that quotes the log is not repeated: it may quote a secret.
     for (message, reason) in [
         ("level=error msg=\"token sha256~secret\"", "X"),
         ("sha256~secret", "UnknownError"),

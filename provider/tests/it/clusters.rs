@@ -1,4 +1,4 @@
-//! What is done about one cluster of a claim with `template`: the table of each kind, and `next`.
+//! Plans for one cluster of a claim with `template`: the table of each kind, and `next`.
 
 mod fixture;
 mod hostile;

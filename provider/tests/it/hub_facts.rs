@@ -1,4 +1,4 @@
-//! What a hub tells of itself: what is written and when, and how clusters are counted.
+//! A hub's report about itself: its content and times, and the count of clusters.
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ fn what_was_not_counted_is_left_out_and_what_is_not_served_is_a_problem() {
     let facts = told(&world);
     let capi = facts.backend_facts(Backend::ClusterApi).unwrap();
     assert_eq!((capi.clusters, capi.problem.as_deref()), (Some(0), Some("it serves no clusters")));
-    // What is not there does not hide how many there are of the rest.
+    // A missing backend does not hide the count of the others.
     assert_eq!(facts.cluster_count(), Some(3));
     world.backends.insert(Backend::Osac, BackendState::Unknown);
     let facts = told(&world);

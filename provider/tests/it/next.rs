@@ -1,5 +1,5 @@
-//! What is decided about one EphemeralCluster, case by case. Every case is also taken to its rest: what a step comes to
-//! is looked at again, and then there is nothing to do.
+//! Plans for one EphemeralCluster, case by case. Each case also runs until it rests: the result of a step is observed
+//! again, and then there is nothing to do.
 
 mod account;
 mod differences;

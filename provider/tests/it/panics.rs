@@ -1,4 +1,4 @@
-//! What the program says of a panic.
+//! The program's report of a panic.
 
 #[path = "../../../process/tests/panicked/mod.rs"]
 #[allow(

@@ -34,7 +34,7 @@ fn the_manifest_is_the_golden(#[case] name: &str, #[case] object: &str) {
     assert_data_eq!(Data::text(printed(&job(&yaml(object), &Config::default()))).raw(), golden);
 }
 
-/// What the API server would prune is as bad as what it would refuse.
+/// A field that the API server would prune is as bad as one that it would refuse.
 #[rstest]
 #[case(yaml(IPI), Config::default())]
 #[case(yaml(HIVE), Config::default())]

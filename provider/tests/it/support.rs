@@ -1,4 +1,4 @@
-//! What the tests of drafts share.
+//! Shared helpers of the tests of drafts.
 
 use jiff::Timestamp;
 use provider_testplatform::{

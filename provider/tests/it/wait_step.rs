@@ -38,7 +38,7 @@ impl Place {
         fs::write(place.path().join("answers"), answers).unwrap();
         let written = place.path().join("written");
         fs::write(&written, OC).unwrap();
-        // What a thread of this process begins meanwhile would hold the file open for writing for a moment, and nobody could run it.
+        // A process that another thread starts meanwhile would hold the file open for writing for a moment, and nobody could run it.
         let mut install = Command::new("install");
         let installed = install.arg("-m755").arg(&written).arg(place.path().join(program)).status();
         assert!(installed.unwrap().success());

@@ -1,4 +1,4 @@
-//! What `check` finds, each on a repository with one thing wrong.
+//! Findings of `check`, each on a repository with one thing wrong.
 
 use testplatform_package::bump::{self, CheckContext, Finding, FindingSeverity, Right, Rings, Tree, disk};
 use testplatform_test_data::upstream;
@@ -68,7 +68,7 @@ fn a_branch_of_the_source_is_an_error_and_of_another_a_warning() {
     assert!(said.len() == 1 && said[0].contains("development/kustomization.yaml:4: "), "{said:?}");
 }
 
-/// What overlays share reaches all of them at once, and a bump of one ring cannot move it.
+/// A change of a file that overlays share reaches all of them at once, and a bump of one ring cannot move it.
 #[test]
 fn a_pin_outside_of_the_overlays_is_an_error_if_it_moves_and_a_warning_if_it_stays() {
     const SOURCE: &str = "https://github.com/konflux-ci/crossplane-control-plane";

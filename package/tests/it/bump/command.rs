@@ -148,7 +148,7 @@ fn an_unprintable_plan_is_not_applied() {
             assert_eq!(checkout.files(), before, "{arguments:?}: {said}");
         }
     }
-    // What is said behind it is no reason to call it not done.
+    // A failure to print afterwards does not undo the bump.
     let mut command = program(&["bump", "apply", "--repo", checkout.path().to_str().unwrap()]);
     let output = command.args(&DEV[1..]).stderr(closed()).output().unwrap();
     assert_eq!((output.status.code(), checkout.files() == before), (Some(2), false));
@@ -296,7 +296,7 @@ fn overlays_that_do_not_render_fail_the_check() {
         "../written",
         "#!/bin/sh\ncase $3 in */kflux-prd-rh02) echo 'no resource matches strategic merge patch' >&2; exit 1;; esac\n",
     );
-    // What a thread of this process begins meanwhile would hold the file open for writing for a moment, and nobody could run it.
+    // A process that another thread starts meanwhile would hold the file open for writing for a moment, and nobody could run it.
     let mut install = Command::new("install");
     let installed = install.arg("-m755").arg(checkout.path().join("../written")).arg(&program).status();
     assert!(installed.unwrap().success());

@@ -1,4 +1,4 @@
-//! What is deployed beyond the directory that is pinned: an overlay is what its kustomizations lead to.
+//! Deployed files beyond the pinned directory: an overlay is everything that its kustomizations lead to.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -80,7 +80,7 @@ fn add(source: &Checkout, file: &str, more: &str) {
     source.commit(file);
 }
 
-/// What each commit was taken for, by its subject.
+/// Kind of each commit, by its subject.
 fn kinds(said: &Value) -> BTreeMap<String, String> {
     let commits = said["commits"].as_object().unwrap().values().flat_map(|list| list.as_array().unwrap());
     let text = |value: &Value| value.as_str().unwrap().to_owned();

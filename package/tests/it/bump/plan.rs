@@ -1,4 +1,4 @@
-//! What is changed, and what is refused with file and line.
+//! Changes of a bump, and refusals with file and line.
 
 use testplatform_package::bump::Environment;
 
@@ -223,7 +223,7 @@ fn a_shared_overlay_moves_only_with_all_of_its_clusters() {
     assert_eq!(plan(&tree, &all).unwrap().moves.len(), 7);
 }
 
-/// What every environment shares would stay behind, or go everywhere at once.
+/// A pin that every environment shares would stay behind, or move everywhere at once.
 #[test]
 fn a_pin_outside_of_the_overlays_stops_a_bump_that_would_not_move_it() {
     let base = "base/kustomization.yaml";
@@ -244,7 +244,7 @@ fn a_pin_outside_of_the_overlays_stops_a_bump_that_would_not_move_it() {
         }
     }
     assert!(plan(&with(base, OTHER), &dev_and_staging(OTHER)).is_ok(), "it is there already");
-    // What only others share is theirs.
+    // A pin that only other rings share is theirs.
     let parts = with("staging/base/parts/kustomization.yaml", NEW);
     assert!(problem(&parts, &dev_and_staging(OTHER)).contains("staging/base/parts/kustomization.yaml:2: "));
     assert!(plan(&parts, &production(OTHER, &["kflux-prd-rh02"])).is_ok());

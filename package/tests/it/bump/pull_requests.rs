@@ -87,7 +87,7 @@ fn the_diff_of_one_cluster_is_the_one_that_was_reviewed() {
     );
 }
 
-/// What upstream's files are today is what #13253 and #13050 made; so both can be undone and made again.
+/// #13253 and #13050 made upstream's current files; so both can be undone and made again.
 #[test]
 fn a_bump_of_old_real_files_gives_the_current_ones() {
     let directory = upstream();

@@ -1,4 +1,4 @@
-//! What the source's commits bring, on a source of our own with a history.
+//! Commits of a range, on a source of our own with a history.
 
 use serde_json::Value;
 
@@ -131,7 +131,7 @@ fn a_template_and_rights_are_a_medium_risk_and_wide_rights_a_high_one() {
     assert_eq!(plan(&infra, &source, &[]).1["risk"]["level"], "High");
 }
 
-/// What an API server refuses is a matter of rights, too, whichever line of it changes.
+/// A policy's refusals are a matter of rights, too, whichever line of it changes.
 #[test]
 fn an_admission_policy_counts_as_rights() {
     let (source, infra, _) = world();
@@ -314,7 +314,7 @@ fn a_commit_missing_in_the_clone_is_an_error() {
     assert!(ran.code == 1 && ran.err.contains(&format!("the clone has no commit {OTHER}")), "{}", ran.err);
 }
 
-/// What kustomize would not find, no pin is moved to: a directory with another name, or the whole source of another repository.
+/// No pin moves to a place that kustomize would not find: a directory with another name, or the root of another repository.
 #[test]
 fn a_directory_missing_at_the_target_is_an_error() {
     let (source, infra, first) = world();

@@ -29,7 +29,7 @@ const PURE: &str = "Pure.";
 /// A source: its path, and what it says.
 type Source = (String, String);
 
-/// What of the world each source names, outside comments.
+/// Uses of the outside world in each source, outside comments.
 fn named(sources: &[Source], world: &[&str]) -> Vec<String> {
     let all = sources.iter().flat_map(|(path, code)| {
         let of_it = world.iter().filter(move |what| names(code, what));
@@ -40,7 +40,7 @@ fn named(sources: &[Source], world: &[&str]) -> Vec<String> {
 
 fn names(code: &str, what: &str) -> bool {
     let word = |c: char| c.is_alphanumeric() || c == '_';
-    // What begins with a dot stands behind a word.
+    // A name that begins with a dot follows a word.
     let alone = |before: &str| what.starts_with('.') || !before.ends_with(word);
     let mut lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.any(|line| line.match_indices(what).any(|(at, _)| alone(&line[..at])))
@@ -51,7 +51,7 @@ fn is_border(path: &str) -> bool {
     BORDER.iter().any(|border| below == *border || border.ends_with('/') && below.starts_with(border))
 }
 
-/// Whether a source of the provider decides: it is called so, or says so.
+/// `true` if a source of the provider decides: by its name, or by its header.
 fn decides((path, code): &Source) -> bool {
     let header = code.lines().take_while(|line| line.starts_with("//!")).any(|line| line.ends_with(PURE));
     header || path.ends_with("/plan.rs") || path.contains("/plan/")

@@ -1,4 +1,4 @@
-//! What a pass costs by the README is what its budget allows.
+//! The README's cost of a pass is the budget's.
 
 use crate::documents::text::{read, sections};
 

@@ -10,7 +10,7 @@ const COMPOSITES: [&str; 3] = ["cluster", "pool", "space"];
 /// Modules of the provider below its controllers.
 const BELOW_CONTROLLERS: [&str; 5] = ["build_clusters", "config", "credentials", "manifests", "rights"];
 
-/// Whether a module may not import a path.
+/// Returns `true` if a module may not import a path.
 type Rule = fn(&[&str], &[&str]) -> bool;
 
 fn stage(module: &str) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! What documents refer to is there: every link leads to a file or a heading, and every path in code is one of the repository.
+//! References in documents: every link leads to a file or a heading, and every path in code is one of the repository.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use crate::documents::text::{anchors, links, read, root};
 
 /// Copies of others' repositories.
 const FOREIGN: &str = "package/tests/data";
-/// What paths begin with that are meant from the root.
+/// First parts of paths from the root.
 const FOLDERS: [&str; 8] =
     ["apis/", "examples/", "function/", "package/", "process/", "provider/", "readiness/", "tests/"];
 

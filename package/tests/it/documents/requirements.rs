@@ -13,7 +13,7 @@ struct Row {
     number: String,
     /// How it is met.
     how: String,
-    /// What holds it.
+    /// Tests that hold it.
     tests: String,
 }
 
@@ -31,7 +31,7 @@ impl Row {
         Some((number(first)?..=number(last)?).collect())
     }
 
-    /// What is wrong with the tests that it names.
+    /// Errors in the names of its tests.
     fn wrong(&self) -> Vec<String> {
         self.named().iter().filter_map(|(file, name)| has_test(file, name).err()).collect()
     }
@@ -54,7 +54,7 @@ fn rows(document: &str, letters: &str, last: u32) -> Vec<Row> {
     rows
 }
 
-/// Whether what a row of clusters says of itself goes with the tests that it names.
+/// Checks that a row's claim about clusters agrees with the tests that it names.
 fn stands(row: &Row) -> Result<(), String> {
     let how = row.how.as_str();
     let shown = row.named().iter().any(|(file, _)| file.starts_with(TESTBED));

@@ -164,7 +164,7 @@ fn every_enum_of_words_is_one_of_reasons_or_known_to_be_none() {
     assert!(gone.is_empty(), "these are not there any more: {gone:?}");
 }
 
-/// What is compared are the words of `ALL`; none that is told is missing there.
+/// Tests compare the words of `ALL`; every word that the code reports is in it.
 #[test]
 fn every_reported_word_is_in_the_list_of_all() {
     let mut seen = 0;

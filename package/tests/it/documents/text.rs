@@ -93,7 +93,7 @@ pub fn anchors(name: &str, document: &str) -> BTreeSet<String> {
     anchors
 }
 
-/// Whether a source has a test of that name which the quick or the whole tier runs: one of Rust's, or a case that its harness lists.
+/// Checks that a source has a test of that name which the quick or the whole tier runs: one of Rust's, or a case that its harness lists.
 pub fn has_test(path: &str, name: &str) -> Result<(), String> {
     let text = fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))?;
     is_test(path, &text, &harness(Path::new(path)), name)

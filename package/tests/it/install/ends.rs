@@ -29,7 +29,7 @@ fn fits(selector: &VectorSelector, label: &str, value: &Value) -> bool {
     matchers.all(|matcher| matcher.is_match(value.as_str().unwrap_or_default()))
 }
 
-/// Whether an expression that only filters leaves something of the series of one claim.
+/// `true` if an expression that only filters keeps one of a claim's series.
 fn rings(expr: &Expr, status: &Value) -> bool {
     match expr {
         Expr::Binary(e) => match e.op.to_string().as_str() {

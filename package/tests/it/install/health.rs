@@ -256,7 +256,7 @@ fn definitions_that_were_changed() {
     }
 }
 
-/// What core's package manager writes on the way, v2.3.4, and before 2.0.
+/// Fields that core's package manager writes on the way, v2.3.4, and before 2.0.
 /// Both Argo CDs ignore the same, in a list that ours has.
 #[test]
 fn defaults_of_an_api_server_are_no_difference() {

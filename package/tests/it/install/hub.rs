@@ -83,7 +83,7 @@ fn everything_is_in_the_kubeconfig() {
     assert!(!made.to_string().contains("certificate-authority\""), "{made}");
 }
 
-/// What Argo CD neither prunes nor deletes with its Application.
+/// Option by which Argo CD neither prunes nor deletes an object with its Application.
 const KEPT: &str = "Prune=false,Delete=false";
 
 /// By what kustomize tells objects apart: kind, namespace, name.

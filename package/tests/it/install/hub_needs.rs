@@ -1,4 +1,4 @@
-//! What hubs need: the shipped rights are exactly those, the guide's table is of the same data, and gaps are seen.
+//! Needs of hubs: the shipped rights are exactly those, the guide's table has the same data, and the check finds gaps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -309,7 +309,7 @@ fn the_expiry_comes_from_the_token_of_the_context() {
     assert_eq!(kubeconfig(&format!("{{tokenFile: '{}'}}", file.display())), days(0));
 }
 
-/// What the command line comes to where no API server has to be asked.
+/// Result of the command line where it needs no API server.
 #[test]
 fn an_expired_token_is_a_gap_and_an_unreachable_hub_is_none() {
     let folder = tempfile::tempdir().unwrap();

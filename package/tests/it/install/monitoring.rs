@@ -75,7 +75,7 @@ fn every_metric_is_exported_by_somebody() {
     }
 }
 
-/// What roles beside the claims export is in the guide, with the words that it has for them.
+/// Metrics of roles beside the claims are in the guide, with their own descriptions.
 #[test]
 fn the_guide_lists_the_metrics_of_claims() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("install/README.md");
@@ -164,7 +164,7 @@ fn alerts_use_existing_conditions_and_reasons() {
     assert!(reasons >= 5, "{reasons}");
 }
 
-/// What is read of a claim is in its definition, or it would be pruned and never seen.
+/// Fields that are read of a claim are in its definition, or they would be pruned and never seen.
 #[test]
 fn paths_of_kube_state_metrics_are_declared_fields() {
     let xrd = testplatform_apis::xrd::test_platform_cluster().unwrap();
@@ -207,7 +207,7 @@ fn declared<'s>(schema: &'s Value, path: &Value) -> &'s Value {
     })
 }
 
-/// What may not be listed is not measured, and nobody would notice.
+/// A kind that may not be listed is not measured, and nobody would notice.
 #[test]
 fn measured_kinds_may_be_listed_and_watched() {
     let role =

@@ -1,4 +1,5 @@
-//! What is Crossplane's in what tenants write is judged alike everywhere, and each policy comes with its kind. What they refuse is tried on a real API server
+//! Every policy judges Crossplane's fields of tenants' objects alike, and each comes with its kind. Their refusals are tested on a real API
+//! server
 //! (`tests/tests/crossplane_fields`).
 
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What is said in several places is said alike.
+//! Texts that stand in several places are the same.
 
 use std::fs;
 

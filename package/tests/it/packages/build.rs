@@ -1,4 +1,4 @@
-//! What is built: the same bytes each time, in both forms, with nothing in them that core's parser does not take.
+//! Built packages: the same bytes each time, in both forms, with nothing in them that core's parser refuses.
 
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command};
 
@@ -24,7 +24,7 @@ fn two_builds_give_one_digest() {
     assert_eq!(configuration(), configuration());
 }
 
-/// What a build means is in its digest, and nothing else.
+/// The digest depends on the meaning of a build, and on nothing else.
 #[test]
 fn time_and_revision_are_arguments() {
     let text = "---\n";

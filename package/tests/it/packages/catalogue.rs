@@ -194,7 +194,7 @@ fn an_unread_limit_of_pools_is_a_problem() {
     }
 }
 
-/// What pools are made like is in no namespace of that name.
+/// A field of a pool does not lead to a namespace of that name.
 #[test]
 fn namespace_fields_need_valid_namespace_names() {
     let own = "    bringYourOwn: { imageSet: ocp, carrier: { name: c, namespace: a.b } }\n";
@@ -284,7 +284,7 @@ fn the_input_in_a_composition_is_checked_too() {
     assert!(said(&other)[0].contains("no Composition with an input of the function"), "{:?}", said(&other));
 }
 
-/// What platform teams begin with.
+/// Samples that platform teams start with.
 #[test]
 fn the_sample_entries_are_valid() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("install/examples");

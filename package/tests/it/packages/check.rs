@@ -25,7 +25,7 @@ fn problems(artifact: &Artifact) -> Vec<CheckProblem> {
     check_package(artifact).1
 }
 
-/// What is wrong with a Configuration of these documents.
+/// Problems of a Configuration with these documents.
 fn configuration_of(documents: &[&str]) -> Vec<CheckProblem> {
     problems(&package_of(&documents.join("---\n"), None))
 }

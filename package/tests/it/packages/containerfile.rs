@@ -32,7 +32,7 @@ fn stages() -> Stages {
     stages
 }
 
-/// What a stage says with an instruction, those of the stages that it begins from first.
+/// Arguments of an instruction in a stage, after those of the stages that it begins from.
 fn said(stages: &Stages, stage: &str, instruction: &str) -> Vec<String> {
     let own = &stages[stage];
     let from = own.first().filter(|(word, from)| word == "FROM" && stages.contains_key(from));
@@ -94,8 +94,8 @@ fn the_containerfile_makes_the_same_images() {
     assert_eq!(said(&stages, "provider", "COPY").len(), 1);
 }
 
-/// What the folders of vendored crates are called is in `--remap-path-prefix`, so it has to be what the file says; and the compiler that
-/// it asks for is the one that everything is tested with.
+/// `--remap-path-prefix` has the names of the folders of vendored crates, so they have to be as the file says; and the file's compiler
+/// is the one that everything is tested with.
 #[test]
 fn vendored_crates_are_where_a_build_looks_for_them() {
     let text = fs::read_to_string(package().join("Containerfile")).unwrap();
@@ -109,7 +109,7 @@ fn vendored_crates_are_where_a_build_looks_for_them() {
     let (oldest, tested) =
         (value(&read("Cargo.toml"), "rust-version"), value(&read("rust-toolchain.toml"), "channel"));
     assert!(tested.starts_with(&format!("{oldest}.")), "{oldest} {tested}");
-    // What stays on the machine of whoever builds is not copied into the image of the build.
+    // Files that stay on the builder's machine are not copied into the image of the build.
     let ignored = read(".dockerignore");
     assert!(["/target", "/.git"].iter().all(|path| ignored.lines().any(|line| line == *path)), "{ignored}");
 }

@@ -15,7 +15,7 @@ mod served;
 
 use crate::packages::support::{run, stdout, tool};
 
-/// What the sample of an installation is made of.
+/// Catalogue samples behind the sample of an installation.
 const SAMPLES: [&str; 5] = [
     "template-hypershift-kubevirt.yaml",
     "template-cluster-api.yaml",

@@ -6,7 +6,7 @@ use testplatform_package::{build::programs::Workspace, oci::Architecture};
 
 use crate::packages::support::{run, stderr, stdout};
 
-/// What every node pulls and every replica maps.
+/// Most bytes of the program, which every node pulls and every replica maps.
 const MOST: usize = 8_000_000;
 
 #[test]
@@ -35,7 +35,7 @@ fn the_function_is_static_small_and_starts_anywhere() {
     let file = folder.path().join("function");
     let written = folder.path().join("written");
     fs::write(&written, &program.bytes).unwrap();
-    // What a thread of this process begins meanwhile would hold the file open for writing for a moment, and nobody could run it.
+    // A process that another thread starts meanwhile would hold the file open for writing for a moment, and nobody could run it.
     let mut install = Command::new("install");
     assert!(install.arg("-m755").arg(&written).arg(&file).status().unwrap().success());
     let output = run(Command::new(&file).arg("--version").env_clear());

@@ -1,4 +1,4 @@
-//! What the tests of this crate have in common: packages from programs that do nothing, a real registry, the tool itself.
+//! Shared helpers: packages from programs that do nothing, a real registry, the tool itself.
 
 use std::{
     collections::BTreeMap,

@@ -80,7 +80,7 @@ impl Checkout {
         path.display().to_string()
     }
 
-    /// What the tool prints and whether nothing drifted.
+    /// Output of the tool, and `true` if nothing drifted.
     fn sync(&self, arguments: &[&str]) -> anyhow::Result<(bool, String)> {
         #[derive(clap::Parser)]
         struct Line {

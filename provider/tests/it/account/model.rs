@@ -13,7 +13,7 @@ use provider_testplatform::credentials::account::{
 };
 use testplatform_runtime::redacted::Redacted;
 
-/// What must never leave the hub.
+/// Secret that must never leave the hub.
 pub const KEY: &str = "YWRtaW4ta2V5";
 pub const ADMIN: &str = "apiVersion: v1\nkind: Config\ncurrent-context: admin\n\
     clusters: [{name: c, cluster: {server: 'https://api.c:6443', certificate-authority-data: UEVN}}]\n\
@@ -34,7 +34,7 @@ pub enum Fault {
 struct Made {
     expires: Timestamp,
     account: u32,
-    /// Whether the API server knows it itself.
+    /// The API server itself knows it.
     known: bool,
 }
 
@@ -54,9 +54,9 @@ pub struct State {
     pub forgets: bool,
     /// Rights are late.
     pub late: bool,
-    /// What is being deleted, and not gone yet.
+    /// Object that is being deleted, and not gone yet.
     pub goes: Option<AccountObject>,
-    /// What is there, and wrong.
+    /// Object that exists with wrong content.
     pub wrong: Option<AccountObject>,
     /// A finalizer holds whatever is deleted.
     pub holds: bool,
@@ -71,7 +71,7 @@ impl Model {
         self.0.lock().unwrap()
     }
 
-    /// Whether a token works, here and now.
+    /// `true` if a token works, here and now.
     pub fn takes(&self, token: &str) -> bool {
         let state = self.state();
         let alive = |made: &Made| {
@@ -80,7 +80,7 @@ impl Model {
         state.tokens.get(token).is_some_and(alive) && (0..5).all(|thing| state.things.contains_key(&thing))
     }
 
-    /// What is being deleted is gone.
+    /// Completes the deletion that is under way.
     pub fn lose(&self) {
         let mut state = self.state();
         if let Some(thing) = state.goes.take() {
@@ -140,7 +140,7 @@ impl DeliveredCluster for Model {
             if state.holds {
                 state.goes = Some(thing);
             } else if state.goes != Some(thing) {
-                // What is being deleted already is gone no sooner.
+                // A second deletion request does not complete the first one sooner.
                 state.things.remove(&place(thing));
                 state.wrong = state.wrong.filter(|wrong| *wrong != thing);
             }

@@ -22,7 +22,7 @@ use crate::{
 const POLL: SignedDuration = SignedDuration::from_mins(10);
 const WALKS: u32 = 1000;
 
-/// What happens. After each the controller gets to look undisturbed, as after a bounded trouble it does.
+/// Events around the controller. After each, the controller gets to reconcile undisturbed, as after a bounded trouble it does.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// Nothing for so many looks.
@@ -56,7 +56,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// What all walks together came by: without these they prove nothing.
+/// Counts over all walks: without these they prove nothing.
 static ISSUED: AtomicUsize = AtomicUsize::new(0);
 static RENEWED: AtomicUsize = AtomicUsize::new(0);
 static FAILED: AtomicUsize = AtomicUsize::new(0);
@@ -85,7 +85,7 @@ impl Walk {
         self.model.state().now + self.skew
     }
 
-    /// What a controller does when it looks. It remembers nothing, so it may have been started anew.
+    /// One reconcile. The controller remembers nothing, so it may have been restarted.
     fn look(&mut self) {
         let source_revision = |c: &Credentials| Some(c.source_revision.clone());
         let published = self.stored.as_ref().map_or(Published::Absent, |c| Published::Ours {
@@ -146,7 +146,7 @@ impl Walk {
                 }
             }
             Event::Outage(part) => {
-                // What is left at that time, but for one look, what it takes to make one, and clocks that differ.
+                // Remaining lifetime at renewal, less one poll, the time to issue a token, and the difference of clocks.
                 let life = self.model.state().life;
                 let longest = life / 3 - POLL - SignedDuration::from_mins(8);
                 let lasts = longest * i32::from(part) / 100;
@@ -183,7 +183,7 @@ impl Walk {
     }
 }
 
-/// What is published has a token, and nothing of the admin's.
+/// Published credentials have a token, and nothing of the admin's.
 fn token(credentials: &Credentials) -> String {
     let text = String::from_utf8(credentials.kubeconfig.0.clone()).unwrap();
     assert!(!text.contains(KEY), "the admin's key is published");
@@ -243,7 +243,7 @@ fn of_an_account_that_goes_no_token_is_made_until_it_is_gone() {
     assert_ne!(walk.token, before, "nothing was made anew");
 }
 
-/// What is published would have the rights of before under the name of those that are wished for.
+/// A token would have the old rights under the name of the requested ones.
 #[test]
 fn with_rights_that_cannot_be_replaced_yet_no_token_is_made() {
     let mut walk = Walk::new(SignedDuration::from_hours(12));
@@ -262,7 +262,7 @@ fn with_rights_that_cannot_be_replaced_yet_no_token_is_made() {
     assert_ne!(walk.token, before, "nothing was made anew");
 }
 
-/// What the walks look for is there to be found.
+/// The walks would find a violation if there was one.
 #[test]
 #[should_panic(expected = "does not work")]
 fn without_anybody_who_looks_there_is_such_a_moment() {

@@ -52,7 +52,7 @@ fn a_wish_that_is_taken_away_or_spoilt_is_no_wish_for_the_admins() {
     assert!(matches!(credentials_owner(None, &published("o")), CredentialsOwner::Nobody(_)));
 }
 
-/// What goes through decisions, and what is told of them.
+/// Secrets in decisions, and in reports of them.
 #[test]
 fn nothing_of_the_admin_is_in_what_is_decided_or_told() {
     let source = CredentialsSource::Account(Box::new(issue()));

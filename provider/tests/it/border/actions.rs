@@ -14,7 +14,7 @@ use super::{Bench, JOB, OBJECT, SECRET, SIGNAL, credentials, decode, memory::Cal
 const FINALIZER: &str = "ephemeralcluster.ci.openshift.io/dependent-prowjob";
 const SOURCE_REVISION: &str = "testplatform.ci.openshift.org/source-revision";
 
-/// What a merge patch of ours looks like on the wire.
+/// A merge patch of ours on the wire.
 fn merge(path: &str, body: Value) -> Call {
     Call {
         method: "PATCH".into(),

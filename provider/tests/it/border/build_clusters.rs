@@ -1,4 +1,4 @@
-//! What is known of a build cluster, also when it stumbles, is away, or comes back.
+//! Knowledge about a build cluster, also when it fails, is unreachable, or comes back.
 
 use std::{fs, sync::Arc, time::Duration};
 
@@ -99,7 +99,7 @@ async fn the_newest_namespace_counts_unless_it_is_going() {
         matches!(anywhere("job"), Some((cluster, NamespaceLookup::Here(here))) if cluster == "build01" && here.namespace == "ci-op-b")
     );
     assert_eq!(anywhere("other"), None);
-    // What cannot be seen may be there.
+    // A namespace that cannot be observed may exist.
     let away = Memory::new();
     away.judge(|_| Some(Fault::Lost));
     clusters.add_cluster("build02", away.client());
@@ -163,7 +163,7 @@ async fn one_that_cannot_be_watched_is_away_and_is_not_asked_all_the_time() {
     assert!(calls < 5 * 2 * 20, "{calls} calls in five minutes");
 }
 
-/// What was seen last must not stand for ever because of a bug in what reads it.
+/// The last state must not count for ever because of a bug in its reader.
 #[tokio::test(start_paused = true)]
 async fn one_whose_watch_panics_is_away_until_it_is_watched_again() {
     let memory = Memory::new();

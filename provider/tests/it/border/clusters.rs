@@ -16,7 +16,7 @@ fn lines(calls: &[Call]) -> Vec<String> {
     calls.iter().map(Call::line).collect()
 }
 
-/// What is read and what is written, call by call.
+/// Reads and writes, call by call.
 #[test]
 fn a_published_secret_says_whose_it_is() {
     in_time(async {
@@ -114,7 +114,7 @@ fn a_secret_of_another_is_neither_overwritten_nor_deleted() {
     }
 }
 
-/// What was not made for a claim, or in another namespace, or is published elsewhere.
+/// An object that was not made for a claim, is in another namespace, or is published elsewhere.
 #[test]
 fn a_cluster_of_others_is_left_alone() {
     for backend in [HyperShift, ClusterApi, Caas, Osac] {

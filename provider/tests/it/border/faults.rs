@@ -1,4 +1,4 @@
-//! What goes wrong is known by its kind, and doing it again ends well.
+//! Each failure is known by its kind, and a repetition ends well.
 
 use provider_testplatform::controllers::ephemeral_cluster::{
     operation::{Operation, Plan},
@@ -61,7 +61,7 @@ async fn an_event_that_is_lost_ends_nothing() {
     assert!(outcome.object.unwrap().metadata.finalizers.is_some());
 }
 
-/// What is decided again is not emitted again.
+/// A repeated plan emits no event again.
 #[tokio::test]
 async fn events_wait_for_the_status() {
     let (bench, object) = Bench::with(plain());
@@ -160,7 +160,7 @@ async fn what_is_waited_for_no_longer_is_aborted_only_if_it_is_not_told() {
         ("build01", Fault::Refused(403), always, None, "aborted"),
         ("build01", Fault::Refused(500), always, None, "aborted"),
         ("build01", Fault::Lost, always, None, "aborted"),
-        // What passes is no reason, nor is an answer that was lost.
+        // A transient failure is no reason, nor is an answer that was lost.
         ("build01", Fault::Refused(500), 1, None, "pending"),
         ("build01", Fault::AnswerLost, 1, None, "pending"),
         ("build99", Fault::Lost, 0, None, "aborted"),
@@ -195,14 +195,14 @@ async fn errors_about_secrets_do_not_repeat_them() {
         actions: vec![Operation::PublishCredentials(credentials(CONFIDENTIAL))],
         ..Plan::default()
     };
-    // What is there cannot be understood.
+    // The existing object cannot be parsed.
     let (bench, object) = Bench::with(plain());
     bench.hub.put(SECRET, json!({ "data": CONFIDENTIAL }));
     let step = publish();
     let failure = bench.executor.run(Some(object), &step).await.unwrap_err();
     assert!(!tells(&format!("{} {failure:?}", failure.error)), "{failure:?}");
 
-    // What is sent is quoted.
+    // The error quotes the request.
     for (method, code) in [("POST", 422), ("POST", 500), ("PATCH", 422), ("PATCH", 500)] {
         let (bench, object) = Bench::with(plain());
         if method == "PATCH" {

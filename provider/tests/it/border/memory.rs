@@ -17,7 +17,7 @@ use tokio::sync::watch;
 pub use self::store::Change;
 use self::store::{Answer, Store};
 
-/// What goes wrong with a request.
+/// Faults of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It is not done; the answer is a status, which quotes what was sent: so does many an admission webhook. It names no object: with 404 it is that of
@@ -106,7 +106,7 @@ impl Memory {
         Client::new(service, "default")
     }
 
-    /// What was asked since the last time, reads included.
+    /// Calls since the last time, reads included.
     pub fn calls(&self) -> Vec<Call> {
         std::mem::take(&mut *self.0.calls.lock().unwrap())
     }

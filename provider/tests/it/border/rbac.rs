@@ -406,7 +406,7 @@ fn credentials_of_clouds_take_what_they_must() {
     assert_eq!(rules, [("clusters", &here), ("issuers", &issuers)]);
 }
 
-/// What the configuration names may be made and deleted in the namespaces of clusters, and nothing else; off, no right is left.
+/// Kinds of the configuration may be created and deleted in the namespaces of clusters, and nothing else; if it is off, no right remains.
 #[test]
 fn prerequisites_take_what_is_named() {
     let text = "clusters:\n  backends:\n    hypershift: {namespaces: [clusters, more]}\n    osac: {namespaces: [orders]}\n";
@@ -441,7 +441,7 @@ fn prerequisites_take_what_is_named() {
         assert_eq!((&role["kind"], &role["rules"]), (&"Role".into(), &allowed));
         assert_eq!(role["metadata"]["name"], "provider-testplatform-prerequisites");
     }
-    // Whether a cluster's object is gone may be asked without them.
+    // The rights to see that a cluster's object is gone need no kinds.
     for place in ["clusters", "more", "orders"] {
         let asks = |object: &&serde_json::Value| {
             let text = object["rules"].to_string();

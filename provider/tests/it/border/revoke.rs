@@ -1,4 +1,4 @@
-//! What is published in place of the admin's credentials is ended when it is taken back, and nothing waits for that.
+//! Tokens that were published in place of the admin's credentials are revoked on withdrawal, and nothing waits for that.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ fn kubeconfig(address: &str) -> String {
     config.to_string()
 }
 
-/// What was published of a cluster at that address.
+/// A published Secret of a cluster at that address.
 fn published(address: &str, metadata: &Value) -> Value {
     let at = Timestamp::UNIX_EPOCH;
     let stamp =
@@ -230,7 +230,7 @@ async fn what_was_removed_ends_though_nobody_heard_of_it() {
     drop(taken(&listener, 1).await);
 }
 
-/// What is in it is needed for the end.
+/// The Secret's content is needed for the revocation.
 #[tokio::test]
 async fn what_could_not_be_read_stays_published() {
     let (listener, address) = listening().await;

@@ -89,7 +89,7 @@ async fn a_write_to_which_something_answers_404_was_not_done() {
     assert_eq!((failure.error.action, failure.error.reason.as_str()), ("write_status", "not_found"));
 }
 
-/// What stands for the cluster of a backend.
+/// Path of a backend's cluster object.
 fn cluster(backend: Backend) -> String {
     let kind = backend.cluster_kind();
     format!("/apis/{}/{}/namespaces/clusters/{}/one", kind.group, kind.versions[0], kind.plural)
@@ -106,7 +106,7 @@ fn config(backend: Backend) -> Clusters {
     }
 }
 
-/// What an order is about.
+/// Reference of a request to its cluster.
 fn named(backend: Backend) -> Value {
     let kind = backend.cluster_kind();
     json!({ "group": kind.group, "kind": kind.kind, "name": "one" })
@@ -172,7 +172,7 @@ impl Held {
     }
 }
 
-/// What a cluster needs to be destroyed would go before it.
+/// Prerequisites that the cluster's deletion needs would go before the cluster.
 #[test]
 fn nothing_is_let_go_because_something_answers_404() {
     for by in [Held::by_prerequisites, Held::by_a_credential] {

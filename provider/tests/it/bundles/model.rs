@@ -26,7 +26,7 @@ use tokio::time::Instant;
 /// Bundles after the installation and before the deletion, each with two objects, the second of which is waited for.
 pub const AFTER: usize = 3;
 pub const BEFORE: usize = 2;
-/// What each bundle may take, in seconds.
+/// Timeout of each bundle, in seconds.
 pub const TIMEOUT: i64 = 60;
 
 /// An object of a bundle.
@@ -58,7 +58,7 @@ pub fn order(after: usize, before: usize) -> Value {
     })
 }
 
-/// What a pass does not come to the end of.
+/// Operation before which a pass crashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crash {
     /// It has looked at the cluster.
@@ -75,7 +75,7 @@ pub struct Call {
     pub uid: String,
     pub kind: String,
     pub name: String,
-    /// Whether what it answered was ready.
+    /// The object was reported as ready.
     pub ready: bool,
 }
 
@@ -87,7 +87,7 @@ pub struct Hub {
     pub going: bool,
     /// Uid that the published Secret was made for.
     pub published: Option<String>,
-    /// Whether its API answers.
+    /// The API of the cluster answers.
     pub up: bool,
     pub ready: BTreeSet<String>,
     pub refused: BTreeSet<String>,

@@ -69,7 +69,7 @@ async fn make(hub: &mut Hub, next: Move) {
             let before = hub.read();
             let told = hub.told.len();
             hub.pass(crash).await;
-            // What was written is seen at once, so a pass after it is the same as one more.
+            // The cache shows a write at once, so a pass after it is the same as one more.
             let Some(before) = before else { return };
             in_order(&hub.look);
             confirmed(hub, before.report.state.and(before.cluster).as_deref());

@@ -1,4 +1,4 @@
-//! What is read of a claim and of the runs that own it.
+//! Parsing of a claim and of the runs that own it.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use provider_testplatform::controllers::cleanup::{

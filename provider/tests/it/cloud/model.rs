@@ -49,7 +49,7 @@ pub enum Blow {
 #[derive(Clone, Debug)]
 pub struct User {
     pub here: bool,
-    /// What the issuer's Secret has is right.
+    /// The issuer's Secret has the right password.
     pub password: bool,
     pub role: bool,
     /// It may neither make nor delete any.
@@ -77,14 +77,14 @@ pub struct World {
     pub asked: usize,
     /// Writes on the hub in the last look.
     pub written: usize,
-    /// What the last look told, and when it is to be looked again.
+    /// Report of the last reconcile, and the time until the next one.
     pub told: Option<(String, Duration)>,
     /// The record, and the id of what is published.
     pub secret: Option<(CredentialRecord, Option<String>)>,
     pub finalizer: bool,
     /// The order went before the finalizer was put on it.
     pub vanished: bool,
-    /// What stands on the order.
+    /// State on the request.
     pub removing: Option<Timestamp>,
     pub released: bool,
     pub down: bool,
@@ -145,7 +145,7 @@ impl Model {
         self.world.lock().unwrap()
     }
 
-    /// Whether what is published works.
+    /// `true` if the published credential works.
     pub fn works(&self) -> bool {
         let world = self.world();
         let id = world.secret.as_ref().and_then(|(_, id)| id.clone());
@@ -191,7 +191,7 @@ impl Model {
         }
     }
 
-    /// What a controller does when it looks, with nothing but what is stored.
+    /// One reconcile, with nothing but stored state.
     pub fn look(&self) -> Option<CredentialPhase> {
         use futures_util::FutureExt as _;
         let mut world = self.world();

@@ -13,7 +13,7 @@ use crate::cloud::model::{ADMIN, Blow, Model, PROBE, User};
 const WALKS: u32 = 1000;
 const USERS: [&str; 4] = ["alice", "bob", "carol", ADMIN];
 
-/// What happens. After each the controller gets to look undisturbed once, as after a bounded trouble it does.
+/// Events around the controller. After each, the controller gets to reconcile undisturbed once, as after a bounded trouble it does.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// Nothing for so many looks.
@@ -71,7 +71,7 @@ fn rough() -> BoxedStrategy<Event> {
     .boxed()
 }
 
-/// What all walks together came by: without these they prove nothing.
+/// Counts over all walks: without these they prove nothing.
 #[derive(Default)]
 struct Tally {
     rotated: AtomicUsize,
@@ -87,7 +87,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Whether whoever owns what is published was hit, and it went with them.
+    /// `true` if the owner of the published credential was disabled, and the credential went with them.
     fn owner_is_hit(&self) -> bool {
         let world = self.model.world();
         let id = world.secret.as_ref().and_then(|(_, id)| id.as_ref());
@@ -300,7 +300,7 @@ fn a_thousand_walks_with_users_that_leave_and_roles_that_change() {
     assert!(enough, "the walks went nowhere");
 }
 
-/// What the walks look for is there to be found.
+/// The walks would find a violation if there was one.
 #[test]
 #[should_panic(expected = "it ended")]
 fn without_anybody_who_looks_there_is_such_a_moment() {

@@ -257,7 +257,7 @@ impl Case {
         self
     }
 
-    /// What is told, as it is stored.
+    /// The stored report.
     pub fn told(&self) -> HiveStatus {
         HiveStatus::from_annotation(self.claim["metadata"]["annotations"][ours::STATUS].as_str().unwrap())
             .unwrap()

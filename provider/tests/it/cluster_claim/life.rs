@@ -49,7 +49,7 @@ fn a_cluster_that_cannot_be_destroyed_is_told_of_without_secrets() {
     let told = ends(json!([failed, cause])).unwrap();
     assert_eq!(told.reason, "AuthenticationFailed");
     assert_eq!(told.message, "the login failed: password=[…]");
-    // What is left of an earlier failure says nothing of one that is not to go.
+    // A remaining condition of an earlier failure says nothing of a cluster that is not to be deleted.
     let lives = published().on_cluster("/status/conditions", json!([failed, cause])).settled();
     assert_eq!(lives.told().deprovision_failure, None);
 }

@@ -77,7 +77,7 @@ enum Write {
     Note(Option<String>, Option<String>),
 }
 
-/// What may still happen.
+/// Remaining events of each kind.
 #[derive(Clone, Copy, Debug, Hash, Default)]
 struct Budget {
     faults: u8,

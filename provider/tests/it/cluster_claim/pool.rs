@@ -76,7 +76,7 @@ fn a_long_queue_is_not_written_anew_whenever_somebody_comes_or_goes() {
     assert!(going <= 35 * LONG, "{going} writes while they were served");
 }
 
-/// What is written for another reason is exact.
+/// A status that is written for another reason is exact.
 #[test]
 fn a_place_that_is_near_enough_is_put_right_with_what_else_there_is_to_tell() {
     let mut case = waiting();

@@ -113,7 +113,7 @@ fn what_is_not_there_yet_is_looked_for_again_soon(
     // The longer it lasts, the rarer.
     assert_eq!(at(&case, 5), Requeue::after(minutes(4)));
     assert_eq!(at(&case, 60), Requeue::after(minutes(10)));
-    // What is published is there meanwhile.
+    // The published credentials stay meanwhile.
     assert_eq!(at(&blocked(published()), 1), Requeue::after(minutes(10)));
     let rejected = running().source(CredentialsSource::Blocked(Blocked::KubeconfigRejected, "no".into()));
     assert_eq!(at(&rejected, 1), Requeue::after(minutes(10)));
@@ -241,7 +241,7 @@ fn without_a_password_the_key_is_empty_and_that_is_told() {
     without.password.0.clear();
     let case = running().source(CredentialsSource::Complete(without)).settled();
     assert!(!case.told().credentials.unwrap().password_available);
-    // What cannot be read later does not change what was told.
+    // A later read failure does not change the report.
     let blocked = case.source(CredentialsSource::Blocked(Blocked::SecretMissing, "no".into())).settled();
     assert!(!blocked.told().credentials.unwrap().password_available);
 }
@@ -300,7 +300,7 @@ fn a_publication_that_fails_is_told() {
     let why = notes.status.blocking_reason.unwrap();
     assert_eq!(why.reason, Blocked::SecretMissing);
     assert!(why.message.unwrap().contains("not allowed"));
-    // What is published stays told.
+    // Published credentials stay in the report.
     let case = published();
     let notes = plan::failed(&case.claim(), &publish, "x").unwrap();
     assert!(notes.status.credentials.is_some() && notes.credentials_revision.is_some());

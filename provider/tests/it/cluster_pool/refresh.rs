@@ -93,7 +93,7 @@ fn a_pool_that_cannot_become_full_is_refreshed_as_far_as_it_goes() {
         assert_eq!((model.refresh_phase(), model.known().ceiling), (RefreshPhase::Done, None), "{what}");
         assert!(before.iter().all(|old| claimed.contains(old) || !model.names().contains(old)), "{what}");
         assert_eq!(model.free(), (most - 2).clamp(0, 3), "{what}");
-        // What is given back makes room again.
+        // Released clusters make room again.
         model.world.clusters.iter_mut().filter(|c| c.claimed).for_each(|c| c.is_deleted = true);
         model.run(60);
         assert_eq!((model.free(), model.pool.size), (most.min(3), 3), "{what}");

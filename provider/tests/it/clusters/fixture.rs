@@ -73,7 +73,7 @@ pub fn hosted() -> Value {
     })
 }
 
-/// What stands for a cluster that can be used.
+/// Cluster object of a usable cluster.
 pub fn running(backend: Backend) -> Case {
     let status = match backend {
         Backend::HyperShift => hosted()["status"].clone(),
@@ -121,7 +121,7 @@ impl Case {
         serde_json::from_value(self.object.clone()).unwrap()
     }
 
-    /// What an observer would bring: what may not be read was not.
+    /// State from an observer: it omits forbidden reads.
     pub fn world(&self) -> ClusterState {
         let object = self.object();
         let here =
@@ -240,7 +240,7 @@ impl Case {
         self
     }
 
-    /// What is told, as it is stored.
+    /// The stored report.
     pub fn told(&self) -> HiveStatus {
         HiveStatus::from_annotation(self.object["metadata"]["annotations"][ours::STATUS].as_str().unwrap())
             .unwrap()

@@ -278,7 +278,7 @@ fn a_publication_that_fails_is_told() {
     let why = notes.status.blocking_reason.unwrap();
     assert_eq!(why.reason, Blocked::SecretMissing);
     assert!(why.message.unwrap().contains("not allowed"));
-    // What is published stays told.
+    // Published credentials stay in the report.
     let case = published(HyperShift);
     let notes = plan::failed(&case.object(), &publish, "x").unwrap();
     assert!(notes.status.credentials.is_some() && notes.credentials_revision.is_some());

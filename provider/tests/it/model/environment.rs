@@ -11,7 +11,7 @@ use super::{
     world::{Cache, Ec, State, Work},
 };
 
-/// What happened. Numbers are processes and jobs.
+/// Event between two states. Numbers are processes and jobs.
 #[derive(Clone, Debug)]
 #[allow(dead_code, reason = "read by whoever reads a path")]
 pub enum Event {

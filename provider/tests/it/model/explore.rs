@@ -14,18 +14,18 @@ use std::{
 pub trait Model {
     /// A state.
     type State: Clone + Hash;
-    /// What happened between two states.
+    /// Event between two states.
     type Event: Clone + Debug;
-    /// What can happen, and what it leads to. An error is a broken promise.
+    /// Possible events, and the state after each. An error is a broken promise.
     fn successors(&self, state: &Self::State) -> Vec<Next<Self::State, Self::Event>>;
-    /// What holds in every state.
+    /// Invariants of every state.
     fn check(&self, state: &Self::State) -> Result<(), String>;
 }
 
-/// What happened, and the state that it led to.
+/// Event, and the state after it.
 pub type Next<S, E> = (E, Result<S, String>);
 
-/// What was seen.
+/// Totals of an exploration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen {
     /// Different states.
@@ -78,7 +78,7 @@ fn path<E: Debug>(origins: &[(usize, Option<E>)], mut index: usize) -> Vec<Strin
     events
 }
 
-/// What a state is known by.
+/// Identity of a state.
 pub type Fingerprint = (u64, u64);
 
 /// 128 bits: two of ten million states share one with a probability of 10⁻²⁵.
@@ -94,7 +94,7 @@ pub fn fingerprint(state: &impl Hash) -> Fingerprint {
     (half(0), half(1))
 }
 
-/// What would be hashed, in one piece: field by field it took half of all the time.
+/// Hashed bytes in one piece: field by field, hashing took half of all the time.
 struct Bytes(Vec<u8>);
 
 impl Hasher for Bytes {

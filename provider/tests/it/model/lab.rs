@@ -51,7 +51,7 @@ pub struct Lab {
     /// States on the way to an end that was reached.
     pub ending: RefCell<HashSet<Fingerprint>>,
     pub lifetime: Option<&'static str>,
-    /// Whether the CRD is the upstream one, which drops what it does not know.
+    /// The CRD is the upstream one, which prunes unknown fields.
     pub prunes: bool,
 }
 

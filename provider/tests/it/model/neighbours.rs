@@ -1,4 +1,4 @@
-//! What others do: Prow, ci-operator, users, the upstream controller.
+//! Actions of others: Prow, ci-operator, users, the upstream controller.
 
 use provider_testplatform::controllers::ephemeral_cluster::{
     prow_job::JobState,
@@ -17,7 +17,7 @@ use super::{
 const DAY: u8 = 96;
 
 impl Lab {
-    /// What can become of a job.
+    /// Possible events of a job.
     pub fn job(&self, state: &State, job: &Pj, next: &mut Vec<Next<State, Event>>) {
         let id = job.id;
         let budget = state.budget;
@@ -97,7 +97,7 @@ impl Lab {
         }
     }
 
-    /// What can happen to everything else.
+    /// Possible events of everything else.
     pub fn outside(&self, state: &State, next: &mut Vec<Next<State, Event>>) {
         let budget = state.budget;
         let idle = state.processes.iter().all(|p| p.work == Work::Idle);

@@ -1,4 +1,4 @@
-//! What no decision and no write may be, whatever it was made from.
+//! Promises about every decision and every write, whatever they are based on.
 
 use provider_testplatform::controllers::ephemeral_cluster::{
     conditions::{CLUSTER_READY, ConditionReason, PROW_JOB_COMPLETED, TEST_COMPLETED, find},
@@ -13,7 +13,7 @@ use super::{
 };
 
 impl Lab {
-    /// What no decision may be.
+    /// Checks that a decision breaks no promise.
     pub fn judge(&self, view: &View, step: &Plan) -> Result<(), String> {
         let ec = &view.ec;
         let creates = step.actions.iter().position(|a| matches!(a, Operation::CreateProwJob(_)));
@@ -64,7 +64,7 @@ impl Lab {
         Ok(())
     }
 
-    /// Whether a deadline begins the end: nobody has asked for it, and it had not begun, nor has the job vanished.
+    /// `true` if a deadline begins the teardown: nobody requested it, it had not begun, and the job has not vanished.
     fn ends_unasked(&self, view: &View, step: &Plan) -> bool {
         let stored = self.statuses.borrow().get(view.ec.status);
         let asked = view.ec.deleted.is_some() || view.ec.teardown;
@@ -82,7 +82,7 @@ impl Lab {
     }
 }
 
-/// Whether it is written down that the job is to end.
+/// `true` if the status records that the job is to end.
 fn is_noticed(status: &Status) -> bool {
     find(&status.conditions, TEST_COMPLETED).is_some()
 }

@@ -15,7 +15,7 @@ use super::{
     world::{Cache, Ec, Pj, Secret, State, View, Work},
 };
 
-/// What came of one write.
+/// Result of one write.
 pub enum Write {
     /// It was done, or there was nothing to do.
     Done,
@@ -24,7 +24,7 @@ pub enum Write {
 }
 
 impl Lab {
-    /// What a pass of a process would see; with `fresh`, after reading that EphemeralCluster anew.
+    /// State that a pass of a process would see; with `fresh`, after reading that EphemeralCluster again.
     pub fn view(&self, state: &State, process: usize, fresh: Option<&Ec>) -> Option<View> {
         let process = &state.processes[process];
         let ec = match (fresh, &process.old_ec) {
@@ -54,7 +54,7 @@ impl Lab {
         })
     }
 
-    /// What the real `next` makes of it.
+    /// Decision of the real `next`.
     pub fn decide(&self, view: &View) -> Result<u32, String> {
         let seen = fingerprint(view);
         if let Some(step) = self.decided.borrow().get(&seen) {
@@ -109,7 +109,7 @@ impl Lab {
         Ok(write)
     }
 
-    /// What is told of a signal that was refused. Of other failures nothing that matters here is.
+    /// Reports a refused signal. Reports of other failures do not matter here.
     fn say_failed(
         &self,
         state: &mut State,
@@ -214,7 +214,7 @@ impl State {
         }
     }
 
-    /// What nothing holds any more goes.
+    /// Collects objects without owner and finalizer.
     pub fn collect(&mut self) {
         if self.ec.as_ref().is_some_and(|ec| ec.deleted.is_some() && !ec.finalizer) {
             self.ec = None;

@@ -1,4 +1,4 @@
-//! What holds in every state, and what every state comes to when it is left alone.
+//! Invariants of every state, and the state of rest that every state reaches when it is left alone.
 
 use provider_testplatform::controllers::ephemeral_cluster::{
     conditions::{PROW_JOB_COMPLETED, find},
@@ -15,12 +15,12 @@ use super::{
     world::{Budget, Pj, Process, State, Work},
 };
 
-/// Whether a step changes nothing.
+/// `true` if a step changes nothing.
 pub fn is_nothing(step: &Plan, stored: &Status) -> bool {
     step.afterwards.is_empty() && is_only_tried(step, stored)
 }
 
-/// Whether all that a step does is to tell what may not be taken, and nothing waits for that.
+/// `true` if a step only sends signals that may be refused, and nothing waits for them.
 pub fn is_only_tried(step: &Plan, stored: &Status) -> bool {
     let tries =
         |action: &Operation| matches!(action, Operation::SignalWaitStep { .. } | Operation::EmitEvent(_));
@@ -28,13 +28,13 @@ pub fn is_only_tried(step: &Plan, stored: &Status) -> bool {
     step.actions.is_empty() && step.events.is_empty() && step.afterwards.iter().all(tries) && unchanged
 }
 
-/// Whether a job belongs to no EphemeralCluster that exists.
+/// `true` if a job belongs to no EphemeralCluster that exists.
 pub fn is_orphan(state: &State, job: &Pj) -> bool {
     let owner = job.claimed.unwrap_or(job.owner);
     job.runs() && state.ec.as_ref().is_none_or(|ec| ec.uid != owner)
 }
 
-/// What the real `orphan::next` makes of it. Whether anything.
+/// Applies the decision of the real `orphan::next`. Returns `true` if it does anything.
 pub fn end_orphan(lab: &Lab, state: &mut State, job: &Pj) -> bool {
     let job = job.job(state.away, state.published.as_ref());
     let step = orphan::plan_orphan(&job, &lab.settings, at(state.now));
@@ -51,7 +51,7 @@ pub fn end_orphan(lab: &Lab, state: &mut State, job: &Pj) -> bool {
 }
 
 impl Lab {
-    /// What holds in every state.
+    /// Invariants of every state.
     pub fn hold(&self, state: &State) -> Result<(), String> {
         // Two at once are kept apart by the lease; what a late one can still do is put right, see `comes_to_rest`.
         if let Some(ec) = state.ec.as_ref().filter(|_| state.processes.len() == 1) {
@@ -67,7 +67,7 @@ impl Lab {
         }
         let mut alone = state.clone();
         alone.processes = vec![Process::default()];
-        // What else could have happened does not matter to what is left alone.
+        // Events that could still happen do not matter to a state that is left alone.
         (alone.budget, alone.upstream) = (Budget::NOTHING, None);
         if !self.judged.borrow_mut().insert(fingerprint(&alone)) {
             return Ok(());
@@ -136,7 +136,7 @@ impl Lab {
                 let completed = find(&status.conditions, PROW_JOB_COMPLETED).is_some_and(Condition::is_true);
                 !deleted && completed && !ec.finalizer && state.published.is_none()
             });
-            // What is orphaned behind a build cluster that is away, or takes no signal, has to wait for it.
+            // A job that is orphaned behind an unreachable build cluster, or takes no signal, has to wait for it.
             if concluded && (!runs || state.away || state.deaf) {
                 self.ending.borrow_mut().extend(way);
                 return Ok(());

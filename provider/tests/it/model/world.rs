@@ -1,4 +1,4 @@
-//! What there is: the API server of the hub, a build cluster, and the providers' own states. Small, because there will be
+//! State of the model: the API server of the hub, a build cluster, and the providers' own states. Small, because there will be
 //! hundreds of thousands of them.
 
 use provider_testplatform::controllers::ephemeral_cluster::prow_job::JobState;
@@ -131,13 +131,13 @@ pub struct Process {
     pub work: Work,
 }
 
-/// What a cache shows.
+/// Content of a cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Cache<T> {
-    /// What is.
+    /// The current state.
     #[default]
     Current,
-    /// What was.
+    /// An earlier state.
     Old(T),
 }
 
@@ -152,12 +152,12 @@ pub enum Work {
     Acting { uid: u8, step: u32, done: u8, valid: bool },
 }
 
-/// What one pass of a provider sees.
+/// State that one pass of a provider sees.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct View {
     pub ec: Ec,
     pub jobs: Vec<Pj>,
-    /// Whether the API server has no job of the name that the status has.
+    /// The API server has no job of the name in the status.
     pub gone: bool,
     pub left: Option<Pj>,
     pub published: Option<Secret>,

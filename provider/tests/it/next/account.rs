@@ -107,7 +107,7 @@ fn a_proxy_goes_on_replacing_a_token_and_makes_no_first_one() {
     }
 }
 
-/// What a proxy takes away and tells.
+/// Annotations that a proxy removes and reports.
 fn untold(revision: &str) -> Operation {
     let notes = [(ours::CREDENTIALS_MODE, None), (ours::CREDENTIALS_REVISION, Some(revision.to_owned()))];
     Operation::SetAnnotations(notes.map(|(key, value)| (key.to_owned(), value)).into())

@@ -189,7 +189,7 @@ fn what_was_told_once_stays_told() {
     is_abandoned_in_time(&case.deleted());
 }
 
-/// What comes before the end in a step is done before it, and what fails there fails again at every try.
+/// `true` for an action before the end of a step. It runs before the end, and its failure repeats at every try.
 fn keeps_the_end_waiting(action: &Operation) -> bool {
     matches!(
         action,
@@ -237,7 +237,7 @@ fn a_claim_on_a_job_that_is_refused_keeps_no_end_from_being_begun() {
     );
 }
 
-/// What is another's is taken back none the less, and tried until it is.
+/// Another tenant's credentials are withdrawn nevertheless, and tried until that succeeds.
 #[test]
 fn a_withdrawal_that_is_refused_keeps_no_end_from_being_begun() {
     let mut case = ready().annotated(ours::LIFETIME, "1h").settled();

@@ -82,7 +82,7 @@ prop_compose! {
     }
 }
 
-/// Whether every mark has another name than this Konflux cluster, whose composites own such objects.
+/// `true` if every mark has another name than this Konflux cluster, whose composites own such objects.
 fn is_misnamed(konflux: &KonfluxState, remotes: &[RemoteObject]) -> bool {
     let is_owned = |remote: &RemoteObject| {
         !remote.dependent

@@ -34,7 +34,7 @@ use tokio::time::Instant;
 
 /// Bundles of each list, each with two objects, the second of which is waited for.
 pub const BUNDLES: usize = 2;
-/// What each bundle may take, in seconds.
+/// Timeout of each bundle, in seconds.
 pub const TIMEOUT: i64 = 60;
 const UID: &str = "uid-of-the-order";
 
@@ -73,11 +73,11 @@ pub fn order() -> Value {
 pub struct Call {
     pub verb: &'static str,
     pub name: String,
-    /// Whether what it answered was ready.
+    /// The object was reported as ready.
     pub ready: bool,
 }
 
-/// What somebody else does.
+/// Actions of somebody else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meddle {
     /// Makes an object, if there is none of the name.
@@ -95,15 +95,15 @@ pub enum Meddle {
 pub struct Hub {
     pub now: Timestamp,
     pub map: Option<ConfigMap>,
-    /// Whether the cluster's object is there.
+    /// The cluster's object exists.
     pub cluster: bool,
-    /// Whether its kind is served.
+    /// Its kind is served.
     pub served: bool,
     pub up: bool,
     pub ready: BTreeSet<String>,
-    /// What the API server does not let us do anything with.
+    /// Objects that the API server refuses to touch for us.
     pub refused: BTreeSet<String>,
-    /// What does not go when it is deleted.
+    /// Objects that stay when they are deleted.
     pub stuck: BTreeSet<String>,
     /// Writes of the last pass.
     pub calls: Vec<Call>,
@@ -154,7 +154,7 @@ impl Hub {
         self.settle();
     }
 
-    /// What has no finalizer any more goes.
+    /// Completes the deletion of objects without finalizers.
     pub fn unstick(&mut self) {
         self.stuck.clear();
         self.there().objects.retain(|_, object| object["metadata"]["deletionTimestamp"].is_null());
@@ -264,7 +264,7 @@ impl Hub {
             }
             PrerequisitePlan::Rest => None,
             PrerequisitePlan::Later(after) => Some(after),
-            // What was read is not what stands there.
+            // The stored object is no longer the one that was read.
             PrerequisitePlan::Write(..) | PrerequisitePlan::Release(_) if changed => {
                 Some(Duration::from_secs(1))
             }

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 struct Told {
     finds: Mutex<VecDeque<Result<Option<Value>, ApplyError>>>,
     asked: Mutex<Vec<(&'static str, Value)>>,
-    /// Whether somebody is always faster.
+    /// Somebody is always faster.
     changed: bool,
 }
 

@@ -82,7 +82,7 @@ async fn make(hub: &mut Hub, next: Move) {
     }
 }
 
-/// What the played hub cannot see by itself is looked at after each pass.
+/// Checks after each pass that the fake hub cannot make by itself.
 async fn pass(hub: &mut Hub, dies: Option<usize>, meddles: Option<(usize, Meddle)>) {
     let before = hub.read();
     let told = hub.told.len();

@@ -19,7 +19,7 @@ use testplatform_package::offers::{config_map, generate_offers};
 
 use super::{SAMPLES, joined, of, repository, samples};
 
-/// What becomes of claims, with a hub on which everything can be made.
+/// Results of claims, with a hub that can make everything.
 struct Judge {
     folder: tempfile::TempDir,
     environment: Vec<PathBuf>,
@@ -56,7 +56,7 @@ impl Judge {
         Self { folder, environment, now }
     }
 
-    /// Whether a claim is accepted as it is, and what is said of it.
+    /// `true` if a claim is accepted as it is, and the message about it.
     fn judged(&self, claim: &Value) -> (bool, String) {
         let file = self.folder.path().join("claim.yaml");
         fs::write(&file, testplatform_package::to_yaml(claim).unwrap()).unwrap();
@@ -76,7 +76,7 @@ impl Judge {
         let response = render::run(&input, self.now).unwrap().passes.pop().unwrap().response;
         let said = response.conditions.iter().find(|c| c.r#type == "RequestAccepted").unwrap();
         let accepted = said.status() == Status::ConditionTrue;
-        // What comes ahead of the cluster was asked for, which is so of nothing that is refused.
+        // Prerequisites were requested, so the claim is not refused.
         let begun = ["PlatformCredentialsNotReady", "PrerequisitesNotReady"].contains(&said.reason.as_str());
         let good = begun || accepted && ["Accepted", "TemplateDeprecated"].contains(&said.reason.as_str());
         (good, format!("{}: {:?}", said.reason, said.message))
@@ -113,7 +113,7 @@ fn tenants(text: &str) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// What the documents say, and what the plugin's tests read. `SNAPSHOTS=overwrite` writes it.
+/// The documents and the plugin's tests read this file. `SNAPSHOTS=overwrite` writes it.
 #[test]
 fn the_sample_is_what_the_samples_of_catalogues_offer() {
     let made = generate_offers(&samples(), &BTreeSet::new()).unwrap();

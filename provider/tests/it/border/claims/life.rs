@@ -23,7 +23,7 @@ use crate::border::{
 const POOL: &str = "/apis/hive.openshift.io/v1/namespaces/cluster-pools/clusterpools/pool";
 const STATUS: &str = "testplatform.ci.openshift.org/status";
 
-/// What can happen.
+/// Events of a claim's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Hive writes the claim first, then the cluster; here in two.
@@ -66,7 +66,7 @@ fn secret(n: usize, name: &str) -> String {
     format!("/api/v1/namespaces/c-{n}/secrets/{name}")
 }
 
-/// What a cluster's kubeconfig looks like; each has its own.
+/// Kubeconfig of a cluster; each cluster has its own.
 fn kubeconfig(n: usize, generation: u64) -> String {
     crate::support::kubeconfig(&format!("https://c-{n}"), &format!("t{generation}"))
 }
@@ -229,7 +229,7 @@ impl Life {
         self.check();
     }
 
-    /// What holds at any time, over everything that ever was.
+    /// Invariants over the whole history.
     pub fn check(&self) {
         let history = self.hub.history();
         for change in history.iter().filter(|c| c.path == SECRET) {

@@ -24,7 +24,7 @@ use crate::border::{
 
 pub const SECRET: &str = "/api/v1/namespaces/credentials/secrets/demo-credentials";
 
-/// What can happen.
+/// Events of a cluster's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// It can be used, or not.
@@ -244,7 +244,7 @@ impl Life {
         self.check();
     }
 
-    /// What holds at any time, over everything that ever was.
+    /// Invariants over the whole history.
     pub fn check(&self) {
         let (object, holder) = (self.object(), self.holder());
         let history = self.hub.history();

@@ -25,7 +25,7 @@ pub struct Store {
     version: u64,
     /// Resources whose status is written through a subresource.
     pub status: Vec<&'static str>,
-    /// What time it is.
+    /// Clock of the store.
     pub clock: fn() -> String,
 }
 
@@ -61,7 +61,7 @@ impl Store {
         self.objects.iter().filter(is_in).map(|(_, object)| object.clone()).collect()
     }
 
-    /// What a watch of a collection has to tell after a version.
+    /// Events of a watch of a collection after a version.
     pub fn events(&self, call: &Call, from: u64) -> Vec<(&'static str, Value)> {
         let selects = selector(call);
         let told = |change: &Change| {
@@ -109,7 +109,7 @@ impl Store {
         }
     }
 
-    /// What is served: what there ever was, and a group that is always there.
+    /// Discovery: every kind that ever existed, and a group that is always there.
     fn discovered(&self, path: &str) -> Value {
         let known = self.history.iter().map(|change| parts(&change.path));
         let known =

@@ -30,7 +30,7 @@ pub const ONE_TOO_MANY: &str = "/apis/prow.k8s.io/v1/namespaces/ci/prowjobs/upst
 /// Phases in the order in which they come.
 pub const PHASE: [&str; 5] = ["Provisioning", "Ready", "Deprovisioning", "Deprovisioned", "Failed"];
 
-/// What can happen.
+/// Events of a life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     Schedule,
@@ -340,7 +340,7 @@ impl Life {
         PHASE.into_iter().find(|phase| object["status"]["phase"] == *phase).unwrap_or_default()
     }
 
-    /// What holds at any time, over everything that ever was.
+    /// Invariants over the whole history.
     pub fn check(&self) {
         let ours = format!("{OBJECTS}/ec");
         let (mut held, mut phase, mut jobs) = (false, String::new(), BTreeSet::new());

@@ -1,4 +1,4 @@
-//! What a cache does not know may be there all the same: nothing is ended on its word.
+//! An object that is missing in a cache may exist: nothing is ended by the cache alone.
 
 use serde_json::{Value, json};
 

@@ -55,13 +55,13 @@ fn what_came_of_it_is_told_once() {
     assert_eq!((gone(&model), left(&model)), (1, 1), "{:?}", model.world().happened);
 }
 
-/// What a lost record named may be anybody's who issues for the order.
+/// A lost record may have named a credential of anybody who issues for the request.
 #[test]
 fn whoever_issues_is_asked_where_the_record_was_lost() {
     let mut model = Model::new(&["alice", ADMIN]);
     model.look();
     model.world().secret = None;
-    // What was published before is alice's, and only the administrator can make another.
+    // The earlier credential is alice's, and only the administrator can make another.
     model.world().silent.insert("alice".into());
     assert_eq!(model.look(), Some(CredentialPhase::Valid));
     assert_eq!((owner(&model).as_str(), model.remaining().len()), (ADMIN, 2));
@@ -160,7 +160,7 @@ fn no_more_are_made_on_request_than_can_be_deleted() {
         assert!(told.contains("16 before it are not deleted yet"), "{told}");
         assert!(model.works() && published(&model) == before && model.remaining().len() == CROWD + 1);
     }
-    // What does not work any more is replaced all the same.
+    // A credential that no longer works is replaced anyway.
     model.world().credentials.remove(&before);
     assert_eq!(model.look(), Some(CredentialPhase::Valid));
     assert!(model.works() && owner(&model) == "bob");

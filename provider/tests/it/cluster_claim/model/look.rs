@@ -19,7 +19,7 @@ use super::{
 };
 use crate::cluster_claim::fixture::born;
 
-/// What the provider has read comes to a decision.
+/// Plans from the state that the provider has read.
 pub(super) fn decide(state: &mut State) {
     let Some(Look::Claim(claim)) = state.looking.take() else { return };
     let object = claim_object(&claim);
@@ -115,7 +115,7 @@ pub(super) fn write(state: &mut State, answer_lost: bool) -> Result<(), String> 
     Ok(())
 }
 
-/// What no publication may be.
+/// Publications that must not happen.
 fn promised(state: &State, seen: &Claim, cluster: usize) -> Result<(), String> {
     if state.clusters[cluster].as_ref().is_some_and(|cluster| cluster.claim != Some(LOOKED_AT)) {
         return Err("credentials of another claim's cluster are published".into());

@@ -1,4 +1,4 @@
-//! What may happen next: what the provider, Hive and others do.
+//! Next possible events: by the provider, Hive and others.
 
 use super::{
     Add, Claim, Event, LOOKED_AT, Look, State,
@@ -175,7 +175,7 @@ fn change(state: &mut State, n: usize, change: impl Fn(&mut Claim)) -> Result<()
     Ok(())
 }
 
-/// What was read of a claim is old now. Only of a look that is under way does that matter.
+/// Marks the state that was read of a claim as outdated. That matters only during a reconcile.
 fn touch(state: &mut State, n: usize) {
     state.changed |= n == LOOKED_AT && state.looking.is_some();
 }

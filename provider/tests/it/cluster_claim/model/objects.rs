@@ -1,4 +1,4 @@
-//! What the model has, as the objects that the provider reads.
+//! The model's state as the objects that the provider reads.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};

@@ -1,4 +1,4 @@
-//! What happens by the calls of a pass, and what must hold at each of them.
+//! Effects of a pass' calls, and promises at each of them.
 
 use std::{collections::BTreeMap, sync::MutexGuard};
 
@@ -16,7 +16,7 @@ use super::{Call, Hub, Meddle, bundle_of, is_ours};
 
 const STRANGER: &str = "uid-of-somebody-else";
 
-/// What changes while a pass is under way.
+/// State that changes during a pass.
 #[derive(Default)]
 pub struct There {
     pub objects: BTreeMap<String, Value>,
