@@ -27,7 +27,7 @@ pub enum Subcommand {
         name: Option<String>,
         /// How long to wait; none: until it is decided.
         timeout: Option<SignedDuration>,
-        /// Whether to take over fields that somebody else set.
+        /// Take over fields that somebody else set.
         force: bool,
     },
     /// List claims.
@@ -47,7 +47,7 @@ pub enum Subcommand {
         offer: Option<String>,
         /// How to print.
         output: Option<String>,
-        /// Whether to write a claim for it.
+        /// Write a claim for it.
         claim: bool,
         /// The claim's name.
         name: Option<String>,
@@ -65,7 +65,7 @@ pub enum Subcommand {
         name: String,
         /// The file to write; none: stdout.
         out: Option<String>,
-        /// Whether to put it into the caller's own kubeconfig.
+        /// Merge it into the caller's own kubeconfig.
         merge: bool,
     },
     /// Let it live longer.
@@ -79,9 +79,9 @@ pub enum Subcommand {
     Down {
         /// The claim.
         name: String,
-        /// Whether to wait until it is gone.
+        /// Wait until it is gone.
         wait: bool,
-        /// Whether to delete the claim too.
+        /// Delete the claim too.
         delete: bool,
         /// How long to wait; none: until it is gone.
         timeout: Option<SignedDuration>,

@@ -42,7 +42,7 @@ impl Mark {
 pub struct ChainLink {
     /// How it holds.
     pub mark: Mark,
-    /// What it is: kind and name.
+    /// Kind and name of the object.
     pub what: String,
     /// State, in words.
     pub state: String,
@@ -285,7 +285,7 @@ fn secret_link(facts: &Facts) -> ChainLink {
     }
 }
 
-/// Whether somebody paused it.
+/// `true` if somebody paused it.
 pub fn is_paused(object: &Value) -> bool {
     object["metadata"]["annotations"][crossplane::PAUSED] == "true"
 }

@@ -97,12 +97,12 @@ impl<'a> ReportedCondition<'a> {
         text(self.0, "/status")
     }
 
-    /// Whether it holds.
+    /// `true` if the condition holds.
     pub fn holds(self) -> bool {
         self.status() == "True"
     }
 
-    /// Whether it is said not to hold.
+    /// `true` if the condition is False.
     pub fn is_denied(self) -> bool {
         self.status() == "False"
     }
@@ -195,7 +195,7 @@ impl Claim {
         ReportedCondition::of(&self.object, type_.as_str())
     }
 
-    /// Whether a condition of ours holds.
+    /// `true` if a condition of ours holds.
     pub fn holds(&self, type_: ConditionType) -> bool {
         self.condition(type_).is_some_and(ReportedCondition::holds)
     }
@@ -253,7 +253,7 @@ impl Claim {
         }
     }
 
-    /// Whether its conditions are older than its status, which says that the kubeconfig was given. Core v2.3 writes a composite's status
+    /// `true` if its conditions are older than its status, by which the kubeconfig was delivered. Core v2.3 writes a composite's status
     /// beside the conditions of its cache before it writes those of the pass, and a claim is a copy.
     fn has_stale_conditions(&self) -> bool {
         let state = CredentialsState::deserialize(&self.object["status"]["credentials"]["state"]);
@@ -261,7 +261,7 @@ impl Claim {
             && self.condition(ConditionType::ClusterReady).is_some_and(ReportedCondition::is_denied)
     }
 
-    /// Whether its cluster can be used but for the Secret, which Crossplane cannot write: then the Secret is looked at, and not the cluster.
+    /// `true` if its cluster is usable except for the Secret, which Crossplane cannot write: then the Secret counts, and not the cluster.
     pub fn lacks_secret(&self) -> bool {
         self.flavour == Flavour::Claim
             && matches!(self.phase(), Some(Phase::Ready | Phase::Degraded))
@@ -272,7 +272,8 @@ impl Claim {
             })
     }
 
-    /// Whether its kubeconfig was given. A pass that fails says nothing of that: core makes Unknown what was shown, and leaves the phase.
+    /// `true` if its kubeconfig was delivered. A failed pass does not change that: core sets shown conditions to Unknown, and leaves the
+    /// phase.
     pub fn is_delivered(&self) -> bool {
         let is_unknown = |condition: ReportedCondition<'_>| {
             condition.status() == "Unknown" && condition.reason() == "FatalError"
@@ -287,7 +288,7 @@ impl Claim {
         }
     }
 
-    /// Whether its end was asked for.
+    /// `true` if its deletion was requested.
     pub fn is_deleted(&self) -> bool {
         !text(&self.object, "/metadata/deletionTimestamp").is_empty()
     }

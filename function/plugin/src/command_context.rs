@@ -13,7 +13,7 @@ pub struct CommandContext {
     pub context: Option<String>,
     /// The kubeconfig, if one was given.
     pub kubeconfig: Option<String>,
-    /// Whether it said of which kind the claim is, because there may be one of each with its name.
+    /// The command line named the kind of the claim, because there may be one of each with its name.
     pub kind: bool,
 }
 

@@ -23,7 +23,7 @@ const SAME_TRANSITION: SignedDuration = SignedDuration::from_secs(10);
 /// An event about a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimEvent {
-    /// Whether something needs attention.
+    /// The event needs attention.
     pub warning: bool,
     /// `CamelCase` reason.
     pub reason: String,

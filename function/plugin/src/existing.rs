@@ -91,7 +91,7 @@ fn refuse_dropped_lifetime(existing: &Claim, manifest: &Claim) -> Option<Stop> {
     })
 }
 
-/// Whether a field of the spec goes with the next apply that does not say it: `up` set it, and not `extend` or somebody else.
+/// `true` if the next apply without a field of the spec removes it: `up` set it, and not `extend` or somebody else.
 fn is_ours(existing: &Claim, field: &str) -> bool {
     let managers = existing.object["metadata"]["managedFields"].as_array().into_iter().flatten();
     let mut ours = managers.filter(|of| of["manager"] == MANAGER && of["operation"] == "Apply");
@@ -110,8 +110,8 @@ fn refuse_due_cleanup(existing: &Claim, manifest: &Claim, now: Timestamp) -> Opt
         .then(|| end_at_once(existing, "spec.cleanup", todo))
 }
 
-/// Whether what a claim says of itself was said after it was changed. `before`: as it was until then, if it was there. `late`: whether the
-/// function has had the time to look at it.
+/// `true` if a claim's status was written after its last change. `before`: the claim until then, if it existed. `late`: the function has
+/// had the time to observe the change.
 pub fn is_of_now(claim: &Claim, before: Option<&Claim>, late: bool) -> bool {
     // Core notes which generation it has looked at; old ones do not. status.appliedGeneration is none of a claim's, but of its composite, and tells
     // what the hub has: as long as that refuses a change, it stays behind, and the cluster can be used.

@@ -25,7 +25,7 @@ pub enum Lookup<T> {
 }
 
 impl<T> Lookup<T> {
-    /// What was found.
+    /// The object, if it was found.
     pub fn found(&self) -> Option<&T> {
         match self {
             Self::Found(it) => Some(it),

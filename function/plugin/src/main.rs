@@ -35,7 +35,7 @@ fn surroundings() -> Surroundings {
     }
 }
 
-/// Whether Ctrl-C was pressed since the first call. Until that call it ends the program at once, and a second one does so ever after.
+/// `true` if Ctrl-C was pressed since the first call. Until that call it ends the program at once, and a second one does so ever after.
 fn interrupted() -> bool {
     static FLAG: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
         let flag = Arc::<AtomicBool>::default();

@@ -29,7 +29,7 @@ pub struct ObservedSecret {
 /// Owner of a Secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owner {
-    /// Whether it has the type that Crossplane gives to those that it writes. Such a one it takes over, if nobody controls it.
+    /// It has the type of Crossplane's own Secrets. Crossplane takes over such a Secret if nobody controls it.
     pub connection: bool,
     /// The uid of what controls it; empty if nothing does.
     pub uid: String,
@@ -65,12 +65,12 @@ impl ObservedSecret {
         Self { keys: first.split_whitespace().filter_map(key).collect(), owner }
     }
 
-    /// Whether there is a kubeconfig among the keys. Empty is as good as none.
+    /// `true` if the keys include a kubeconfig. An empty value counts as none.
     pub fn has_kubeconfig(&self) -> bool {
         self.keys.iter().any(|(key, length)| key == keys::KUBECONFIG && *length > 0)
     }
 
-    /// Whether a claim's kubeconfig is in it.
+    /// `true` if it has a claim's kubeconfig.
     pub fn delivers(&self, claim: &Claim) -> bool {
         self.has_kubeconfig() && self.owner.holds_for(claim)
     }
@@ -87,7 +87,7 @@ impl Owner {
         (first, Self { connection, uid: uid.to_owned(), label: bounded(label.trim_end(), 320) })
     }
 
-    /// Whether what is in the Secret is a claim's.
+    /// `true` if the Secret's content is a claim's.
     pub fn holds_for(&self, claim: &Claim) -> bool {
         match claim.flavour {
             // Its composite's function looks after that.
@@ -135,8 +135,8 @@ pub fn occupant(manifest: &Claim, secret: &Lookup<ObservedSecret>) -> Option<Str
     Some(format!("is there already and is that of {}", owner.label))
 }
 
-/// Whether a claim itself says so: core of its own try to write there (crossplane-runtime, `ConnectionSecretMustBeControllableBy`), or
-/// the function of what provider-kubernetes tried.
+/// `true` if the claim itself reports a foreign Secret: core by its own attempt to write there (crossplane-runtime,
+/// `ConnectionSecretMustBeControllableBy`), or the function by provider-kubernetes' attempt.
 fn reports_foreign_secret(claim: &Claim) -> bool {
     match claim.flavour {
         Flavour::Claim => ReportedCondition::of(&claim.object, "Synced")

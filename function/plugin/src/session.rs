@@ -26,9 +26,9 @@ pub struct Surroundings {
     pub now: fn() -> Timestamp,
     /// A variable of the environment.
     pub variable: fn(&str) -> Option<OsString>,
-    /// Whether stderr is a terminal, on which a line can be written over.
+    /// stderr is a terminal, on which a line can be written over.
     pub terminal: bool,
-    /// Whether somebody pressed Ctrl-C. From when it is asked first that no longer ends the program by itself.
+    /// Returns `true` if somebody pressed Ctrl-C. After the first call, Ctrl-C no longer ends the program by itself.
     pub interrupted: fn() -> bool,
 }
 

@@ -52,7 +52,7 @@ impl Trouble {
         }
     }
 
-    /// Whether it concerns one kind of claim alone.
+    /// `true` if it concerns one kind of claim alone.
     pub const fn is_of_kind(&self) -> bool {
         match self {
             Self::Forbidden(_) | Self::NoKind(_) => true,
@@ -62,7 +62,7 @@ impl Trouble {
         }
     }
 
-    /// What was printed.
+    /// Output of kubectl.
     pub fn words(&self) -> &str {
         match self {
             Self::NotFound(words)
@@ -76,8 +76,8 @@ impl Trouble {
     }
 }
 
-/// Whether an API server says that it has no object of that name, or no namespace in which it could be. Any other 404 is none of the
-/// object's: a proxy gives it, or the kind is not served any more (`the server could not find the requested resource`), and the cluster runs.
+/// `true` if an API server has no object of that name, or no namespace in which it could be. Any other 404 is not about the object:
+/// a proxy sends it, or the kind is no longer served (`the server could not find the requested resource`), and the cluster runs.
 fn names_missing_object(words: &str, name: Option<&str>) -> bool {
     let is_missing = |text: &str| {
         let (what, _) = text.split_once(" not found")?;
@@ -146,7 +146,7 @@ mod tests {
         ] {
             assert!(matches!(of(other), Trouble::Other(_)), "{other}");
         }
-        // What is applied is no object that was asked about; its namespace has to be there.
+        // An apply asks about no object; its namespace has to exist.
         assert!(matches!(Trouble::of(found, None), Trouble::Other(_)));
         let nowhere = "Error from server (NotFound): namespaces \"team-a\" not found";
         assert!(matches!(Trouble::of(nowhere, None), Trouble::NotFound(_)));

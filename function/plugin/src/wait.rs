@@ -23,7 +23,7 @@ use super::{
 pub struct PendingStep {
     /// The awaited condition.
     pub what: String,
-    /// What to do.
+    /// Next action for the user.
     pub todo: String,
 }
 

@@ -119,7 +119,7 @@ pub fn extended_lifetime(claim: &Claim, span: Span, now: Timestamp) -> Result<Go
     Ok(lifetime)
 }
 
-/// Whether what the claim asks for was looked at, and is more than it gets.
+/// `true` if the claim's request was processed, and exceeds its limit.
 fn is_clamped(claim: &Claim) -> bool {
     let condition = claim.condition(ConditionType::RequestAccepted).filter(|condition| condition.holds());
     condition.is_some_and(|condition| condition.message().contains("spec.lifetime is clamped"))
@@ -130,7 +130,7 @@ fn is_clamped(claim: &Claim) -> bool {
 pub struct Extension {
     /// The answer, with the earliest end first.
     pub text: String,
-    /// Whether the cluster may end before the lifetime is over.
+    /// The cluster may end before the lifetime is over.
     pub is_shorter: bool,
 }
 

@@ -20,7 +20,7 @@ pub struct OffersRequest<'a> {
     pub offer: Option<&'a str>,
     /// How to print.
     pub output: Option<&'a str>,
-    /// Whether to write a claim.
+    /// Write a claim.
     pub claim: bool,
     /// The claim's name, with its kind before it or without.
     pub name: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! What kubectl says while it runs, such as how to log in, and Ctrl-C while it does.
+//! Output of kubectl while it runs, such as how to log in, and Ctrl-C meanwhile.
 
 use std::os::unix::process::ExitStatusExt as _;
 
@@ -14,7 +14,7 @@ const ARMS: &str = r#"
   apply*) cat "$room/claim" ;;
   *--watch*) cat "$room/watch" ;;
   "get secret"*) cat "$room/secret" ;;"#;
-/// What asks who somebody is, on stderr, and waits for the answer.
+/// Script that asks for a login on stderr, and waits for the answer.
 const LOGIN: &str =
     r#"echo 'Open https://login.example and enter CODE' >&2; until [ -e "$room/go" ]; do sleep 0.05; done;"#;
 const PROMPT: &str = "Open https://login.example and enter CODE";
@@ -66,7 +66,7 @@ fn a_login_is_shown_while_a_cluster_is_waited_for() {
     left_sane(&glass);
 }
 
-/// What is said and over at once is told as it was: warnings beside an answer, and errors once.
+/// Output of a short call is passed on unchanged: warnings beside an answer, and errors once.
 #[test]
 fn what_is_over_at_once_is_told_once() {
     let warned = fake("  get*demo*) echo 'Warning: that is old' >&2; cat \"$room/claim\" ;;");

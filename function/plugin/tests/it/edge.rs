@@ -32,7 +32,7 @@ fn flags_of_kubectl_go_with_each_call() {
     for call in calls.lines() {
         assert!(call.ends_with("--namespace=team-a --context=east --as=someone"), "{call}");
     }
-    // What is to be typed next is about the same claim.
+    // The suggested command is about the same claim.
     fake.run("why demo -n team-a --context east")
         .is(0, "`kubectl testplatform kubeconfig demo -n team-a --context east --merge`");
 }
@@ -150,7 +150,7 @@ fn the_time_is_over_for_the_deletion_too() {
     fake.run("down demo --wait --delete").is(0, "is deleted");
 }
 
-/// What was handed over is another claim's to end, and nothing is said to be torn down that is not.
+/// A transferred cluster is another claim's to end, and the output promises no teardown that does not happen.
 #[test]
 fn down_ends_no_cluster_that_was_handed_over() {
     let fake = Fake::new(&format!("{READS}\n  delete*) ;;"));
@@ -200,7 +200,7 @@ fn extend_tells_the_new_end() {
     fake.run("extend demo --by 2h").is(2, "is not ready yet");
 }
 
-/// What was done is not done again because of a connection that was refused once.
+/// A connection that was refused once does not repeat a completed change.
 #[test]
 fn extend_looks_again_once_it_has_patched() {
     let once = "  get*demo*) if [ -f \"$room/patched\" ] && [ ! -f \"$room/refused\" ]; then : >\"$room/refused\"; echo 'connection refused' >&2; exit 1; fi; cat \"$room/claim\" ;;\n  patch*) : >\"$room/patched\"; cp \"$room/after\" \"$room/claim\" ;;";

@@ -27,7 +27,7 @@ fn now() -> Timestamp {
     NOW.parse().unwrap()
 }
 
-/// What a tenant wrote: a claim, or a composite that is its own.
+/// The tenant's object: a claim, or a composite that is its own.
 fn asked(directory: &Path) -> Option<Value> {
     let of = |file| documents(&directory.join(file)).into_iter().next();
     of("claim.yaml").or_else(|| of("testcluster.yaml"))

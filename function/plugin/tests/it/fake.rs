@@ -11,8 +11,8 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What every such script begins with: calls are written down, both kinds are served unless a file says otherwise, and
-/// discovery fails, having told what it found, if a file says for what.
+/// Beginning of every such script: it writes down calls, serves both kinds unless a file says otherwise, and
+/// fails discovery, after its results, if a file says for what.
 const BEGIN: &str = r#"#!/bin/sh
 room=$(dirname "$0")
 printf '%s\n' "$*" >>"$room/calls"
@@ -21,7 +21,7 @@ case "$*" in
 esac
 "#;
 
-/// What the API server's refusals look like.
+/// Refusal by an API server.
 pub const FORBIDDEN: &str = "Error from server (Forbidden): it is forbidden";
 /// How kubectl prints that a Secret is that of [`claim`].
 pub const OWNER: &str = "\nconnection\nof-demo TestPlatformCluster demo";
@@ -105,7 +105,7 @@ impl Fake {
         self.write(name, &object.to_string());
     }
 
-    /// What it was asked.
+    /// Its calls.
     pub fn calls(&self) -> String {
         fs::read_to_string(self.path("calls")).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What the plugin writes: kubeconfigs for their owner alone, and its own history.
+//! Files that the plugin writes: kubeconfigs for their owner alone, and its own history.
 
 use std::{
     fs, io,
@@ -48,7 +48,7 @@ fn a_kubeconfig_goes_to_stdout_or_to_a_file_for_its_owner_alone() {
     assert_eq!(fs::read_to_string(fake.path("out")).unwrap(), KUBECONFIG);
     assert_eq!(fs::metadata(fake.path("out")).unwrap().permissions().mode() & 0o777, 0o600);
     fake.run("kubeconfig demo --out nowhere/out").is(1, "cannot write nowhere/out");
-    // What is to be typed next can be.
+    // The suggested command can be typed as it is.
     let spaced = ended(fake.command().args(["kubeconfig", "demo", "--out", "my file"]));
     spaced.is(0, "Written to my file: export KUBECONFIG='my file'\n");
 }
@@ -77,7 +77,7 @@ fn what_is_no_file_is_left_as_it_is() {
     assert!(!is_beside(&fake));
 }
 
-/// What cannot be put in its place is not left beside it.
+/// A file that cannot be put in its place is not left beside it.
 #[test]
 fn a_kubeconfig_that_cannot_be_put_in_place_is_gone() {
     let fake = delivered();
@@ -98,7 +98,7 @@ fn a_kubeconfig_that_cannot_be_put_in_place_is_gone() {
     assert!(!is_beside(&fake) && !fake.path("out").exists(), "{:?}", names(&fake));
 }
 
-/// Whether something of ours is left beside what was written.
+/// `true` if a temporary file of ours is left beside the written one.
 fn is_beside(fake: &Fake) -> bool {
     names(fake).iter().any(|name| name.strip_suffix("new").is_some_and(|rest| rest.ends_with('.')))
 }

@@ -59,7 +59,7 @@ fn it_stays_in_the_namespace_that_the_manifest_names() {
     let after = calls.lines().skip_while(|call| !call.starts_with("apply")).skip(1);
     assert!(after.clone().count() > 1, "{calls}");
     assert!(after.into_iter().all(|call| call.contains("--namespace=team-a")), "{calls}");
-    // What was given wins: kubectl refuses a manifest that says otherwise.
+    // The flag wins: kubectl refuses a manifest that says otherwise.
     let fake = self::fake();
     fake.write("watch-1", &event("MODIFIED", &ready()));
     fake.run("up claim.yaml -n team-b").is(0, "kubectl testplatform down demo -n team-b");

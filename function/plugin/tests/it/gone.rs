@@ -1,8 +1,8 @@
-//! What is said of a claim that is not found: an API server says so of the claim. Whatever else answers 404 says nothing of it.
+//! Reports on a claim that is not found. Only an API server's answer about the claim counts. Any other 404 says nothing of it.
 
 use crate::fake::{Fake, claim, event, not_found, ready};
 
-/// What a proxy answers, or an API server that has lost the kind.
+/// Answer of a proxy, or of an API server that has lost the kind.
 const NO_WORD_OF_IT: &str = "Error from server (NotFound): the server could not find the requested resource";
 
 /// The cluster runs and costs money.
@@ -78,7 +78,7 @@ fn what_the_hub_refuses_is_torn_down_before_it_is_deleted() {
         assert!(asked.is_some() && asked < deleted, "{calls}");
         assert!(calls.contains("demo --wait=false"), "{calls}");
     }
-    // What the template alone refuses never got to the hub, which has what it took; and what is deleted already nobody takes back.
+    // A change that the template alone refuses never got to the hub, whose last one is in effect; and nobody takes back a deletion.
     for (conditions, deleted) in [
         (&[spec("Rejected", "spec.cost: no"), ["RemoteConsistent", "True", "InSync", ""]][..], false),
         (&[spec("Applying", "the release is being rolled out"), remote("HubUnreachable")][..], false),

@@ -44,7 +44,7 @@ fn of_two_kinds_the_one_that_is_meant() {
     fake.run("get testplatformclusters/demo -o wide").is(0, "it is Ready");
 }
 
-/// What is to be typed next says which of two is meant, where that had to be said.
+/// The suggested command names the kind where the command line had to.
 #[test]
 fn of_two_kinds_what_comes_next_is_about_the_same() {
     let arms = r#"

@@ -1,4 +1,4 @@
-//! What `why` says where no example gets: before Crossplane, without it, and when somebody meddles.
+//! Output of `why` in situations that no example covers: before Crossplane, without it, and with changes by others.
 
 use jiff::Timestamp;
 use kubectl_testplatform::{
@@ -103,7 +103,7 @@ fn objects_that_do_not_get_on() {
     paused["metadata"]["annotations"] = json!({ "crossplane.io/paused": "true" });
     facts.objects = Lookup::Found(vec![paused]);
     says(&facts, "object/managed-demo-x, which an administrator paused");
-    // What the Object says is said as well.
+    // The Object's report is printed as well.
     let away = condition("RemoteConsistent", "False", "HubUnreachable", "the hub cannot be reached");
     facts.claim.object["status"]["conditions"] = json!([away]);
     let error = condition("Synced", "False", "ReconcileError", "dial tcp: connection refused");
@@ -271,7 +271,7 @@ fn a_lifetime_is_added_to_what_is_held() {
         let facts = with(bound(), &[("/status", status), ("/spec/lifetime", spec)]);
         facts.claim
     };
-    // What was clamped counts, not what was asked for.
+    // The clamped lifetime counts, not the requested one.
     let four = json!({ "readyAt": "2026-03-02T11:00:00Z", "expiresAt": "2026-03-02T15:00:00Z" });
     let told = |reason: &str, words: &str| {
         let mut status = four.clone();
@@ -283,7 +283,7 @@ fn a_lifetime_is_added_to_what_is_held() {
     assert_eq!(extended_lifetime(&held, Span::By(hours(2)), now()), Ok(hours(6)));
     assert_eq!(extended_lifetime(&held, Span::To(hours(3)), now()), Ok(hours(3)));
     assert!(extended_lifetime(&held, Span::To(hours(1)), now()).is_err(), "it would end at once");
-    // What nobody looked at yet, because the function is out, is not taken back.
+    // A request that nobody processed yet, because the function is down, is not taken back.
     let unseen =
         [four.clone(), told("LifetimeBeyondHub", "spec.lifetime is 4h, but the hub …"), told("Accepted", "")];
     for status in unseen {

@@ -172,7 +172,7 @@ fn each_claim_has_a_name_of_its_own() {
     assert_eq!(fresh_name(&offer(&("x".repeat(42) + ".-y")), 0), "x".repeat(42) + "-bbbbb");
 }
 
-/// What `up` reads is what `offers` wrote, of every offer there is.
+/// `up` reads the output of `offers`, for every offer.
 #[test]
 fn up_applies_what_offers_writes() {
     let arms = format!("{READS}\n  apply*) cat >\"$room/applied\"; echo '{FORBIDDEN}' >&2; exit 1 ;;");
@@ -225,7 +225,7 @@ fn names_are_told_apart() {
     assert_eq!((none.out.as_str(), fake.run("offers -o json").out.as_str()), ("", "[]\n"));
 }
 
-/// What nobody should write all the same is in the ConfigMap: it stays in its cell, and nothing breaks.
+/// A ConfigMap with values that nobody should write: each stays in its cell, and nothing breaks.
 #[test]
 fn what_is_odd_does_no_harm() {
     let fake = Fake::new(READS);

@@ -55,7 +55,7 @@ fn stays(fake: &Fake, after: &str) {
 fn up_stays_where_it_began() {
     let fake = fake(&[&event("ADDED", &claim("Pending", &[])), &event("ADDED", &ready())]);
     let up = fake.run("up claim.yaml");
-    // What is suggested is what this command line was, and says no more.
+    // The suggested command repeats the flags of this one, and no more.
     up.is(0, "is ready after 40m").is(0, "kubectl testplatform down demo\n");
     stays(&fake, "apply");
 }
@@ -101,7 +101,7 @@ fn a_namesake_is_not_deleted() {
     assert!(!fake.calls().contains("delete"), "{}", fake.calls());
 }
 
-/// What follows a patch looks at what was patched.
+/// The report after a patch is about the patched object.
 #[test]
 fn a_namesake_has_not_got_the_lifetime() {
     let arms = ARMS.replace("patch*|delete*) ;;", "patch*) cp \"$room/later\" \"$room/claim\" ;;");

@@ -80,7 +80,7 @@ impl Terminal {
         self.child.id()
     }
 
-    /// What is seen now.
+    /// Screen of the terminal now.
     pub fn glass(&self) -> Glass {
         Glass::after(&self.printed.lock().unwrap(), self.columns)
     }
@@ -120,19 +120,19 @@ impl Terminal {
     }
 }
 
-/// What a terminal shows. It understands what the plugin may say to it, and nothing else.
+/// Screen of a terminal. It understands the sequences that the plugin may send, and nothing else.
 #[derive(Default)]
 pub struct Glass {
     lines: Vec<Vec<char>>,
     /// Where the next character goes.
     pub cursor: (usize, usize),
-    /// Whether what is too long goes on on the next line.
+    /// A long line continues on the next one.
     pub wraps: bool,
     /// How often it did.
     pub wrapped: usize,
     /// How many times colours or weight were changed.
     pub styled: usize,
-    /// Whether the last sequence is not whole.
+    /// The last sequence is incomplete.
     torn: bool,
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::fake::{FORBIDDEN, Fake, OWNER, claim, event, ready};
 
-/// What kubectl prints of a Secret that has a kubeconfig and is another claim's.
+/// kubectl's output for a Secret that has a kubeconfig and is another claim's.
 const OTHERS: &str = "\nconnection\nof-other TestPlatformCluster other";
 
 const ARMS: &str = r#"
@@ -27,7 +27,7 @@ fn condition(type_: &str, status: &str, reason: &str, message: &str) -> Value {
     json!({ "type": type_, "status": status, "reason": reason, "message": message })
 }
 
-/// What core says of a claim into whose Secret it may not write.
+/// core's condition on a claim into whose Secret it may not write.
 fn refused(words: &str) -> Value {
     let what = "cannot propagate connection details from composite resource: cannot create or update connection secret";
     condition("Synced", "False", "ReconcileError", &format!("{what}: {words}"))
@@ -106,7 +106,7 @@ fn a_secret_that_is_anothers_is_not_its_own() {
     );
     facts.secret = held(keys, "connection", own);
     good(&facts);
-    // What nobody controls, and is of its type, core takes over; until it has, who knows what is in it.
+    // core takes over a Secret of its type without a controller; until then, nobody knows its content.
     let mut facts = of(claim("Ready", &[]), &[]);
     facts.secret = held(keys, "connection", "");
     says(&facts, "Crossplane to write the kubeconfig into Secret demo-kubeconfig");

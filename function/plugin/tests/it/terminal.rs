@@ -56,7 +56,7 @@ fn shows(phase: &'static str) -> impl Fn(&Glass) -> bool {
     move |glass| glass.progress().is_some_and(|line| line.contains(phase))
 }
 
-/// What everybody's shell goes on with.
+/// State in which the user's shell continues.
 #[track_caller]
 pub fn left_sane(glass: &Glass) {
     assert!(glass.wraps && glass.cursor.1 == 0 && glass.progress().is_none(), "{glass:#?}");
@@ -199,7 +199,7 @@ fn ctrl_c_before_the_apply_ends_it_at_once() {
     assert!(glass.wraps && glass.styled == 0 && !fake.calls().contains("apply"), "{glass:#?}");
 }
 
-/// What is piped has no line that is written over, and no sequence that a terminal would obey.
+/// Redirected output has no line that is written over, and no sequence that a terminal would obey.
 #[test]
 fn what_is_redirected_is_plain() {
     let fake = fake(&says("Provisioning", "waiting"));

@@ -16,7 +16,7 @@ const ARMS: &str = r#"
   apply*) cat >"$room/applied"; cat "$room/claim" ;;
   *--watch*) cat "$room/watch" ;;
   "get secret"*) cat "$room/secret" ;;"#;
-/// What is said of one that lives.
+/// Note about an existing claim.
 const CHANGED: &str =
     "note: testplatformcluster/demo is there already since 2026-03-02T10:00:00Z; it is changed, not made\n";
 
@@ -136,7 +136,7 @@ fn what_would_end_it_at_once_is_told_from_what_would_not() {
     // With a clock that is ahead, too, one gets more.
     let short = with(ready(), &[("/spec/lifetime", "1h".into())]);
     assert_eq!(refused(&short, &lifetime("70m")), None);
-    // What has no end yet, or has its end behind it, is not ended.
+    // A claim without an end, or with its end behind it, is not ended.
     let begun = with(claim("Provisioning", &[]), &[]);
     assert_eq!(refused(&begun, &lifetime("1m")), None);
     assert!(refused(&begun, &[("/spec/tearDownCluster", true.into())]).is_some());
