@@ -223,7 +223,7 @@ async fn strike(field: &Field, side: &[Strike], pace: &Pace, deafness: &Deafness
     Ok(())
 }
 
-/// Waits until nothing is violated. What still is.
+/// Waits until nothing is violated. Returns the remaining violations.
 async fn rest(
     field: &Field,
     expected: &[Expected],
@@ -246,8 +246,8 @@ async fn rest(
     }
 }
 
-/// Ends what core forgot as it is known to, as an administrator does. By now it has had its time. What stays for any other reason is
-/// a violation, and stays one.
+/// Deletes objects that core forgot for a known reason, as an administrator does. Core has had its time by now. Objects that stay for
+/// any other reason are violations.
 async fn end_orphans(field: &Field, lives: &[Life<'_>], deafness: &Deafness) -> anyhow::Result<()> {
     let world = World::look(&field.engine).await?;
     for composite in orphans(&world) {

@@ -464,8 +464,8 @@ pub(crate) async fn prepare_konflux(konflux: &Cluster, binaries: &Binaries) -> a
 }
 
 /// Core lets a composite have 100 events at once and one more each second, an update counting twice, and then looks only every 30 s for five minutes.
-/// The life of a cluster takes more than 100, which is fine for an hour; in most scenarios it lasts ten seconds. What a life takes at core's
-/// default is measured by [`crate::ledger`].
+/// The life of a cluster takes more than 100, which is fine for an hour; in most scenarios it lasts ten seconds. [`crate::ledger`] measures
+/// a life at core's default.
 fn wide_breaker() -> Vec<String> {
     vec!["--circuit-breaker-burst=2000".to_owned()]
 }

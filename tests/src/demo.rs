@@ -34,7 +34,7 @@ use crate::crossplane::Engine;
 use claim::Claim;
 use screen::{Screen, complain};
 
-/// How long everything may take to end after it was told to. What takes longer ends when this process does.
+/// Time for everything to end after the signal. Slower programs end when this process does.
 const GRACE: Duration = Duration::from_secs(3);
 /// Exit code of a program that was interrupted.
 const INTERRUPTED: u8 = 130;

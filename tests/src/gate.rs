@@ -4,8 +4,8 @@
 //! provider ──HTTP──▶ Gate ──TLS, the provider's own credentials──▶ kube-apiserver
 //! ```
 //!
-//! The client has the gate's kubeconfig in place of its own. What has arrived at the gate goes its way even if whoever
-//! sent it is gone: so it is with a network.
+//! The client has the gate's kubeconfig in place of its own. A request that has arrived at the gate goes its way even if its
+//! sender is gone, as in a network.
 
 use std::{
     net::TcpListener,

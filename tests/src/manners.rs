@@ -24,7 +24,7 @@ pub enum Deed {
     Leave(Left),
     /// The job ends in a state, and its namespace goes.
     End(&'static str),
-    /// Somebody deletes the job. What it runs goes on.
+    /// Somebody deletes the job. Its pods go on.
     Delete,
 }
 

@@ -146,7 +146,7 @@ impl Nest {
         Ok(processes)
     }
 
-    /// Starts a program in the group. What it prints is appended to `<name>.log`.
+    /// Starts a program in the group. Its output is appended to `<name>.log`.
     pub fn spawn(&self, name: &str, command: &mut Command) -> anyhow::Result<Process> {
         let log = self.log(name);
         let out = File::options().create(true).append(true).open(&log).context("cannot open a log file")?;
@@ -265,7 +265,7 @@ impl Drop for Process {
     }
 }
 
-/// The variables that say when programs in Go tidy up. What is said from outside holds for them all.
+/// The variables that tune the garbage collector of programs in Go. Values from outside apply to all of them.
 pub fn of_go() -> Vec<(&'static str, String)> {
     let given = |variable| Some((variable, settings::path(variable)?.display().to_string()));
     let given: Vec<_> = ["GOGC", "GOMEMLIMIT"].into_iter().filter_map(given).collect();

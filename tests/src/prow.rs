@@ -160,13 +160,13 @@ impl Job {
         self.site.delete(&at_root(NAMESPACE, &self.namespace())).await
     }
 
-    /// The job ends in a state. What it ran in stays.
+    /// The job ends in a state. Its namespace stays.
     pub async fn complete(&self, state: &str) -> anyhow::Result<()> {
         let status = json!({ "state": state, "completionTime": time() });
         self.change(&json!({ "status": status })).await
     }
 
-    /// Somebody deletes the job. What it runs on its build cluster goes on.
+    /// Somebody deletes the job. Its pods on the build cluster go on.
     pub async fn delete(&self) -> anyhow::Result<()> {
         self.hub.delete(&self.at()).await
     }

@@ -4,7 +4,7 @@
 //! client ──TCP──▶ Proxy ──TCP──▶ server
 //! ```
 //!
-//! It knows nothing of what it carries, so TLS goes through it from end to end. What it met with is counted: a wire may be bad, and
+//! It knows nothing of what it carries, so TLS goes through it from end to end. Its counters show that a fault hit somebody: a wire may be bad, and
 //! nobody notices.
 
 use std::{

@@ -218,7 +218,7 @@ fn remotes(
     single.into_iter().chain([of_pools]).collect()
 }
 
-/// Remembers what objects of a kind say. What is being deleted has said all that counts.
+/// Remembers the reports of a kind's objects. Objects that are being deleted have reported all that counts.
 fn listen(
     cluster: &Cluster,
     kind: Kind,

@@ -40,7 +40,7 @@ use crate::{command_line::exit_code, crossplane::Engine, function};
 const SETTLE: Duration = Duration::from_secs(10);
 /// Share of a core below which the function is at rest.
 const CALM: f64 = 0.01;
-/// How long it may be until that is so. What took hours is not thrown away for it, but the report says it.
+/// Limit of the wait for that. Measurements that took hours are kept nevertheless, but the report says so.
 const PATIENCE: Duration = Duration::from_mins(20);
 
 /// Runs it. 0: done. 1: something did not become as it should, a life costs more the more claims there are, or it cannot be

@@ -77,8 +77,8 @@ pub fn target() -> PathBuf {
         .unwrap_or_else(|| repository().join("target"))
 }
 
-/// How many times as long as on a fast machine that does nothing else something may take, by `TESTPLATFORM_PATIENCE`. What is no whole
-/// number from 1 is told, and counts for 1.
+/// Factor for all time limits, relative to a fast, idle machine, by `TESTPLATFORM_PATIENCE`. Anything but a whole number from 1 is
+/// reported, and counts as 1.
 pub fn patience() -> u32 {
     let Some(given) = path("TESTPLATFORM_PATIENCE") else { return 1 };
     let times = given.to_str().and_then(|given| given.parse().ok()).filter(|times| *times > 0);
@@ -89,8 +89,8 @@ pub fn patience() -> u32 {
     })
 }
 
-/// Until when what others show nearly as well may begin, by `TESTPLATFORM_UNTIL`, in seconds since 1970. What is no such number is told, and
-/// ends nothing.
+/// Time after which no test begins whose subject others cover nearly as well, by `TESTPLATFORM_UNTIL`, in seconds since 1970. Any
+/// other value is reported, and sets no limit.
 pub fn until() -> Option<Timestamp> {
     let given = path("TESTPLATFORM_UNTIL")?;
     let seconds = given.to_str().and_then(|given| Timestamp::from_second(given.parse().ok()?).ok());

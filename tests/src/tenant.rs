@@ -313,7 +313,7 @@ impl<'e> Tenant<'e> {
         self.konflux().until_is(&composite, SOON, "looked at as changed", passed).await.map(|_| ())
     }
 
-    /// Takes away what it and others of its scenario asked for, and waits for none of it. Whatever stays is looked at by everybody every minute, for as
+    /// Takes away what it and others of its scenario asked for, and waits for none of it. Remaining objects are reconciled by everybody every minute, for as
     /// long as the others take.
     pub async fn leave(&self) -> anyhow::Result<()> {
         for kind in [Flavour::Claim, self.flavour].map(Flavour::kind) {

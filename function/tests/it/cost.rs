@@ -83,7 +83,7 @@ async fn a_pass_over_a_ready_cluster_stays_within_its_budget() {
         "memory: {idle:.1} MiB idle, {peak:.1} MiB at its peak, {own:.1} MiB without the program's file"
     );
     assert!(idle <= IDLE_MIB * if cfg!(debug_assertions) { 4.0 } else { 1.0 }, "{idle:.1} MiB idle");
-    // Of a program that is built for debugging the file is many times as large. What it allocates is the same.
+    // The file of a debug build is many times as large; its allocations are the same.
     let held = if cfg!(debug_assertions) { own } else { peak };
     assert!(held <= MOST_MIB, "{held:.1} MiB is more than {MOST_MIB:.1} MiB");
     if cfg!(debug_assertions) {

@@ -298,7 +298,7 @@ fn a_resource_of_a_newer_version_stops_everything() {
     assert!(matches!(judged, Err(UnusableRequest::NewerVersion { name }) if name == "usage"));
 }
 
-/// The incumbent takes longer names. What is refused has nothing desired, which would be the end of the cluster.
+/// The incumbent accepts longer names. A refused claim has no desired resources, which would end the cluster.
 #[test]
 fn a_name_that_is_refused_stops_everything_once_there_is_a_cluster() {
     let world = World::ready();

@@ -366,8 +366,8 @@ async fn a_connection_of_age_is_told_to_go_away() {
     };
     let payload = timeout(PATIENCE, go_away).await.unwrap();
     assert_eq!(payload[4..8], [0; 4], "NO_ERROR: finish what you have, and come again");
-    // A client that comes again, several times meanwhile, is served. What it had not sent yet when it was told,
-    // tonic's client gives up, where grpc-go sends it on the next connection.
+    // A client that comes again, several times meanwhile, is served. Calls that it had not sent at the GOAWAY
+    // fail in tonic's client, where grpc-go sends them on the next connection.
     let (channel, start) = (channel(server.address, None), Instant::now());
     while start.elapsed() < Duration::from_millis(500) {
         if let Err(status) = call(&channel, tagged("t")).await {

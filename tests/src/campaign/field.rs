@@ -34,7 +34,7 @@ use crate::{
 
 /// The most that etcd may have on its disk. It needs a tenth of that.
 const QUOTA: u64 = 96 << 20;
-/// How long one try at something may take, and all of them. Whatever they need is back by then.
+/// Limits of one try, and of all tries together. Everything that they need is back by then.
 const TRY: Duration = Duration::from_secs(10);
 const TRIES: Duration = Duration::from_secs(90);
 

@@ -1,4 +1,4 @@
-//! Plans that are written down, and run beside the seeds. What a seed means changes whenever a fault is added; these stay as they
+//! Plans that are written down, and run beside the seeds. The meaning of a seed changes whenever a fault is added; these stay as they
 //! are.
 //!
 //! A campaign that fails prints its plan as it has to stand here. Of what it prints as much goes as still fails without it; then it

@@ -49,7 +49,7 @@ const LARGE: (usize, usize) = (20, 240 << 10);
 const LARGER: u64 = 4 << 20;
 
 impl Field {
-    /// Does it. What it needs may be down for a while, because of another fault.
+    /// Injects the fault. Its tools may be down for a while, because of another fault.
     pub async fn strike(&self, fault: Fault) -> anyhow::Result<()> {
         match fault {
             Fault::Killed(part) => self.kill(part),
@@ -130,7 +130,7 @@ impl Field {
         lock(&self.guests).entry(fault).or_default().push(guest);
     }
 
-    /// Issues a certificate. What is connected stays so with the old one, so it is made to connect again.
+    /// Issues a certificate. Open connections keep the old one, so it makes them connect again.
     async fn certify(&self, certificate: Certificate, expired: bool) -> anyhow::Result<()> {
         let authority = self.engine.authority();
         match certificate {

@@ -18,7 +18,7 @@ const MIB: usize = 1 << 20;
 const REFUSED: Duration = Duration::from_secs(2);
 
 impl ControlPlane {
-    /// Kills etcd. What it has written is on its disk.
+    /// Kills etcd. Its writes are on disk.
     pub fn kill_etcd(&self) {
         lock(&self.etcd).take();
     }

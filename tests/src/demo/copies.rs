@@ -34,7 +34,7 @@ pub async fn find(engine: &Engine, kubeconfig: &str) -> anyhow::Result<Copies> {
     Ok(copies)
 }
 
-/// Waits until there is none any more. What is left.
+/// Waits until there is none any more. Returns the remaining ones.
 pub async fn until_none(engine: &Engine, kubeconfig: &str, within: Duration) -> anyhow::Result<Copies> {
     let end = Instant::now() + within;
     loop {

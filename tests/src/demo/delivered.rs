@@ -79,7 +79,7 @@ fn namespace(composite: &str) -> String {
     format!("cluster-{composite}")
 }
 
-/// Uses a kubeconfig as whoever found it in a Secret would. What came of it, for people.
+/// Uses a kubeconfig as whoever found it in a Secret would. Returns the results, in words.
 pub async fn prove(kubeconfig: &str) -> anyhow::Result<Vec<String>> {
     let parsed = Kubeconfig::from_yaml(kubeconfig)?;
     let server = parsed.clusters.first().and_then(|c| c.cluster.as_ref()?.server.clone());

@@ -45,8 +45,8 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// The most resident memory that it ever had, in KiB. What was seen after a turn counts too: Linux adds up only now and then what
-    /// each processor has counted, and may show less as the most that there ever was than it has just shown as what there is.
+    /// The most resident memory that it ever had, in KiB. The value after a turn counts too: Linux adds up the counters
+    /// of the processors only now and then, so its peak may be less than the current value that it has just shown.
     pub fn peak(&self) -> Option<u64> {
         self.turns.iter().filter_map(|turn| turn.resident).chain(self.high_water).max()
     }

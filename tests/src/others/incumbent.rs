@@ -23,7 +23,7 @@ const CEL: &str = "has(object.status) && has(object.status.conditions) &&\n\
                    object.status.conditions.exists(c, c.type == 'ClusterReady' && c.status == 'True')\n";
 const NOTES: &str = "ephemeralcluster.ci.openshift.io";
 
-/// Runs it once. What it cannot read is its end, as it is that of the pipeline.
+/// Runs it once. Unreadable input ends it, and so the pipeline.
 pub fn run(request: &RunFunctionRequest) -> anyhow::Result<RunFunctionResponse> {
     let observed = request.observed.clone().unwrap_or_default();
     let composite = wire::to_value(&observed.composite.unwrap_or_default().resource)?;

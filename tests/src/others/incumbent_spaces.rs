@@ -21,7 +21,7 @@ const PROVIDER_CONFIG: &str = "eaas-kubernetes-provider-config";
 /// Its ServiceAccount.
 const ACCOUNT: &str = "namespace-manager";
 
-/// Runs it once. What it cannot read is its end, as it is that of the pipeline.
+/// Runs it once. Unreadable input ends it, and so the pipeline.
 pub fn run(request: &RunFunctionRequest) -> anyhow::Result<RunFunctionResponse> {
     let observed = request.observed.clone().unwrap_or_default();
     let composite = wire::to_value(&observed.composite.unwrap_or_default().resource)?;

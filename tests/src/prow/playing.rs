@@ -1,5 +1,5 @@
-//! Prow and ci-operator by themselves: they look at every job every moment and take the step that is due. What fails, because a
-//! hub is away, is tried again at the next look.
+//! Prow and ci-operator on their own: they observe every job every moment and take the step that is due. A step that fails, because a
+//! hub is unreachable, is retried in the next pass.
 
 use std::{
     collections::BTreeMap,

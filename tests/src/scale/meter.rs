@@ -28,7 +28,7 @@ impl Span {
     }
 }
 
-/// Looks at everything that runs. What is between two looks is in no other span.
+/// Measures all running programs. Spans between measurements do not overlap.
 pub struct Meter {
     logs: [Log; 2],
     last: (Usage, Instant),

@@ -28,8 +28,8 @@ pub struct Holder {
 pub async fn holders(plane: &ControlPlane, marks: &Marks) -> anyhow::Result<Vec<Holder>> {
     let discovery = Discovery::new(plane.client()).run().await.context("its kinds cannot be discovered")?;
     let mut holders = Vec::new();
-    // Each kind of each group once, at its most stable version. What a group recommends is all of one version, and some of its kinds
-    // have none of that.
+    // Each kind of each group once, at its most stable version. A group recommends one version for all its kinds, and some
+    // kinds lack that version.
     for (resource, can) in discovery.groups().flat_map(ApiGroup::resources_by_stability) {
         if can.supports_operation(verbs::LIST) {
             holders.extend(of_kind(plane, &resource, marks).await?);

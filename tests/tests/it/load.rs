@@ -1,5 +1,5 @@
-//! The program that measures, on a few calls: that it measures what it says, and that it holds its own word about it. What so few calls
-//! tell something about is judged here too.
+//! The program that measures, with a few calls: it measures the right things, and holds its own word about them. The targets that so few
+//! calls can show are checked here too.
 #![allow(clippy::unwrap_used, reason = "the lints see helpers of an integration test as production code")]
 
 use std::{fs, process::Command};

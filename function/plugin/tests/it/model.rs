@@ -173,7 +173,7 @@ fn claims_of_the_incumbent_have_a_phase_too() {
     assert!(claim.is_delivered());
 }
 
-/// Core makes Unknown what a pass that failed did not say. What was delivered before is there all the same.
+/// Core sets conditions to Unknown that a failed pass does not report. Delivered credentials exist nevertheless.
 #[test]
 fn what_was_delivered_is_there_while_passes_fail() {
     let of = |phase: &str, conditions: &[Value]| {

@@ -125,7 +125,7 @@ fn a_secret_that_is_anothers_is_not_its_own() {
     says(&facts, "Secret demo-kubeconfig is not this claim's | delete the Secret of that name");
 }
 
-/// A manifest that was copied names the Secret of another claim. What is in it leads to that one's cluster.
+/// A manifest that was copied names the Secret of another claim. Its content leads to that claim's cluster.
 #[test]
 fn a_kubeconfig_of_another_claim_is_not_handed_out() {
     let fake = Fake::new(ARMS);

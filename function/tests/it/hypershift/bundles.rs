@@ -317,8 +317,8 @@ fn a_config_map_that_is_not_ours_is_not_taken_away() {
     assert!(said.contains("waits until ConfigMap clusters/demo-x7k2p-bundles is gone"), "{said}");
 }
 
-/// provider-kubernetes sets its finalizer on what an Object depends on once, and where that write fails never again. What core then wrote in its
-/// place it takes back as soon as the writer is desired in other words.
+/// provider-kubernetes sets its finalizer on the dependencies of an Object once, and never again where that write fails. It takes back core's
+/// substitute as soon as the primary Object is desired in other words.
 #[test]
 fn the_cluster_waits_for_that_whoever_wrote_what_holds_it() {
     let mut world = World { unreferred: true, ..World::bundled_and_installed() };

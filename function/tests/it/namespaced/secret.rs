@@ -27,7 +27,7 @@ fn it_has_the_name_that_was_first_asked_for() {
     assert_eq!(reference(&silent), &json!({ "name": "demo-x7k2p-kubeconfig" }));
 }
 
-/// Core reads whatever Secret has the name. What somebody else wrote into it is no cluster of this composite.
+/// Core reads any Secret of the name. Content that somebody else wrote is no cluster of this composite.
 #[test]
 fn what_was_in_it_before_is_no_credential() {
     let mut world = World::default().in_namespace();
@@ -64,7 +64,7 @@ fn it_is_written_when_the_cluster_is_ready_and_not_after_the_end() {
     assert!(world.tenant.is_empty(), "{:#?}", world.conditions);
 }
 
-/// provider-kubernetes writes into no Secret that is somebody else's. What crossplane-runtime says then.
+/// Message of crossplane-runtime where provider-kubernetes must not write into somebody else's Secret.
 #[test]
 fn one_that_is_somebody_elses_is_said_and_ends_with_the_timeout() {
     for words in [

@@ -79,7 +79,7 @@ fn the_job_counts_that_is_for_the_spec_as_it_is(
     assert_eq!(world.phase(), phase);
 }
 
-/// OSAC tries again by itself, later each time. What failed three times at the same spec is not waited for.
+/// OSAC tries again by itself, later each time. A job that failed three times with the same spec is final.
 #[test]
 fn a_job_that_fails_is_waited_for_and_the_third_failure_is_final() {
     let mut world = World::osac_claim();

@@ -124,8 +124,8 @@ fn a_response_too_large_for_the_client_becomes_a_fatal() {
     let message = view["results"][0]["message"].as_str().unwrap();
     assert_eq!((&view["results"][0]["severity"], view["results"].as_array().unwrap().len()), (&json!(1), 1));
     assert!(message.contains("4194304"), "{message}");
-    // Core sets those of our conditions to Unknown that a failed pass does not repeat. What this pass would have said, that the cluster
-    // is ready, is not said: its credentials were not sent either.
+    // Core sets those of our conditions to Unknown that a failed pass does not repeat. This pass does not report a ready
+    // cluster: its credentials were not sent either.
     let said = view["conditions"].as_array().unwrap();
     assert_eq!(said.len(), 1, "{said:?}");
     for field in ["type", "reason", "message"] {

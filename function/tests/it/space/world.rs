@@ -259,7 +259,7 @@ impl SpaceWorld {
         });
     }
 
-    /// provider-kubernetes fails at an Object. What it saw before stays.
+    /// provider-kubernetes fails at an Object. Its last observation stays.
     pub fn fail(&mut self, name: &str, message: &str) {
         let Some(object) = self.objects.get_mut(name) else { return };
         let synced =

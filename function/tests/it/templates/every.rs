@@ -191,7 +191,7 @@ fn what_another_made_is_not_taken_over() {
     }
 }
 
-/// A note that nobody can read is none. What makes the cluster is told by what carries it.
+/// An unreadable record counts as none. The primary Object's kind decides the backend.
 #[test]
 fn a_cluster_outlives_all_that_was_noted_of_it() {
     for Made { backend, writer, ready, .. } in BACKENDS {
@@ -233,8 +233,8 @@ fn a_hub_that_makes_no_such_clusters_is_not_chosen() {
     }
 }
 
-/// The hub was given up, the entry is gone, and then status too: nobody knows what makes the cluster. What there is stays as it is, and
-/// with the entry all goes on.
+/// The hub was given up, the entry is gone, and then status too: nobody knows the backend of the cluster. Existing objects stay as they are, and
+/// continue once the entry is back.
 #[test]
 fn credentials_outlive_all_knowledge_of_the_backend() {
     for Made { backend, writer, asked, .. } in BACKENDS {

@@ -1,4 +1,5 @@
-//! Pure core, thin edge: only the border names files, clocks, sockets, variables and programs. What decides is given what it needs.
+//! Pure core, thin edge: only the border names files, clocks, sockets, variables and programs. Decisions get everything they need as
+//! arguments.
 
 use crate::documents::text::sources;
 

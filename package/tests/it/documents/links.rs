@@ -66,7 +66,7 @@ fn broken(document: &str, target: &str) -> Option<String> {
     (!is_there).then(|| format!("{document}: {path} has no heading #{}", anchor.unwrap_or_default()))
 }
 
-/// The paths from the root that stand in code within a line. What has a wildcard or a placeholder in it is none.
+/// The paths from the root that stand in code within a line. Text with a wildcard or a placeholder is no path.
 fn paths(document: &str) -> Vec<&str> {
     let spans = document.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
     let words = spans.flat_map(str::split_whitespace);

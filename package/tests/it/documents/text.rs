@@ -44,7 +44,7 @@ pub struct Section {
     pub text: String,
 }
 
-/// The sections of a document. What looks like a heading within a block of code is none.
+/// The sections of a document. Lines within a block of code are no headings.
 pub fn sections(document: &str) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     let mut code = false;

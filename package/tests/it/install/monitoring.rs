@@ -273,8 +273,8 @@ fn expression(alert: &str) -> String {
     found.unwrap_or_else(|| panic!("no alert {alert}"))["expr"].as_str().unwrap().to_owned()
 }
 
-/// A function that does not run has no metrics, and no rate of them is above anything. What rings is the absence of one that it has from its
-/// first moment on.
+/// A function that does not run has no metrics, and no rate of them exceeds a limit. The alert is about the absence of a metric that a running
+/// function has from its first moment on.
 #[test]
 fn a_missing_function_raises_an_alert() {
     let expression = expression("FunctionDown");

@@ -25,7 +25,7 @@ pub const POOL: &str = "ocp-4-20";
 pub const NAMESPACE: &str = "cluster-pools";
 pub const CLUSTER: &str = "ocp-4-20-abcde";
 
-/// One ClusterClaim, everything else, and the time. What is JSON is changed by merging into it.
+/// One ClusterClaim, everything else, and the time. Tests change JSON values by merging into them.
 #[derive(Clone)]
 pub struct Case {
     pub claim: Value,

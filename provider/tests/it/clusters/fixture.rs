@@ -26,7 +26,7 @@ use testplatform_runtime::redacted::Redacted;
 pub const NAME: &str = "demo-x7k2p";
 pub const CREDENTIALS: &str = "testplatform-credentials";
 
-/// One cluster, everything else, and the time. What is JSON is changed by merging into it.
+/// One cluster, everything else, and the time. Tests change JSON values by merging into them.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub backend: Backend,

@@ -1,4 +1,4 @@
-//! Every overlay renders without a network, and a real API server takes all of it. What its kinds are unknown to is judged here.
+//! Every overlay renders without a network, and a real API server accepts all of it. Kinds that it does not know are checked here.
 
 use std::{
     io::Write as _,

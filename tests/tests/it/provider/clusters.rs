@@ -348,7 +348,7 @@ impl Bench {
         hub.until_gone(&published("three"), SOON).await
     }
 
-    /// It goes while no provider is there. What that one logs.
+    /// It is deleted while no provider runs. Returns the log of the next one.
     async fn orphan(&self) -> anyhow::Result<String> {
         let hub = self.hub();
         let mut provider = start(&self.nest)?;

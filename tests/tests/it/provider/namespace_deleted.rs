@@ -1,6 +1,6 @@
 //! Somebody deletes the namespace of the EphemeralClusters on the hub: what costs money ends all the same, and the namespace goes.
 //!
-//! No controller of namespaces runs here. What it deletes is deleted by hand in the order that is worst: rights first, EphemeralClusters last.
+//! No controller of namespaces runs here. The test deletes the content of the namespace in the worst order: rights first, EphemeralClusters last.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! Clusters by a template that CaaS makes: the claim becomes a ClusterTemplateInstance, of which a chart makes a HostedCluster, and the
-//! kubeconfig comes back. What stands for the cluster goes before the cluster does.
+//! kubeconfig comes back. The ClusterTemplateInstance goes before the cluster does.
 
 use std::time::Duration;
 

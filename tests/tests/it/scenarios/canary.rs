@@ -1,7 +1,7 @@
 //! Credentials that are nowhere else in the world go through a whole life, with every program of ours beside it. Before it, while a
 //! kubeconfig that cannot be read is all there is, when it is ready, while it is torn down, when it is, and when what was asked for is
 //! deleted, they lie exactly where the design says, as far as [`places::find`] looks: in no other object, log, event, metric or
-//! temporary file of any process, and in none of those places too late. What a log has said at any time in between is still in it.
+//! temporary file of any process, and in none of those places too late. A log still has everything that it said in between.
 //!
 //! [`places::find`]: testplatform_tests::search::places::find
 
@@ -86,8 +86,8 @@ impl Canary {
     }
 }
 
-/// Looks everywhere, and compares. What etcd has on its disks is exempt, and is told: Secrets are kept there, and what was
-/// overwritten too until it is compacted.
+/// Looks everywhere, and compares. Copies in etcd's files are exempt, and reported: etcd keeps Secrets there, and overwritten
+/// values until compaction.
 pub(super) async fn lies_in(
     tenant: &Tenant<'_>,
     marks: &Marks,

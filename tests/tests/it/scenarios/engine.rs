@@ -102,7 +102,7 @@ pub async fn hub_credential_rotated(tenant: &Tenant<'_>) -> anyhow::Result<()> {
     fresh.ask_and_get(&ours).await?;
     tenant.until_condition("RemoteConsistent", "True", "").await?;
 
-    // No valid token exists. What changes on the hub makes provider-kubernetes look.
+    // No valid token exists. A change on the hub makes provider-kubernetes reconcile.
     let ticket = format!("{}-{}", hub::IDENTITY, guide::AFTER);
     engine.hub.cluster().delete(&at(SECRET, hub::NAMESPACE, &ticket)).await?;
     let unreachable = |claim: &Value| has(claim, "RemoteConsistent", "False", "HubUnreachable");

@@ -239,8 +239,8 @@ pub async fn ended_by_somebody_else(stage: &Stage<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Retries have the TaskRun's name again. What that TaskRun made is taken up, what anybody else made is left alone: another
-/// run, or another Task of the same run.
+/// Retries have the TaskRun's name again. The claim of that TaskRun is used again, a claim of anybody else is left alone: of another
+/// run, or of another Task of the same run.
 pub async fn asked_again(stage: &Stage<'_>) -> anyhow::Result<()> {
     let tenant = &stage.tenant;
     let of_another = stage.owned_by_another().await?;

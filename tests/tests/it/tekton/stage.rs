@@ -47,7 +47,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Finds them. What is missing is an error that says what to do.
+    /// Finds them. A missing one is an error that says what to do.
     pub fn new(nest: &Nest, kubectl: &Path) -> anyhow::Result<Self> {
         let make = |name: &str, client: &str, leave_out: &str| -> anyhow::Result<PathBuf> {
             let directory = nest.directory().join(name);

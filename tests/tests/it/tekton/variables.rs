@@ -37,7 +37,7 @@ pub fn replaced(text: &str, values: &Variables) -> anyhow::Result<String> {
     Ok(whole)
 }
 
-/// Parameters with their defaults, as variables. What is required must be given, what is given must be declared.
+/// Parameters with their defaults, as variables. Required parameters must be given, given ones must be declared.
 pub fn parameters(
     declared: &[serde_json::Value],
     given: &BTreeMap<String, String>,

@@ -176,7 +176,7 @@ impl Store {
         Ok(self.put(path, object))
     }
 
-    /// Deletes, or says that it will be deleted when nobody holds it. What belongs to it goes too.
+    /// Deletes an object and its dependents, or sets its deletionTimestamp while it has finalizers.
     pub fn delete(&mut self, path: &str) -> Value {
         let Some(mut object) = self.get(path).cloned() else { return Value::Null };
         if is_held(&object) {

@@ -104,7 +104,7 @@ impl Written {
         })
     }
 
-    /// Deletes one in a way of one's own. What is left of it for now, if anything is.
+    /// Deletes one with options of the caller's. Returns the object if it remains for now.
     pub async fn delete(
         &self,
         who: &Cluster,
