@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_fulfilled_is_refused_and_never_the_admin() {
+    fn invalid_access_request_is_refused_and_never_falls_back_to_admin() {
         for (asked, at) in [
             (json!("ServiceAccount"), ""),
             (json!({ "mode": "serviceaccount" }), "mode"),

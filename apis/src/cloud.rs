@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_part_of_a_name_or_a_selector_is_checked() {
+    fn fields_that_become_part_of_a_name_or_selector_are_validated() {
         let good = order(("generation", 3.into()));
         assert_eq!(
             (good.find_flaw(), good.generation, good.credential_prefix().as_str()),

@@ -64,7 +64,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_the_standard_library_does(entries in proptest::collection::vec((0_u8..20, any::<u8>()), 0..60)) {
+        fn collections_equal_those_of_the_standard_library(entries in proptest::collection::vec((0_u8..20, any::<u8>()), 0..60)) {
             prop_assert_eq!(to_map(entries.clone()), entries.iter().copied().collect::<BTreeMap<_, _>>());
             prop_assert_eq!(to_set(entries.clone()), entries.iter().copied().collect::<BTreeSet<_>>());
             let json = |(key, value): (u8, u8)| (key.to_string(), Value::from(value));

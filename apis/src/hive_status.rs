@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn annotation_round_trips() {
         for status in [full(), HiveStatus::default()] {
             assert_eq!(HiveStatus::from_annotation(&status.to_annotation().unwrap()).unwrap(), status);
         }
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_counts_as_absent() {
+    fn unreadable_fields_count_as_absent() {
         let odd = json!({
             "supply": "Teleporting", "queue": { "position": 2.0, "depth": "many" }, "credentials": 5, "later": {},
             "blockingReason": { "reason": "NewWord" }, "version": "4.20.3", "pool": { "found": "yes" },

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_secret_is_left_out() {
+    fn possible_secrets_are_left_out() {
         for (text, shown) in [
             ("login with password: hunter2 failed", "login with password: […] failed"),
             ("password = hunter2 failed", "password = […] failed"),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_long() {
+    fn redacted_text_is_bounded() {
         assert_eq!(redact_text(&"ä ".repeat(10_000), 64).chars().count(), 64);
     }
 }

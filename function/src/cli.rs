@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn invalid_arguments_are_refused() {
         for line in [
             "f --network unix",
             "f --address 9443",

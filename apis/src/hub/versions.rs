@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_version_is_named() {
+    fn invalid_version_is_named_in_the_error() {
         for text in ["", " , ", "latest", ">=", "4.x", ">=4.18 and <4.21"] {
             assert!(Versions::parse(text).is_err(), "{text}");
         }

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_replaces_the_whole() {
+    fn set_fields_replace_the_whole_default() {
         let given: Spaces = serde_json::from_value(json!({
             "providerConfig": " ", "clusterRole": "view",
             "quotas": { "all": { "count/pods": 5 }, "terminating": {} },

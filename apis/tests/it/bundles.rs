@@ -97,7 +97,7 @@ fn an_entry_with_bundles_and_an_overlay_can_be_used() {
 #[case("/overlay/nodePool/replicas", json!(3), "overlay.nodePool.replicas")]
 #[case("/overlay/nodePool", json!([]), "overlay.nodePool")]
 #[case("/overlay/cluster", json!({}), "overlay.cluster")]
-fn what_is_wrong_is_said_with_its_path(#[case] pointer: &str, #[case] value: Value, #[case] path: &str) {
+fn invalid_bundles_are_reported_with_their_path(#[case] pointer: &str, #[case] value: Value, #[case] path: &str) {
     let mut data = entry();
     let (parent, member) = pointer.rsplit_once('/').unwrap();
     let parent = data.pointer_mut(parent).unwrap();
@@ -131,7 +131,7 @@ fn all_of_it_is_said_at_once() {
 }
 
 #[test]
-fn there_is_an_end_to_it() {
+fn bundles_are_bounded() {
     let many = |bundles: usize, manifests: usize, text: usize| {
         let object = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "x" }, "data": { "x": "x".repeat(text) },

@@ -42,7 +42,7 @@ fn says(answer: Result<(), Vec<String>>, wanted: &str) {
 }
 
 #[test]
-fn it_is_not_taken_beside_ci_operator_and_stays() {
+fn byoc_is_refused_beside_ci_operator_and_immutable() {
     assert_eq!(create(&claim(byoc())), Ok(()));
     assert_eq!(problems(&byoc()), []);
     let mut built = json!({ "ciOperator": {} });
@@ -149,7 +149,7 @@ fn whatever_stands_there_is_judged() {
 }
 
 #[test]
-fn what_is_carried_follows_from_it() {
+fn secret_copies_follow_from_byoc() {
     let carried = list_secret_copies(&byoc());
     let names: Vec<(&str, &str)> = carried.iter().map(|p| (p.from.as_str(), p.to.as_str())).collect();
     assert_eq!(names, [("my-aws", "byoc-credentials"), ("my-pull", "byoc-pull-secret")]);

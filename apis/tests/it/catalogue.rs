@@ -70,7 +70,7 @@ fn every_flaw_is_named_and_the_rest_is_used() {
 }
 
 #[test]
-fn what_is_not_set_has_its_default() {
+fn unset_fields_have_defaults() {
     let (catalogue, flaws) =
         Catalogue::from_data(&json!({ "pools": [pool("p")], "hubs": [{ "name": "a" }] })).unwrap();
     assert_eq!(flaws, []);
@@ -89,7 +89,7 @@ fn what_is_not_set_has_its_default() {
 }
 
 #[test]
-fn what_pools_of_brought_credentials_are_made_like_is_of_a_cloud() {
+fn pools_with_tenant_credentials_need_a_cloud() {
     let carrier = json!({ "name": "carrier", "namespace": "hub" });
     let mut data = json!({ "hubs": [{ "name": "hive-1" }], "pools": [pool("a"), pool("b")] });
     let hub = data["pools"][0]["hub"].clone();

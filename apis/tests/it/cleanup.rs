@@ -19,7 +19,7 @@ fn says(answer: Result<(), Vec<String>>, wanted: &str) {
 }
 
 #[test]
-fn it_may_be_asked_for_of_every_claim_at_any_time() {
+fn every_claim_may_request_cleanup_at_any_time() {
     for spec in [json!({ "ciOperator": {} }), pooled(), templated()] {
         let mut asking = spec.clone();
         asking["cleanup"] = json!({ "onOwnerCompletion": true, "keepForDebug": "45m" });

@@ -16,7 +16,7 @@ fn says(answer: Result<(), Vec<String>>, wanted: &str) {
 }
 
 #[test]
-fn they_may_be_asked_for_of_every_claim() {
+fn every_claim_may_request_credentials() {
     for mut spec in [json!({ "ciOperator": {} }), pooled(), templated()] {
         for credentials in [
             json!({}),
@@ -38,7 +38,7 @@ fn they_may_be_asked_for_of_every_claim() {
 #[case(json!({ "mode": "ServiceAccount", "clusterRole": "a/b" }), &format!("spec.credentials.clusterRole: {ROLE_RULE}"))]
 #[case(json!({ "mode": "ServiceAccount", "clusterRole": ".." }), &format!("spec.credentials.clusterRole: {ROLE_RULE}"))]
 #[case(json!({ "mode": "ServiceAccount", "clusterRole": "a%2Fb" }), &format!("spec.credentials.clusterRole: {ROLE_RULE}"))]
-fn what_cannot_be_is_refused(#[case] wrong: Value, #[case] words: &str) {
+fn invalid_credentials_request_is_refused(#[case] wrong: Value, #[case] words: &str) {
     says(create(&claim(&wrong)), words);
     assert!(AccessRequest::from_spec(&wrong).is_err(), "{wrong}");
 }
@@ -49,7 +49,7 @@ fn what_cannot_be_is_refused(#[case] wrong: Value, #[case] words: &str) {
 #[case(json!({ "mode": "ServiceAccount", "generation": "1" }))]
 #[case(json!({ "mode": "ServiceAccount", "clusterRole": "" }))]
 #[case(json!("ServiceAccount"))]
-fn what_is_of_another_type_is_refused(#[case] wrong: Value) {
+fn credentials_request_of_another_type_is_refused(#[case] wrong: Value) {
     assert!(create(&claim(&wrong)).is_err(), "{wrong}");
     assert!(AccessRequest::from_spec(&wrong).is_err(), "{wrong}");
 }

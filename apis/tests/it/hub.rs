@@ -36,7 +36,7 @@ fn read(labels: &[(&str, &str)], annotations: &[(&str, &str)]) -> Result<Hub, St
 }
 
 #[test]
-fn what_is_not_said_has_its_default() {
+fn unset_labels_have_defaults() {
     let hub = read(&[], &[]).unwrap();
     assert!(hub.open && hub.backends.is_empty() && hub.tenants.accepts_tenant(Some("team-a")));
     assert_eq!(
@@ -107,7 +107,7 @@ fn everything_that_is_said_is_read() {
 #[case::namespace(&[], &[("namespace.osac", "Orders-{tenant}")])]
 #[case::credentials(&[], &[("credentials-namespace", "a.b")])]
 #[case::objects(&[], &[("objects-per-cluster.osac", "0")])]
-fn what_cannot_be_read_is_named(#[case] labels: &[(&str, &str)], #[case] annotations: &[(&str, &str)]) {
+fn unreadable_label_or_annotation_is_named(#[case] labels: &[(&str, &str)], #[case] annotations: &[(&str, &str)]) {
     let why = read(labels, annotations).unwrap_err();
     let (key, value) = labels.iter().chain(annotations).next().unwrap();
     assert!(why.starts_with("east: ") && why.contains(&format!("{PREFIX}{key} is {value:?}")), "{why}");
@@ -162,7 +162,7 @@ fn full() -> Facts {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn facts_round_trip() {
     for facts in [full(), Facts::default()] {
         assert_eq!(Facts::from_json(&facts.to_json().unwrap()).unwrap(), facts);
     }
@@ -240,7 +240,7 @@ fn facts_are_known_or_it_is_said_why_not(
 }
 
 #[test]
-fn of_several_mirrors_the_newest_facts_count() {
+fn newest_facts_of_several_mirrors_count() {
     let minutes = |m| aged(SignedDuration::from_mins(m)).to_json().unwrap();
     let all = [
         mirror("east", "True", &told(&minutes(3))),

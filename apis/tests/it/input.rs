@@ -38,7 +38,7 @@ fn empty_means_the_incumbent() {
 }
 
 #[test]
-fn what_is_set_is_taken() {
+fn settings_of_the_input_are_used() {
     let set = settings(json!({
         "environmentConfig": "env", "providerConfig": "hub", "namespace": "a", "credentialsNamespace": "b", "connectionSecretNamespace": "c", "pools": "p",
         "ttl": "30s", "hubMaxLifetime": "6h", "defaults": { "lifetime": "8h", "provisionTimeout": "90m" },

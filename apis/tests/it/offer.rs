@@ -30,7 +30,7 @@ fn the_sample_is_where_the_plugin_looks_and_what_the_schema_says() {
 }
 
 #[test]
-fn what_is_read_is_what_was_written() {
+fn offers_round_trip() {
     let read: Offers = serde_json::from_value(offers()).unwrap();
     assert_eq!(read.format, FORMAT);
     let again: Offers = serde_json::from_value(serde_json::to_value(&read).unwrap()).unwrap();

@@ -120,7 +120,7 @@ fn an_entry_with_prerequisites_and_a_credential_can_be_used() {
 #[case("/nodeParameters", json!({ "x": { "target": "cloudCredentialsSecret" } }), "nodeParameters.x.target", "leads to the credential of the cloud")]
 #[case("/allowedNodeClasses/default/machine/variables", json!({ "cloudCredentialsSecret": "shared" }), "allowedNodeClasses.default.machine", "has variable cloudCredentialsSecret")]
 #[case("/overlay", json!({ "cluster": { "topology": { "variables": [] } } }), "overlay.cluster.topology.variables", "written by the function")]
-fn what_is_wrong_is_said_with_its_path(
+fn invalid_prerequisites_are_reported_with_their_path(
     #[case] pointer: &str,
     #[case] value: Value,
     #[case] path: &str,
@@ -141,7 +141,7 @@ fn what_is_wrong_is_said_with_its_path(
 
 /// The name is another kind's; and lists have names of their own.
 #[test]
-fn what_looks_wrong_and_is_not_is_taken() {
+fn unusual_but_valid_prerequisites_are_accepted() {
     for (pointer, value) in [
         ("/preCreate/0/manifests/1/object/metadata/name", json!("{name}-bundles")),
         ("/preCreate/0/manifests/0/object/metadata/name", json!("x-{name}-bundles")),
@@ -198,7 +198,7 @@ fn each_list_chooses_by_parameters() {
 
 /// All lists together have a limit, and the last non-empty one gets the message.
 #[test]
-fn there_is_an_end_to_all_lists_together() {
+fn all_lists_together_are_bounded() {
     let bundles = |from: usize, count: usize| -> Value {
         let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "{name}" } });
         let bundle = |i: usize| json!({ "name": format!("b{i}"), "manifests": [{ "object": object }] });

@@ -44,7 +44,7 @@ fn exactly_one_block() {
 
 /// Each of them, or a field that is new would be dropped without a word.
 #[test]
-fn what_templates_have_is_refused_beside_other_blocks() {
+fn fields_of_templates_are_refused_beside_other_blocks() {
     let whole = templated();
     let companions: Vec<&String> = whole
         .as_object()
@@ -75,7 +75,7 @@ fn what_templates_have_is_refused_beside_other_blocks() {
 #[case("/hub/name", json!(null), "spec.hub", FORCE_RULE)]
 #[case("/timeouts/provision", json!("5s"), "spec.timeouts.provision", TIMEOUTS_RULE)]
 #[case("/timeouts/teardown", json!("soon"), "spec.timeouts.teardown", TIMEOUTS_RULE)]
-fn what_cannot_be_of_any_template_is_refused(
+fn fields_invalid_for_every_template_are_refused(
     #[case] pointer: &str,
     #[case] value: Value,
     #[case] path: &str,
@@ -125,7 +125,7 @@ fn a_claim_stays_what_it_is() {
 }
 
 #[test]
-fn what_may_change_may_change() {
+fn mutable_fields_may_change() {
     for spec in [konflux_default(), all_fields(), pooled(), templated()] {
         assert_eq!(update(&spec, &spec), Ok(()));
         let mut next = spec.clone();

@@ -80,7 +80,7 @@ fn every_field_is_declared_and_survives() {
 
 /// A status that is refused takes conditions and credentials with it, and its cluster is made by then.
 #[test]
-fn what_a_catalogue_says_keeps_no_status_from_being_written() {
+fn status_with_the_largest_catalogue_values_is_accepted() {
     let numbered = |n: usize| (0..n).map(|i| (format!("p{i}"), json!(i.to_string()))).collect::<Map<_, _>>();
     let taint = json!({ "key": "k".repeat(400), "value": "v".repeat(64), "effect": "NoSchedule" });
     let mut status = full();
@@ -101,12 +101,12 @@ fn what_a_catalogue_says_keeps_no_status_from_being_written() {
 }
 
 #[test]
-fn nothing_known_writes_nothing() {
+fn empty_status_serializes_to_nothing() {
     assert_eq!(serde_json::to_value(TestPlatformClusterStatus::default()).unwrap(), json!({}));
 }
 
 #[test]
-fn what_cannot_be_read_counts_as_absent() {
+fn unreadable_fields_count_as_absent() {
     let odd = json!({
         "phase": "Sleeping", "message": 7, "backend": { "uid": ["x"], "kind": "EphemeralCluster", "attempt": 2.0 },
         "hub": "app-ci", "startedAt": "yesterday", "readyAt": null, "queue": { "position": 1.5, "depth": 1e300 },

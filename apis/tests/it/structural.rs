@@ -130,7 +130,7 @@ fn the_checker_finds_what_is_wrong() {
 
 /// Crossplane copies these keywords of `spec` and `status` and drops all others.
 #[test]
-fn nothing_stands_where_crossplane_drops_it() {
+fn schema_has_only_keywords_that_crossplane_keeps() {
     let kept = [
         "type",
         "properties",

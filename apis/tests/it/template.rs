@@ -269,7 +269,7 @@ fn everything_that_is_wrong_is_said_at_once() {
 
 /// Nothing that a claim could ask for is refused as a default.
 #[test]
-fn what_a_claim_could_ask_for_may_be_a_default() {
+fn every_value_of_a_claim_may_be_a_default() {
     let mut data = hosted();
     data["nodeParameters"] =
         json!({ "disk": { "required": true, "enum": ["a"], "target": "nodePool.disk" } });
@@ -290,7 +290,7 @@ fn what_a_claim_could_ask_for_may_be_a_default() {
 
 /// More than a claim could set, every claim would have; of optional ones none has all.
 #[test]
-fn what_every_claim_has_is_no_more_than_a_claim_can_set() {
+fn defaults_are_bounded_as_claims_are() {
     for (rule, most, said) in [
         (json!({ "default": "x" }), 64, false),
         (json!({ "default": "x" }), 65, true),
@@ -428,7 +428,7 @@ fn takes(mut data: Value) -> Value {
 
 /// Clusters of claims that bring their own credentials are in namespaces of their own, where nothing is that the entry names.
 #[test]
-fn what_takes_credentials_of_claims_names_nothing_beside_its_clusters() {
+fn entry_with_tenant_credentials_names_no_other_objects() {
     let plain = json!({
         "backend": "hypershift", "allowedTenants": ["*"], "version": "4.20.3", "image": "quay.io/x:4.20.3",
         "backendRef": { "platform": "KubeVirt", "hostedCluster": { "pullSecret": { "name": "pull" }, "sshKey": { "name": "key" } } },

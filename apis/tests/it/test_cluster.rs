@@ -8,7 +8,7 @@ fn spec(xrd: &mut Value) -> &mut Value {
 }
 
 #[test]
-fn it_is_that_of_claims_but_for_the_secret() {
+fn test_cluster_has_the_schema_of_claims_without_the_secret() {
     let claims = xrd::test_platform_cluster().unwrap();
     let mut clusters = xrd::test_cluster().unwrap();
     let secret =
@@ -22,7 +22,7 @@ fn it_is_that_of_claims_but_for_the_secret() {
 
 /// Fields that Crossplane refuses in a definition of version 2, and the scope that puts its composites into namespaces.
 #[test]
-fn it_lives_in_a_namespace() {
+fn test_cluster_is_namespaced() {
     let xrd = xrd::test_cluster().unwrap();
     assert_eq!(
         (&xrd["apiVersion"], &xrd["spec"]["scope"]),

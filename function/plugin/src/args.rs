@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_empty_was_not_given() {
+    fn empty_flags_count_as_absent() {
         let empty = ["--context=", "--kubeconfig=", "--as-group=", "--cache-dir="].map(OsString::from);
         let words = ["k", "why", "demo", "-n", ""].map(OsString::from);
         let read = read(words.into_iter().chain(empty).collect()).unwrap().unwrap();

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_suggested_leads_where_this_command_line_led() {
+    fn suggested_command_keeps_the_context_of_this_one() {
         assert_eq!(CommandContext::default().next("why", "demo"), "kubectl testplatform why demo");
         let way = CommandContext {
             namespace: Some("team-a".into()),

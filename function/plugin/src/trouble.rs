@@ -125,7 +125,7 @@ mod tests {
 
     /// Whoever took any 404 for the object's would say that a cluster is gone which runs and costs money.
     #[test]
-    fn what_is_not_found_has_the_name_that_was_asked_for() {
+    fn not_found_needs_the_requested_name() {
         let of = |printed: &str| Trouble::of(printed, Some("demo"));
         let found = "Error from server (NotFound): testplatformclusters.ci.openshift.org \"demo\" not found";
         for missing in [

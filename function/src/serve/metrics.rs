@@ -186,7 +186,7 @@ mod tests {
     use crate::sdk::proto::Result as Said;
 
     #[test]
-    fn what_is_exported_is_what_is_said_to_be() {
+    fn exported_metrics_equal_the_documented_ones() {
         let metrics = Metrics::default();
         let method = Method { grpc_type: "unary", grpc_service: "service", grpc_method: "RunFunction" };
         // A family without a value is not exported.

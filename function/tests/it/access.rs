@@ -34,7 +34,7 @@ fn says(world: &mut World, mode: &str) {
 }
 
 #[test]
-fn what_the_provider_does_not_say_to_be_a_service_accounts_is_never_taken_up() {
+fn credentials_without_a_service_account_report_are_never_published() {
     let mut world = wishing(json!({ "mode": "ServiceAccount", "clusterRole": "view" }));
     assert_eq!(wish(&world), r#"{"clusterRole":"view","generation":0,"mode":"ServiceAccount"}"#);
     world.hub_ready();
@@ -156,7 +156,7 @@ fn a_wish_that_the_writer_lost_is_kept() {
 }
 
 #[test]
-fn what_cannot_be_fulfilled_is_refused_by_its_path() {
+fn invalid_credentials_request_is_refused_by_path() {
     for (credentials, path) in [
         (json!("ServiceAccount"), "spec.credentials"),
         (json!({ "mode": "Token" }), "spec.credentials.mode"),
@@ -180,7 +180,7 @@ fn what_cannot_be_fulfilled_is_refused_by_its_path() {
 
 /// The same of a cluster out of a pool, which tells in its report.
 #[test]
-fn of_a_pool_only_a_service_accounts_are_taken_up() {
+fn pool_cluster_publishes_service_account_credentials_only() {
     let mut world = World::hive_claim();
     world.spec["credentials"] = json!({ "mode": "ServiceAccount" });
     world.settle();
@@ -249,7 +249,7 @@ fn keeps(world: &World) -> (&str, &str) {
 
 /// A look that came between the two, when the Secret was the admin's already and was not said to be: nothing of it goes on.
 #[test]
-fn what_was_read_too_early_goes_no_further() {
+fn admin_secret_read_before_its_report_is_not_published() {
     for hive in [false, true] {
         let mut world = if hive { World::hive_claim() } else { World::default() };
         world.spec["credentials"] = json!({ "mode": "ServiceAccount" });

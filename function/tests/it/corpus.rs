@@ -88,7 +88,7 @@ fn a_claim_of_the_corpus_asks_for_each_kind_of_cluster() {
 }
 
 #[test]
-fn what_a_claim_must_not_decide_is_found() {
+fn fields_that_a_claim_must_not_decide_are_found() {
     for (name, object) in asked() {
         assert_eq!(claim::wrong(&name, &object), None, "{name}");
         let ahead = object["spec"]["forProvider"]["manifest"]["kind"] == "ConfigMap";
@@ -150,7 +150,7 @@ fn a_reader_is_held_to_what_is_repeated_unknown_or_a_default() {
 
 #[test]
 #[should_panic(expected = "wire, Trial { cases: 500, seed: 1 }: Test failed: ")]
-fn what_a_changed_file_breaks_is_told() {
+fn changed_file_that_breaks_an_oracle_is_reported() {
     tried("wire", Trial { cases: 500, seed: 1 }, |bytes| assert!(!bytes.len().is_multiple_of(7)));
 }
 

@@ -204,7 +204,7 @@ fn any_walk_with_brought_credentials_takes_one_cluster_at_most_and_leaves_nothin
 /// Both copies of the kubeconfig are lost, then Hive takes the cluster back, and a restore drops the status: of all that told that
 /// the tenant ever had credentials, what is noted on the writer is left. Without it what the tenant has would not be emptied.
 #[test]
-fn what_a_tenant_ever_had_is_taken_back_whatever_is_lost() {
+fn delivered_credentials_are_withdrawn_after_any_loss() {
     use Happens as H;
     let lost = H::Trouble(Trouble::SecretsLost);
     let walk =

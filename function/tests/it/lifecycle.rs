@@ -61,7 +61,7 @@ fn happy_path() {
 }
 
 #[test]
-fn nothing_is_paid_for_until_the_hub_takes_it_up() {
+fn claim_is_pending_until_the_hub_starts_provisioning() {
     let mut world = World::default();
     world.settle();
     assert!(world.remote.is_some());
@@ -82,7 +82,7 @@ fn nothing_is_paid_for_until_the_hub_takes_it_up() {
 }
 
 #[test]
-fn what_keeps_the_hub_is_told() {
+fn obstacle_of_the_hub_is_reported() {
     let away = "build cluster build01 does not answer or does not let this provider in";
     let mut world = World::default();
     world.settle();

@@ -245,7 +245,7 @@ fn a_claim_cannot_say_that_it_is_another_tenants() {
 }
 
 #[test]
-fn what_is_missing_from_a_request_is_fatal_and_changes_nothing() {
+fn incomplete_request_is_fatal_and_changes_nothing() {
     let now = World::default().now;
     let fatal = |request: &proto::RunFunctionRequest| {
         let response = run(request, &Options::default(), now);
@@ -383,7 +383,7 @@ fn unrelated_resources_change_nothing_and_pass_through() {
 
 /// Core applies the composite's status and details as a whole, and takes away what is left out.
 #[test]
-fn what_an_earlier_step_sets_of_the_composite_stays() {
+fn status_and_details_of_an_earlier_step_stay() {
     let world = World::ready();
     let alone = run(&world.request(), &Options::default(), world.now).desired.unwrap().composite.unwrap();
     let mut request = world.request();

@@ -54,7 +54,7 @@ fn printed(output: &OutputAssert) -> String {
 }
 
 #[test]
-fn what_can_be_rendered_is_printed_and_nothing_else_is_said() {
+fn valid_input_is_rendered_without_notes() {
     let output = Case::new().render(&[CLAIM, COMPOSITION, "-e", ENVIRONMENT]).code(0).stderr_eq(str![]);
     let printed = printed(&output);
     assert!(printed.starts_with("---\napiVersion: ci.openshift.org/v1alpha1\n"), "{printed}");
@@ -63,7 +63,7 @@ fn what_can_be_rendered_is_printed_and_nothing_else_is_said() {
 
 /// Settings of serving, and variables of other programs under the same names.
 #[test]
-fn what_the_environment_says_of_serving_is_no_matter() {
+fn render_ignores_variables_of_serving() {
     let run = |environment: &[(&str, &str)]| {
         Command::new(env!("CARGO_BIN_EXE_function-testplatform"))
             .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))

@@ -400,7 +400,7 @@ async fn admin_port() {
 }
 
 #[tokio::test]
-async fn what_nobody_serves_is_unimplemented() {
+async fn unknown_service_is_unimplemented() {
     let server = insecure(echo()).await;
     let mut client = tonic::client::Grpc::new(channel(server.address, None));
     for path in [
@@ -470,7 +470,7 @@ async fn refused(config: serve::Config) -> String {
 }
 
 #[tokio::test]
-async fn what_keeps_it_from_starting_is_said_in_one_line() {
+async fn start_failure_is_reported_in_one_line() {
     let server = insecure(echo()).await;
     let mut taken = config(Security::Insecure);
     taken.address = server.address.to_string().parse().unwrap();

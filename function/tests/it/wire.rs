@@ -212,7 +212,7 @@ fn an_integer_that_would_change_is_not_written(#[case] value: Value, #[case] pat
 #[case(f64::NAN)]
 #[case(f64::INFINITY)]
 #[case(f64::NEG_INFINITY)]
-fn what_json_cannot_say_is_refused_both_ways(#[case] number: f64) {
+fn non_json_numbers_are_refused_both_ways(#[case] number: f64) {
     let inner = Struct { fields: BTreeMap::from([("x y".into(), Proto::from(number))]) };
     let outer = Proto::from(vec![Proto { kind: Some(Kind::StructValue(inner)) }]);
     let bytes = Struct { fields: BTreeMap::from([("list".into(), outer)]) }.encode_to_vec();

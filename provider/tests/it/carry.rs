@@ -76,7 +76,7 @@ fn only_what_left_nothing_is_over() {
 }
 
 #[test]
-fn nothing_but_its_own_config_map_is_believed() {
+fn only_the_own_config_map_requests_copies() {
     let whole = json!(asked());
     let parcels = |data: &BTreeMap<String, String>| order().requested_copies(data);
     assert_eq!(parcels(&data("tenant-a", "demo-x", &whole)).unwrap(), asked());
@@ -130,7 +130,7 @@ fn only_who_is_known_is_forbidden_anything() {
 
 /// Whoever refuses something may quote it.
 #[test]
-fn what_an_answer_quotes_is_not_repeated() {
+fn quoted_secrets_are_not_repeated() {
     for (reason, said) in
         [("", "the API server answered 422"), ("Invalid", "the API server answered 422 Invalid")]
     {
@@ -142,7 +142,7 @@ fn what_an_answer_quotes_is_not_repeated() {
 }
 
 #[test]
-fn what_may_not_be_carried_is_said_in_words() {
+fn refused_copy_is_explained() {
     let found = BTreeMap::from([
         ("credentialsSecretRef".to_owned(), SecretState::Unfit("cannot be carried: key x is y".to_owned())),
         ("pullSecretRef".to_owned(), SecretState::Whole("u/1".to_owned())),
@@ -157,7 +157,7 @@ fn what_may_not_be_carried_is_said_in_words() {
 }
 
 #[test]
-fn it_is_carried_once_and_again_when_it_changes() {
+fn secret_is_copied_once_and_after_each_change() {
     let found = |aws: &str| {
         BTreeMap::from([
             ("credentialsSecretRef".to_owned(), SecretState::Whole(aws.to_owned())),

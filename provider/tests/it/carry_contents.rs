@@ -86,7 +86,7 @@ fn keys_of_aws_are_of_their_letters(#[case] value: &[u8], #[case] carried: Optio
 #[case("-----BEGIN OPENSSH PRIVATE KEY-----\nCANARY", None)]
 #[case("ssh-rsa AAAAB3\nCANARY", None)]
 #[case("\n \n", None)]
-fn of_keys_of_ssh_go_the_type_and_the_key(#[case] value: &str, #[case] carried: Option<&str>) {
+fn ssh_keys_are_copied_without_comment(#[case] value: &str, #[case] carried: Option<&str>) {
     match carry("id_rsa.pub", value.as_bytes()) {
         Ok(bytes) => assert_eq!(Some(std::str::from_utf8(&bytes).unwrap()), carried),
         Err(words) => {
@@ -156,7 +156,7 @@ fn no_other_credential_of_google_goes(#[case] field: &str, #[case] value: Value,
 }
 
 #[test]
-fn what_lacks_something_goes_nowhere() {
+fn incomplete_document_is_not_copied() {
     let refused = |key: &str, value: &str| {
         let words = carry(key, value.as_bytes()).unwrap_err();
         assert!(words.contains(key) && !words.contains(CANARY), "{words}");
@@ -214,7 +214,7 @@ proptest! {
 
     /// Whatever is in it: no other field goes.
     #[test]
-    fn nothing_else_of_a_document_goes(field in "[a-z_]{1,20}", value in "\\PC{0,20}") {
+    fn only_known_fields_of_a_document_are_copied(field in "[a-z_]{1,20}", value in "\\PC{0,20}") {
         let (google, azure) = ("osServiceAccount.json", "osServicePrincipal.json");
         for (key, whole) in [(google, service_account()), (azure, service_principal())] {
             let found = with(whole.clone(), &field, &json!(value)).to_string();

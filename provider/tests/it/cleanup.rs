@@ -55,7 +55,7 @@ fn run() -> Run {
 
 /// Each of them is a call, and whoever writes a claim writes its owners and its note.
 #[test]
-fn nobody_is_made_to_read_runs_without_end() {
+fn number_of_read_runs_is_bounded() {
     let owned_by = |count: usize| {
         let owners = (0..count).map(|n| owner("TaskRun", &n.to_string())).collect();
         observe::read_claim(&ObjectMeta { owner_references: Some(owners), ..metadata() }, &body()).unwrap()
@@ -72,7 +72,7 @@ fn nobody_is_made_to_read_runs_without_end() {
 }
 
 #[test]
-fn what_ends_anyway_is_left_alone() {
+fn ending_claim_is_left_alone() {
     let ends = |change: fn(&mut Value)| {
         let mut body = body();
         change(&mut body);
@@ -95,7 +95,7 @@ fn what_ends_anyway_is_left_alone() {
 }
 
 #[test]
-fn it_is_noted_first_then_kept_and_then_torn_down() {
+fn claim_is_annotated_then_kept_then_torn_down() {
     let over = [Fate::Over(Some(at("12:00:00")))];
     let mut claim = claim();
     let noted = CleanupPlan { note: Some(Some(OWNED.into())), follow: true, ..CleanupPlan::default() };
@@ -144,7 +144,7 @@ fn all_runs_have_to_be_over() {
 
 /// When one went is known only by who saw it, and noted for who comes after.
 #[test]
-fn what_cannot_be_computed_again_is_remembered_by_the_note() {
+fn completion_time_of_a_deleted_run_is_kept_in_the_annotation() {
     let mut claim = claim();
     let gone = [Fate::Gone, Fate::Over(Some(at("11:00:00")))];
     assert_eq!(plan(&claim, &gone, at("12:00:00")).note, Some(Some(format_since(at("12:00:00")))));
@@ -228,7 +228,7 @@ fn failed_counts_whatever_the_runs_do() {
 }
 
 #[test]
-fn nothing_is_done_without_the_right_to_read_or_against_a_no() {
+fn forbidden_read_or_veto_prevents_teardown() {
     let over = Fate::Over(Some(at("12:00:00")));
     let step = plan(&claim(), &[over.clone(), Fate::Forbidden], at("14:00:00"));
     let forbidden = CleanupPlan { remark: Some(Remark::Forbidden), follow: true, ..CleanupPlan::default() };

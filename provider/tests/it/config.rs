@@ -21,7 +21,7 @@ fn problems(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn nothing_said_is_the_defaults() {
+fn empty_configuration_has_defaults() {
     for text in ["", "# nothing\n", "{}", "ephemeralCluster:\nprow: null\n"] {
         assert_eq!(Config::parse("provider.yaml", text).unwrap(), Config::default(), "{text:?}");
     }
@@ -48,7 +48,7 @@ fn claims_are_off_unless_switched_on() {
 
 /// A hub whose configuration is taken today goes on where nothing is published there.
 #[test]
-fn what_is_off_needs_no_namespace_of_its_own() {
+fn disabled_role_needs_no_namespace() {
     let backends =
         "clusters: { backends: { caas: { namespaces: [ephemeral-cluster, testplatform-spaces] } } }\n";
     assert_eq!(problems(backends), Vec::<String>::new());

@@ -115,7 +115,7 @@ fn these_are_served(#[case] object: Value, #[case] section: &str) {
 
 /// An empty tenant in the registry must not let in those who have none.
 #[test]
-fn nobody_owns_nothing() {
+fn empty_tenant_owns_no_profile() {
     let profiles = Profiles::parse(
         "cluster_profiles: [{ name: aws, owners: [{ konflux: { clusters: ['', stone-prd-rh01] } }] }]",
     );
@@ -133,7 +133,7 @@ fn nobody_owns_nothing() {
 #[case::newer_hub(with(IPI, "/spec/ciOperator/test/retries", json!(2)), profiles(), "spec.ciOperator.test.retries is not known to this version of provider-testplatform: it has to be updated first")]
 #[case::no_uid(with(IPI, "/metadata/uid", json!(null)), profiles(), "the EphemeralCluster cannot be read: it has no uid or no spec.ciOperator")]
 #[case::no_block(with(IPI, "/spec/ciOperator", json!(null)), profiles(), "the EphemeralCluster cannot be read: it has no uid or no spec.ciOperator")]
-fn what_lies_with_us_is_tried_again(
+fn failure_on_our_side_is_retried(
     #[case] object: Value,
     #[case] profiles: Profiles,
     #[case] expected: &str,

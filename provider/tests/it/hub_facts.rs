@@ -66,7 +66,7 @@ fn everything_that_is_known_is_told_at_once() {
 }
 
 #[test]
-fn what_was_not_counted_is_left_out_and_what_is_not_served_is_a_problem() {
+fn uncounted_backend_is_omitted_and_unserved_one_is_a_problem() {
     let mut world = world(3);
     world.backends.insert(Backend::ClusterApi, BackendState::NotServed("it serves no clusters".into()));
     let facts = told(&world);
@@ -87,7 +87,7 @@ fn what_was_not_counted_is_left_out_and_what_is_not_served_is_a_problem() {
 #[case::changed_too_soon(4, 3, false, 7)]
 #[case::changed_just_then(4, 10, true, 60)]
 #[case::written_by_another_clock(3, -600, true, 60)]
-fn it_is_told_when_it_changes_and_now_and_then(
+fn facts_are_written_on_change_and_periodically(
     #[case] clusters: i64,
     #[case] seconds: i64,
     #[case] write: bool,
@@ -120,7 +120,7 @@ proptest! {
     /// Whatever changes, and whenever: never more often than every ten seconds, never older than five minutes, and what is there
     /// is at most a look behind.
     #[test]
-    fn it_is_told_neither_too_often_nor_too_late(counts in proptest::collection::vec(0_i64..3, 1..120), period in 10_u64..=120) {
+    fn facts_are_written_within_their_bounds(counts in proptest::collection::vec(0_i64..3, 1..120), period in 10_u64..=120) {
         let period = Duration::from_secs(period);
         let (mut known, mut at, mut last): (Option<Facts>, Timestamp, Option<Timestamp>) = (None, noon(), None);
         for count in counts {

@@ -70,7 +70,7 @@ fn explored(name: &str, lab: &Lab, processes: usize, budget: Budget, at_least: u
 }
 
 #[test]
-fn one_provider_that_crashes_and_lags_through_a_whole_life() {
+fn whole_life_with_a_crash_and_a_lag() {
     let budget = Budget { ticks: 1, faults: 1, lags: 1, teardown: 1, deletion: 1, ..Budget::NOTHING };
     explored("a whole life", &lab(), 1, budget, 250_000);
 }

@@ -40,7 +40,7 @@ fn a_profile_that_is_not_there_is_not_an_unreadable_registry() {
     "cluster_profiles: [{ cluster_type: aws }, { name: a }, { name: a }]",
     r#"cluster_profiles[0] has no name; cluster profile "a" is there twice"#
 )]
-fn what_is_half_understood_is_refused(#[case] text: &str, #[case] expected: &str) {
+fn partly_understood_profile_is_refused(#[case] text: &str, #[case] expected: &str) {
     assert_eq!(Profiles::parse(text).unwrap_err().to_string(), expected);
 }
 

@@ -164,7 +164,7 @@ fn a_long_lifetime_is_not_cut_by_its_namespace(
 }
 
 #[test]
-fn what_is_configured_is_in_the_job() {
+fn job_has_the_configured_values() {
     let config = Config::parse("full.yaml", include_str!("../config/full.yaml")).unwrap();
     let mut config = config;
     config.ephemeral_cluster.cluster_claim_owners = None;

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn who_keeps_the_catalogue_may_allow_more_or_less() {
+    fn allowed_upgrades_of_an_entry_widen_or_narrow_the_path() {
         let mut all = ["1.29.4", "1.30.6", "1.31.2"].map(release);
         all[0].allowed_upgrades = Some(vec!["1.31".into()]);
         assert_eq!(words(&all, "1.29.4", "1.31.2"), Some(vec![]));

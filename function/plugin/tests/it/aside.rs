@@ -68,7 +68,7 @@ fn a_login_is_shown_while_a_cluster_is_waited_for() {
 
 /// Output of a short call is passed on unchanged: warnings beside an answer, and errors once.
 #[test]
-fn what_is_over_at_once_is_told_once() {
+fn output_of_a_short_call_is_printed_once() {
     let warned = fake("  get*demo*) echo 'Warning: that is old' >&2; cat \"$room/claim\" ;;");
     let said = warned.run("get demo");
     said.is(0, "demo   Pending");

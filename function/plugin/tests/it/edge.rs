@@ -62,7 +62,7 @@ fn a_group_of_others_that_is_down_is_no_matter() {
 }
 
 #[test]
-fn what_is_not_there_and_what_may_not_be_read() {
+fn missing_and_forbidden_claims_have_exit_codes() {
     let fake = Fake::new("");
     fake.run("why demo -n team-a").is(5, "there is no claim demo in namespace team-a");
     fake.run("why pod/demo").is(2, "pod is no kind of claim");
@@ -72,7 +72,7 @@ fn what_is_not_there_and_what_may_not_be_read() {
 
 /// Tenants may often read neither composites nor Objects nor events.
 #[test]
-fn why_goes_by_what_may_be_read() {
+fn why_uses_the_objects_that_may_be_read() {
     let arms = format!("{READS}\n  get*xtest*|\"get events\"*) echo '{FORBIDDEN}' >&2; exit 1 ;;");
     let fake = Fake::new(&arms);
     let message = "EnvironmentConfig envcfg does not exist";

@@ -31,7 +31,7 @@ fn at(time: &str) -> Timestamp {
 }
 
 #[test]
-fn what_the_hub_tells_comes_first() {
+fn estimate_of_the_hub_comes_first() {
     let claim = asked(&json!({ "estimatedReadyAt": "2026-03-02T13:10:00Z" }));
     let estimate = Estimate::of(&claim, &[ready(40, "ipi-aws")], "").unwrap();
     assert_eq!(estimate, Estimate::FromHub(at("2026-03-02T13:10:00Z")));

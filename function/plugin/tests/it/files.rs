@@ -55,7 +55,7 @@ fn a_kubeconfig_goes_to_stdout_or_to_a_file_for_its_owner_alone() {
 
 /// Nothing is asked for what cannot be written, and nothing of it stays beside.
 #[test]
-fn what_is_no_file_is_left_as_it_is() {
+fn output_that_is_no_file_is_left_alone() {
     let fake = delivered();
     fs::create_dir(fake.path("room")).unwrap();
     let before = names(&fake);
@@ -105,7 +105,7 @@ fn is_beside(fake: &Fake) -> bool {
 
 /// Somebody may prepare a change of his own beside the file.
 #[test]
-fn what_is_beside_a_kubeconfig_stays_whatever_its_name() {
+fn files_beside_a_kubeconfig_stay() {
     let fake = delivered();
     fake.write("out.new", "mine");
     fake.run("kubeconfig demo --out out").is(0, "Written to out");
@@ -194,7 +194,7 @@ fn a_kubeconfig_is_merged_under_kubectls_own_lock() {
 
 /// A block whose first line begins with a tab is none to kubectl, which then reads nothing of the whole file.
 #[test]
-fn what_others_wrote_is_merged_so_that_kubectl_reads_it() {
+fn merged_kubeconfig_is_readable_for_kubectl() {
     let fake = delivered();
     let texts = ["\tfoo\nbar", "\n\tfoo\n", " \tfoo\nbar", "foo\n\tbar\n", "- foo\nbar: x", "yes", "# no\n"];
     let extensions: Vec<Value> = texts.iter().map(|t| json!({ "name": "x", "extension": t })).collect();
@@ -208,7 +208,7 @@ fn what_others_wrote_is_merged_so_that_kubectl_reads_it() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_kubeconfig_is_explained() {
     let fake = delivered();
     for (phase, code) in
         [("Pending", 3), ("Provisioning", 3), ("Failed", 4), ("Deprovisioning", 7), ("Deprovisioned", 7)]

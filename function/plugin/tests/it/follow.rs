@@ -51,7 +51,7 @@ fn a_claim_that_nobody_processes_is_told() {
 
 /// The context may have another namespace, in which there is no such claim.
 #[test]
-fn it_stays_in_the_namespace_that_the_manifest_names() {
+fn up_stays_in_the_namespace_of_the_manifest() {
     let fake = fake();
     fake.write("watch-1", &event("MODIFIED", &ready()));
     fake.run("up claim.yaml --context east").is(0, "kubectl testplatform down demo -n team-a --context east");
@@ -67,7 +67,7 @@ fn it_stays_in_the_namespace_that_the_manifest_names() {
 }
 
 #[test]
-fn it_ends_as_the_claim_does() {
+fn up_exits_as_the_claim_ends() {
     let cases = [
         (event("MODIFIED", &claim("Failed", &[])), "30m", 4, "is Failed: it is Failed"),
         (event("MODIFIED", &claim("Deprovisioned", &[])), "30m", 7, "is Deprovisioned"),
@@ -182,7 +182,7 @@ fn another_name_has_a_secret_of_its_own() {
 }
 
 #[test]
-fn what_the_api_server_refuses_is_passed_on() {
+fn refusal_of_the_api_server_is_passed_on() {
     let refusal = "The TestPlatformCluster \"demo\" is invalid: spec: set exactly one of ciOperator, clusterClaim and template";
     let fake = Fake::new(&format!("  apply*) echo '{refusal}' >&2; exit 1 ;;"));
     fake.object("claim.yaml", &claim("", &[]));

@@ -7,7 +7,7 @@ const NO_WORD_OF_IT: &str = "Error from server (NotFound): the server could not 
 
 /// The cluster runs and costs money.
 #[test]
-fn what_only_looks_like_it_is_no_claim_that_is_gone() {
+fn other_not_found_answers_do_not_mean_a_deleted_claim() {
     let fake = Fake::new(&format!("  get*demo*) echo '{NO_WORD_OF_IT}' >&2; exit 1 ;;"));
     for line in ["why demo", "down demo --wait", "get demo", "up claim.yaml"] {
         fake.object("claim.yaml", &claim("", &[]));
@@ -48,7 +48,7 @@ fn a_claim_is_gone_only_if_that_is_said_of_it() {
 /// provider-kubernetes tries what was asked for last before it deletes, too. At an end that the claim asks for that is taken back first; of one that is
 /// deleted at once nobody is asked any more, and its cluster would stay.
 #[test]
-fn what_the_hub_refuses_is_torn_down_before_it_is_deleted() {
+fn cluster_with_a_refused_change_is_torn_down_before_deletion() {
     let run = |conditions: &[[&str; 4]], deleted: bool| {
         let arms =
             "  *--watch*) cat \"$room/watch\" ;;\n  get*demo*) cat \"$room/claim\" ;;\n  patch*|delete*) ;;";

@@ -23,7 +23,7 @@ fn fake(arms: &str) -> Fake {
 }
 
 #[test]
-fn of_two_kinds_the_one_that_is_meant() {
+fn kind_of_the_command_line_selects_between_namesakes() {
     let arms = r#"
   "get testplatformclusters.ci.openshift.org demo"*) cat "$room/claim" ;;
   "get testclusters.ci.openshift.org demo"*) cat "$room/other" ;;
@@ -46,7 +46,7 @@ fn of_two_kinds_the_one_that_is_meant() {
 
 /// The suggested command names the kind where the command line had to.
 #[test]
-fn of_two_kinds_what_comes_next_is_about_the_same() {
+fn suggested_command_names_the_same_kind() {
     let arms = r#"
   "get testclusters.ci.openshift.org demo"*) cat "$room/other" ;;
   "get secret demo-kubeconfig -o go-template={{range"*) cat "$room/secret" ;;

@@ -175,7 +175,7 @@ fn claims_of_the_incumbent_have_a_phase_too() {
 
 /// Core sets conditions to Unknown that a failed pass does not report. Delivered credentials exist nevertheless.
 #[test]
-fn what_was_delivered_is_there_while_passes_fail() {
+fn delivered_credentials_stay_while_passes_fail() {
     let of = |phase: &str, conditions: &[Value]| {
         with(bound(), &[("/status/phase", phase.into()), ("/status/conditions", conditions.into())]).claim
     };
@@ -298,7 +298,7 @@ fn a_lifetime_is_added_to_what_is_held() {
 }
 
 #[test]
-fn what_became_of_a_lifetime_is_told_once_it_was_looked_at() {
+fn lifetime_outcome_is_reported_once_processed() {
     let status = |end: &str| json!({ "readyAt": "2026-03-02T11:00:00Z", "expiresAt": end });
     let claim = |status: Value| with(bound(), &[("/status", status)]).claim;
     let before = claim(status("2026-03-02T13:00:00Z"));
@@ -327,7 +327,7 @@ fn what_became_of_a_lifetime_is_told_once_it_was_looked_at() {
 
 /// A longer lifetime does not keep what nobody needs, and what ends by that tells nothing of the lifetime.
 #[test]
-fn what_nobody_needs_is_not_extended() {
+fn unneeded_cluster_is_not_extended() {
     let hours = GoDuration::from_hours;
     let spec = json!({ "lifetime": "4h", "cleanup": { "onOwnerCompletion": true, "keepForDebug": "1h" } });
     let note = json!({ "testplatform.ci.openshift.org/cleanup-since": "2026-03-02T11:30:00Z" });

@@ -56,7 +56,7 @@ fn all_are_listed_in_one_table() {
 }
 
 #[test]
-fn they_are_printed_for_programs_too() {
+fn offers_are_printed_for_programs() {
     let fake = published();
     let names = fake.run("offers -o name");
     assert_eq!((names.code, names.out.lines().next()), (0, Some("template/hosted-kubevirt")));
@@ -69,7 +69,7 @@ fn they_are_printed_for_programs_too() {
 }
 
 #[test]
-fn one_is_told_with_all_that_a_claim_may_say() {
+fn single_offer_lists_all_fields_of_a_claim() {
     let fake = published();
     let said = fake.run("offers template/hosted-kubevirt");
     for part in [
@@ -192,7 +192,7 @@ fn up_applies_what_offers_writes() {
 }
 
 #[test]
-fn what_only_the_owner_knows_is_left_to_fill_in() {
+fn starter_leaves_fields_of_the_owner_to_fill_in() {
     let fake = Fake::new(READS);
     let offer = json!({
         "name": "x".repeat(48) + ".-y", "block": "template", "cost": 1, "fillIn": ["spec.parameters.owner\nkind: Pod"],
@@ -227,7 +227,7 @@ fn names_are_told_apart() {
 
 /// A ConfigMap with values that nobody should write: each stays in its cell, and nothing breaks.
 #[test]
-fn what_is_odd_does_no_harm() {
+fn odd_values_of_offers_are_harmless() {
     let fake = Fake::new(READS);
     let offer = json!({
         "name": "a\nb\u{1b}[31m", "block": ["template"], "title": "x".repeat(2000), "versions": "4.20", "cost": "much",
@@ -255,7 +255,7 @@ fn what_is_odd_does_no_harm() {
 }
 
 #[test]
-fn what_cannot_be_read_is_said_with_what_to_do() {
+fn unreadable_offers_are_reported_with_help() {
     let gone = not_found("configmaps", CONFIG_MAP);
     let fake = Fake::new(&format!("  \"get configmap\"*) echo '{gone}' >&2; exit 1 ;;"));
     fake.run("offers -n team-a")

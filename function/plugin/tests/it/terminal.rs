@@ -80,7 +80,7 @@ fn gone(fake: &Fake) {
 #[rstest]
 #[case(80)]
 #[case(200)]
-fn what_it_waits_for_is_one_line(#[case] columns: u16) {
+fn progress_is_one_line(#[case] columns: u16) {
     let long = "waiting for machines ".repeat(28);
     let fake = fake(&says("Provisioning", &long));
     let terminal = Terminal::run(&plugin(&fake, "up claim.yaml"), columns, "");
@@ -201,7 +201,7 @@ fn ctrl_c_before_the_apply_ends_it_at_once() {
 
 /// Redirected output has no line that is written over, and no sequence that a terminal would obey.
 #[test]
-fn what_is_redirected_is_plain() {
+fn redirected_output_is_plain() {
     let fake = fake(&says("Provisioning", "waiting"));
     let terminal = Terminal::run(&plugin(&fake, "up claim.yaml"), 80, ">out");
     terminal.until("progress", shows("Provisioning"));

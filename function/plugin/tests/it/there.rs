@@ -43,7 +43,7 @@ fn fake(there: &Value, then: &Value) -> Fake {
 }
 
 #[test]
-fn one_that_is_there_is_told_before_it_is_changed() {
+fn existing_claim_is_reported_before_the_change() {
     let fake = fake(&ready(), &ready());
     let up = fake.run("up claim.yaml");
     up.is(0, "is ready after 40m");
@@ -69,7 +69,7 @@ fn one_that_is_there_is_told_before_it_is_changed() {
 #[case("Failed", 4, ", and is Failed; ask for a new cluster under another name")]
 #[case("Deprovisioning", 7, ", and is Deprovisioning; ask for a new cluster under another name")]
 #[case("Deprovisioned", 7, ", and is Deprovisioned; ask for a new cluster under another name")]
-fn one_that_is_over_stays_so(#[case] phase: &str, #[case] code: i32, #[case] words: &str) {
+fn completed_claim_stays_completed(#[case] phase: &str, #[case] code: i32, #[case] words: &str) {
     let over = claim(phase, &[]);
     let fake = fake(&over, &over);
     fake.object("claim.yaml", &with(claim("", &[]), &[("/spec/lifetime", "1m".into())]).object);
@@ -78,7 +78,7 @@ fn one_that_is_over_stays_so(#[case] phase: &str, #[case] code: i32, #[case] wor
 }
 
 #[test]
-fn one_that_is_going_is_told_so() {
+fn claim_under_deletion_is_reported() {
     let made = "note: testplatformcluster/demo is there already since 2026-03-02T10:00:00Z";
     let of = |changes: &[(&str, Value)]| describe_existing(&with(ready(), changes));
     let going = of(&[("/metadata/deletionTimestamp", "2026-03-02T11:00:00Z".into())]);
@@ -112,7 +112,7 @@ fn no_cluster_is_ended_by_the_manifest_of_another() {
 }
 
 #[test]
-fn what_would_end_it_at_once_is_told_from_what_would_not() {
+fn changes_that_end_a_cluster_at_once_are_refused() {
     let refused = |there: &Claim, spec: &[(&str, Value)]| {
         find_refusal(there, &with(claim("", &[]), spec), now()).map(|stop| stop.message)
     };
@@ -152,7 +152,7 @@ fn what_would_end_it_at_once_is_told_from_what_would_not() {
 
 /// A note says that the runs are over for which it was made, and it is kept for a while.
 #[test]
-fn what_is_kept_after_its_runs_is_kept() {
+fn cluster_kept_for_debugging_stays() {
     let kept = |text: &str| json!({ "onOwnerCompletion": true, "keepForDebug": text });
     let note = json!({ "testplatform.ci.openshift.org/cleanup-since": "2026-03-02T11:30:00Z" });
     let there = [("/spec/cleanup", kept("2h")), ("/metadata/annotations", note)];
@@ -181,7 +181,7 @@ fn seen(generation: i64, looked_at: i64) -> Value {
 
 /// It was ready until it was changed. Whether it still is, is said by who has looked at the change.
 #[test]
-fn what_was_said_before_the_change_is_no_answer() {
+fn status_before_the_change_does_not_count() {
     let fake = fake(&seen(1, 1), &seen(2, 1));
     let up = fake.run("up claim.yaml --timeout 2s");
     up.is(3, "not in time: testplatformcluster/demo was changed, and nobody has looked at that yet")
@@ -196,7 +196,7 @@ fn what_was_said_before_the_change_is_no_answer() {
 }
 
 #[test]
-fn who_looked_is_told_by_generations_and_by_the_end() {
+fn processed_status_is_known_by_generation_or_end() {
     let of = |object: Value| with(object, &[]);
     let is = |claim: &Claim, before: Option<&Claim>| is_of_now(claim, before, false);
     assert!(is(&of(seen(2, 2)), None) && !is(&of(seen(3, 2)), None));

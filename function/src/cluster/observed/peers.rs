@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_counted_by_is_taken_out() {
+    fn sparse_peers_keep_every_counted_field() {
         let claim = json!({ "version": "4.20", "cloud": "aws", "timeout": "3h", "labels": { "a": "b" } });
         let specs = [
             json!({ "template": "hosted", "timeouts": { "provision": "3h" }, "parameters": { "a": "x".repeat(900) } }),

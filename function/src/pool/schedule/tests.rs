@@ -84,7 +84,7 @@ fn a_time_that_the_clocks_skip_is_the_moment_of_the_change() {
 
 /// 25 October 2026, 02:00 to 03:00 come twice in Prague.
 #[test]
-fn of_a_time_that_comes_twice_the_first_counts() {
+fn repeated_local_time_counts_once() {
     let first = "2026-10-25T00:30:00Z";
     let two = schedule(
         "Europe/Prague",
@@ -154,7 +154,7 @@ fn an_invalid_schedule_names_its_field(
 proptest! {
     /// In every zone, through every change of the clocks: until the next boundary nothing changes, and it always comes.
     #[test]
-    fn nothing_changes_between_boundaries(
+    fn size_is_constant_between_boundaries(
         zone in prop::sample::select(vec!["UTC", "Europe/Prague", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "Asia/Kathmandu"]),
         cuts in prop::collection::btree_set(0_i64..1440, 2..6),
         second in 1_293_840_000_i64..2_000_000_000,

@@ -91,7 +91,7 @@ fn an_end_before_there_is_a_hosted_cluster_is_in_progress() {
 
 /// The Object of what stands for it leaves the desired state before that is gone: that alone is no reason to look, and a look then proves nothing.
 #[test]
-fn it_is_looked_for_once_more_only_after_what_stands_for_it_is_gone() {
+fn hosted_cluster_is_observed_again_only_after_its_instance_is_gone() {
     let mut world = World::chart_observed();
     world.settle();
     world.rests = true;
@@ -205,7 +205,7 @@ fn a_hosted_cluster_of_what_was_replaced_blocks_too() {
 
 /// Such as by a quota of CaaS' own, of whatever namespace.
 #[test]
-fn what_vanished_is_not_made_again_and_is_over_with_its_cluster() {
+fn vanished_instance_is_not_recreated_and_ends_with_its_cluster() {
     let mut world = World::chart_observed_ready();
     world.remote = None;
     world.settle();
@@ -222,7 +222,7 @@ fn what_vanished_is_not_made_again_and_is_over_with_its_cluster() {
 /// The observing Object stays until the cluster is gone while work before the deletion goes on, even if the ClusterTemplateInstance goes
 /// first.
 #[test]
-fn what_looks_on_stays_until_the_cluster_is_gone() {
+fn observing_object_stays_until_the_cluster_is_gone() {
     for replaced in [false, true] {
         let mut world = World::chart_observed();
         world.catalogue_entry("chart")["preDelete"] = json!([build_bundle("drain", &json!({}))]);
@@ -252,7 +252,7 @@ fn what_looks_on_stays_until_the_cluster_is_gone() {
 }
 
 #[test]
-fn with_the_credentials_lost_too_nothing_is_made_and_who_can_help_is_told() {
+fn lost_instance_and_credentials_create_nothing_and_ask_for_help() {
     let mut world = World::chart_observed_ready();
     world.drop_status();
     for name in ["instance", "credentials"] {

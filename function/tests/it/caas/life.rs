@@ -140,7 +140,7 @@ fn ready_waits_for_the_hosted_cluster() {
 #[case("parameters", json!({ "instanceType": "m5.xlarge" }), "spec.parameters.instanceType")]
 #[case("version", json!("4.21"), "spec.version")]
 #[case("template", json!("chart-next"), "spec.template")]
-fn nothing_can_change(#[case] field: &str, #[case] value: Value, #[case] path: &str) {
+fn chart_cluster_is_immutable(#[case] field: &str, #[case] value: Value, #[case] path: &str) {
     let mut world = World::chart_ready();
     let releases = json!([{ "version": "4.20.3" }, { "version": "4.21.0" }]);
     world.catalogue_entry("chart").as_object_mut().unwrap().remove("version");
@@ -190,7 +190,7 @@ fn a_catalogue_that_changes_changes_no_cluster() {
     "failed quota"
 )]
 #[case("admission webhook \"m.kb.io\" denied the request: cluster template 'x' not found", "not found")]
-fn what_the_webhook_refuses_waits(#[case] words: &str, #[case] part: &str) {
+fn refusal_of_the_webhook_is_waited_for(#[case] words: &str, #[case] part: &str) {
     let mut world = World::caas_claim();
     world.refuses = Some(words.to_owned());
     world.settle();

@@ -108,7 +108,7 @@ fn only_what_lasts_is_final(
 
 /// Who does not say since when is not believed, and one that says something else begins anew.
 #[test]
-fn what_changes_begins_anew() {
+fn changed_failure_restarts_its_deadline() {
     let mut world = World::caas_claim();
     world.settle();
     for words in ["a", "b", "c"] {

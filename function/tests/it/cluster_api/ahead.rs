@@ -186,7 +186,7 @@ fn an_answer_holds_no_longer_than_what_was_answered_in() {
 }
 
 #[test]
-fn what_is_not_ready_in_time_fails_the_claim_and_nothing_was_made() {
+fn late_prerequisites_fail_the_claim_without_a_cluster() {
     let mut world = World::with_prerequisites();
     world.spec["timeouts"] = json!({ "provision": "3h" });
     world.settle();
@@ -261,7 +261,7 @@ fn another_who_asks_and_another_number_are_told_and_nothing_else() {
 }
 
 #[test]
-fn they_go_after_the_cluster() {
+fn prerequisites_are_deleted_after_the_cluster() {
     let mut world = ready();
     world.spec["tearDownCluster"] = json!(true);
     world.pass_once();
@@ -345,7 +345,7 @@ fn a_move_to_a_template_with_credentials_takes_none_from_a_cluster_that_has_anot
 }
 
 #[test]
-fn one_that_is_lost_beside_a_cluster_is_not_made_again() {
+fn lost_prerequisite_of_a_live_cluster_is_not_recreated() {
     let mut world = ready();
     for name in ["prerequisites", "cloud-credential"] {
         world.objects.remove(name);

@@ -69,7 +69,7 @@ fn a_teardown_that_does_not_come_about_is_blocked(
 #[case::by_its_owner(true, |w: &mut World| w.spec["tearDownCluster"] = json!(true), "Deprovisioned")]
 #[case::by_its_lifetime(true, |w: &mut World| { w.spec["lifetime"] = json!("1h"); w.advance_time(minutes(61)); }, "Deprovisioned")]
 #[case::not_ready_in_time(false, |w: &mut World| w.advance_time(minutes(241)), "Failed")]
-fn what_the_hub_refused_last_keeps_no_cluster_from_its_end(
+fn refused_change_does_not_block_teardown(
     #[case] ready: bool,
     #[case] end: fn(&mut World),
     #[case] phase: &str,

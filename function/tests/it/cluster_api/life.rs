@@ -165,7 +165,7 @@ fn a_secret_of_another_name_is_not_read() {
 }
 
 #[test]
-fn what_is_never_ready_fails_in_time() {
+fn cluster_that_is_never_ready_fails_in_time() {
     let mut world = World::cluster_api_claim();
     world.settle();
     world.report_cluster_api(&[("InfrastructureReady", "False", "NotReady", "Quota exceeded for cores")]);

@@ -66,7 +66,7 @@ fn flaws(at: &str, schema: &Value, value: &Value, found: &mut Vec<String>) {
 }
 
 #[test]
-fn what_is_asked_for_is_admitted() {
+fn requested_cluster_fits_the_schema() {
     let directory = upstream();
     let crd: Value = serde_saphyr::from_str(&fs::read_to_string(directory.join(CRD)).unwrap()).unwrap();
     let versions = crd["spec"]["versions"].as_array().unwrap();

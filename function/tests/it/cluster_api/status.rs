@@ -74,7 +74,7 @@ fn a_gate_that_is_closed_is_named() {
 
 /// A report on an earlier generation of the spec says nothing of the current one.
 #[test]
-fn what_was_said_of_another_generation_does_not_count() {
+fn conditions_of_an_earlier_generation_do_not_count() {
     let mut world = World::cluster_api_claim();
     world.settle();
     world.capi_installs();
@@ -188,7 +188,7 @@ fn quota_is_told_by_its_name() {
 }
 
 #[test]
-fn what_the_old_api_calls_final_is_so_at_once_and_degrades_what_was_ready() {
+fn failure_of_the_old_api_is_final_at_once_and_degrades_a_ready_cluster() {
     let failed = json!({ "v1beta1": { "failureReason": "CreateError", "failureMessage": "it broke" } });
     let mut world = World::cluster_api_claim();
     world.settle();

@@ -66,7 +66,7 @@ fn an_upgrade_walks_from_one_minor_version_to_the_next() {
 }
 
 #[test]
-fn what_is_under_way_comes_first() {
+fn change_under_way_comes_first() {
     let mut world = World::topology_ready();
     world.report_cluster_api(&[("RollingOut", "True", "RollingOut", "")]);
     world.settle();
@@ -123,7 +123,7 @@ fn a_way_that_is_lost_is_told_and_the_cluster_stays() {
 }
 
 #[test]
-fn what_the_hub_refuses_is_told_and_nothing_is_lost() {
+fn change_refused_by_the_hub_is_reported_without_loss() {
     let mut world = World::topology_ready();
     let object = &mut world.objects.get_mut("topology").unwrap().object;
     object["status"]["conditions"] = json!([{
@@ -402,7 +402,7 @@ fn the_control_plane_grows_and_parameters_change() {
 }
 
 #[test]
-fn what_cannot_change_is_named_and_nothing_changes() {
+fn change_of_immutable_field_is_named_and_ignored() {
     for (field, value, path) in [
         ("network", json!({ "podCIDR": "10.8.0.0/14" }), "spec.network.podCIDR"),
         ("parameters", json!({ "cni": "cilium" }), "spec.parameters.cni"),

@@ -202,7 +202,7 @@ fn pool_names_are_unique_across_the_namespaces_of_a_hub() {
 }
 
 #[test]
-fn nothing_is_made_before_the_other_pools_were_read() {
+fn pool_is_not_created_before_other_pools_are_read() {
     let mut request = PoolWorld::with(&json!({})).request();
     request.required_resources.clear();
     let response = run(&request, &Options::default(), "2026-11-23T10:00:00Z".parse().unwrap());

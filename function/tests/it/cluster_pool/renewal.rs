@@ -147,7 +147,7 @@ fn rotation_by_replacing_uses_the_new_credentials_at_once() {
 }
 
 #[test]
-fn it_is_told_when_no_cluster_uses_the_old_credentials() {
+fn unused_old_credentials_are_reported() {
     let mut world = made(&json!({}));
     is(&world, "OldCredentialsReleasable", "Unknown", "NotWatched");
     world.report_provider(&json!({ "rotation": { "name": "aws-1", "phase": "First" } }));

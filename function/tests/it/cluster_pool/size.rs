@@ -67,7 +67,7 @@ fn a_schedule_that_cannot_be_used_keeps_what_runs() {
 }
 
 #[test]
-fn where_somebody_else_scales_the_size_is_handed_over_and_never_written_again() {
+fn externally_scaled_size_is_written_once() {
     let mut world = PoolWorld::with(&json!({ "scalingMode": "External" }));
     let policies = |world: &PoolWorld, name: &str| world.objects[name]["spec"]["managementPolicies"].clone();
     world.pass();
@@ -199,7 +199,7 @@ fn a_pool_that_somebody_else_scales_is_made_anew_with_the_size_that_it_had() {
 
 /// "The size with which the pool is made" limits nothing that somebody else scales.
 #[test]
-fn where_somebody_else_scales_as_many_run_as_the_definition_says() {
+fn externally_scaled_pool_runs_the_defined_count() {
     let world = made(&json!({ "scalingMode": "External", "size": 1, "runningCount": 3 }));
     assert_eq!(sizes(&world).1, 3);
     let world = made(&json!({ "size": 1, "runningCount": 3 }));

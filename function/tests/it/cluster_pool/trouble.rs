@@ -268,7 +268,7 @@ fn trouble_is_told_with_the_last_failure_that_hive_has_forgotten() {
 }
 
 #[test]
-fn what_is_invalid_keeps_what_runs() {
+fn invalid_spec_keeps_the_running_pool() {
     let mut world = made(&json!({ "admins": [{ "kind": "Group", "name": "team" }] }));
     let before = world.objects.clone();
     for broken in [json!({ "platform": {} }), json!({ "size": "many" }), json!({ "baseDomain": null })] {
@@ -291,7 +291,7 @@ fn what_is_invalid_keeps_what_runs() {
 }
 
 #[test]
-fn what_the_hub_says_is_passed_on() {
+fn message_of_the_hub_is_passed_on() {
     let says = |world: &mut PoolWorld, message: &str| {
         let synced =
             json!([{ "type": "Synced", "status": "False", "reason": "ReconcileError", "message": message }]);

@@ -191,7 +191,7 @@ fn is_found(asked: &Asked, words: &str) {
 }
 
 #[test]
-fn what_is_asked_for_of_a_pool_is_not_dropped() {
+fn dropped_object_of_a_pool_is_found() {
     let pool = || asked("pool-rotation");
     assert_eq!(pool().finds(), None);
     is_found(&pool().without("pool"), "pool is dropped");
@@ -248,7 +248,7 @@ fn notes_of_what_is_broken_elsewhere_count() {
 }
 
 #[test]
-fn nothing_of_a_space_is_dropped() {
+fn dropped_object_of_a_space_is_found() {
     for example in ["space-ready", "space-of-the-incumbent"] {
         let names: Vec<String> = asked(example).observed().resources.keys().cloned().collect();
         assert!(names.len() > 8, "{names:?}");
@@ -264,7 +264,7 @@ fn nothing_of_a_space_is_dropped() {
 }
 
 #[test]
-fn what_failed_is_kept_and_told_to_end_until_nothing_is_left() {
+fn dropped_object_of_a_failed_claim_is_found() {
     let failed = || asked("provision-timeout");
     assert_eq!(failed().finds(), None);
     is_found(&failed().without("ec"), "ec is dropped while \"Failed\"");
@@ -291,7 +291,7 @@ fn what_failed_is_kept_and_told_to_end_until_nothing_is_left() {
 }
 
 #[test]
-fn what_failed_is_kept_only_for_what_is_undone_inside() {
+fn object_of_a_failed_claim_is_kept_only_for_unfinished_teardown() {
     let failed = || {
         let alone = |asked: Asked| {
             let mut asked = asked.in_phase("Failed").saying("credentials", noted);
@@ -305,7 +305,7 @@ fn what_failed_is_kept_only_for_what_is_undone_inside() {
 }
 
 #[test]
-fn what_remembers_the_end_is_kept_until_nothing_is_left() {
+fn dropped_record_of_the_end_is_found() {
     for example in ["teardown", "teardown-asked", "lifetime-expired"] {
         is_found(&asked(example).without("ec"), "ec is dropped while \"Deprovisioning\"");
         is_found(&asked(example).without("credentials"), "credentials is dropped while \"Deprovisioning\"");

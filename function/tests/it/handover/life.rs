@@ -175,7 +175,7 @@ fn a_claim_that_let_go_neither_tears_down_nor_expires() {
 }
 
 #[test]
-fn what_nobody_took_is_taken_back() {
+fn transfer_without_taker_is_taken_back() {
     let mut pair = Pair::ready();
     pair.settle();
     pair.hand_over();
@@ -221,7 +221,7 @@ fn a_claim_that_goes_before_the_cluster_is_taken_leaves_it_to_the_test_cluster()
 #[case::handed_to_another("/metadata/annotations", json!({ ours::HAND_OVER: "tenant-a/other/taker-0" }))]
 #[case::handed_to_an_earlier_one("/metadata/annotations", json!({ ours::HAND_OVER: format!("tenant-a/{NAME}/taker-9") }))]
 #[case::an_administrators("/spec/claimRef", Value::Null)]
-fn nobody_takes_what_is_not_handed_to_them(#[case] at: &str, #[case] value: Value) {
+fn cluster_is_taken_only_by_its_target(#[case] at: &str, #[case] value: Value) {
     let mut pair = Pair::ready();
     pair.hand_over();
     let mut giver = pair.giver.composite();
@@ -300,7 +300,7 @@ fn a_pair_in_hand_is_looked_at_every_ten_seconds_however_long_answers_count() {
 }
 
 #[test]
-fn one_that_is_to_take_over_never_makes_a_cluster() {
+fn taker_never_creates_a_cluster() {
     let mut pair = Pair::ready();
     pair.settle();
     // Not even when nothing is left of why it was made but what it remembers.
@@ -324,7 +324,7 @@ fn an_annotation_that_comes_too_late_is_ignored() {
 }
 
 #[test]
-fn what_was_taken_stays_so_through_a_restore() {
+fn taken_cluster_stays_taken_through_a_restore() {
     let mut pair = handed();
     for side in [Side::Giver, Side::Taker] {
         pair.of(side).drop_status();
@@ -342,7 +342,7 @@ fn what_was_taken_stays_so_through_a_restore() {
 #[case::objects(&|w: &mut World| w.objects.clear())]
 #[case::notes(&forget)]
 #[case::notes_and_status(&|w: &mut World| { forget(w); w.drop_status(); })]
-fn what_let_go_stays_so_whatever_it_forgot(#[case] lose: &dyn Fn(&mut World)) {
+fn giver_stays_released_after_lost_records(#[case] lose: &dyn Fn(&mut World)) {
     let mut pair = handed();
     lose(&mut pair.giver);
     pair.settle();
@@ -363,7 +363,7 @@ fn forget(world: &mut World) {
 
 /// It has the name that the claim's composite gave it. Under another one nothing would be found, and the cluster run on with nobody told.
 #[test]
-fn what_was_taken_is_looked_for_under_its_name() {
+fn taken_cluster_is_found_by_its_name() {
     for alive in [false, true] {
         let mut pair = Pair::ready();
         pair.with(Side::Giver, |w| {

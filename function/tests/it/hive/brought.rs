@@ -155,7 +155,7 @@ fn only_the_pool_and_the_namespace_are_deleted_and_the_namespace_last() {
 }
 
 #[test]
-fn what_the_carrier_cannot_bring_is_said_and_passes() {
+fn failed_secret_copy_is_reported_and_recovers() {
     let mut world = World::byoc_pending();
     for (fate, reason, words) in [
         (
@@ -223,7 +223,7 @@ fn a_secret_that_goes_later_takes_nothing_from_a_cluster() {
 }
 
 #[test]
-fn what_was_chosen_stays_whatever_the_catalogue_says() {
+fn chosen_offer_stays_when_the_catalogue_changes() {
     let mut world = World::byoc_pending();
     let before = carried(&world, "byoc-namespace");
     let mut other = build_offer("other");
@@ -338,7 +338,7 @@ fn entries_for_brought_credentials_and_pools_are_kept_apart() {
 }
 
 #[test]
-fn what_is_around_somebody_elses_claim_by_now_is_let_go_of() {
+fn objects_around_a_foreign_claim_are_released() {
     let mut world = ready();
     world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
     world.settle();

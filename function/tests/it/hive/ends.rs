@@ -29,7 +29,7 @@ fn torn_down_while_it_waits() {
 /// Core applies the status, writes the emptied keys after it, and updates the conditions last: a pass after a conflict in between, or one that sees
 /// the composite as it was, sees an end that nobody has told.
 #[test]
-fn nothing_was_torn_down_also_if_what_tells_it_comes_late() {
+fn end_without_cluster_stays_so_after_late_writes() {
     #[derive(Clone, Copy, PartialEq)]
     enum Late {
         Conditions,
@@ -71,7 +71,7 @@ fn nothing_was_torn_down_also_if_what_tells_it_comes_late() {
 
 /// Its writer noted why it Failed. Without that, what was said stays; the deadline that passes afterwards is not the reason.
 #[test]
-fn why_it_failed_stays_when_its_writer_is_lost() {
+fn failure_reason_survives_a_lost_primary_object() {
     let words = "failed to create typed patch object (ns/x; hive.openshift.io/v1, Kind=ClusterClaim): .spec.foo: field not declared in schema";
     let mut world = World::hive_claim();
     world.refuses = Some(words.into());
@@ -135,7 +135,7 @@ fn a_cluster_that_the_hub_cannot_destroy_says_why() {
 
 /// Why it ends was noted when it began to, and holds.
 #[test]
-fn what_was_torn_down_does_not_become_expired() {
+fn torn_down_claim_does_not_become_expired() {
     let mut world = World::hive_claim();
     world.spec["lifetime"] = json!("2h");
     world.settle();
@@ -159,7 +159,7 @@ type End = (fn(&mut World), &'static str, &'static str);
 
 /// Core shows nothing of an Object that it deletes, until it is desired again.
 #[test]
-fn what_is_not_shown_any_more_is_not_gone() {
+fn hidden_object_does_not_count_as_gone() {
     let ends: [End; 4] = [
         (|w| w.spec["tearDownCluster"] = json!(true), "Deprovisioning", "TornDown"),
         (|w| w.advance_time(SignedDuration::from_hours(2)), "Deprovisioning", "Expired"),
@@ -215,7 +215,7 @@ type Failing = (fn() -> World, fn(&mut World), &'static str);
 
 /// Core takes away before it writes anything: what a pass that breaks off leaves tells why it Failed all the same.
 #[test]
-fn why_it_failed_outlives_a_pass_that_broke_off() {
+fn failure_reason_survives_an_aborted_pass() {
     let all: [Failing; 2] = [
         (assigned, |w| w.advance_time(SignedDuration::from_hours(4)), "ProvisionTimeout"),
         (World::hive_ready, World::hive_loses_the_cluster, "ClusterDeleted"),
@@ -350,7 +350,7 @@ fn a_lifetime_counts_from_the_credentials_on() {
 
 /// Also where nothing of ours ends it.
 #[test]
-fn what_hive_alone_ends_is_called_expiring_before() {
+fn cluster_that_hive_ends_is_reported_as_expiring() {
     let mut world = World::hive_ready();
     world.remote.as_mut().unwrap()["status"]["lifetime"] = json!("3h");
     world.settle();

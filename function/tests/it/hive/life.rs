@@ -119,7 +119,7 @@ fn the_manifest_says_what_hive_and_the_provider_need_and_nothing_of_theirs() {
 }
 
 #[test]
-fn what_is_not_published_is_never_ready() {
+fn unpublished_cluster_is_never_ready() {
     let mut world = assigned();
     world.advance_time(SignedDuration::from_secs(15));
     let running = remote_condition(&world, "ClusterRunning", "True", "Running");
@@ -168,7 +168,7 @@ fn a_flap_or_a_hibernation_withdraws_nothing() {
 }
 
 #[test]
-fn what_is_asked_of_core_does_not_depend_on_what_was_fetched() {
+fn requirements_do_not_depend_on_fetched_objects() {
     let asked = |world: &World, fetched: bool| {
         let mut request = world.request();
         if !fetched {
@@ -207,7 +207,7 @@ fn a_changed_claim_does_not_touch_the_cluster() {
 
 /// Published credentials stay where their successor cannot be published; a warning comes before they expire.
 #[test]
-fn why_what_is_published_is_not_brought_up_to_date_is_told() {
+fn blocked_credentials_update_is_reported() {
     let mut world = World::hive_ready();
     let name = world.published_name();
     let report = |blocked: serde_json::Value| {

@@ -276,7 +276,7 @@ fn a_claim_that_hive_ends_a_little_early_is_not_lost() {
 }
 
 #[test]
-fn who_waits_for_a_pool_that_goes_has_no_place_in_its_queue() {
+fn claim_on_a_deleted_pool_has_no_queue_position() {
     let mut world = World::hive_claim();
     world.settle();
     let pool = json!({ "found": true, "deleting": true });

@@ -36,7 +36,7 @@ fn quota_is_a_queue_in_the_order_of_creation() {
 
 /// A composite of which no function ever says anything, as of one with a Composition that does not exist.
 #[test]
-fn what_is_never_answered_is_not_waited_for() {
+fn claim_without_any_response_is_not_waited_for() {
     let mut world = World::hive_claim();
     world.catalogue.as_mut().unwrap()["hubs"][0]["maxClusters"] = json!(1);
     world.peers = vec![build_peer("mute", "tenant-b", &json!({}))];
@@ -58,7 +58,7 @@ fn what_is_never_answered_is_not_waited_for() {
 
 /// Until its end is proved, a claim holds its place.
 #[test]
-fn what_is_being_torn_down_counts() {
+fn claim_in_teardown_counts_for_the_quota() {
     let mut leaving = World::hive_ready();
     tear_down(&mut leaving);
     let mut status = leaving.status.clone();

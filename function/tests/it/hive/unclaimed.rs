@@ -33,7 +33,7 @@ fn goes(mut world: World, phase: &str) {
 }
 
 #[test]
-fn what_is_being_installed_is_destroyed_before_the_end_is_told() {
+fn installing_cluster_is_destroyed_before_teardown_completes() {
     let mut world = installing();
     tear_down(&mut world);
     assert!(world.remote.is_none(), "Hive keeps no claim without a cluster");
@@ -116,7 +116,7 @@ fn a_cluster_that_was_bound_goes_with_its_claim_and_the_pool_after_it() {
 }
 
 #[test]
-fn what_was_over_before_stays_over() {
+fn completed_claim_stays_completed() {
     let mut world = installing();
     tear_down(&mut world);
     world.hive_is_done();

@@ -98,7 +98,7 @@ fn a_hub_is_taken(#[case] annotations: Pairs<'_>, #[case] told: Value, #[case] w
 
 /// Whatever was told more than ten minutes ago does not count, for or against.
 #[test]
-fn what_is_old_is_unknown_and_never_unhealthy() {
+fn outdated_facts_are_unknown_and_never_unhealthy() {
     let mut told = facts(&json!({
         "health": { "ready": false }, "classes": { "metal": { "free": 0 } },
         "backends": { "hypershift": { "clusters": 4, "provisioning": 4, "versions": ["4.1"], "problem": "x" } },
@@ -195,7 +195,7 @@ fn a_refusal_tells_of_ten_hubs_the_nearest_first() {
 }
 
 #[test]
-fn what_was_chosen_is_kept_unless_it_was_given_up() {
+fn chosen_hub_stays_unless_given_up() {
     let none = BTreeSet::new();
     let given_up: BTreeSet<String> = ["east".to_owned()].into();
     assert_eq!(recorded_hub(Some("east"), Some("west"), &given_up), Some("east"));

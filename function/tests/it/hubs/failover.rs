@@ -84,7 +84,7 @@ fn a_hub_that_answers_is_not_given_up() {
 }
 
 #[test]
-fn what_was_given_up_is_noted_and_read_back() {
+fn excluded_hubs_round_trip() {
     let given_up = ["west".to_owned(), "east".to_owned()].into();
     assert_eq!(excluded_annotation(&given_up).as_deref(), Some("east,west"));
     assert_eq!(read_excluded(excluded_annotation(&given_up).as_deref()), given_up);

@@ -76,7 +76,7 @@ fn hubs_and_facts_are_asked_for_by_label_and_neighbours_only_where_they_count() 
 }
 
 #[test]
-fn nothing_is_known_before_both_are_fetched() {
+fn hubs_are_unknown_before_both_are_fetched() {
     assert!(decode(&json!({})).is_none());
     assert!(decode(&json!({ "hubs": { "items": [] } })).is_none());
     let empty = decode(&json!({ "hubs": { "items": [] }, "hub-facts": { "items": [] } })).unwrap();
@@ -84,7 +84,7 @@ fn nothing_is_known_before_both_are_fetched() {
 }
 
 #[test]
-fn what_was_fetched_is_read_and_what_cannot_be_hurts_nothing_else() {
+fn unreadable_hub_does_not_affect_others() {
     let neighbour = |name: &str, phase: &str, hub: &str| json!({ "metadata": { "name": name }, "status": { "phase": phase, "hub": { "name": hub } } });
     let hubs = decode(&json!({
         "hubs": items(&[

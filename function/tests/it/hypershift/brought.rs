@@ -158,7 +158,7 @@ fn only_the_namespace_is_deleted_of_what_is_brought_along() {
 }
 
 #[test]
-fn what_the_carrier_cannot_bring_is_said_and_passes() {
+fn failed_secret_copy_is_reported_and_recovers() {
     let mut world = awaited();
     for (fate, reason, words) in [
         ("Forbidden", "SecretForbidden", "the carrier may not get Secret my-key (spec.byoc.sshKeySecretRef)"),
@@ -184,7 +184,7 @@ fn what_the_carrier_cannot_bring_is_said_and_passes() {
 }
 
 #[test]
-fn what_a_template_does_not_take_is_refused_by_name() {
+fn unsupported_tenant_credential_is_refused_by_name() {
     let refused = |change: fn(&mut World)| {
         let mut world = World::brought_by_template();
         change(&mut world);
@@ -362,7 +362,7 @@ fn the_namespace_of_a_cluster_that_is_somebody_elses_by_now_is_let_go_of() {
 
 /// The end was asked for before anybody saw that the cluster is another one's.
 #[test]
-fn what_is_somebody_elses_at_the_end_is_let_go_of_too() {
+fn foreign_cluster_is_released_at_teardown() {
     let mut world = ready();
     world.remote.as_mut().unwrap()["metadata"]["uid"] = json!("somebody-elses");
     world.spec["tearDownCluster"] = json!(true);

@@ -116,7 +116,7 @@ fn ready_waits_for_what_is_set_up() {
 }
 
 #[test]
-fn what_is_not_ready_in_time_is_named_and_may_yet_come_to_be() {
+fn late_bundle_is_named_and_may_still_become_ready() {
     let mut world = World::bundled_and_installed();
     let failed = json!({
         "state": "SetupFailed", "bundle": "postInstall/base", "object": "Deployment cni/agent", "reason": "NotReady",
@@ -469,7 +469,7 @@ fn failed_setup_is_shown_although_the_copy_is_out_of_date() {
 
 /// The cluster's object keeps the last report for as long as its deletion takes.
 #[test]
-fn nothing_is_done_before_the_deletion_once_the_request_is_gone() {
+fn deletion_without_bundle_request_runs_no_bundles() {
     let mut world = applied();
     world.undone = true;
     world.spec["tearDownCluster"] = json!(true);

@@ -153,7 +153,7 @@ fn is_ended(world: &mut World, phase: &str) {
 #[case::with_nodes_by_hand(change_nodes, |w: &mut World| {
     w.objects.get_mut("cluster").unwrap().object["metadata"]["deletionTimestamp"] = json!(w.now);
 })]
-fn what_the_hub_refused_last_keeps_no_cluster_from_its_end(
+fn refused_change_does_not_block_teardown(
     #[case] change: fn(&mut World),
     #[case] end: fn(&mut World),
 ) {
@@ -167,7 +167,7 @@ fn what_the_hub_refused_last_keeps_no_cluster_from_its_end(
 
 /// Nor does what it was never asked about, because nobody looked in between or it could not be reached.
 #[test]
-fn what_the_hub_may_refuse_keeps_no_cluster_from_its_end() {
+fn unanswered_change_does_not_block_teardown() {
     for (refused, reachable) in [(false, true), (false, false), (true, false)] {
         let mut world = World::hosted_ready();
         if refused {
@@ -188,7 +188,7 @@ fn what_the_hub_may_refuse_keeps_no_cluster_from_its_end() {
 
 /// Core takes away with the manifest that an Object has. So the one that the hub takes comes first, and changes nothing there.
 #[test]
-fn what_the_hub_refused_last_is_taken_back_before_the_end() {
+fn refused_change_is_rolled_back_before_teardown() {
     let mut world = World::hosted_ready();
     change(&mut world);
     world.settle();

@@ -70,7 +70,7 @@ fn an_image_is_not_invalid_for_as_long_as_its_pull_secret_was_missing() {
 
 /// A failure of the hub's last observation may have passed.
 #[test]
-fn nothing_grows_final_while_nobody_sees_it() {
+fn failure_does_not_become_final_unobserved() {
     let mut world = World::hypershift_claim();
     world.settle();
     world.report_hypershift(&[("ValidConfiguration", "False", "InvalidConfiguration")]);
@@ -190,7 +190,7 @@ fn a_group_that_cannot_be_fails_the_claim_and_one_that_merely_does_not_scale_doe
 }
 
 #[test]
-fn what_was_ready_is_degraded_once_it_lasts_and_never_failed() {
+fn lasting_failure_degrades_a_ready_cluster_and_never_fails_it() {
     let mut world = World::hosted_ready();
     world.advance_time(minutes(10));
     world.report_hypershift(&[("Available", "False", "Down"), ("ValidConfiguration", "False", "Bad")]);
@@ -223,7 +223,7 @@ fn nonsense_in_a_status_costs_nobody_a_cluster() {
 
 /// A cloud's error may quote secrets of the request.
 #[test]
-fn what_the_hub_says_is_told_without_what_may_be_a_secret() {
+fn message_of_the_hub_is_reported_without_secrets() {
     let mut world = World::hypershift_claim();
     world.settle();
     world.report_hypershift(&[

@@ -119,7 +119,7 @@ fn the_claim_is_looked_at_for_two_minutes_after_it_was_published() {
 
 /// Core has other reasons not to be in sync, and a tenant may put much into a claim: neither says anything of the Secret.
 #[test]
-fn nothing_else_that_a_claim_holds_is_taken_for_it() {
+fn other_conditions_do_not_count_as_undelivered_secret() {
     let nested = (0..90).fold(json!(0), |inner, _| json!([inner]));
     let mut deep = claim(("True", ""), "True", true);
     deep["spec"]["ciOperator"] = json!({ "test": { "env": nested } });

@@ -166,7 +166,7 @@ fn a_deleted_remote_object_is_never_made_again() {
 
 /// One that may only be watched says for ever what it said last.
 #[test]
-fn what_failed_and_is_deleted_while_it_is_torn_down_is_over() {
+fn failed_claim_deleted_in_teardown_completes() {
     let mut world = World::default();
     world.settle();
     world.report_phase("Provisioning", &[]);
@@ -186,7 +186,7 @@ fn what_failed_and_is_deleted_while_it_is_torn_down_is_over() {
 
 /// Whoever names a claim's composite names its remote object, too: provider-kubernetes takes what it finds under that name for what it is to write.
 #[test]
-fn what_is_older_than_the_composite_is_somebody_elses() {
+fn remote_object_older_than_the_composite_is_foreign() {
     let found = |made: &str| {
         let mut world = World::default();
         let theirs = json!({

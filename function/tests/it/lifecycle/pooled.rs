@@ -57,7 +57,7 @@ fn of_before(lifetime: &Value, default: &Value) -> World {
 }
 
 #[test]
-fn it_is_ended_before_hive_does() {
+fn pool_cluster_ends_before_hive_ends_it() {
     let mut world = ready(pooled(&json!("8h")));
     assert_eq!(world.status["expiresAt"], "2026-11-21T13:45:00Z");
     assert_eq!((told(&world, LIFETIME), told(&world, MAX_LIFETIME)), (json!("3h45m0s"), json!("3h45m0s")));
@@ -70,7 +70,7 @@ fn it_is_ended_before_hive_does() {
 }
 
 #[test]
-fn one_that_asks_for_none_or_less_is_told_its_end() {
+fn claim_without_lifetime_shows_its_end() {
     let none = ready(pooled(&Value::Null));
     assert_eq!(none.status["expiresAt"], "2026-11-21T13:45:00Z");
     assert_eq!(is(&none, "RequestAccepted"), pair("True", "Accepted"));
@@ -97,7 +97,7 @@ fn one_that_asks_for_none_or_less_is_told_its_end() {
 
 /// A promised end stays, although Hive will not keep it; the owner is warned.
 #[test]
-fn one_of_before_keeps_its_end_until_the_claim_asks_for_another() {
+fn older_claim_keeps_its_end_until_it_requests_another() {
     let mut world = of_before(&json!("8h"), &Value::Null);
     assert_eq!(
         (world.phase().as_str(), &world.status["expiresAt"]),

@@ -82,7 +82,7 @@ fn a_cluster_is_not_ready_before_its_claim_was_made() {
 
 /// A teardown may take longer than the lifetime would have been, and what is over is looked at for as long as the claim is there.
 #[test]
-fn what_was_torn_down_does_not_become_expired() {
+fn torn_down_claim_does_not_become_expired() {
     let mut world = World::default();
     world.spec["lifetime"] = json!("2h");
     world.settle();
@@ -285,7 +285,7 @@ fn never_ready_is_failed_at_the_timeout_and_void_once_ready() {
 
 /// Its owner has to know what to have put right before they ask again, also once it is put right.
 #[test]
-fn what_was_waited_for_in_vain_is_told_to_the_end() {
+fn unmet_dependency_is_named_after_the_timeout() {
     let mut world = World { environment: None, ..World::default() };
     world.settle();
     assert_eq!(is(&world, "RequestAccepted"), pair("False", "EnvironmentConfigMissing"));
@@ -310,7 +310,7 @@ fn what_was_waited_for_in_vain_is_told_to_the_end() {
 
 /// Core writes the emptied keys after the status, and reads the composite from a cache that may be behind: a pass may see the keys alone.
 #[test]
-fn nothing_that_was_never_asked_for_is_lost_if_the_end_is_told_late() {
+fn unrequested_cluster_ends_correctly_after_late_writes() {
     for namespaced in [false, true] {
         let mut world = World { environment: None, ..World::default() };
         if namespaced {

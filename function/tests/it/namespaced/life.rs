@@ -187,7 +187,7 @@ fn an_end_is_remembered_through_a_restore() {
 
 /// A claim's composite has its emptied keys to remember its end by. Here an Object does, where there is no writer.
 #[test]
-fn what_was_torn_down_before_anything_was_made_stays_so() {
+fn early_teardown_stays_completed() {
     let mut world = World::default().in_namespace();
     world.environment = None;
     world.settle();

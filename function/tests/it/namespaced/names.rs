@@ -73,7 +73,7 @@ fn a_claims_composite_has_its_own_name() {
 
 /// Core shows whatever the composite refers to, under the name that it bears, and both can be a tenant's to write: only an Object tells of a cluster.
 #[test]
-fn what_is_no_object_tells_of_no_cluster() {
+fn only_objects_prove_a_cluster() {
     let notes = json!({
         "testplatform.ci.openshift.org/take-over": "a",
         "testplatform.ci.openshift.org/taken-over": "testplatform-kubernetes-provider-config/ephemeral-cluster/victim/uid",

@@ -86,7 +86,7 @@ fn each_asks_for_its_own_and_for_the_other_where_that_is() {
 
 /// Half of them would be a wrong count.
 #[test]
-fn nothing_is_decided_before_both_are_read() {
+fn quota_is_undecided_before_both_kinds_are_read() {
     let mut request = world(true).request();
     request.required_resources.remove("clusters-beside");
     let answer =

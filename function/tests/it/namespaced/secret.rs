@@ -10,7 +10,7 @@ fn reference(world: &World) -> &Value {
 }
 
 #[test]
-fn it_has_the_name_that_was_first_asked_for() {
+fn secret_keeps_its_first_name() {
     let mut world = World::default().in_namespace();
     world.settle();
     assert_eq!(reference(&world), &json!({ "name": "demo-secret" }));
@@ -29,7 +29,7 @@ fn it_has_the_name_that_was_first_asked_for() {
 
 /// Core reads any Secret of the name. Content that somebody else wrote is no cluster of this composite.
 #[test]
-fn what_was_in_it_before_is_no_credential() {
+fn earlier_content_of_the_secret_is_no_credential() {
     let mut world = World::default().in_namespace();
     world.pass();
     let before = [("kubeconfig", "of an old cluster"), ("kubeAdminPassword", "old")];
@@ -44,7 +44,7 @@ fn what_was_in_it_before_is_no_credential() {
 
 /// Nobody gets a kubeconfig of a cluster of which more is to come, and nobody of one that Failed.
 #[test]
-fn it_is_written_when_the_cluster_is_ready_and_not_after_the_end() {
+fn secret_is_written_only_while_the_cluster_is_ready() {
     let paused = |world: &World| {
         world.objects["credentials"].object["metadata"]["annotations"]["crossplane.io/paused"] == "true"
     };
@@ -66,7 +66,7 @@ fn it_is_written_when_the_cluster_is_ready_and_not_after_the_end() {
 
 /// Message of crossplane-runtime where provider-kubernetes must not write into somebody else's Secret.
 #[test]
-fn one_that_is_somebody_elses_is_said_and_ends_with_the_timeout() {
+fn foreign_secret_is_reported_until_the_timeout() {
     for words in [
         "refusing to modify uncontrolled secret of type \"Opaque\"",
         "existing secret is not controlled by UID \"1\"",
@@ -104,7 +104,7 @@ fn one_that_is_somebody_elses_is_said_and_ends_with_the_timeout() {
 
 /// The finalizer tells that it was written once, and not whose it is now.
 #[test]
-fn one_that_was_ours_and_is_somebody_elses_by_now_is_said() {
+fn secret_taken_by_somebody_else_is_reported() {
     let mut world = World::default().in_namespace();
     world.settle();
     world.hub_ready();

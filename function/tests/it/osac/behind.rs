@@ -11,7 +11,7 @@ use crate::osac::{is, minutes};
 #[case::down("Available", "False", ("ControlPlaneAvailable", "False", "Unavailable"))]
 #[case::degraded("Degraded", "True", ("ControlPlaneAvailable", "False", "Degraded"))]
 #[case::operators("ClusterVersionSucceeding", "False", ("ControlPlaneAvailable", "True", "Available"))]
-fn what_was_ready_is_degraded_once_it_lasts_and_never_failed(
+fn lasting_failure_degrades_a_ready_cluster_and_never_fails_it(
     #[case] type_: &str,
     #[case] status: &str,
     #[case] (shown, expected, reason): (&str, &str, &str),
@@ -61,7 +61,7 @@ fn before_it_is_ready_the_live_word_counts() {
 
 /// OSAC repairs failures that HyperShift calls final, and retries its job.
 #[test]
-fn what_is_final_for_hypershift_is_told_and_waited_for() {
+fn final_failure_of_hypershift_is_reported_and_waited_for() {
     let mut world = World::osac_claim();
     world.settle();
     world.osac_makes();
@@ -81,7 +81,7 @@ fn what_is_final_for_hypershift_is_told_and_waited_for() {
 #[rstest]
 #[case::gone(true)]
 #[case::forbidden(false)]
-fn what_cannot_be_watched_any_more_tells_nothing(#[case] gone: bool) {
+fn unobservable_hosted_cluster_changes_nothing(#[case] gone: bool) {
     let mut world = World::order_ready();
     if gone {
         world.node_pools.clear();

@@ -42,7 +42,7 @@ fn an_order_says_all_that_is_asked_for() {
 
 /// Its automation reads the parameters whether there are any or not, and drops one of two requests for the same class.
 #[test]
-fn what_osac_would_stumble_over_is_never_asked_for() {
+fn request_avoids_known_failures_of_osac() {
     let mut world = World { spec: json!({ "template": "order" }), ..World::osac_claim() };
     world.pass();
     assert_eq!(
@@ -114,7 +114,7 @@ fn ready_is_ready_with_its_credentials() {
 }
 
 #[test]
-fn what_is_behind_the_order_is_watched_once_it_is_named_and_never_written() {
+fn hosted_cluster_of_an_order_is_observed_and_never_written() {
     let mut world = World::osac_claim();
     world.settle();
     world.osac_runs("job-1");
@@ -160,7 +160,7 @@ fn an_order_that_calls_itself_ready_is_not_believed_alone() {
 }
 
 #[test]
-fn what_is_never_ready_fails_in_time() {
+fn cluster_that_is_never_ready_fails_in_time() {
     let mut world = World::osac_claim();
     world.settle();
     world.report_osac("Failed", &["Accepted"]);

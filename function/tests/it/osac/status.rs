@@ -166,7 +166,7 @@ fn storage_is_shown_and_waited_for_by_nobody() {
 #[rstest]
 #[case("unmanaged", "Unmanaged")]
 #[case("manual", "Manual")]
-fn who_keeps_osac_from_it_is_told(#[case] state: &str, #[case] step: &str) {
+fn unmanaged_order_is_reported(#[case] state: &str, #[case] step: &str) {
     let mut world = World::osac_claim();
     world.settle();
     world.report_osac("Progressing", &["Accepted"]);

@@ -61,7 +61,7 @@ fn a_job_that_fails_at_a_change_leaves_the_cluster_ready() {
 
 /// Release and parameters change only where the entry says that OSAC's template can.
 #[test]
-fn what_the_template_cannot_change_is_named_and_nothing_changes() {
+fn change_of_immutable_field_is_named_and_ignored() {
     let mut world =
         World { spec: json!({ "template": "order-fixed", "version": "4.20.3" }), ..World::osac_claim() };
     world.settle();
@@ -95,7 +95,7 @@ fn what_the_template_cannot_change_is_named_and_nothing_changes() {
 }
 
 #[test]
-fn where_it_can_a_change_waits_for_the_job_that_runs() {
+fn change_waits_for_the_running_job() {
     let mut world = World::order_ready();
     world.osac_job("job-2", "provision", "Running", "");
     world.settle();
@@ -207,7 +207,7 @@ fn nodes_of_an_order_stay_what_they_were_asked_for_as() {
 
 /// Also while nobody knows where the order is.
 #[test]
-fn what_classes_of_nodes_are_is_remembered_without_a_place() {
+fn node_classes_survive_a_lost_order() {
     let mut world = World::order_ready();
     let before = asked(&world)["spec"].clone();
     world.drop_status();
@@ -227,7 +227,7 @@ fn what_classes_of_nodes_are_is_remembered_without_a_place() {
 }
 
 #[test]
-fn what_the_hub_refuses_is_told_and_nothing_is_lost() {
+fn change_refused_by_the_hub_is_reported_without_loss() {
     let mut world = World::order_ready();
     world.spec["nodeGroups"] = json!([{ "name": "workers", "class": "metal", "count": 3 }]);
     world.pass();

@@ -101,7 +101,7 @@ fn changed(spec: &Value, changes: &[(Index, Value)], added: &Value) -> Value {
 }
 
 #[test]
-fn nothing_that_its_owner_writes_ends_a_live_claim_or_hides_it() {
+fn spec_changes_never_end_or_hide_a_live_claim() {
     let now: Timestamp = examples::MADE.parse().unwrap();
     let live = live(now);
     assert!(live.len() >= 20, "{} examples have a cluster", live.len());

@@ -46,7 +46,7 @@ fn a_teardown_stays_asked_for_whatever_one_pass_did_not_see() {
 }
 
 #[test]
-fn there_is_no_third_try_whatever_the_writer_forgot() {
+fn third_attempt_never_happens_after_lost_records() {
     let lost: [&[&str]; 3] = [&[ours::ATTEMPT], &[ours::VANISHED_UID], &[ours::ATTEMPT, ours::VANISHED_UID]];
     for keys in lost {
         for told in [false, true] {

@@ -63,7 +63,7 @@ fn a_tenants_words_are_no_loss() {
 }
 
 #[test]
-fn what_an_ambiguous_create_made_is_told_to_end_and_nothing_is_made_later() {
+fn ambiguous_create_is_torn_down_and_not_repeated() {
     for late in [false, true] {
         for made in [false, true] {
             let mut world = World {
@@ -116,7 +116,7 @@ fn a_hub_that_forgot_does_not_take_a_running_cluster_away() {
 }
 
 #[test]
-fn what_cannot_be_read_counts_as_bound() {
+fn unreadable_remote_object_counts_as_bound() {
     let mut world = World::default();
     world.settle();
     world.report_phase("Provisioning", &[]);
@@ -233,7 +233,7 @@ fn credentials_in_sync_appears_in_the_pass_that_reports_ready() {
 }
 
 #[test]
-fn what_the_hub_noted_outlives_its_object() {
+fn diagnostics_of_the_hub_outlive_its_object() {
     let mut world = World::ready();
     let noted = json!({ "reason": "ProwJobFailure" }).to_string();
     world.remote.as_mut().unwrap()["metadata"]["annotations"][ours::DIAGNOSTICS] = noted.as_str().into();

@@ -35,7 +35,7 @@ fn lost_connection_secrets_are_read_again_and_nothing_is_wiped_meanwhile() {
 
 /// Either copy is enough: what was given stays given.
 #[test]
-fn one_lost_copy_takes_nothing_back() {
+fn one_lost_copy_withdraws_nothing() {
     let lose: [fn(&mut World); 2] =
         [|w| w.objects.get_mut("credentials").unwrap().details.clear(), |w| w.details.clear()];
     for lose in lose {
@@ -48,7 +48,7 @@ fn one_lost_copy_takes_nothing_back() {
 }
 
 #[test]
-fn what_came_from_the_shared_secret_is_never_given() {
+fn content_of_the_shared_secret_is_never_delivered() {
     let mut world = provisioning();
     world.drop_status();
     let credentials = world.objects.get_mut("credentials").unwrap();

@@ -161,7 +161,7 @@ fn an_invalid_block_does_not_forget_the_cluster() {
 
 /// The round in which provider-kubernetes sets its finalizer looks like one that found nothing.
 #[test]
-fn one_look_is_none() {
+fn single_observation_proves_no_absence() {
     let mut world = World::ready();
     world.objects.remove("ec");
     world.pass();

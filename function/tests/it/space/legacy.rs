@@ -108,7 +108,7 @@ fn a_live_space_stays_what_it_is() {
 
 /// Taken over before the token was there: it is waited for and put together as the incumbent does.
 #[test]
-fn one_that_was_being_made_is_finished() {
+fn unfinished_space_of_the_incumbent_is_finished() {
     let mut world = made();
     world.details.remove("secret");
     world.given.clear();
@@ -134,7 +134,7 @@ fn one_that_was_being_made_is_finished() {
 
 /// The token cannot be read for a while: what the tenant has stays.
 #[test]
-fn what_was_given_stays_when_it_cannot_be_read() {
+fn delivered_token_stays_when_unreadable() {
     let mut world = made();
     world.pass();
     world.details.remove("secret");
@@ -149,7 +149,7 @@ fn what_was_given_stays_when_it_cannot_be_read() {
 
 /// In its first pass the incumbent writes `<no value>` for the name: no hub ever took that, and it becomes a space of ours.
 #[test]
-fn what_the_incumbent_never_made_is_not_kept() {
+fn nameless_object_of_the_incumbent_is_not_kept() {
     let mut world = made();
     world.given.clear();
     world.details.clear();

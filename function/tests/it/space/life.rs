@@ -63,7 +63,7 @@ fn a_space_is_made_in_an_order_in_which_nothing_is_refused() {
 
 /// Figures, names and rights are today's; a test that repeats them sees a change.
 #[test]
-fn what_is_in_a_space_is_what_the_incumbent_puts_there() {
+fn space_has_the_objects_of_the_incumbent() {
     let mut world = SpaceWorld::default();
     world.settle();
     let quota = world.manifest("quota");
@@ -153,7 +153,7 @@ fn a_token_that_is_replaced_reaches_the_tenant_at_once() {
 }
 
 #[test]
-fn what_the_input_changes_reaches_live_spaces() {
+fn changed_input_reaches_live_spaces() {
     let mut world = SpaceWorld::default();
     world.settle();
     world.input = Some(json!({ "spaces": {

@@ -160,7 +160,7 @@ fn an_input_that_cannot_be_read_changes_nothing() {
 }
 
 #[test]
-fn what_a_newer_version_made_is_not_destroyed() {
+fn objects_of_a_newer_version_stay() {
     let mut world = ready();
     let object = json!({
         "apiVersion": "kubernetes.crossplane.io/v1alpha2", "kind": "Object",

@@ -298,7 +298,7 @@ fn every_condition_is_given_in_every_phase() {
 
 /// The same claim with its input gone missing in part: what lives is emitted exactly as before.
 #[test]
-fn what_lives_is_emitted_from_what_is_observed() {
+fn live_objects_are_emitted_from_observed_ones() {
     let world = World::ready();
     let emitted = |world: &World| -> Vec<Value> {
         let ClusterEvaluation { plan, .. } =

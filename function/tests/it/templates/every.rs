@@ -105,7 +105,7 @@ fn a_writer_that_is_lost_is_made_anew_to_look_and_finds_the_cluster() {
 /// Somebody deleted both Objects that tell where it is, and a restore dropped status: what is beside them stays as it is, on its hub, whether or
 /// not the catalogue tells what makes such clusters.
 #[test]
-fn with_the_credentials_lost_too_what_is_left_stays_as_it_is() {
+fn remaining_objects_stay_after_primary_and_credentials_are_lost() {
     for Made { backend, writer, ready, .. } in BACKENDS {
         for (known, served) in [(true, true), (true, false), (false, true), (false, false)] {
             let at = format!("{backend}, catalogue: {known}, served: {served}");
@@ -153,7 +153,7 @@ fn with_the_credentials_lost_too_what_is_left_stays_as_it_is() {
 }
 
 #[test]
-fn what_vanished_is_not_made_again() {
+fn vanished_cluster_is_not_recreated() {
     for Made { backend, ready, .. } in BACKENDS {
         let mut world = ready();
         world.remote = None;
@@ -165,7 +165,7 @@ fn what_vanished_is_not_made_again() {
 }
 
 #[test]
-fn what_another_made_is_not_taken_over() {
+fn foreign_remote_object_is_not_taken_over() {
     for Made { backend, writer, asked, .. } in BACKENDS {
         let mut world = asked();
         world.pass();

@@ -44,7 +44,7 @@ fn defaults_are_filled_in_and_shown() {
 }
 
 #[test]
-fn what_a_backend_renders_from_is_whole_and_typed() {
+fn resolved_spec_is_complete_and_typed() {
     let mut world = World::with_template("hosted");
     world.spec["parameters"] = json!({ "sshKey": "team-a-key" });
     let Resolution::Resolved(whole) = templated(&world).resolution else { panic!("held") };

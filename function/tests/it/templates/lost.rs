@@ -63,7 +63,7 @@ fn nodes_stay_whatever_was_lost_of_what_is_noted_of_their_groups() {
 /// move
 /// to another template because the record of its own is lost.
 #[test]
-fn what_a_cluster_runs_stays_whatever_was_lost_of_what_is_noted_of_it() {
+fn release_survives_lost_records() {
     let losses: [(&[&str], Loss); 5] = [
         (&["hypershift", "osac"], |note| drop(note.as_object_mut().unwrap().remove("releaseImage"))),
         (&["hypershift", "osac"], |note| note["releaseImage"] = json!(7)),
@@ -138,7 +138,7 @@ fn nodes_stay_where_it_is_forgotten_that_there_are_groups() {
 
 /// The primary Object's kind decides the backend, whatever the record says, and whatever the entry of that name is by now.
 #[test]
-fn what_makes_a_cluster_is_told_by_what_carries_it() {
+fn backend_follows_from_the_primary_object() {
     for (Made { backend, writer, ready, .. }, forgotten, at_once) in BACKENDS.into_iter().flat_map(|made| {
         [(false, false), (false, true), (true, false), (true, true)].map(|(f, o)| (made, f, o))
     }) {

@@ -229,7 +229,7 @@ fn a_thousand_walks_without_a_moment_without_a_token() {
 
 /// The cluster would take it, for a moment.
 #[test]
-fn of_an_account_that_goes_no_token_is_made_until_it_is_gone() {
+fn deleted_account_gets_no_token_until_it_is_gone() {
     let mut walk = Walk::new(SignedDuration::from_hours(12));
     walk.look();
     let before = walk.token.clone();
@@ -245,7 +245,7 @@ fn of_an_account_that_goes_no_token_is_made_until_it_is_gone() {
 
 /// A token would have the old rights under the name of the requested ones.
 #[test]
-fn with_rights_that_cannot_be_replaced_yet_no_token_is_made() {
+fn token_waits_for_replaced_rights() {
     let mut walk = Walk::new(SignedDuration::from_hours(12));
     walk.look();
     let before = walk.token.clone();

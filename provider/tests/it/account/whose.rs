@@ -54,7 +54,7 @@ fn a_wish_that_is_taken_away_or_spoilt_is_no_wish_for_the_admins() {
 
 /// Secrets in decisions, and in reports of them.
 #[test]
-fn nothing_of_the_admin_is_in_what_is_decided_or_told() {
+fn plans_and_reports_have_no_admin_secrets() {
     let source = CredentialsSource::Account(Box::new(issue()));
     let verdict = compare(&source, &Published::Absent, now()).unwrap();
     let followed = follow("demo", verdict, &source, &Published::Absent, &HiveStatus::default());

@@ -191,7 +191,7 @@ async fn a_job_is_aborted_where_its_status_is_a_subresource() {
 }
 
 #[tokio::test]
-async fn nothing_is_begun_for_one_that_has_vanished() {
+async fn vanished_object_gets_no_actions() {
     let (bench, object) = Bench::with(plain());
     bench.hub.delete(OBJECT);
     let manifest = json!({ "apiVersion": "prow.k8s.io/v1", "kind": "ProwJob", "metadata": { "name": "job", "namespace": "ci" } });
@@ -298,7 +298,7 @@ async fn without_an_object_nothing_is_done_for_one() {
 }
 
 #[test]
-fn what_is_secret_is_in_no_debug_output() {
+fn debug_output_has_no_secrets() {
     let secret = credentials("s3cret");
     assert_eq!(format!("{:?}", secret.kubeconfig), "[redacted]");
     assert_eq!(format!("{:?}", secret.password), "[redacted]");

@@ -112,7 +112,7 @@ async fn the_newest_namespace_counts_unless_it_is_going() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_is_away_is_not_called_so_at_once() {
+async fn unreachable_cluster_is_reported_after_a_delay() {
     for fault in [Fault::Lost, Fault::Refused(503), Fault::Refused(403)] {
         let memory = Memory::new();
         namespace(&memory, "ci-op-x", "job", &json!({}));
@@ -150,7 +150,7 @@ async fn one_that_is_away_is_not_called_so_at_once() {
 
 /// As with a role that has `list` and not `watch`: every list comes through, and none of them is a recovery.
 #[tokio::test(start_paused = true)]
-async fn one_that_cannot_be_watched_is_away_and_is_not_asked_all_the_time() {
+async fn cluster_without_watch_is_unreachable_and_backs_off() {
     let memory = Memory::new();
     namespace(&memory, "ci-op-x", "job", &json!({}));
     memory.judge(|call| call.parameter("watch").is_some().then_some(Fault::Refused(403)));
@@ -165,7 +165,7 @@ async fn one_that_cannot_be_watched_is_away_and_is_not_asked_all_the_time() {
 
 /// The last state must not count for ever because of a bug in its reader.
 #[tokio::test(start_paused = true)]
-async fn one_whose_watch_panics_is_away_until_it_is_watched_again() {
+async fn cluster_with_panicking_watch_is_unreachable_until_restart() {
     let memory = Memory::new();
     namespace(&memory, "ci-op-x", "job", &json!({}));
     let (clusters, mut moved) = clusters();
@@ -187,7 +187,7 @@ async fn one_whose_watch_panics_is_away_until_it_is_watched_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_was_never_seen_holds_nobody_up_for_long() {
+async fn never_reached_cluster_delays_nobody_for_long() {
     let (good, bad) = (Memory::new(), Memory::new());
     bad.judge(|_| Some(Fault::Lost));
     let (clusters, _moved) = clusters();

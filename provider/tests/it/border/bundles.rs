@@ -60,7 +60,7 @@ fn deleted() -> Value {
 
 /// A conversion webhook that does not answer, rights that were taken away, something in between that knows nothing of it.
 #[test]
-fn what_cannot_be_seen_holds_no_longer_than_its_bundles_may_take() {
+fn unreadable_cluster_blocks_no_longer_than_its_bundles_timeouts() {
     for code in [403, 404, 500] {
         in_time(async {
             begin_time();
@@ -86,7 +86,7 @@ fn what_cannot_be_seen_holds_no_longer_than_its_bundles_may_take() {
 
 /// The definition was removed, and the cluster with it.
 #[test]
-fn what_is_not_served_any_more_is_not_waited_for() {
+fn unserved_kind_is_not_waited_for() {
     in_time(async {
         begin_time();
         let hub = Memory::new().with_clock(seconds);

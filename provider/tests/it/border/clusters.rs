@@ -146,7 +146,7 @@ fn a_cluster_of_others_is_left_alone() {
 
 /// Whoever may not read says so, and looks again.
 #[test]
-fn what_may_not_be_read_is_told() {
+fn forbidden_read_is_reported() {
     in_time(async {
         let mut life = Life::begin(Osac, 0).await;
         let secrets = "/api/v1/namespaces/osac-orders-demo/secrets/";

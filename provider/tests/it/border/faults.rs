@@ -101,7 +101,7 @@ async fn the_first_failure_ends_a_step() {
 
 /// Neither does the status wait for it, nor what else comes afterwards; of what was not done nothing is told.
 #[tokio::test]
-async fn what_comes_afterwards_fails_by_itself() {
+async fn later_action_fails_on_its_own() {
     let (bench, object) = Bench::with(plain());
     bench.build_cluster.judge(|call| (call.method == "POST").then_some(Fault::Refused(403)));
     let signal = Operation::SignalWaitStep { cluster: "build01".into(), namespace: "ci-op-x".into() };
@@ -126,7 +126,7 @@ async fn what_comes_afterwards_fails_by_itself() {
 
 /// Nor does it wait for what fails for long itself. After a conflict all is decided anew.
 #[tokio::test]
-async fn what_comes_afterwards_is_done_whatever_failed() {
+async fn later_action_runs_after_an_earlier_failure() {
     for (code, done) in [(403, true), (500, true), (409, false)] {
         for of_status in [false, true] {
             let (bench, object) = Bench::with(plain());
@@ -153,7 +153,7 @@ async fn what_comes_afterwards_is_done_whatever_failed() {
 
 /// It is told if it can be, however late it is.
 #[tokio::test(start_paused = true)]
-async fn what_is_waited_for_no_longer_is_aborted_only_if_it_is_not_told() {
+async fn overdue_job_is_aborted_only_without_signal() {
     let always = usize::MAX;
     for (cluster, fault, times, done, state) in [
         ("build01", Fault::Lost, 0, None, "pending"),

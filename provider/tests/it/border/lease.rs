@@ -66,7 +66,7 @@ async fn a_holder_that_is_gone_is_followed_when_its_time_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_cannot_renew_has_lost_before_another_can_acquire() {
+async fn holder_without_renewal_loses_before_another_acquires() {
     for fault in [Fault::Refused(500), Fault::Lost, Fault::AnswerLost] {
         let memory = Memory::new();
         let first = election(&memory, "first");
@@ -130,7 +130,7 @@ async fn a_lease_that_is_emptied_is_no_loss() {
 
 /// Somebody took out, or changed, how long it counts. Whoever leads writes it down again.
 #[tokio::test(start_paused = true)]
-async fn how_long_a_lease_counts_is_not_for_others_to_say() {
+async fn changed_lease_duration_is_restored() {
     for seconds in [json!(null), json!(0), json!(1)] {
         let memory = Memory::new();
         let (first, second) = (election(&memory, "first"), election(&memory, "second"));
@@ -153,7 +153,7 @@ async fn how_long_a_lease_counts_is_not_for_others_to_say() {
 
 /// Another one makes it after it was found to be gone.
 #[tokio::test(start_paused = true)]
-async fn whoever_makes_a_deleted_lease_first_has_it() {
+async fn deleted_lease_belongs_to_its_first_creator() {
     let memory = Memory::new();
     let first = election(&memory, "first");
     let acquired = first.acquire().await;
@@ -189,7 +189,7 @@ async fn a_deleted_lease_that_cannot_be_made_anew_is_lost_in_time() {
 
 /// Who held it acts until it has to know.
 #[tokio::test(start_paused = true)]
-async fn who_was_seen_to_hold_a_deleted_lease_is_waited_for() {
+async fn last_holder_of_a_deleted_lease_is_waited_for() {
     let memory = Memory::new();
     election(&memory, "first").acquire().await;
     let second = election(&memory, "second");

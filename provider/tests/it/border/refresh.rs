@@ -66,7 +66,7 @@ fn hiding(server: &str) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_published_as_it_came_is_rewritten_or_withdrawn() {
+async fn unfiltered_kubeconfigs_are_rewritten_or_withdrawn() {
     let hub = Memory::new();
     let plugin = kubeconfig("https://c", "t\n    exec: {command: rm}");
     let current = kubeconfig("https://b", "t");
@@ -110,7 +110,7 @@ async fn what_was_published_as_it_came_is_rewritten_or_withdrawn() {
 
 /// Each change wakes a claim.
 #[tokio::test(start_paused = true)]
-async fn they_are_changed_one_after_another() {
+async fn secrets_are_rewritten_one_after_another() {
     let hub = Memory::new();
     for i in 0..5 {
         hub.put(&path(&format!("ec-{i}")), secret(&of_object("r"), &hiding("https://a")));
@@ -130,7 +130,7 @@ async fn they_are_changed_one_after_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_failed_is_tried_again() {
+async fn failed_rewrite_is_retried() {
     let hub = Memory::new();
     hub.put(&path("ec"), secret(&of_object("r"), &hiding("https://a")));
     let mut tries = 0;

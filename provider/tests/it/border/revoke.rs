@@ -158,7 +158,7 @@ async fn a_shutdown_waits_for_what_is_to_end() {
 
 /// A claim of the same name came, and had its credentials, after it was read that there is none.
 #[tokio::test]
-async fn what_is_of_another_claim_by_now_does_not_end() {
+async fn token_of_the_next_claim_is_not_revoked() {
     let (listener, address) = listening().await;
     let hub = Memory::new();
     let stored = hub.put(SECRET, published(&address, &of_claim("next")));
@@ -202,7 +202,7 @@ async fn no_token_is_made_of_what_waits_for_its_end() {
 
 /// Until the next is due nobody would know that it works no longer.
 #[tokio::test]
-async fn what_stays_published_does_not_end() {
+async fn published_token_is_not_revoked() {
     let (listener, address) = listening().await;
     let (bench, object) = Bench::with(plain());
     let stored = bench.hub.put(SECRET, published(&address, &of_object()));
@@ -220,7 +220,7 @@ async fn what_stays_published_does_not_end() {
 
 /// Nobody can take it up again once the Secret is gone.
 #[tokio::test]
-async fn what_was_removed_ends_though_nobody_heard_of_it() {
+async fn token_is_revoked_after_an_unconfirmed_deletion() {
     let (listener, address) = listening().await;
     let (bench, object) = Bench::with(plain());
     bench.hub.put(SECRET, published(&address, &of_object()));
@@ -232,7 +232,7 @@ async fn what_was_removed_ends_though_nobody_heard_of_it() {
 
 /// The Secret's content is needed for the revocation.
 #[tokio::test]
-async fn what_could_not_be_read_stays_published() {
+async fn unreadable_credentials_stay_published() {
     let (listener, address) = listening().await;
     for which in 1..=2 {
         let (bench, object) = Bench::with(plain());

@@ -174,7 +174,7 @@ impl Held {
 
 /// Prerequisites that the cluster's deletion needs would go before the cluster.
 #[test]
-fn nothing_is_let_go_because_something_answers_404() {
+fn ambiguous_404_releases_nothing() {
     for by in [Held::by_prerequisites, Held::by_a_credential] {
         in_time(async {
             begin_time();
@@ -201,7 +201,7 @@ fn nothing_is_let_go_because_something_answers_404() {
 
 /// The definition was removed, and the cluster with it.
 #[test]
-fn what_is_not_served_any_more_holds_nothing() {
+fn unserved_kind_blocks_nothing() {
     for by in [Held::by_prerequisites, Held::by_a_credential] {
         in_time(async {
             begin_time();

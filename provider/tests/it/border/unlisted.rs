@@ -44,7 +44,7 @@ async fn stays_ready(life: &Life) {
 }
 
 #[test]
-fn what_is_published_counts() {
+fn published_credentials_count_for_unlisted_clusters() {
     in_time(async {
         let life = begun().await;
         life.happen(Event::Install).await;

@@ -259,7 +259,7 @@ fn jobs_of_another_namespace_are_nobodys_orphans_here() {
 }
 
 #[test]
-fn one_that_cannot_be_read_does_not_stop_the_others() {
+fn unreadable_object_does_not_stop_others() {
     in_time(async {
         let life = Life::begin(0).await;
         life.put_beside(

@@ -53,7 +53,7 @@ async fn everything_in_its_order() {
 }
 
 #[tokio::test]
-async fn nothing_after_what_is_not_ready() {
+async fn bundles_stop_at_the_first_unready_object() {
     for (ready, why) in
         [(json!(false), "NotReady"), (Value::Null, "NotReady"), (json!("yes"), "InvalidExpression")]
     {

@@ -24,7 +24,7 @@ fn said(parts: [&str; 3]) -> [Option<String>; 3] {
 }
 
 #[tokio::test]
-async fn nothing_is_begun_before_it_is_published() {
+async fn bundles_wait_for_published_credentials() {
     let mut hub = hub();
     hub.run(1000).await;
     assert_eq!((hub.state(), hub.look.len()), (None, 0));
@@ -35,7 +35,7 @@ async fn nothing_is_begun_before_it_is_published() {
 }
 
 #[tokio::test]
-async fn one_after_the_other_until_all_are_ready() {
+async fn bundles_run_one_after_another() {
     let mut hub = hub();
     hub.publish();
     hub.pass(None).await;
@@ -80,7 +80,7 @@ async fn without_anything_to_wait_for_it_is_applied_at_once() {
 }
 
 #[tokio::test]
-async fn what_is_not_ready_in_time_has_failed_until_it_is() {
+async fn late_bundle_has_failed_until_ready() {
     let mut hub = hub();
     hub.publish();
     hub.refused.insert(name(BundlePhase::PostInstall, 0));
@@ -142,7 +142,7 @@ async fn an_expression_that_is_none_is_said_at_once() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_said_and_holds_nothing() {
+async fn unreadable_request_is_reported_and_blocks_nothing() {
     let mut hub = Hub::new(&json!({ "cluster": "one" }));
     hub.publish();
     hub.run(10).await;
@@ -240,7 +240,7 @@ async fn each_before_it_goes_has_its_time_and_the_next_one_comes_after() {
 }
 
 #[tokio::test]
-async fn nothing_is_waited_for_in_a_cluster_that_goes_by_itself() {
+async fn cluster_in_deletion_skips_its_bundles() {
     for how in [
         |hub: &mut Hub| hub.cluster = None,
         |hub: &mut Hub| hub.going = true,
@@ -257,7 +257,7 @@ async fn nothing_is_waited_for_in_a_cluster_that_goes_by_itself() {
 }
 
 #[tokio::test]
-async fn one_that_was_never_set_up_is_cleaned_up_too() {
+async fn cluster_without_setup_is_cleaned_up() {
     let mut hub = hub();
     hub.publish();
     hub.pass(None).await;
@@ -266,7 +266,7 @@ async fn one_that_was_never_set_up_is_cleaned_up_too() {
 }
 
 #[tokio::test]
-async fn who_comes_too_late_tries_once() {
+async fn late_teardown_bundle_is_tried_once() {
     let mut hub = applied().await;
     hub.delete();
     hub.tick(100_000);

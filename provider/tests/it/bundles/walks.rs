@@ -126,7 +126,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn what_is_promised_is_kept(moves in prop::collection::vec(a_move(), 1..60)) {
+    fn promises_hold_on_every_walk(moves in prop::collection::vec(a_move(), 1..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let mut hub = Hub::new(&order(AFTER, BEFORE));

@@ -163,7 +163,7 @@ proptest! {
     /// Whatever happens, and whoever looks: never while a run goes on, never before its time, never against a no; and in the end, once
     /// nobody needs it and nothing is in the way.
     #[test]
-    fn it_ends_when_nobody_needs_it_and_not_before(
+    fn claim_is_torn_down_once_unneeded_and_not_before(
         first in 1..3usize,
         course in prop::collection::vec(happenings(), 1..40),
     ) {

@@ -46,7 +46,7 @@ fn owner(model: &Model) -> String {
 }
 
 #[test]
-fn it_is_made_held_and_verified_before_it_is_published() {
+fn credential_is_created_recorded_and_verified_before_publication() {
     let model = Model::new(&["alice"]);
     assert_eq!(model.look(), Some(CredentialPhase::Valid));
     assert!(model.works() && model.world().finalizer);
@@ -130,7 +130,7 @@ fn a_rotation_dies_half_way() {
 }
 
 #[test]
-fn what_cannot_be_rotated_stays() {
+fn credential_that_cannot_rotate_stays() {
     let mut model = Model::new(&["alice"]);
     model.look();
     let before = published(&model);
@@ -145,7 +145,7 @@ fn what_cannot_be_rotated_stays() {
 }
 
 #[test]
-fn what_is_made_and_not_taken_is_not_published_and_does_not_pile_up() {
+fn refused_credentials_are_not_published_and_do_not_pile_up() {
     let mut model = Model::new(&["alice"]);
     model.look();
     // It ends at once.
@@ -159,7 +159,7 @@ fn what_is_made_and_not_taken_is_not_published_and_does_not_pile_up() {
 }
 
 #[test]
-fn it_is_deleted_after_the_cluster_and_after_the_user_left() {
+fn credential_is_deleted_after_the_cluster_and_without_its_user() {
     let mut model = Model::new(&["alice", ADMIN]);
     model.look();
     model.world().leave("alice");
@@ -175,7 +175,7 @@ fn it_is_deleted_after_the_cluster_and_after_the_user_left() {
 }
 
 #[test]
-fn what_may_not_be_deleted_never_blocks() {
+fn undeletable_credential_never_blocks() {
     for forbidden in [true, false] {
         let mut model = Model::new(&["alice"]);
         model.look();
@@ -264,7 +264,7 @@ fn tells(step: &CredentialStep) -> Option<CredentialPhase> {
 }
 
 #[test]
-fn what_is_not_ours_is_not_touched() {
+fn foreign_secret_is_not_touched() {
     let now: Timestamp = "2026-03-02T00:00:00Z".parse().unwrap();
     let known = StepResults::default();
     assert_eq!(tells(&next_step(&scene(StoredSecret::Foreign), &known, now)), Some(CredentialPhase::Blocked));

@@ -86,7 +86,7 @@ proptest! {
 
     /// Whatever was stored is read or written anew, and never believed about what is published.
     #[test]
-    fn what_is_stored_is_never_believed(stored in any::<String>(), revision in any::<String>()) {
+    fn stored_annotations_are_never_trusted(stored in any::<String>(), revision in any::<String>()) {
         let annotation = |key: &str| format!("/metadata/annotations/testplatform.ci.openshift.org~1{key}");
         let case = running()
             .on_cluster("/spec/clusterPoolRef/claimName", json!("other"))

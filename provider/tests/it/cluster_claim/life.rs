@@ -55,7 +55,7 @@ fn a_cluster_that_cannot_be_destroyed_is_told_of_without_secrets() {
 }
 
 #[test]
-fn what_sleeps_is_started_again_and_that_is_told_once() {
+fn hibernating_cluster_is_resumed_and_reported_once() {
     let case = asleep();
     let resume = ClaimOperation::Resume { cluster_deployment: CLUSTER.into(), version: "9".into() };
     assert!(case.step().actions.contains(&resume));
@@ -89,7 +89,7 @@ fn not_before_it_has_slept_a_while() {
 #[case::its_power_is_paused(
     asleep().on_cluster("/metadata/annotations", json!({ "hive.openshift.io/powerstate-pause": "true" }))
 )]
-fn it_sleeps_on(#[case] case: Case) {
+fn hibernating_cluster_is_not_resumed(#[case] case: Case) {
     assert!(!resumes(&case));
 }
 

@@ -94,7 +94,7 @@ fn a_place_that_is_near_enough_is_put_right_with_what_else_there_is_to_tell() {
 #[case::the_eleventh_moves_up(11, 10, true)]
 #[case::the_ninth_is_ninth(10, 9, true)]
 #[case::the_twelfth_moves_up(12, 11, false)]
-fn who_is_among_the_first_ten_knows_the_place(#[case] before: usize, #[case] now: usize, #[case] told: bool) {
+fn queue_position_is_exact_for_the_first_ten(#[case] before: usize, #[case] now: usize, #[case] told: bool) {
     let mut case = waiting();
     // Others wait behind, so that only the place is at stake.
     let ahead = |count: usize| (0..i64::try_from(count).unwrap()).map(|m| born() - minutes(m));
@@ -106,7 +106,7 @@ fn who_is_among_the_first_ten_knows_the_place(#[case] before: usize, #[case] now
 }
 
 #[test]
-fn who_does_not_wait_has_no_place() {
+fn claim_that_does_not_wait_has_no_position() {
     assert_eq!(running().settled().told().queue, None);
     assert_eq!(waiting().deleted().settled().told().queue, None);
     let mut no_pool = waiting();
@@ -185,7 +185,7 @@ fn a_pool_that_is_not_there_or_ends_is_told_and_gives_nothing() {
 }
 
 #[test]
-fn what_is_wrong_with_a_pool_is_told_in_its_words_without_secrets() {
+fn fault_of_a_pool_is_reported_without_secrets() {
     let case =
         says(waiting(), "MissingDependencies", "True", "cloud\ncredentials: password=hunter2 is refused");
     let message = case.settled().told().pool.unwrap().message.unwrap();
@@ -239,7 +239,7 @@ fn a_failed_provision_is_kept_when_its_cluster_is_replaced() {
 }
 
 #[test]
-fn what_failed_before_it_asked_is_no_concern_of_its_owner() {
+fn failure_before_the_claim_is_not_reported() {
     let case = failing(waiting(), "ocp-4-20-bad", -5, "x").settled();
     assert_eq!(case.told().provision_failure, None);
     assert!(case.claim["metadata"]["annotations"][ours::DIAGNOSTICS].is_null());

@@ -51,7 +51,7 @@ fn at_the_safe_moment_they_are_published() {
 }
 
 #[test]
-fn that_they_are_is_told_once() {
+fn publication_is_reported_once() {
     let mut case = running();
     case.published = Published::Ours { revision: "17".into(), source_revision: Some("1".into()) };
     assert_eq!(case.events(), [ClaimEventReason::CredentialsPublished.as_str()]);
@@ -93,7 +93,7 @@ fn that_they_are_is_told_once() {
 #[case::key_missing(running().source(CredentialsSource::Blocked(Blocked::KeyMissing, "no".into())), Blocked::KeyMissing)]
 #[case::rejected(running().source(CredentialsSource::Blocked(Blocked::KubeconfigRejected, "no".into())), Blocked::KubeconfigRejected)]
 #[case::unread(running().source(CredentialsSource::Unread), Blocked::NotRunning)]
-fn nothing_is_published_before(#[case] case: Case, #[case] reason: Blocked) {
+fn incomplete_cluster_publishes_nothing(#[case] case: Case, #[case] reason: Blocked) {
     let case = case.settled();
     assert!(!case.is_published());
     assert_eq!(case.blocked(), Some(reason));
@@ -103,7 +103,7 @@ fn nothing_is_published_before(#[case] case: Case, #[case] reason: Blocked) {
 
 /// Whoever lets the provider in may be ahead of the API server by a moment, and nothing tells when it has caught up.
 #[rstest]
-fn what_is_not_there_yet_is_looked_for_again_soon(
+fn missing_secret_is_read_again_soon(
     #[values(Blocked::SecretMissing, Blocked::KeyMissing)] reason: Blocked,
 ) {
     let blocked = |case: Case| case.source(CredentialsSource::Blocked(reason, "no".into()));
@@ -153,7 +153,7 @@ fn a_token_is_looked_at_when_it_is_due() {
 
 /// Its Secrets are not even read.
 #[rstest]
-fn what_may_not_be_published_may_not_be_read(
+fn secrets_of_foreign_clusters_are_not_read(
     #[values("other", "")] claim_name: &str,
     #[values(true, false)] running_now: bool,
 ) {
@@ -175,7 +175,7 @@ fn what_may_not_be_published_may_not_be_read(
 #[case::unmarked(published().on_claim("/metadata/annotations/testplatform.ci.openshift.org~1resume", Value::Null))]
 #[case::unreadable_status(published().on_claim("/status", json!({ "conditions": 7 })))]
 #[case::unreadable_cluster(published().on_cluster("/spec", json!("x")))]
-fn what_is_published_stays(#[case] case: Case) {
+fn published_credentials_stay(#[case] case: Case) {
     let before = case.published.clone();
     let case = case.settled();
     assert!(case.is_published());
@@ -196,7 +196,7 @@ fn what_is_published_stays(#[case] case: Case) {
     case.on_claim("/spec/namespace", json!("ocp-4-20-fghij"))
 })]
 #[case::confirmation_taken_back(published().on_cluster("/spec/clusterPoolRef/claimName", Value::Null))]
-fn what_ends_is_withdrawn_at_once(#[case] case: Case) {
+fn credentials_of_an_ending_cluster_are_withdrawn_at_once(#[case] case: Case) {
     let step = case.step();
     assert_eq!(step.actions[0], ClaimOperation::Withdraw, "before anything is told");
     assert!(case.events().contains(&ClaimEventReason::CredentialsWithdrawn.as_str().to_owned()));
@@ -206,7 +206,7 @@ fn what_ends_is_withdrawn_at_once(#[case] case: Case) {
 }
 
 #[test]
-fn what_was_withdrawn_must_run_again_before_it_is_published_again() {
+fn withdrawn_credentials_need_a_running_cluster_again() {
     let case = published().on_claim("/spec/namespace", Value::Null).settled();
     let case = case
         .on_claim("/spec/namespace", json!(CLUSTER))
@@ -217,7 +217,7 @@ fn what_was_withdrawn_must_run_again_before_it_is_published_again() {
 }
 
 #[test]
-fn what_changes_is_followed() {
+fn changed_credentials_are_published() {
     let rotated = published().source(CredentialsSource::Complete(credentials("2")));
     assert_eq!(rotated.step().actions, [ClaimOperation::Publish(credentials("2"))]);
     let rotated = rotated.settled();
@@ -274,7 +274,7 @@ fn a_warning_is_raised_once(#[case] case: Case, #[case] reason: ClaimEventReason
 
 /// Nothing of a cluster that is another's is told.
 #[test]
-fn of_anothers_cluster_nothing_is_told() {
+fn foreign_cluster_is_not_reported() {
     let case = running().on_cluster("/spec/clusterPoolRef/claimName", json!("other")).settled();
     let told = case.told();
     assert_eq!(told.ownership, Some(Ownership::Mismatch));

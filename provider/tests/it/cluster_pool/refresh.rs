@@ -198,7 +198,7 @@ fn a_nonce_that_was_there_at_first_and_one_that_is_taken_back_ask_for_nothing() 
 }
 
 #[test]
-fn where_somebody_else_scales_nothing_is_asked_for() {
+fn externally_scaled_pool_requests_no_size() {
     let mut model = Model::new(2, 0);
     model.pool.request.size = None;
     model.ask("1", None);

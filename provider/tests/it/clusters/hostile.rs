@@ -121,7 +121,7 @@ proptest! {
 
     /// Not marked, and never published: nothing of it is read, written or told.
     #[test]
-    fn what_is_not_ours_is_left_alone(case in case(), mark in any::<Option<String>>()) {
+    fn unmarked_cluster_is_left_alone(case in case(), mark in any::<Option<String>>()) {
         let ours = matches!(case.published, Published::Ours { .. });
         prop_assume!(mark.as_deref() != Some(CREDENTIALS) && !ours);
         let annotations = mark.map_or(json!({}), |mark| json!({ ours::CREDENTIALS_NAMESPACE: mark }));
@@ -132,7 +132,7 @@ proptest! {
 
     /// Whatever was stored is read or written anew, and never believed about a cluster that cannot be used.
     #[test]
-    fn what_is_stored_is_never_believed(stored in any::<String>(), backend in prop::sample::select(Backend::ALL.to_vec())) {
+    fn stored_annotations_are_never_trusted(stored in any::<String>(), backend in prop::sample::select(Backend::ALL.to_vec())) {
         let annotations = json!({ ours::CREDENTIALS_NAMESPACE: CREDENTIALS, ours::STATUS: stored });
         let case = running(backend).on_object("/metadata/annotations", annotations).on_object("/status", json!({}));
         prop_assert!(!publishes(&case));

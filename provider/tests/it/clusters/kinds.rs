@@ -32,7 +32,7 @@ fn with(backend: Backend, status: Value) -> Cluster {
     "phase": "Ready", "kubeconfig": { "name": "k" }, "conditions": [condition("ClusterInstallSucceeded", "False")],
 }))]
 #[case::osac_behind_it(Osac, json!({ "phase": "Ready", "conditions": [condition("ControlPlaneAvailable", "True")] }))]
-fn it_cannot_be_used_yet(#[case] backend: Backend, #[case] status: Value) {
+fn status_is_not_usable_yet(#[case] backend: Backend, #[case] status: Value) {
     let why = of(backend).runs(&with(backend, status)).unwrap_err();
     assert!(why.len() > 20 && !why.ends_with('.'), "{why}");
 }
@@ -42,7 +42,7 @@ fn it_cannot_be_used_yet(#[case] backend: Backend, #[case] status: Value) {
 #[case::capi(ClusterApi, running(ClusterApi).object["status"].clone())]
 #[case::caas(Caas, running(Caas).object["status"].clone())]
 #[case::caas_that_says_little(Caas, json!({ "phase": "Ready" }))]
-fn it_can_be_used(#[case] backend: Backend, #[case] status: Value) {
+fn status_is_usable(#[case] backend: Backend, #[case] status: Value) {
     assert_eq!(of(backend).runs(&with(backend, status)), Ok(()));
 }
 
@@ -131,7 +131,7 @@ fn osac_has_become_a_hosted_cluster() {
 
 /// Of what is only watched nothing is kept that nobody reads, and nothing less.
 #[test]
-fn what_is_cached_is_enough() {
+fn cached_fields_suffice() {
     for backend in [HyperShift, ClusterApi, Caas] {
         let case = running(backend);
         let (whole, mut slim) = (case.object(), case.object());

@@ -29,7 +29,7 @@ fn latest_end(case: &Case) -> LatestEnd {
 }
 
 #[rstest]
-fn one_is_overdue_when_its_latest_end_has_come(
+fn cluster_is_overdue_after_its_latest_end(
     #[values(Backend::HyperShift, Backend::ClusterApi, Backend::Caas, Backend::Osac)] backend: Backend,
 ) {
     let mut case = ending(backend);

@@ -58,7 +58,7 @@ fn at_the_safe_moment_they_are_published(#[values(HyperShift, ClusterApi, Caas, 
 }
 
 #[test]
-fn that_they_are_is_told_once() {
+fn publication_is_reported_once() {
     let mut case = running(HyperShift);
     case.published = Published::Ours { revision: "17".into(), source_revision: Some("1".into()) };
     assert_eq!(case.events(), [ClaimEventReason::CredentialsPublished.as_str()]);
@@ -67,7 +67,7 @@ fn that_they_are_is_told_once() {
 
 /// Whoever made it.
 #[rstest]
-fn what_is_not_marked_is_nobodys_business(
+fn unmarked_cluster_is_left_alone(
     #[values(HyperShift, ClusterApi, Caas, Osac)] backend: Backend,
     #[values(Value::Null, json!("elsewhere"), json!(""))] mark: Value,
 ) {
@@ -92,7 +92,7 @@ fn what_is_not_marked_is_nobodys_business(
 #[case::order_deleted(running(Osac).deleted(), Blocked::NotRunning)]
 #[case::nothing_behind_the_order({ let mut case = running(Osac); case.hosted = None; case }, Blocked::NotRunning)]
 #[case::what_is_behind_ends(running(Osac).on_hosted("/metadata/deletionTimestamp", json!("2026-11-21T12:01:00Z")), Blocked::NotRunning)]
-fn nothing_is_published_before(#[case] case: Case, #[case] reason: Blocked) {
+fn incomplete_cluster_publishes_nothing(#[case] case: Case, #[case] reason: Blocked) {
     let case = case.settled();
     assert!(!case.is_published());
     assert_eq!(case.blocked(), Some(reason));
@@ -115,7 +115,7 @@ fn nothing_is_published_before(#[case] case: Case, #[case] reason: Blocked) {
 #[case::order_forgets(published(Osac).on_object("/status", Value::Null))]
 #[case::behind_it_flaps(published(Osac).said("Available", "False"))]
 #[case::behind_it_is_unreadable(published(Osac).on_hosted("/status", json!({ "conditions": 7 })))]
-fn what_is_published_stays(#[case] case: Case) {
+fn published_credentials_stay(#[case] case: Case) {
     let before = case.published.clone();
     let case = case.settled();
     assert!(case.is_published());
@@ -129,7 +129,7 @@ fn what_is_published_stays(#[case] case: Case) {
 #[case::order_deleted(published(Osac).deleted())]
 #[case::behind_it_deleted(published(Osac).on_hosted("/metadata/deletionTimestamp", json!("2026-11-21T12:01:00Z")))]
 #[case::behind_it_gone({ let mut case = published(Osac); case.hosted = None; case })]
-fn what_ends_is_withdrawn_at_once(#[case] case: Case) {
+fn credentials_of_an_ending_cluster_are_withdrawn_at_once(#[case] case: Case) {
     let step = case.step();
     assert_eq!(step.actions[0], CredentialsOperation::Withdraw, "before anything is told");
     assert!(case.events().contains(&ClaimEventReason::CredentialsWithdrawn.as_str().to_owned()));
@@ -139,7 +139,7 @@ fn what_ends_is_withdrawn_at_once(#[case] case: Case) {
 }
 
 #[test]
-fn what_changes_is_followed() {
+fn changed_credentials_are_published() {
     let rotated = published(HyperShift).source(CredentialsSource::Complete(credentials("2")));
     assert_eq!(rotated.step().actions, [CredentialsOperation::Publish(credentials("2"))]);
     let rotated = rotated.settled();
@@ -259,7 +259,7 @@ fn a_warning_is_raised_once() {
 
 /// It tells nobody by itself.
 #[test]
-fn what_an_order_has_become_is_looked_at_soon() {
+fn order_is_read_again_soon() {
     let mut nothing = running(Osac);
     nothing.hosted = None;
     for case in [made(Osac), nothing] {
@@ -288,7 +288,7 @@ fn a_publication_that_fails_is_told() {
 
 /// Whoever names a Secret, or lets the provider in, may be ahead of the API server by a moment, and nothing tells when it has caught up.
 #[rstest]
-fn what_is_not_there_yet_is_looked_for_again_soon(
+fn missing_secret_is_read_again_soon(
     #[values(HyperShift, ClusterApi, Caas, Osac)] backend: Backend,
     #[values(Blocked::SecretMissing, Blocked::KeyMissing)] reason: Blocked,
 ) {

@@ -40,7 +40,7 @@ fn published() -> Case {
 }
 
 #[test]
-fn it_is_made_before_anything_is_said_to_be_ready() {
+fn token_is_issued_before_ready_is_reported() {
     let step = due().step();
     assert!(step.actions.contains(&Operation::IssueCredentials(Box::new(issue()))), "{:?}", step.actions);
     assert_eq!(step.status.unwrap().secret_ref, "");
@@ -51,7 +51,7 @@ fn it_is_made_before_anything_is_said_to_be_ready() {
 }
 
 #[test]
-fn it_is_looked_at_again_when_it_is_due() {
+fn token_is_renewed_when_due() {
     let wait = |case: &Case| match case.step().requeue {
         Requeue::After(wait) => wait.as_secs() / 60,
         other => panic!("{other:?}"),
@@ -61,7 +61,7 @@ fn it_is_looked_at_again_when_it_is_due() {
 }
 
 #[test]
-fn it_keeps_no_end_from_being_begun() {
+fn token_does_not_delay_teardown() {
     let mut case = published();
     case.job().site = namespace(NamespaceCredentials::Account(Box::new(issue())));
     let over = case.annotated(ours::LIFETIME, "1h").annotated(ours::MAX_LIFETIME, "1h").at(8 * 60);
@@ -72,7 +72,7 @@ fn it_keeps_no_end_from_being_begun() {
 }
 
 #[test]
-fn what_fails_is_told_and_takes_nothing_away() {
+fn failed_issue_is_reported_and_withdraws_nothing() {
     let words = "the cluster cannot be reached from the hub";
     let failed = |case: &Case| {
         let action = Operation::IssueCredentials(Box::new(issue()));
@@ -115,7 +115,7 @@ fn untold(revision: &str) -> Operation {
 
 /// Such as where the upstream controller made the Secret anew: whoever reads it must not take it for a token.
 #[test]
-fn what_is_no_token_is_not_said_to_be_one() {
+fn foreign_credentials_are_not_reported_as_token() {
     for source_revision in [None, Some("a-1".to_owned())] {
         let mut case = published();
         assert_eq!(case.object.annotation(ours::CREDENTIALS_MODE), Some("ServiceAccount"));

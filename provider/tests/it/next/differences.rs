@@ -83,7 +83,7 @@ fn a_missing_job_is_said() {
 }
 
 #[test]
-fn what_cannot_be_read_is_served_once_it_can() {
+fn unreadable_object_is_served_once_readable() {
     let mut case = newborn();
     case.object.status.error = Some("invalid type".into());
     let case = case.settled();

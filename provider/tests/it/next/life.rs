@@ -47,7 +47,7 @@ fn reasons(step: &Plan) -> Vec<&str> {
 }
 
 #[test]
-fn nothing_is_created_on_the_word_of_a_cache() {
+fn cached_absence_creates_nothing() {
     assert_eq!(newborn().cached().step(), Plan { requeue: Requeue::Fresh, ..Plan::default() });
 }
 
@@ -82,7 +82,7 @@ fn the_whole_life() {
 }
 
 #[test]
-fn one_born_to_be_torn_down_never_gets_a_job() {
+fn object_created_for_teardown_gets_no_job() {
     let case = newborn().torn_down().settled();
     assert!(case.world.jobs.is_empty());
     assert_eq!(case.object.status.value.phase, Some(Phase::Deprovisioned));
@@ -90,7 +90,7 @@ fn one_born_to_be_torn_down_never_gets_a_job() {
 }
 
 #[test]
-fn one_that_is_deleted_before_its_job_is_let_go() {
+fn object_deleted_before_its_job_is_released() {
     let mut case = newborn().deleted();
     case.object.metadata.finalizers = Some(vec![FINALIZER.into()]);
     assert_eq!(kinds(&case.step()), ["RemoveFinalizer"]);
@@ -143,7 +143,7 @@ fn ready_stays_when_its_source_cannot_be_seen(#[case] site: JobSite, #[case] rea
 }
 
 #[test]
-fn what_is_published_follows_its_source() {
+fn published_credentials_follow_their_source() {
     let case = ready().on(namespace(NamespaceCredentials::Complete(credentials("a-2")))).settled();
     let published = Published::Ours { revision: "17".into(), source_revision: Some("a-2".into()) };
     assert_eq!(case.world.published, published);

@@ -153,7 +153,7 @@ fn a_refusal_is_final_even_when_its_cause_is_gone() {
 }
 
 #[test]
-fn what_cannot_be_served_now_is_served_later_but_not_for_ever() {
+fn postponed_request_is_served_later_until_its_timeout() {
     let later = newborn().drafted(Draft::Later(refusal("ClusterProfilesUnavailable"))).settled();
     assert_eq!(later.object.status.value.phase, Some(Phase::Provisioning));
     assert_eq!(later.said(CREATING), ("False", "ClusterProfilesUnavailable"));

@@ -54,7 +54,7 @@ fn phase(case: &Case) -> Option<Phase> {
 }
 
 #[test]
-fn it_is_said_and_tried_again() {
+fn refused_signal_is_reported_and_retried() {
     let case = ready().torn_down().untold();
     assert_eq!(phase(&case), Some(Phase::Deprovisioning));
     assert_eq!(case.said(TEST_COMPLETED), ("False", "SignalFailed"));
@@ -67,7 +67,7 @@ fn it_is_said_and_tried_again() {
 }
 
 #[test]
-fn it_becomes_overdue_and_is_not_cut_short() {
+fn refused_signal_becomes_overdue_in_full_time() {
     let case = ready().torn_down().untold();
     assert_eq!(case.said(PROW_JOB_COMPLETED), ("", ""));
     let late = case.at(10 + 240).step();
@@ -84,7 +84,7 @@ fn a_deletion_does_not_wait_for_it_for_ever() {
 
 /// Nobody could try before: it is told, and from then on there is as much time as there always is.
 #[test]
-fn what_was_deleted_long_ago_is_told_first() {
+fn object_deleted_long_ago_is_signalled_first() {
     let case = ready().deleted().at(10 + 300);
     assert_eq!(signals(&case.step().actions), 1);
     let refused = case.untold().at(10 + 300 + 239).step();
@@ -92,7 +92,7 @@ fn what_was_deleted_long_ago_is_told_first() {
 }
 
 #[test]
-fn why_it_ends_is_not_forgotten() {
+fn reason_of_the_end_survives_a_refused_signal() {
     let case = served(JobState::Pending, pending()).at(255).untold();
     assert_eq!(phase(&case), Some(Phase::Deprovisioning), "nobody waits for what has failed");
     assert_eq!(case.said(CLUSTER_READY), ("False", "ProvisionTimeout"));
@@ -114,7 +114,7 @@ fn a_build_cluster_that_comes_back_and_refuses_it_does_not_begin_the_time_anew()
 }
 
 #[test]
-fn what_a_job_left_behind_is_given_up_as_what_is_out_of_reach_is() {
+fn orphaned_namespace_is_given_up_like_an_unreachable_one() {
     let mut case = ready().gone();
     case.world.orphaned_site = Some(pending());
     let case = case.untold();
@@ -178,7 +178,7 @@ fn a_deletion_waits_for_what_a_job_left_behind() {
 }
 
 #[test]
-fn what_was_told_once_stays_told() {
+fn sent_signal_stays_recorded() {
     let mut case = ready().torn_down().settled();
     let JobSite::Namespace { signalled, .. } = &mut case.job().site else { panic!("no namespace") };
     *signalled = false;

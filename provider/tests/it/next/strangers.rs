@@ -90,7 +90,7 @@ fn credentials_that_are_held_back_do_not_stop_the_lifetime() {
 }
 
 #[test]
-fn what_an_api_server_refuses_is_said_once() {
+fn refusal_of_an_api_server_is_reported_once() {
     let case = newborn();
     let action = Operation::CreateProwJob(Box::default());
     let failed = |object: &EphemeralCluster, said: &str| {
@@ -135,7 +135,7 @@ fn a_status_that_names_the_job_of_another_object_fails() {
 }
 
 #[test]
-fn of_two_jobs_one_is_served_and_the_other_ended() {
+fn second_job_is_ended() {
     let mut case = newborn();
     case.world.jobs =
         vec![upstream_job("6f1f", JobState::Pending, complete()), job(JobState::Pending, no_namespace())];
@@ -199,7 +199,7 @@ fn an_annotation_that_names_another_tenant_gets_no_credentials() {
 }
 
 #[test]
-fn nothing_is_created_while_another_controller_writes() {
+fn nothing_is_created_while_another_controller_is_active() {
     let case = newborn().written_by_another(0);
     // Not at once: a write between two of the other's would make its next one fail.
     assert_eq!(case.step(), Plan { requeue: Requeue::after(minutes(1)), ..Plan::default() });
@@ -214,7 +214,7 @@ fn nothing_is_created_while_another_controller_writes() {
 }
 
 #[test]
-fn what_cannot_be_read_is_left_as_it_is() {
+fn unreadable_status_is_left_alone() {
     let mut case = ready();
     case.object.status.error = Some("conditions: invalid type".into());
     case.object.status.value = Status::default();

@@ -43,7 +43,7 @@ fn running(site: JobSite) -> Case {
 #[case::no_kubeconfig_torn_down(running(pending()).torn_down(), Phase::Deprovisioning, PENDING, TOLD)]
 #[case::kubeconfig(running(complete()), Phase::Ready, PUBLISHED, NOT_SAID)]
 #[case::kubeconfig_torn_down(running(complete()).torn_down(), Phase::Deprovisioning, PUBLISHED, TOLD)]
-fn of_a_running_job(
+fn status_of_a_running_job(
     #[case] case: Case,
     #[case] phase: Phase,
     #[case] cluster_ready: Said,
@@ -59,7 +59,7 @@ fn of_a_running_job(
 #[case::torn_down(ready().torn_down().settled().on(no_namespace()), TOLD, ("True", "ProwJobCompleted"))]
 #[case::torn_down_in_its_namespace(ready().torn_down().settled(), TOLD, ("True", "ProwJobCompleted"))]
 #[case::torn_down_at_the_end(running(no_namespace()).torn_down().settled(), NO_NAMESPACE, ("True", "ProwJobCompleted"))]
-fn of_a_job_that_ended_well(#[case] case: Case, #[case] test_completed: Said, #[case] completed: Said) {
+fn status_of_a_successful_job(#[case] case: Case, #[case] test_completed: Said, #[case] completed: Said) {
     let case = case.in_state(JobState::Success);
     comes_to(case, Phase::Deprovisioned, GONE, test_completed, completed);
 }
@@ -70,7 +70,7 @@ fn of_a_job_that_ended_well(#[case] case: Case, #[case] test_completed: Said, #[
 #[case::ready(ready(), NOT_SAID, ("True", "EndedWithoutSignal"))]
 #[case::torn_down(ready().torn_down().settled(), TOLD, ("True", "DeprovisionFailed"))]
 #[case::torn_down_early(running(no_namespace()).torn_down().settled(), NO_NAMESPACE, ("True", "ProwJobFailure"))]
-fn of_a_job_that_ended_badly(
+fn status_of_a_failed_job(
     #[case] case: Case,
     #[case] test_completed: Said,
     #[case] completed: Said,
@@ -84,7 +84,7 @@ fn of_a_job_that_ended_badly(
 #[case::while_provisioning(running(pending()), Phase::Failed, ("False", "ProwJobGone"), NOT_SAID)]
 #[case::while_ready(ready(), Phase::Failed, ("False", "ProwJobGone"), NOT_SAID)]
 #[case::while_torn_down(ready().torn_down().settled(), Phase::Deprovisioned, GONE, TOLD)]
-fn of_a_job_that_is_gone(
+fn status_of_a_missing_job(
     #[case] case: Case,
     #[case] phase: Phase,
     #[case] cluster_ready: Said,
@@ -95,7 +95,7 @@ fn of_a_job_that_is_gone(
 }
 
 #[rstest]
-fn of_what_is_over_nothing_changes_when_its_job_is_swept(
+fn swept_job_of_a_completed_object_changes_nothing(
     #[values(JobState::Success, JobState::Failure)] state: JobState,
     #[values(true, false)] looked: bool,
 ) {

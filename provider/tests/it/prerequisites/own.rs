@@ -93,7 +93,7 @@ async fn remove(told: &Told, object: &Value) -> Removed {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_created_and_is_ours() {
+async fn missing_object_is_created_with_our_owner_reference() {
     let told = Told::new([Ok(None)]);
     apply(&told, &manifest()).await.unwrap();
     let owners =
@@ -105,7 +105,7 @@ async fn what_is_not_there_is_created_and_is_ours() {
 }
 
 #[tokio::test]
-async fn what_is_ours_is_applied_in_the_version_that_was_seen() {
+async fn own_object_is_applied_at_the_read_version() {
     let told = Told::new([Ok(Some(there("ours")))]);
     apply(&told, &manifest()).await.unwrap();
     let asked = told.asked();
@@ -117,7 +117,7 @@ async fn what_is_ours_is_applied_in_the_version_that_was_seen() {
 }
 
 #[tokio::test]
-async fn what_is_not_ours_is_neither_changed_nor_deleted() {
+async fn foreign_object_is_neither_changed_nor_deleted() {
     let stranger = || Ok(Some(there("theirs")));
     let told = Told::new([stranger()]);
     let why = apply(&told, &manifest()).await.unwrap_err();
@@ -136,7 +136,7 @@ async fn what_is_not_ours_is_neither_changed_nor_deleted() {
 }
 
 #[tokio::test]
-async fn who_is_always_too_late_says_so_and_comes_back() {
+async fn repeated_conflict_is_reported_and_retried() {
     let ours = || Ok(Some(there("ours")));
     let told = Told { changed: true, ..Told::new([ours(), ours(), ours()]) };
     let why = apply(&told, &manifest()).await.unwrap_err();
@@ -144,7 +144,7 @@ async fn who_is_always_too_late_says_so_and_comes_back() {
 }
 
 #[tokio::test]
-async fn what_goes_is_waited_for() {
+async fn object_in_deletion_is_waited_for() {
     let told = Told::new([Ok(Some(going()))]);
     assert!(apply(&told, &manifest()).await.unwrap_err().has_reason(ApplyErrorReason::NotReady));
     let told = Told::new([Ok(Some(going()))]);
@@ -181,7 +181,7 @@ async fn a_manifest_that_never_can_be_is_refused_before_anybody_is_asked() {
 }
 
 #[tokio::test]
-async fn what_may_not_be_asked_for_was_never_made_and_what_cannot_be_is_left() {
+async fn refused_kinds_count_as_absent_at_removal() {
     for why in
         [ApplyErrorReason::KindNotAllowed, ApplyErrorReason::NoSuchKind, ApplyErrorReason::InvalidManifest]
     {

@@ -37,7 +37,7 @@ fn verbs(hub: &Hub) -> Vec<(&'static str, &str)> {
 }
 
 #[tokio::test]
-async fn one_after_the_other_until_all_are_ready() {
+async fn prerequisites_run_one_after_another() {
     let mut hub = hub();
     hub.pass(None, None).await;
     let first = hub.report();
@@ -64,7 +64,7 @@ async fn one_after_the_other_until_all_are_ready() {
 }
 
 #[tokio::test]
-async fn what_is_not_ready_in_time_fails_and_may_come_to_be() {
+async fn late_prerequisite_fails_and_may_become_ready() {
     let mut hub = hub();
     hub.meddle(&Meddle::Make("kept-0-b".into()));
     hub.run(TIMEOUT - 20).await;
@@ -109,7 +109,7 @@ async fn prerequisites_are_kept_and_nothing_is_taken_back() {
 }
 
 #[tokio::test]
-async fn what_never_can_be_is_said_before_anything_is_done() {
+async fn impossible_prerequisite_is_reported_before_any_write() {
     let bad = |pointer: &str, value: Value| {
         let mut order = order();
         let object = order.pointer_mut("/preCreate/1/manifests/1").unwrap();
@@ -163,7 +163,7 @@ async fn without_anything_it_is_applied_at_once_and_holds_nothing() {
 }
 
 #[tokio::test]
-async fn it_goes_after_the_cluster_and_last_first() {
+async fn prerequisites_are_deleted_after_the_cluster_in_reverse() {
     let mut hub = applied().await;
     hub.cluster = true;
     hub.delete();
@@ -198,7 +198,7 @@ async fn a_cluster_may_be_on_its_way_for_a_while() {
 }
 
 #[tokio::test]
-async fn what_does_not_go_holds_it_for_so_long_and_no_longer() {
+async fn stuck_object_blocks_for_a_bounded_time() {
     let mut hub = applied().await;
     hub.delete();
     hub.stuck.insert("once-0-a".into());
@@ -238,7 +238,7 @@ async fn a_cluster_that_comes_back_has_all_the_time_again() {
 }
 
 #[tokio::test]
-async fn nobody_who_cannot_be_asked_about_counts_as_gone() {
+async fn unreadable_cluster_does_not_count_as_gone() {
     let mut hub = applied().await;
     hub.delete();
     hub.served = false;
@@ -264,7 +264,7 @@ async fn an_order_that_was_spoilt_is_let_go_of_when_the_cluster_is_gone() {
 }
 
 #[tokio::test]
-async fn what_is_read_of_a_config_map_is_what_stands_there() {
+async fn report_of_a_config_map_round_trips() {
     let mut hub = applied().await;
     hub.delete();
     hub.tick(31);

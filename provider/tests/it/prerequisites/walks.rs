@@ -132,7 +132,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1500) })]
 
     #[test]
-    fn what_is_promised_is_kept(moves in prop::collection::vec(a_move(), 1..70)) {
+    fn promises_hold_on_every_walk(moves in prop::collection::vec(a_move(), 1..70)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let mut hub = Hub::new(&order());

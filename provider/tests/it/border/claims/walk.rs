@@ -94,7 +94,7 @@ fn a_hub_that_lets_it_in_a_moment_late_is_asked_again_soon() {
 }
 
 #[test]
-fn what_outlived_its_claim_is_swept_at_the_start() {
+fn orphaned_credentials_are_deleted_at_start() {
     in_time(async {
         let mut life = Life::begin(0).await;
         served(&mut life).await;

@@ -108,7 +108,7 @@ fn a_plugin_is_never_published_and_does_not_unpublish() {
 }
 
 #[rstest]
-fn what_outlived_its_cluster_is_swept_at_the_start(
+fn orphaned_credentials_are_deleted_at_start(
     #[values(HyperShift, ClusterApi, Caas, Osac)] backend: Backend,
     #[values(true, false)] reborn: bool,
 ) {

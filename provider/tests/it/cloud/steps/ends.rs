@@ -16,7 +16,7 @@ use super::{ARRIVES, ends, gone, left, owner, published, scene};
 use crate::cloud::model::{ADMIN, Credential, GRACE, Model, UID};
 
 #[test]
-fn nothing_is_made_for_an_order_that_vanishes() {
+fn vanished_request_gets_no_credential() {
     let model = Model::new(&["alice"]);
     model.world().vanished = true;
     assert_eq!(model.look(), None);
@@ -25,7 +25,7 @@ fn nothing_is_made_for_an_order_that_vanishes() {
 }
 
 #[test]
-fn who_never_made_anything_is_not_asked_at_the_end() {
+fn user_without_credentials_is_not_contacted_at_teardown() {
     let mut model = Model::new(&["alice", ADMIN]);
     model.look();
     model.world().silent.insert(ADMIN.into());
@@ -37,7 +37,7 @@ fn who_never_made_anything_is_not_asked_at_the_end() {
 
 /// One of two is gone, and of the other nobody can say so.
 #[test]
-fn what_came_of_it_is_told_once() {
+fn teardown_result_is_reported_once() {
     let mut model = Model::new(&["alice", "bob"]);
     model.look();
     model.order.requested_by = Some("bob".into());
@@ -57,7 +57,7 @@ fn what_came_of_it_is_told_once() {
 
 /// A lost record may have named a credential of anybody who issues for the request.
 #[test]
-fn whoever_issues_is_asked_where_the_record_was_lost() {
+fn every_issuer_is_searched_after_a_lost_record() {
     let mut model = Model::new(&["alice", ADMIN]);
     model.look();
     model.world().secret = None;
@@ -120,7 +120,7 @@ fn more_than_a_pass_deletes_goes_on_in_the_next_one() {
 }
 
 #[test]
-fn of_many_that_cannot_be_deleted_it_is_asked_for_no_longer_than_of_one() {
+fn many_undeletable_credentials_take_no_longer_than_one() {
     for forbidden in [true, false] {
         let mut model = Model::new(&["alice"]);
         model.look();
@@ -194,7 +194,7 @@ fn a_record_does_not_grow_for_ever() {
 }
 
 #[test]
-fn what_has_ended_by_itself_is_kept_for_nobody() {
+fn expired_credential_is_forgotten() {
     let mut model = Model::new(&["alice"]);
     model.order.lifetime = Some(testplatform_apis::duration::GoDuration::from_mins(10));
     for _ in 0..30 {
